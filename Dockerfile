@@ -1,0 +1,19 @@
+FROM python:3.12-slim AS build
+COPY requirements.lock .
+RUN python -m venv /venv && \
+    /venv/bin/python -m pip install --no-cache-dir --require-hashes --requirement requirements.lock
+
+FROM python:3.12-slim
+RUN useradd --system --uid 10001 --create-home --home-dir /var/lib/wake wake
+ENV PATH=/venv/bin:$PATH PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1
+COPY --from=build /venv /venv
+WORKDIR /srv/wake
+COPY . .
+# The settings make secrets for whoever has none: here they are thrown away at once.
+RUN WAKE_DATA=/tmp/thrown-away python manage.py collectstatic --noinput --verbosity 0 && \
+    rm -r /tmp/thrown-away
+ENV WAKE_DATA=/var/lib/wake
+USER wake
+EXPOSE 8000
+ENTRYPOINT ["python", "manage.py"]
+CMD ["up", "web", "--host", "0.0.0.0"]

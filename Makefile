@@ -1,0 +1,75 @@
+# Needs Python 3.11 or later, make and git. `make` alone says what there is.
+
+PYTHON = python3 python3.14 python3.13 python3.12 python3.11 python
+VENV = .venv
+BIN = $(VENV)/bin
+
+export PIP_DISABLE_PIP_VERSION_CHECK = 1
+
+.PHONY: help run demo test soak check bench fmt lock
+
+help: ## this list
+	@sed -n 's/^\([a-z]*\):.*## /  make \1|/p' $(MAKEFILE_LIST) | awk -F '|' '{ printf "%-14s%s\n", $$1, $$2 }'
+
+run: $(VENV)/.installed ## sets up what is missing, then runs everything until Ctrl-C
+	@exec $(BIN)/python manage.py up
+
+demo: $(VENV)/.installed ## fills the inbox with a believable week
+	@$(BIN)/python manage.py migrate --verbosity 0
+	@$(BIN)/python manage.py demo
+
+test: $(VENV)/.installed-dev ## everything, on SQLite and, where it answers, on PostgreSQL
+	@$(BIN)/python tests/suite.py
+
+soak: $(VENV)/.installed-dev ## what takes longer: load while things break, kill -9, fuzzing
+	@mkdir -p test-results
+	@$(BIN)/python -m tests.soak 2>test-results/soak.log
+
+# A production that is safe, and made up: nothing in it is there.
+PRODUCTION = env WAKE_DEV= WAKE_ORIGIN=https://wake.example.com WAKE_DATA=/nonexistent \
+	WAKE_SECRET_KEY=made-up-for-checks-0123456789abcdefghijklmnopqrstuvwxyz \
+	WAKE_ENCRYPTION_KEYS=made-up-for-checks-0123456789abcdefghijklmnopqrstuvwxyz \
+	DATABASE_URL=postgresql://nobody@127.0.0.1:1/nothing REDIS_URL=redis://127.0.0.1:1/0
+
+check: $(VENV)/.installed-dev ## format, lint, types, imports, migrations, deploy checks
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo
+	$(BIN)/djlint --lint --quiet templates
+	$(BIN)/python manage.py makemigrations --check --dry-run --settings tests.settings
+	$(PRODUCTION) $(BIN)/python manage.py check --deploy --fail-level WARNING
+
+bench: $(VENV)/.installed-dev ## what a delivery, a poll and a sweep cost, beside PostgreSQL alone
+	@$(BIN)/python bench/hot_paths.py
+
+fmt: $(VENV)/.installed-dev ## puts the format right
+	$(BIN)/ruff check --fix-only --quiet .
+	$(BIN)/ruff format .
+
+LOCK = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 \
+	--generate-hashes --no-header --no-annotate pyproject.toml
+
+lock: $(VENV)/.installed-dev ## makes the lock files again, from pyproject.toml
+	$(LOCK) --output-file requirements.lock
+	$(LOCK) --group dev --constraint requirements.lock --output-file requirements-dev.lock
+
+$(VENV)/.installed: requirements.lock
+$(VENV)/.installed-dev: requirements-dev.lock
+
+$(VENV)/.installed $(VENV)/.installed-dev:
+	@python=; for name in $(PYTHON); do \
+		if $$name -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; \
+		then python=$$name; break; fi; \
+	done; \
+	if [ -z "$$python" ]; then \
+		echo "Wake needs Python 3.11 or later; tried: $(PYTHON)." >&2; \
+		echo "Install one, or say where it is: make $(MAKECMDGOALS) PYTHON=/path/to/python3" >&2; exit 1; \
+	fi; \
+	$(BIN)/python -c 'import pip, sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || \
+	{ rm -f $(VENV)/.installed $(VENV)/.installed-dev; $$python -m venv --clear $(VENV); } || { \
+		echo "$$python cannot make a virtual environment: on Debian and Ubuntu, install python3-venv." >&2; exit 1; \
+	}
+	@echo "Installing from $<; this takes a minute, and happens again only when it changes."
+	@$(BIN)/python -m pip install --quiet --require-hashes --requirement $<
+	@touch $@
