@@ -1,0 +1,39 @@
+"""What a person may see and do: every page finds its objects through these."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib.auth.models import AnonymousUser
+from django.db.models import QuerySet
+
+from accounts.models import Agent, Membership, Team, User
+
+
+class NotAllowed(Exception):
+    """Your role in this team does not include that."""
+
+
+def teams_of(user: User | AnonymousUser) -> QuerySet[Team]:
+    """The teams that they belong to: a superuser sees no other inbox either."""
+    return Team.objects.filter(memberships__user_id=user.pk or 0)
+
+
+def agents_of(user: User | AnonymousUser) -> QuerySet[Agent]:
+    """The agents of those teams."""
+    return Agent.objects.filter(team__memberships__user_id=user.pk or 0)
+
+
+def teams_answered_by(user: User) -> QuerySet[Membership, Any]:
+    """The ids of the teams in which they may answer, as a subquery."""
+    return Membership.objects.that_answer().filter(user=user).values("team")
+
+
+def may_answer(user: User, team_id: int) -> bool:
+    return Membership.objects.that_answer().filter(user=user, team_id=team_id).exists()
+
+
+def is_owner(user: User, team_id: int) -> bool:
+    return Membership.objects.filter(
+        user=user, team_id=team_id, role=Membership.Role.OWNER
+    ).exists()

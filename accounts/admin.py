@@ -1,0 +1,173 @@
+"""The admin of people, teams, keys and the audit; agents have accounts/agent_admin.py."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, ClassVar, cast
+
+from django.contrib import admin
+from django.contrib.auth.admin import UserAdmin
+from django.contrib.auth.models import Group
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.html import format_html
+
+from accounts.agent_admin import AgentAdmin, key_state
+from accounts.audited_admin import AuditedAdmin, AuditedInline
+from accounts.forms import NewPersonForm, PersonForm
+from accounts.models import ApiKey, AuditEvent, Membership, Team, User
+from accounts.read_only_admin import ReadOnlyAdmin
+
+if TYPE_CHECKING:
+    PasswordAdmin = UserAdmin[User]
+else:
+    PasswordAdmin = UserAdmin
+
+__all__ = ["AgentAdmin", "TeamAdmin"]
+EVENTS_LOOKED_AT = 5_000
+
+admin.site.unregister(Group)  # what somebody may do is on their own page, and in the audit
+
+
+class MembershipInline(AuditedInline):
+    model = Membership
+    thing = "membership"
+    fields = ("user", "role")
+    autocomplete_fields = ("user",)
+
+
+class OwnMembershipInline(MembershipInline):
+    """The same rows, seen from the person."""
+
+    fields = ("team", "role")
+    autocomplete_fields = ("team",)
+
+
+@admin.register(User)
+class PersonAdmin(AuditedAdmin, PasswordAdmin):
+    thing = "person"
+    form = PersonForm
+    add_form = NewPersonForm
+    add_form_template = "admin/change_form.html"
+    inlines = [OwnMembershipInline]
+    fieldsets = (
+        (None, {"fields": ("email", "display_name", "time_zone", "sign_in")}),
+        ("May enter", {"fields": ("is_active", "is_staff", "is_superuser", "user_permissions")}),
+        ("When", {"fields": ("last_login", "date_joined")}),
+    )
+    add_fieldsets = ((None, {"fields": ("email", "display_name", "password1", "password2")}),)
+    filter_horizontal = ("user_permissions",)
+    list_display = ("email", "display_name", "is_active", "is_staff", "is_superuser", "last_login")
+    list_filter = ("is_active", "is_staff", "is_superuser")
+    search_fields = ("email", "display_name")
+    ordering = ("email",)
+
+    def get_inlines(self, request: HttpRequest, obj: User | None) -> Any:
+        return self.inlines if obj else []
+
+    def get_readonly_fields(self, request: HttpRequest, obj: User | None = None) -> Any:
+        """Only who may do everything hands out rights."""
+        always = ("sign_in", "last_login", "date_joined")
+        rights = ("is_staff", "is_superuser", "user_permissions")
+        return always if _may_do_everything(request) else (*always, *rights)
+
+    def has_change_permission(self, request: HttpRequest, obj: User | None = None) -> bool:
+        """Nor does anybody else change, or set the password of, who may do everything."""
+        return super().has_change_permission(request, obj) and _may_touch(request, obj)
+
+    def has_delete_permission(self, request: HttpRequest, obj: User | None = None) -> bool:
+        return super().has_delete_permission(request, obj) and _may_touch(request, obj)
+
+    @admin.display(description="password")
+    def sign_in(self, user: User) -> str:
+        """No part of its hash is shown."""
+        return format_html(
+            '<a href="{}">{}</a>',
+            reverse("admin:auth_user_password_change", args=[user.pk]),
+            "Set a new one" if user.has_usable_password() else "None is set: set one",
+        )
+
+    def user_change_password(
+        self, request: HttpRequest, id: str, form_url: str = ""
+    ) -> HttpResponse:
+        with transaction.atomic():
+            response = super().user_change_password(request, id, form_url)
+            if isinstance(response, HttpResponseRedirect):
+                self.audit(request, "password_set", User.objects.get(pk=id))
+        return response
+
+
+def _may_do_everything(request: HttpRequest) -> bool:
+    return cast(User, request.user).is_superuser
+
+
+def _may_touch(request: HttpRequest, person: User | None) -> bool:
+    return person is None or not person.is_superuser or _may_do_everything(request)
+
+
+@admin.register(Team)
+class TeamAdmin(AuditedAdmin):
+    thing = "team"
+    fields = ("name", "slug")
+    inlines: ClassVar[Any] = [MembershipInline]
+    list_display = ("name", "slug", "created_at")
+    search_fields = ("name", "slug")
+    ordering = ("name",)
+
+    def get_prepopulated_fields(self, request: HttpRequest, obj: Any = None) -> Any:
+        return {} if obj else {"slug": ("name",)}
+
+
+@admin.register(ApiKey)
+class ApiKeyAdmin(ReadOnlyAdmin):
+    """To find out whose a key is; issued, rotated and revoked on the agent's page."""
+
+    fields = ("hint", "agent", "lane", "state", "created_at", "issued_by", "last_used_at")
+    list_display = ("hint", "agent", "team", "lane", "state", "created_at", "last_used_at")
+    list_select_related = ("agent__team",)
+    list_filter = ("lane", ("revoked_at", admin.EmptyFieldListFilter))
+    search_fields = ("hint", "agent__agent_id", "agent__team__name")
+    ordering = ("-created_at",)
+
+    @admin.display(ordering="agent__team__name")
+    def team(self, key: ApiKey) -> str:
+        return key.agent.team.name
+
+    def state(self, key: ApiKey) -> str:
+        return key_state(key, timezone.now())
+
+
+class RecentEvents(admin.SimpleListFilter):
+    title = "event"
+    parameter_name = "event"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        """The kinds among the newest: all that ever were would be a walk through the whole
+        table."""
+        newest = AuditEvent.objects.order_by("-pk").values_list("event", flat=True)
+        return [(event, event) for event in sorted(set(newest[:EVENTS_LOOKED_AT]))]
+
+    def queryset(self, request: HttpRequest, queryset: Any) -> Any:
+        return queryset.filter(event=self.value()) if self.value() else queryset
+
+
+@admin.register(AuditEvent)
+class AuditEventAdmin(ReadOnlyAdmin):
+    fields = (
+        "at",
+        "event",
+        ("actor_kind", "actor_name", "actor_id"),
+        "address",
+        ("object_kind", "object_name", "object_id"),
+        "team_id",
+        "details",
+    )
+    list_display = ("at", "event", "actor_name", "object_name", "address")
+    list_filter = (RecentEvents,)
+    search_fields = ("event", "actor_name", "object_name", "object_id")
+    ordering = ("-pk",)
+
+    def details(self, event: AuditEvent) -> str:
+        return json.dumps(event.detail, indent=1, ensure_ascii=False)

@@ -1,0 +1,38 @@
+"""How people come into the admin and leave it: by everybody else's doors, with the same limits, the
+same second step and the same audit."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.contrib import admin
+from django.contrib.auth import REDIRECT_FIELD_NAME
+from django.contrib.auth.views import redirect_to_login
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.urls import path, reverse
+
+
+def sign_in(request: HttpRequest) -> HttpResponse:
+    """At /login/ tries are counted and audited. For a person who is signed in and may not enter,
+    there is nothing here."""
+    if admin.site.has_permission(request):
+        return redirect("admin:index")
+    if request.user.is_authenticated:
+        raise Http404
+    wanted = request.GET.get(REDIRECT_FIELD_NAME) or reverse("admin:index")
+    return redirect_to_login(wanted, settings.LOGIN_URL)
+
+
+def sign_out(request: HttpRequest) -> HttpResponse:
+    return redirect("logout", preserve_request=True)
+
+
+def change_password(request: HttpRequest) -> HttpResponse:
+    return redirect("settings-profile")
+
+
+urlpatterns = [
+    path("login/", sign_in),
+    path("logout/", sign_out),
+    path("password_change/", admin.site.admin_view(change_password)),
+]

@@ -1,0 +1,232 @@
+"""The admin's page of an agent: who it is, its keys, its signing secret, and its pause."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from django.contrib import admin, messages
+from django.core.exceptions import PermissionDenied
+from django.db import transaction
+from django.db.models import Count, Max, Q, QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect
+from django.template.response import TemplateResponse
+from django.urls import URLPattern, path
+from django.utils import timezone
+from django.utils.formats import date_format
+
+from accounts import agents, keys, signing_secrets
+from accounts.audited_admin import AuditedAdmin, AuditedInline, actor
+from accounts.forms import ClaimedIdForm, IssueKeyForm, OnceForm, RotateKeyForm, credentials_seen
+from accounts.models import Agent, ApiKey, ClaimedId
+
+KEYS_SHOWN = 50
+
+
+class ClaimedIdInline(AuditedInline):
+    model = ClaimedId
+    thing = "claim"
+    form = ClaimedIdForm
+    verbose_name = "other id"
+    verbose_name_plural = "other ids that it may deliver under"
+
+
+@admin.register(Agent)
+class AgentAdmin(AuditedAdmin):
+    thing = "agent"
+    inlines = [ClaimedIdInline]
+    list_display = ("agent_id", "team", "keys_in_use", "last_seen", "paused_at")
+    list_filter = (("paused_at", admin.EmptyFieldListFilter), "team")
+    search_fields = ("agent_id", "team__name", "team__slug")
+    ordering = ("team__name", "agent_id")
+    change_form_template = "admin/accounts/agent/change_form.html"
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Agent]:
+        now = timezone.now()
+        live = Q(keys__expires_at=None) | Q(keys__expires_at__gt=now)
+        rows: QuerySet[Agent] = super().get_queryset(request).select_related("team")
+        return rows.annotate(
+            keys_usable=Count("keys", filter=Q(keys__revoked_at=None) & live),
+            last_used_at=Max("keys__last_used_at"),
+        )
+
+    @admin.display(description="keys in use", ordering="keys_usable")
+    def keys_in_use(self, agent: Any) -> int:
+        return int(agent.keys_usable)
+
+    @admin.display(description="last seen", ordering="last_used_at")
+    def last_seen(self, agent: Any) -> datetime | None:
+        seen: datetime | None = agent.last_used_at
+        return seen
+
+    def get_fields(self, request: HttpRequest, obj: Agent | None = None) -> Any:
+        return ("team", "agent_id", "created_at", "paused_at") if obj else ("team", "agent_id")
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Agent | None = None) -> Any:
+        """Its deliveries and keys stay with the team and the id that it was registered with."""
+        return self.get_fields(request, obj) if obj else ()
+
+    def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
+        """Its keys go with it, although nobody deletes a key on its own."""
+        deleted, counts, lacking, protected = super().get_deleted_objects(objs, request)
+        return deleted, counts, lacking - {ApiKey._meta.verbose_name}, protected
+
+    # Registering ----------------------------------------------------------------------------------
+
+    def add_view(
+        self, request: HttpRequest, form_url: str = "", extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        """One button: what comes next is the page with the secret."""
+        only_save = {"show_save_and_add_another": False, "show_save_and_continue": False}
+        return super().add_view(request, form_url, {**(extra_context or {}), **only_save})
+
+    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:  # noqa: FBT001 - Django's
+        if change:
+            super().save_model(request, obj, form, change)
+        else:
+            obj.first_secret = agents.register(obj, by=actor(request))
+
+    def response_add(
+        self, request: HttpRequest, obj: Any, post_url_continue: str | None = None
+    ) -> HttpResponse:
+        """Sent again, the form is refused, because the agent is there."""
+        return self._show_once(request, obj, "signing secret", obj.first_secret)
+
+    # Keys, secrets and the pause ------------------------------------------------------------------
+
+    def get_urls(self) -> list[URLPattern]:
+        def own(route: str, view: Callable[..., HttpResponse], permission: str) -> URLPattern:
+            name = f"accounts_agent_{view.__name__}"
+            url: URLPattern = path(
+                f"<uuid:agent_id>/{route}", self._of_agent(view, permission), name=name
+            )
+            return url
+
+        return [
+            own("issue-key/", self.issue_key, "accounts.add_apikey"),
+            own("keys/<uuid:key_id>/rotate/", self.rotate_key, "accounts.add_apikey"),
+            own("keys/<uuid:key_id>/revoke/", self.revoke_key, "accounts.change_apikey"),
+            own("rotate-secret/", self.rotate_secret, "accounts.add_signingsecret"),
+            own("switch-secret/", self.switch_secret, "accounts.change_signingsecret"),
+            own("pause/", self.pause, "accounts.change_agent"),
+            own("resume/", self.resume, "accounts.change_agent"),
+            *super().get_urls(),
+        ]
+
+    def _of_agent(self, view: Callable[..., HttpResponse], permission: str) -> Any:
+        """Only a POST does anything, and one at a time for each agent: a double click, too, issues
+        one key."""
+
+        @transaction.atomic
+        def with_agent(request: HttpRequest, agent_id: UUID, **rest: UUID) -> HttpResponse:
+            agent = get_object_or_404(Agent.objects.select_for_update(), pk=agent_id)
+            if not request.user.has_perms([permission, "accounts.view_agent"]):
+                raise PermissionDenied
+            if request.method != "POST":
+                return self._no_longer_visible(request, agent)
+            return view(request, agent, **rest)
+
+        return self.admin_site.admin_view(with_agent)
+
+    def issue_key(self, request: HttpRequest, agent: Agent) -> HttpResponse:
+        form = IssueKeyForm(request.POST)
+        if not form.is_first_for(agent):
+            return self._no_longer_visible(request, agent)
+        _, text = keys.mint(agent, by=actor(request), lane=form.cleaned_data["lane"])
+        return self._show_once(request, agent, "API key", text)
+
+    def rotate_key(self, request: HttpRequest, agent: Agent, key_id: UUID) -> HttpResponse:
+        now, form = timezone.now(), RotateKeyForm(request.POST)
+        key = get_object_or_404(agent.keys.usable(now), pk=key_id)
+        if not form.is_first_for(agent):
+            return self._no_longer_visible(request, agent)
+        _, text = keys.rotate(key, by=actor(request), overlap=form.delta, at=now)
+        return self._show_once(request, agent, "API key", text)
+
+    def revoke_key(self, request: HttpRequest, agent: Agent, key_id: UUID) -> HttpResponse:
+        key = get_object_or_404(agent.keys, pk=key_id)
+        keys.revoke(key, by=actor(request), at=timezone.now())
+        return self._done(request, agent, f"{key} is revoked. It works no more.")
+
+    def rotate_secret(self, request: HttpRequest, agent: Agent) -> HttpResponse:
+        if not OnceForm(request.POST).is_first_for(agent):
+            return self._no_longer_visible(request, agent)
+        text = signing_secrets.rotate_secret(agent, by=actor(request))
+        return self._show_once(request, agent, "signing secret", text)
+
+    def switch_secret(self, request: HttpRequest, agent: Agent) -> HttpResponse:
+        signing_secrets.switch_secret(agent, by=actor(request), at=timezone.now())
+        return self._done(request, agent, "The newest secret signs every header from now on.")
+
+    def pause(self, request: HttpRequest, agent: Agent) -> HttpResponse:
+        agents.pause(agent, by=actor(request), at=timezone.now())
+        return self._done(request, agent, f"{agent} is paused. It can still read answers.")
+
+    def resume(self, request: HttpRequest, agent: Agent) -> HttpResponse:
+        agents.resume(agent, by=actor(request))
+        return self._done(request, agent, f"{agent} may deliver again.")
+
+    def _done(self, request: HttpRequest, agent: Agent, message: str) -> HttpResponse:
+        self.message_user(request, message, messages.SUCCESS)
+        return redirect("admin:accounts_agent_change", agent.pk)
+
+    # Pages ----------------------------------------------------------------------------------------
+
+    def _show_once(
+        self, request: HttpRequest, agent: Agent, what: str, text: str | None, status: int = 200
+    ) -> HttpResponse:
+        context = {
+            **self.admin_site.each_context(request),
+            "title": f"{what[0].upper()}{what[1:]} of {agent}",
+            "opts": self.opts,
+            "agent": agent,
+            "what": what,
+            "text": text,
+        }
+        template = "admin/accounts/agent/shown_once.html"
+        response = TemplateResponse(request, template, context, status=status)
+        response["Cache-Control"] = "no-store"
+        return response
+
+    def _no_longer_visible(self, request: HttpRequest, agent: Agent) -> HttpResponse:
+        return self._show_once(request, agent, "key or secret", None, status=410)
+
+    def render_change_form(
+        self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any
+    ) -> HttpResponse:
+        if agent := kwargs.get("obj"):
+            context.update(_credentials(agent, timezone.now()))
+        return super().render_change_form(request, context, *args, **kwargs)
+
+
+def _credentials(agent: Agent, now: datetime) -> dict[str, Any]:
+    seen = {"seen": credentials_seen(agent)}
+    return {
+        "keys": [
+            {
+                "key": key,
+                "state": key_state(key, now),
+                "is_usable": key.is_usable(now),
+                "form": RotateKeyForm(initial=seen, auto_id=f"id_{key.pk}_%s"),
+            }
+            for key in agent.keys.order_by("-created_at")[:KEYS_SHOWN]
+        ],
+        "issue_form": IssueKeyForm(initial=seen, auto_id="id_issue_%s"),
+        "secret_form": OnceForm(initial=seen, auto_id="id_secret_%s"),
+        "secrets_in_use": agent.signing_secrets.in_use().count(),
+    }
+
+
+def key_state(key: ApiKey, now: datetime) -> str:
+    if key.revoked_at:
+        return f"revoked {_shown(key.revoked_at)}"
+    if key.expires_at is None:
+        return "works"
+    return f"{'works until' if key.is_usable(now) else 'ended'} {_shown(key.expires_at)}"
+
+
+def _shown(at: datetime) -> str:
+    return date_format(timezone.localtime(at), "DATETIME_FORMAT")

@@ -1,0 +1,32 @@
+"""Registers agents, pauses their deliveries and lets them go on."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from django.db import transaction
+
+from accounts.audit import Actor, record
+from accounts.models import Agent
+from accounts.signing_secrets import ensure_secret
+
+
+@transaction.atomic
+def register(agent: Agent, *, by: Actor) -> str | None:
+    """Stores a new agent with its signing secret, which is returned and never to be had again."""
+    agent.save(force_insert=True)
+    record("agent.registered", by=by, of=agent, team=agent.team_id)
+    return ensure_secret(agent, by=by)
+
+
+@transaction.atomic
+def pause(agent: Agent, *, by: Actor, at: datetime) -> None:
+    """From now on its deliveries are refused; it can still read answers. Twice is once."""
+    if Agent.objects.filter(pk=agent.pk, paused_at__isnull=True).update(paused_at=at):
+        record("agent.paused", by=by, of=agent, team=agent.team_id, at=at)
+
+
+@transaction.atomic
+def resume(agent: Agent, *, by: Actor) -> None:
+    if Agent.objects.filter(pk=agent.pk, paused_at__isnull=False).update(paused_at=None):
+        record("agent.resumed", by=by, of=agent, team=agent.team_id)

@@ -1,0 +1,74 @@
+"""Keeps the database itself from changing or removing what is in the audit.
+
+The triggers are made after every `migrate`, because a migration that rebuilds a table on SQLite
+drops them without a word. Whoever owns the tables can take them away; the chain of seals is there
+to tell (accounts/seals.py).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db import connections, models, transaction
+from django.db.backends.base.base import BaseDatabaseWrapper
+
+from accounts.models import AuditEvent, AuditSeal
+
+KEPT: list[type[models.Model]] = [AuditEvent, AuditSeal]
+
+FUNCTION = """
+CREATE OR REPLACE FUNCTION accounts_append_only() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    RAISE EXCEPTION 'The audit is append-only: no % of %.', TG_OP, TG_TABLE_NAME
+        USING ERRCODE = 'restrict_violation';
+END $$
+"""
+MAKE = {
+    "postgresql": [
+        "CREATE OR REPLACE TRIGGER append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON {table}"
+        " FOR EACH STATEMENT EXECUTE FUNCTION accounts_append_only()",
+    ],
+    "sqlite": [
+        f"CREATE TRIGGER IF NOT EXISTS {{table}}_no_{operation} BEFORE {operation} ON {{table}}"
+        f" BEGIN SELECT RAISE(ABORT, 'The audit is append-only: no {operation}.'); END"
+        for operation in ("update", "delete")
+    ],
+}
+DROP = {
+    "postgresql": ["DROP TRIGGER IF EXISTS append_only ON {table}"],
+    "sqlite": [
+        f"DROP TRIGGER IF EXISTS {{table}}_no_{operation}" for operation in ("update", "delete")
+    ],
+}
+
+
+def guard_after_migrate(*, using: str, **_: Any) -> None:
+    """The receiver of post_migrate."""
+    guard(connections[using])
+
+
+def guard(connection: BaseDatabaseWrapper) -> None:
+    """From now on the database refuses; made again, it is the same."""
+    if connection.vendor == "postgresql":
+        _execute(connection, [FUNCTION])
+    _execute(connection, _statements(MAKE, connection))
+
+
+def let_go(connection: BaseDatabaseWrapper) -> None:
+    """For those who must empty the tables, which are tests."""
+    _execute(connection, _statements(DROP, connection))
+
+
+def _statements(kind: dict[str, list[str]], connection: BaseDatabaseWrapper) -> list[str]:
+    """Of the tables that there are: whoever migrates backwards may have none."""
+    there = set(connection.introspection.table_names())
+    tables = [model._meta.db_table for model in KEPT if model._meta.db_table in there]
+    return [
+        statement.format(table=table) for table in tables for statement in kind[connection.vendor]
+    ]
+
+
+def _execute(connection: BaseDatabaseWrapper, statements: list[str]) -> None:
+    with transaction.atomic(using=connection.alias), connection.cursor() as cursor:
+        for statement in statements:
+            cursor.execute(statement)

@@ -1,0 +1,20 @@
+from importlib import import_module
+
+from django.apps import AppConfig
+from django.db.models.signals import post_migrate
+
+
+class AccountsConfig(AppConfig):
+    name = "accounts"
+    verbose_name = "People, agents and keys"
+
+    def ready(self) -> None:
+        signals = import_module("django.contrib.auth.signals")
+        sessions = import_module("accounts.sessions")
+        signals.user_logged_in.connect(sessions.begin, dispatch_uid="accounts.sessions.begin")
+        append_only = import_module("accounts.append_only")
+        post_migrate.connect(
+            append_only.guard_after_migrate,
+            sender=self,
+            dispatch_uid="accounts.append_only.guard_after_migrate",
+        )

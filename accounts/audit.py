@@ -1,0 +1,85 @@
+"""Records who did what to what, inside the transaction in which they did it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.utils import timezone
+
+from accounts.models import Agent, AuditEvent, Team, User
+from accounts.prepared import insert
+
+
+@dataclass(frozen=True, slots=True)
+class Actor:
+    """A person, an agent or the system itself, and the address that they came from, where there was
+    one."""
+
+    kind: str
+    id: str = ""
+    name: str = ""
+    address: str = ""
+
+
+SYSTEM = Actor("system", name="Wake")
+
+
+def person(user: User, address: str = "") -> Actor:
+    return Actor("person", str(user.pk), user.display_name, address)
+
+
+def agent_actor(agent: Agent, address: str = "") -> Actor:
+    return Actor("agent", str(agent.pk), agent.agent_id, address)
+
+
+def record(
+    event: str,
+    *,
+    by: Actor,
+    of: Any,
+    team: Team | int | None,
+    at: datetime | None = None,
+    **detail: Any,
+) -> None:
+    """`event` reads `thing.happened`; `of` is the row that it happened to."""
+    team_id = team.pk if isinstance(team, Team) else team
+    insert(_event(event, by=by, of=of, team_id=team_id, at=at or timezone.now(), detail=detail))
+
+
+def record_many(event: str, *, by: Actor, of: Iterable[Any], at: datetime, **detail: Any) -> None:
+    """The same event of many rows, each with a `team_id`, in one statement. Of what has content it
+    says which that was."""
+    AuditEvent.objects.bulk_create(
+        _event(event, by=by, of=row, team_id=row.team_id, at=at, detail=detail | _content(row))
+        for row in of
+    )
+
+
+def _event(
+    event: str, *, by: Actor, of: Any, team_id: int | None, at: datetime, detail: dict[str, Any]
+) -> AuditEvent:
+    return AuditEvent(
+        at=at,
+        team_id=team_id,
+        event=event,
+        actor_kind=by.kind,
+        actor_id=by.id,
+        actor_name=by.name[:150],
+        address=by.address,
+        object_kind=of._meta.model_name,
+        object_id=str(of.pk),
+        object_name=_name(of)[:150],
+        detail=detail,
+    )
+
+
+def _content(of: Any) -> dict[str, str]:
+    return {"content_hash": of.content_hash} if hasattr(type(of), "content_hash") else {}
+
+
+def _name(of: Any) -> str:
+    """What the audit holds nobody can erase: of what has content it keeps the id alone."""
+    return "" if hasattr(type(of), "erased_at") else str(of)

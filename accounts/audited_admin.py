@@ -1,0 +1,115 @@
+"""Admin pages whose every change is an audit event, with the person who made it as its actor."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+from django.contrib import admin, messages
+from django.db import models
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+
+from accounts.audit import Actor, person, record
+from accounts.models import ClaimedId, Team, User
+from accounts.throttles import client_address
+
+if TYPE_CHECKING:
+    ModelAdmin = admin.ModelAdmin[Any]
+    TabularInline = admin.TabularInline[Any, Any]
+else:
+    ModelAdmin, TabularInline = admin.ModelAdmin, admin.TabularInline
+
+
+class AuditedInline(TabularInline):
+    """Rows edited on the page of the thing that they belong to: `membership.added`."""
+
+    thing: str
+    added = "added"
+    extra = 0
+
+
+class AuditedAdmin(ModelAdmin):
+    """`thing` is how its events begin: `team.added`, `team.changed`, `team.removed`."""
+
+    thing: str
+    actions = None  # nothing is deleted by the dozen
+
+    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:  # noqa: FBT001 - Django's
+        super().save_model(request, obj, form, change)
+        if not change:
+            self.audit(request, "added", obj)
+        elif form.changed_data:
+            self.audit(request, "changed", obj, **_values(form))
+
+    def save_formset(self, request: HttpRequest, form: Any, formset: Any, change: bool) -> None:  # noqa: FBT001 - Django's
+        """Row by row, because a row that is gone no longer knows its id."""
+        found = next(one for one in self.inlines if one.model is formset.model)
+        inline = cast(type[AuditedInline], found)
+        formset.save(commit=False)
+        for row in formset.deleted_objects:
+            self.audit(request, "removed", row, thing=inline.thing)
+            row.delete()
+        for row in formset.new_objects:
+            row.save()
+            self.audit(request, inline.added, row, thing=inline.thing)
+        for row, _ in formset.changed_objects:
+            row.save()
+            self.audit(request, "changed", row, thing=inline.thing)
+        formset.save_m2m()
+
+    def delete_model(self, request: HttpRequest, obj: Any) -> None:
+        self.audit(request, "removed", obj)
+        super().delete_model(request, obj)
+
+    def delete_view(
+        self, request: HttpRequest, object_id: str, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        """Says at once why something stays, where Django would list each of a million rows that
+        hold it."""
+        obj = self.get_object(request, object_id)
+        held_by = obj and what_holds(obj)
+        if held_by and self.has_delete_permission(request, obj):
+            messages.error(request, f"“{obj}” cannot be deleted: it has {held_by}, which stay.")
+            meta = self.opts
+            return redirect(f"admin:{meta.app_label}_{meta.model_name}_change", object_id)
+        return super().delete_view(request, object_id, extra_context)
+
+    def audit(
+        self, request: HttpRequest, happened: str, of: models.Model, thing: str = "", **detail: Any
+    ) -> None:
+        event = f"{thing or self.thing}.{happened}"
+        record(event, by=actor(request), of=of, team=_team_id(of), **detail)
+
+
+def actor(request: HttpRequest) -> Actor:
+    """The person who is signed in here, with the address that they came from."""
+    return person(cast(User, request.user), client_address(request))
+
+
+def what_holds(obj: models.Model) -> str | None:
+    """The plural of the first kind of row that protects this one from deletion, if there is any."""
+    for relation in obj._meta.related_objects:
+        if relation.on_delete is models.PROTECT:
+            rows = relation.related_model._base_manager.filter(**{relation.field.name: obj})
+            if rows.exists():
+                return str(relation.related_model._meta.verbose_name_plural)
+    return None
+
+
+def _team_id(of: models.Model) -> int | None:
+    match of:
+        case Team():
+            return of.pk
+        case ClaimedId():
+            return of.agent.team_id
+        case _:
+            return getattr(of, "team_id", None)
+
+
+def _values(form: Any) -> dict[str, Any]:
+    """What each field became. Passwords have a form of their own and never come by here."""
+    return {name: _plain(form.cleaned_data[name]) for name in form.changed_data}
+
+
+def _plain(value: Any) -> Any:
+    return [str(row) for row in value] if isinstance(value, models.QuerySet) else value

@@ -1,0 +1,93 @@
+"""What the admin's forms ask for and refuse."""
+
+from __future__ import annotations
+
+import zoneinfo
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+from django import forms
+from django.contrib.auth.forms import BaseUserCreationForm
+
+from accounts.models import Agent, ApiKey, ClaimedId, User
+
+if TYPE_CHECKING:
+    ModelForm = forms.ModelForm[Any]
+    UserCreationForm = BaseUserCreationForm[User]
+else:
+    ModelForm, UserCreationForm = forms.ModelForm, BaseUserCreationForm
+
+OVERLAPS = {"0": "now", "3600": "in 1 hour", "86400": "in 24 hours", "604800": "in 7 days"}
+
+
+class NewPersonForm(UserCreationForm):
+    display_name = forms.CharField(
+        max_length=80,
+        required=False,
+        help_text="How others see them; left empty, the first part of the address.",
+    )
+
+    class Meta:
+        model = User
+        fields = ("email", "display_name")
+
+    def clean(self) -> dict[str, Any] | None:
+        super().clean()
+        if not self.cleaned_data.get("display_name"):
+            local_part, _, _ = self.cleaned_data.get("email", "").partition("@")
+            self.cleaned_data["display_name"] = local_part.lower()
+        return self.cleaned_data
+
+
+class PersonForm(ModelForm):
+    def clean_time_zone(self) -> str:
+        """Every page is shown in it: a name that does not exist would be an error on each of
+        them."""
+        name: str = self.cleaned_data["time_zone"]
+        if name not in zoneinfo.available_timezones():
+            raise forms.ValidationError("There is no such time zone: try one like Europe/Berlin.")
+        return name
+
+
+class ClaimedIdForm(ModelForm):
+    def clean_pattern(self) -> str:
+        """A star elsewhere would match nothing, and a star alone everybody."""
+        pattern: str = self.cleaned_data["pattern"].strip()
+        if "*" in pattern[:-1]:
+            raise forms.ValidationError("A star may only stand at the end.")
+        if pattern == "*":
+            raise forms.ValidationError("Say how the ids begin: a star alone is every agent.")
+        return pattern
+
+    class Meta:
+        model = ClaimedId
+        fields = ("pattern",)
+
+
+class OnceForm(forms.Form):
+    """Whatever shows a secret once. `seen` is what the agent had when the page was made, so that
+    the same form sent again is told from a new one."""
+
+    seen = forms.CharField(widget=forms.HiddenInput)
+
+    def is_first_for(self, agent: Agent) -> bool:
+        return self.is_valid() and self.cleaned_data["seen"] == credentials_seen(agent)
+
+
+class IssueKeyForm(OnceForm):
+    lane = forms.ChoiceField(choices=ApiKey.Lane.choices)
+
+
+class RotateKeyForm(OnceForm):
+    overlap = forms.ChoiceField(
+        choices=list(OVERLAPS.items()), initial="86400", label="The old one stops"
+    )
+
+    @property
+    def delta(self) -> timedelta:
+        return timedelta(seconds=int(self.cleaned_data["overlap"]))
+
+
+def credentials_seen(agent: Agent) -> str:
+    """Keys and secrets are never deleted while their agent lives, so each new one changes this."""
+    return f"{agent.keys.count()}-{agent.signing_secrets.count()}"

@@ -1,0 +1,115 @@
+"""Mints API keys and signing secrets, and tells whose key a text is.
+
+A key is `wk_live_` or `wk_test_`, 30 random base62 digits (178 bits) and six that are their CRC32,
+so that junk and typing errors are told apart without a query. Only the SHA-256 is stored: a random
+key needs no slow hash.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import secrets
+import string
+import zlib
+from datetime import datetime, timedelta
+from functools import cache
+
+from django.db import connection, transaction
+from django.db.models import Q
+
+from accounts.audit import Actor, record
+from accounts.models import Agent, ApiKey
+from accounts.prepared import Prepared, Slot
+
+BASE62 = string.digits + string.ascii_uppercase + string.ascii_lowercase
+KEY = re.compile(r"wk_(?:live|test)_[0-9A-Za-z]{36}", re.ASCII)
+LAST_USED_EVERY = timedelta(minutes=1)
+
+
+@transaction.atomic
+def mint(
+    agent: Agent, *, by: Actor, lane: str = ApiKey.Lane.LIVE, expires_at: datetime | None = None
+) -> tuple[ApiKey, str]:
+    """The row and the key itself, which is never to be had again."""
+    body = f"wk_{lane}_" + "".join(secrets.choice(BASE62) for _ in range(30))
+    text = body + _checksum(body)
+    key = ApiKey.objects.create(
+        agent=agent,
+        lane=lane,
+        hint=f"{text[:12]}…{text[-4:]}",
+        digest=_digest(text),
+        issued_by=by.name[:80],
+        expires_at=expires_at,
+    )
+    record("key.issued", by=by, of=key, team=agent.team_id, agent=agent.agent_id, lane=lane)
+    return key, text
+
+
+@transaction.atomic
+def rotate(key: ApiKey, *, by: Actor, overlap: timedelta, at: datetime) -> tuple[ApiKey, str]:
+    """A new key of the same agent and lane; the old one works for `overlap` longer, never past its
+    own expiry."""
+    # Only the key: a delivery locks its agent first, and the two would wait for each other.
+    old = ApiKey.objects.select_for_update(of=("self",)).select_related("agent").get(pk=key.pk)
+    new, text = mint(old.agent, by=by, lane=old.lane)
+    ends = at + overlap
+    old.expires_at = min(old.expires_at, ends) if old.expires_at else ends
+    old.save(update_fields=["expires_at"])
+    record(
+        "key.rotated", by=by, of=old, team=old.agent.team_id, to=new.hint, until=ends.isoformat()
+    )
+    return new, text
+
+
+@transaction.atomic
+def revoke(key: ApiKey, *, by: Actor, at: datetime) -> None:
+    """At once and for good; a second call changes nothing."""
+    if ApiKey.objects.filter(pk=key.pk, revoked_at__isnull=True).update(revoked_at=at):
+        record("key.revoked", by=by, of=key, team=key.agent.team_id, agent=key.agent.agent_id)
+
+
+def find(text: str, *, at: datetime) -> ApiKey | None:
+    """The usable key with its agent, in one query; none at all for a text that fails its own
+    checksum."""
+    if not KEY.fullmatch(text) or not secrets.compare_digest(_checksum(text[:-6]), text[-6:]):
+        return None
+    rows = _by_digest().rows(digest=_digest(text))
+    if not rows:
+        return None
+    key = ApiKey.from_db(connection.alias, _KEY, rows[0][: len(_KEY)])
+    key.agent = Agent.from_db(connection.alias, _AGENT, rows[0][len(_KEY) :])
+    return key if key.is_usable(at) else None
+
+
+def touch(key: ApiKey, *, at: datetime) -> None:
+    """Notes that the key was used, at most once a minute, so that reads stay reads."""
+    if key.last_used_at is None or key.last_used_at < at - LAST_USED_EVERY:
+        ApiKey.objects.filter(pk=key.pk).filter(
+            Q(last_used_at__isnull=True) | Q(last_used_at__lt=at - LAST_USED_EVERY)
+        ).update(last_used_at=at)
+
+
+_KEY = [field.attname for field in ApiKey._meta.concrete_fields]
+_AGENT = [field.attname for field in Agent._meta.concrete_fields]
+
+
+@cache
+def _by_digest() -> Prepared:
+    return Prepared(
+        lambda: ApiKey.objects.filter(
+            digest=Slot("digest", ApiKey._meta.get_field("digest"))
+        ).values_list(*_KEY, *(f"agent__{name}" for name in _AGENT))
+    )
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _checksum(body: str) -> str:
+    number, digits = zlib.crc32(body.encode()), ""
+    for _ in range(6):
+        number, digit = divmod(number, 62)
+        digits = BASE62[digit] + digits
+    return digits

@@ -1,0 +1,55 @@
+"""`manage.py audit_verify`: exit code 1, and one plain sentence, where the audit was tampered
+with."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from accounts import verification
+from accounts.models import Team
+from accounts.seals import NO_TEAM
+
+HEAD = re.compile(r"\d{1,18}:[0-9a-f]{64}")
+
+
+class Command(BaseCommand):
+    help = "Checks that nothing in the audit was changed, removed, inserted or moved."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--team", metavar="SLUG", help="its chain alone; else all of them")
+        parser.add_argument(
+            "--head",
+            metavar="POSITION:HASH",
+            default="",
+            help="with --team: a head from a digest or /audit/head.json, which must be in it",
+        )
+
+    def handle(self, *args: Any, team: str | None, head: str, **options: Any) -> None:
+        if head and not (team and HEAD.fullmatch(head)):
+            raise CommandError("--head is POSITION:HASH as a digest says it, and needs --team.")
+        names = {pk: name for pk, slug, name in _teams() if team in {None, slug}}
+        if team is not None and not names:
+            raise CommandError(f"There is no team {team!r}.")
+        names.setdefault(NO_TEAM, "No team")
+        chains = verification.chains() if team is None else [pk for pk in names if pk != NO_TEAM]
+        for chain in chains:
+            name = names.get(chain, f"Team {chain}, which was removed")
+            try:
+                whole = verification.verify(chain, noted=head)
+            except verification.Broken as broken:
+                raise CommandError(f"{name}: the audit was tampered with. {broken}") from broken
+            self.stdout.write(f"{name}: {_told(whole)}")
+
+
+def _teams() -> list[tuple[int, str, str]]:
+    return list(Team.objects.order_by("pk").values_list("pk", "slug", "name"))
+
+
+def _told(whole: verification.Whole) -> str:
+    waiting = f" {whole.waiting} wait for their seal." if whole.waiting else ""
+    if not whole.position:
+        return f"nothing is sealed yet.{waiting}"
+    return f"{whole.position} events, unbroken, up to {whole.head}.{waiting}"

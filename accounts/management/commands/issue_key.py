@@ -1,0 +1,51 @@
+"""`manage.py issue_key`: the key alone on stdout, so that a script can take it; the rest on
+stderr."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from accounts import operator
+from accounts.models import ApiKey
+from accounts.signing_secrets import SecretUnreadable
+
+
+class Command(BaseCommand):
+    help = "Registers the agent (and the team) if new, and issues a key, which is shown once."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("agent_id", metavar="AGENT_ID")
+        parser.add_argument("--team", metavar="SLUG", help="the first team if left out")
+        parser.add_argument("--test", action="store_true", help="a wk_test_ key")
+        parser.add_argument("--json", action="store_true", help="with the signing secret, as JSON")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        lane = ApiKey.Lane.TEST if options["test"] else ApiKey.Lane.LIVE
+        try:
+            issued = operator.issue_key(
+                options["agent_id"].strip(), team_slug=options["team"], lane=lane
+            )
+        except ValidationError as error:
+            raise CommandError(operator.in_one_sentence(error)) from error
+        except SecretUnreadable as error:
+            raise CommandError(str(error)) from error
+        team = issued.agent.team
+        if options["json"]:
+            told = {
+                "key": issued.key,
+                "signing_secret": issued.signing_secret,
+                "agent_id": issued.agent.agent_id,
+                "team": team.slug,
+            }
+            self.stdout.write(json.dumps(told))
+            return
+        self.stderr.style_func = None  # these are notes, not errors
+        self.stdout.write(issued.key)
+        if issued.is_new_agent:
+            self.stderr.write(f"{issued.agent} is new in {team} ({team.slug}).")
+            self.stderr.write(f"Its callbacks are signed with {issued.signing_secret}")
+        self.stderr.write("The key is shown this once. It is the only line on stdout.")

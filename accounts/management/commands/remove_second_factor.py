@@ -1,0 +1,28 @@
+"""`manage.py remove_second_factor`: for a person who lost their authenticator and their recovery
+codes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from accounts import operator
+
+
+class Command(BaseCommand):
+    help = (
+        "Lets a person sign in with the password alone again, and ends their sessions. "
+        "Make sure first that it is they who ask."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("email", metavar="EMAIL")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        try:
+            user = operator.remove_second_factor(options["email"])
+        except operator.NoSecondFactor as error:
+            raise CommandError(str(error)) from error
+        self.stderr.style_func = None  # this is a note, not an error
+        self.stderr.write(f"{user.email} signs in with the password alone, and can set up another.")

@@ -1,0 +1,134 @@
+"""What whoever has a shell on this server may do: name a team, issue a key, add a person."""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass
+
+from django.conf import settings
+from django.contrib.auth.password_validation import validate_password
+from django.core.exceptions import ValidationError
+from django.db import transaction
+
+from accounts import agents, keys, second_factor, sessions, signing_secrets
+from accounts.audit import Actor, record
+from accounts.models import Agent, Membership, Team, User
+
+OPERATOR = Actor("operator", name="Operator")
+FIRST_TEAM = "home"
+# Without the letters and digits that are taken for one another.
+PASSWORD_LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"  # noqa: S105 - the alphabet of one
+
+
+class AlreadyMember(Exception):
+    """This person is in this team already, in another role; an owner changes it in /admin/."""
+
+
+class NoSecondFactor(Exception):
+    """There is nobody of that address, or they have no second factor."""
+
+
+@dataclass(frozen=True, slots=True)
+class Issued:
+    agent: Agent
+    key: str
+    signing_secret: str
+    is_new_agent: bool
+
+
+@transaction.atomic
+def issue_key(agent_id: str, *, team_slug: str | None, lane: str) -> Issued:
+    """A key of that agent, which is registered if new, as is the team. Raises ValidationError, and
+    SecretUnreadable where the agent's secret needs an encryption key that is no longer there.
+
+    An older agent's signing secret is told again: whoever runs this can read WAKE_ENCRYPTION_KEYS
+    and the database anyway, and a script needs both halves at every start.
+    """
+    team = _team_called(team_slug)
+    Team.objects.select_for_update().get(pk=team.pk)  # one registration at a time
+    agent = Agent.objects.filter(team=team, agent_id=agent_id).first()
+    is_new = agent is None
+    if agent is None:
+        agent = Agent(team=team, agent_id=agent_id)
+        agent.full_clean()
+        agents.register(agent, by=OPERATOR)
+    signing_secrets.ensure_secret(agent, by=OPERATOR)
+    _, key = keys.mint(agent, by=OPERATOR, lane=lane)
+    return Issued(agent, key, signing_secrets.secrets_of(agent.pk)[0], is_new)
+
+
+@transaction.atomic
+def add_person(
+    email: str, *, team_slug: str | None, role: str, password: str
+) -> tuple[Membership, bool]:
+    """And whether they are new here: who is not keeps their password. Raises ValidationError and
+    AlreadyMember.
+
+    The first owner of all may enter /admin/.
+    """
+    team = _team_called(team_slug)
+    email = email.strip().lower()
+    user = User.objects.filter(email=email).first()
+    is_new = user is None
+    if user is None:
+        user = _new_person(email, password, may_enter_admin=role == Membership.Role.OWNER)
+    membership, is_new_here = Membership.objects.get_or_create(
+        team=team, user=user, defaults={"role": role}
+    )
+    if is_new_here:
+        record("membership.added", by=OPERATOR, of=membership, team=team)
+    elif membership.role != role:
+        raise AlreadyMember(AlreadyMember.__doc__)
+    return membership, is_new
+
+
+@transaction.atomic
+def remove_second_factor(email: str) -> User:
+    """For who lost all of it; raises NoSecondFactor."""
+    user = User.objects.filter(email=email.strip().lower()).first()
+    if user is None or not second_factor.turn_off(user, by=OPERATOR):
+        raise NoSecondFactor(NoSecondFactor.__doc__)
+    sessions.end_all(user)
+    return user
+
+
+def new_password() -> str:
+    """Four groups of five, 99 bits: to be copied once, or read out."""
+    return "-".join("".join(secrets.choice(PASSWORD_LETTERS) for _ in range(5)) for _ in range(4))
+
+
+def in_one_sentence(error: ValidationError) -> str:
+    """`agent_id: This field cannot be blank.`"""
+    if hasattr(error, "error_dict"):
+        return " ".join(
+            f"{field}: {message}"
+            for field, messages in error.message_dict.items()
+            for message in messages
+        )
+    return " ".join(error.messages)
+
+
+def _team_called(slug: str | None) -> Team:
+    """The team of that slug, made if new; without a slug the first team there is."""
+    team = Team.objects.filter(slug=slug) if slug else Team.objects.order_by("pk")
+    return team.first() or _new_team(slug or FIRST_TEAM)
+
+
+def _new_team(slug: str) -> Team:
+    team = Team(slug=slug, name=slug.replace("-", " ").capitalize())
+    team.full_clean()
+    team.save()
+    record("team.added", by=OPERATOR, of=team, team=team)
+    return team
+
+
+def _new_person(email: str, password: str, *, may_enter_admin: bool) -> User:
+    is_first = may_enter_admin and not User.objects.filter(is_superuser=True).exists()
+    user = User(email=email, display_name=email.partition("@")[0][:80])
+    user.full_clean(exclude=["password"])
+    if settings.PRODUCTION:  # to try it out on one's own machine, any password will do
+        validate_password(password, user)
+    make = User.objects.create_superuser if is_first else User.objects.create_user
+    user = make(email, password)
+    record("person.added", by=OPERATOR, of=user, team=None)
+    return user

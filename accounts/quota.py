@@ -1,0 +1,112 @@
+"""How much an agent may deliver: a token bucket kept in the key's own row, exact across processes.
+
+The bucket (capacity = burst, refill = hourly / 3600 a second) is stored as one integer: the
+instant, in microseconds since 1970, at which it would be full again. That is the generic cell rate
+algorithm (ITU-T I.371), which admits exactly what a token bucket admits and fits into a single
+conditional UPDATE.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from django.conf import settings
+from django.db import connection, transaction
+from django.db.models import Q
+
+from accounts.audit import agent_actor, record
+from accounts.models import ApiKey
+
+NOTED_EVERY = timedelta(minutes=10)
+
+
+@dataclass(frozen=True, slots=True)
+class Allowance:
+    """What the key may still do: `limit` at once, `remaining` of it now; seconds until it is full
+    or has one more."""
+
+    limit: int
+    remaining: int
+    full_in: int
+    retry_after: int = 0
+
+
+class QuotaSpent(Exception):
+    """This key has delivered as much as it may for now."""
+
+    def __init__(self, allowance: Allowance) -> None:
+        super().__init__(QuotaSpent.__doc__)
+        self.allowance = allowance
+
+
+class KeyEnded(Exception):
+    """The key was revoked or expired while the request was on its way."""
+
+
+def spend(key: ApiKey, *, now_us: int) -> Allowance:
+    """Takes one token inside the caller's transaction; raises QuotaSpent, or KeyEnded for a key
+    that just ended."""
+    interval, burst = _rate(key)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """
+            UPDATE accounts_apikey
+               SET quota_us = CASE WHEN quota_us > %s THEN quota_us ELSE %s END + %s
+             WHERE id = %s AND quota_us <= %s AND revoked_at IS NULL
+            RETURNING quota_us
+            """,
+            [now_us, now_us, interval, _pk(key.pk), now_us + (burst - 1) * interval],
+        )
+        row = cursor.fetchone()
+    if row is None:
+        raise _refusal(key, now_us)
+    return _allowance(row[0], now_us, interval, burst)
+
+
+@transaction.atomic
+def note_refused(key: ApiKey, *, address: str = "", at: datetime) -> None:
+    """Writes down that a key was slowed down, once in ten minutes: what loops asks all the time."""
+    quiet = Q(slowed_at__isnull=True) | Q(slowed_at__lte=at - NOTED_EVERY)
+    if ApiKey.objects.filter(quiet, pk=key.pk).update(slowed_at=at):
+        agent = key.agent
+        by = agent_actor(agent, address)
+        record("key.slowed_down", by=by, of=key, team=agent.team_id, at=at, agent=agent.agent_id)
+
+
+def look(key: ApiKey, *, now_us: int) -> Allowance:
+    """What it may do now, as its row says; takes nothing."""
+    return _allowance(key.quota_us, now_us, *_rate(key))
+
+
+def _refusal(key: ApiKey, now_us: int) -> Exception:
+    revoked_at, full_at = ApiKey.objects.values_list("revoked_at", "quota_us").get(pk=key.pk)
+    if revoked_at is not None:
+        return KeyEnded(KeyEnded.__doc__)
+    return QuotaSpent(_allowance(full_at, now_us, *_rate(key)))
+
+
+def _allowance(full_at: int, now_us: int, interval: int, burst: int) -> Allowance:
+    missing = max(0, full_at - now_us)
+    wait = missing - (burst - 1) * interval
+    return Allowance(
+        limit=burst,
+        remaining=max(0, (burst * interval - missing) // interval),
+        full_in=-(-missing // 1_000_000),
+        retry_after=max(1, -(-wait // 1_000_000)) if wait > 0 else 0,
+    )
+
+
+def _rate(key: ApiKey) -> tuple[int, int]:
+    """Microseconds a token and the burst; the interval is rounded up, so that the hourly figure is
+    never exceeded."""
+    hourly, burst = (
+        settings.WAKE_QUOTA_LIVE if key.lane == ApiKey.Lane.LIVE else settings.WAKE_QUOTA_TEST
+    )
+    return -(-3_600_000_000 // hourly), burst
+
+
+def _pk(value: UUID) -> UUID | str:
+    """SQLite keeps a UUID as its 32 hex digits."""
+    return value if connection.vendor == "postgresql" else value.hex

@@ -1,0 +1,149 @@
+"""The second step of signing in: a code from an authenticator, or one of ten recovery codes.
+
+Who is asked for a code has given the right password already. Tries are counted in the row itself,
+so that they stay limited while Redis is away (docs/decisions/0013-sign-in-is-our-own.md).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import secrets
+from datetime import datetime
+
+from django.db import transaction
+
+from accounts import encryption, one_time_codes
+from accounts.audit import Actor, record
+from accounts.models import RecoveryCode, SecondFactor, User
+from accounts.sessions import end_all
+
+log = logging.getLogger(__name__)
+
+RECOVERY_CODES = 10
+# Without the letters and digits that are taken for one another: 74 bits in fifteen of them.
+LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"
+TRIES = 10
+# One more each six minutes: to guess three codes of a million that fit takes years.
+TRY_US = 6 * 60 * 1_000_000
+
+
+class TriesSpent(Exception):
+    """Too many codes were tried for this account; `retry_after` is in whole seconds."""
+
+    def __init__(self, retry_after: int) -> None:
+        super().__init__(TriesSpent.__doc__)
+        self.retry_after = retry_after
+
+
+def is_on(user: User) -> bool:
+    return SecondFactor.objects.filter(user=user).exists()
+
+
+@transaction.atomic
+def turn_on(user: User, secret: str, code: str, *, by: Actor, at: datetime) -> list[str] | None:
+    """The recovery codes, to be shown once; None where the code does not fit, or another page was
+    quicker. Every session ends but the one for which the caller keeps it."""
+    step = one_time_codes.fitting_step(secret, plain(code), at=at, after=0)
+    if step is None:
+        return None
+    ciphertext = encryption.encrypt(secret.encode()).decode()
+    _, is_new = SecondFactor.objects.get_or_create(
+        user=user, defaults={"ciphertext": ciphertext, "last_step": step, "created_at": at}
+    )
+    if not is_new:
+        return None
+    end_all(user)
+    record("second_factor.turned_on", by=by, of=user, team=None)
+    return _store_recovery_codes(user)
+
+
+@transaction.atomic
+def turn_off(user: User, *, by: Actor) -> bool:
+    """Whether it was on. The caller has seen a code, or has a shell on the server."""
+    RecoveryCode.objects.filter(user=user).delete()
+    removed, _ = SecondFactor.objects.filter(user=user).delete()
+    if removed:
+        record("second_factor.turned_off", by=by, of=user, team=None)
+    return bool(removed)
+
+
+@transaction.atomic
+def renew_recovery_codes(user: User, *, by: Actor) -> list[str]:
+    """Ten others, to be shown once; the old ones stop."""
+    SecondFactor.objects.select_for_update().get(user=user)
+    record("second_factor.codes_renewed", by=by, of=user, team=None)
+    return _store_recovery_codes(user)
+
+
+@transaction.atomic
+def check(user: User, typed: str, *, by: Actor, at: datetime) -> bool:
+    """Whether this code, or recovery code, fits; then it never does again. Raises TriesSpent.
+
+    A recovery code is too long to be guessed, so it works whatever others tried meanwhile.
+    """
+    factor = SecondFactor.objects.select_for_update().get(user=user)
+    code = plain(typed)
+    if not code.isdigit() and _use_recovery_code(user, code, at=at):
+        record("second_factor.recovery_code_used", by=by, of=user, team=None)
+        return True
+    _take_a_try(factor, now_us=int(at.timestamp() * 1_000_000))
+    step = _fitting_step(factor, code, at=at)
+    if step is None:
+        factor.save(update_fields=["tries_us"])
+        record("second_factor.code_refused", by=by, of=user, team=None)
+        return False
+    factor.last_step, factor.tries_us = step, 0
+    factor.save(update_fields=["last_step", "tries_us"])
+    return True
+
+
+def forgive(user: User) -> None:
+    """Gives all tries back: whoever spent them knew a password that is no longer right."""
+    SecondFactor.objects.filter(user=user).update(tries_us=0)
+
+
+def recovery_codes_left(user: User) -> int:
+    return RecoveryCode.objects.filter(user=user, used_at=None).count()
+
+
+def plain(typed: str) -> str:
+    """Without what people and apps put between the groups."""
+    return "".join(typed.split()).replace("-", "").lower()
+
+
+def _take_a_try(factor: SecondFactor, *, now_us: int) -> None:
+    full_at = max(factor.tries_us, now_us) + TRY_US
+    too_early = full_at - now_us - TRIES * TRY_US
+    if too_early > 0:
+        raise TriesSpent(-(-too_early // 1_000_000))
+    factor.tries_us = full_at
+
+
+def _fitting_step(factor: SecondFactor, code: str, *, at: datetime) -> int | None:
+    """None fits a secret whose encryption key is gone; recovery codes still let its person in."""
+    try:
+        secret = encryption.decrypt(factor.ciphertext.encode()).decode()
+    except encryption.Unreadable:
+        log.exception("The second factor of person %s cannot be read", factor.pk)
+        return None
+    return one_time_codes.fitting_step(secret, code, at=at, after=factor.last_step)
+
+
+def _store_recovery_codes(user: User) -> list[str]:
+    RecoveryCode.objects.filter(user=user).delete()
+    codes = ["".join(secrets.choice(LETTERS) for _ in range(15)) for _ in range(RECOVERY_CODES)]
+    RecoveryCode.objects.bulk_create(
+        RecoveryCode(user=user, digest=_digest(code)) for code in codes
+    )
+    return ["-".join((code[:5], code[5:10], code[10:])) for code in codes]
+
+
+def _use_recovery_code(user: User, code: str, *, at: datetime) -> bool:
+    unused = RecoveryCode.objects.filter(user=user, digest=_digest(code), used_at=None)
+    return bool(unused.update(used_at=at))
+
+
+def _digest(code: str) -> str:
+    """No salt and no slow hash: nobody guesses 74 random bits."""
+    return hashlib.sha256(code.encode()).hexdigest()

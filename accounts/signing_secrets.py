@@ -1,0 +1,66 @@
+"""Makes, keeps (encrypted) and rotates the `whsec_` secrets that sign an agent's callbacks."""
+
+from __future__ import annotations
+
+import base64
+import secrets
+from datetime import datetime
+from uuid import UUID
+
+from django.db import transaction
+
+from accounts import encryption
+from accounts.audit import Actor, record
+from accounts.models import Agent, SigningSecret
+
+
+class SecretUnreadable(Exception):
+    """A signing secret cannot be decrypted: WAKE_ENCRYPTION_KEYS lacks the key that it was stored
+    with."""
+
+
+@transaction.atomic
+def ensure_secret(agent: Agent, *, by: Actor) -> str | None:
+    """The new secret where the agent had none, to be shown once; else None."""
+    Agent.objects.select_for_update().get(pk=agent.pk)
+    if agent.signing_secrets.in_use().exists():
+        return None
+    return _store(agent, by=by, event="secret.issued")
+
+
+@transaction.atomic
+def rotate_secret(agent: Agent, *, by: Actor) -> str:
+    """A second secret beside the first: both sign `webhook-signature` until `switch_secret`."""
+    Agent.objects.select_for_update().get(pk=agent.pk)
+    return _store(agent, by=by, event="secret.rotated")
+
+
+@transaction.atomic
+def switch_secret(agent: Agent, *, by: Actor, at: datetime) -> None:
+    """Retires all but the newest, which from now on signs every header."""
+    Agent.objects.select_for_update().get(pk=agent.pk)
+    newest = agent.signing_secrets.in_use().last()
+    if newest is None:
+        return
+    retired = agent.signing_secrets.in_use().exclude(pk=newest.pk).update(retired_at=at)
+    if retired:
+        record("secret.switched", by=by, of=agent, team=agent.team_id)
+
+
+def secrets_of(agent_pk: UUID) -> list[str]:
+    """Oldest first (PROTOCOL.md, Webhook); raises SecretUnreadable."""
+    rows = SigningSecret.objects.in_use().filter(agent_id=agent_pk)
+    try:
+        return [encryption.decrypt(row.ciphertext.encode()).decode() for row in rows]
+    except encryption.Unreadable as error:
+        raise SecretUnreadable(SecretUnreadable.__doc__) from error
+
+
+def _store(agent: Agent, *, by: Actor, event: str) -> str:
+    # 32 bytes in base64 behind the prefix, so that Standard Webhooks' way of keying (the bytes)
+    # works as well as the specification's own (the whole text).
+    text = "whsec_" + base64.b64encode(secrets.token_bytes(32)).decode()
+    ciphertext = encryption.encrypt(text.encode()).decode()
+    SigningSecret.objects.create(agent=agent, ciphertext=ciphertext)
+    record(event, by=by, of=agent, team=agent.team_id)
+    return text
