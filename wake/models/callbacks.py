@@ -1,0 +1,162 @@
+"""The callbacks that carry answers to agents, each try of them, and where they may go."""
+
+from __future__ import annotations
+
+import uuid
+from datetime import datetime
+
+from django.db import models
+from django.db.models import Q
+from django.utils import timezone
+
+from accounts.models import Agent, Team, User
+from wake.models.content import ContentBinaryField, ContentTextField
+from wake.models.responses import Response
+
+
+class CallbackQuerySet(models.QuerySet["Callback"]):
+    def for_person(self, user: User) -> CallbackQuerySet:
+        """Those of every team that they belong to."""
+        return self.filter(team__memberships__user=user)
+
+    def not_delivered(self) -> CallbackQuerySet:
+        """Waiting, or given up. Index: callbacks_not_delivered."""
+        return self.filter(delivered_at__isnull=True)
+
+    def unfinished(self) -> CallbackQuerySet:
+        return self.filter(due_at__isnull=False)
+
+    def due(self, at: datetime) -> CallbackQuerySet:
+        """Oldest first, without those that a sender holds. Index: callbacks_due."""
+        return (
+            self.unfinished()
+            .filter(due_at__lte=at)
+            .filter(Q(leased_until__isnull=True) | Q(leased_until__lte=at))
+            .order_by("due_at")
+        )
+
+
+class Callback(models.Model):
+    """The queued signed POST of one answer. The row is the queue: `due_at` is null once nothing is
+    left to do."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    response = models.OneToOneField(Response, on_delete=models.CASCADE, related_name="callback")
+    agent = models.ForeignKey(Agent, on_delete=models.CASCADE, related_name="+")
+    team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="callbacks")
+    url = models.TextField()
+    host = models.CharField(max_length=260)
+    body = ContentBinaryField()
+    created_at = models.DateTimeField(default=timezone.now)
+    due_at = models.DateTimeField(null=True)
+    leased_until = models.DateTimeField(null=True)
+    lease = models.UUIDField(null=True)
+    tries = models.PositiveSmallIntegerField(default=0)
+    # The person who asked for the next attempt, where it was not the schedule.
+    asked_by_name = models.CharField(max_length=80, blank=True)
+    delivered_at = models.DateTimeField(null=True)
+    given_up_at = models.DateTimeField(null=True)
+
+    objects = CallbackQuerySet.as_manager()
+
+    class Meta:
+        indexes = [
+            models.Index(
+                fields=["due_at"], condition=Q(due_at__isnull=False), name="callbacks_due"
+            ),
+            models.Index(fields=["team", "-created_at"], name="callbacks_of_a_team"),
+            models.Index(
+                fields=["team", "-created_at"],
+                condition=Q(delivered_at__isnull=True),
+                name="callbacks_not_delivered",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"Callback to {self.host}"
+
+
+class CallbackAttempt(models.Model):
+    """One try of a callback, as people can read it."""
+
+    callback = models.ForeignKey(Callback, on_delete=models.CASCADE, related_name="attempts")
+    number = models.PositiveSmallIntegerField()
+    started_at = models.DateTimeField()
+    took_ms = models.PositiveIntegerField()
+    status_code = models.PositiveSmallIntegerField(null=True)
+    error = models.CharField(max_length=200, blank=True)
+    answer: models.TextField[str, str] = ContentTextField(blank=True)
+    by_name = models.CharField(max_length=80, blank=True)
+
+    class Meta:
+        ordering = ["pk"]
+        indexes = [models.Index(fields=["callback", "id"], name="attempts_of_a_callback")]
+
+    def __str__(self) -> str:
+        return f"Attempt {self.number}: {self.status_code or self.error}"
+
+
+class FailingTargetQuerySet(models.QuerySet["FailingTarget"]):
+    def for_person(self, user: User) -> FailingTargetQuerySet:
+        """Those of every team that they belong to."""
+        return self.filter(team__memberships__user=user)
+
+    def resting(self) -> FailingTargetQuerySet:
+        """Until a person resumes them. Index: targets_that_rest."""
+        return self.filter(rested_at__isnull=False)
+
+
+class FailingTarget(models.Model):
+    """A host that does not take the callbacks of a team (wake/breakers.py); the row goes when one
+    arrives."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="+", db_index=False)
+    host = models.CharField(max_length=260)
+    failing_since = models.DateTimeField()
+    # In a row, and such that nobody seems to be there.
+    failures = models.PositiveIntegerField(default=0)
+    postponed_until = models.DateTimeField(null=True)
+    rested_at = models.DateTimeField(null=True)
+
+    objects = FailingTargetQuerySet.as_manager()
+
+    class Meta:
+        constraints = [
+            # The host leads, because that is what a sender has a list of.
+            models.UniqueConstraint(fields=["host", "team"], name="one_failing_target_a_host")
+        ]
+        indexes = [
+            models.Index(
+                fields=["team"], condition=Q(rested_at__isnull=False), name="targets_that_rest"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return self.host
+
+    @property
+    def key(self) -> tuple[int, str]:
+        return self.team_id, self.host
+
+    def holds_back(self, at: datetime) -> bool:
+        """Whether nothing goes there for now."""
+        return self.rested_at is not None or (
+            self.postponed_until is not None and self.postponed_until > at
+        )
+
+
+class CallbackHost(models.Model):
+    """One line of a team's allowlist, in canonical form (wake/destinations.py)."""
+
+    team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="callback_hosts")
+    pattern = models.CharField(
+        max_length=260, help_text="hooks.example.com, host:8443 or *.example.com"
+    )
+    created_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["team", "pattern"], name="one_line_a_host")]
+
+    def __str__(self) -> str:
+        return self.pattern

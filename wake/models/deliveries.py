@@ -1,0 +1,241 @@
+"""What agents delivered."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Collection
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db import models
+from django.db.models import F, Q
+
+from accounts.access import teams_answered_by
+from accounts.models import SINGLE_LINE, Agent, ApiKey, Team, User
+from wake.models.content import ContentJSONField, ContentTextField
+
+NOT_ANSWERED_IN_TIME = Q(answered_at__isnull=True) | Q(answered_at__gt=F("expires_at"))
+
+
+class DeliveryQuerySet(models.QuerySet["Delivery"]):
+    def for_team(self, team: Team | int) -> DeliveryQuerySet:
+        return self.filter(team=team)
+
+    def for_person(self, user: User) -> DeliveryQuerySet:
+        """Every delivery to a team that they belong to; a superuser sees no more than that."""
+        return self.filter(team__memberships__user=user)
+
+    def for_key(self, key: ApiKey) -> DeliveryQuerySet:
+        """The agent's own, in the key's lane: rotating a key loses nothing (PROTOCOL.md,
+        Identity)."""
+        return self.of_agent(key.agent_id, key.lane)
+
+    def of_agent(self, agent: Any, lane: Any) -> DeliveryQuerySet:
+        return self.filter(agent=agent, lane=lane)
+
+    def that_may_be_answered_by(self, user: User) -> DeliveryQuerySet:
+        return self.filter(team__in=teams_answered_by(user))
+
+    def unanswered(self) -> DeliveryQuerySet:
+        return self.filter(
+            answered_at__isnull=True, superseded_at__isnull=True, acknowledged_at__isnull=True
+        )
+
+    def awaiting_response(self) -> DeliveryQuerySet:
+        """What the inbox shows. Index: inbox_of_a_team."""
+        return self.unanswered().with_content()
+
+    def with_content(self) -> DeliveryQuerySet:
+        return self.filter(erased_at__isnull=True)
+
+    def done_before(self, at: datetime) -> DeliveryQuerySet:
+        """Answered, read, replaced or closed by then, and nothing since. Index:
+        content_to_erase."""
+        is_done = Q(answered_at__isnull=False)
+        for ended in ("superseded_at", "acknowledged_at", "expires_at"):
+            is_done |= Q(**{f"{ended}__lte": at})
+        return self.filter(is_done, activity_at__lte=at)
+
+    def acknowledged(self) -> DeliveryQuerySet:
+        return self.filter(acknowledged_at__isnull=False)
+
+    def answered(self) -> DeliveryQuerySet:
+        return self.filter(answered_at__isnull=False)
+
+    def overdue(self, at: datetime) -> DeliveryQuerySet:
+        """Index: open_deadlines."""
+        return self.filter(expires_at__lte=at, answered_at__isnull=True, timed_out_at__isnull=True)
+
+    def passed_unanswered(self, at: datetime) -> DeliveryQuerySet:
+        """Whose agents went on without an answer, also where one was given later; what an agent
+        replaced in time is left out. Index: windows_of_a_team."""
+        rows = self.filter(NOT_ANSWERED_IN_TIME, expires_at__lte=at)
+        return rows.exclude(superseded_at__lte=F("expires_at"))
+
+    def after(self, since: Any) -> DeliveryQuerySet:
+        """Index: cursor_of_an_agent."""
+        rows = self.order_by("activity_at")
+        return rows if since is None else rows.filter(activity_at__gt=since)
+
+    def with_statuses(self, statuses: Collection[str]) -> DeliveryQuerySet:
+        """Index: answers_of_an_agent, which PostgreSQL uses only where it is told that nothing
+        pending is wanted."""
+        rows = self.filter(status__in=statuses)
+        return rows if Delivery.Status.PENDING in statuses else rows.exclude(status="pending")
+
+
+class Delivery(models.Model):
+    """What an agent surfaced; a person may answer it once."""
+
+    class Type(models.TextChoices):
+        QUESTION = "question", "Question"
+        ALERT = "alert", "Alert"
+        OUTPUT = "output", "Output"
+        UPDATE = "update", "Update"
+
+    class Status(models.TextChoices):
+        PENDING = "pending", "Pending"
+        APPROVED = "approved", "Approved"
+        REJECTED = "rejected", "Rejected"
+        REDIRECTED = "redirected", "Redirected"
+
+    class OnTimeout(models.TextChoices):
+        PROCEED = "proceed", "continues on its own"
+        HOLD = "hold", "waits for you"
+        ABORT = "abort", "stops"
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    team = models.ForeignKey(
+        Team, on_delete=models.PROTECT, related_name="deliveries", db_index=False
+    )
+    agent = models.ForeignKey(
+        Agent, on_delete=models.PROTECT, related_name="deliveries", db_index=False
+    )
+    key_hint = models.CharField(max_length=24)
+    lane = models.CharField(max_length=4, choices=ApiKey.Lane, default=ApiKey.Lane.LIVE)
+
+    claimed_agent_id = models.CharField(max_length=128)
+    provider = models.CharField(max_length=128)
+    type = models.CharField(max_length=8, choices=Type)
+    headline = models.CharField(max_length=120, validators=[SINGLE_LINE])
+    summary = models.CharField(max_length=280, validators=[SINGLE_LINE])
+    # The JSON text as the agent sent it: jsonb would reorder its keys and a float would lose
+    # digits.
+    details_json: models.TextField[str | None, str | None] = ContentTextField(
+        null=True
+    )  # null is JSON's, "" would be no JSON
+    callback_webhook = models.TextField(blank=True)
+    timeout_seconds = models.PositiveIntegerField(null=True)
+    assumption: models.TextField[str, str] = ContentTextField(blank=True)
+    on_timeout = models.CharField(max_length=8, choices=OnTimeout, blank=True)
+    thread = models.CharField(max_length=128, blank=True)
+    supersedes = models.ForeignKey(
+        "self", null=True, on_delete=models.PROTECT, related_name="revisions"
+    )
+    extensions = ContentJSONField(default=dict)
+    content_hash = models.CharField(max_length=64)
+    idempotency_key = models.CharField(max_length=255, null=True)  # noqa: DJ001 - unique where it is there
+    idempotency_hash = models.CharField(max_length=64, blank=True)
+
+    created_at = models.DateTimeField()
+    expires_at = models.DateTimeField(null=True)
+    # When it was created or, later, answered: the agent's cursor, strictly increasing in commit
+    # order.
+    activity_at = models.DateTimeField()
+    answered_at = models.DateTimeField(null=True)
+    status = models.CharField(max_length=10, choices=Status, default=Status.PENDING)
+    timed_out_at = models.DateTimeField(null=True)
+    superseded_at = models.DateTimeField(null=True)
+    # A person's "Got it", which is no answer: the agent never hears of it.
+    acknowledged_at = models.DateTimeField(null=True)
+    acknowledged_by = models.CharField(max_length=80, blank=True)
+    # From then on it has no content (wake/retention.py), and its headline says so.
+    erased_at = models.DateTimeField(null=True)
+
+    objects = DeliveryQuerySet.as_manager()
+
+    class Meta:
+        verbose_name_plural = "deliveries"
+        constraints = [
+            models.UniqueConstraint(
+                fields=["agent", "lane", "idempotency_key"],
+                condition=Q(idempotency_key__isnull=False),
+                name="one_delivery_an_idempotency_key",
+            ),
+            # Unique and increasing per agent by construction (wake/cursor.py); the lane leads the
+            # sweep's index.
+            models.UniqueConstraint(
+                fields=["agent", "lane", "activity_at"], name="cursor_of_an_agent"
+            ),
+            models.CheckConstraint(
+                condition=Q(timeout_seconds__isnull=True) | Q(timeout_seconds__range=(60, 604_800)),
+                name="timeout_within_a_week",
+            ),
+            models.CheckConstraint(
+                condition=Q(status="pending") | Q(answered_at__isnull=False),
+                name="released_only_when_answered",
+            ),
+        ]
+        indexes = [
+            models.Index(
+                fields=["agent", "lane", "activity_at"],
+                condition=~Q(status="pending"),
+                name="answers_of_an_agent",
+            ),
+            models.Index(
+                fields=["team", "lane", "type", "-created_at"],
+                condition=Q(
+                    answered_at__isnull=True,
+                    superseded_at__isnull=True,
+                    acknowledged_at__isnull=True,
+                ),
+                name="inbox_of_a_team",
+            ),
+            models.Index(
+                fields=["agent", "thread", "created_at"],
+                condition=~Q(thread=""),
+                name="thread_of_an_agent",
+            ),
+            models.Index(fields=["team", "lane", "-activity_at"], name="history_of_a_lane"),
+            models.Index(
+                fields=["team", "activity_at"],
+                condition=Q(erased_at__isnull=True),
+                name="content_to_erase",
+            ),
+            models.Index(
+                fields=["expires_at"],
+                condition=Q(
+                    expires_at__isnull=False, answered_at__isnull=True, timed_out_at__isnull=True
+                ),
+                name="open_deadlines",
+            ),
+            models.Index(
+                fields=["team", "lane", "-expires_at"],
+                condition=Q(expires_at__isnull=False) & NOT_ANSWERED_IN_TIME,
+                name="windows_of_a_team",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.headline
+
+    @property
+    def details(self) -> Any:
+        """A dict, a str or None, as the agent sent it."""
+        return None if self.details_json is None else json.loads(self.details_json)
+
+    def is_past_deadline(self, at: datetime) -> bool:
+        return self.expires_at is not None and at >= self.expires_at
+
+    def needs_no_answer(self, at: datetime) -> bool:
+        """Whether a person may say "Got it" instead (spec, "Delivery Types")."""
+        return self.type in {self.Type.UPDATE, self.Type.ALERT} or self.is_past_deadline(at)
+
+    def hold(self, seconds: int, at: datetime) -> timedelta:
+        """How long an answer given now can be taken back: at most half of what is left of the
+        window."""
+        full = timedelta(seconds=seconds)
+        if self.expires_at is None or self.is_past_deadline(at):
+            return full
+        return min(full, (self.expires_at - at) / 2)

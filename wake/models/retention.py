@@ -1,0 +1,30 @@
+"""For how long teams keep what was written."""
+
+from __future__ import annotations
+
+from django.db import models
+from django.db.models import Q
+
+from accounts.models import Team
+
+LONGEST_DAYS = 3_650
+
+
+class Retention(models.Model):
+    """After how many days the content of a team's deliveries is erased; a team without a row keeps
+    it for ever."""
+
+    team = models.OneToOneField(
+        Team, on_delete=models.CASCADE, primary_key=True, related_name="retention"
+    )
+    days = models.PositiveSmallIntegerField()
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(days__range=(1, LONGEST_DAYS)), name="retention_within_ten_years"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.days} days"
