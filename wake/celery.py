@@ -1,0 +1,67 @@
+"""The Celery app: which jobs there are and how often beat rings for them."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+from celery import Celery
+from celery.signals import task_received, worker_ready
+
+import wake.folder_broker  # noqa: F401 - so that kombu knows what folder: means
+from wake.watchdog import Watchdog, watch
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "wake.settings")
+
+# Long enough for clocks that differ between machines, short enough that what beat rang while no
+# worker ran is dropped at once when one comes back.
+STALE_AFTER_SECONDS = 30
+
+app = Celery("wake")
+app.config_from_object("django.conf:settings", namespace="CELERY")
+app.autodiscover_tasks(related_name="jobs")
+app.conf.beat_schedule = {
+    job: {
+        "task": job,
+        "schedule": seconds,
+        "options": {"expires": STALE_AFTER_SECONDS},
+    }
+    for job, seconds in {
+        "wake.jobs.release_due_responses": 1.0,
+        "wake.jobs.send_due_callbacks": 1.0,
+        "wake.jobs.time_out_overdue": 3.0,
+        "wake.jobs.erase_old_content": 60.0,
+        "accounts.jobs.forget_expired_sessions": 600.0,
+        "wake.jobs.beat": 10.0,
+        "accounts.jobs.seal_new_events": 3.0,
+        "inbox.jobs.index_new_words": 2.0,
+        "inbox.jobs.send_due_digests": 30.0,
+        "inbox.jobs.send_due_last_calls": 30.0,
+        "inbox.jobs.send_due_resets": 2.0,
+    }.items()
+}
+
+
+@app.on_after_configure.connect
+def _make_folders(sender: Celery, **_: Any) -> None:
+    """The broker that is a folder does not make its own."""
+    if sender.conf.broker_url.startswith("folder:"):
+        folder = Path(sender.conf.broker_transport_options["data_folder_in"])
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+
+
+@worker_ready.connect
+def _watch_over_the_worker(**_: Any) -> None:
+    dog = Watchdog(jobs_waiting, began_at=time.monotonic())
+    task_received.connect(lambda **_: dog.note_job(at=time.monotonic()), weak=False)
+    watch(dog)
+
+
+def jobs_waiting() -> int:
+    """In the broker; raises where it does not answer."""
+    with app.connection_for_read(connect_timeout=2) as connection:
+        channel: Any = connection.default_channel
+        # queue_declare() would look for it without the prefix of Redis's keys, and find none.
+        return int(channel._size(app.conf.task_default_queue))

@@ -1,0 +1,97 @@
+"""System checks that refuse an unsafe production start."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from django.apps import AppConfig
+from django.conf import settings
+from django.core.checks import CheckMessage, Error, Tags, Warning, register
+
+SHORTEST_SECRET_KEY = 50
+SHORTEST_ENCRYPTION_KEY = 32
+HOW_TO_MAKE_ONE = 'python3 -c "import secrets; print(secrets.token_urlsafe(48))"'
+
+
+@register(Tags.security)
+def production_is_safe(
+    app_configs: Sequence[AppConfig] | None, **kwargs: Any
+) -> list[CheckMessage]:
+    """Each message says what is wrong and its hint what to set."""
+    if not settings.PRODUCTION:
+        return []
+    return [*_errors(), *_warnings()]
+
+
+@register(Tags.security)
+def encrypted_content_has_a_key(
+    app_configs: Sequence[AppConfig] | None, **kwargs: Any
+) -> list[CheckMessage]:
+    """Outside production, too, where the keys are made once and may have been taken away."""
+    if not settings.WAKE_ENCRYPT_CONTENT or settings.WAKE_ENCRYPTION_KEYS:
+        return []
+    return [
+        Error(
+            "WAKE_ENCRYPT_CONTENT is on, and there is no key to encrypt with.",
+            hint=f"Set WAKE_ENCRYPTION_KEYS to the output of: {HOW_TO_MAKE_ONE}",
+            id="wake.E005",
+        )
+    ]
+
+
+@register(Tags.database, deploy=True)
+def connections_are_pooled(
+    app_configs: Sequence[AppConfig] | None, **kwargs: Any
+) -> list[CheckMessage]:
+    database = settings.DATABASES["default"]
+    is_postgresql = database["ENGINE"].endswith("postgresql")
+    if not is_postgresql or database["OPTIONS"].get("pool") or database.get("CONN_MAX_AGE"):
+        return []
+    return [
+        Warning(
+            "Every request opens a connection to PostgreSQL of its own, which costs it about 6 ms.",
+            hint="Leave OPTIONS['pool'] in wake/settings.py, or set CONN_MAX_AGE.",
+            id="wake.W002",
+        )
+    ]
+
+
+def _errors() -> Iterator[Error]:
+    why = "This is production, because DATABASE_URL or an https WAKE_ORIGIN is set. "
+    if not settings.WAKE_ORIGIN.startswith("https://"):
+        yield Error(
+            f"{why}WAKE_ORIGIN must be the https address that people and agents use.",
+            hint="Set WAKE_ORIGIN=https://wake.example.com; WAKE_DEV=1 if this is no production.",
+            id="wake.E001",
+        )
+    if len(settings.SECRET_KEY) < SHORTEST_SECRET_KEY:
+        yield Error(
+            f"{why}WAKE_SECRET_KEY must be set, at least {SHORTEST_SECRET_KEY} characters long.",
+            hint=f"Set WAKE_SECRET_KEY to the output of: {HOW_TO_MAKE_ONE}",
+            id="wake.E002",
+        )
+    keys = settings.WAKE_ENCRYPTION_KEYS
+    if not keys or min(map(len, keys)) < SHORTEST_ENCRYPTION_KEY:
+        yield Error(
+            f"{why}WAKE_ENCRYPTION_KEYS must be set: a comma list, the newest first, each at least "
+            f"{SHORTEST_ENCRYPTION_KEY} characters long.",
+            hint=f"Set WAKE_ENCRYPTION_KEYS to the output of: {HOW_TO_MAKE_ONE}",
+            id="wake.E003",
+        )
+    if not settings.REDIS_URL:
+        yield Error(
+            f"{why}REDIS_URL must be set: it wakes the workers and counts sign-ins.",
+            hint="Set REDIS_URL=redis://HOST:6379/0",
+            id="wake.E004",
+        )
+
+
+def _warnings() -> Iterator[Warning]:
+    if not settings.DATABASE_URL:
+        yield Warning(
+            "DATABASE_URL is not set, so this production runs on SQLite: on one machine, with one "
+            "web process, and its backup is yours to make.",
+            hint="Set DATABASE_URL=postgresql://USER:PASSWORD@HOST:5432/NAME",
+            id="wake.W001",
+        )

@@ -1,0 +1,165 @@
+"""What this server says about itself: capabilities, OpenAPI 3.1 and JSON Schema, made from
+serializers.py and wire.py."""
+
+from __future__ import annotations
+
+from functools import cache
+from http import HTTPStatus
+from typing import Any
+
+import msgspec
+from django.conf import settings
+from drf_spectacular.extensions import OpenApiAuthenticationExtension
+from drf_spectacular.generators import SchemaGenerator
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, OpenApiResponse
+
+from wake import wire
+from wake.serializers import MOST_ROWS, DeliveryPayload
+
+PROTOCOL = "1.0"
+EXTENSIONS = [
+    "assumption",
+    "erased",
+    "expires_at",
+    "idempotency",
+    "on_timeout",
+    "standard-webhooks",
+    "supersedes",
+    "thread",
+    "wait",
+    "wake_blocks",
+]
+COMPONENT = "#/components/schemas/{name}"
+
+
+def _answers(success: dict[int, str], *errors: int) -> dict[Any, Any]:
+    """The wire's structs by status code, with the errors that every endpoint has."""
+    named = {**success, **dict.fromkeys([*errors, 401, 403, 429, 503], "ErrorBody")}
+    return {
+        (str(code), "application/json"): OpenApiResponse(
+            {"$ref": COMPONENT.format(name=name)}, description=HTTPStatus(code).phrase
+        )
+        for code, name in named.items()
+    }
+
+
+WAIT = OpenApiParameter(
+    "wait",
+    {"type": "integer", "minimum": 1, "maximum": 25},
+    description="Long poll: seconds to wait for something to return.",
+)
+DELIVER: dict[str, Any] = {
+    "operation_id": "deliver",
+    "description": "Submit a delivery to the people of the key's team.",
+    "request": {"application/json": DeliveryPayload},
+    "parameters": [
+        OpenApiParameter(
+            "Idempotency-Key",
+            {"type": "string", "minLength": 1, "maxLength": 255},
+            OpenApiParameter.HEADER,
+            description="The same key and body within 24 hours are the same delivery.",
+        )
+    ],
+    "responses": _answers({201: "Receipt"}, 400, 413, 422),
+}
+RESPONSE: dict[str, Any] = {
+    "operation_id": "response",
+    "description": "The answer to one delivery of the key's agent.",
+    "parameters": [
+        OpenApiParameter("delivery_id", OpenApiTypes.UUID, OpenApiParameter.PATH),
+        WAIT,
+    ],
+    "responses": _answers({200: "Answer"}, 404, 422),
+}
+RESPONSES: dict[str, Any] = {
+    "operation_id": "responses",
+    "description": "The answers to all deliveries of the key's agent, in order.",
+    "parameters": [
+        OpenApiParameter("agent_id", {"type": "string"}, description="Only this agent id's."),
+        OpenApiParameter(
+            "status",
+            {"type": "string", "pattern": "^(pending|approved|rejected|redirected)(,|$)"},
+            description="A comma list of statuses.",
+        ),
+        OpenApiParameter(
+            "since", {"type": "string"}, description="`next_since` of the last sweep."
+        ),
+        OpenApiParameter("limit", {"type": "integer", "minimum": 1}, description="200 at most."),
+        WAIT,
+    ],
+    "responses": _answers({200: "Sweep"}, 422),
+}
+CAPABILITIES: dict[str, Any] = {
+    "operation_id": "capabilities",
+    "description": "What this server speaks; needs no key.",
+    "auth": [],
+    "responses": {200: {"type": "object"}},
+}
+
+
+def capabilities() -> dict[str, Any]:
+    """Body of GET /wake/v1."""
+    return {
+        "protocol": PROTOCOL,
+        "extensions": EXTENSIONS,
+        "limits": {
+            "body_bytes": settings.WAKE_MAX_BODY_BYTES,
+            "deliveries": {
+                lane: {"per_hour": hourly, "burst": burst}
+                for lane, (hourly, burst) in {
+                    "live": settings.WAKE_QUOTA_LIVE,
+                    "test": settings.WAKE_QUOTA_TEST,
+                }.items()
+            },
+            "reads_per_minute": settings.WAKE_READS_PER_MINUTE,
+            "responses_limit": MOST_ROWS,
+            "hold_seconds": settings.WAKE_HOLD_SECONDS,
+        },
+    }
+
+
+@cache
+def openapi() -> dict[str, Any]:
+    """OpenAPI 3.1 of everything under /wake/v1."""
+    schema: dict[str, Any] = SchemaGenerator().get_schema(public=True)  # type: ignore[no-untyped-call]
+    return schema
+
+
+def json_schema() -> dict[str, Any]:
+    """JSON Schema (2020-12) of the two messages of the protocol, delivery and response."""
+    components = openapi()["components"]["schemas"]
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "WAKE v1",
+        "$defs": {
+            "delivery": components["DeliveryPayload"],
+            "receipt": components["Receipt"],
+            "response": components["Answer"],
+        },
+    }
+
+
+class KeySecurity(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]
+    """Found by drf-spectacular through its target class."""
+
+    target_class = "accounts.authentication.KeyAuthentication"
+    name = "key"
+
+    def get_security_definition(self, auto_schema: Any) -> dict[str, str]:
+        return {"type": "http", "scheme": "bearer", "description": "wk_live_... or wk_test_..."}
+
+
+def only_the_protocol(endpoints: list[Any]) -> list[Any]:
+    """drf-spectacular's preprocessing hook: each path once, without its twin with a trailing
+    slash."""
+    return [found for found in endpoints if found[0].startswith("/wake/v1") and found[0][-1] != "/"]
+
+
+def add_the_wire(result: dict[str, Any], **hook: Any) -> dict[str, Any]:
+    """drf-spectacular's postprocessing hook: the structs of wire.py beside the serializers'
+    components."""
+    structs = [wire.Receipt, wire.Answer, wire.Sweep, wire.ErrorBody]
+    _, components = msgspec.json.schema_components(structs, ref_template=COMPONENT)
+    result["components"]["schemas"].update(components)
+    return result

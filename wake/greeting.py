@@ -1,0 +1,73 @@
+"""What `manage.py up` says once the server answers: where it is and, the first time, how to get
+in."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+
+from django.conf import settings
+
+from accounts.first_run import Welcome
+
+FIRST_DELIVERY = {
+    "provider": "curl",
+    "type": "question",
+    "headline": "Which of these three titles do you like best?",
+    "summary": "Approve the first one, or redirect me with another.",
+    "details": {"titles": ["A quiet inbox", "Answers, not alerts", "Wake"]},
+}
+
+
+def greeting(welcome: Welcome | None) -> str:
+    lines = ["", f"Wake is at {settings.WAKE_ORIGIN}", ""]
+    return "\n".join([*lines, *(_back() if welcome is None else _first(welcome)), ""])
+
+
+def _first(welcome: Welcome) -> list[str]:
+    is_given = bool(os.environ.get("WAKE_ADMIN_PASSWORD"))
+    return [
+        "  This is shown once:",
+        f"  Sign in         {welcome.email}",
+        f"  Password        {'as WAKE_ADMIN_PASSWORD says' if is_given else welcome.password}",
+        f"  Agent           {welcome.agent_id}",
+        f"  Key             {welcome.key}",
+        f"  Signing secret  {welcome.signing_secret}",
+        "",
+        "  Deliver something, and find it in the inbox:",
+        "",
+        _curl(welcome),
+        "",
+        "  Ctrl-C stops everything.",
+    ]
+
+
+def _back() -> list[str]:
+    """Keys and passwords are never shown twice, so it says how to make others; a first run that was
+    killed before it could greet needs no more than that."""
+    command = f"{_python()} manage.py"
+    return [
+        f"  Another key:           {command} issue_key AGENT_ID",
+        f"  Another password:      {command} changepassword EMAIL",
+        "  Ctrl-C stops everything.",
+    ]
+
+
+def _curl(welcome: Welcome) -> str:
+    body = json.dumps({"agent_id": welcome.agent_id, **FIRST_DELIVERY})
+    return (
+        f"curl {settings.WAKE_ORIGIN}/wake/v1/deliver \\\n"
+        f"  -H 'Authorization: Bearer {welcome.key}' \\\n"
+        f"  -H 'Content-Type: application/json' \\\n"
+        f"  -d '{body}'"
+    )
+
+
+def _python() -> str:
+    """As one would type it from the project's folder."""
+    executable = Path(sys.executable)
+    if executable.is_relative_to(settings.BASE_DIR):
+        return str(executable.relative_to(settings.BASE_DIR))
+    return str(executable)

@@ -1,0 +1,105 @@
+"""Tells load balancers and people whether this server lives and whether it does its work."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.conf import settings
+from django.db import Error
+from django.db.models import Max
+from django.http import HttpRequest, JsonResponse
+from django.views.decorators.http import require_safe
+from psycopg_pool import PoolTimeout
+from redis import Redis
+from redis.backoff import NoBackoff
+from redis.exceptions import RedisError
+from redis.retry import Retry
+
+from wake.clock import database_now
+from wake.models import Callback, Delivery, Heartbeat, Response
+
+# A sweep runs every second or so: a row that is due for so long says that nobody sweeps.
+OVERDUE_AFTER = timedelta(seconds=60)
+SILENT_AFTER = timedelta(seconds=60)
+REDIS_SECONDS = 0.3
+
+
+@require_safe
+def healthz(request: HttpRequest) -> JsonResponse:
+    """200 while the web process lives; it touches nothing, so nothing else can take it down."""
+    return _json({"status": "ok"})
+
+
+@require_safe
+def readyz(request: HttpRequest) -> JsonResponse:
+    """503 where agents would be let down: no database, or due work that nobody does.
+
+    Without a broker or a worker's heartbeat it is only degraded: deliver, read and answer work.
+    """
+    report: dict[str, Any] = {
+        "status": "down",
+        "database": "away",
+        "broker": "ok" if _broker_answers() else "away",
+        "workers": {"last_heartbeat": None},
+        "oldest_due": None,
+    }
+    with suppress(Error, PoolTimeout):
+        now = database_now()
+        report["workers"]["last_heartbeat"] = Heartbeat.objects.aggregate(last=Max("at"))["last"]
+        report["oldest_due"] = _oldest_due(now)
+        report["database"] = "ok"
+        report["status"] = _status(report, now)
+    return _json(report, 503 if report["status"] == "down" else 200)
+
+
+def _status(report: dict[str, Any], now: datetime) -> str:
+    if report["oldest_due"] and now - report["oldest_due"]["due_at"] > OVERDUE_AFTER:
+        return "down"
+    beat = report["workers"]["last_heartbeat"]
+    works = report["broker"] == "ok" and beat is not None and now - beat <= SILENT_AFTER
+    return "ok" if works else "degraded"
+
+
+def _oldest_due(now: datetime) -> dict[str, Any] | None:
+    """What has waited longest for a worker, and since when."""
+    firsts = {
+        "callback": Callback.objects.due(now).values_list("due_at", flat=True).first(),
+        "held response": Response.objects.due(now)
+        .order_by("release_at")
+        .values_list("release_at", flat=True)
+        .first(),
+        "deadline": Delivery.objects.overdue(now)
+        .order_by("expires_at")
+        .values_list("expires_at", flat=True)
+        .first(),
+    }
+    waiting = [(at, what) for what, at in firsts.items() if at is not None]
+    if not waiting:
+        return None
+    at, what = min(waiting)
+    return {"what": what, "due_at": at, "seconds": int((now - at).total_seconds())}
+
+
+def _broker_answers() -> bool:
+    """Without Redis the broker is a folder."""
+    if not settings.REDIS_URL:
+        return os.access(settings.WAKE_DATA / "broker", os.W_OK)
+    redis = Redis.from_url(
+        settings.REDIS_URL,
+        socket_timeout=REDIS_SECONDS,
+        socket_connect_timeout=REDIS_SECONDS,
+        retry=Retry(NoBackoff(), 0),
+    )
+    try:
+        return bool(redis.ping())
+    except (RedisError, OSError):
+        return False
+    finally:
+        redis.close()
+
+
+def _json(report: dict[str, Any], status: int = 200) -> JsonResponse:
+    return JsonResponse(report, status=status, headers={"Cache-Control": "no-store"})

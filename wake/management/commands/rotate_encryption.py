@@ -1,0 +1,42 @@
+"""`manage.py rotate_encryption`: everything that is encrypted, with the newest key."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from wake.reencryption import StillEncrypting, reencrypt
+
+
+class Command(BaseCommand):
+    help = (
+        "Encrypts signing secrets and content anew with the first of WAKE_ENCRYPTION_KEYS, and "
+        "with WAKE_ENCRYPT_CONTENT=1 also the content that was stored before. It runs beside the "
+        "server and may be stopped and run again."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument(
+            "--decrypt",
+            action="store_true",
+            help="stores content plainly again, once WAKE_ENCRYPT_CONTENT is off",
+        )
+
+    def handle(self, *args: Any, decrypt: bool, **options: Any) -> None:
+        unreadable = 0
+        try:
+            for done in reencrypt(decrypt=decrypt):
+                unreadable += done.unreadable
+                self.stdout.write(
+                    f"{done.name}: {done.read} read, {done.written} written anew, "
+                    f"{done.unreadable} unreadable"
+                )
+        except StillEncrypting as reason:
+            raise CommandError(str(reason)) from None
+        if unreadable:
+            raise CommandError(
+                f"{unreadable} rows cannot be read with any of WAKE_ENCRYPTION_KEYS: they stay as "
+                "they are. Add the key that they were stored with, and run this again."
+            )
+        self.stdout.write("Done. The older keys are no longer needed for this database.")

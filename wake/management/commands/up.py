@@ -1,0 +1,148 @@
+"""`manage.py up`: web, worker and beat as one foreground command, or one of them in its place."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import socket
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.contrib.staticfiles.finders import get_finders
+from django.core.exceptions import ValidationError
+from django.core.management import call_command
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db import OperationalError, connection
+from psycopg_pool import PoolTimeout
+
+from accounts import first_run, operator
+from wake import roles
+from wake.greeting import greeting
+from wake.processes import run_together
+
+# What a start just after a kill -9 waits for the old one to be gone.
+PATIENCE_SECONDS = 8.0
+FIRST_EMAIL = "you@example.com"
+
+
+class Command(BaseCommand):
+    help = (
+        "Runs the web server, the worker and beat, until Ctrl-C; the first time it makes a team, "
+        "an owner and an agent. With a role it runs that one alone, for a machine of its own."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("role", nargs="?", choices=roles.ROLES)
+        parser.add_argument("--host", default="127.0.0.1", help="the address to listen at")
+        parser.add_argument("--processes", type=int, help="of the web server or the worker")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        os.umask(0o077)  # what is written is for its owner alone
+        try:
+            self._run(options["role"], options["host"], options["processes"])
+        except KeyboardInterrupt:
+            raise CommandError("Stopped before it had begun.", returncode=130) from None
+
+    def _run(self, role: str | None, host: str, processes: int | None) -> None:
+        if role in {None, "web", "stream"}:
+            self._wait_for_port(host, settings.PORT)
+            _collect_static()
+        if role:
+            command = roles.ROLES[role](host, processes)
+            os.chdir(settings.BASE_DIR)
+            os.execv(command[0], command)  # noqa: S606 - our own; signals then reach it directly
+        welcome = self._set_up()
+        self._greeting: str | None = greeting(welcome)
+        try:
+            run_together(
+                roles.all_on_one_machine(host, processes),
+                folder=str(settings.BASE_DIR),
+                say=self._say,
+                tick=lambda: self._greet(only_if_answered_at=host),
+            )
+        finally:
+            self._greet()
+
+    def _wait_for_port(self, host: str, port: int) -> None:
+        until = time.monotonic() + PATIENCE_SECONDS
+        error = _cannot_listen(host, port)
+        if error == errno.EADDRINUSE:
+            self._say(f"Port {port} is in use. Waiting a moment, in case that is about to end.")
+        while error == errno.EADDRINUSE and time.monotonic() < until:
+            time.sleep(0.2)
+            error = _cannot_listen(host, port)
+        if error == errno.EADDRINUSE:
+            raise CommandError(
+                f"Port {port} is in use, perhaps by another `make run`. "
+                f"Stop that one, or choose another port: PORT={port + 1} make run"
+            )
+        if error:
+            raise CommandError(f"Cannot listen at {host}, port {port}: {os.strerror(error)}.")
+
+    def _set_up(self) -> first_run.Welcome | None:
+        password = os.environ.get("WAKE_ADMIN_PASSWORD", "") or operator.new_password()
+        try:
+            call_command("migrate", verbosity=0, interactive=False)
+            return first_run.set_up(
+                email=os.environ.get("WAKE_ADMIN_EMAIL", "").strip() or FIRST_EMAIL,
+                password=password,
+            )
+        except (OperationalError, PoolTimeout) as error:
+            raise CommandError(f"The database cannot be reached: {error}") from error
+        except ValidationError as error:
+            raise CommandError(
+                f"WAKE_ADMIN_EMAIL or WAKE_ADMIN_PASSWORD: {operator.in_one_sentence(error)}"
+            ) from error
+        finally:
+            connection.close()
+            if connection.vendor == "postgresql":
+                connection.close_pool()  # type: ignore[attr-defined]
+
+    def _greet(self, *, only_if_answered_at: str | None = None) -> None:
+        """Once, as soon as the server answers; else at the end, because what it tells is not
+        kept."""
+        if self._greeting and (only_if_answered_at is None or _answers(only_if_answered_at)):
+            self._say(self._greeting)
+            self._greeting = None
+
+    def _say(self, line: str) -> None:
+        with suppress(OSError):  # nobody listens any more, which is no reason to stop
+            self.stdout.write(line)
+            self.stdout.flush()
+
+
+def _collect_static() -> None:
+    """Pages cannot be made without them; it takes eight seconds, so only where a file is newer. Of
+    two that start at once, the second waits and finds it done."""
+    manifest = settings.STATIC_ROOT / "staticfiles.json"
+    sources = [
+        Path(storage.path(name)) for finder in get_finders() for name, storage in finder.list([])
+    ]
+    newest = max(source.stat().st_mtime for source in sources)
+    with (settings.BASE_DIR / "manage.py").open() as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        if not manifest.exists() or manifest.stat().st_mtime < newest:
+            call_command("collectstatic", interactive=False, verbosity=0)
+
+
+def _cannot_listen(host: str, port: int) -> int:
+    """The error number; 0 where nothing is in the way."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.socket(family) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((host, port))
+        except OSError as error:
+            return error.errno or errno.EINVAL
+    return 0
+
+
+def _answers(host: str) -> bool:
+    """Whatever is asked from now on waits until the server has loaded, and is then answered."""
+    with suppress(OSError), socket.create_connection((host, settings.PORT), timeout=0.2):
+        return True
+    return False

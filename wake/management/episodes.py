@@ -1,0 +1,200 @@
+"""Plays what demo/*.toml tells: each delivery, answer and callback at its own time, by the real
+verbs."""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from collections.abc import Callable, Iterator
+from datetime import datetime, timedelta
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from django.db import transaction
+from django.db.models import F
+
+from accounts import agents, keys
+from accounts.audit import Actor
+from accounts.models import Agent, ApiKey, ClaimedId, Team, User
+from wake import destinations, outbox, pickups
+from wake.acknowledgements import acknowledge
+from wake.deadlines import time_out_overdue
+from wake.deliveries import Idempotency, deliver
+from wake.destinations import Outcome
+from wake.models import Callback, Delivery, Response
+from wake.responses import release, respond
+
+FOLDER = Path(__file__).with_name("demo")
+# `2d 3h` before now, or after something else; the longest first.
+UNITS = {"d": "days", "h": "hours", "m": "minutes", "s": "seconds"}
+AMOUNT = re.compile(r"(\d+)([dhms])")
+
+Event = tuple[datetime, Callable[[], object]]
+Told = dict[str, Any]
+
+
+@transaction.atomic
+def play(team: Team, *, people: dict[str, User], by: Actor, at: datetime) -> int:
+    """Adds what is not there yet and returns how many deliveries that were. Nobody sees the half of
+    it, and no worker gets hold of a callback whose tries are still being told."""
+    episodes = [
+        Episode(told, cast=cast, people=people, now=at)
+        for cast in casts(team, by=by, at=at)
+        for told in cast.deliveries
+    ]
+    new = [episode for episode in episodes if not episode.is_there()]
+    events = [event for episode in new for event in episode.events()]
+    for _, happen in sorted(events, key=lambda event: event[0]):
+        happen()
+    return len(new)
+
+
+def casts(team: Team, *, by: Actor, at: datetime) -> list[Cast]:
+    return [
+        Cast(tomllib.loads(path.read_text()), team, by=by, at=at)
+        for path in sorted(FOLDER.glob("*.toml"))
+    ]
+
+
+class Cast:
+    """One file: an agent with a key of each lane that it uses, and what it delivers."""
+
+    def __init__(self, told: Told, team: Team, *, by: Actor, at: datetime) -> None:
+        self.provider: str = told["provider"]
+        self.deliveries: list[Told] = told["delivery"]
+        since = at - max(length(one["ago"]) for one in self.deliveries) - timedelta(days=2)
+        self.agent = _registered(told, team, by=by, since=since)
+        self.keys = {
+            lane: self.agent.keys.usable(at).filter(lane=lane).first() or self._key(lane, by, since)
+            for lane in {one.get("lane", ApiKey.Lane.LIVE) for one in self.deliveries}
+        }
+        for url in {one["webhook"] for one in self.deliveries if "webhook" in one}:
+            destinations.allow(destinations.parse(url).name, team=team, by=by)
+
+    def _key(self, lane: str, by: Actor, since: datetime) -> ApiKey:
+        """Its text is thrown away: nobody delivers with it."""
+        key, _ = keys.mint(self.agent, by=by, lane=lane)
+        key.created_at = since
+        key.save(update_fields=["created_at"])
+        return key
+
+
+def _registered(told: Told, team: Team, *, by: Actor, since: datetime) -> Agent:
+    agent = Agent.objects.filter(team=team, agent_id=told["agent"]).first()
+    if agent is None:
+        agent = Agent(team=team, agent_id=told["agent"], created_at=since)
+        agents.register(agent, by=by)
+        if "may_also_be" in told:
+            ClaimedId.objects.create(agent=agent, pattern=told["may_also_be"])
+    return agent
+
+
+class Episode:
+    """One delivery and what became of it, as events with their times."""
+
+    def __init__(self, told: Told, *, cast: Cast, people: dict[str, User], now: datetime) -> None:
+        self.told, self.cast, self.people, self.now = told, cast, people, now
+        self.begins = now - length(told["ago"])
+
+    @property
+    def mark(self) -> str:
+        return f"demo-{self.told['name']}"
+
+    @property
+    def delivery(self) -> Delivery:
+        return self.cast.agent.deliveries.get(idempotency_key=self.mark)
+
+    def is_there(self) -> bool:
+        return self.cast.agent.deliveries.filter(idempotency_key=self.mark).exists()
+
+    def events(self) -> Iterator[Event]:
+        yield self.begins, self._deliver
+        if "timeout" in self.told:
+            ends = self.begins + length(self.told["timeout"])
+            if ends <= self.now:
+                yield ends, partial(time_out_overdue, at=ends)
+        if "acknowledged_after" in self.told:
+            at = self.begins + length(self.told["acknowledged_after"])
+            yield at, partial(self._acknowledge, at)
+        if "answer" in self.told:
+            yield from self._answered(self.told["answer"])
+
+    def _answered(self, answer: Told) -> Iterator[Event]:
+        at = self.begins + length(answer["after"])
+        yield at, partial(self._respond, answer, at)
+        for attempt in answer.get("attempts", []):
+            tried_at = at + length(attempt["after"]) + timedelta(seconds=30)  # the longest hold
+            yield tried_at, partial(self._try, attempt, tried_at)
+        if "picked_up" in answer:
+            asked_at = at + timedelta(minutes=4)
+            yield asked_at, partial(self._pick_up, answer["picked_up"], asked_at)
+
+    def _deliver(self) -> None:
+        told, key = self.told, self.cast.keys[self.told.get("lane", ApiKey.Lane.LIVE)]
+        details = json.dumps(told["markdown"], ensure_ascii=False) if "markdown" in told else None
+        earlier = self.cast.agent.deliveries.filter(
+            idempotency_key=f"demo-{told.get('supersedes')}"
+        )
+        deliver(
+            self.cast.agent,
+            agent_id=told.get("as", self.cast.agent.agent_id),
+            provider=self.cast.provider,
+            type=told["type"],
+            headline=told["headline"],
+            summary=told["summary"],
+            details_json=told["json"].strip() if "json" in told else details,
+            callback_webhook=told.get("webhook", ""),
+            timeout_seconds=int(length(told.get("timeout", "")).total_seconds()) or None,
+            assumption=told.get("assumption", ""),
+            on_timeout=told.get("on_timeout", ""),
+            thread=told.get("thread", ""),
+            supersedes=earlier.values_list("pk", flat=True).first(),
+            key=key,
+            idempotency=Idempotency(self.mark, self.mark),
+            at=self.begins,
+        )
+        keys.touch(key, at=self.begins)
+
+    def _acknowledge(self, at: datetime) -> None:
+        acknowledge([self.delivery.pk], by=self.people["owner"], at=at)
+
+    def _respond(self, answer: Told, at: datetime) -> None:
+        delivery = self.delivery
+        response = respond(
+            delivery,
+            by=self.people[answer.get("by", "owner")],
+            status=answer["status"],
+            content_hash=delivery.content_hash,
+            feedback=answer.get("feedback", ""),
+            edited_json=answer["edited"].strip() if "edited" in answer else None,
+            at=at,
+        )
+        release(response, at=response.release_at)
+
+    def _try(self, attempt: Told, at: datetime) -> None:
+        """Settled as a sender would settle it; nothing is sent to anybody."""
+        of_this = Callback.objects.filter(response__delivery=self.delivery)
+        of_this.update(tries=F("tries") + 1)
+        Response.objects.not_sent().filter(callback__in=of_this).update(sent_at=at)
+        outcome = Outcome(
+            status_code=attempt.get("status"),
+            error=attempt.get("error", ""),
+            answer=attempt.get("answer", ""),
+            took_ms=10_000 if "error" in attempt else 180,
+        )
+        outbox.settle([(of_this.get(), outcome)], at=at)
+
+    def _pick_up(self, route: str, at: datetime) -> None:
+        key = self.cast.keys[ApiKey.Lane.LIVE]
+        if route == Response.Route.POLL:
+            pickups.read(key, self.delivery.pk, at=at)
+        else:
+            pickups.sweep(key, pickups.SweepQuery(), at=at)
+        keys.touch(key, at=at)
+
+
+def length(text: str) -> timedelta:
+    """`1d 3h 20m 5s`; an empty text is nothing."""
+    return timedelta(**{UNITS[unit]: int(count) for count, unit in AMOUNT.findall(text)})

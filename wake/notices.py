@@ -1,0 +1,18 @@
+"""The one line that a page says after a form, in a cookie like the others: with their prefix."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.contrib.messages.storage.cookie import CookieStorage
+from django.contrib.messages.storage.fallback import FallbackStorage
+from django.contrib.messages.storage.session import SessionStorage
+
+
+class HostCookie(CookieStorage):
+    cookie_name = "__Host-messages" if settings.SESSION_COOKIE_SECURE else "messages"
+
+
+class Notices(FallbackStorage):
+    """In the session where it is too long for a cookie."""
+
+    storage_classes = (HostCookie, SessionStorage)

@@ -1,0 +1,181 @@
+"""Reads a request body as strict JSON, whatever its Content-Type says (`curl -d` sends a form's).
+
+What two readers could understand differently is refused, because a person approves what they saw:
+duplicate keys, NaN and infinities, numbers out of range, `\\u0000`, lone surrogates, nesting deeper
+than 64 (PROTOCOL.md, Errors).
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from typing import IO, Any, NoReturn
+
+import msgspec
+from django.conf import settings
+from rest_framework.negotiation import BaseContentNegotiation
+from rest_framework.parsers import BaseParser
+from rest_framework.renderers import BaseRenderer
+from rest_framework.request import Request
+
+DEEPEST = 64
+LARGEST = 2**63 - 1
+
+
+class Malformed(Exception):
+    """The body is not JSON that everybody reads the same way; the message says where."""
+
+
+class BodyTooLarge(Exception):
+    """The body is longer than this server takes."""
+
+
+class JsonObject(dict[str, Any]):
+    """A parsed object that still has the JSON text of each of its members, as it was sent."""
+
+    def __init__(self, members: Mapping[str, Any], texts: Mapping[str, msgspec.Raw]) -> None:
+        super().__init__(members)
+        self.texts = texts
+
+    def text(self, name: str) -> str | None:
+        """None where the member is absent or null."""
+        return None if self.get(name) is None else bytes(self.texts[name]).decode()
+
+
+class StrictJsonParser(BaseParser):
+    media_type = "application/json"
+
+    def parse(
+        self,
+        stream: IO[Any],
+        media_type: str | None = None,
+        parser_context: Mapping[str, Any] | None = None,
+    ) -> JsonObject:
+        """Raises Malformed or BodyTooLarge."""
+        limit = settings.WAKE_MAX_BODY_BYTES
+        request: Request = (parser_context or {})["request"]
+        if int(request.META.get("CONTENT_LENGTH") or 0) > limit:
+            raise BodyTooLarge(BodyTooLarge.__doc__)
+        body = stream.read(limit + 1)
+        if len(body) > limit:
+            raise BodyTooLarge(BodyTooLarge.__doc__)
+        return parse_object(body)
+
+
+class AlwaysJson(BaseContentNegotiation):
+    """There is one format, so nobody can ask for another one."""
+
+    def select_parser(self, request: Request, parsers: Iterable[BaseParser]) -> BaseParser:
+        return next(iter(parsers))
+
+    def select_renderer(
+        self,
+        request: Request,
+        renderers: Iterable[BaseRenderer],
+        format_suffix: str | None = None,
+    ) -> tuple[BaseRenderer, str]:
+        renderer = next(iter(renderers))
+        return renderer, renderer.media_type or ""
+
+
+def parse_object(body: bytes) -> JsonObject:
+    """Raises Malformed."""
+    value = parse_strictly(body)
+    if not isinstance(value, dict):
+        raise Malformed("The body must be a JSON object.")
+    return JsonObject(value, msgspec.json.decode(body, type=dict[str, msgspec.Raw]))
+
+
+def parse_strictly(body: bytes) -> Any:
+    """Any JSON value; raises Malformed."""
+    try:
+        value = _decoder.decode(body.decode())
+    except UnicodeDecodeError:
+        raise Malformed("The body is not UTF-8.") from None
+    except RecursionError:
+        raise Malformed(_TOO_DEEP) from None
+    except json.JSONDecodeError as error:
+        raise Malformed(
+            f"Not valid JSON: {error.msg} at line {error.lineno}, column {error.colno}."
+        ) from None
+    if body.count(b"{") + body.count(b"[") > DEEPEST:
+        _check_depth(value)
+    if b"\\u" in body:
+        _check_texts(value)
+    return value
+
+
+_TOO_DEEP = f"The JSON is nested deeper than {DEEPEST} levels."
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    members = dict(pairs)
+    if len(members) != len(pairs):
+        ((twice, _),) = Counter(name for name, _ in pairs).most_common(1)
+        raise Malformed(f"The key {ascii(twice)[:80]} is there twice.")
+    return members
+
+
+def _integer(text: str) -> int:
+    if len(text) > 20 or abs(int(text)) > LARGEST:
+        raise Malformed("A whole number is beyond 64 bits; send it as a text.")
+    return int(text)
+
+
+def _float(text: str) -> float:
+    number = float(text)
+    if math.isinf(number):
+        raise Malformed("A number is out of range; send it as a text.")
+    return number
+
+
+def _constant(name: str) -> NoReturn:
+    raise Malformed(f"{name} is not JSON.")
+
+
+_decoder = json.JSONDecoder(
+    object_pairs_hook=_object,
+    parse_int=_integer,
+    parse_float=_float,
+    parse_constant=_constant,
+)
+
+
+def _check_depth(value: Any) -> None:
+    level, depth = [value], 1
+    while level := [c for node in level for c in _children(node) if isinstance(c, dict | list)]:
+        depth += 1
+        if depth > DEEPEST:
+            raise Malformed(_TOO_DEEP)
+
+
+def _check_texts(value: Any) -> None:
+    stack = [value]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, str):
+            if "\x00" in node:
+                raise Malformed("The character U+0000 is not allowed.")
+            if not _is_unicode(node):
+                raise Malformed("A text has half of a surrogate pair.")
+        else:
+            stack.extend(_children(node))
+            if isinstance(node, dict):
+                stack.extend(node)
+
+
+def _children(node: Any) -> Iterator[Any]:
+    if isinstance(node, dict):
+        yield from node.values()
+    elif isinstance(node, list):
+        yield from node
+
+
+def _is_unicode(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

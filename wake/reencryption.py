@@ -1,0 +1,98 @@
+"""Writes what is encrypted anew with the newest key, and content as the setting wants it now.
+
+Batch by batch, each in a transaction that locks rows of one table only, in the order of their ids:
+so it runs beside a server. Stopped and run again it leaves alone what is right already.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from django.apps import apps
+from django.conf import settings
+from django.db import models, transaction
+
+from accounts import encryption
+from wake.models.content import Ciphertext, ContentField
+
+ROWS_AT_ONCE = 100
+# Secrets have a column of this name, and are never stored plainly.
+SECRET = "ciphertext"  # noqa: S105 - a name
+
+
+@dataclass(slots=True)
+class Rewritten:
+    """What became of the rows of one table; the `unreadable` ones stay as they are."""
+
+    name: str
+    read: int = 0
+    written: int = 0
+    unreadable: int = 0
+
+
+class StillEncrypting(Exception):
+    """WAKE_ENCRYPT_CONTENT is on, so content is not decrypted: switch it off first."""
+
+
+def reencrypt(*, decrypt: bool = False) -> Iterator[Rewritten]:
+    """One table after the other. With `decrypt` content becomes plain; secrets never do. Raises
+    StillEncrypting."""
+    if decrypt and settings.WAKE_ENCRYPT_CONTENT:
+        raise StillEncrypting(StillEncrypting.__doc__)
+    for model, names in _encrypted():
+        done = Rewritten(str(model._meta.verbose_name_plural))
+        last = None
+        while rows := _rewrite_next(model, names, done, after=last, decrypt=decrypt):
+            last = rows[-1].pk
+        yield done
+
+
+def _encrypted() -> Iterator[tuple[type[models.Model], list[str]]]:
+    """Every model with columns of content or a secret, and which they are."""
+    for model in apps.get_models():
+        fields = model._meta.concrete_fields
+        names = [f.name for f in fields if isinstance(f, ContentField) or f.name == SECRET]
+        if names:
+            yield model, names
+
+
+@transaction.atomic
+def _rewrite_next(
+    model: type[Any], names: list[str], done: Rewritten, *, after: Any, decrypt: bool
+) -> list[Any]:
+    rows = model.objects.order_by("pk").only("pk", *names)
+    if after is not None:
+        rows = rows.filter(pk__gt=after)
+    found = list(rows.select_for_update(of=("self",))[:ROWS_AT_ONCE])
+    for row in found:
+        done.read += 1
+        try:
+            changed = {name: _anew(row, name, decrypt=decrypt) for name in names}
+        except encryption.Unreadable:
+            done.unreadable += 1
+            continue
+        changed = {name: value for name, value in changed.items() if value is not None}
+        if changed:
+            vars(row).update(changed)
+            row.save(update_fields=list(changed))
+            done.written += 1
+    return found
+
+
+def _anew(row: models.Model, name: str, *, decrypt: bool) -> Any:
+    """None where it is right as it is."""
+    value = vars(row)[name]
+    if name == SECRET:
+        token = value.encode()
+        if encryption.is_of_newest_key(token):
+            return None
+        return encryption.encrypt(encryption.decrypt(token)).decode()
+    if not isinstance(value, Ciphertext):
+        return value if value and settings.WAKE_ENCRYPT_CONTENT else None
+    if decrypt:
+        return getattr(row, name)
+    if encryption.is_of_newest_key(value.token.encode()):
+        return None
+    return Ciphertext.of(value.decrypted())

@@ -1,0 +1,129 @@
+"""Erases what was written once a team no longer wants it kept, and leaves what happened: ids,
+times, outcome and hashes (docs/decisions/0011-erased-is-gone.md)."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from django.db import connection, transaction
+from django.db.models import Exists, OuterRef
+
+from accounts.access import NotAllowed, is_owner
+from accounts.audit import SYSTEM, person, record
+from accounts.models import Team, User
+from wake import signals
+from wake.models import (
+    Callback,
+    CallbackAttempt,
+    Delivery,
+    DeliveryQuerySet,
+    Draft,
+    Response,
+    Retention,
+)
+
+ROWS_AT_ONCE = 200
+SWEEP_SECONDS = 20.0
+COUNTED = 10_000
+
+
+@transaction.atomic
+def keep_content(
+    team: Team, *, days: int | None, by: User, at: datetime, address: str = ""
+) -> None:
+    """For so many days after the last activity; None is for ever. Raises NotAllowed."""
+    if not is_owner(by, team.pk):
+        raise NotAllowed(NotAllowed.__doc__)
+    Team.objects.select_for_update().get(pk=team.pk)
+    before = days_kept([team]).get(team.pk)
+    if days == before:
+        return
+    if days is None:
+        Retention.objects.filter(team=team).delete()
+    else:
+        Retention.objects.update_or_create(team=team, defaults={"days": days})
+    actor = person(by, address)
+    record("retention.changed", by=actor, of=team, team=team, at=at, before=before, days=days)
+
+
+def days_kept(teams: Iterable[Team]) -> dict[int, int]:
+    """By the id of the team; who keeps content for ever is not in it."""
+    return dict(Retention.objects.filter(team__in=teams).values_list("team_id", "days"))
+
+
+def count_erasable(team: Team, *, days: int, at: datetime) -> int:
+    """Of how many deliveries the content would be erased now; counted no further than COUNTED."""
+    return _to_erase(team.pk, before=_before(days, at))[:COUNTED].count()
+
+
+def erase_old(*, at: datetime, seconds: float = SWEEP_SECONDS) -> int:
+    """Teams take turns, a batch each, until nothing is left or the time is up; returns of how many
+    deliveries the content is gone."""
+    stop_at = time.monotonic() + seconds
+    teams = list(Retention.objects.order_by("team").values_list("team_id", "days"))
+    erased = 0
+    while teams and time.monotonic() < stop_at:
+        more = []
+        for team_id, days in teams:
+            count = _erase_next(team_id, before=_before(days, at), at=at)
+            erased += count
+            if count == ROWS_AT_ONCE:
+                more.append((team_id, days))
+        teams = more
+    return erased
+
+
+def _to_erase(team_id: int, *, before: datetime) -> DeliveryQuerySet:
+    """Nobody waits for its content any more: no person, no agent and no callback. The two lists of
+    what is still on its way are short, and have indexes of their own."""
+    held = Response.objects.held().filter(delivery=OuterRef("pk"))
+    unsent = Callback.objects.not_delivered().filter(given_up_at__isnull=True)
+    unsent = unsent.filter(response__delivery=OuterRef("pk"))
+    old = Delivery.objects.for_team(team_id).with_content().done_before(before)
+    return old.filter(~Exists(held), ~Exists(unsent))
+
+
+def _before(days: int, at: datetime) -> datetime:
+    return at - timedelta(days=days)
+
+
+@transaction.atomic
+def _erase_next(team_id: int, *, before: datetime, at: datetime) -> int:
+    """Locks in the order of everybody else: delivery, callback, response."""
+    old = _to_erase(team_id, before=before)
+    skip = connection.features.has_select_for_update_skip_locked
+    oldest = old.order_by("activity_at").select_for_update(skip_locked=skip, of=("self",))
+    locked = list(oldest.values_list("pk", flat=True)[:ROWS_AT_ONCE])
+    callbacks = Callback.objects.filter(response__delivery__in=locked).order_by("pk")
+    list(callbacks.select_for_update(of=("self",)).values_list("pk"))
+    responses = Response.objects.filter(delivery__in=locked).order_by("pk")
+    list(responses.select_for_update(of=("self",)).values_list("pk"))
+    # Asked again: what came between the look and the lock, an answer or a callback sent again.
+    ids = list(old.filter(pk__in=locked).values_list("pk", flat=True))
+    if ids:
+        _erase(ids, at=at)
+        team = Team.objects.get(pk=team_id)
+        record("retention.erased", by=SYSTEM, of=team, team=team, at=at, count=len(ids))
+        signals.erased.send(sender=Delivery, delivery_ids=ids)
+    return len(ids)
+
+
+def _erase(ids: list[UUID], *, at: datetime) -> None:
+    Delivery.objects.filter(pk__in=ids).update(
+        headline=f"Erased on {at.day} {at:%b %Y}",
+        summary="",
+        details_json=None,
+        assumption="",
+        extensions={},
+        callback_webhook="",
+        idempotency_key=None,
+        idempotency_hash="",
+        erased_at=at,
+    )
+    Response.objects.filter(delivery__in=ids).update(feedback="", edited_json=None)
+    Draft.objects.filter(delivery__in=ids).delete()
+    Callback.objects.filter(response__delivery__in=ids).update(url="", body=b"")
+    CallbackAttempt.objects.filter(callback__response__delivery__in=ids).update(answer="")

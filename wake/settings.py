@@ -1,0 +1,323 @@
+"""Every setting, from the environment: nothing set is one person with SQLite; DATABASE_URL and
+REDIS_URL are a company."""
+
+import os
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from csp.constants import NONE, SELF
+
+from wake import env
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+
+# How this server is run ---------------------------------------------------------------------------
+
+PORT = env.number("PORT", default=8000, low=1, high=65535)
+WAKE_DATA = Path(os.environ.get("WAKE_DATA") or BASE_DIR / "data").resolve()
+WAKE_ORIGIN = (os.environ.get("WAKE_ORIGIN") or f"http://127.0.0.1:{PORT}").rstrip("/")
+DATABASE_URL = os.environ.get("DATABASE_URL", "")
+REDIS_URL = os.environ.get("REDIS_URL", "")
+
+_asked_for_development = env.flag("WAKE_DEV")
+PRODUCTION = bool(DATABASE_URL or WAKE_ORIGIN.startswith("https://")) and not _asked_for_development
+DEVELOPMENT = not PRODUCTION if _asked_for_development is None else _asked_for_development
+
+# Secrets: in production they come from the environment, because several machines must share them;
+# else they are made once.
+SECRET_KEY = (
+    env.secret("WAKE_SECRET_KEY", folder=WAKE_DATA, generate=not PRODUCTION)
+    or "unset: checks refuse to start"
+)
+_encryption_keys = env.secret("WAKE_ENCRYPTION_KEYS", folder=WAKE_DATA, generate=not PRODUCTION)
+WAKE_ENCRYPTION_KEYS = [key.strip() for key in _encryption_keys.split(",") if key.strip()]
+# What agents and people write, too, and not the signing secrets alone.
+WAKE_ENCRYPT_CONTENT = env.flag("WAKE_ENCRYPT_CONTENT") is True
+
+# The protocol (PROTOCOL.md names each of these) ---------------------------------------------------
+
+WAKE_HOLD_SECONDS = env.number("WAKE_HOLD_SECONDS", default=10, low=0, high=30)
+WAKE_QUOTA_LIVE = env.quota("WAKE_QUOTA_LIVE", default="500/50")
+WAKE_QUOTA_TEST = env.quota("WAKE_QUOTA_TEST", default="20/5")
+WAKE_MAX_BODY_BYTES = env.number("WAKE_MAX_BODY_BYTES", default=262_144, low=1_024, high=16_777_216)
+WAKE_READS_PER_MINUTE = env.number("WAKE_READS_PER_MINUTE", default=1_200, low=1, high=1_000_000)
+# A long poll holds a thread: many under ASGI, which has one for each request, few under WSGI, which
+# has a handful.
+WAKE_MAX_WAITING = env.number("WAKE_MAX_WAITING", default=100, low=0, high=10_000)
+
+# Django -------------------------------------------------------------------------------------------
+
+DEBUG = False
+ALLOWED_HOSTS = env.words("WAKE_HOSTS") or [urlsplit(WAKE_ORIGIN).hostname or "127.0.0.1"]
+if DEVELOPMENT:
+    ALLOWED_HOSTS += ["127.0.0.1", "localhost", "[::1]"]
+CSRF_TRUSTED_ORIGINS = [WAKE_ORIGIN]
+
+INSTALLED_APPS = [
+    "inbox",
+    "wake",
+    "accounts",
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.staticfiles",
+    "django_ratelimit",
+    "rest_framework",
+    "drf_spectacular",
+    "csp",
+]
+
+# The first two serve everything; the others are the browser's alone and let the protocol past
+# (wake/middleware.py).
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "wake.middleware.ProtocolOverHttps",
+    "wake.middleware.BrowserHeaders",
+    "wake.middleware.BrowserStaticFiles",
+    "wake.middleware.BrowserCompression",
+    "wake.middleware.BrowserSession",
+    "wake.middleware.BrowserCommon",
+    "wake.middleware.BrowserCsrf",
+    "wake.middleware.BrowserAuthentication",
+    "wake.middleware.BrowserMessages",
+    "wake.middleware.BrowserFrameOptions",
+    "wake.middleware.BrowserContentPolicy",
+    "wake.middleware.PersonsTimeZone",
+]
+ROOT_URLCONF = "wake.urls"
+WSGI_APPLICATION = "wake.wsgi.application"
+ASGI_APPLICATION = "wake.asgi.application"
+APPEND_SLASH = True
+
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ],
+        },
+    }
+]
+
+_connections = env.number("WAKE_DATABASE_CONNECTIONS", default=10, low=1, high=200)
+# A transaction pooler (PgBouncer) between here and PostgreSQL cannot keep prepared statements.
+_prepare = env.flag("WAKE_PREPARED_STATEMENTS") is not False
+DATABASES = {
+    "default": env.postgresql(DATABASE_URL, connections=_connections, prepare=_prepare)
+    if DATABASE_URL
+    else env.sqlite(WAKE_DATA / "wake.sqlite3")
+}
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+CACHES: dict[str, dict[str, Any]]
+if REDIS_URL:
+    CACHES = {
+        "default": {
+            "BACKEND": "django.core.cache.backends.redis.RedisCache",
+            "LOCATION": REDIS_URL,
+            "KEY_PREFIX": "wake",
+            # Rate limits fail open (accounts/throttles.py): a frozen Redis may cost a request this
+            # long, once.
+            "OPTIONS": {"socket_timeout": 0.2, "socket_connect_timeout": 0.2},
+        }
+    }
+else:
+    CACHES = {"default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}}
+# Formatted details (inbox/rendered.py): what agents sent stays out of Redis, and is soon forgotten.
+CACHES["rendered"] = {
+    "BACKEND": "django.core.cache.backends.locmem.LocMemCache",
+    "LOCATION": "rendered",
+    "TIMEOUT": 15 * 60,
+    "OPTIONS": {"MAX_ENTRIES": 100},
+}
+
+USE_TZ = True
+TIME_ZONE = "UTC"
+USE_I18N = False
+LANGUAGE_CODE = "en"
+
+STATIC_URL = "/static/"
+STATIC_ROOT = BASE_DIR / "staticfiles"
+STATICFILES_DIRS = [BASE_DIR / "static"]
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {"BACKEND": "wake.static_files.JoinedStaticFiles"},
+}
+
+# People -------------------------------------------------------------------------------------------
+
+AUTH_USER_MODEL = "accounts.User"
+AUTHENTICATION_BACKENDS = ["inbox.preferences.WithPreferences"]
+LOGIN_URL = "login"
+LOGIN_REDIRECT_URL = "inbox"
+LOGOUT_REDIRECT_URL = "login"
+PASSWORD_RESET_TIMEOUT = 3600
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
+    {
+        "NAME": "django.contrib.auth.password_validation.MinimumLengthValidator",
+        "OPTIONS": {"min_length": 10},
+    },
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+]
+
+# Mail, which is digests and links to a new password: by SMTP where EMAIL_HOST says which server; in
+# development it is printed instead, and else nothing is sent.
+EMAIL_HOST = os.environ.get("EMAIL_HOST", "").strip()
+EMAIL_PORT = env.number("EMAIL_PORT", default=587, low=1, high=65535)
+EMAIL_HOST_USER = os.environ.get("EMAIL_HOST_USER", "")
+EMAIL_HOST_PASSWORD = os.environ.get("EMAIL_HOST_PASSWORD", "")
+# 465 is TLS from the first byte; everywhere else it is STARTTLS, unless EMAIL_USE_TLS=0 says that
+# the way to the server is one's own.
+EMAIL_USE_SSL = EMAIL_PORT == 465
+EMAIL_USE_TLS = not EMAIL_USE_SSL and env.flag("EMAIL_USE_TLS") is not False
+EMAIL_TIMEOUT = 10
+DEFAULT_FROM_EMAIL = (
+    os.environ.get("EMAIL_FROM", "").strip()
+    or f"Wake <wake@{urlsplit(WAKE_ORIGIN).hostname or 'localhost'}>"
+)
+WAKE_SENDS_MAIL = bool(EMAIL_HOST) or DEVELOPMENT
+_mail = "smtp" if EMAIL_HOST else "console" if DEVELOPMENT else "dummy"
+EMAIL_BACKEND = f"django.core.mail.backends.{_mail}.EmailBackend"
+
+# Cookies carry the __Host- prefix wherever the origin is https (wake/notices.py and
+# accounts/known_browsers.py, too); on loopback a browser would refuse it.
+_secure = WAKE_ORIGIN.startswith("https://")
+SESSION_COOKIE_NAME = "__Host-sessionid" if _secure else "sessionid"
+CSRF_COOKIE_NAME = "__Host-csrftoken" if _secure else "csrftoken"
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = _secure
+SESSION_COOKIE_HTTPONLY = CSRF_COOKIE_HTTPONLY = True
+SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
+MESSAGE_STORAGE = "wake.notices.Notices"
+SESSION_COOKIE_AGE = 7 * 24 * 3600  # without a visit (accounts/sessions.py)
+
+SECURE_HSTS_SECONDS = 31_536_000 if _secure else 0
+SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = _secure
+SECURE_REFERRER_POLICY = "same-origin"
+SECURE_CROSS_ORIGIN_OPENER_POLICY = "same-origin"
+X_FRAME_OPTIONS = "DENY"
+if _proxy_scheme := os.environ.get("WAKE_PROXY_SCHEME_HEADER", ""):
+    SECURE_PROXY_SSL_HEADER = (f"HTTP_{_proxy_scheme.upper().replace('-', '_')}", "https")
+_proxy_client = os.environ.get("WAKE_PROXY_CLIENT_HEADER", "")
+WAKE_CLIENT_ADDRESS = (
+    f"HTTP_{_proxy_client.upper().replace('-', '_')}" if _proxy_client else "REMOTE_ADDR"
+)
+
+CONTENT_SECURITY_POLICY = {
+    "DIRECTIVES": {
+        "default-src": [NONE],
+        "script-src": [SELF],
+        "style-src": [SELF],
+        "img-src": [SELF],
+        "font-src": [SELF],
+        "connect-src": [SELF],
+        "form-action": [SELF],
+        "base-uri": [NONE],
+        "frame-ancestors": [NONE],
+        "manifest-src": [SELF],
+        "worker-src": [SELF],
+        "require-trusted-types-for": ["'script'"],
+        "trusted-types": ["default"],
+    }
+}
+
+SILENCED_SYSTEM_CHECKS = [
+    "security.W008",  # /wake/ refuses plain http instead of redirecting it (spec, threat model)
+    # Django looks for its own middleware by name: wake/middleware.py has subclasses of both, which
+    # let the protocol past.
+    "security.W002",
+    "security.W003",
+    # Written before Django had a Redis cache; what it asks for, an atomic increment, this one has.
+    "django_ratelimit.W001",
+]
+if not REDIS_URL:
+    # One web process, so a cache in its memory is shared enough for django-ratelimit.
+    SILENCED_SYSTEM_CHECKS += ["django_ratelimit.E003"]
+
+# The protocol's edge ------------------------------------------------------------------------------
+
+REST_FRAMEWORK = {
+    "DEFAULT_AUTHENTICATION_CLASSES": ["accounts.authentication.KeyAuthentication"],
+    "DEFAULT_PERMISSION_CLASSES": ["accounts.authentication.HasKey"],
+    "DEFAULT_PARSER_CLASSES": ["wake.parsers.StrictJsonParser"],
+    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+    "DEFAULT_CONTENT_NEGOTIATION_CLASS": "wake.parsers.AlwaysJson",
+    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "EXCEPTION_HANDLER": "wake.errors.answer_exception",
+    "UNAUTHENTICATED_USER": None,
+    "UNAUTHENTICATED_TOKEN": None,
+    "URL_FORMAT_OVERRIDE": None,
+}
+SPECTACULAR_SETTINGS = {
+    "TITLE": "WAKE",
+    "DESCRIPTION": "Agents deliver work, people answer it, agents pick the answer up.",
+    "VERSION": "1.0",
+    "OAS_VERSION": "3.1.0",
+    "SERVE_INCLUDE_SCHEMA": False,
+    "COMPONENT_SPLIT_REQUEST": False,
+    "SCHEMA_PATH_PREFIX": "/wake/v1",
+    "PREPROCESSING_HOOKS": ["wake.documents.only_the_protocol"],
+    "POSTPROCESSING_HOOKS": ["wake.documents.add_the_wire"],
+}
+
+# Jobs: the row is the queue, the broker only a doorbell (docs/operations.md) ----------------------
+
+if REDIS_URL:
+    CELERY_BROKER_URL = REDIS_URL
+    CELERY_BROKER_TRANSPORT_OPTIONS = {
+        "visibility_timeout": 300,
+        "socket_timeout": 2,
+        "socket_connect_timeout": 1,
+        "health_check_interval": 10,
+        "global_keyprefix": "wake:",
+    }
+else:
+    CELERY_BROKER_URL = "folder://localhost//"  # wake/folder_broker.py
+    CELERY_BROKER_TRANSPORT_OPTIONS = {
+        "data_folder_in": WAKE_DATA / "broker",
+        "data_folder_out": WAKE_DATA / "broker",
+        "polling_interval": 0.2,
+    }
+CELERY_TASK_ACKS_LATE = True
+CELERY_TASK_REJECT_ON_WORKER_LOST = True
+CELERY_TASK_IGNORE_RESULT = True
+CELERY_TASK_PUBLISH_RETRY = False
+CELERY_TASK_TIME_LIMIT = 60
+CELERY_TASK_DEFAULT_QUEUE = "wake"
+CELERY_WORKER_PREFETCH_MULTIPLIER = 1
+CELERY_WORKER_SOFT_SHUTDOWN_TIMEOUT = 8
+CELERY_WORKER_ENABLE_REMOTE_CONTROL = False
+CELERY_WORKER_HIJACK_ROOT_LOGGER = False
+CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+CELERY_BROKER_CONNECTION_MAX_RETRIES = None
+# Every wait is a few seconds and lives in a row, so beat has nothing to remember between two runs.
+CELERY_BEAT_SCHEDULER = "celery.beat:Scheduler"
+CELERY_BEAT_MAX_LOOP_INTERVAL = 1
+
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {"line": {"format": "{asctime} {levelname:<7} {name}: {message}", "style": "{"}},
+    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "root": {"handlers": ["console"], "level": os.environ.get("WAKE_LOG_LEVEL", "INFO")},
+    "loggers": {
+        # One line a second for jobs that found nothing to do is noise.
+        "celery.app.trace": {"level": "WARNING"},
+        "celery.worker.strategy": {"level": "WARNING"},
+        "celery.beat": {"level": "WARNING"},
+        # Django hands its own requests a console of theirs under DEBUG only; ours is the root's.
+        "django": {"handlers": [], "level": "INFO"},
+        # What a client did wrong is in its own answer.
+        "django.request": {"level": "ERROR"},
+        # So is a wrong host or a form that is too large, which would bring a traceback each.
+        "django.security": {"level": "CRITICAL"},
+    },
+}

@@ -1,0 +1,53 @@
+"""Ends a worker that takes no job though some wait, so that whoever runs it starts it again.
+
+Celery's Redis consumer may come back from a lost connection and never take anything again, in a
+process that lives and is idle (celery/celery#8384). Nothing is lost, because the rows are the
+queue; but nobody would send them.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+import time
+from collections.abc import Callable
+
+log = logging.getLogger(__name__)
+
+# Twice what a job may take: a pool whose processes are all busy takes nothing either.
+PATIENCE_SECONDS = 120.0
+LOOK_SECONDS = 10.0
+
+
+class Watchdog:
+    """`waiting` says how many jobs lie in the broker, or raises where it cannot be asked."""
+
+    def __init__(self, waiting: Callable[[], int], *, began_at: float) -> None:
+        self._waiting = waiting
+        self._taken_at = began_at
+
+    def note_job(self, *, at: float) -> None:
+        self._taken_at = at
+
+    def is_stuck(self, *, at: float) -> bool:
+        if at - self._taken_at < PATIENCE_SECONDS:
+            return False
+        try:
+            return self._waiting() > 0
+        except Exception as error:
+            log.warning("The broker cannot be asked what waits: %s", error)
+            return False
+
+
+def watch(dog: Watchdog) -> None:
+    """For ever, from a thread of its own."""
+    threading.Thread(target=_watch, args=(dog,), name="watchdog", daemon=True).start()
+
+
+def _watch(dog: Watchdog) -> None:
+    while not dog.is_stuck(at=time.monotonic()):
+        time.sleep(LOOK_SECONDS)
+    log.critical("Jobs wait and this worker takes none: it ends, to be started again.")
+    logging.shutdown()
+    os._exit(os.EX_SOFTWARE)  # its main thread is what is stuck

@@ -1,0 +1,14 @@
+"""What granian serves under WSGI, a thread for each of few requests: all but what waits or
+streams."""
+
+import os
+
+from django.core.wsgi import get_wsgi_application
+
+from wake.content_types import ReadableWsgi
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "wake.settings")
+# A long poll that comes here all the same holds a thread: the third at a time is answered at once.
+os.environ["WAKE_MAX_WAITING"] = os.environ.get("WAKE_MAX_WAITING") or "2"
+
+application = ReadableWsgi(get_wsgi_application())
