@@ -1,0 +1,189 @@
+"""What an agent delivered in the last thirty days, what became of it, and how soon."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from statistics import median
+from typing import Any
+from uuid import UUID
+
+from django.db.models import Count, Exists, Func, IntegerField, OuterRef, Q, QuerySet, Subquery
+from django.utils import timezone
+
+from accounts.models import Agent, ApiKey
+from inbox.models import Reading
+from inbox.moments import midnight
+from wake.models import Delivery
+
+DAYS = 30
+ANSWERS_LOOKED_AT = 2_000
+WAITING_AT_MOST = 1_000
+QUARTER_SECONDS = 900
+COUNTED = ("delivered", "approved", "redirected", "rejected", "continued")
+
+APPROVED = Q(status=Delivery.Status.APPROVED)
+REDIRECTED = Q(status=Delivery.Status.REDIRECTED)
+REJECTED = Q(status=Delivery.Status.REJECTED)
+# Without a word about it, an agent was free to go on.
+CONTINUED = Q(timed_out_at__isnull=False, on_timeout__in=["", Delivery.OnTimeout.PROCEED])
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """One line of the list of agents."""
+
+    week: int = 0
+    approved: int = 0
+    redirected: int = 0
+    rejected: int = 0
+
+
+@dataclass(slots=True)
+class Day:
+    date: date
+    delivered: int = 0
+    approved: int = 0
+    redirected: int = 0
+    rejected: int = 0
+    continued: int = 0
+
+    def add(self, counts: Iterable[int]) -> None:
+        """In the order of COUNTED."""
+        for name, count in zip(COUNTED, counts, strict=True):
+            setattr(self, name, getattr(self, name) + count)
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """Of the newest ones: `took` is the median."""
+
+    count: int = 0
+    took: timedelta | None = None
+    unopened: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """`days` are all of them, oldest first, and `totals` their sum, under the date of the first."""
+
+    days: list[Day]
+    totals: Day
+    answers: Answers
+
+
+def outlines(agents: Iterable[Agent], *, at: datetime) -> dict[UUID, Outline]:
+    """This week's deliveries, and what became of those of the last thirty days; one query."""
+    today = midnight(at)
+    monday = today - timedelta(days=today.weekday())
+    rows = (
+        delivered_since(first_day(at))
+        .filter(agent__in=[agent.pk for agent in agents])
+        .order_by()
+        .values("agent_id")
+        .annotate(
+            week=Count("pk", filter=Q(created_at__gte=monday)),
+            approved=Count("pk", filter=APPROVED),
+            redirected=Count("pk", filter=REDIRECTED),
+            rejected=Count("pk", filter=REJECTED),
+        )
+        .values_list("agent_id", "week", "approved", "redirected", "rejected")
+    )
+    return {agent: Outline(*counts) for agent, *counts in rows}
+
+
+def figures(agent: Agent, *, at: datetime) -> Figures:
+    """Two queries."""
+    days = _days(agent, at)
+    sums = {name: sum(getattr(day, name) for day in days) for name in COUNTED}
+    return Figures(days, Day(days[0].date, **sums), _answers(agent, at))
+
+
+def first_day(at: datetime) -> datetime:
+    """When the first of the thirty days began, where the person is."""
+    return midnight(at) - timedelta(days=DAYS - 1)
+
+
+def with_provider(agents: QuerySet[Agent]) -> QuerySet[Agent]:
+    """`provider` as the newest delivery named it. Index: cursor_of_an_agent."""
+    newest = Delivery.objects.of_agent(OuterRef("pk"), ApiKey.Lane.LIVE).order_by("-activity_at")
+    return agents.annotate(provider=Subquery(newest.values("provider")[:1]))
+
+
+def waiting_of(agent: Agent) -> int:
+    """How many of its deliveries wait for somebody. Index: inbox_of_a_team."""
+    rows = Delivery.objects.for_team(agent.team_id).of_agent(agent, ApiKey.Lane.LIVE)
+    return rows.awaiting_response().order_by()[:WAITING_AT_MOST].count()
+
+
+def _days(agent: Agent, at: datetime) -> list[Day]:
+    """Counted by quarters of an hour, because every clock on earth is whole quarters from the
+    database's: a day of the person's own is a sum of those."""
+    start = first_day(at)
+    rows = (
+        delivered_since(start)
+        .filter(agent=agent)
+        .order_by()
+        .annotate(quarter=_Quarter("created_at"))
+        .values("quarter")
+        .annotate(
+            delivered=Count("pk"),
+            approved=Count("pk", filter=APPROVED),
+            redirected=Count("pk", filter=REDIRECTED),
+            rejected=Count("pk", filter=REJECTED),
+            continued=Count("pk", filter=CONTINUED),
+        )
+        .values_list("quarter", *COUNTED)
+    )
+    zone = timezone.get_current_timezone()
+    first = timezone.localtime(start).date()
+    days = {each: Day(each) for each in (first + timedelta(days=n) for n in range(DAYS))}
+    for quarter, *counts in rows:
+        began = datetime.fromtimestamp(quarter * QUARTER_SECONDS, UTC).astimezone(zone)
+        day = days.get(began.date())  # none where the day has ended meanwhile
+        if day is not None:
+            day.add(counts)
+    return list(days.values())
+
+
+def _answers(agent: Agent, at: datetime) -> Answers:
+    """Index: answers_of_an_agent."""
+    opened = Reading.objects.filter(user=OuterRef("response__by"), delivery=OuterRef("pk"))
+    rows = (
+        Delivery.objects.of_agent(agent, ApiKey.Lane.LIVE)
+        .exclude(status=Delivery.Status.PENDING)
+        .filter(activity_at__gte=first_day(at))
+        .order_by("-activity_at")
+        .annotate(is_opened=Exists(opened))
+        .values_list("created_at", "answered_at", "is_opened")
+    )
+    found = list(rows[:ANSWERS_LOOKED_AT])
+    if not found:
+        return Answers()
+    took = [(answered - created).total_seconds() for created, answered, _ in found if answered]
+    return Answers(
+        count=len(found),
+        took=timedelta(seconds=median(took)),
+        unopened=sum(not is_opened for *_, is_opened in found),
+    )
+
+
+def delivered_since(start: datetime) -> QuerySet[Delivery, Any]:
+    """Index: cursor_of_an_agent; nothing is answered before it was made."""
+    rows = Delivery.objects.filter(lane=ApiKey.Lane.LIVE)
+    return rows.filter(activity_at__gte=start, created_at__gte=start)
+
+
+class _Quarter(Func):
+    """Quarters of an hour since 1970."""
+
+    output_field = IntegerField()
+
+    def as_postgresql(self, compiler: Any, connection: Any, **context: Any) -> Any:
+        template = f"FLOOR(EXTRACT(EPOCH FROM %(expressions)s) / {QUARTER_SECONDS})::integer"
+        return self.as_sql(compiler, connection, template=template, **context)
+
+    def as_sqlite(self, compiler: Any, connection: Any, **context: Any) -> Any:
+        template = f"(STRFTIME('%%%%s', %(expressions)s) / {QUARTER_SECONDS})"
+        return self.as_sql(compiler, connection, template=template, **context)

@@ -1,0 +1,153 @@
+"""The page on which a person reads several outputs together, and what they chose there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from django.db.models import F
+from django.http import QueryDict
+
+from accounts.encryption import Unreadable
+from inbox.forms import LONGEST_FEEDBACK
+from inbox.places import read_ids
+from inbox.reading import with_reading
+from inbox.rows import NOT_SHOWN, Row, row_of
+from inbox.viewer import Viewer
+from wake.models import Delivery, Response
+from wake.models.content import length_of
+
+# In characters: what one page formats in good time, and what one person reads in one sitting.
+MOST_DETAILS = 10_000
+MOST_DETAILS_TOGETHER = 80_000
+ANSWERS = {Response.Status.APPROVED, Response.Status.REJECTED}
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What a person chose for one delivery: approved, rejected, or nothing yet."""
+
+    pk: UUID
+    status: str
+    content_hash: str
+    is_read: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One output of the page; `is_whole` says that its details are on it."""
+
+    row: Row
+    is_whole: bool
+    is_read: bool
+    status: str
+
+    @property
+    def frame(self) -> str:
+        """The id of its details on the page."""
+        return f"details-{self.row.delivery.pk}"
+
+
+@dataclass(frozen=True, slots=True)
+class Review:
+    """`others` are selected, too, and are answered on pages of their own."""
+
+    items: list[Item]
+    others: list[Row]
+
+    @property
+    def read(self) -> int:
+        return sum(item.is_read for item in self.items)
+
+
+def review(
+    viewer: Viewer, ids: Sequence[UUID], *, at: datetime, choices: Iterable[Choice] = ()
+) -> Review:
+    """What still waits, in the order in which it was selected. Two queries, the second for the
+    details that fit."""
+    rows = Delivery.objects.for_person(viewer.user).awaiting_response().filter(pk__in=ids)
+    sized = with_reading(rows, viewer.user).annotate(
+        agent_name=F("agent__agent_id"), size=length_of("details_json")
+    )
+    found = {delivery.pk: delivery for delivery in sized.defer(*NOT_SHOWN)}
+    made = [row_of(found[pk], viewer, at=at) for pk in ids if pk in found]
+    outputs = [row for row in made if row.delivery.type == Delivery.Type.OUTPUT and row.may_answer]
+    whole = _load_details([row.delivery for row in outputs])
+    chosen = {choice.pk: choice for choice in choices}
+    return Review(
+        items=[_item(row, row.delivery.pk in whole, chosen) for row in outputs],
+        others=[row for row in made if row not in outputs],
+    )
+
+
+def read_choices(data: QueryDict) -> list[Choice]:
+    """Of the page's form: `answer-ID`, `hash-ID` and, for what is marked as read, `read`."""
+    marked = read_ids(data.getlist("read"))
+    return [
+        Choice(
+            pk=pk,
+            status=status if (status := data.get(f"answer-{pk}", "")) in ANSWERS else "",
+            content_hash=data.get(f"hash-{pk}", ""),
+            is_read=pk in marked,
+        )
+        for pk in read_ids(data.getlist("id"))
+    ]
+
+
+def problem(choices: Iterable[Choice], note: str) -> str:
+    """Why nothing can be sent yet; empty where it can."""
+    chosen = [choice for choice in choices if choice.status]
+    unread = [
+        choice
+        for choice in chosen
+        if choice.status == Response.Status.APPROVED and not choice.is_read
+    ]
+    if len(unread) == 1:
+        return "One that you approve is not marked as read. Read it, mark it, then send."
+    if unread:
+        return (
+            f"{len(unread)} that you approve are not marked as read. Read and mark them, then send."
+        )
+    if len(note) > LONGEST_FEEDBACK:
+        return f"The note is longer than {LONGEST_FEEDBACK} characters: shorten it."
+    if not chosen:
+        return "Nothing to send yet: choose Approve or Reject for at least one."
+    return ""
+
+
+def _load_details(deliveries: list[Delivery]) -> set[UUID]:
+    """Whose details fit on the page and can be read; the others keep no next one from it."""
+    fitting, together = set(), 0
+    for delivery in deliveries:
+        size: int = delivery.size  # type: ignore[attr-defined]  # review() adds it
+        if size <= MOST_DETAILS and together + size <= MOST_DETAILS_TOGETHER:
+            fitting.add(delivery.pk)
+            together += size
+    details = dict(Delivery.objects.filter(pk__in=fitting).values_list("pk", "details_json"))
+    whole = set()
+    for delivery in deliveries:
+        if delivery.pk in details:
+            delivery.details_json = details[delivery.pk]
+            whole |= {delivery.pk} if _is_readable(delivery) else set()
+    return whole
+
+
+def _is_readable(delivery: Delivery) -> bool:
+    """Not where its encryption key is gone."""
+    with suppress(Unreadable):
+        _ = delivery.details_json
+        return True
+    return False
+
+
+def _item(row: Row, is_whole: bool, chosen: dict[UUID, Choice]) -> Item:  # noqa: FBT001
+    choice = chosen.get(row.delivery.pk)
+    return Item(
+        row=row,
+        is_whole=is_whole,
+        is_read=choice.is_read if choice else row.is_read,
+        status=choice.status if choice else "",
+    )

@@ -1,0 +1,167 @@
+"""Typed blocks as HTML. One that is not known, or cannot be read, is shown as what it is: words or
+JSON, with a quiet line; whatever was sent, nothing fails."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from itertools import groupby, islice
+from typing import Any
+
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
+
+from inbox.blocks import MOST_BLOCKS, Choice, Control, FieldBlock, Option, controls
+from inbox.colours import coloured
+from inbox.invisible import reveal
+from inbox.links import is_url
+from inbox.tree import Tree, link, quiet
+
+MOST_CELLS = 3_000
+MOST_COLUMNS = 30
+MOST_CODE = 12_000
+LONGEST_CELL = 1_000
+LONGEST_TITLE = 200
+PRE = '<pre dir="auto">{}</pre>'
+CODE = "<pre><code>{}</code></pre>"
+TABLE = (
+    '<div class="scroll" tabindex="0" role="region" aria-label="Table"><table>'
+    "<thead><tr>{}</tr></thead><tbody>{}</tbody></table></div>"
+)
+OPTIONS = '<div class="options"><p class="options__label" dir="auto">{}</p><ul>{}</ul></div>'
+OPTION = '<li><b dir="auto">{}</b> {}{}</li>'
+RECOMMENDED = '<span class="chip">{}</span>'
+PAIR = '<div><dt><bdi dir="auto">{}</bdi></dt><dd>{}</dd></div>'
+TITLED = '<h3 dir="auto">{}</h3>{}'
+NOT_KNOWN = "A block that cannot be shown as it was meant:"
+
+Markdown = Callable[[str], SafeString]
+
+
+def blocks_html(blocks: list[Any], *, markdown: Markdown) -> SafeString:
+    """`markdown` gives nothing for what it cannot format in good time."""
+    page = _Page(markdown, controls(blocks))
+    shown = format_html_join(
+        "", '<section class="block">{}</section>', ((one,) for one in page.sections(blocks))
+    )
+    rest = len(blocks) - MOST_BLOCKS
+    return shown + (quiet(f"{rest:,} more blocks in the raw view") if rest > 0 else SafeString())
+
+
+class _Page:
+    """Counts what all of the blocks together may fill."""
+
+    def __init__(self, markdown: Markdown, controls: dict[int, Control]) -> None:
+        self.markdown = markdown
+        self.controls = controls
+        self.tree = Tree()
+        self.cells_left = MOST_CELLS
+        self.code_left = MOST_CODE
+
+    def sections(self, blocks: list[Any]) -> Iterator[SafeString]:
+        """Fields that follow each other are one list."""
+        all_of_them = ((self.controls.get(place), one) for place, one in enumerate(blocks))
+        shown = islice(all_of_them, MOST_BLOCKS)
+        for are_fields, run in groupby(shown, key=lambda pair: isinstance(pair[0], FieldBlock)):
+            if are_fields:
+                yield self._fields(control for control, _ in run)
+            else:
+                yield from (self._section(control, block) for control, block in run)
+
+    def _section(self, control: Control | None, block: Any) -> SafeString:
+        if isinstance(control, Choice):
+            return _options(control)
+        shown = self._shown(block) or self._as_it_is(block)
+        title = block.get("title") if isinstance(block, dict) else None
+        if isinstance(title, str) and title:
+            return format_html(TITLED, reveal(title[:LONGEST_TITLE]), shown)
+        return shown
+
+    def _shown(self, block: Any) -> SafeString | None:
+        """None for what is no block of ours."""
+        match block:
+            case {"type": "markdown", "text": str(text)}:
+                return self.markdown(text) or format_html(PRE, reveal(text))
+            case {"type": "text", "text": str(text)}:
+                return format_html('<p class="agent-text" dir="auto">{}</p>', reveal(text))
+            case {"type": "code", "text": str(text)}:
+                return format_html(CODE, self._code(text, block.get("language")))
+            case {"type": "diff", "text": str(text)}:
+                return self.tree.diff(text) or format_html(CODE, coloured(reveal(text), "diff"))
+            case {"type": "diff", "before": before, "after": after}:
+                same = quiet("Nothing changes.") if before == after else None
+                return same or self.tree.compared(before, after)
+            case {"type": "table", "columns": list(columns), "rows": list(rows)}:
+                return self._table(columns, rows)
+            case {"type": "kv", "items": dict(items)}:
+                return self.tree.block(items)
+            case {"type": "json", "value": value}:
+                return self.tree.value(value)
+            case {"type": "link", "url": str(url)} if is_url(url):
+                label = block.get("label")
+                return format_html("<p>{}</p>", link(url, label if isinstance(label, str) else ""))
+        return None
+
+    def _as_it_is(self, block: Any) -> SafeString:
+        text = block.get("text") if isinstance(block, dict) else block
+        if isinstance(text, str):
+            shown = format_html('<p class="agent-text" dir="auto">{}</p>', reveal(text))
+        else:
+            shown = self.tree.value(block)
+        return format_html("<p>{}</p>{}", quiet(NOT_KNOWN), shown)
+
+    def _code(self, text: str, language: Any) -> SafeString:
+        self.code_left -= len(text)
+        is_coloured = isinstance(language, str) and self.code_left >= 0
+        return coloured(reveal(text), language if is_coloured else "")
+
+    def _table(self, columns: list[Any], rows: list[Any]) -> SafeString | None:
+        if not (0 < len(columns) <= MOST_COLUMNS and all(isinstance(row, list) for row in rows)):
+            return None
+        most = max(0, self.cells_left // len(columns))
+        self.cells_left -= min(len(rows), most) * len(columns)
+        head = format_html_join("", '<th scope="col">{}</th>', ((_cell(one),) for one in columns))
+        body = format_html_join(
+            "", "<tr>{}</tr>", ((_row(row, len(columns)),) for row in rows[:most])
+        )
+        left = len(rows) - most
+        more = quiet(f"{left:,} more rows in the raw view") if left > 0 else SafeString()
+        return format_html(TABLE, head, body) + more
+
+    def _fields(self, fields: Iterable[Any]) -> SafeString:
+        lines = ((reveal(field.label), self.tree.value(_in_words(field.value))) for field in fields)
+        return format_html('<dl class="pairs">{}</dl>', format_html_join("", PAIR, lines))
+
+
+def _row(row: list[Any], width: int) -> SafeString:
+    """A cell under each column, also where the agent sent fewer."""
+    cells = [*row, *[""] * width][:width]
+    return format_html_join("", "<td>{}</td>", ((_cell(one),) for one in cells))
+
+
+def _cell(value: Any) -> SafeString:
+    if isinstance(value, dict | list):
+        return quiet("in the raw view")
+    text = _in_words(value)[:LONGEST_CELL]
+    return link(text) if is_url(text) else format_html('<span dir="auto">{}</span>', reveal(text))
+
+
+def _in_words(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return "" if value is None else str(value)
+
+
+def _options(choice: Choice) -> SafeString:
+    lines = format_html_join("", "{}", ((_option(option),) for option in choice.options))
+    return format_html(OPTIONS, reveal(choice.label), lines)
+
+
+def _option(option: Option) -> SafeString:
+    return format_html(
+        OPTION,
+        reveal(option.label),
+        format_html(RECOMMENDED, "recommended") if option.is_recommended else "",
+        format_html('<p class="agent-text" dir="auto">{}</p>', reveal(option.text))
+        if option.text
+        else "",
+    )

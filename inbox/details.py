@@ -1,0 +1,213 @@
+"""Turns what an agent sent into blocks that are safe to show; nothing else prints it.
+
+Text goes: invisible characters named -> markdown-it (no HTML, no images) -> bleach with an explicit
+allowlist. bleach is past its end of life, so it only ever sees HTML that markdown-it made, a test
+holds its output to be a fixed point of nh3, and the page's content policy stands behind both.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import bleach
+from django.utils.safestring import SafeString, mark_safe
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+from inbox.blocks import blocks_in
+from inbox.blocks_html import blocks_html
+from inbox.colours import CLASSES, SIGNS, coloured
+from inbox.diff_html import diff_html
+from inbox.diffs import unified
+from inbox.invisible import reveal
+from inbox.json_text import indented, read
+from inbox.links import ABSOLUTE, REL, hidden_host
+from inbox.rendered import kept
+from inbox.tree import tree
+
+RAW, FORMATTED = "raw", "formatted"
+FORMATTED_AT_ONCE = 20_000
+SHOWN_AT_MOST = 200_000
+LONG = 3_000
+# A page of prose has a few hundred of them; a hostile table of 20 kB has 26,000, and takes bleach a
+# second.
+MOST_TOKENS = 8_000
+MOST_TOKENS_WHEN_ASKED = 20_000
+MOST_HTML = 400_000
+
+TAGS = frozenset(
+    {"a", "blockquote", "br", "code", "em", "hr", "li", "ol", "p", "pre", "s", "small", "strong"}
+    | {"h3", "h4", "h5", "h6", "span", "table", "tbody", "td", "th", "thead", "tr", "ul"}
+)
+COLOURS = {*CLASSES.values(), *SIGNS.values()}
+# Around every table, so that a broad one scrolls and the page does not.
+TABLE = '<div class="scroll" tabindex="0" role="region" aria-label="Table">'
+# The page's own headings are h1 and h2.
+DEMOTED = {"h1": "h3", "h2": "h3", "h3": "h4", "h4": "h5", "h5": "h6"}
+
+
+def _coloured(code: str, language: str, _rest_of_line: str) -> str:
+    return coloured(code, language)
+
+
+_markdown = (
+    MarkdownIt("commonmark", {"html": False, "breaks": True, "highlight": _coloured})
+    .enable(["table", "strikethrough"])
+    .disable("image")
+)
+
+
+NOTHING = SafeString()
+
+
+@dataclass(frozen=True, slots=True)
+class Details:
+    """What the frame shows: `html` where it could be formatted, else `plain`; neither where it is
+    too long for a page."""
+
+    html: SafeString = NOTHING
+    plain: str = ""
+    length: int = 0
+    may_be_formatted: bool = False
+
+    @property
+    def is_long(self) -> bool:
+        return self.length > LONG
+
+    @property
+    def is_too_long(self) -> bool:
+        return self.length > SHOWN_AT_MOST
+
+    @property
+    def size(self) -> str:
+        return f"{self.length / 1000:.0f} kB" if self.length >= 1000 else f"{self.length} bytes"
+
+
+def render(details_json: str | None, *, asked_for: str = "") -> Details | None:
+    """None where nothing was sent. `asked_for` is what the reader chose: `raw`, `formatted` or
+    neither."""
+    if details_json is None:
+        return None
+    if asked_for not in {RAW, FORMATTED}:
+        asked_for = ""
+    return kept(details_json, asked_for=asked_for, make=lambda: _rendered(details_json, asked_for))
+
+
+def _rendered(details_json: str, asked_for: str) -> Details:
+    value = read(details_json)
+    text = value if isinstance(value, str) else details_json
+    length = len(text.encode())
+    if length > SHOWN_AT_MOST:
+        return Details(length=length)
+    if asked_for == RAW:
+        raw = text if isinstance(value, str) else indented(text)
+        return Details(plain=reveal(raw), length=length, may_be_formatted=True)
+    if not isinstance(value, str):
+        return _of_object(value, length, is_asked_for=asked_for == FORMATTED)
+    if diff := unified(text):
+        return Details(html=diff_html(diff, label="What changes"), length=length)
+    if length > FORMATTED_AT_ONCE and asked_for != FORMATTED:
+        return Details(plain=reveal(text), length=length, may_be_formatted=True)
+    most = MOST_TOKENS_WHEN_ASKED if asked_for == FORMATTED else MOST_TOKENS
+    html = formatted(text, most_tokens=most)
+    return Details(html=html, plain="" if html else reveal(text), length=length)
+
+
+def _of_object(value: dict[str, Any], length: int, *, is_asked_for: bool) -> Details:
+    blocks = blocks_in(value)
+    if blocks is None:
+        return Details(html=tree(value), length=length)
+    markdown = _Markdown(is_asked_for=is_asked_for)
+    html = blocks_html(blocks, markdown=markdown)
+    return Details(html=html, length=length, may_be_formatted=markdown.is_left_plain)
+
+
+class _Markdown:
+    """Formats the markdown of several blocks within one budget."""
+
+    def __init__(self, *, is_asked_for: bool) -> None:
+        self.length_left = SHOWN_AT_MOST if is_asked_for else FORMATTED_AT_ONCE
+        self.tokens_left = MOST_TOKENS_WHEN_ASKED if is_asked_for else MOST_TOKENS
+        self.is_left_plain = False
+
+    def __call__(self, text: str) -> SafeString:
+        self.length_left -= len(text)
+        if self.length_left < 0:
+            self.is_left_plain = True
+            return NOTHING
+        tokens = _parsed(text)
+        self.tokens_left -= _count(tokens)
+        return _html(tokens) if self.tokens_left >= 0 else NOTHING
+
+
+def formatted(text: str, *, most_tokens: int = MOST_TOKENS) -> SafeString:
+    """Markdown as safe HTML; empty where it is too intricate to be formatted in good time."""
+    tokens = _parsed(text)
+    return _html(tokens) if _count(tokens) <= most_tokens else NOTHING
+
+
+def _parsed(text: str) -> list[Token]:
+    return _markdown.parse(reveal(text))
+
+
+def _count(tokens: list[Token]) -> int:
+    return sum(1 + len(token.children or ()) for token in tokens)
+
+
+def _html(tokens: list[Token]) -> SafeString:
+    for token in tokens:
+        token.tag = DEMOTED.get(token.tag, token.tag)
+        token.content = reveal(token.content)
+        if token.children:
+            token.children = _inline(token.children)
+    made = _markdown.renderer.render(tokens, _markdown.options, {})
+    if len(made) > MOST_HTML:
+        return NOTHING
+    clean = bleach.clean(
+        made, tags=TAGS, attributes=_is_allowed, protocols=["http", "https", "mailto"]
+    )
+    framed = clean.replace("<table>", f"{TABLE}<table>").replace("</table>", "</table></div>")
+    return mark_safe(framed)  # noqa: S308 - the one place; the module says what stands before it
+
+
+def _inline(children: list[Token]) -> list[Token]:
+    """Names what entities such as `&#x202E;` brought back, drops links that are not absolute, and
+    puts the host behind a link whose words do not tell it."""
+    result: list[Token] = []
+    link: Token | None = None
+    words = ""
+    for child in children:
+        if child.type == "link_open":
+            href = str(child.attrGet("href"))
+            link, words = (child, "") if ABSOLUTE.match(href) else (None, "")
+            if link is None:
+                continue
+            link.attrs = {"href": href, "rel": REL}
+        elif child.type == "link_close" and link is None:
+            continue
+        child.content = reveal(child.content)
+        words += child.content
+        result.append(child)
+        if child.type == "link_close" and link is not None:
+            result.extend(_host(hidden_host(str(link.attrs["href"]), words)))
+            link = None
+    return result
+
+
+def _host(host: str) -> list[Token]:
+    if not host:
+        return []
+    return [
+        Token("small_open", "small", 1),
+        Token("text", "", 0, content=f" ({host})"),
+        Token("small_close", "small", -1),
+    ]
+
+
+def _is_allowed(tag: str, name: str, value: str) -> bool:
+    if tag == "a":
+        return name == "rel" or (name == "href" and bool(ABSOLUTE.match(value)))
+    if tag == "span":
+        return name == "class" and value in COLOURS
+    return tag == "ol" and name == "start"

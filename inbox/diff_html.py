@@ -1,0 +1,49 @@
+"""A diff as HTML: marked by sign, word, line and colour, never by colour alone."""
+
+from __future__ import annotations
+
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
+
+from inbox.changes import Changes, Line
+
+SIGNED = {"added", "removed"}
+ADDED, REMOVED = "<ins>{}</ins>", "<del>{}</del>"
+NOTHING = SafeString()
+
+
+def diff_html(changes: Changes, *, label: str) -> SafeString:
+    """A region of its own, `label` for those who hear it."""
+    lines = format_html_join("", "{}", ((_line(line),) for line in changes.lines))
+    return format_html(
+        '{}<div class="diff" tabindex="0" role="region" aria-label="{}">{}</div>',
+        _how_much(changes),
+        label,
+        lines,
+    )
+
+
+def _how_much(changes: Changes) -> SafeString:
+    if changes.is_cut:
+        count = len(changes.lines)
+        return format_html('<p class="quiet">Large change: its first {} lines.</p>', f"{count:,}")
+    if changes.is_whole:
+        return format_html('<p class="quiet">{}</p>', "Large change: shown as a whole.")
+    return NOTHING
+
+
+def _line(line: Line) -> SafeString:
+    return format_html(
+        '<div class="diff__line diff__line--{}">{}<span dir="auto">{}</span></div>',
+        line.kind,
+        format_html('<span class="sr-only">{}: </span>', line.kind)
+        if line.kind in SIGNED
+        else NOTHING,
+        format_html_join("", "{}", ((_part(line.kind, *part),) for part in line.parts)),
+    )
+
+
+def _part(kind: str, changed: bool, text: str) -> SafeString | str:  # noqa: FBT001 - a pair of Line's
+    if not changed:
+        return text
+    return format_html(ADDED if kind == "added" else REMOVED, text)

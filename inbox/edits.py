@@ -1,0 +1,236 @@
+"""What a person can edit of a delivery, as fields, as JSON or as text, and what they made of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+from inbox.blocks import BOOLEAN, CHOICE, LONG, NUMBER, Choice, Control, Option, asked, fits
+from inbox.json_text import Number, read, readable, written
+from wake.models import Delivery
+from wake.parsers import Malformed, parse_strictly
+from wake.responses import BadEdit
+
+FIELDS, JSON, TEXT = "fields", "json", "text"
+LINES, SWITCH, YES_OR_NO, NOTHING = "lines", "switch", "yes-or-no", "nothing"
+INPUTS = {LONG: LINES, BOOLEAN: YES_OR_NO}
+MOST_FIELDS = 12
+ONE_LINE = 80
+NOT_AN_OPTION = "Choose one of the options."
+
+
+class Unreadable(Exception):
+    """What was typed is no edit yet; `field` is the form's field."""
+
+    def __init__(self, message: str, field: str = "edited_content") -> None:
+        super().__init__(message)
+        self.field = field
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One input for one member of a flat object; `kind` is text, lines, number, switch, yes-or-no,
+    choice or nothing."""
+
+    name: str
+    key: str
+    kind: str
+    value: str
+    label: str
+    options: tuple[Option, ...] = ()
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Original:
+    """Where an edit begins: what the agent sent or, where its blocks ask for something, what they
+    propose, with the control for each name."""
+
+    json: str | None
+    controls: Mapping[str, Control]
+
+    @classmethod
+    def of(cls, delivery: Delivery) -> Self:
+        form = asked(delivery.details_json)
+        return cls(
+            written(form.proposal) if form.controls else delivery.details_json, form.controls
+        )
+
+    @property
+    def kind(self) -> str:
+        """An edit has the type of what it edits, unless the person switches."""
+        return kind_of(self.json)
+
+
+def kind_of(content_json: str | None) -> str:
+    return JSON if (content_json or "").lstrip().startswith("{") else TEXT
+
+
+def choice_of(original: Original) -> Choice | None:
+    choice = original.controls.get(CHOICE)
+    return choice if isinstance(choice, Choice) else None
+
+
+def chosen(original: Original, edited_json: str | None) -> str | None:
+    """The id that an edit, or an approval without one, stands for."""
+    choice = choice_of(original)
+    if choice is None:
+        return None
+    edited = read(edited_json) if edited_json else None
+    id = edited.get(CHOICE) if isinstance(edited, dict) else choice.recommended
+    return id if choice.option(id) else None
+
+
+def as_typed(content_json: str | None) -> str:
+    """What the text area begins with."""
+    if content_json is None:
+        return ""
+    value = json.loads(content_json)
+    return value if isinstance(value, str) else readable(content_json)
+
+
+def fields(original: Original, current_json: str | None = None) -> list[Field]:
+    """Empty where the object is not flat, too large, or no longer of the original's shape."""
+    before = _flat(original)
+    current = before if current_json is None else _flat(original, current_json)
+    shape = [(key, _kind(original, key, value)) for key, value in before.items()]
+    if shape != [(key, _kind(original, key, value)) for key, value in current.items()]:
+        return []
+    return [
+        _field(original, f"field-{number}", key, value)
+        for number, (key, value) in enumerate(current.items())
+    ]
+
+
+def _field(original: Original, name: str, key: str, value: Any) -> Field:
+    control = original.controls.get(key)
+    kind = _kind(original, key, value)
+    if kind == TEXT and ("\n" in value or len(value) > ONE_LINE):
+        kind = LINES
+    return Field(
+        name=name,
+        key=key,
+        kind=kind,
+        value=_shown(value),
+        label=(control.label if control else "") or key,
+        options=tuple(control.options) if isinstance(control, Choice) else (),
+    )
+
+
+def typed_into(
+    fields: list[Field], data: Mapping[str, Any], *, errors: Mapping[str, str]
+) -> list[Field]:
+    """The same fields with what the person typed and, by name, what is wrong with it."""
+    return [
+        replace(field, value=data.get(field.name, field.value), error=errors.get(field.name, ""))
+        for field in fields
+    ]
+
+
+def edited_json(original: Original, *, kind: str, text: str, data: Mapping[str, Any]) -> str | None:
+    """The JSON text of the edit; None where nothing was changed. Raises Unreadable."""
+    text = text.replace("\r\n", "\n")
+    made: str | None
+    if kind == FIELDS:
+        made = _assembled(original, data)
+    elif kind == TEXT:
+        made = json.dumps(_with_line_ends(original, text), ensure_ascii=False) if text else None
+    else:
+        made = _checked(text.strip(), original) if text.strip() else None
+    return None if made is None or _is_same(made, original.json) else made
+
+
+def with_choice(original: Original, id: str) -> str:
+    """The proposal with another option than the recommended one."""
+    return written({**read(original.json or "{}"), CHOICE: id})
+
+
+def _assembled(original: Original, data: Mapping[str, Any]) -> str:
+    members = _flat(original)
+    if not members:
+        raise Unreadable("This cannot be edited as fields; use JSON.")
+    lines = []
+    for field, value in zip(fields(original), members.values(), strict=True):
+        literal = _literal(field, value, data.get(field.name))
+        lines.append(f"  {json.dumps(field.key, ensure_ascii=False)}: {literal}")
+    return "{\n" + ",\n".join(lines) + "\n}"
+
+
+def _literal(field: Field, original: Any, typed: Any) -> str:
+    """JSON of one member; as it was where the person left it alone."""
+    words = field.value if typed is None else str(typed).replace("\r\n", "\n")
+    if words == field.value.replace("\r\n", "\n"):
+        return str(original) if isinstance(original, Number) else json.dumps(original)
+    if field.kind in {SWITCH, YES_OR_NO} and words in {"true", "false"}:
+        return words
+    if field.kind == NUMBER:
+        return _number(words.strip(), field)
+    if field.kind == CHOICE and words not in {option.id for option in field.options}:
+        raise Unreadable(NOT_AN_OPTION, field.name)
+    return json.dumps(words, ensure_ascii=False)
+
+
+def _number(typed: str, field: Field) -> str:
+    try:
+        value = parse_strictly(typed.encode())
+    except Malformed:
+        value = None
+    if type(value) not in {int, float}:
+        raise Unreadable(f"{field.label} was a number; write one, such as 12 or 0.5.", field.name)
+    return typed
+
+
+def _checked(text: str, original: Original) -> str:
+    try:
+        value = parse_strictly(text.encode())
+    except Malformed as error:
+        raise Unreadable(str(error)) from None
+    if not isinstance(value, dict | str):
+        raise Unreadable(str(BadEdit.__doc__))
+    choice = choice_of(original)
+    id = value.get(CHOICE) if isinstance(value, dict) else None
+    if choice and id is not None and choice.option(id) is None:
+        raise Unreadable(NOT_AN_OPTION)
+    return text
+
+
+def _is_same(made: str, original_json: str | None) -> bool:
+    return original_json is not None and read(made) == read(original_json)
+
+
+def _with_line_ends(original: Original, text: str) -> str:
+    """A form sends every line end as CRLF; the agent gets its own kind back."""
+    before = json.loads(original.json) if original.json and original.kind == TEXT else ""
+    return text.replace("\n", "\r\n") if "\r\n" in before else text
+
+
+def _flat(original: Original, content_json: str | None = None) -> dict[str, Any]:
+    """The members of a small object without objects or lists inside; else none. Without
+    `content_json` the original's own."""
+    content_json = content_json or original.json
+    value = read(content_json) if content_json else None
+    if not isinstance(value, dict) or len(value) > max(MOST_FIELDS, len(original.controls)):
+        return {}
+    return {} if any(isinstance(child, dict | list) for child in value.values()) else value
+
+
+def _kind(original: Original, key: str, value: Any) -> str:
+    """What its block says; without one, what the value is."""
+    control = original.controls.get(key)
+    if isinstance(control, Choice):
+        return CHOICE if value is None or control.option(value) else NOTHING
+    if control is not None:
+        return INPUTS.get(control.kind, control.kind) if fits(control.kind, value) else NOTHING
+    if isinstance(value, Number):
+        return NUMBER
+    if isinstance(value, bool):
+        return SWITCH
+    return NOTHING if value is None else TEXT
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return "" if value is None else str(value)

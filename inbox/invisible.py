@@ -1,0 +1,33 @@
+"""Makes the characters visible that people cannot see: they hide words from a reader, or turn them
+around.
+
+The joiners stay where writing needs them: between emoji, and between letters of scripts that join.
+"""
+
+import re
+
+HIDDEN = (
+    "\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f"  # controls other than tab and line breaks
+    "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\uffa0"  # soft hyphen, fillers
+    "\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"  # zero width, directions
+    "\ufe00-\ufe0d\U000e0000-\U000e0fff"  # variations that say nothing, and tags
+)
+EMOJI = "\u00a9\u00ae\u2190-\u2bff\U0001f000-\U0001faff\ufe0f"
+JOINING = "\u0600-\u08ff\u0900-\u0dff\u1000-\u109f"
+_HIDDEN = re.compile(
+    rf"(?P<joiner>(?<=[{EMOJI}])\u200d(?=[{EMOJI}])"
+    rf"|(?<=[{JOINING}])[\u200c\u200d](?=[{JOINING}]))"
+    rf"|(?P<hidden>[{HIDDEN}])(?P=hidden)*"
+)
+
+
+def reveal(text: str) -> str:
+    """`⟨U+202E⟩` in the place of each of them, `⟨12 U+200B⟩` in the place of a run."""
+    return text if text.isascii() and text.isprintable() else _HIDDEN.sub(_name, text)
+
+
+def _name(found: re.Match[str]) -> str:
+    if found["joiner"]:
+        return found[0]
+    times = f"{len(found[0]):,} " if len(found[0]) > 1 else ""
+    return f"⟨{times}U+{ord(found['hidden']):04X}⟩"

@@ -1,0 +1,68 @@
+"""JSON as people read it: the agent's own key order, and its own spelling of each number."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+_ESCAPE = re.compile(
+    r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}|\\."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """A number as it was sent: a float would lose digits of 0.10 and 12345678901234567890. It is
+    equal to no text, and 1 is not 1.0 to an agent."""
+
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def read(text: str) -> Any:
+    """The value, with every number as a Number."""
+    return json.loads(text, parse_int=Number, parse_float=Number)
+
+
+def readable(text: str) -> str:
+    """The same JSON with one member a line, and with the letters that were only escaped."""
+    return _ESCAPE.sub(_letter, indented(text))
+
+
+def indented(text: str) -> str:
+    """The same JSON, one member a line, each token exactly as it was sent."""
+    return msgspec.json.format(text, indent=2)
+
+
+def written(value: Any, margin: str = "") -> str:
+    """A value that was `read`, as `indented` would spell it."""
+    if isinstance(value, Number):
+        return value.text
+    if not isinstance(value, dict | list) or not value:
+        return json.dumps(value, ensure_ascii=False)
+    inner = f"{margin}  "
+    if isinstance(value, dict):
+        begins, ends = "{", "}"
+        members = [
+            f"{json.dumps(name, ensure_ascii=False)}: {written(child, inner)}"
+            for name, child in value.items()
+        ]
+    else:
+        begins, ends = "[", "]"
+        members = [written(child, inner) for child in value]
+    lines = ",\n".join(f"{inner}{member}" for member in members)
+    return f"{begins}\n{lines}\n{margin}{ends}"
+
+
+def _letter(escape: re.Match[str]) -> str:
+    """What an escape stands for; it stays an escape where nobody could see the difference."""
+    if not escape[0].startswith("\\u"):
+        return escape[0]
+    letter: str = json.loads(f'"{escape[0]}"')
+    return letter if not letter.isascii() and letter.isprintable() else escape[0]

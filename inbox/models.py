@@ -1,0 +1,235 @@
+"""What is one person's own: what they opened and put off, their saved phrases, and how they want to
+be told. And the words that search reads, of each delivery and of its answer, beside the rows
+themselves."""
+
+from __future__ import annotations
+
+import uuid
+from datetime import datetime, time
+from typing import Any
+
+from django.db import models
+from django.db.models import Q
+
+from accounts.models import SINGLE_LINE, Agent, User
+from inbox.words import LONGEST_WORD, ShelvesField, WordsField
+from wake.models import Delivery, Response
+
+EVERY_DAY = "0123456"
+
+
+class Reading(models.Model):
+    """When a person first opened a delivery."""
+
+    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="+", db_index=False)
+    delivery = models.ForeignKey(Delivery, on_delete=models.CASCADE, related_name="readings")
+    opened_at = models.DateTimeField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["user", "delivery"], name="one_reading_a_person")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.delivery} opened by {self.user}"
+
+
+class SnoozeQuerySet(models.QuerySet["Snooze"]):
+    def of(self, user: User, *, at: datetime) -> SnoozeQuerySet:
+        """What this person has put off and is not back yet. Index: snoozed_now."""
+        return self.filter(user=user, until__gt=at)
+
+    def delivery_ids(self) -> models.QuerySet[Snooze, Any]:
+        return self.order_by().values("delivery")
+
+
+class Snooze(models.Model):
+    """A delivery that a person wants to see again later; for everybody else it stays where it
+    is."""
+
+    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="+", db_index=False)
+    delivery = models.ForeignKey(Delivery, on_delete=models.CASCADE, related_name="snoozes")
+    until = models.DateTimeField()
+
+    objects = SnoozeQuerySet.as_manager()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["user", "delivery"], name="one_snooze_a_person")
+        ]
+        indexes = [models.Index(fields=["user", "until", "delivery"], name="snoozed_now")]
+
+    def __str__(self) -> str:
+        return f"{self.delivery} later for {self.user}"
+
+
+class PresetQuerySet(models.QuerySet["Preset"]):
+    def of(self, user: User) -> PresetQuerySet:
+        return self.filter(user=user).order_by("status", "name")
+
+
+class Preset(models.Model):
+    """A person's own saved phrase: feedback that goes with one kind of answer."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="+", db_index=False)
+    status = models.CharField("goes with", max_length=10, choices=Response.Status)
+    name = models.CharField(max_length=40, validators=[SINGLE_LINE])
+    text = models.TextField(max_length=2_000)
+
+    objects = PresetQuerySet.as_manager()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["user", "status", "name"], name="one_name_a_phrase")
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class LastCall(models.Model):
+    """A person was told that this window is about to close; once is enough."""
+
+    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="+", db_index=False)
+    delivery = models.ForeignKey(Delivery, on_delete=models.CASCADE, related_name="+")
+    sent_at = models.DateTimeField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["user", "delivery"], name="one_last_call_a_person")
+        ]
+
+    def __str__(self) -> str:
+        return f"Last call for {self.delivery} to {self.user}"
+
+
+class PreferencesQuerySet(models.QuerySet["Preferences"]):
+    def digests_due(self, at: datetime) -> PreferencesQuerySet:
+        """The longest overdue first. Index: digests_due."""
+        return self.filter(next_digest_at__lte=at, user__is_active=True).order_by("next_digest_at")
+
+    def without_a_plan(self) -> PreferencesQuerySet:
+        """A digest is wanted, and nobody has said yet when it is due. Index: digests_unplanned."""
+        return self.filter(next_digest_at__isnull=True).exclude(digest=Preferences.Digest.NEVER)
+
+
+class Preferences(models.Model):
+    """How a person wants the pages to look and behave, and when to be told of what waits."""
+
+    class Theme(models.TextChoices):
+        SYSTEM = "system", "As this device"
+        LIGHT = "light", "Light"
+        DARK = "dark", "Dark"
+
+    class Keyboard(models.TextChoices):
+        ON = "on", "On"
+        FOCUSED = "focused", "Only on a focused row"
+        OFF = "off", "Off"
+
+    class Digest(models.TextChoices):
+        NEVER = "never", "Never"
+        HOURS = "hours", "Every few hours"
+        DAILY = "daily", "Every day"
+        WEEKLY = "weekly", "On some days of the week"
+
+    user = models.OneToOneField(
+        User, on_delete=models.CASCADE, primary_key=True, related_name="preferences"
+    )
+    theme = models.CharField(max_length=6, choices=Theme, default=Theme.SYSTEM)
+    keyboard = models.CharField(max_length=7, choices=Keyboard, default=Keyboard.ON)
+
+    digest = models.CharField(max_length=6, choices=Digest, default=Digest.DAILY)
+    digest_at = models.TimeField(default=time(9))
+    digest_hours = models.PositiveSmallIntegerField(default=4)
+    # Weekdays as digits, Monday is 0, like date.weekday().
+    digest_days = models.CharField(max_length=7, default="0")
+    quiet_from = models.TimeField(null=True)
+    quiet_until = models.TimeField(null=True)
+    quiet_days = models.CharField(max_length=7, default=EVERY_DAY)
+    wants_last_calls = models.BooleanField(default=False)
+
+    # When the next one is due, or, while somebody sends it, when another may try: the row is the
+    # queue.
+    next_digest_at = models.DateTimeField(null=True, editable=False)
+    digest_sent_at = models.DateTimeField(null=True, editable=False)
+    digest_failures = models.PositiveSmallIntegerField(default=0, editable=False)
+    digest_error = models.CharField(max_length=200, blank=True, editable=False)
+    last_called_at = models.DateTimeField(null=True, editable=False)
+
+    objects = PreferencesQuerySet.as_manager()
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(quiet_from__isnull=True, quiet_until__isnull=True)
+                | Q(quiet_from__isnull=False, quiet_until__isnull=False),
+                name="quiet_hours_have_both_ends",
+            )
+        ]
+        indexes = [
+            models.Index(
+                fields=["next_digest_at"],
+                condition=Q(next_digest_at__isnull=False),
+                name="digests_due",
+            ),
+            models.Index(
+                fields=["user"],
+                condition=Q(next_digest_at__isnull=True) & ~Q(digest="never"),
+                name="digests_unplanned",
+            ),
+            models.Index(fields=["user"], condition=Q(wants_last_calls=True), name="last_calls"),
+        ]
+
+    def __str__(self) -> str:
+        return f"Preferences of {self.user}"
+
+
+class Searchable(models.Model):
+    """The words of one delivery, written after its commit; so nothing that an agent sends can make
+    a delivery slow or fail. It holds no lock on the delivery: whoever indexes waits for nobody."""
+
+    id = models.BigAutoField(primary_key=True)
+    delivery = models.OneToOneField(
+        Delivery, on_delete=models.CASCADE, related_name="searchable", db_constraint=False
+    )
+    words = WordsField()
+    shelves = ShelvesField()
+
+    def __str__(self) -> str:
+        return f"Words of {self.delivery_id}"
+
+
+class Word(models.Model):
+    """A word that search has read somewhere; on PostgreSQL (inbox/vocabulary.py)."""
+
+    text = models.CharField(primary_key=True, max_length=LONGEST_WORD)
+
+    def __str__(self) -> str:
+        return self.text
+
+
+class IndexedUntil(models.Model):
+    """How far search has read an agent's deliveries: the last activity stamp, in microseconds since
+    1970. Whoever writes an agent's words holds this row."""
+
+    agent = models.OneToOneField(
+        Agent,
+        on_delete=models.CASCADE,
+        primary_key=True,
+        related_name="indexed_until",
+        db_constraint=False,
+    )
+    activity_us = models.BigIntegerField(default=0)
+    # Whether details and answers were read, which they are not where they are encrypted; and up to
+    # where everything is read again, because that was switched.
+    has_content = models.BooleanField(default=True, db_default=True)
+    again_until_us = models.BigIntegerField(default=0, db_default=0)
+
+    def __str__(self) -> str:
+        return f"{self.agent_id} until {self.activity_us}"
+
+    def begin_again(self, *, has_content: bool) -> None:
+        self.has_content = has_content
+        self.again_until_us = max(self.again_until_us, self.activity_us)
+        self.activity_us = 0

@@ -1,0 +1,49 @@
+"""Times as a person would say them, in their own time zone."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from django.utils import timezone
+
+DAYS = {-1: "yesterday ", 0: "", 1: "tomorrow "}
+
+
+def moment(value: datetime, *, now: datetime) -> str:
+    """`11:42`, `yesterday 11:42`, `3 Nov 11:42` or `3 Nov 2025 11:42`."""
+    local, today = timezone.localtime(value), timezone.localtime(now).date()
+    day = DAYS.get((local.date() - today).days)
+    if day is None:
+        year = "" if local.year == today.year else f" {local.year}"
+        day = f"{local.day} {local:%b}{year} "
+    return f"{day}{local:%H:%M}"
+
+
+def when(value: datetime, *, now: datetime) -> str:
+    """The same as an adverb: `at 11:42`, `tomorrow at 11:42`, `on 3 Nov at 11:42`."""
+    *day, clock = moment(value, now=now).rsplit(" ", 1)
+    on = "on " if day and day[0][:1].isdigit() else ""
+    return f"{on}{' '.join([*day, 'at', clock])}"
+
+
+def in_full(value: datetime) -> str:
+    local = timezone.localtime(value)
+    return f"{local:%A} {local.day} {local:%B %Y, %H:%M:%S %Z}"
+
+
+def midnight(now: datetime) -> datetime:
+    """When the person's day began."""
+    return timezone.localtime(now).replace(hour=0, minute=0, second=0, microsecond=0)
+
+
+def amount(span: timedelta) -> str:
+    """`40 s`, `38 min`, `2 h 10 min` or `3 days`."""
+    minutes = round(span.total_seconds() / 60)
+    if minutes < 1:
+        return f"{span.seconds} s"
+    if minutes < 60:
+        return f"{minutes} min"
+    hours, rest = divmod(minutes, 60)
+    if hours < 48:
+        return f"{hours} h {rest} min" if rest else f"{hours} h"
+    return f"{round(hours / 24)} days"

@@ -1,0 +1,36 @@
+"""How a person is called, where their clock is, and their password: each change is in the audit."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from django.db import transaction
+
+from accounts.audit import person, record
+from accounts.models import User
+from inbox.preferences import change_preferences
+
+
+@transaction.atomic
+def change_profile(
+    user: User, *, display_name: str, time_zone: str, at: datetime, address: str = ""
+) -> None:
+    """Their next digest moves with their clock."""
+    wanted = {"display_name": display_name, "time_zone": time_zone}
+    changed = {name: value for name, value in wanted.items() if getattr(user, name) != value}
+    if not changed:
+        return
+    record("person.changed", by=person(user, address), of=user, team=None, at=at, **changed)
+    User.objects.filter(pk=user.pk).update(**changed)
+    for name, value in changed.items():
+        setattr(user, name, value)
+    if "time_zone" in changed:
+        change_preferences(user, at=at)
+
+
+@transaction.atomic
+def change_password(user: User, password: str, *, address: str = "") -> None:
+    """Ends every session but the one for which the caller keeps it (`update_session_auth_hash`)."""
+    user.set_password(password)
+    user.save(update_fields=["password"])
+    record("person.password_set", by=person(user, address), of=user, team=None)

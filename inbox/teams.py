@@ -1,0 +1,50 @@
+"""A person's teams: who else is in them, and where their callbacks may go."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+
+from accounts.access import teams_of
+from accounts.models import Membership, Team, User
+from wake.models import CallbackHost
+
+
+@dataclass(slots=True)
+class OwnTeam:
+    """`is_owner` is about the person who looks."""
+
+    team: Team
+    is_owner: bool
+    people: list[Membership]
+    hosts: list[CallbackHost] = field(default_factory=list)
+
+
+def own_teams(user: User) -> list[OwnTeam]:
+    """With their people, by name, and who of them has a second factor; one query."""
+    rows = Membership.objects.filter(team__in=teams_of(user)).select_related(
+        "team", "user__second_factor"
+    )
+    ordered = rows.order_by("team__name", "team_id", "user__display_name", "pk")
+    made = []
+    for team, members in groupby(ordered, lambda membership: membership.team):
+        people = list(members)
+        mine = next(membership for membership in people if membership.user_id == user.pk)
+        made.append(OwnTeam(team, mine.role == Membership.Role.OWNER, people))
+    return made
+
+
+def people_of(team_ids: Sequence[int]) -> list[User]:
+    """Whoever belongs to one of these teams, by name."""
+    rows = User.objects.filter(memberships__team__in=team_ids).distinct()
+    return list(rows.order_by("display_name", "pk"))
+
+
+def own_teams_with_hosts(user: User) -> list[OwnTeam]:
+    """And with the lines of their allowlists; two queries."""
+    made = own_teams(user)
+    lines = CallbackHost.objects.filter(team__in=[own.team.pk for own in made])
+    for line in lines.order_by("pattern"):
+        next(own for own in made if own.team.pk == line.team_id).hosts.append(line)
+    return made

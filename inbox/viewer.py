@@ -1,0 +1,49 @@
+"""Who looks at the page: their teams, and what they may do in each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Self
+
+from accounts.models import Membership, User
+
+
+@dataclass(frozen=True)
+class Viewer:
+    user: User
+    memberships: dict[int, Membership]
+
+    @classmethod
+    def of(cls, user: User) -> Self:
+        """One query."""
+        mine = user.memberships.select_related("team").order_by("team__name", "team_id")
+        return cls(user, {membership.team_id: membership for membership in mine})
+
+    @property
+    def team_ids(self) -> list[int]:
+        return list(self.memberships)
+
+    @property
+    def answered_team_ids(self) -> list[int]:
+        """Of the teams in which they may answer."""
+        return [team_id for team_id in self.memberships if self.may_answer(team_id)]
+
+    @property
+    def owned_team_ids(self) -> list[int]:
+        return [team_id for team_id in self.memberships if self.is_owner(team_id)]
+
+    def may_answer(self, team_id: int) -> bool:
+        return self._role(team_id) in {Membership.Role.OWNER, Membership.Role.REVIEWER}
+
+    def is_owner(self, team_id: int) -> bool:
+        return self._role(team_id) == Membership.Role.OWNER
+
+    def team_label(self, team_id: int) -> str:
+        """The team's name, where a person belongs to more than one."""
+        membership = self.memberships.get(team_id)
+        return membership.team.name if membership and len(self.memberships) > 1 else ""
+
+    def _role(self, team_id: int) -> str:
+        """None of them where the membership ended while the page was made."""
+        membership = self.memberships.get(team_id)
+        return membership.role if membership else ""

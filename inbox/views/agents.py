@@ -1,0 +1,77 @@
+"""The agents of the person's teams: what each delivers, what becomes of it, and its keys, which are
+issued in the admin."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from django.conf import settings
+from django.core.paginator import Paginator
+from django.db.models import Max
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, render
+from django.utils import timezone
+from django.views.decorators.http import require_safe
+
+from accounts.access import agents_of
+from inbox import agent_figures, callbacks
+from inbox.bars import bars
+from inbox.keys import key_lines, slowed_down_since
+from inbox.moments import amount, midnight
+from inbox.viewer import Viewer
+from inbox.views.page import PersonRequest, page
+
+PAGE = 100
+
+
+@require_safe
+@page
+def list_all(request: PersonRequest) -> HttpResponse:
+    now = timezone.now()
+    viewer = Viewer.of(request.user)
+    agents = agents_of(request.user).annotate(last_seen=Max("keys__last_used_at"))
+    pages = Paginator(agent_figures.with_provider(agents).order_by("agent_id", "pk"), PAGE)
+    shown = pages.get_page(request.GET.get("page"))
+    outlines = agent_figures.outlines(shown, at=now)
+    nothing = agent_figures.Outline()
+    context = {
+        "here": "agents",
+        "now": now,
+        "lines": [
+            (agent, viewer.team_label(agent.team_id), outlines.get(agent.pk, nothing))
+            for agent in shown
+        ],
+        "pages": shown,
+    }
+    return render(request, "inbox/agents.html", context)
+
+
+@require_safe
+@page
+def show(request: PersonRequest, pk: UUID) -> HttpResponse:
+    now = timezone.now()
+    viewer = Viewer.of(request.user)
+    agents = agent_figures.with_provider(agents_of(request.user))
+    agent = get_object_or_404(agents, pk=pk)
+    figures = agent_figures.figures(agent, at=now)
+    keys = key_lines(agent, at=now)
+    context = {
+        "here": "agents",
+        "now": now,
+        "agent": agent,
+        "team": viewer.team_label(agent.team_id),
+        "keys": keys,
+        "slowed_down": slowed_down_since(keys, midnight(now)),
+        "figures": figures,
+        "took": figures.answers.took and amount(figures.answers.took),
+        "looked_at": agent_figures.ANSWERS_LOOKED_AT,
+        "bars": zip(figures.days, bars([day.delivered for day in figures.days]), strict=True),
+        "most": max(day.delivered for day in figures.days),
+        "waiting": agent_figures.waiting_of(agent),
+        "unsent": callbacks.unfinished_of(
+            agent.pk, team_id=agent.team_id, at_most=agent_figures.WAITING_AT_MOST
+        ),
+        "counted_at_most": agent_figures.WAITING_AT_MOST,
+        "quota": {"live": settings.WAKE_QUOTA_LIVE, "test": settings.WAKE_QUOTA_TEST},
+    }
+    return render(request, "inbox/agent.html", context)

@@ -1,0 +1,92 @@
+"""The hosts that a team's callbacks may go to: its people read them, its owners change them."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404
+from django.views.decorators.http import require_POST, require_safe
+
+from accounts.access import is_owner, teams_of
+from accounts.audit import person
+from accounts.models import Team
+from accounts.throttles import client_address
+from inbox.forms_settings import HostForm
+from inbox.teams import own_teams_with_hosts
+from inbox.views.page import PersonRequest, SeeOther, page
+from inbox.views.settings import saved, settings_page
+from wake import destinations
+from wake.models import CallbackHost
+
+NOWHERE = "the name leads nowhere, or no name server answered in good time."
+OWNERS_ONLY = "Only owners of the team change the hosts that its callbacks may go to"
+
+
+@require_safe
+@page
+def show(request: PersonRequest) -> HttpResponse:
+    return _show(request, HostForm(), team_id=None)
+
+
+@require_POST
+@page
+def allow(request: PersonRequest, slug: str) -> HttpResponse:
+    team = _team_of_an_owner(request, slug)
+    form = HostForm(request.POST)
+    if form.is_valid():
+        actor = person(request.user, client_address(request))
+        try:
+            line, _ = destinations.allow(form.cleaned_data["pattern"], team=team, by=actor)
+        except destinations.Refused as reason:
+            form.add_error("pattern", str(reason))
+        else:
+            return saved(request, "settings-allowlist", f"Callbacks may go to {line.pattern}.")
+    return _show(request, form, team_id=team.pk)
+
+
+@require_POST
+@page
+def disallow(request: PersonRequest, slug: str) -> HttpResponse:
+    line = _line_of_an_owner(request, slug)
+    destinations.disallow(line, by=person(request.user, client_address(request)))
+    words = f"Callbacks no longer go to {line.pattern}; answers can still be fetched by polling."
+    return saved(request, "settings-allowlist", words)
+
+
+@require_POST
+@page
+def look_up(request: PersonRequest, slug: str) -> HttpResponse:
+    """Whether its name leads somewhere that callbacks would connect to, now."""
+    line = _line_of_an_owner(request, slug)
+    try:
+        destinations.look_up(line.pattern)
+    except destinations.Refused as reason:
+        messages.warning(request, str(reason))
+    except OSError:
+        messages.warning(request, f"{line.pattern}: {NOWHERE}")
+    else:
+        messages.success(request, f"{line.pattern} leads to an address that callbacks may go to.")
+    return SeeOther("settings-allowlist")
+
+
+def _show(request: PersonRequest, form: HostForm, *, team_id: int | None) -> HttpResponse:
+    """With the form that was sent under its own team."""
+    lines = [
+        (own, form if own.team.pk == team_id else HostForm(auto_id=f"team-{own.team.pk}-%s"))
+        for own in own_teams_with_hosts(request.user)
+    ]
+    return settings_page(request, "allowlist", lines=lines, form=form)
+
+
+def _line_of_an_owner(request: PersonRequest, slug: str) -> CallbackHost:
+    team = _team_of_an_owner(request, slug)
+    return get_object_or_404(team.callback_hosts, pattern=request.POST.get("pattern", ""))
+
+
+def _team_of_an_owner(request: PersonRequest, slug: str) -> Team:
+    """Not theirs and not there are the same 404."""
+    team = get_object_or_404(teams_of(request.user), slug=slug)
+    if not is_owner(request.user, team.pk):
+        raise PermissionDenied(OWNERS_ONLY)
+    return team

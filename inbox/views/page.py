@@ -1,0 +1,90 @@
+"""What every page of a person who is signed in has in common."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from functools import wraps
+from http import HTTPStatus
+from typing import Any, Concatenate, ParamSpec, cast
+from urllib.parse import urlsplit
+from uuid import UUID
+
+from django.contrib.auth.decorators import login_required
+from django.contrib.auth.views import redirect_to_login
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http.response import HttpResponseBase
+from django.shortcuts import get_object_or_404, render
+from django.urls import reverse
+from django.utils.http import url_has_allowed_host_and_scheme
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods
+
+from accounts.encryption import Unreadable
+from accounts.models import User
+from inbox.drafts import with_draft
+from inbox.story import with_key
+from wake.models import Delivery
+
+log = logging.getLogger(__name__)
+
+P = ParamSpec("P")
+form_page = require_http_methods(["GET", "HEAD", "POST"])
+
+
+class PersonRequest(HttpRequest):
+    """A request of somebody who is signed in."""
+
+    user: User
+
+
+class SeeOther(HttpResponseRedirect):
+    """303, so that a reload of what comes next sends nothing again."""
+
+    status_code = HTTPStatus.SEE_OTHER
+
+    def __init__(self, name: str, *, query: str = "", **kwargs: Any) -> None:
+        super().__init__(f"{reverse(name, kwargs=kwargs)}{'?' if query else ''}{query}")
+
+
+def page(
+    view: Callable[Concatenate[PersonRequest, P], HttpResponseBase],
+) -> Callable[..., Any]:
+    """Signed in, and stored by no cache on the way."""
+    asked_for: Callable[..., HttpResponseBase] = login_required(cast(Any, view))
+
+    @wraps(view)
+    def show(request: HttpRequest, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
+        if request.method == "POST" and not request.user.is_authenticated:
+            return redirect_to_login(page_of_the_form(request))
+        try:
+            return asked_for(request, *args, **kwargs)
+        except Unreadable:
+            log.exception("Content cannot be read: WAKE_ENCRYPTION_KEYS lacks the key of a row")
+            return render(request, "unreadable.html", status=HTTPStatus.SERVICE_UNAVAILABLE)
+
+    return never_cache(show)
+
+
+def page_of_the_form(request: HttpRequest) -> str:
+    """Where the person goes on after they signed in again: what they sent was not stored, and their
+    browser has kept it for that page."""
+    referer = request.headers.get("Referer", "")
+    if not url_has_allowed_host_and_scheme(referer, {request.get_host()}):
+        return reverse("inbox")
+    return urlsplit(referer)._replace(scheme="", netloc="").geturl()
+
+
+def too_many(response: HttpResponse, seconds: int) -> HttpResponse:
+    """The page that says so, with the code and the header of it."""
+    response.status_code = HTTPStatus.TOO_MANY_REQUESTS
+    response["Retry-After"] = str(seconds)
+    return response
+
+
+def find_delivery(user: User, pk: UUID) -> Delivery:
+    """With its agent, answer, callback, the one that it replaces and this person's draft; not
+    theirs and not there are the same 404."""
+    theirs = with_draft(Delivery.objects.for_person(user), user)
+    whole = with_key(theirs).select_related("agent", "response__callback", "supersedes__response")
+    return get_object_or_404(whole.defer("response__callback__body"), pk=pk)

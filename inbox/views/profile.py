@@ -1,0 +1,58 @@
+"""How a person is called and where their clock is; and their password."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib.auth import update_session_auth_hash
+from django.http import HttpResponse
+from django.utils import timezone
+from django.views.decorators.debug import sensitive_post_parameters
+from django.views.decorators.http import require_POST
+
+from accounts.throttles import TooMany, client_address, count_sign_in
+from inbox.forms_settings import PasswordForm, ProfileForm
+from inbox.profile import change_password, change_profile
+from inbox.views.page import PersonRequest, form_page, page, too_many
+from inbox.views.settings import posted, saved, settings_page
+
+CHANGED = "Your password is changed. Every other place where you were signed in is signed out."
+
+
+@form_page
+@page
+def profile(request: PersonRequest) -> HttpResponse:
+    form = ProfileForm(posted(request), initial=_own(request))
+    if not form.is_valid():
+        return _show(request, form=form)
+    now, address = timezone.now(), client_address(request)
+    change_profile(request.user, **form.cleaned_data, at=now, address=address)
+    return saved(request, "settings-profile")
+
+
+@sensitive_post_parameters()
+@require_POST
+@page
+def password(request: PersonRequest) -> HttpResponse:
+    """Counted together with sign-ins: whoever finds a page left open must not guess here."""
+    try:
+        count_sign_in(request, request.user.email)
+    except TooMany as error:
+        return too_many(_show(request, wait=error.retry_after), error.retry_after)
+    form = PasswordForm(request.user, request.POST)
+    if not form.is_valid():
+        return _show(request, password_form=form)
+    new = form.cleaned_data["new_password1"]
+    change_password(request.user, new, address=client_address(request))
+    update_session_auth_hash(request, request.user)
+    return saved(request, "settings-profile", CHANGED)
+
+
+def _show(request: PersonRequest, **context: Any) -> HttpResponse:
+    own_form, password_form = ProfileForm(initial=_own(request)), PasswordForm(request.user)
+    context = {"form": own_form, "password_form": password_form, **context}
+    return settings_page(request, "profile", **context)
+
+
+def _own(request: PersonRequest) -> dict[str, str]:
+    return {"display_name": request.user.display_name, "time_zone": request.user.time_zone}

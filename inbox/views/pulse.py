@@ -1,0 +1,24 @@
+"""What an open page asks now and then: has more come?"""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+
+from inbox import pulse
+from inbox.viewer import Viewer
+from inbox.views.page import PersonRequest, page
+
+
+@require_safe
+@page
+def show(request: PersonRequest) -> HttpResponse:
+    """204, or the line that leads to them; no row moves by itself."""
+    since = pulse.read_mark(request.GET.get("since", ""))
+    count = pulse.new_since(Viewer.of(request.user), since) if since else ""
+    if not count:
+        return HttpResponse(status=HTTPStatus.NO_CONTENT)
+    return render(request, "inbox/_pulse.html", {"count": count})

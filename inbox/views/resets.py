@@ -1,0 +1,93 @@
+"""A lost password: the address is asked for, and a link in a mail leads to a new one."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import Any
+
+from django.conf import settings
+from django.contrib import messages
+from django.contrib.auth.forms import SetPasswordForm
+from django.contrib.auth.views import INTERNAL_RESET_SESSION_TOKEN, PasswordResetConfirmView
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.utils import timezone
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_safe
+
+from accounts import known_browsers, second_factor
+from accounts.models import User
+from accounts.throttles import TooMany, client_address, count_reset, may_mail_a_reset
+from inbox import password_resets
+from inbox.forms_sign_in import NewPasswordForm, ResetForm
+from inbox.profile import change_password
+from inbox.views.page import SeeOther, form_page, too_many
+
+CHANGED = "Your password is changed. Sign in with it."
+
+
+@never_cache
+@form_page
+def ask(request: HttpRequest) -> HttpResponse:
+    """What comes next is the same page, as quickly, whoever has that address."""
+    if request.method != "POST":
+        return _ask(request, ResetForm())
+    try:
+        count_reset(request)
+    except TooMany as error:
+        minutes = -(-error.retry_after // 60)
+        return too_many(_ask(request, ResetForm(), minutes=minutes), error.retry_after)
+    form = ResetForm(request.POST)
+    if not form.is_valid():
+        return _ask(request, form)
+    email = form.cleaned_data["email"]
+    if settings.WAKE_SENDS_MAIL and may_mail_a_reset(request, email):
+        password_resets.ask(email, address=client_address(request), at=timezone.now())
+    return SeeOther("reset-asked")
+
+
+@never_cache
+@require_safe
+def asked(request: HttpRequest) -> HttpResponse:
+    minutes = settings.PASSWORD_RESET_TIMEOUT // 60
+    return render(request, "inbox/reset_asked.html", {"minutes": minutes})
+
+
+class NewPassword(PasswordResetConfirmView):
+    """Django's view keeps the token out of the address, and so out of what the page links to."""
+
+    template_name = "inbox/reset_password.html"
+    form_class = NewPasswordForm
+    token_generator = password_resets.tokens
+
+    def get_user(self, uidb64: str) -> Any:
+        user = super().get_user(uidb64)
+        return user if user is not None and user.is_active else None
+
+    def form_valid(self, form: SetPasswordForm[Any]) -> HttpResponse:
+        """Nobody is signed in by a mail: not even with the new password, which comes next."""
+        user: User = self.user  # type: ignore[assignment]
+        new = form.cleaned_data["new_password1"]
+        change_password(user, new, address=client_address(self.request))
+        second_factor.forgive(user)
+        del self.request.session[INTERNAL_RESET_SESSION_TOKEN]
+        messages.success(self.request, CHANGED)
+        response = SeeOther("login")
+        known_browsers.remember(self.request, response, user.email)
+        return response
+
+    def form_invalid(self, form: SetPasswordForm[Any]) -> HttpResponse:
+        response = super().form_invalid(form)
+        response.status_code = HTTPStatus.UNPROCESSABLE_ENTITY
+        return response
+
+    def render_to_response(self, context: dict[str, Any], **kwargs: Any) -> HttpResponse:
+        """410: a link that was used, or is too old, or never was one."""
+        status = HTTPStatus.OK if self.validlink else HTTPStatus.GONE
+        return super().render_to_response(context, status=status, **kwargs)
+
+
+def _ask(request: HttpRequest, form: ResetForm, **context: Any) -> HttpResponse:
+    status = HTTPStatus.UNPROCESSABLE_ENTITY if form.errors else HTTPStatus.OK
+    context = {"form": form, "sends_mail": settings.WAKE_SENDS_MAIL, **context}
+    return render(request, "inbox/reset.html", context, status=status)

@@ -1,0 +1,133 @@
+"""How a person signs in: codes from an app, and signing out everywhere. Each asks for the password
+again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.conf import settings
+from django.contrib.auth import update_session_auth_hash
+from django.http import HttpResponse
+from django.utils import timezone
+from django.views.decorators.debug import sensitive_post_parameters
+from django.views.decorators.http import require_POST, require_safe
+
+from accounts import encryption, one_time_codes, second_factor, sessions
+from accounts.audit import Actor, person
+from accounts.models import SecondFactor
+from accounts.throttles import client_address
+from inbox.forms_sign_in import CodeForm
+from inbox.qr import qr_code
+from inbox.views.page import PersonRequest, SeeOther, form_page, page, too_many
+from inbox.views.password_again import password_again
+from inbox.views.settings import posted, saved, settings_page
+
+SECRET = "second_factor_secret"  # noqa: S105 - its name in the session, where it is encrypted
+SIGNED_OUT = "You are signed out everywhere but here."
+TURNED_OFF = "Two-step sign-in is off. Your password alone lets you in."
+
+
+@require_safe
+@page
+@password_again
+def show(request: PersonRequest) -> HttpResponse:
+    return settings_page(
+        request,
+        "security",
+        now=timezone.now(),
+        factor=SecondFactor.objects.of(request.user),
+        codes_left=second_factor.recovery_codes_left(request.user),
+        longest=sessions.LONGEST.days,
+        idle=settings.SESSION_COOKIE_AGE // (24 * 3600),
+    )
+
+
+@require_POST
+@page
+@password_again
+def sign_out_everywhere(request: PersonRequest) -> HttpResponse:
+    sessions.sign_out_everywhere(request.user, by=_actor(request))
+    update_session_auth_hash(request, request.user)
+    return saved(request, "settings-security", SIGNED_OUT)
+
+
+@sensitive_post_parameters()
+@form_page
+@page
+@password_again
+def set_up(request: PersonRequest) -> HttpResponse:
+    """The secret waits in the session until one of its codes was written."""
+    if second_factor.is_on(request.user):
+        return SeeOther("settings-security")
+    secret = _waiting_secret(request)
+    form = CodeForm(posted(request))
+    if not form.is_valid():
+        return _show_secret(request, secret, form)
+    codes = second_factor.turn_on(
+        request.user, secret, form.typed, by=_actor(request), at=timezone.now()
+    )
+    if codes is None:
+        form.refuse()
+        return _show_secret(request, secret, form)
+    update_session_auth_hash(request, request.user)
+    del request.session[SECRET]
+    return _show_codes(request, codes)
+
+
+@require_POST
+@page
+@password_again
+def renew_recovery_codes(request: PersonRequest) -> HttpResponse:
+    if not second_factor.is_on(request.user):
+        return SeeOther("settings-security")
+    return _show_codes(
+        request, second_factor.renew_recovery_codes(request.user, by=_actor(request))
+    )
+
+
+@sensitive_post_parameters()
+@form_page
+@page
+@password_again
+def turn_off(request: PersonRequest) -> HttpResponse:
+    if not second_factor.is_on(request.user):
+        return SeeOther("settings-security")
+    form = CodeForm(posted(request))
+    if not form.is_valid():
+        return settings_page(request, "security-off", form=form)
+    by = _actor(request)
+    try:
+        is_right = second_factor.check(request.user, form.typed, by=by, at=timezone.now())
+    except second_factor.TriesSpent as error:
+        minutes = -(-error.retry_after // 60)
+        shown = settings_page(request, "security-off", form=form, minutes=minutes)
+        return too_many(shown, error.retry_after)
+    if not is_right:
+        form.refuse()
+        return settings_page(request, "security-off", form=form)
+    second_factor.turn_off(request.user, by=by)
+    return saved(request, "settings-security", TURNED_OFF)
+
+
+def _waiting_secret(request: PersonRequest) -> str:
+    if SECRET not in request.session:
+        new = one_time_codes.new_secret()
+        request.session[SECRET] = encryption.encrypt(new.encode()).decode()
+    return encryption.decrypt(request.session[SECRET].encode()).decode()
+
+
+def _show_secret(request: PersonRequest, secret: str, form: CodeForm) -> HttpResponse:
+    issuer = f"Wake on {request.get_host()}"
+    uri = one_time_codes.uri(secret, email=request.user.email, issuer=issuer)
+    groups = " ".join(secret[start : start + 4] for start in range(0, len(secret), 4))
+    shown: dict[str, Any] = {"qr": qr_code(uri), "uri": uri, "secret": groups}
+    return settings_page(request, "security-set-up", form=form, **shown)
+
+
+def _show_codes(request: PersonRequest, codes: list[str]) -> HttpResponse:
+    """No redirect: they are nowhere else, and this is the only time that they are shown."""
+    return settings_page(request, "security-codes", codes=codes)
+
+
+def _actor(request: PersonRequest) -> Actor:
+    return person(request.user, client_address(request))

@@ -1,0 +1,121 @@
+"""Signing in and out: counted by address, and audited without a word of what was typed."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import Any
+
+from django.contrib import messages
+from django.contrib.auth import login
+from django.contrib.auth.forms import AuthenticationForm
+from django.contrib.auth.views import LoginView, LogoutView
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.utils import timezone
+from django.utils.encoding import iri_to_uri
+from django.views.decorators.cache import never_cache
+from django.views.decorators.debug import sensitive_post_parameters
+
+from accounts import half_way, known_browsers, second_factor
+from accounts.audit import Actor, person, record
+from accounts.models import User
+from accounts.throttles import TooMany, client_address, count_sign_in, is_worth_an_event
+from inbox.forms_sign_in import CodeForm, SignInForm
+from inbox.views.page import SeeOther, form_page, too_many
+
+
+class SignIn(LoginView):
+    template_name = "inbox/sign_in.html"
+    form_class = SignInForm
+    redirect_authenticated_user = True
+
+    def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        try:
+            count_sign_in(request, request.POST.get("username", ""))
+        except TooMany as error:
+            context = self.get_context_data(form=SignInForm(request), wait=error.retry_after)
+            return too_many(self.render_to_response(context), error.retry_after)
+        return super().post(request, *args, **kwargs)
+
+    def form_valid(self, form: AuthenticationForm) -> HttpResponse:
+        user, to = form.get_user(), self.get_success_url()
+        if second_factor.is_on(user):
+            half_way.begin(self.request.session, user, to=to, at=timezone.now())
+            return SeeOther("sign-in-code")
+        return _enter(self.request, user, to=to)
+
+    def form_invalid(self, form: AuthenticationForm) -> HttpResponse:
+        is_wrong = form.has_error("__all__", "invalid_login")
+        if is_wrong and is_worth_an_event(self.request):
+            record(
+                "person.sign_in_failed",
+                by=Actor("nobody", address=client_address(self.request)),
+                of=_meant(form.cleaned_data["username"]),
+                team=None,
+            )
+        response = super().form_invalid(form)
+        response.status_code = HTTPStatus.UNPROCESSABLE_ENTITY
+        return response
+
+
+@sensitive_post_parameters()
+@never_cache
+@form_page
+def code(request: HttpRequest) -> HttpResponse:
+    """The second step, for those who have one."""
+    now = timezone.now()
+    user = half_way.who(request.session, at=now)
+    if user is None:
+        return SeeOther("login")
+    form = CodeForm(request.POST if request.method == "POST" else None)
+    if not form.is_valid():
+        return _ask_for_code(request, form)
+    by = person(user, client_address(request))
+    try:
+        is_right = second_factor.check(user, form.typed, by=by, at=now)
+    except second_factor.TriesSpent as error:
+        minutes = -(-error.retry_after // 60)
+        return too_many(_ask_for_code(request, form, minutes=minutes), error.retry_after)
+    if not is_right:
+        form.refuse()
+        return _ask_for_code(request, form)
+    if form.is_recovery_code:
+        left = second_factor.recovery_codes_left(user)
+        messages.success(request, f"That recovery code is used up; {left} are left.")
+    return _enter(request, user, to=half_way.finish(request.session))
+
+
+class SignOut(LogoutView):
+    http_method_names = ["post", "options"]
+
+    def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
+        if isinstance(request.user, User):
+            actor = person(request.user, client_address(request))
+            record("person.signed_out", by=actor, of=request.user, team=None)
+        response = super().post(request, *args, **kwargs)
+        # Drafts are kept by the browser (static/js/draft.js), which the next person may use, too.
+        response["Clear-Site-Data"] = '"storage"'
+        return response
+
+
+def _enter(request: HttpRequest, user: User, *, to: str) -> HttpResponse:
+    """With a new session key, in a browser that is known from now on."""
+    login(request, user)
+    record("person.signed_in", by=person(user, client_address(request)), of=user, team=None)
+    response = HttpResponse(status=HTTPStatus.SEE_OTHER, headers={"Location": iri_to_uri(to)})
+    known_browsers.remember(request, response, user.email)
+    return response
+
+
+def _ask_for_code(request: HttpRequest, form: CodeForm, **context: Any) -> HttpResponse:
+    status = HTTPStatus.UNPROCESSABLE_ENTITY if form.errors else HTTPStatus.OK
+    return render(request, "inbox/sign_in_code.html", {"form": form, **context}, status=status)
+
+
+def _meant(email: str) -> User:
+    """Whose door was tried; a nameless row for an address that nobody has, because people also type
+    their password there."""
+    try:
+        return User.objects.get_by_natural_key(email)
+    except User.DoesNotExist:
+        return User(pk=0)

@@ -1,0 +1,108 @@
+"""What a digest and a last call tell: what waits for one person in all of their teams."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from accounts.models import ApiKey, User
+from inbox.later import without_snoozed
+from inbox.models import LastCall
+from inbox.rows import listed
+from wake.models import Delivery, DeliveryQuerySet
+
+LISTED = 10
+COUNTED = 500
+LAST_HOUR = timedelta(hours=1)
+CONTINUES = ("", Delivery.OnTimeout.PROCEED)
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """The first few, and how many there are, of which COUNTED + 1 is "more"."""
+
+    rows: Sequence[Delivery]
+    count: int
+
+    @property
+    def more(self) -> int:
+        return self.count - len(self.rows)
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """`closing` are those of `needs_you` whose window closes before `until`."""
+
+    needs_you: Group
+    closing: Group
+    informs: Group
+    until: datetime
+
+    @property
+    def is_nothing(self) -> bool:
+        return not (self.needs_you.count or self.informs.count)
+
+    @property
+    def others(self) -> Group:
+        """Of what needs the person, what is not listed as closing already."""
+        listed = {row.pk for row in self.closing.rows}
+        rows = [row for row in self.needs_you.rows if row.pk not in listed]
+        return Group(rows, self.needs_you.count - len(listed))
+
+    def has_news(self, *, since: datetime | None) -> bool:
+        newest = [group.rows[0] for group in (self.needs_you, self.informs) if group.rows]
+        return bool(self.closing.count) or any(
+            since is None or row.created_at > since for row in newest
+        )
+
+
+def waiting_for(user: User, *, at: datetime, until: datetime) -> Waiting:
+    """Live deliveries only, without what they put off. Index: inbox_of_a_team."""
+    rows = without_snoozed(_live(Delivery.objects.for_person(user)), user, at=at)
+    informs = rows.filter(type=Delivery.Type.UPDATE)
+    needs_you = rows.that_may_be_answered_by(user).exclude(type=Delivery.Type.UPDATE)
+    closing = needs_you.filter(expires_at__gt=at, expires_at__lte=until)
+    return Waiting(
+        needs_you=_group(needs_you.order_by("-created_at")),
+        closing=_group(closing.order_by("expires_at")),
+        informs=_group(informs.order_by("-created_at")),
+        until=until,
+    )
+
+
+def last_calls_for(user: User, *, at: datetime) -> list[Delivery]:
+    """What would go on without them within the hour and what they were not told of, the most
+    urgent first."""
+    told = LastCall.objects.filter(user=user).values("delivery")
+    rows = about_to_continue(at).that_may_be_answered_by(user).exclude(pk__in=told)
+    return list(listed(rows.order_by("expires_at"))[:COUNTED])
+
+
+def about_to_continue(at: datetime) -> DeliveryQuerySet:
+    """Agents that go on within the hour. Index: open_deadlines."""
+    return (
+        _live(Delivery.objects.all())
+        .filter(expires_at__gt=at, expires_at__lte=at + LAST_HOUR, timed_out_at__isnull=True)
+        .filter(on_timeout__in=CONTINUES)
+        .exclude(type=Delivery.Type.UPDATE)
+    )
+
+
+def people_with_last_calls(at: datetime) -> list[int]:
+    """Who asked to be told, and may answer in a team where an agent is about to go on."""
+    teams = about_to_continue(at).order_by().values("team")
+    people = User.objects.filter(
+        is_active=True, preferences__wants_last_calls=True, memberships__team__in=teams
+    )
+    return list(people.distinct().values_list("pk", flat=True))
+
+
+def _live(rows: DeliveryQuerySet) -> DeliveryQuerySet:
+    return rows.awaiting_response().filter(lane=ApiKey.Lane.LIVE)
+
+
+def _group(rows: DeliveryQuerySet) -> Group:
+    first = list(listed(rows)[:LISTED])
+    count = len(first)
+    return Group(first, rows[: COUNTED + 1].count() if count == LISTED else count)

@@ -1,0 +1,81 @@
+"""Words, as search compares them, and the columns that PostgreSQL and SQLite search, each in its
+own way."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from typing import Any
+
+from django.db import models
+
+ACCENTS = re.compile("[\u0300-\u036f]")
+WORD = re.compile(r"[^\W_]+")
+LONGEST_WORD = 100
+MOST_POSITIONS = 255  # PostgreSQL keeps no more of one word
+
+
+def normalised(text: str) -> list[str]:
+    """Letters and digits in one case and without accents; whatever else there is ends a word."""
+    plain = ACCENTS.sub("", unicodedata.normalize("NFKD", text))
+    found = WORD.findall(unicodedata.normalize("NFKC", plain).casefold())
+    return [word[:LONGEST_WORD] for word in found]
+
+
+class WordsField(models.TextField):  # type: ignore[type-arg]  # no generic at run time
+    """Normalised words with a space between them; it is written and searched, never read. On
+    PostgreSQL a tsvector, on SQLite the text itself, which FTS5 indexes (inbox/fts5.py).
+
+    Words are told apart here and not by the databases: PostgreSQL's parser takes
+    `example.com/report` for one word and FTS5 for three.
+    """
+
+    def db_type(self, connection: Any) -> str | None:
+        return "tsvector" if connection.vendor == "postgresql" else super().db_type(connection)
+
+    def get_db_prep_value(self, value: Any, connection: Any, prepared: bool = False) -> Any:  # noqa: FBT001, FBT002 - Django's
+        value = super().get_db_prep_value(value, connection, prepared)
+        return _tsvector(value) if connection.vendor == "postgresql" else value
+
+    def get_placeholder(self, value: Any, compiler: Any, connection: Any) -> str:
+        return "%s::tsvector" if connection.vendor == "postgresql" else "%s"
+
+
+@WordsField.register_lookup
+class Match(models.Lookup):
+    """`words__match=text`, in the query language of the database (inbox/full_text.py writes it).
+    Index: words_of_deliveries."""
+
+    lookup_name = "match"
+    prepare_rhs = False
+
+    def as_postgresql(self, compiler: Any, connection: Any) -> tuple[str, list[Any]]:
+        column, _ = self.process_lhs(compiler, connection)
+        return f"{column} @@ %s::tsquery", [self.rhs]
+
+    def as_sqlite(self, compiler: Any, connection: Any) -> tuple[str, list[Any]]:
+        column, _ = self.process_lhs(compiler, connection)
+        table = column.rpartition(".")[0]
+        found = "SELECT rowid FROM words_of_deliveries WHERE words_of_deliveries MATCH %s"
+        return f'{table}."id" IN ({found})', [self.rhs]
+
+
+class ShelvesField(models.Field):  # type: ignore[type-arg]  # no generic at run time
+    """Names of the shelves that a delivery is on (inbox/shelves.py): an array on PostgreSQL; SQLite
+    does without."""
+
+    def db_type(self, connection: Any) -> str:
+        return "text[]" if connection.vendor == "postgresql" else "text"
+
+    def get_db_prep_value(self, value: Any, connection: Any, prepared: bool = False) -> Any:  # noqa: FBT001, FBT002 - Django's
+        return value if connection.vendor == "postgresql" else ""
+
+
+def _tsvector(text: str) -> str:
+    """`a b a` as `'a':1,3 'b':2`."""
+    positions: dict[str, list[str]] = {}
+    for position, word in enumerate(text.split(), 1):
+        positions.setdefault(word, []).append(str(position))
+    return " ".join(
+        f"'{word}':{','.join(places[:MOST_POSITIONS])}" for word, places in positions.items()
+    )
