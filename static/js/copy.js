@@ -1,0 +1,26 @@
+// Copies what another element says; where the browser does not allow it, selects it for the person.
+export default function copy(button, signal) {
+  const source = document.querySelector(button.dataset.copy);
+  const words = button.textContent;
+
+  button.hidden = false;
+  button.addEventListener("click", async () => {
+    try {
+      await navigator.clipboard.writeText(source.value ?? source.textContent);
+      button.textContent = "Copied";
+    } catch {
+      button.textContent = "Selected: copy it now";
+      select(source);
+    }
+  }, { signal });
+  button.addEventListener("blur", () => { button.textContent = words; }, { signal });
+}
+
+function select(source) {
+  if (source.select) {
+    source.focus();
+    source.select();
+  } else {
+    getSelection().selectAllChildren(source);
+  }
+}

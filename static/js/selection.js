@@ -1,0 +1,36 @@
+// Says how many are chosen while one chooses, lets Shift choose all between two, and keeps the choice
+// in the address, where a reload and the next page find it.
+export default function selection(form, signal) {
+  const line = form.querySelector("[data-count]");
+  let last = null;
+
+  const boxes = () => [...document.querySelectorAll('input[type=checkbox][name="id"]')];
+  const chosen = () => new FormData(form).getAll("id");
+  const count = () => { line.textContent = `${chosen().length} selected`; };
+  document.addEventListener("click", (event) => {
+    const all = boxes();
+    const at = all.indexOf(event.target);
+    if (at < 0) return;
+    const from = all.indexOf(last);
+    if (event.shiftKey && from >= 0) {
+      for (const box of all.slice(Math.min(at, from), Math.max(at, from) + 1)) {
+        box.checked = event.target.checked;
+      }
+    }
+    last = event.target;
+    count();
+    carry(chosen());
+  }, { signal });
+  count();
+}
+
+function carry(ids) {
+  const withThem = (address) => {
+    const url = new URL(address);
+    url.searchParams.delete("id");
+    for (const id of ids) url.searchParams.append("id", id);
+    return url.href;
+  };
+  history.replaceState(null, "", withThem(location.href));
+  for (const link of document.querySelectorAll(".section__older a")) link.href = withThem(link.href);
+}
