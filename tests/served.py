@@ -1,0 +1,81 @@
+"""The web server as it runs for real, granian in a process of its own, on this test's database."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx
+from django.db import connection
+
+PATIENCE_SECONDS = 90  # a busy machine needs ten to import Django
+
+
+class Server:
+    """One port; `kill` is -9 for all of it, and `start` may be called again afterwards."""
+
+    def __init__(self, interface: str, **environment: str) -> None:
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+        self.origin = f"http://127.0.0.1:{port}"
+        self.command = [
+            *(sys.executable, "-m", "granian", f"wake.{interface}:application"),
+            *("--interface", "asginl" if interface == "asgi" else interface, "--no-ws"),
+            *("--host", "127.0.0.1", "--port", str(port), "--log-level", "critical"),
+            *(("--blocking-threads", "8") if interface == "wsgi" else ()),
+        ]
+        self.environment = {
+            **os.environ,
+            "DJANGO_SETTINGS_MODULE": "tests.served_settings",
+            "WAKE_TEST_DATABASE": str(connection.settings_dict["NAME"]),
+            "REDIS_URL": "",
+            **environment,
+        }
+
+    def start(self) -> None:
+        self.process = subprocess.Popen(
+            self.command,
+            cwd=Path(__file__).parent.parent,
+            env=self.environment,
+            start_new_session=True,
+        )
+        until = time.monotonic() + PATIENCE_SECONDS
+        while time.monotonic() < until and self.process.poll() is None:
+            try:
+                httpx.get(f"{self.origin}/wake/v1", timeout=5)
+            except httpx.TransportError:
+                time.sleep(0.1)
+            else:
+                return
+        self.kill()
+        raise TimeoutError(f"Nothing answers at {self.origin}.")
+
+    def kill(self) -> None:
+        os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+
+    def stop(self) -> None:
+        self.process.terminate()
+        try:
+            self.process.wait(timeout=30)
+        except subprocess.TimeoutExpired:
+            self.kill()
+
+
+@contextmanager
+def served(interface: str, **environment: str) -> Iterator[str]:
+    """Its origin. `interface` is asgi or wsgi; needs the rows of the test to be committed."""
+    server = Server(interface, **environment)
+    server.start()
+    try:
+        yield server.origin
+    finally:
+        server.stop()

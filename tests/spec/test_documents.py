@@ -1,0 +1,206 @@
+""" "OpenAPI 3.1; JSON Schema of delivery and response" (PROTOCOL.md, Endpoints): both are valid,
+and real answers fit them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
+from openapi_spec_validator import OpenAPIV31SpecValidator, validate
+
+from accounts.models import Agent
+from tests.conftest import AgentClient
+from wake.models import Response
+
+Answer = Callable[..., Response]
+
+
+@pytest.fixture
+def openapi(db: None) -> dict[str, Any]:
+    document: dict[str, Any] = Client().get("/wake/v1/openapi.json").json()
+    return document
+
+
+def fits(openapi: dict[str, Any], path: str, method: str, answer: Any) -> None:
+    """The body fits what the document says of this path, method and status code."""
+    responses = openapi["paths"][path][method]["responses"]
+    found = responses[str(answer.status_code)]["content"]["application/json"]["schema"]
+    schema = {**found, "components": openapi["components"]}
+    Draft202012Validator(schema, format_checker=Draft202012Validator.FORMAT_CHECKER).validate(
+        answer.json()
+    )
+
+
+def test_the_openapi_document_is_valid_3_1(openapi: dict[str, Any]) -> None:
+    assert openapi["openapi"].startswith("3.1")
+    validate(openapi, cls=OpenAPIV31SpecValidator)
+
+
+def test_it_describes_the_endpoints_once_each(openapi: dict[str, Any]) -> None:
+    methods = {path: set(item) for path, item in openapi["paths"].items()}
+
+    assert methods == {
+        "/wake/v1": {"get"},
+        "/wake/v1/deliver": {"post"},
+        "/wake/v1/response/{delivery_id}": {"get"},
+        "/wake/v1/responses": {"get"},
+    }
+
+
+def test_it_describes_every_status_code_of_the_table(openapi: dict[str, Any]) -> None:
+    def codes(path: str, method: str) -> set[str]:
+        return set(openapi["paths"][path][method]["responses"])
+
+    always = {"401", "403", "429", "503"}
+    assert codes("/wake/v1/deliver", "post") == always | {"201", "400", "413", "422"}
+    assert codes("/wake/v1/response/{delivery_id}", "get") == always | {"200", "404", "422"}
+    assert codes("/wake/v1/responses", "get") == always | {"200", "422"}
+
+
+def test_real_receipts_fit(openapi: dict[str, Any], caller: AgentClient) -> None:
+    def fit(answer: Any, code: int) -> None:
+        assert answer.status_code == code
+        fits(openapi, "/wake/v1/deliver", "post", answer)
+
+    fit(caller.post(caller.payload()), 201)
+    fit(caller.post(b"{"), 400)
+    fit(caller.post(caller.payload(headline=None)), 400)
+    fit(caller.post(caller.payload(agent_id="somebody-else")), 403)
+    fit(caller.post(caller.payload(details="x" * 300_000)), 413)
+    fit(caller.post(caller.payload(details=17)), 422)
+    fit(Client().post("/wake/v1/deliver"), 401)
+    Agent.objects.update(paused_at=timezone.now())
+    fit(caller.post(caller.payload()), 429)
+
+
+@pytest.mark.parametrize(
+    ("status", "words"),
+    [
+        (None, {}),
+        ("approved", {}),
+        ("rejected", {"feedback": "No."}),
+        ("redirected", {"edited_json": '{"a": [1, null]}', "feedback": "So."}),
+        ("redirected", {"edited_json": '"text"'}),
+    ],
+)
+@pytest.mark.parametrize("timeout_seconds", [None, 3600])
+def test_real_answers_fit(
+    openapi: dict[str, Any],
+    caller: AgentClient,
+    answer: Answer,
+    status: str | None,
+    words: dict[str, str],
+    timeout_seconds: int | None,
+) -> None:
+    pk = caller.deliver(timeout_seconds=timeout_seconds)
+    if status:
+        answer(pk, status, **words)
+
+    fits(openapi, "/wake/v1/response/{delivery_id}", "get", caller.get(f"response/{pk}"))
+    fits(openapi, "/wake/v1/responses", "get", caller.get("responses"))
+
+
+def test_real_refusals_of_reads_fit(
+    openapi: dict[str, Any], caller: AgentClient, settings: Any
+) -> None:
+    single, bulk = "/wake/v1/response/{delivery_id}", "/wake/v1/responses"
+
+    fits(openapi, bulk, "get", caller.get("responses", since="9999-01-01T00:00:00Z"))
+    fits(openapi, bulk, "get", caller.get("responses", limit="x"))
+    fits(openapi, bulk, "get", Client().get("/wake/v1/responses"))
+    fits(openapi, single, "get", caller.get("response/17"))
+    fits(openapi, single, "get", caller.get("response/17", wait="x"))
+    settings.WAKE_READS_PER_MINUTE = 0
+    fits(openapi, single, "get", caller.get("response/17"))
+    fits(openapi, bulk, "get", caller.get("responses"))
+    settings.DEVELOPMENT = False
+    fits(openapi, single, "get", caller.get("response/17"))
+    fits(openapi, bulk, "get", caller.get("responses"))
+
+
+def test_the_request_schema_takes_what_the_server_takes(
+    openapi: dict[str, Any], caller: AgentClient
+) -> None:
+    """One of each: a payload is valid by the document exactly where the server says 201."""
+    schema = {
+        "$ref": "#/components/schemas/DeliveryPayload",
+        "components": openapi["components"],
+    }
+    validator = Draft202012Validator(schema)
+    changes: list[dict[str, Any]] = [
+        {},
+        {"details": {"a": 1}},
+        {"details": "text"},
+        {"details": None},
+        {"details": 17},
+        {"details": []},
+        {"headline": "x" * 120},
+        {"headline": "x" * 121},
+        {"headline": ""},
+        {"headline": None},
+        {"summary": "x" * 281},
+        {"provider": "x" * 129},
+        {"agent_id": 17},
+        {"type": "poem"},
+        {"timeout_seconds": 60},
+        {"timeout_seconds": 59},
+        {"timeout_seconds": 604_801},
+        {"timeout_seconds": "60"},
+        {"timeout_seconds": None},
+        {"callback_webhook": None},
+        {"callback_webhook": 17},
+        {"assumption": "I go on."},
+        {"assumption": None},
+        {"on_timeout": "hold"},
+        {"on_timeout": "explode"},
+        {"on_timeout": None},
+        {"anything": {"else": 1}},
+    ]
+
+    for change in changes:
+        body = caller.payload(**change)
+        accepted = caller.post(body).status_code == 201
+        assert validator.is_valid(body) == accepted, change
+
+
+def test_the_json_schema_is_valid_and_real_messages_fit(
+    caller: AgentClient, answer: Answer
+) -> None:
+    """ "JSON Schema of delivery and response" """
+    document = Client().get("/wake/v1/schema.json").json()
+    Draft202012Validator.check_schema(document)
+
+    def valid(name: str, message: Any) -> bool:
+        schema = {**document, "$ref": f"#/$defs/{name}"}
+        return bool(Draft202012Validator(schema).is_valid(message))
+
+    receipt = caller.post(caller.payload()).json()
+    assert valid("delivery", caller.payload())
+    assert not valid("delivery", {})
+    assert valid("receipt", receipt)
+    assert valid("response", caller.poll(receipt["delivery_id"]))
+    answer(receipt["delivery_id"], "redirected", edited_json='{"a": 1}')
+    assert valid("response", caller.poll(receipt["delivery_id"]))
+    assert not valid("response", {**caller.poll(receipt["delivery_id"]), "status": "done"})
+
+
+def test_the_capabilities(caller: AgentClient, settings: Any) -> None:
+    """ "capabilities: `{protocol: "1.0", extensions: [...], limits: {...}}`" """
+    body = Client().get("/wake/v1").json()
+
+    assert set(body) == {"protocol", "extensions", "limits"}
+    assert body["protocol"] == "1.0"
+    assert {"idempotency", "wait"} <= set(body["extensions"])
+    assert body["limits"]["body_bytes"] == 262_144
+    assert body["limits"]["deliveries"]["test"] == {"per_hour": 20, "burst": 5}
+    assert body["limits"]["deliveries"]["live"] == {"per_hour": 500, "burst": 50}
+    assert body["limits"]["responses_limit"] == 200
+    settings.WAKE_QUOTA_TEST = (7, 3)
+    assert Client().get("/wake/v1").json()["limits"]["deliveries"]["test"] == {
+        "per_hour": 7,
+        "burst": 3,
+    }

@@ -1,0 +1,248 @@
+"""What holds for every path under /wake/: JSON, no redirect, no plain http (PROTOCOL.md, Endpoints
+and Plain HTTP)."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from tests.conftest import AgentClient
+from tests.spec.test_errors import error_of
+from wake.models import Delivery, Response
+
+PUBLIC = ["/wake/v1", "/wake/v1/openapi.json", "/wake/v1/schema.json"]
+
+
+@pytest.mark.parametrize("path", PUBLIC)
+@pytest.mark.parametrize("slash", ["", "/"])
+def test_what_needs_no_key(db: None, path: str, slash: str) -> None:
+    answer = Client().get(path + slash)
+
+    assert answer.status_code == 200
+    assert answer["Content-Type"] == "application/json"
+    assert isinstance(answer.json(), dict)
+
+
+def test_with_and_without_a_trailing_slash_never_by_redirect(caller: AgentClient, key: Any) -> None:
+    """ "With and without a trailing slash, never by redirect." """
+    pk = caller.deliver()
+    posted = caller.client.post(
+        "/wake/v1/deliver/",
+        caller.payload(),
+        content_type="application/json",
+        headers=caller.headers,
+    )
+
+    assert posted.status_code == 201
+    for path in ["responses", f"response/{pk}"]:
+        plain, slash = caller.get(path), caller.get(f"{path}/")
+        assert plain.status_code == slash.status_code == 200
+        assert plain.content == slash.content
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/wake/",
+        "/wake",
+        "/wake/v2/deliver",
+        "/wake/v1/deliver/more",
+        "/wake/v1/response",
+        "/wake/v1/response/",
+        "/wake/v1/response/a/b",
+        "/wake/v1//deliver",
+        "/wake/V1/deliver",
+        "/wake/%0a",
+        "/wake/%00",
+        "/wake/v1/deliver%0a",
+        "/wake/%ff%fe",
+        "/wake/../admin/",
+        "/wake/v1/" + "x" * 5000,
+    ],
+)
+@pytest.mark.parametrize("method", ["GET", "POST", "HEAD", "DELETE"])
+def test_404_is_json_everywhere_under_wake(db: None, path: str, method: str) -> None:
+    """ "Everything under `/wake/` answers JSON, also 404" """
+    answer = Client(raise_request_exception=False).generic(method, path)
+
+    assert answer.status_code == 404
+    assert answer["Content-Type"] == "application/json"
+    if method != "HEAD":
+        error_of(answer, 404, "not_found")
+
+
+@pytest.mark.parametrize("path", ["deliver", "responses", f"response/{uuid.UUID(int=7)}", ""])
+def test_the_prefix_twice_gets_a_hint(db: None, settings: Any, path: str) -> None:
+    """ "A path with the prefix twice (`/wake/v1/wake/v1/...`, the commonest set-up slip) ... gets a
+    404 whose message says exactly that." """
+    settings.WAKE_ORIGIN = "https://wake.example.com"
+
+    error = error_of(Client().post(f"/wake/v1/wake/v1/{path}"), 404, "not_found")
+
+    assert "/wake/v1 twice" in error["message"]
+    assert "https://wake.example.com" in error["message"]
+
+
+@pytest.mark.parametrize("path", ["responses", "deliver", "", "openapi.json"])
+def test_head_is_no_method_here(caller: AgentClient, path: str) -> None:
+    answer = caller.client.head(f"/wake/v1/{path}", headers=caller.headers)
+
+    assert answer.status_code == 405
+
+
+def test_head_never_picks_an_answer_up(caller: AgentClient, answer: Any) -> None:
+    """ "Picked up is a GET that carried it" - a HEAD carries nothing."""
+    pk = caller.deliver()
+    answer(pk)
+
+    caller.client.head(f"/wake/v1/response/{pk}", headers=caller.headers)
+    caller.client.head("/wake/v1/responses", headers=caller.headers)
+
+    response = Response.objects.get()
+    assert response.sent_at is None
+    assert response.picked_up_at is None
+
+
+@pytest.mark.parametrize(
+    "content_type",
+    [
+        "application/json",
+        "application/x-www-form-urlencoded",
+        "multipart/form-data; boundary=x",
+        "multipart/form-data",
+        "text/plain; charset=utf-16",
+        "",
+        "nonsense",
+        "application/xml",
+    ],
+)
+def test_json_is_parsed_whatever_the_content_type_says(
+    caller: AgentClient, content_type: str
+) -> None:
+    """ "JSON is parsed whatever the Content-Type says (`curl -d` sends a form type)." """
+    answer = caller.client.generic(
+        "POST",
+        "/wake/v1/deliver",
+        json.dumps(caller.payload(headline="Grüße 🎉")).encode(),
+        content_type=content_type,
+        headers=caller.headers,
+    )
+
+    assert answer.status_code == 201, answer.content
+    assert Delivery.objects.get().headline == "Grüße 🎉"
+
+
+@pytest.mark.parametrize("accept", ["text/html", "application/xml", "nonsense", "*/*;q=0"])
+def test_nobody_can_ask_for_another_format(caller: AgentClient, accept: str) -> None:
+    for query in ["", "?format=html", "?format=api"]:
+        answer = caller.client.get(
+            f"/wake/v1/responses{query}", headers={**caller.headers, "Accept": accept}
+        )
+
+        assert answer.status_code == 200
+        assert answer["Content-Type"] == "application/json"
+
+
+def test_no_answer_may_be_cached(caller: AgentClient) -> None:
+    pk = caller.deliver()
+
+    for path in ["responses", f"response/{pk}", "response/17", "nowhere"]:
+        assert caller.get(path)["Cache-Control"] == "no-store"
+
+
+def test_a_500_is_json_and_tells_nothing(
+    caller: AgentClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """ "Everything under `/wake/` answers JSON, also ... 500." """
+
+    def fail(*given: Any, **named: Any) -> None:
+        raise RuntimeError("the secret cause")
+
+    monkeypatch.setattr("wake.views.deliver", fail)
+
+    answer = caller.post(caller.payload())
+
+    error_of(answer, 500, "server_error")
+    assert b"secret cause" not in answer.content
+
+
+def test_a_host_that_is_not_ours_is_no_html_either(caller: AgentClient) -> None:
+    answer = caller.client.get(
+        "/wake/v1/responses", headers={**caller.headers, "Host": "evil.example"}
+    )
+
+    assert answer["Content-Type"] == "application/json"
+
+
+@pytest.mark.parametrize("path", ["/wake/v1", "/wake/v1/responses", "/wake/nowhere", "/wake"])
+def test_plain_http_is_refused_and_not_redirected(
+    caller: AgentClient, settings: Any, path: str
+) -> None:
+    """ "`/wake/` over http is refused with 403 `https_required`, not redirected" """
+    settings.DEVELOPMENT = False
+
+    answer = caller.client.get(path, headers=caller.headers)
+
+    error_of(answer, 403, "https_required")
+    assert not answer.has_header("Location")
+
+
+def test_plain_http_is_refused_in_development_from_another_machine(caller: AgentClient) -> None:
+    """ "except on loopback in development" """
+    answer = caller.client.post(
+        "/wake/v1/deliver",
+        caller.payload(),
+        content_type="application/json",
+        headers=caller.headers,
+        REMOTE_ADDR="192.168.1.17",
+    )
+
+    error_of(answer, 403, "https_required")
+    assert not Delivery.objects.exists()
+
+
+def test_https_is_taken_in_production(caller: AgentClient, settings: Any) -> None:
+    settings.DEVELOPMENT = False
+
+    assert caller.client.get("/wake/v1/responses", headers=caller.headers, secure=True).json()
+
+
+@pytest.mark.parametrize(
+    "name", ["X-Forwarded-Proto", "X-Forwarded-Ssl", "Forwarded", "Front-End-Https"]
+)
+def test_no_header_makes_plain_http_secure(caller: AgentClient, settings: Any, name: str) -> None:
+    """ "Behind a proxy only a configured `SECURE_PROXY_SSL_HEADER` is believed." """
+    settings.DEVELOPMENT = False
+
+    answer = caller.client.get("/wake/v1/responses", headers={**caller.headers, name: "https"})
+
+    error_of(answer, 403, "https_required")
+
+
+def test_the_configured_proxy_header_is_believed(caller: AgentClient, settings: Any) -> None:
+    settings.DEVELOPMENT = False
+    settings.SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+
+    answer = caller.client.get(
+        "/wake/v1/responses", headers={**caller.headers, "X-Forwarded-Proto": "https"}
+    )
+
+    assert answer.status_code == 200
+
+
+@pytest.mark.parametrize("headers", [{}, {"Host": "evil.example"}])
+def test_people_get_pages_outside_of_wake(db: None, headers: dict[str, str]) -> None:
+    answer = Client().get("/nowhere/", headers=headers)
+
+    assert answer.status_code == (400 if headers else 404)
+    assert answer["Content-Type"].startswith("text/html")
+
+
+def test_too_many_parameters_are_json_too(caller: AgentClient) -> None:
+    answer = caller.client.get(f"/wake/v1/responses?{'a&' * 1500}", headers=caller.headers)
+
+    error_of(answer, 400, "malformed")

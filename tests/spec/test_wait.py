@@ -1,0 +1,144 @@
+""" "`?wait=1..25` long poll on the two GETs, never unasked; another value is 422." (PROTOCOL.md)"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.db import connection
+
+from tests.conftest import AgentClient
+from tests.spec.test_errors import error_of
+from wake import views
+from wake.models import Delivery, Response
+
+Answer = Callable[..., Response]
+
+
+@pytest.mark.parametrize("wait", ["0", "26", "-1", "x", "", "1.5", "1e1", "999999999999", "true"])
+@pytest.mark.parametrize("path", ["response/{}", "responses"])
+def test_another_value_is_422(caller: AgentClient, path: str, wait: str) -> None:
+    pk = caller.deliver()
+
+    error = error_of(caller.get(path.format(pk), wait=wait), 422, "invalid_field")
+
+    assert [problem["field"] for problem in error["fields"]] == ["wait"]
+
+
+def test_nothing_waits_unasked(caller: AgentClient) -> None:
+    """ "never unasked": the specification's clients give up after 5 s."""
+    pk = caller.deliver()
+    start = time.monotonic()
+
+    caller.poll(pk)
+    caller.sweep(since="9999-01-01")
+
+    assert time.monotonic() - start < 5
+
+
+@pytest.mark.parametrize("path", ["response/{}", "responses"])
+def test_what_is_there_is_answered_at_once(caller: AgentClient, answer: Answer, path: str) -> None:
+    pk = caller.deliver()
+    answer(pk)
+    start = time.monotonic()
+
+    assert caller.get(path.format(pk), wait=25).status_code == 200
+    assert caller.get("response/nothing", wait=25).status_code == 404
+
+    assert time.monotonic() - start < 5
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("path", ["response/{}", "responses?status=approved"])
+def test_it_returns_when_the_answer_comes(caller: AgentClient, answer: Answer, path: str) -> None:
+    pk = caller.deliver()
+    path = path.format(pk)
+    start = time.monotonic()
+
+    with soon(lambda: answer(pk)):
+        body = caller.get(f"{path}{'&' if '?' in path else '?'}wait=25").json()
+
+    item = body["deliveries"][0] if "deliveries" in body else body
+    assert item["status"] == "approved"
+    assert 0.3 < time.monotonic() - start < 15
+    assert Response.objects.get().picked_up_at is not None
+
+
+def test_it_ends_after_as_long_as_was_asked(caller: AgentClient) -> None:
+    pk = caller.deliver()
+    start = time.monotonic()
+
+    body = caller.get(f"response/{pk}", wait=1).json()
+
+    assert body["status"] == "pending"
+    assert 0.9 < time.monotonic() - start < 5
+
+
+def test_a_held_answer_ends_no_wait(caller: AgentClient, answer: Answer) -> None:
+    pk = caller.deliver()
+    answer(pk, held=True)
+
+    assert caller.get(f"response/{pk}", wait=1).json()["status"] == "pending"
+
+
+def test_a_wait_releases_what_falls_due_meanwhile(
+    caller: AgentClient, answer: Answer, settings: Any
+) -> None:
+    settings.WAKE_HOLD_SECONDS = 1
+    pk = caller.deliver()
+    answer(pk, held=True)
+
+    assert caller.get(f"response/{pk}", wait=10).json()["status"] == "approved"
+
+
+def test_where_too_many_wait_nobody_else_does(
+    caller: AgentClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """ "a long poll holds a thread" (settings): whoever is one too many is answered at once."""
+    monkeypatch.setattr(views, "_waiting", threading.BoundedSemaphore(0))
+    pk = caller.deliver()
+    start = time.monotonic()
+
+    body = caller.get(f"response/{pk}", wait=25).json()
+
+    assert body["status"] == "pending"
+    assert time.monotonic() - start < 5
+
+
+def test_a_wait_gives_its_place_back(
+    caller: AgentClient, answer: Answer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    places = threading.BoundedSemaphore(1)
+    monkeypatch.setattr(views, "_waiting", places)
+    pk = caller.deliver()
+
+    caller.get(f"response/{pk}", wait=1)
+
+    assert places.acquire(blocking=False)
+
+
+class soon:  # noqa: N801 - reads as the word that it is
+    """Does it in another thread, as another person would, half a second from now."""
+
+    def __init__(self, do: Callable[[], Any]) -> None:
+        self.failed: BaseException | None = None
+        self.timer = threading.Timer(0.5, self._run, [do])
+
+    def _run(self, do: Callable[[], Any]) -> None:
+        try:
+            do()
+        except BaseException as failure:
+            self.failed = failure
+        finally:
+            connection.close()
+
+    def __enter__(self) -> None:
+        self.timer.start()
+
+    def __exit__(self, *raised: object) -> None:
+        self.timer.join()
+        assert self.failed is None
+        assert Delivery.objects.exists()

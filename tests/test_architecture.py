@@ -1,0 +1,244 @@
+"""What import-linter cannot see (pyproject.toml has what it can): strings, reverse relations,
+templates, and habits."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from django.apps import apps
+
+ROOT = Path(__file__).parent.parent
+APPS = ["accounts", "wake", "inbox"]  # each may know of those before it
+SOURCES = sorted(
+    path for app in APPS for path in (ROOT / app).rglob("*.py") if "migrations" not in path.parts
+)
+TESTS = sorted((ROOT / "tests").rglob("*.py"))
+PAGES = sorted((ROOT / "templates").rglob("*.html"))
+VERBS = ["deadlines.py", "deliveries.py", "models/*.py", "outbox.py", "pickups.py", "responses.py"]
+# Here the server is put together, so here alone an app may name one above it.
+PUT_TOGETHER = {"wake/celery.py", "wake/settings.py", "wake/urls.py"}
+
+
+def name(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+def in_app(app: str) -> list[Path]:
+    return [path for path in SOURCES if path.is_relative_to(ROOT / app)]
+
+
+def nodes(path: Path) -> Iterator[ast.AST]:
+    return ast.walk(ast.parse(path.read_text()))
+
+
+def calls(path: Path) -> Iterator[tuple[str, ast.Call]]:
+    """Each call with the last part of its name: `filter` for `Delivery.objects.filter(...)`."""
+    for node in nodes(path):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            yield node.func.attr, node
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            yield node.func.id, node
+
+
+def relations_made_above(app: str) -> set[str]:
+    """What models of higher apps add to models of this and the lower ones: `readings` on a
+    delivery."""
+    upto = APPS[: APPS.index(app) + 1]
+    above = APPS[APPS.index(app) + 1 :]
+    return {
+        accessor
+        for lower in upto
+        for model in apps.get_app_config(lower).get_models()
+        for relation in model._meta.related_objects
+        if relation.related_model._meta.app_label in above
+        and (accessor := relation.get_accessor_name())
+    }
+
+
+def test_there_is_something_to_look_at() -> None:
+    assert len(SOURCES) > 60
+    assert len(PAGES) > 5
+    assert "readings" in relations_made_above("wake")
+    assert "deliveries" in relations_made_above("accounts")
+
+
+@pytest.mark.parametrize("app", APPS[:-1])
+def test_no_app_names_one_above_it_in_a_string(app: str) -> None:
+    above = "|".join(APPS[APPS.index(app) + 1 :])
+    module = re.compile(rf"(?:{above})(?:\.\w+)+")
+
+    found = [
+        f"{name(path)}: {node.value}"
+        for path in in_app(app)
+        if name(path) not in PUT_TOGETHER
+        for node in nodes(path)
+        if isinstance(node, ast.Constant)
+        and isinstance(node.value, str)
+        and module.fullmatch(node.value)
+    ]
+
+    assert found == []
+
+
+@pytest.mark.parametrize("app", APPS[:-1])
+def test_no_app_follows_a_relation_that_one_above_it_made(app: str) -> None:
+    relations = relations_made_above(app)
+
+    def follows(node: ast.AST) -> str | None:
+        match node:
+            case ast.Attribute(attr=attr, value=ast.Name(id=owner)) if attr in relations:
+                # A module is no relation: `wake.responses` beside `user.responses`.
+                return None if owner in APPS else attr
+            case ast.Attribute(attr=attr) if attr in relations:
+                return attr
+            case ast.keyword(arg=str(arg)) if "__" in arg and arg.split("__")[0] in relations:
+                return arg
+            case ast.Constant(value=str(text)) if "__" in text and text.split("__")[0] in relations:
+                return text
+        return None
+
+    found = [
+        f"{name(path)}: {followed}"
+        for path in in_app(app)
+        for node in nodes(path)
+        if (followed := follows(node))
+    ]
+
+    assert found == []
+
+
+@pytest.mark.parametrize("modules", VERBS)
+def test_verbs_and_models_know_nothing_of_requests(modules: str) -> None:
+    tree = [node for path in (ROOT / "wake").glob(modules) for node in nodes(path)]
+    imported = [node.module or "" for node in tree if isinstance(node, ast.ImportFrom)]
+
+    assert imported
+    for web in ("django.http", "django.shortcuts", "django.urls", "django.views"):
+        assert not [one for one in imported if one.startswith(web)]
+
+
+def test_views_find_things_by_the_adjectives_of_querysets() -> None:
+    views = [ROOT / "wake/views.py", *(ROOT / "inbox/views").rglob("*.py")]
+
+    found = [
+        f"{name(path)}:{call.lineno}"
+        for path in views
+        for called, call in calls(path)
+        if called in {"filter", "exclude", "raw", "extra"}
+    ]
+
+    assert found == []
+
+
+def test_jobs_are_one_line_long() -> None:
+    jobs = [
+        function
+        for path in SOURCES
+        for function in nodes(path)
+        if isinstance(function, ast.FunctionDef)
+        and any("shared_task" in ast.unparse(one) for one in function.decorator_list)
+    ]
+    assert len(jobs) >= 4
+
+    for job in jobs:
+        words = [one for one in job.body if not isinstance(one, ast.Expr | ast.Assign | ast.Return)]
+        assert not words, job.name
+        assert len(job.body) - bool(ast.get_docstring(job)) <= 2, job.name
+
+
+def test_waits_live_in_rows_and_never_in_celery() -> None:
+    found = [
+        f"{name(path)}:{call.lineno}"
+        for path in SOURCES
+        for called, call in calls(path)
+        if {"eta", "countdown"} & {keyword.arg for keyword in call.keywords} or called == "retry"
+    ]
+
+    assert found == []
+
+
+def is_fixed(text: ast.expr) -> bool:
+    """Written down in the source: a literal, a constant, or one of two."""
+    match text:
+        case ast.IfExp(body=body, orelse=orelse):
+            return is_fixed(body) and is_fixed(orelse)
+        case ast.Name(id=known):
+            return known.isupper()
+    return isinstance(text, ast.Constant)
+
+
+def test_markup_is_called_safe_in_one_place_only() -> None:
+    def is_trusting(called: str, call: ast.Call) -> bool:
+        if called == "format_html":
+            return not is_fixed(call.args[0])
+        return called in {"mark_safe", "SafeString", "SafeText"} and bool(call.args)
+
+    found = {
+        name(path) for path in SOURCES for called, call in calls(path) if is_trusting(called, call)
+    }
+
+    assert found == {"inbox/details.py"}
+
+
+@pytest.mark.parametrize(
+    "habit",
+    [
+        r"\|\s*safe\b",
+        r"autoescape\s+off",
+        r"\sstyle\s*=",
+        r"<style\b",
+        r"<script(?![^>]*\bsrc=)",
+        r"\son[a-z]+\s*=",
+        r"javascript:",
+    ],
+)
+def test_no_page_has_anything_inline_or_unescaped(habit: str) -> None:
+    found = [name(page) for page in PAGES if re.search(habit, page.read_text(), re.IGNORECASE)]
+
+    assert found == []
+
+
+def test_scripts_write_no_markup() -> None:
+    habit = re.compile(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(")
+
+    found = [
+        name(path) for path in (ROOT / "static/js").glob("*.js") if habit.search(path.read_text())
+    ]
+
+    assert found == []
+
+
+def test_colours_are_tokens() -> None:
+    colour = re.compile(
+        r"#[0-9a-f]{3,8}\b(?=[^{]*[;}])|\brgba?\(|\bhsla?\(|\boklch\(", re.IGNORECASE
+    )
+    sheets = set((ROOT / "static/css").glob("*.css")) - {ROOT / "static/css/tokens.css"}
+    assert sheets
+
+    found = [name(path) for path in sheets if colour.search(path.read_text())]
+
+    assert found == []
+
+
+def test_no_file_is_longer_than_a_room() -> None:
+    long = {
+        name(path): lines
+        for path in (*SOURCES, *TESTS)
+        if (lines := len(path.read_text().splitlines())) > 400
+    }
+
+    assert long == {}
+
+
+def test_no_module_has_a_name_for_what_was_not_understood() -> None:
+    found = [
+        name(path)
+        for path in SOURCES
+        if path.stem in {"utils", "helpers", "services", "common", "base", "misc"}
+    ]
+
+    assert found == []
