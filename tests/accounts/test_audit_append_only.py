@@ -1,0 +1,82 @@
+"""The database itself refuses to change or to remove what is in the audit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from django.core.management import call_command
+from django.db import IntegrityError, connection, transaction
+from django.utils import timezone
+
+from accounts import append_only, seals
+from accounts.audit import SYSTEM, record
+from accounts.models import AuditEvent, AuditSeal, Team
+from wake.models import Delivery
+
+TABLES = ["accounts_auditevent", "accounts_auditseal"]
+
+
+@pytest.fixture
+def sealed(team: Team) -> AuditEvent:
+    record("team.added", by=SYSTEM, of=team, team=team)
+    seals.seal_new(at=timezone.now())
+    return AuditEvent.objects.get()
+
+
+def _refused(statement: str) -> bool:
+    try:
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute(statement)
+    except IntegrityError as error:
+        return "append-only" in str(error)
+    return False
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_neither_events_nor_seals_are_changed_or_removed(sealed: AuditEvent, table: str) -> None:
+    assert _refused(f"UPDATE {table} SET id = id")  # noqa: S608 - a name of ours
+    assert _refused(f"DELETE FROM {table}")  # noqa: S608 - as above
+    if connection.vendor == "postgresql":
+        assert _refused(f"TRUNCATE {table}")
+    assert (AuditEvent.objects.count(), AuditSeal.objects.count()) == (1, 1)
+
+
+def test_django_is_refused_as_well(sealed: AuditEvent) -> None:
+    sealed.actor_name = "Somebody else"
+
+    with pytest.raises(IntegrityError), transaction.atomic():
+        sealed.save()
+    with pytest.raises(IntegrityError), transaction.atomic():
+        AuditEvent.objects.all().delete()
+
+
+def test_new_events_are_written_as_ever(
+    sealed: AuditEvent, make_delivery: Callable[..., Delivery]
+) -> None:
+    make_delivery()
+
+    assert AuditEvent.objects.filter(event="delivery.received").count() == 1
+
+
+def test_migrating_puts_them_back(sealed: AuditEvent) -> None:
+    """ "SQLite's table rebuilds drop them silently" """
+    append_only.let_go(connection)
+    assert not _refused("UPDATE accounts_auditevent SET address = ''")
+
+    call_command("migrate", verbosity=0)
+    call_command("migrate", verbosity=0)
+
+    assert _refused("UPDATE accounts_auditevent SET address = ''")
+    assert _refused("DELETE FROM accounts_auditseal")
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("turn", [1, 2])
+def test_a_transactional_test_begins_without_events_and_guarded(turn: int) -> None:
+    assert not AuditEvent.objects.exists()
+    team = Team.objects.create(slug=f"turn-{turn}", name="Turn")
+
+    record("team.added", by=SYSTEM, of=team, team=team)
+
+    assert _refused("DELETE FROM accounts_auditevent")

@@ -1,0 +1,324 @@
+"""Events are sealed in a chain for each team, and whatever is done to one is found."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from io import StringIO
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.db import connection
+from django.utils import timezone
+
+from accounts import append_only, seals
+from accounts.audit import SYSTEM, person, record
+from accounts.jobs import seal_new_events
+from accounts.models import AuditEvent, AuditHead, AuditSeal, SealedUntil, Team, User
+from accounts.verification import Broken, Whole, verify
+
+AT = datetime(2026, 11, 3, 9, 30, tzinfo=UTC)
+
+
+@pytest.fixture
+def chain(team: Team, alice: User) -> int:
+    """Seven sealed events of the team, and two of none."""
+    for number in range(7):
+        at = AT + timedelta(seconds=number)
+        record("lamp.lit", by=person(alice, "192.0.2.7"), of=team, team=team, at=at, number=number)
+    for _ in range(2):
+        record("person.signed_in", by=person(alice), of=alice, team=None, at=AT)
+    seals.seal_new(at=AT)
+    return team.pk
+
+
+@pytest.fixture
+def tamper(chain: int) -> Iterator[Callable[..., None]]:
+    """Raw SQL by somebody who took the triggers away."""
+    append_only.let_go(connection)
+
+    def execute(statement: str, *values: Any) -> None:
+        with connection.cursor() as cursor:
+            cursor.execute(statement, values)
+
+    yield execute
+    append_only.guard(connection)
+
+
+def _event(chain: int, position: int) -> int:
+    return AuditSeal.objects.get(chain=chain, position=position).event_id
+
+
+def _broken(chain: int, **noted: str) -> str:
+    with pytest.raises(Broken) as broken:
+        verify(chain, **noted)
+    return str(broken.value)
+
+
+def test_each_link_is_the_hash_of_the_one_before_and_its_event(chain: int) -> None:
+    before = "0" * 64
+    for position, seal in enumerate(AuditSeal.objects.filter(chain=chain).order_by("position"), 1):
+        event = AuditEvent.objects.get(pk=seal.event_id)
+        facts = [
+            event.pk,
+            f"2026-11-03T09:30:0{position - 1}.000000+00:00",
+            chain,
+            "lamp.lit",
+            "person",
+            event.actor_id,
+            "alice",
+            "team",
+            str(chain),
+            "Garden",
+            "192.0.2.7",
+            {"number": position - 1},
+        ]
+        written = json.dumps(facts, separators=(",", ":")).encode()
+        before = hashlib.sha256(bytes.fromhex(before) + written).hexdigest()
+        assert (seal.position, seal.hash, seal.sealed_at) == (position, before, AT)
+    head = AuditHead.objects.get(chain=chain)
+    assert (head.position, head.hash) == (7, before)
+
+
+def test_what_belongs_to_no_team_has_a_chain_of_its_own(chain: int) -> None:
+    assert verify(seals.NO_TEAM).position == 2
+    assert verify(chain).position == 7
+
+
+def test_nothing_is_sealed_twice_and_nothing_forgotten(chain: int, team: Team) -> None:
+    assert seals.seal_new(at=AT) == 0
+    record("lamp.lit", by=SYSTEM, of=team, team=team)
+    assert verify(chain).waiting == 1
+
+    assert seals.seal_new(at=AT) == 1
+
+    assert verify(chain) == Whole(8, AuditHead.objects.get(chain=chain).hash, waiting=0)
+    assert SealedUntil.objects.get().event_id == AuditEvent.objects.latest("pk").pk
+
+
+def test_many_are_sealed_some_at_a_time(
+    chain: int, team: Team, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(seals, "AT_ONCE", 10)
+    monkeypatch.setattr("accounts.verification.AT_ONCE", 10)
+    for _ in range(43):
+        record("lamp.lit", by=SYSTEM, of=team, team=team)
+
+    assert seals.seal_new(at=AT) == 43
+    assert verify(chain).position == 50
+
+
+def test_a_sweep_without_time_leaves_the_rest_to_the_next(chain: int, team: Team) -> None:
+    record("lamp.lit", by=SYSTEM, of=team, team=team)
+
+    assert seals.seal_new(at=AT, seconds=0) == 0
+    assert seals.seal_new(at=AT) == 1
+
+
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [
+        ("at", "2026-11-03 09:30:02.000001+00:00"),
+        ("event", "lamp.put_out"),
+        ("actor_kind", "system"),
+        ("actor_id", "99"),
+        ("actor_name", "bob"),
+        ("object_kind", "lamp"),
+        ("object_id", "99"),
+        ("object_name", "Orchard"),
+        ("address", "192.0.2.8"),
+        ("detail", '{"number": 9}'),
+    ],
+)
+def test_a_changed_event_is_found(
+    chain: int, tamper: Callable[..., None], column: str, value: str
+) -> None:
+    changed = _event(chain, 3)
+
+    statement = f"UPDATE accounts_auditevent SET {column} = %s WHERE id = %s"  # noqa: S608 - ours
+    tamper(statement, value, changed)
+
+    assert _broken(chain) == f"Position 3: event {changed} is not what was sealed."
+
+
+def test_an_event_that_was_given_to_another_team_is_found(
+    chain: int, tamper: Callable[..., None]
+) -> None:
+    moved = _event(chain, 4)
+
+    tamper("UPDATE accounts_auditevent SET team_id = 0 WHERE id = %s", moved)
+
+    assert _broken(chain) == f"Position 4: event {moved} was given to another team."
+
+
+def test_a_removed_event_is_found(chain: int, tamper: Callable[..., None]) -> None:
+    removed = _event(chain, 5)
+
+    tamper("DELETE FROM accounts_auditevent WHERE id = %s", removed)
+
+    assert _broken(chain) == f"Position 5: event {removed} was removed."
+
+
+def test_an_event_that_was_removed_with_its_seal_is_found(
+    chain: int, tamper: Callable[..., None]
+) -> None:
+    removed = _event(chain, 5)
+
+    tamper("DELETE FROM accounts_auditevent WHERE id = %s", removed)
+    tamper("DELETE FROM accounts_auditseal WHERE event_id = %s", removed)
+
+    assert _broken(chain) == "Position 5: its seal was removed."
+
+
+def test_a_cut_off_end_is_found(chain: int, tamper: Callable[..., None]) -> None:
+    for position in (6, 7):
+        removed = _event(chain, position)
+        tamper("DELETE FROM accounts_auditevent WHERE id = %s", removed)
+        tamper("DELETE FROM accounts_auditseal WHERE event_id = %s", removed)
+
+    assert _broken(chain) == "Position 6: the end is missing, up to 7."
+
+
+def test_an_end_that_was_cut_off_with_its_head_is_found_by_whoever_noted_it(
+    chain: int, tamper: Callable[..., None]
+) -> None:
+    noted = verify(chain).head
+    assert verify(chain, noted=noted).head == noted
+    for position in (6, 7):
+        removed = _event(chain, position)
+        tamper("DELETE FROM accounts_auditevent WHERE id = %s", removed)
+        tamper("DELETE FROM accounts_auditseal WHERE event_id = %s", removed)
+    last = AuditSeal.objects.get(chain=chain, position=5)
+    tamper(
+        "UPDATE accounts_audithead SET position = 5, hash = %s WHERE chain = %s", last.hash, chain
+    )
+
+    assert verify(chain).position == 5
+    assert _broken(chain, noted=noted) == "Position 7: it was another one when it was noted."
+
+
+def test_an_event_that_was_slipped_in_is_found(chain: int, tamper: Callable[..., None]) -> None:
+    tamper(
+        "INSERT INTO accounts_auditevent (id, at, team_id, event, actor_kind, actor_id, actor_name,"
+        " object_kind, object_id, object_name, address, detail) SELECT -5, at, team_id, event,"
+        " actor_kind, actor_id, actor_name, object_kind, object_id, object_name, address, detail"
+        " FROM accounts_auditevent WHERE id = %s",
+        _event(chain, 2),
+    )
+    seals.seal_new(at=AT)
+
+    assert _broken(chain) == (
+        "Event -5 has no position: it was inserted later, or its seal was removed."
+    )
+
+
+def test_events_that_changed_places_are_found(chain: int, tamper: Callable[..., None]) -> None:
+    second, third = _event(chain, 2), _event(chain, 3)
+
+    for event, other in ((second, -1), (third, second), (-1, third)):
+        tamper("UPDATE accounts_auditseal SET event_id = %s WHERE event_id = %s", other, event)
+
+    assert _broken(chain) == f"Position 2: event {third} is not what was sealed."
+
+
+def test_a_seal_that_no_sweep_wrote_is_found(chain: int, team: Team) -> None:
+    record("lamp.lit", by=SYSTEM, of=team, team=team)
+    event = AuditEvent.objects.latest("pk")
+
+    AuditSeal.objects.create(
+        event_id=event.pk, chain=chain, position=8, hash="0" * 64, sealed_at=AT
+    )
+
+    assert _broken(chain) == "Position 8: nobody sealed it, the chain ends before it."
+
+
+def test_a_rewritten_head_is_found(chain: int, tamper: Callable[..., None]) -> None:
+    tamper("UPDATE accounts_audithead SET hash = %s WHERE chain = %s", "1" * 64, chain)
+    assert _broken(chain) == "Position 7: the chain ended here with another hash."
+
+    tamper("DELETE FROM accounts_audithead WHERE chain = %s", chain)
+    assert _broken(chain) == "Position 1: nobody sealed it, the chain ends before it."
+
+
+def test_the_command_says_that_all_is_well(chain: int) -> None:
+    told = StringIO()
+
+    call_command("audit_verify", stdout=told)
+
+    head = AuditHead.objects.get(chain=chain)
+    assert f"Garden: 7 events, unbroken, up to 7:{head.hash}." in told.getvalue()
+    assert "No team: 2 events, unbroken" in told.getvalue()
+
+
+def test_the_command_names_the_first_that_is_broken(
+    chain: int, tamper: Callable[..., None]
+) -> None:
+    changed = _event(chain, 3)
+    tamper("UPDATE accounts_auditevent SET actor_name = '' WHERE id >= %s", changed)
+
+    with pytest.raises(CommandError) as error:
+        call_command("audit_verify", "--team", "garden", stdout=StringIO())
+
+    assert error.value.returncode == 1
+    assert str(error.value) == (
+        f"Garden: the audit was tampered with. Position 3: event {changed} is not what was sealed."
+    )
+
+
+def test_the_command_finds_a_team_whose_whole_chain_was_removed(
+    chain: int, tamper: Callable[..., None]
+) -> None:
+    tamper("DELETE FROM accounts_auditseal WHERE chain = %s", chain)
+    tamper("DELETE FROM accounts_audithead WHERE chain = %s", chain)
+
+    with pytest.raises(CommandError, match="was inserted later, or its seal was removed"):
+        call_command("audit_verify")
+
+
+def test_the_command_compares_a_head_from_a_mail(chain: int) -> None:
+    head = str(AuditHead.objects.get(chain=chain))
+
+    call_command("audit_verify", "--team", "garden", "--head", head, stdout=StringIO())
+
+    for wrong, words in (
+        (f"7:{'a' * 64}", "another one when it was noted"),
+        (f"9:{'a' * 64}", "another one when it was noted"),
+        ("nonsense", "POSITION:HASH"),
+    ):
+        with pytest.raises(CommandError, match=words):
+            call_command("audit_verify", "--team", "garden", "--head", wrong, stdout=StringIO())
+    with pytest.raises(CommandError, match="There is no team 'nowhere'"):
+        call_command("audit_verify", "--team", "nowhere", stdout=StringIO())
+
+
+def test_a_team_without_events_is_fine(db: None) -> None:
+    Team.objects.create(slug="quiet", name="Quiet")
+    told = StringIO()
+
+    call_command("audit_verify", "--team", "quiet", stdout=told)
+
+    assert told.getvalue() == "Quiet: nothing is sealed yet.\n"
+
+
+def test_the_chain_of_a_team_that_is_gone_is_still_checked(
+    chain: int, team: Team, alice: User
+) -> None:
+    team.memberships.all().delete()
+    team.delete()
+    told = StringIO()
+
+    call_command("audit_verify", stdout=told)
+
+    assert f"Team {chain}, which was removed: 7 events, unbroken" in told.getvalue()
+
+
+def test_beat_seals(chain: int, team: Team) -> None:
+    record("lamp.lit", by=SYSTEM, of=team, team=team)
+
+    seal_new_events()
+
+    assert verify(chain).position == 8
+    assert AuditSeal.objects.latest("pk").sealed_at <= timezone.now()

@@ -1,0 +1,135 @@
+"""Sealers and writers at once: no fork, no gap, and nothing that stays unsealed."""
+
+from __future__ import annotations
+
+import random
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import pytest
+from django.db import connection, transaction
+from django.utils import timezone
+
+from accounts import seals
+from accounts.audit import SYSTEM, record
+from accounts.models import AuditEvent, AuditSeal, SealedUntil, Team
+from accounts.verification import verify
+from tests.concurrency.conftest import at_once
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+only_where_writers_overlap = pytest.mark.skipif(
+    "connection.vendor != 'postgresql'", reason="SQLite has one writer at a time."
+)
+
+
+@pytest.fixture
+def team(transactional_db: None) -> Team:
+    return Team.objects.create(slug="garden", name="Garden")
+
+
+def _write(team: Team) -> None:
+    record("lamp.lit", by=SYSTEM, of=team, team=team)
+
+
+@contextmanager
+def _unfinished(team: Team) -> Iterator[Callable[[], None]]:
+    """A transaction of another connection that has written an event; ends when it is told to."""
+    written, end = threading.Event(), threading.Event()
+
+    def run() -> None:
+        with transaction.atomic():
+            _write(team)
+            written.set()
+            end.wait(30)
+        connection.close()
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    written.wait(30)
+
+    def finish() -> None:
+        end.set()
+        thread.join(30)
+
+    try:
+        yield finish
+    finally:
+        finish()
+
+
+@only_where_writers_overlap
+def test_an_event_that_becomes_visible_late_is_sealed_further_down(team: Team) -> None:
+    _write(team)
+    with _unfinished(team) as finish:
+        _write(team)
+        assert seals.seal_new(at=timezone.now()) == 2
+        late = AuditEvent.objects.latest("pk").pk - 1
+
+        finish()
+
+    assert seals.seal_new(at=timezone.now()) == 1
+    assert AuditSeal.objects.get(event_id=late).position == 3
+    assert verify(team.pk).position == 3
+
+
+@only_where_writers_overlap
+def test_nothing_is_decided_while_somebody_may_still_write_below(team: Team) -> None:
+    with _unfinished(team) as finish:
+        _write(team)
+        for _ in range(3):
+            seals.seal_new(at=timezone.now())
+        assert SealedUntil.objects.get().event_id == 0
+
+        finish()
+
+    seals.seal_new(at=timezone.now())
+    assert SealedUntil.objects.get().event_id == AuditEvent.objects.latest("pk").pk
+
+
+@only_where_writers_overlap
+def test_it_is_decided_although_there_is_always_somebody_who_writes(team: Team) -> None:
+    with _unfinished(team) as finish_first:
+        _write(team)
+        seals.seal_new(at=timezone.now())
+        newest = AuditEvent.objects.latest("pk").pk
+        with _unfinished(team):
+            finish_first()
+            seals.seal_new(at=timezone.now())
+
+            assert SealedUntil.objects.get().event_id == newest
+
+
+def test_two_sealers_at_once_do_not_fork_the_chain(
+    team: Team, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(seals, "AT_ONCE", 20)
+    for _ in range(200):
+        _write(team)
+
+    at_once(*[lambda: seals.seal_new(at=timezone.now())] * 4)
+    seals.seal_new(at=timezone.now())
+
+    assert verify(team.pk).position == 200
+
+
+def test_sealing_while_many_write_and_some_give_up(team: Team) -> None:
+    def write(seed: int) -> None:
+        chance = random.Random(seed)  # noqa: S311 - nothing here is a secret
+        for _ in range(25):
+            with transaction.atomic():
+                for _ in range(chance.randint(1, 3)):
+                    _write(team)
+                if chance.random() < 0.2:
+                    transaction.set_rollback(True)
+
+    def seal() -> None:
+        for _ in range(15):
+            seals.seal_new(at=timezone.now())
+
+    at_once(*[lambda seed=seed: write(seed) for seed in range(6)], seal, seal)
+    seals.seal_new(at=timezone.now())
+
+    whole = verify(team.pk)
+    assert (whole.position, whole.waiting) == (AuditEvent.objects.count(), 0)

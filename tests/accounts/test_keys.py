@@ -1,0 +1,180 @@
+"""Keys: minted, found, rotated, revoked (RELIABILITY.md, "Keys, people, pages")."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from accounts import authentication, keys
+from accounts.audit import SYSTEM, person
+from accounts.models import Agent, ApiKey, AuditEvent, User
+from tests.conftest import AgentClient
+from tests.spec.test_errors import error_of
+from wake.models import Delivery
+
+
+def test_a_key_is_found_by_its_text_and_kept_as_a_hash(key: ApiKey) -> None:
+    text = key.text  # type: ignore[attr-defined]
+
+    found = keys.find(text, at=timezone.now())
+
+    assert found == key
+    assert text not in str(ApiKey.objects.values().get())
+    assert text not in str(list(AuditEvent.objects.values()))
+
+
+@pytest.mark.parametrize("lane", ["live", "test"])
+def test_a_key_says_its_lane_and_has_random_bits_and_a_checksum(agent: Agent, lane: str) -> None:
+    """ "`wk_live_` and `wk_test_` keys: at least 160 random bits plus a checksum" """
+    minted = [keys.mint(agent, by=SYSTEM, lane=lane) for _ in range(20)]
+
+    for row, text in minted:
+        assert re.fullmatch(rf"wk_{lane}_[0-9A-Za-z]{{36}}", text)
+        assert row.lane == lane
+        assert row.hint == f"{text[:12]}…{text[-4:]}"
+    assert len({text[8:38] for _, text in minted}) == 20
+    assert 62**30 > 2**160
+
+
+def test_what_fails_its_checksum_costs_no_query(
+    key: ApiKey, django_assert_num_queries: Callable[..., Any]
+) -> None:
+    """ "Checksum first (junk costs no query)" """
+    text = key.text  # type: ignore[attr-defined]
+    swapped = text[:10] + text[11] + text[10] + text[12:]
+    other_lane = text.replace("wk_live_", "wk_test_")
+    wrong = ["", "wk_live_", text + "0", text[:-1], text.lower(), other_lane, text + "\n"]
+
+    with django_assert_num_queries(0):
+        assert [keys.find(each, at=timezone.now()) for each in wrong] == [None] * len(wrong)
+        assert text[10] == text[11] or keys.find(swapped, at=timezone.now()) is None
+
+
+def test_a_delivery_takes_one_query_to_find_the_key(
+    key: ApiKey, django_assert_num_queries: Callable[..., Any]
+) -> None:
+    with django_assert_num_queries(1):
+        found = keys.find(key.text, at=timezone.now())  # type: ignore[attr-defined]
+        assert found is not None
+        assert found.agent.agent_id == "research-agent-01"
+
+
+def test_a_key_ends_when_it_expires(agent: Agent) -> None:
+    at = timezone.now()
+    _, text = keys.mint(agent, by=SYSTEM, expires_at=at)
+
+    assert keys.find(text, at=at - timedelta(microseconds=1)) is not None
+    assert keys.find(text, at=at) is None
+
+
+def test_a_key_is_usable_by_the_same_rule_one_by_one_and_in_a_list(agent: Agent) -> None:
+    at = timezone.now()
+    for ends in (None, at, at + timedelta(seconds=1)):
+        keys.mint(agent, by=SYSTEM, expires_at=ends)
+    keys.revoke(keys.mint(agent, by=SYSTEM)[0], by=SYSTEM, at=at)
+
+    usable = set(ApiKey.objects.usable(at))
+
+    assert usable == {key for key in ApiKey.objects.all() if key.is_usable(at)}
+    assert len(usable) == 2
+
+
+def test_rotating_gives_a_new_key_and_ends_the_old_one_after_the_overlap(
+    agent: Agent, alice: User
+) -> None:
+    """ "rotation with an overlap" """
+    at = timezone.now()
+    old, old_text = keys.mint(agent, by=SYSTEM, lane="test")
+
+    new, new_text = keys.rotate(old, by=person(alice), overlap=timedelta(hours=1), at=at)
+
+    assert (new.agent, new.lane, new.issued_by) == (agent, "test", "alice")
+    assert keys.find(new_text, at=at + timedelta(days=365)) == new
+    assert keys.find(old_text, at=at + timedelta(minutes=59)) == old
+    assert keys.find(old_text, at=at + timedelta(hours=1)) is None
+    event = AuditEvent.objects.get(event="key.rotated")
+    assert (event.object_id, event.actor_name) == (str(old.pk), "alice")
+
+
+def test_rotating_never_makes_a_key_live_longer(agent: Agent) -> None:
+    """ "never past its own expiry" """
+    at = timezone.now()
+    old, text = keys.mint(agent, by=SYSTEM, expires_at=at + timedelta(minutes=1))
+
+    keys.rotate(old, by=SYSTEM, overlap=timedelta(hours=1), at=at)
+
+    assert keys.find(text, at=at + timedelta(minutes=2)) is None
+
+
+def test_revoking_is_at_once_and_for_good(key: ApiKey, caller: AgentClient) -> None:
+    """ "revocation bites within a second" """
+    at = timezone.now()
+    assert caller.get("responses").status_code == 200
+
+    keys.revoke(key, by=SYSTEM, at=at)
+    keys.revoke(key, by=SYSTEM, at=at + timedelta(days=1))
+
+    assert caller.get("responses").status_code == 401
+    key.refresh_from_db()
+    assert key.revoked_at == at
+    assert AuditEvent.objects.filter(event="key.revoked").count() == 1
+
+
+def test_a_key_revoked_after_it_was_found_delivers_nothing(
+    key: ApiKey, caller: AgentClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The request had passed authentication when the key was revoked."""
+
+    def found_then_revoked(text: str, at: Any) -> ApiKey | None:
+        found = keys.find(text, at=at)
+        keys.revoke(key, by=SYSTEM, at=at)
+        return found
+
+    monkeypatch.setattr(authentication, "keys", _With(find=found_then_revoked, touch=keys.touch))
+
+    answer = caller.post(caller.payload())
+
+    error_of(answer, 401, "unauthorized")
+    assert answer["WWW-Authenticate"] == "Bearer"
+    assert not Delivery.objects.exists()
+
+
+class _With:
+    """A module with these functions."""
+
+    def __init__(self, **functions: Any) -> None:
+        self.__dict__.update(functions)
+
+
+def test_use_is_noted_at_most_once_a_minute(key: ApiKey) -> None:
+    """ "`last_used_at` written at most once a minute" """
+    at = timezone.now()
+
+    def noted(seconds: float) -> float:
+        keys.touch(ApiKey.objects.get(), at=at + timedelta(seconds=seconds))
+        noted_at = ApiKey.objects.get().last_used_at
+        assert noted_at is not None
+        return (noted_at - at).total_seconds()
+
+    assert [noted(seconds) for seconds in (0, 1, 60, 60.1, 61, 121)] == [0, 0, 0, 60.1, 60.1, 121]
+
+
+def test_a_poll_notes_its_key(caller: AgentClient) -> None:
+    caller.get("responses")
+
+    assert ApiKey.objects.get().last_used_at is not None
+
+
+def test_issuing_is_in_the_audit(agent: Agent, alice: User) -> None:
+    key, text = keys.mint(agent, by=person(alice, "192.0.2.7"))
+
+    event = AuditEvent.objects.get(event="key.issued", object_id=str(key.pk))
+    assert (event.actor_name, event.address, event.team_id) == ("alice", "192.0.2.7", agent.team_id)
+    assert event.detail == {"agent": "research-agent-01", "lane": "live"}
+    assert str(key) == key.hint
+    assert text not in str(event.__dict__)

@@ -1,0 +1,162 @@
+"""Codes after the password: each works once, few may be tried, and there is a way out."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from accounts import one_time_codes, second_factor
+from accounts.audit import person
+from accounts.models import AuditEvent, RecoveryCode, SecondFactor, User
+
+AT = datetime(2026, 11, 21, 10, 0, 10, tzinfo=UTC)
+MINUTE = timedelta(minutes=1)
+
+
+class Authenticator:
+    """Alice's phone, and the paper with her recovery codes."""
+
+    def __init__(self, user: User) -> None:
+        self.user, self.secret = user, one_time_codes.new_secret()
+        self.codes = second_factor.turn_on(
+            user, self.secret, self.code(AT - MINUTE), by=person(user), at=AT - MINUTE
+        )
+
+    def code(self, at: datetime) -> str:
+        return one_time_codes.code_at(self.secret, one_time_codes.step_at(at))
+
+    def check(self, typed: str, at: datetime = AT) -> bool:
+        return second_factor.check(self.user, typed, by=person(self.user), at=at)
+
+
+@pytest.fixture
+def phone(alice: User) -> Authenticator:
+    return Authenticator(alice)
+
+
+def events() -> list[str]:
+    found = AuditEvent.objects.filter(event__startswith="second_factor.").order_by("pk")
+    return [event.event.removeprefix("second_factor.") for event in found]
+
+
+def test_it_is_turned_on_by_one_right_code(alice: User) -> None:
+    secret = one_time_codes.new_secret()
+    wrong = one_time_codes.code_at(secret, one_time_codes.step_at(AT) + 7)
+
+    assert second_factor.turn_on(alice, secret, wrong, by=person(alice), at=AT) is None
+    assert not second_factor.is_on(alice)
+    right = one_time_codes.code_at(secret, one_time_codes.step_at(AT))
+    codes = second_factor.turn_on(alice, secret, right, by=person(alice), at=AT)
+
+    assert codes
+    assert len(set(codes)) == 10
+    assert events() == ["turned_on"]
+
+
+def test_two_pages_that_set_it_up_make_one(phone: Authenticator) -> None:
+    """The second one's secret would be nowhere, and its codes useless."""
+    assert Authenticator(phone.user).codes is None
+    assert phone.check(phone.code(AT))
+
+
+def test_a_code_works_once(phone: Authenticator) -> None:
+    code = phone.code(AT)
+
+    assert [phone.check(code), phone.check(code)] == [True, False]
+    assert phone.check(phone.code(AT + MINUTE), AT + MINUTE)
+    assert events() == ["turned_on", "code_refused"]
+
+
+def test_neither_does_the_code_that_turned_it_on(phone: Authenticator) -> None:
+    assert not phone.check(phone.code(AT - MINUTE), AT - MINUTE)
+
+
+def test_a_code_may_be_typed_as_the_app_shows_it(phone: Authenticator) -> None:
+    code = phone.code(AT)
+
+    assert phone.check(f" {code[:3]} {code[3:]}\n")
+
+
+def test_a_recovery_code_works_once_in_any_spelling(phone: Authenticator) -> None:
+    assert phone.codes
+    code = phone.codes[3]
+
+    assert phone.check(code.upper().replace("-", " "))
+    assert not phone.check(code)
+    assert second_factor.recovery_codes_left(phone.user) == 9
+    assert events() == ["turned_on", "recovery_code_used", "code_refused"]
+
+
+def test_new_recovery_codes_stop_the_old_ones(phone: Authenticator) -> None:
+    assert phone.codes
+    new = second_factor.renew_recovery_codes(phone.user, by=person(phone.user))
+
+    assert not phone.check(phone.codes[0])
+    assert phone.check(new[0])
+
+
+def test_few_codes_may_be_tried_and_more_come_back_slowly(phone: Authenticator) -> None:
+    wrong = [phone.check("000000", AT) for _ in range(second_factor.TRIES)]
+
+    assert not any(wrong)
+    with pytest.raises(second_factor.TriesSpent) as refused:
+        phone.check(phone.code(AT))
+    assert 300 < refused.value.retry_after <= 360
+    later = AT + timedelta(seconds=refused.value.retry_after)
+    assert phone.check(phone.code(later), later)
+
+
+def test_somebody_who_knows_the_password_cannot_keep_her_out(phone: Authenticator) -> None:
+    for _ in range(second_factor.TRIES):
+        phone.check("000000")
+    assert phone.codes
+
+    assert phone.check(phone.codes[0]), "A recovery code works whatever was tried."
+    second_factor.forgive(phone.user)
+    assert phone.check(phone.code(AT)), "And so does any code, once her password is another one."
+
+
+def test_the_secret_is_kept_encrypted_and_recovery_codes_as_hashes(phone: Authenticator) -> None:
+    assert phone.codes
+    kept = f"{SecondFactor.objects.values().get()} {list(RecoveryCode.objects.values())}"
+
+    assert phone.secret not in kept
+    assert not [code for code in phone.codes if code in kept or code.replace("-", "") in kept]
+
+
+def test_without_the_encryption_key_recovery_codes_still_work(
+    phone: Authenticator, settings: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    settings.WAKE_ENCRYPTION_KEYS = ["another one, and the first is gone"]
+    assert phone.codes
+
+    assert not phone.check(phone.code(AT))
+    assert "cannot be read" in caplog.text
+    assert phone.check(phone.codes[0])
+
+
+def test_who_lost_everything_is_let_in_again_by_the_operator(phone: Authenticator) -> None:
+    before = phone.user.get_session_auth_hash()
+
+    call_command("remove_second_factor", "Alice@example.com")
+
+    assert not second_factor.is_on(phone.user)
+    assert not RecoveryCode.objects.exists()
+    assert User.objects.get(pk=phone.user.pk).get_session_auth_hash() != before
+    event = AuditEvent.objects.get(event="second_factor.turned_off")
+    assert (event.actor_kind, event.object_name) == ("operator", "alice")
+
+
+@pytest.mark.parametrize("email", ["bob@example.com", "nobody@example.com"])
+def test_nothing_to_remove_is_said(bob: User, email: str) -> None:
+    with pytest.raises(CommandError, match="no second factor"):
+        call_command("remove_second_factor", email)
+
+
+def test_names(phone: Authenticator) -> None:
+    names = [str(SecondFactor.objects.get()), str(RecoveryCode.objects.all()[0])]
+
+    assert names == ["Second factor of alice", "Recovery code of alice"]

@@ -1,0 +1,23 @@
+"""Olga runs the server: she may enter /admin/ and belongs to no team."""
+
+from __future__ import annotations
+
+import pytest
+from django.test import Client
+
+from accounts.models import User
+
+PASSWORD = "correct horse battery"
+
+
+@pytest.fixture
+def olga(db: None) -> User:
+    return User.objects.create_superuser("olga@example.com", PASSWORD)
+
+
+@pytest.fixture
+def operator(olga: User) -> Client:
+    """Olga's browser."""
+    client = Client()
+    client.force_login(olga)
+    return client

@@ -1,0 +1,157 @@
+"""Who may enter, and by which door."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from django.contrib.auth.models import Permission
+from django.test import Client
+from django.urls import reverse
+
+from accounts.models import Agent, ApiKey, AuditEvent, User
+from tests.admin.conftest import PASSWORD
+
+
+def test_a_stranger_is_sent_to_the_one_sign_in(client: Client, db: None) -> None:
+    answer = client.get("/admin/accounts/agent/", follow=True)
+
+    assert [place for place, _ in answer.redirect_chain] == [
+        "/admin/login/?next=/admin/accounts/agent/",
+        "/login/?next=/admin/accounts/agent/",
+    ]
+
+
+def test_the_admins_own_sign_in_signs_nobody_in(client: Client, olga: User) -> None:
+    answer = client.post("/admin/login/", {"username": olga.email, "password": PASSWORD})
+
+    assert answer.status_code == 302
+    assert answer["Location"].startswith("/login/")
+    assert "_auth_user_id" not in client.session
+
+
+def test_who_may_enter_is_led_in(operator: Client) -> None:
+    assert operator.get("/admin/login/")["Location"] == "/admin/"
+    assert operator.get("/admin/").status_code == 200
+
+
+def test_a_member_of_a_team_finds_nothing_and_is_not_sent_in_circles(
+    signed_in: Callable[[User], Client], alice: User
+) -> None:
+    answer = signed_in(alice).get("/admin/", follow=True)
+
+    assert answer.status_code == 404
+    assert len(answer.redirect_chain) == 1
+
+
+def test_a_superuser_who_is_not_staff_stays_outside(
+    signed_in: Callable[[User], Client], olga: User
+) -> None:
+    olga.is_staff = False
+    olga.save(update_fields=["is_staff"])
+
+    assert signed_in(olga).get("/admin/", follow=True).status_code == 404
+
+
+def test_who_is_switched_off_is_out_at_once(operator: Client, olga: User) -> None:
+    olga.is_active = False
+    olga.save(update_fields=["is_active"])
+
+    assert operator.get("/admin/").status_code == 302
+
+
+ACTIONS = ["issue_key", "rotate_key", "revoke_key", "rotate_secret", "switch_secret", "pause"]
+
+
+@pytest.mark.parametrize("action", ACTIONS)
+def test_no_member_of_the_team_reaches_a_key_through_the_admin(
+    signed_in: Callable[[User], Client], alice: User, key: ApiKey, action: str
+) -> None:
+    args = [key.agent_id, key.pk] if action in {"rotate_key", "revoke_key"} else [key.agent_id]
+    answer = signed_in(alice).post(reverse(f"admin:accounts_agent_{action}", args=args))
+
+    assert answer.status_code == 302
+    assert ApiKey.objects.filter(revoked_at=None).count() == 1
+    assert Agent.objects.get().paused_at is None
+
+
+@pytest.mark.parametrize("action", ACTIONS)
+def test_staff_without_the_right_only_look(
+    signed_in: Callable[[User], Client], alice: User, key: ApiKey, action: str
+) -> None:
+    alice.is_staff = True
+    alice.save(update_fields=["is_staff"])
+    alice.user_permissions.add(Permission.objects.get(codename="view_agent"))
+    browser = signed_in(alice)
+    args = [key.agent_id, key.pk] if action in {"rotate_key", "revoke_key"} else [key.agent_id]
+
+    page = browser.get(reverse("admin:accounts_agent_change", args=[key.agent_id]))
+    answer = browser.post(reverse(f"admin:accounts_agent_{action}", args=args))
+
+    assert page.status_code == 200
+    assert b"Issue a key" not in page.content
+    assert b"Revoke" not in page.content
+    assert answer.status_code == 403
+    assert ApiKey.objects.filter(revoked_at=None).count() == 1
+
+
+def test_every_button_needs_the_pages_own_csrf_token(olga: User, key: ApiKey) -> None:
+    browser = Client(enforce_csrf_checks=True)
+    browser.force_login(olga)
+    answer = browser.post(
+        reverse("admin:accounts_agent_revoke_key", args=[key.agent_id, key.pk]),
+    )
+
+    assert answer.status_code == 403
+    assert ApiKey.objects.get().revoked_at is None
+
+
+def test_staff_cannot_raise_themselves(
+    signed_in: Callable[[User], Client], alice: User, olga: User
+) -> None:
+    alice.is_staff = True
+    alice.save(update_fields=["is_staff"])
+    alice.user_permissions.set(Permission.objects.filter(content_type__app_label="accounts"))
+    browser = signed_in(alice)
+    form = {
+        "email": alice.email,
+        "display_name": "Alice",
+        "time_zone": "UTC",
+        "is_active": "on",
+        "is_superuser": "on",
+        "memberships-TOTAL_FORMS": "0",
+        "memberships-INITIAL_FORMS": "0",
+    }
+
+    saved = browser.post(reverse("admin:accounts_user_change", args=[alice.pk]), form)
+    other = browser.post(reverse("admin:accounts_user_change", args=[olga.pk]), form)
+    password = browser.get(reverse("admin:auth_user_password_change", args=[olga.pk]))
+    removed = browser.post(reverse("admin:accounts_user_delete", args=[olga.pk]), {"post": "yes"})
+
+    assert saved.status_code == 302
+    assert {other.status_code, password.status_code, removed.status_code} == {403}
+    alice.refresh_from_db()
+    assert not alice.is_superuser
+    assert alice.is_staff
+    assert User.objects.get(pk=olga.pk).email == olga.email
+
+
+def test_leaving_by_the_admins_button_is_on_the_record(operator: Client) -> None:
+    answer = operator.post("/admin/logout/")
+    left = operator.post(answer["Location"])
+
+    assert (answer.status_code, answer["Location"]) == (307, "/logout/")
+    assert left.status_code == 302
+    assert "_auth_user_id" not in operator.session
+    assert AuditEvent.objects.get().event == "person.signed_out"
+
+
+@pytest.mark.parametrize("method", ["get", "post"])
+def test_ones_own_password_is_changed_where_everybody_changes_theirs(
+    operator: Client, method: str
+) -> None:
+    """Where tries are counted and the event is recorded."""
+    answer = getattr(operator, method)("/admin/password_change/")
+
+    assert (answer.status_code, answer["Location"]) == (302, "/settings/profile/")
+    assert operator.get(answer["Location"]).status_code == 200

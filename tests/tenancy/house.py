@@ -1,0 +1,116 @@
+"""One team with something of everything that has an address."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID, uuid4
+
+from django.apps import apps
+from django.db.models import Model
+from django.utils import timezone
+
+from accounts import keys, signing_secrets
+from accounts.audit import SYSTEM, person, record
+from accounts.models import Agent, ApiKey, AuditEvent, Membership, Team, User
+from inbox.batches import Batch
+from inbox.models import Preset
+from tests.inbox.people import Person
+from wake.deliveries import deliver
+from wake.models import Callback, CallbackAttempt, CallbackHost, Delivery, FailingTarget, Response
+from wake.responses import release, respond
+
+
+@dataclass
+class House:
+    """`words` is in everything that people or agents wrote here."""
+
+    words: str
+    team: Team
+    owner: User
+    agent: Agent
+    key: ApiKey
+    key_text: str
+    delivery: Delivery
+    response: Response
+    callback: Callback
+    attempt: CallbackAttempt
+    target: FailingTarget
+    host: CallbackHost
+    phrase: Preset
+    event: AuditEvent
+    batch: UUID
+
+    def row_of(self, model: type[Model]) -> Any:
+        """The id of the thing of this kind that is here, for the admin."""
+        for value in vars(self).values():
+            if isinstance(value, model):
+                return value.pk
+        raise AssertionError(
+            f"{model.__name__} has pages in the admin: put one into tests/tenancy/house.py."
+        )
+
+    def ids(self) -> list[str]:
+        return [str(self.delivery.pk), str(self.agent.pk), self.team.slug, str(self.owner.pk)]
+
+
+def build(team: Team, *, words: str) -> House:
+    """The first owner of the team made all of it."""
+    owner = team.memberships.filter(role=Membership.Role.OWNER)[0].user
+    agent = Agent.objects.create(team=team, agent_id=f"{team.slug}-{words}-agent")
+    signing_secrets.ensure_secret(agent, by=SYSTEM)
+    key, text = keys.mint(agent, by=SYSTEM)
+    host = CallbackHost.objects.create(team=team, pattern=f"{words}.example.com")
+    delivery = _delivery(agent, words)
+    answered = _delivery(agent, words, callback_webhook=f"https://{words}.example.com/")
+    response = respond(
+        answered, by=owner, status="approved", content_hash=answered.content_hash, feedback=words
+    )
+    release(response, at=response.answered_at)
+    callback = Callback.objects.get(response=response)
+    attempt = CallbackAttempt.objects.create(
+        callback=callback, number=1, started_at=timezone.now(), took_ms=9, status_code=500
+    )
+    target = FailingTarget.objects.create(
+        team=team, host=host.pattern, failing_since=timezone.now(), rested_at=timezone.now()
+    )
+    phrase = Preset.objects.create(user=owner, status="approved", name=words, text=words)
+    record("team.changed", by=person(owner), of=team, team=team, note=words)
+    event = AuditEvent.objects.filter(team_id=team.pk).latest("pk")
+    batch = _batch(owner, response)
+    return House(
+        words, team, owner, agent, key, text, delivery, response, callback, attempt, target, host,
+        phrase, event, batch,
+    )  # fmt: skip
+
+
+def everything() -> dict[str, list[dict[str, Any]]]:
+    """Every row of ours, by its model."""
+    models = [model for app in ("accounts", "wake", "inbox") for model in _models(app)]
+    return {model.__name__: list(model._base_manager.order_by("pk").values()) for model in models}
+
+
+def _models(app: str) -> list[type[Model]]:
+    return list(apps.get_app_config(app).get_models())
+
+
+def _delivery(agent: Agent, words: str, **fields: Any) -> Delivery:
+    return deliver(
+        agent,
+        agent_id=agent.agent_id,
+        provider="claude",
+        type="output",
+        headline=f"{words} is the headline",
+        summary=f"{words} in short.",
+        details_json=f'{{"title": "{words} in full"}}',
+        **fields,
+    ).delivery
+
+
+def _batch(owner: User, response: Response) -> UUID:
+    """As her own browser keeps it."""
+    session = Person(owner).client.session
+    batch = Batch(uuid4(), "", [(response.delivery_id, "approved", "sent")])
+    batch.keep(session)
+    session.save()
+    return batch.id

@@ -1,0 +1,226 @@
+"""Not yours and not there are the same answer: at every address, for people and for keys."""
+
+from __future__ import annotations
+
+import ast
+import re
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from tests.inbox.people import Person
+from tests.tenancy import addresses
+from tests.tenancy.house import House, everything
+
+ROOT = Path(__file__).parent.parent.parent
+TOKEN = re.compile(r'name="csrfmiddlewaretoken" value="\w+"')
+ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|2000000000|nobody-there")
+# Kept by the session that made it; and what asks a name server.
+ELSEWHERE = {"batch/<uuid:pk>/", "batch/<uuid:pk>/undo", "settings/allowlist/<slug:slug>/look-up"}
+NOT_THERE = {HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED}
+
+
+def fields(house: House) -> dict[str, Any]:
+    """As much of every form as leads a view to its verb."""
+    return {
+        "status": "approved",
+        "content_hash": house.delivery.content_hash,
+        "feedback": "Go ahead.",
+        "choice": "tomorrow",
+        "pattern": house.host.pattern,
+        "name": "Name",
+        "text": "Text",
+        "read": "no",
+        "phrase": str(house.phrase.pk),
+    }
+
+
+def told(answer: Any, *ids: Any) -> tuple[int, str, str]:
+    """What somebody could tell two answers apart by, without the ids that they asked for."""
+    location, body = answer.get("Location", ""), TOKEN.sub("", b"".join(answer).decode())
+    for known in sorted(map(str, ids), key=len, reverse=True):
+        location, body = location.replace(known, "…"), body.replace(known, "…")
+    return answer.status_code, ID.sub("…", location), ID.sub("…", body)
+
+
+def both_ways(client: Client, path: str, form: dict[str, Any], **extra: Any) -> list[Any]:
+    return [client.get(path, **extra), client.post(path, form, **extra)]
+
+
+def test_what_another_team_has_is_not_there(
+    alices: Person, ours: House, theirs: House, subtests: pytest.Subtests
+) -> None:
+    form, before = fields(theirs), everything()
+
+    for address in addresses.WITH_AN_OBJECT:
+        with subtests.test(address.route):
+            not_ours = both_ways(alices.client, address.path_in(theirs), form)
+            nothing = both_ways(alices.client, address.path_to_nothing(), form)
+
+            ids = [theirs.event.pk, theirs.team.slug]
+            assert [told(answer, *ids) for answer in not_ours] == list(map(told, nothing))
+            codes = {answer.status_code for answer in not_ours}
+            assert codes <= NOT_THERE
+            assert HTTPStatus.NOT_FOUND in codes
+    assert everything() == before
+
+
+def test_and_what_ones_own_team_has_is(
+    alices: Person, ours: House, subtests: pytest.Subtests
+) -> None:
+    """Or the test above would be true of an address that leads nowhere."""
+    for address in addresses.WITH_AN_OBJECT:
+        if address.route in ELSEWHERE:
+            continue
+        with subtests.test(address.route):
+            answers = both_ways(alices.client, address.path_in(ours), fields(ours))
+
+            assert {answer.status_code for answer in answers} - NOT_THERE
+
+
+def names_in_forms() -> list[str]:
+    """Of every field that a page of ours reads from a query or a form."""
+    calls = [
+        node
+        for path in (ROOT / "inbox").rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
+    ]
+    return sorted(
+        {
+            call.args[0].value
+            for call in calls
+            if call.func.attr in {"get", "getlist", "pop"}  # type: ignore[attr-defined]
+            and call.args
+            and isinstance(call.args[0], ast.Constant)
+            and isinstance(call.args[0].value, str)
+        }
+    )
+
+
+def test_an_id_of_another_team_in_a_query_or_a_form_says_and_does_nothing(
+    alices: Person, ours: House, theirs: House, subtests: pytest.Subtests
+) -> None:
+    names = names_in_forms()
+    assert {"id", "shown", "agent", "answered"} <= set(names)
+    before = of_teams(everything())
+
+    for address in addresses.WITHOUT:
+        for asked in theirs.ids() if address.route != "logout/" else []:
+            with subtests.test(address.route, asked=asked):
+                form = dict.fromkeys(names, asked)
+                by_query = alices.client.get(f"/{address.route}", form)
+                for answer in [*both_ways(alices.client, f"/{address.route}", form), by_query]:
+                    assert answer.status_code < HTTPStatus.INTERNAL_SERVER_ERROR
+                    page = b"".join(answer).decode().replace(asked, "…")
+                    assert theirs.words not in page
+                    assert theirs.owner.email not in page
+
+    assert of_teams(everything()) == before
+
+
+def of_teams(rows: dict[str, Any]) -> dict[str, Any]:
+    """Without what these forms may change about the person who sends them."""
+    return {name: rows[name] for name in rows if name not in {"AuditEvent", "Preferences", "User"}}
+
+
+@pytest.mark.parametrize("query", [{}, {"q": "theirplan"}, {"q": "agent:other-theirplan-agent"}])
+@pytest.mark.parametrize("path", ["/", "/history/", "/agents/", "/webhooks/", "/audit/"])
+def test_lists_hold_nothing_of_another_team(
+    alices: Person, ours: House, theirs: House, path: str, query: dict[str, str]
+) -> None:
+    page = alices.get(path, **query).content.decode()
+
+    assert "theirplan is the headline" not in page
+    assert "theirplan.example.com" not in page
+    asked = query.get("q", "-")
+    assert "theirplan" not in page.replace(asked, "").replace(asked.partition(":")[2] or "-", "")
+
+
+def test_the_admin_is_not_there_for_owners_of_teams(
+    alices: Person, ours: House, theirs: House
+) -> None:
+    before = everything()
+
+    for address in addresses.OF_ADMIN:
+        not_hers = both_ways(alices.client, address.path_in(theirs), {})
+        nothing = both_ways(alices.client, address.path_to_nothing(), {})
+        asked = address.path_in(theirs), address.path_to_nothing()
+        for one, other in zip(not_hers, nothing, strict=True):
+            assert told(one, asked[0])[0] == told(other, asked[1])[0], address.route
+            assert one.status_code in {302, 307, 404}, address.route
+            assert theirs.words not in one.content.decode()
+        if address.route not in {"admin/logout/", "admin/login/"}:
+            assert all(one["Location"].startswith("/admin/login/") for one in not_hers), address
+
+    assert everything() == before
+
+
+@pytest.mark.parametrize("slash", ["", "/"])
+def test_a_key_finds_its_own_agents_deliveries_alone(
+    ours: House, theirs: House, slash: str
+) -> None:
+    client = Client(headers={"Authorization": f"Bearer {ours.key_text}"})
+    [address] = [
+        each
+        for each in addresses.ALL
+        if each.is_protocol and each.room and each.route.endswith("/") == bool(slash)
+    ]
+
+    own = client.get(address.path_in(ours))
+    other = client.get(address.path_in(theirs))
+    nothing = client.get(address.path_to_nothing())
+
+    assert own.status_code == 200
+    assert told(other) == told(nothing)
+    assert other.status_code == 404
+
+
+def test_a_sweep_holds_nothing_of_another_team(ours: House, theirs: House) -> None:
+    client = Client(headers={"Authorization": f"Bearer {ours.key_text}"})
+
+    for agent_id in ("", ours.agent.agent_id, theirs.agent.agent_id):
+        page = client.get("/wake/v1/responses", {"agent_id": agent_id} if agent_id else {})
+        assert theirs.words not in page.content.decode().replace(agent_id or "-", "")
+
+
+def test_somebody_who_is_not_signed_in_is_asked_to_at_every_address(
+    ours: House, subtests: pytest.Subtests
+) -> None:
+    client = Client()
+
+    for address in [*addresses.WITH_AN_OBJECT, *addresses.WITHOUT]:
+        if address.route.startswith(("login/", "logout/")):
+            continue
+        with subtests.test(address.route):
+            answers = both_ways(client, address.path_in(ours), fields(ours))
+
+            assert {answer.status_code for answer in answers} <= {302, 405}
+            assert any(answer.get("Location", "").startswith("/login/") for answer in answers)
+            assert all(ours.words not in answer.content.decode() for answer in answers)
+
+
+def test_a_key_opens_no_page_and_a_session_no_endpoint(
+    alices: Person, ours: House, theirs: House
+) -> None:
+    with_key = Client(headers={"Authorization": f"Bearer {ours.key_text}"})
+
+    for address in addresses.ALL:
+        path = address.path_in(ours) if address.room not in addresses.OF_NO_TEAM else "/"
+        if address.is_protocol and address.route.startswith("wake/v1/resp"):
+            assert alices.client.get(path).status_code == 401
+        elif not address.is_protocol and not address.route.startswith(("login/", "logout/")):
+            for answer in both_ways(with_key, path, {}):
+                assert answer.status_code in {302, 303, 307, 405}, address.route
+                assert ours.words not in answer.content.decode()
+
+
+def test_the_notice_of_what_was_answered_is_for_those_who_may_see_it(
+    alices: Person, ours: House, theirs: House
+) -> None:
+    page = alices.get("/", answered=str(theirs.response.delivery_id)).content.decode()
+
+    assert theirs.words not in page

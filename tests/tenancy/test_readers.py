@@ -1,0 +1,69 @@
+"""Readers read: whatever they send, the team's things stay as they are."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import Any
+
+import pytest
+
+from tests.inbox.people import Person
+from tests.tenancy import addresses
+from tests.tenancy.house import House, everything
+from tests.tenancy.test_other_teams import NOT_THERE, fields, names_in_forms
+
+# What a reader does for themselves: put off, mark as read, take an answer of their own back (there
+# is none here). It is nobody else's.
+THEIR_OWN = {
+    "deliveries/<uuid:pk>/later",
+    "deliveries/<uuid:pk>/later/undo",
+    "deliveries/<uuid:pk>/reading",
+    "deliveries/<uuid:pk>/undo",
+}
+OF_A_PERSON = {"AuditEvent", "Draft", "Preferences", "Preset", "Reading", "Snooze", "User"}
+
+
+def the_teams() -> dict[str, Any]:
+    return {name: rows for name, rows in everything().items() if name not in OF_A_PERSON}
+
+
+def test_a_reader_who_acts_is_refused(
+    ritas: Person, ours: House, subtests: pytest.Subtests
+) -> None:
+    before = the_teams()
+    refused = set()
+
+    for address in addresses.WITH_AN_OBJECT:
+        with subtests.test(address.route):
+            answer = ritas.client.post(address.path_in(ours), fields(ours))
+
+            if answer.status_code == HTTPStatus.FORBIDDEN:
+                refused.add(address.route)
+            elif address.route in THEIR_OWN:
+                assert answer.status_code == HTTPStatus.SEE_OTHER
+            else:  # a page, or one person's alone
+                assert answer.status_code in NOT_THERE, "Acting on it takes another role."
+            assert the_teams() == before
+    assert {"deliveries/<uuid:pk>/response", "webhooks/<uuid:pk>/replay"} <= refused
+
+
+def test_nor_do_ids_in_a_form_let_a_reader_act(
+    ritas: Person, ours: House, subtests: pytest.Subtests
+) -> None:
+    before, names = the_teams(), names_in_forms()
+
+    for address in addresses.WITHOUT:
+        if address.route == "logout/":
+            continue
+        with subtests.test(address.route):
+            for asked in ours.ids():
+                form = {**dict.fromkeys(names, asked), **fields(ours)}
+                answer = ritas.client.post(f"/{address.route}", form)
+
+                assert answer.status_code < HTTPStatus.INTERNAL_SERVER_ERROR
+            assert the_teams() == before
+
+
+def test_and_a_reader_does_read(ritas: Person, ours: House) -> None:
+    assert ours.words in ritas.get("/").content.decode()
+    assert ours.words in ritas.see(ours.delivery).content.decode()
