@@ -1,0 +1,59 @@
+"""A person with a browser, and what they read on a page."""
+
+from __future__ import annotations
+
+from html.parser import HTMLParser
+from typing import Any
+
+from django.test import Client
+
+from accounts.models import User
+from wake.models import Delivery
+
+
+class Person:
+    """Somebody who is signed in, and answers as the pages let them."""
+
+    def __init__(self, user: User) -> None:
+        self.user = user
+        self.client = Client()
+        self.client.force_login(user)
+
+    def get(self, path: str, **query: Any) -> Any:
+        return self.client.get(path, query)
+
+    def see(self, delivery: Delivery, **query: Any) -> Any:
+        return self.get(f"/deliveries/{delivery.pk}/", **query)
+
+    def post(self, delivery: Delivery, action: str, **fields: Any) -> Any:
+        return self.client.post(f"/deliveries/{delivery.pk}/{action}", fields)
+
+    def answer(self, delivery: Delivery, status: str = "approved", **fields: Any) -> Any:
+        given = {"status": status, "content_hash": delivery.content_hash, **fields}
+        return self.post(delivery, "response", **given)
+
+    def undo(self, delivery: Delivery, **fields: Any) -> Any:
+        return self.post(delivery, "undo", **fields)
+
+
+BLOCKS = {"td", "th", "li", "p", "div", "dt", "dd", "h1", "h2", "h3", "button", "option", "a"}
+
+
+class _Text(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.words: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: object) -> None:
+        if tag in BLOCKS:
+            self.words.append(" ")
+
+    def handle_data(self, data: str) -> None:
+        self.words.append(data)
+
+
+def text_of(answer: Any) -> str:
+    """What a person reads on a page, with one blank between two words."""
+    parser = _Text()
+    parser.feed(answer.content.decode())
+    return " ".join("".join(parser.words).split())

@@ -1,0 +1,141 @@
+""" "Got it": what needs no answer leaves the inbox, nothing is sent, and it can be brought back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from accounts.models import User
+from tests.inbox.people import Person, text_of
+from wake.models import Delivery, Response
+
+Make = Callable[..., Delivery]
+
+
+def got_it(person: Person, *deliveries: Delivery, follow: bool = True, **fields: Any) -> Any:
+    shown = ",".join(str(delivery.pk) for delivery in deliveries)
+    return person.client.post("/acknowledgements", {"shown": shown, **fields}, follow=follow)
+
+
+def test_an_update_leaves_the_inbox_of_the_team_and_nothing_is_sent(
+    alices: Person, bobs: Person, make_delivery: Make
+) -> None:
+    update = make_delivery(type="update", headline="Indexing reached 80 percent")
+
+    page = got_it(alices, update)
+
+    assert page.redirect_chain == [("/", 303)]
+    assert "Got it: Indexing reached 80 percent." in text_of(page)
+    assert "All clear" in text_of(page)
+    assert "Indexing" not in text_of(bobs.get("/"))
+    assert not Response.objects.exists()
+
+
+def test_it_can_be_brought_back(alices: Person, make_delivery: Make) -> None:
+    updates = [make_delivery(type="update", headline=f"Update {number}") for number in range(3)]
+    page = got_it(alices, *updates)
+    assert "Got it: 3 deliveries." in text_of(page)
+    shown = ",".join(str(update.pk) for update in updates)
+
+    back = alices.client.post(
+        "/acknowledgements/undo", {"shown": shown, "back": "type=update"}, follow=True
+    )
+
+    assert back.redirect_chain == [("/?type=update", 303)]
+    assert "Updates 3" in text_of(back)
+    assert "Got it: 3" not in text_of(back)
+
+
+def test_what_needs_an_answer_stays_and_is_counted(alices: Person, make_delivery: Make) -> None:
+    update, alert = make_delivery(type="update"), make_delivery(type="alert")
+    question = make_delivery(type="question", headline="Which one?")
+
+    page = text_of(got_it(alices, update, alert, question))
+
+    assert "Got it: 2 deliveries." in page
+    assert "One needs an answer, so it stays." in page
+    assert "Which one?" in page
+
+
+def test_a_delivery_whose_window_passed_needs_no_answer_any_more(
+    alices: Person, make_delivery: Make, age: Callable[..., None]
+) -> None:
+    delivery = make_delivery(type="question", timeout_seconds=60, headline="Which one?")
+    age(delivery, minutes=5)
+
+    assert "Got it: Which one?." not in text_of(alices.get("/"))
+    assert "Got it: Which one?" in text_of(got_it(alices, delivery))
+
+
+def test_the_selection_is_taken_where_no_button_names_anything(
+    alices: Person, make_delivery: Make
+) -> None:
+    ticked, other = make_delivery(type="update"), make_delivery(type="update")
+
+    page = alices.client.post(
+        "/acknowledgements", {"id": [str(ticked.pk)], "back": ""}, follow=True
+    )
+
+    assert "Updates 1" in text_of(page)
+    assert str(other.pk) in page.content.decode()
+
+
+def test_a_selection_survives_what_is_done_to_another_row(
+    alices: Person, make_delivery: Make
+) -> None:
+    ticked, other = make_delivery(), make_delivery(type="update")
+
+    page = got_it(alices, other, id=[str(ticked.pk)], back="type=output")
+
+    assert page.redirect_chain == [(f"/?type=output&id={ticked.pk}", 303)]
+    assert f'value="{ticked.pk}" form="triage" checked' in page.content.decode()
+
+
+def test_nothing_selected_is_told_kindly(alices: Person, db: None) -> None:
+    page = alices.client.post("/acknowledgements", {}, follow=True)
+
+    assert "Nothing is selected yet" in text_of(page)
+
+
+def test_whoever_comes_second_is_told_so(alices: Person, bobs: Person, make_delivery: Make) -> None:
+    update = make_delivery(type="update")
+    got_it(alices, update)
+
+    assert "somebody was here before you" in text_of(got_it(bobs, update))
+
+
+def test_a_reader_has_no_such_button_and_cannot_do_it_without(
+    ritas: Person, make_delivery: Make
+) -> None:
+    update = make_delivery(type="update", headline="Indexing reached 80 percent")
+
+    got_it(ritas, update)
+
+    page = ritas.get("/").content.decode()
+    assert "Indexing reached 80 percent" in page
+    assert "Got it" not in page
+
+
+def test_another_teams_delivery_stays_where_it_is(
+    alices: Person, elsewhere: Delivery, browser: Callable[[User], Person], mallory: User
+) -> None:
+    Delivery.objects.update(type="update")
+
+    page = got_it(alices, elsewhere)
+
+    assert "secret plan" not in page.content.decode()
+    assert "secret plan" in browser(mallory).get("/").content.decode()
+
+
+@pytest.mark.parametrize("back", ["//evil.example", "q=%0d%0aX: y", "https://evil.example/?q=1"])
+def test_the_way_back_never_leaves_the_inbox(
+    alices: Person, make_delivery: Make, back: str
+) -> None:
+    answer = got_it(alices, make_delivery(type="update"), follow=False, back=back)
+
+    assert answer.status_code == 303
+    assert answer["Location"].split("?")[0] == "/"
+    assert "\n" not in answer["Location"]
+    assert "evil" not in answer["Location"]

@@ -1,0 +1,255 @@
+"""What an agent delivered in thirty days, what became of it, and how soon."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import uuid4
+from zoneinfo import ZoneInfo
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from accounts.models import Agent, ApiKey, User
+from inbox import agent_figures
+from inbox.bars import HEIGHT, bars
+from inbox.moments import amount
+from inbox.reading import mark_read
+from tests.conftest import AgentClient
+from tests.inbox.people import Person, text_of
+from wake.cursor import microseconds
+from wake.deadlines import time_out_overdue
+from wake.models import Delivery, Response
+
+Make = Callable[..., Delivery]
+Answer = Callable[..., Response]
+Age = Callable[..., None]
+
+
+def _made(delivery: Delivery, at: datetime) -> Delivery:
+    Delivery.objects.filter(pk=delivery.pk).update(created_at=at, activity_at=at)
+    delivery.refresh_from_db()
+    return delivery
+
+
+def test_the_list_has_the_provider_this_week_and_thirty_days_of_answers(
+    alices: Person, agent: Agent, make_delivery: Make, answer: Answer
+) -> None:
+    now = timezone.now()
+    answer(_made(make_delivery(), now - timedelta(days=31)))
+    for status in ("approved", "approved", "rejected"):
+        answer(make_delivery(), status)
+    answer(make_delivery(provider="gpt"), "redirected", feedback="Shorter.")
+    Agent.objects.create(team=agent.team, agent_id="zz-quiet")
+
+    page = text_of(alices.get("/agents/"))
+
+    assert "research-agent-01 gpt not seen yet 4 this week" in page
+    assert "In 30 days: approved 2 redirected 1 rejected 1 zz-quiet not seen yet 0 this" in page
+
+
+def test_an_agents_page_has_its_days_as_bars_and_as_a_table(
+    alices: Person, agent: Agent, make_delivery: Make, answer: Answer
+) -> None:
+    now = timezone.now()
+    for number, ago in enumerate((0, 0, 0, 3, 29)):
+        _made(make_delivery(), now - timedelta(days=ago, microseconds=number))
+    _made(make_delivery(), now - timedelta(days=30))
+    answer(make_delivery())
+
+    answered = alices.get(f"/agents/{agent.pk}/")
+
+    page = text_of(answered)
+    today, then = (f"{day.day} {day:%b}" for day in (now, now - timedelta(days=3)))
+    assert "Last 30 days 6 deliveries" in page
+    assert f"{today} 4 1 0 0 0 {then} 1 0 0 0 0" in page
+    assert answered.content.decode().count("<rect ") == 30
+    assert f"<title>{then}: 1</title>" in answered.content.decode()
+    assert "style=" not in answered.content.decode()
+
+
+def test_a_day_is_the_persons_own(alice: User, agent: Agent, make_delivery: Make) -> None:
+    kathmandu = ZoneInfo("Asia/Kathmandu")  # 5 h 45 min ahead
+    at = datetime(2026, 3, 10, 12, tzinfo=kathmandu)
+    _made(make_delivery(), datetime(2026, 3, 9, 0, 0, tzinfo=kathmandu))
+    _made(make_delivery(), datetime(2026, 3, 8, 23, 59, 59, tzinfo=kathmandu))
+
+    with timezone.override(kathmandu):
+        days = agent_figures.figures(agent, at=at).days
+
+    assert [day.delivered for day in days[-3:]] == [1, 1, 0]
+    assert days[-1].date.isoformat() == "2026-03-10"
+
+
+def test_a_month_over_the_change_of_the_clocks_has_thirty_days(
+    agent: Agent, make_delivery: Make
+) -> None:
+    berlin = ZoneInfo("Europe/Berlin")  # one hour less on 29 March
+    at = datetime(2026, 4, 10, 12, tzinfo=berlin)
+    _made(make_delivery(), datetime(2026, 3, 12, 0, 0, tzinfo=berlin))
+    _made(make_delivery(), datetime(2026, 3, 11, 23, 59, tzinfo=berlin))
+
+    with timezone.override(berlin):
+        days = agent_figures.figures(agent, at=at).days
+
+    assert (len(days), days[0].date.isoformat()) == (30, "2026-03-12")
+    assert [day.delivered for day in days[:2]] == [1, 0]
+
+
+def test_how_soon_and_how_often_unread(
+    alices: Person, bob: User, agent: Agent, make_delivery: Make, answer: Answer, age: Age
+) -> None:
+    start = timezone.now() - timedelta(hours=5)
+    for number, minutes in enumerate((10, 40, 300)):
+        delivery = _made(make_delivery(), start + timedelta(seconds=number))
+        if number:
+            mark_read(delivery, by=alices.user, at=start)
+        mark_read(delivery, by=bob, at=start)  # it is about whoever answered
+        answer(delivery, at=delivery.created_at + timedelta(minutes=minutes))
+
+    page = text_of(alices.get(f"/agents/{agent.pk}/"))
+
+    assert "Half of the answers came within 40 min" in page
+    assert "Answered without opening 1 of 3" in page
+
+
+def test_how_often_it_continued_on_its_own(
+    alices: Person, agent: Agent, make_delivery: Make
+) -> None:
+    for on_timeout in ("proceed", "", "hold", "abort"):
+        make_delivery(timeout_seconds=60, on_timeout=on_timeout)
+    time_out_overdue(at=timezone.now() + timedelta(hours=1))
+
+    assert "Continued on its own 2 times" in text_of(alices.get(f"/agents/{agent.pk}/"))
+
+
+def test_what_waits_leads_to_it(
+    alices: Person, agent: Agent, make_delivery: Make, answer: Answer, allowed_host: str
+) -> None:
+    make_delivery()
+    make_delivery(type="question")
+    answer(make_delivery(callback_webhook="https://hooks.example.com/"))
+
+    answered = alices.get(f"/agents/{agent.pk}/")
+
+    page = text_of(answered)
+    assert "2 waiting" in page
+    assert "1 callback to send" in page
+    assert f"/webhooks/?state=waiting&amp;agent={agent.pk}" in answered.content.decode()
+    assert f"/audit/?agent={agent.pk}" in answered.content.decode()
+
+
+def test_a_new_agent_has_nothing_to_show(alices: Person, agent: Agent) -> None:
+    page = alices.get(f"/agents/{agent.pk}/")
+
+    assert "Last 30 days 0 deliveries" in text_of(page)
+    assert b"<svg" not in page.content
+
+
+def test_test_deliveries_do_not_count(
+    alices: Person, agent: Agent, in_test_lane: AgentClient
+) -> None:
+    in_test_lane.deliver()
+
+    assert "Last 30 days 0 deliveries" in text_of(alices.get(f"/agents/{agent.pk}/"))
+    assert "0 this week" in text_of(alices.get("/agents/"))
+
+
+def test_a_key_that_is_slowed_down_says_so(
+    alices: Person, agent: Agent, key: ApiKey, caller: AgentClient
+) -> None:
+    caller.deliver()
+    assert "49 of 50 free now" in text_of(alices.get(f"/agents/{agent.pk}/"))
+    later = timezone.now() + timedelta(hours=1)
+
+    ApiKey.objects.filter(pk=key.pk).update(quota_us=microseconds(later))
+
+    assert "slowed down for" in text_of(alices.get(f"/agents/{agent.pk}/"))
+
+
+def test_how_often_it_was_slowed_down_today(
+    alices: Person, agent: Agent, key: ApiKey, caller: AgentClient, settings: Any
+) -> None:
+    settings.WAKE_QUOTA_LIVE = (500, 1)
+    caller.deliver()
+    assert "Slowed down" not in text_of(alices.get(f"/agents/{agent.pk}/"))
+
+    refused = [caller.post(caller.payload()).status_code for _ in range(3)]
+
+    assert refused == [429, 429, 429]
+    assert "Slowed down 1 time today" in text_of(alices.get(f"/agents/{agent.pk}/"))
+    assert f"{agent} delivered more than it may, and was slowed down" in text_of(
+        alices.get("/audit/")
+    )
+
+
+def test_both_pages_ask_few_questions_however_much_there_is(
+    alices: Person, agent: Agent, make_delivery: Make, answer: Answer
+) -> None:
+    def queries(path: str) -> int:
+        with CaptureQueriesContext(connection) as asked:
+            alices.get(path)
+        return len(asked)
+
+    pages = ["/agents/", f"/agents/{agent.pk}/"]
+    few = [queries(path) for path in pages]
+    for number in range(5):
+        Agent.objects.create(team=agent.team, agent_id=f"agent-{number}")
+        answer(make_delivery())
+
+    assert [queries(path) for path in pages] == few
+    assert few[0] <= 7
+    assert few[1] <= 11
+
+
+def test_thirty_days_are_read_from_an_index(agent: Agent) -> None:
+    at = timezone.now()
+    rows = [
+        Delivery(
+            id=uuid4(),
+            team_id=agent.team_id,
+            agent=agent,
+            claimed_agent_id=agent.agent_id,
+            provider="claude",
+            type="output",
+            headline="One of many",
+            summary="One of many.",
+            created_at=at - timedelta(hours=number),
+            activity_at=at - timedelta(hours=number),
+        )
+        for number in range(4_000)
+    ]
+    Delivery.objects.bulk_create(rows)
+    if connection.vendor == "postgresql":
+        with connection.cursor() as cursor:
+            cursor.execute("ANALYZE wake_delivery")
+
+    start = agent_figures.first_day(at)
+    plan = agent_figures.delivered_since(start).filter(agent=agent).explain()
+
+    # SQLite gives the index of a constraint a name of its own.
+    assert "cursor_of_an_agent" in plan or "agent_id=? AND lane=? AND activity_at>?" in plan
+    assert agent_figures.figures(agent, at=at).totals.delivered in range(29 * 24, 30 * 24 + 1)
+
+
+@pytest.mark.parametrize(
+    ("span", "words"),
+    [
+        (timedelta(seconds=4), "4 s"),
+        (timedelta(minutes=38, seconds=10), "38 min"),
+        (timedelta(hours=2, minutes=10), "2 h 10 min"),
+        (timedelta(hours=3), "3 h"),
+        (timedelta(days=3, hours=1), "3 days"),
+    ],
+)
+def test_spans_are_said_as_people_say_them(span: timedelta, words: str) -> None:
+    assert amount(span) == words
+
+
+def test_the_smallest_bar_can_still_be_seen() -> None:
+    heights = [bar.height for bar in bars([0, 1, 500, 1000])]
+
+    assert heights == [0, 2, HEIGHT // 2, HEIGHT]

@@ -1,0 +1,63 @@
+"""The agents and their keys, to be read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+
+from django.utils import timezone
+
+from accounts.audit import SYSTEM, person
+from accounts.keys import mint, revoke, touch
+from accounts.models import Agent, ApiKey, User
+from inbox.moments import moment
+from tests.inbox.people import Person, text_of
+
+
+def test_agents_are_listed_with_when_they_were_last_seen(
+    alices: Person, agent: Agent, key: ApiKey
+) -> None:
+    Agent.objects.create(team=agent.team, agent_id="quiet-agent", paused_at=timezone.now())
+    now = timezone.now()
+    touch(key, at=now)
+
+    page = text_of(alices.get("/agents/"))
+
+    assert f"research-agent-01 last seen {moment(now, now=timezone.now())}" in page
+    assert "quiet-agent not seen yet 0 this week paused" in page
+
+
+def test_an_agents_page_has_the_hints_and_dates_of_its_keys(
+    alices: Person, alice: User, agent: Agent, key: ApiKey
+) -> None:
+    now = timezone.now()
+    mint(agent, by=person(alice), lane="test", expires_at=now + timedelta(days=7))
+    old, _ = mint(agent, by=SYSTEM)
+    revoke(old, by=SYSTEM, at=now)
+
+    answer = alices.get(f"/agents/{agent.pk}/")
+
+    page = text_of(answer)
+    assert f"{key.hint} In use issued" in page
+    assert "Ends soon test issued" in page
+    assert "by alice never used expires" in page
+    assert f"{old.hint} Revoked" in page
+    assert key.digest not in answer.content.decode()
+    assert key.text not in answer.content.decode()  # type: ignore[attr-defined]
+
+
+def test_only_those_who_may_enter_the_admin_are_led_there(
+    alices: Person, browser: Callable[[User], Person], agent: Agent, alice: User
+) -> None:
+    before = alices.get(f"/agents/{agent.pk}/").content.decode()
+    alice.is_staff = alice.is_superuser = True
+    alice.save(update_fields=["is_staff", "is_superuser"])
+
+    after = browser(alice).get(f"/agents/{agent.pk}/").content.decode()
+
+    assert "/admin/" not in before
+    assert f"/admin/accounts/agent/{agent.pk}/change/" in after
+
+
+def test_without_agents_the_page_says_so(alices: Person) -> None:
+    assert "No agent is registered yet." in text_of(alices.get("/agents/"))

@@ -1,0 +1,75 @@
+"""Whatever stands where a block should be: it is shown, it can be edited, and nothing fails."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from inbox.blocks import asked
+from inbox.details import TAGS, render
+from inbox.edits import FIELDS, Original, Unreadable, edited_json, fields
+from tests.inbox.test_blocks import OWN
+from tests.inbox.test_details import Seen
+from wake.models import Delivery
+
+KEYS = ["type", "text", "title", "language", "before", "after", "columns", "rows", "items"]
+KEYS += ["value", "url", "label", "options", "id", "recommended", "name", "kind"]
+KINDS = ["markdown", "text", "code", "diff", "table", "kv", "json", "link", "choice", "field"]
+WORDS = st.sampled_from(
+    [*KINDS, "number", "long", "", "a", "<b>", "@@ -1 +1 @@\n-a\n+b", "https://a.example/", "🙂"]
+)
+SCALARS = st.none() | st.booleans() | st.integers() | WORDS
+VALUES = st.recursive(
+    SCALARS,
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.sampled_from(KEYS) | WORDS, inner, max_size=4)
+    ),
+    max_leaves=6,
+)
+BLOCKS = st.lists(
+    st.fixed_dictionaries(
+        {"type": st.sampled_from(KINDS)},
+        optional=dict.fromkeys(KEYS[1:], VALUES),
+    )
+    | VALUES,
+    max_size=3,
+)
+
+
+def details_of(blocks: Any) -> str:
+    return json.dumps({"wake_blocks": 1, "blocks": blocks})
+
+
+@given(BLOCKS)
+@settings(max_examples=60, deadline=None)
+def test_anything_is_shown(blocks: Any) -> None:
+    made = render(details_of(blocks))
+
+    assert made is not None
+    seen = Seen(made.html)
+    assert seen.elements <= TAGS | OWN
+    assert all(link.startswith(("http://", "https://", "mailto:")) for link in seen.links)
+
+
+@given(BLOCKS, st.dictionaries(st.sampled_from([f"field-{n}" for n in range(4)]), WORDS))
+@settings(max_examples=60, deadline=None)
+def test_what_is_asked_for_can_be_edited(blocks: Any, typed: dict[str, str]) -> None:
+    delivery = Delivery(details_json=details_of(blocks))
+    original = Original.of(delivery)
+    if not original.controls:
+        return
+
+    assert [field.key for field in fields(original)] == list(original.controls)
+    try:
+        made = edited_json(original, kind=FIELDS, text="", data=typed)
+    except Unreadable:
+        return
+    if made is not None:
+        edited = json.loads(made)
+        assert list(edited) == list(original.controls)
+        choice = asked(delivery.details_json).choice
+        assert choice is None or edited["choice"] is None or choice.option(edited["choice"])

@@ -1,0 +1,227 @@
+"""The audit as people read it: who did what to what, of their own teams and of no other."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from accounts import agents
+from accounts.audit import SYSTEM, Actor, person, record, record_many
+from accounts.models import Agent, ApiKey, AuditEvent, Team, User
+from inbox import audit_log
+from inbox.audit_words import EVENTS
+from tests.conftest import AgentClient
+from tests.inbox.people import Person, text_of
+from wake.acknowledgements import acknowledge
+from wake.deadlines import time_out_overdue
+from wake.models import Delivery, Response
+
+Make = Callable[..., Delivery]
+
+
+def test_it_says_in_plain_words_who_did_what(
+    alices: Person, bobs: Person, caller: AgentClient, make_delivery: Make, team: Team
+) -> None:
+    undone, passed = make_delivery(headline="Undone"), make_delivery(timeout_seconds=60)
+    bobs.answer(undone)
+    bobs.undo(undone)
+    time_out_overdue(at=timezone.now() + timedelta(hours=1))
+    seen = make_delivery(type="update", headline="Only an update")
+    acknowledge([seen.pk], by=bobs.user)
+    caller.deliver(headline="By HTTP")
+
+    page = text_of(alices.get("/audit/"))
+
+    assert "research-agent-01 delivered By HTTP" in page
+    assert f"agent {caller.key.hint} from 127.0.0.1" in page
+    assert "bob approved Undone" in page
+    assert "person from 127.0.0.1" in page
+    assert re.search(r"Undone by bob after \d+ s Undone", page)
+    assert f"Window passed; no answer {passed.headline}" in page
+    assert "bob said “Got it” Only an update" in page
+
+
+def test_every_kind_of_event_has_words(alices: Person, team: Team, agent: Agent) -> None:
+    for event in EVENTS:
+        record(event, by=Actor("operator", name="Operator"), of=agent, team=team)
+    record("lamp.switched_off", by=Actor("nobody"), of=agent, team=team)
+
+    page = text_of(alices.get("/audit/"))
+
+    assert "Somebody: lamp switched off research-agent-01" in page
+    assert "Operator registered an agent research-agent-01" in page
+    assert "Webhook to stopped after tries" in page
+
+
+def test_an_event_has_a_page_of_its_own(
+    alices: Person, make_delivery: Make, answer: Callable[..., Response]
+) -> None:
+    delivery = make_delivery(headline="Shown with \u202e care")
+    answer(delivery)
+    event = AuditEvent.objects.get(event="delivery.answered")
+
+    page = alices.get(f"/audit/{event.pk}/")
+
+    assert f'href="/deliveries/{delivery.pk}/"' in page.content.decode()
+    text = text_of(page)
+    assert "alice approved" in text
+    assert "Shown with ⟨U+202E⟩ care" in text
+    assert f'"content_hash": "{delivery.content_hash}"' in text
+    assert event.at.isoformat() in text
+
+
+@pytest.mark.parametrize("number", ["0", "999999", "9" * 40])
+def test_no_such_event_is_404(alices: Person, number: str) -> None:
+    assert alices.get(f"/audit/{number}/").status_code == 404
+
+
+def test_another_teams_event_is_the_same_404_and_on_no_page(
+    alices: Person, elsewhere: Delivery
+) -> None:
+    event = AuditEvent.objects.get(object_id=str(elsewhere.pk))
+    nobodys = AuditEvent.objects.create(
+        event="person.signed_in", actor_kind="person", object_kind="user", object_id="1"
+    )
+
+    for hidden in (event, nobodys):
+        assert alices.get(f"/audit/{hidden.pk}/").status_code == 404
+    for query in ({}, {"agent": str(elsewhere.agent_id)}, {"event": "delivery.received"}):
+        for path in ("/audit/", "/audit/export.csv", "/audit/export.jsonl"):
+            assert b"secret plan" not in _body(alices.get(path, **query))
+
+
+def test_it_is_narrowed_by_who_what_and_when(
+    alices: Person, alice: User, bob: User, team: Team, agent: Agent
+) -> None:
+    noon = timezone.now().replace(hour=12, minute=0)
+    record("agent.paused", by=person(alice), of=agent, team=team, at=noon - timedelta(days=3))
+    record("agent.resumed", by=person(bob), of=agent, team=team, at=noon - timedelta(days=2))
+    record("agent.paused", by=SYSTEM, of=agent, team=team, at=noon - timedelta(days=1))
+
+    def shown(**query: str) -> list[str]:
+        found = alices.get("/audit/", **query).context["lines"]
+        kinds = {"agent.paused", "agent.resumed"}
+        return [line.event.actor_name for line in found if line.event.event in kinds]
+
+    def day(ago: int) -> str:
+        return (noon - timedelta(days=ago)).date().isoformat()
+
+    assert shown() == ["Wake", "bob", "alice"]
+    assert shown(actor=f"person:{bob.pk}") == ["bob"]
+    assert shown(actor="system") == ["Wake"]
+    assert shown(event="agent.paused") == ["Wake", "alice"]
+    assert shown(**{"from": day(2)}) == ["Wake", "bob"]
+    assert shown(**{"from": day(3), "to": day(2)}) == ["bob", "alice"]
+    assert shown(to=day(2), event="agent.paused", actor=f"person:{alice.pk}") == ["alice"]
+    assert shown(actor="person:x", event="y", agent="z", to="0001-01-01", before="1-1-1") != []
+    assert "Nothing matches." in text_of(alices.get("/audit/", actor="person:999999"))
+
+
+def test_days_are_those_of_whoever_asks(
+    alices: Person, alice: User, team: Team, agent: Agent
+) -> None:
+    alice.time_zone = "Asia/Kolkata"
+    alice.save(update_fields=["time_zone"])
+    late = datetime.fromisoformat("2026-03-01T20:00:00+00:00")  # the second of March for Alice
+    record("agent.paused", by=SYSTEM, of=agent, team=team, at=late)
+
+    def count(day: str) -> int:
+        return len(alices.get("/audit/", **{"from": day, "to": day}).context["lines"])
+
+    assert (count("2026-03-01"), count("2026-03-02"), count("2026-03-03")) == (0, 1, 0)
+    assert b'value="2026-03-02"' in alices.get("/audit/", to="2026-03-02").content
+
+
+def test_about_an_agent_is_what_it_did_what_was_done_to_it_and_its_deliveries(
+    alices: Person, agent: Agent, key: ApiKey, make_delivery: Make, answer: Any, others: AgentClient
+) -> None:
+    answer(make_delivery(headline="Mine"))
+    agents.pause(agent, by=SYSTEM, at=timezone.now())
+    others.deliver(headline="Not mine")
+
+    found = alices.get("/audit/", agent=str(agent.pk)).context["lines"]
+
+    assert {line.event.event for line in found} == {
+        "delivery.received",
+        "delivery.answered",
+        "agent.paused",
+        "secret.issued",
+    }
+    assert "Not mine" not in {line.name for line in found}
+
+
+def test_older_events_are_a_page_further(alices: Person, team: Team, agent: Agent) -> None:
+    at = timezone.now()
+    for minutes in range(60):
+        record(
+            "agent.paused", by=SYSTEM, of=agent, team=team, at=at - timedelta(minutes=minutes // 2)
+        )
+
+    first = alices.get("/audit/", event="agent.paused")
+    older = first.context["found"].older
+    second = alices.get("/audit/", event="agent.paused", before=str(older))
+
+    ids = [line.event.pk for page in (first, second) for line in page.context["lines"]]
+    assert (len(ids), len(set(ids))) == (60, 60)
+    assert f"event=agent.paused&amp;before={older}" in first.content.decode()
+    assert second.context["found"].older is None
+
+
+def test_a_rare_event_is_looked_for_a_stretch_at_a_time(
+    alices: Person, team: Team, agent: Agent, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    at = timezone.now()
+    record("agent.resumed", by=SYSTEM, of=agent, team=team, at=at - timedelta(days=1))
+    # As record_many does it: many at one instant, where a stretch may end.
+    record_many("delivery.timed_out", by=SYSTEM, of=[_Row(agent)] * 25, at=at)
+    monkeypatch.setattr(audit_log, "LOOK_AT", 10)
+
+    looked, pages, before = [], 0, ""
+    while True:
+        page = alices.get("/audit/", event="agent.resumed", before=before)
+        looked += [line.event.event for line in page.context["lines"]]
+        pages += 1
+        if page.context["found"].older is None:
+            break
+        assert "Nothing matches so far." in text_of(page)
+        assert "Look further back" in text_of(page)
+        before = str(page.context["found"].older)
+
+    assert looked == ["agent.resumed"]
+    assert pages == 3
+
+
+def test_the_page_asks_the_same_few_questions_however_long_it_is(
+    alices: Person, team: Team, second_team: Team, agent: Agent
+) -> None:
+    def queries(**query: str) -> int:
+        with CaptureQueriesContext(connection) as asked:
+            alices.get("/audit/", **query)
+        return len(asked)
+
+    few = queries(event="agent.paused")
+    for _ in range(60):
+        record("agent.paused", by=SYSTEM, of=agent, team=team)
+
+    assert queries(event="agent.paused") == few <= 9
+
+
+def _body(answer: Any) -> bytes:
+    return answer.getvalue() if answer.streaming else bytes(answer.content)
+
+
+class _Row:
+    """What record_many takes."""
+
+    def __init__(self, agent: Agent) -> None:
+        self._meta, self.pk, self.team_id = agent._meta, agent.pk, agent.team_id
+
+    def __str__(self) -> str:
+        return "many"

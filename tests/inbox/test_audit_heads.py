@@ -1,0 +1,90 @@
+"""Where the chain of the audit ends, said where it can be kept out of the server's reach."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.core import mail
+from django.utils import timezone
+
+from accounts import seals
+from accounts.audit import SYSTEM, record
+from accounts.models import AuditEvent, AuditHead, Membership, Team, User
+from inbox import digests
+from inbox.models import Preferences
+from tests.inbox.people import Person, text_of
+from wake.models import Delivery
+
+
+@pytest.fixture
+def head(team: Team, alice: User) -> AuditHead:
+    record("team.changed", by=SYSTEM, of=team, team=team)
+    seals.seal_new(at=timezone.now())
+    return AuditHead.objects.get(chain=team.pk)
+
+
+def test_owners_ask_for_it(alices: Person, second_team: Team, head: AuditHead) -> None:
+    record("team.changed", by=SYSTEM, of=second_team, team=second_team)
+    seals.seal_new(at=timezone.now())
+
+    answer = alices.get("/audit/head.json")
+
+    (one,) = answer.json()["heads"]
+    assert (one["team"], one["position"], one["hash"]) == ("garden", 1, head.hash)
+    assert one["sealed_at"].endswith("Z")
+    assert "no-store" in answer["Cache-Control"]
+
+
+def test_others_do_not(bobs: Person, ritas: Person, head: AuditHead) -> None:
+    assert bobs.get("/audit/head.json").status_code == 403
+    assert ritas.get("/audit/head.json").status_code == 403
+
+
+def test_the_page_says_up_to_where_it_is_sealed(
+    alices: Person, ritas: Person, head: AuditHead
+) -> None:
+    for person in (alices, ritas):
+        page = text_of(person.get("/audit/"))
+        assert f"is sealed up to event 1 ({head.hash[:8]}…{head.hash[-8:]}, " in page
+    assert b"/audit/head.json" not in ritas.get("/audit/").content
+
+
+def test_an_event_says_where_it_is_in_the_chain(
+    alices: Person, team: Team, head: AuditHead
+) -> None:
+    sealed = AuditEvent.objects.get()
+    record("team.changed", by=SYSTEM, of=team, team=team)
+    fresh = AuditEvent.objects.latest("pk")
+
+    assert "at position 1" in text_of(alices.get(f"/audit/{sealed.pk}/"))
+    assert head.hash in text_of(alices.get(f"/audit/{sealed.pk}/"))
+    assert "within a few seconds" in text_of(alices.get(f"/audit/{fresh.pk}/"))
+
+
+def test_the_files_have_the_seal_of_each(alices: Person, team: Team, head: AuditHead) -> None:
+    record("team.changed", by=SYSTEM, of=team, team=team)
+
+    lines = alices.get("/audit/export.jsonl").getvalue().decode().splitlines()
+
+    fresh, sealed = (json.loads(line) for line in lines)
+    assert (sealed["position"], sealed["hash"]) == (1, head.hash)
+    assert (fresh["position"], fresh["hash"]) == (None, None)
+
+
+def test_the_digest_of_an_owner_ends_with_it(
+    alice: User, bob: User, head: AuditHead, make_delivery: Callable[..., Delivery]
+) -> None:
+    make_delivery()
+    for user in (alice, bob):
+        Preferences.objects.create(user=user, next_digest_at=timezone.now())
+
+    digests.send_due(clock=timezone.now)
+
+    mails: dict[str, Any] = {one.to[0]: one for one in mail.outbox}
+    assert f"Garden 1:{head.hash}" in mails[alice.email].body
+    assert f"Garden 1:{head.hash}" in mails[alice.email].alternatives[0][0]
+    assert head.hash not in mails[bob.email].body
+    assert Membership.objects.get(user=bob).role == Membership.Role.REVIEWER

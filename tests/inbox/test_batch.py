@@ -1,0 +1,299 @@
+"""Several outputs read and answered together."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+from uuid import UUID, uuid4
+
+import pytest
+from django.db import DataError
+from django.test.utils import CaptureQueriesContext
+
+from accounts.models import User
+from inbox.models import Reading
+from tests.inbox.people import Person, text_of
+from wake import signals
+from wake.models import Delivery, Draft, Response
+
+Make = Callable[..., Delivery]
+
+
+def review(person: Person, *deliveries: Delivery, **query: Any) -> Any:
+    return person.get("/batch/", id=[str(delivery.pk) for delivery in deliveries], **query)
+
+
+def choose(delivery: Delivery, status: str = "approved", *, read: bool = True) -> dict[str, Any]:
+    mark = {"read": [str(delivery.pk)]} if read else {}
+    fields = {f"answer-{delivery.pk}": status, f"hash-{delivery.pk}": delivery.content_hash}
+    return {"id": [str(delivery.pk)], **fields, **mark}
+
+
+def send(person: Person, *choices: dict[str, Any], follow: bool = True, **fields: str) -> Any:
+    together: dict[str, Any] = {"id": [], "read": [], **fields}
+    for choice in choices:
+        for name, value in choice.items():
+            together[name] = together[name] + value if isinstance(value, list) else value
+    return person.client.post("/batch/answer", together, follow=follow)
+
+
+def statuses() -> dict[str, str]:
+    rows = Response.objects.select_related("delivery")
+    return {row.delivery.headline: row.status for row in rows}
+
+
+def test_each_is_shown_in_full_in_the_order_of_the_selection(
+    alices: Person, make_delivery: Make
+) -> None:
+    first = make_delivery(headline="Report", details_json=json.dumps("All of **it**"))
+    second = make_delivery(headline="Notes", details_json=json.dumps({"sections": ["Findings"]}))
+
+    page = review(alices, second, first)
+
+    text = text_of(page)
+    assert "Reviewing 2 together" in text
+    assert text.index("1. Notes") < text.index("Findings") < text.index("2. Report")
+    assert "<strong>it</strong>" in page.content.decode()
+
+
+def test_what_was_opened_before_is_marked_as_read(alices: Person, make_delivery: Make) -> None:
+    opened, other = make_delivery(), make_delivery()
+    alices.see(opened)
+
+    page = review(alices, opened, other)
+
+    assert "1 of 2 read" in text_of(page)
+    assert f'value="{opened.pk}" checked' in page.content.decode()
+
+
+def test_long_details_are_a_link_and_so_is_what_no_page_has_room_for(
+    alices: Person, make_delivery: Make
+) -> None:
+    long = make_delivery(headline="Long", details_json=json.dumps("long words " * 2_000))
+    short = [make_delivery(details_json=json.dumps("short " * 1_600)) for _ in range(10)]
+
+    page = review(alices, long, *short).content.decode()
+
+    assert "long words" not in page
+    assert page.count("too long for this page") == 3
+    assert page.count('class="untrusted"') == 8
+
+
+def test_one_whose_encryption_key_is_gone_keeps_no_other_from_the_page(
+    alices: Person, make_delivery: Make, settings: Any
+) -> None:
+    there = make_delivery(details_json='"These words"')
+    settings.WAKE_ENCRYPT_CONTENT = True
+    gone = make_delivery(details_json='"Other words"', timeout_seconds=600, assumption="So be it")
+    settings.WAKE_ENCRYPTION_KEYS = ["another key of thirty-two characters"]
+
+    page = text_of(review(alices, there, gone))
+
+    assert "These words" in page
+    assert "Other words" not in page
+    assert "or cannot be read" in page
+    assert "continues on its own" in text_of(alices.get("/leaving/"))
+
+
+def test_questions_updates_and_what_one_may_only_read_are_answered_one_by_one(
+    alices: Person, ritas: Person, make_delivery: Make
+) -> None:
+    output, question = make_delivery(), make_delivery(type="question", headline="Which one?")
+
+    page = text_of(review(alices, output, question))
+    nothing = text_of(review(ritas, output))
+
+    assert "Reviewing 1 together" in page
+    assert page.index("One by one") < page.index("Which one?")
+    assert "answered one by one" in nothing
+    assert "Send the answers" not in nothing
+
+
+def test_answers_go_with_one_note_and_those_decided_later_stay(
+    alices: Person, make_delivery: Make
+) -> None:
+    good, bad, later = (make_delivery(headline=name) for name in ("Good", "Bad", "Later"))
+
+    page = send(
+        alices,
+        choose(good),
+        choose(bad, "rejected", read=False),
+        choose(later, "", read=False),
+        note="Thank you",
+    )
+
+    assert page.redirect_chain[0][1] == 303
+    assert "Both answers are on their way" in text_of(page)
+    assert statuses() == {"Good": "approved", "Bad": "rejected"}
+    assert set(Response.objects.values_list("feedback", flat=True)) == {"Thank you"}
+    assert Reading.objects.get().delivery == good
+
+
+@pytest.mark.parametrize(
+    ("choices", "why"),
+    [
+        ([("approved", False)], "One that you approve is not marked as read."),
+        ([("approved", False)] * 2, "2 that you approve are not marked as read."),
+        ([("", True)], "Nothing to send yet"),
+        ([("redirected", True)], "Nothing to send yet"),
+    ],
+)
+def test_nothing_is_sent_while_something_is_missing_and_the_page_keeps_it_all(
+    alices: Person, make_delivery: Make, choices: list[tuple[str, bool]], why: str
+) -> None:
+    rest = make_delivery()
+    made = [choose(make_delivery(), status, read=read) for status, read in choices]
+
+    page = send(alices, choose(rest, ""), *made, note="My words")
+
+    assert page.status_code == 422
+    assert why in text_of(page)
+    assert ">\nMy words</textarea>" in page.content.decode()
+    assert page.content.decode().count('value="approved" checked') == sum(
+        status == "approved" for status, _ in choices
+    )
+    assert not Response.objects.exists()
+
+
+def test_a_note_that_is_too_long_is_kept_and_not_sent(alices: Person, make_delivery: Make) -> None:
+    page = send(alices, choose(make_delivery()), note="x" * 20_001)
+
+    assert page.status_code == 422
+    assert "The note is longer than 20000 characters" in text_of(page)
+
+
+def test_what_somebody_answered_first_or_what_changed_spoils_no_other(
+    alices: Person, bob: User, make_delivery: Make, answer: Callable[..., Response]
+) -> None:
+    sent, first, changed = (make_delivery(headline=name) for name in ("Sent", "First", "Changed"))
+    answer(first, "rejected", by=bob)
+    stale = {**choose(changed), f"hash-{changed.pk}": "0" * 64}
+
+    page = send(alices, choose(first), stale, choose(sent), note="My words")
+
+    text = text_of(page)
+    assert "1 of 3 answers is on its way" in text
+    assert "somebody answered first: Rejected by bob" in text
+    assert "It changed after you read it" in text
+    assert ">\nMy words</textarea>" in page.content.decode()
+    assert statuses() == {"Sent": "approved", "First": "rejected"}
+
+
+def test_an_answer_after_the_window_is_sent_and_marked_as_late(
+    alices: Person, make_delivery: Make, age: Callable[..., None]
+) -> None:
+    delivery = make_delivery(timeout_seconds=60)
+    age(delivery, minutes=5)
+
+    assert "its window had passed, so it is marked as late" in text_of(
+        send(alices, choose(delivery))
+    )
+
+
+@pytest.fixture
+def refuses(settings: Any) -> Iterator[Callable[[Delivery], None]]:
+    """The database refuses the answer to this delivery."""
+    settings.WAKE_HOLD_SECONDS = 0
+    refused: set[Any] = set()
+
+    def receive(response: Response, **rest: Any) -> None:
+        if response.delivery_id in refused:
+            raise DataError("not this one")
+
+    signals.released.connect(receive)
+    yield lambda delivery: refused.add(delivery.pk)
+    signals.released.disconnect(receive)
+
+
+def test_an_answer_that_cannot_be_stored_spoils_no_other(
+    alices: Person, make_delivery: Make, refuses: Callable[[Delivery], None]
+) -> None:
+    before, failing, after = (make_delivery(headline=name) for name in ("Before", "Bad", "After"))
+    refuses(failing)
+
+    page = send(alices, choose(before), choose(failing), choose(after))
+
+    assert "2 of 3 answers are on their way" in text_of(page)
+    assert "Something on our side failed. Nothing was sent." in text_of(page)
+    assert statuses() == {"Before": "approved", "After": "approved"}
+
+
+def test_another_teams_delivery_can_neither_be_read_nor_answered(
+    alices: Person, elsewhere: Delivery
+) -> None:
+    page, sent = review(alices, elsewhere), send(alices, choose(elsewhere))
+
+    assert "secret plan" not in page.content.decode() + sent.content.decode()
+    assert "Nothing was sent" in text_of(sent)
+    assert not Response.objects.exists()
+    assert not Reading.objects.exists()
+
+
+def test_a_reader_answers_nothing(ritas: Person, make_delivery: Make) -> None:
+    page = send(ritas, choose(make_delivery()))
+
+    assert "It is no longer yours to answer." in text_of(page)
+    assert not Response.objects.exists()
+
+
+def test_all_can_be_taken_back_but_for_what_has_left(
+    alices: Person, make_delivery: Make, age: Callable[..., None], caller: Any
+) -> None:
+    first, second = make_delivery(headline="First"), make_delivery(headline="Second")
+    page = send(alices, choose(first), choose(second), note="My words")
+    undo = f"{page.redirect_chain[0][0].partition('?')[0]}undo"
+    age(second, minutes=1)
+    assert caller.poll(str(second.pk))["status"] == "approved"
+
+    undone = alices.client.post(undo, follow=True)
+
+    text = text_of(undone)
+    assert "1 of 2 answers is on its way" in text
+    assert "What had left already could not be taken back." in text
+    assert "Taken back" in text
+    assert "Picked up by poll" in text
+    assert "Undo all" not in text
+    assert statuses() == {"Second": "approved"}
+    assert Draft.objects.get().feedback == "My words"
+
+
+def test_a_result_is_there_for_the_browser_that_sent_it(
+    alices: Person, bobs: Person, make_delivery: Make
+) -> None:
+    page = send(alices, choose(make_delivery()))
+    path = page.redirect_chain[0][0].partition("?")[0]
+
+    assert alices.get(path).status_code == 200
+    assert bobs.get(path).status_code == 404
+    assert alices.get(f"/batch/{uuid4()}/").status_code == 404
+
+
+def test_the_way_back_keeps_the_filter_and_what_was_not_sent(
+    alices: Person, make_delivery: Make
+) -> None:
+    sent, later = make_delivery(), make_delivery()
+
+    page = send(alices, choose(sent), choose(later, ""), back="q=report")
+
+    assert f'href="/?q=report&amp;id={later.pk}"' in page.content.decode()
+
+
+@pytest.mark.parametrize("query", ["", "id=", "id=x&id=../", f"id={UUID(int=4)}", "back=%00%ff"])
+def test_an_address_that_names_nothing_is_a_page_that_says_so(alices: Person, query: str) -> None:
+    page = alices.client.get(f"/batch/?{query}")
+
+    assert page.status_code == 200
+    assert "Reviewing" not in text_of(page)
+
+
+def test_the_page_takes_as_many_queries_for_ten_as_for_two(
+    alices: Person,
+    make_delivery: Make,
+    django_assert_num_queries: Callable[..., CaptureQueriesContext],
+) -> None:
+    deliveries = [make_delivery(details_json='"words"') for _ in range(10)]
+
+    for count in (2, 10):
+        with django_assert_num_queries(5):
+            review(alices, *deliveries[:count])

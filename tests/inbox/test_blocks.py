@@ -1,0 +1,243 @@
+"""Typed blocks in details: each shown as what it is, and words or JSON where it cannot be."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import Any
+
+import nh3
+import pytest
+
+from inbox import details
+from inbox.blocks import asked
+from inbox.details import Details, render
+from tests.inbox.test_details import ALLOWED, ATTACKS, Seen
+
+OPTIONS: list[dict[str, Any]] = [
+    {"id": "a", "label": "One price", "text": "Simple to explain."},
+    {"id": "b", "label": "Per person", "recommended": True},
+]
+OWN = {"bdi", "b", "dd", "del", "details", "div", "dl", "dt", "ins", "section", "span", "summary"}
+
+
+def blocks(*given: Any) -> dict[str, Any]:
+    return {"wake_blocks": 1, "blocks": list(given)}
+
+
+def made(*given: Any, **asked_for: str) -> Details:
+    shown = render(json.dumps(blocks(*given)), **asked_for)
+    assert shown is not None
+    return shown
+
+
+def html(*given: Any) -> str:
+    return made(*given).html
+
+
+@pytest.mark.parametrize(
+    ("block", "pieces"),
+    [
+        ({"type": "markdown", "text": "**b**"}, ["<strong>b</strong>"]),
+        ({"type": "text", "text": "**b**\nc"}, ["**b**\nc"]),
+        ({"type": "code", "text": "def f(): 1", "language": "py"}, ["hl-keyword", "hl-name"]),
+        ({"type": "code", "text": "<b>"}, ["<code>&lt;b&gt;</code>"]),
+        ({"type": "diff", "text": "@@ -1 +1 @@\n-a\n+b"}, ["diff__line--removed"]),
+        ({"type": "diff", "text": "-a\n+b"}, ['hl-removed">-a']),
+        ({"type": "diff", "before": "a b", "after": "a c"}, ["<del>b</del>", "<ins>c</ins>"]),
+        (
+            {"type": "table", "columns": ["A", "B"], "rows": [[1.5, True], ["x"]]},
+            ['<th scope="col"><span dir="auto">A</span>', ">1.5</span>", ">yes</span>"],
+        ),
+        ({"type": "diff", "before": [1], "after": [1]}, ["Nothing changes."]),
+        ({"type": "kv", "items": {"k": 1.10, "o": {"p": "q"}}}, ["k</bdi>", "q</span>"]),
+        ({"type": "json", "value": [1, {"a": None}]}, ["<code>1</code>", "null"]),
+        ({"type": "json", "value": "plain"}, ["plain"]),
+        (
+            {"type": "link", "url": "https://a.example/x", "label": "Here"},
+            ['href="https://a.example/x"', ">Here</a>", "(a.example)"],
+        ),
+        ({"type": "link", "url": "https://a.example/x"}, [">https://a.example/x</a>"]),
+        ({"type": "choice", "options": OPTIONS}, ["One price", "Simple to", "recommended"]),
+        ({"type": "field", "name": "n", "label": "How many", "kind": "number"}, ["How many"]),
+        ({"type": "text", "title": "On top", "text": "x"}, ['<h3 dir="auto">On top</h3>']),
+    ],
+)
+def test_each_kind_is_shown_as_what_it_is(block: Any, pieces: list[str]) -> None:
+    shown = html(block)
+
+    for piece in pieces:
+        assert piece in shown
+    assert "cannot be shown" not in shown
+
+
+@pytest.mark.parametrize(
+    ("block", "kept"),
+    [
+        ({"type": "hologram", "x": "kept"}, "kept"),
+        ({"type": "hologram", "text": "kept words"}, "kept words"),
+        ({"text": "no type"}, "no type"),
+        ({"type": ["markdown"], "text": "kept"}, "kept"),
+        ({"type": "table", "columns": "A", "rows": "kept"}, "kept"),
+        ({"type": "table", "columns": [], "rows": [["kept"]]}, "kept"),
+        ({"type": "table", "columns": ["A"], "rows": ["kept"]}, "kept"),
+        ({"type": "link", "url": "javascript:alert(1)"}, "javascript:alert(1)"),
+        ({"type": "link", "url": "/logout/"}, "/logout/"),
+        ({"type": "diff", "before": "kept", "after": {}}, "kept"),
+        ({"type": "choice", "options": []}, "choice"),
+        ({"type": "choice", "options": [{"id": "a"}]}, "choice"),
+        ({"type": "choice", "options": [OPTIONS[0], OPTIONS[0]]}, "One price"),
+        ({"type": "choice", "options": [OPTIONS[1], {**OPTIONS[1], "id": "c"}]}, "Per person"),
+        ({"type": "choice", "options": [{"id": "x" * 65, "label": "kept"}]}, "kept"),
+        ({"type": "field", "name": "n", "kind": "file"}, "file"),
+        ({"type": "field", "name": "n", "kind": "number", "value": "twelve"}, "twelve"),
+        ({"type": "field", "name": "n", "kind": "boolean", "value": 1}, "boolean"),
+        ({"type": "field", "name": "", "label": "kept"}, "kept"),
+        ("only words", "only words"),
+        (17, "17"),
+        (None, "null"),
+        ([], "empty"),
+        ([["deep", 1]], "deep"),
+    ],
+)
+def test_what_is_no_block_of_ours_is_words_or_json_with_a_quiet_line(block: Any, kept: str) -> None:
+    shown = html(block)
+
+    assert "A block that cannot be shown as it was meant:" in shown
+    assert kept in shown
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"wake_blocks": 2, "blocks": [{"type": "text", "text": "x"}]},
+        {"wake_blocks": "1", "blocks": [{"type": "text", "text": "x"}]},
+        {"wake_blocks": True, "blocks": []},
+        {"wake_blocks": 1, "blocks": {"type": "text"}},
+        {"wake_blocks": 1},
+    ],
+)
+def test_another_version_is_an_object_like_any_other(value: Any) -> None:
+    shown = render(json.dumps(value))
+
+    assert shown is not None
+    assert "wake_blocks" in shown.html
+    assert not asked(json.dumps(value)).controls
+
+
+def test_a_second_choice_and_a_name_that_is_taken_are_only_shown() -> None:
+    first = {"type": "choice", "label": "First", "options": OPTIONS}
+    given = [
+        first,
+        {**first, "label": "Second"},
+        {"type": "field", "name": "choice"},
+        {"type": "field", "name": "n", "value": "one"},
+        {"type": "field", "name": "n", "value": "two"},
+    ]
+    found = asked(json.dumps(blocks(*given)))
+
+    assert found.choice is not None
+    assert found.choice.label == "First"
+    assert found.proposal == {"choice": "b", "n": "one"}
+    assert html(*given).count("cannot be shown") == 3
+
+
+def test_fields_that_follow_each_other_are_one_list() -> None:
+    fields = [{"type": "field", "name": name} for name in "abc"]
+
+    assert html(*fields[:2], {"type": "text", "text": "x"}, fields[2]).count("<dl") == 2
+
+
+def everywhere(attack: Any) -> list[Any]:
+    """Every block with it in every place."""
+    return [
+        {"type": "markdown", "title": attack, "text": attack},
+        {"type": "text", "text": attack},
+        {"type": "code", "text": attack, "language": attack},
+        {"type": "code", "text": attack, "language": "html"},
+        {"type": "diff", "text": f"@@ -1 +1 @@ {attack}\n-{attack}\n+{attack}"},
+        {"type": "diff", "text": attack},
+        {"type": "diff", "before": attack, "after": f"{attack} {attack}"},
+        {"type": "table", "columns": [attack], "rows": [[attack], [{attack: attack}]]},
+        {"type": "kv", "items": {attack: attack, "before": attack, "after": ""}},
+        {"type": "json", "value": {attack: [attack]}},
+        {"type": "link", "url": attack, "label": attack},
+        {"type": "link", "url": "https://a.example/", "label": attack},
+        {"type": "choice", "label": attack, "options": [{"id": attack[:64], "label": attack}]},
+        {"type": "field", "name": attack[:64], "label": attack, "value": attack},
+        {"type": attack, attack: attack},
+        attack,
+    ]
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_hostile_blocks_are_inert_and_a_fixed_point_of_nh3(attack: str) -> None:
+    shown = html(*everywhere(attack))
+
+    seen = Seen(shown)
+    assert seen.elements <= details.TAGS | OWN
+    assert {name for _, name in seen.attributes} <= {
+        *("aria-label", "class", "dir", "href", "open", "rel", "role", "scope", "start", "tabindex")
+    }
+    assert all(one.startswith(("http://", "https://", "mailto:")) for one in seen.links)
+    assert "\u202e" not in shown
+    assert _by_nh3(shown) == _spelled_as_nh3(shown)
+
+
+def _spelled_as_nh3(shown: str) -> str:
+    """The same document: in text, nh3 writes quotation marks as they are and names a hard space."""
+    plain = shown.replace("&quot;", '"').replace("&#x27;", "'").replace("\xa0", "&nbsp;")
+    return plain.replace(" open>", ' open="">')
+
+
+def _by_nh3(shown: str) -> str:
+    own = {"aria-label", "class", "dir", "open", "role", "scope", "tabindex"}
+    tags = set(details.TAGS) | OWN
+    return nh3.clean(
+        shown,
+        tags=tags,
+        attributes={tag: own | ALLOWED.get(tag, set()) for tag in tags},
+        url_schemes={"http", "https", "mailto"},
+        link_rel=None,
+    )
+
+
+LARGE = {
+    "a table of 60,000 cells": [
+        {"type": "table", "columns": ["a"] * 30, "rows": [["x"] * 30] * 1_500}
+    ],
+    "many tables": [{"type": "table", "columns": ["a"], "rows": [["x"]] * 1_000}] * 15,
+    "many blocks": [{"type": "text", "text": "x"}] * 5_000,
+    "many hostile tables in markdown": [
+        {"type": "markdown", "text": "|a|b|\n|-|-|\n" + "|a|b|\n" * 500}
+    ]
+    * 30,
+    "much markdown": [{"type": "markdown", "text": "*a **b " * 500}] * 40,
+    "much code": [{"type": "code", "language": "java", "text": "a " * 3_000}] * 20,
+    "deep": [{"type": "json", "value": json.loads('{"a":' * 50 + "1" + "}" * 50)}] * 100,
+    "wide": [{"type": "kv", "items": {str(n): n for n in range(400)}}] * 20,
+    "20 kB of <": [{"type": kind, "text": "<" * 20_000} for kind in ("markdown", "text", "code")],
+    "many diffs": [{"type": "diff", "before": "a b " * 400, "after": "b a c " * 300}] * 50,
+    "many lines of diffs": [{"type": "diff", "text": "@@ -1 +1 @@\n" + "+\n" * 2_000}] * 30,
+    "unknown": [{"type": "x", "y": list(range(300))}] * 90,
+}
+
+
+@pytest.mark.parametrize("given", LARGE.values(), ids=LARGE.keys())
+def test_however_many_there_are_the_page_is_quick(given: list[Any]) -> None:
+    began = time.process_time()
+    shown = made(*given)
+
+    assert time.process_time() - began < 3
+    assert len(shown.html) < 1_200_000
+
+
+def test_long_markdown_is_plain_until_somebody_asks() -> None:
+    long = {"type": "markdown", "text": "**bold** and so on.\n\n" * 700}
+
+    plain, formatted = made(long, long), made(long, long, asked_for="formatted")
+
+    assert plain.may_be_formatted
+    assert not formatted.may_be_formatted
+    assert plain.html.count("<pre") == 1
+    assert "<pre" not in formatted.html

@@ -1,0 +1,302 @@
+"""The callbacks as people read them: where each stands, every try, and one button."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from accounts import signing_secrets
+from accounts.audit import SYSTEM
+from accounts.models import Agent, AuditEvent, Membership, Team, User
+from inbox.moments import when
+from tests.inbox.people import Person, text_of
+from wake.deliveries import deliver
+from wake.destinations import Outcome
+from wake.models import Callback, CallbackHost, Delivery, FailingTarget, Response
+from wake.outbox import claim, settle
+
+Make = Callable[..., Callback]
+URL = "https://hooks.example.com/answers?token=1"
+
+
+@pytest.fixture
+def callback(
+    make_delivery: Callable[..., Delivery], answer: Callable[..., Response], allowed_host: str
+) -> Make:
+    """A callback that was answered just now, after these tries."""
+
+    def make(*outcomes: Outcome, at: datetime | None = None, **fields: Any) -> Callback:
+        at = at or timezone.now()
+        delivery = make_delivery(**{"callback_webhook": URL, **fields})
+        made = Callback.objects.get(response=answer(delivery, at=at, feedback="Use the third row."))
+        for outcome in outcomes:  # as a sender does, however often the host failed before
+            made.tries, made.lease, made.due_at = made.tries + 1, uuid4(), at
+            made.save(update_fields=["tries", "lease", "due_at"])
+            settle([(made, outcome)], at=at)
+            made.refresh_from_db()
+        return made
+
+    return make
+
+
+def test_it_says_in_words_where_each_stands(alices: Person, callback: Make) -> None:
+    callback(headline="Not tried yet")
+    callback(Outcome(status_code=204), headline="Arrived")
+    later = callback(Outcome(status_code=500), headline="Failed once")
+    callback(*[Outcome(error="timed out")] * 10, headline="Failed for good")
+    callback(Outcome(status_code=410), headline="No longer wanted")
+
+    page = text_of(alices.get("/webhooks/"))
+
+    assert later.due_at
+    assert "Not tried yet On its way to hooks.example.com research-agent-01" in page
+    assert "Arrived Delivered to" in page
+    assert f"Failed once Trying again {when(later.due_at, now=timezone.now())} to" in page
+    assert "Failed for good Stopped after ten tries to" in page
+    assert "No longer wanted Gone (410) to" in page
+
+
+def test_a_target_says_how_many_arrived_and_how_many_wait(
+    alices: Person, callback: Make, team: Team
+) -> None:
+    CallbackHost.objects.create(team=team, pattern="*.other.example.com:8443")
+    for _ in range(3):
+        callback(Outcome(status_code=200))
+    callback(Outcome(status_code=410))
+    waiting = callback(Outcome(status_code=503, answer="busy"))
+    callback(Outcome(status_code=200), callback_webhook="https://a.other.example.com:8443/")
+
+    page = text_of(alices.get("/webhooks/"))
+
+    assert waiting.due_at
+    assert "hooks.example.com Trying again" in page
+    assert "3 of 4 delivered 1 waiting" in page
+    assert "a.other.example.com:8443 Delivered 1 of 1 delivered" in page
+
+
+def test_a_host_that_was_taken_off_the_list_is_named_as_the_reason(
+    alices: Person, bobs: Person, callback: Make
+) -> None:
+    refused = callback(Outcome(error="hooks.example.com is not on the list of hosts"))
+    CallbackHost.objects.all().delete()
+
+    page = text_of(alices.get(f"/webhooks/{refused.pk}/"))
+    bobs_page = text_of(bobs.get(f"/webhooks/{refused.pk}/"))
+
+    assert "Not on the allowlist next try" in page
+    assert "Add the host, then it can be sent." in page
+    assert "An owner of the team can add the host" in bobs_page
+
+
+def test_a_callback_has_its_tries_and_what_was_sent(alices: Person, callback: Make) -> None:
+    one = callback(
+        Outcome(error="timed out", took_ms=10_000),
+        Outcome(status_code=500, answer="<b>out of\x02 memory</b>", took_ms=12),
+    )
+
+    answer = alices.get(f"/webhooks/{one.pk}/")
+
+    page = text_of(answer)
+    assert page.index("Answered 500 2 of 10") < page.index("Nothing came back 1 of 10")
+    assert "timed out" in page
+    assert "12 ms" in page
+    assert "&lt;b&gt;out of⟨U+0002⟩ memory&lt;/b&gt;" in answer.content.decode()
+    assert "POST /answers?token=1" in page
+    assert f"X-Wake-Delivery-Id {one.response.delivery_id}" in page
+    assert f"webhook-id {one.pk}" in page
+    assert "X-Wake-Signature sha256=••••••••" in page
+    assert "webhook-signature v1,••••••••" in page
+    assert '"feedback":"Use the third row."' in page
+    assert "the agent can still fetch this answer by polling" in page
+
+
+def test_no_signature_is_on_the_page(alices: Person, agent: Agent, callback: Make) -> None:
+    one = callback(Outcome(status_code=500))
+
+    page = alices.get(f"/webhooks/{one.pk}/").content.decode()
+
+    assert signing_secrets.secrets_of(agent.pk)[0] not in page
+    assert page.count("••••••••") == 2
+
+
+def test_a_long_body_is_cut_and_says_so(
+    alices: Person, make_delivery: Callable[..., Delivery], answer: Any, allowed_host: str
+) -> None:
+    response = answer(make_delivery(callback_webhook=URL), feedback="long " * 10_000)
+
+    page = alices.get(f"/webhooks/{response.callback.pk}/")
+
+    assert "This is its beginning." in text_of(page)
+    assert len(page.content) < 30_000
+
+
+def test_a_reviewer_sends_it_again_with_the_same_body_and_id(bobs: Person, callback: Make) -> None:
+    one = callback(*[Outcome(error="timed out")] * 10)
+    assert "Send again" in text_of(bobs.get(f"/webhooks/{one.pk}/"))
+
+    answer = bobs.client.post(f"/webhooks/{one.pk}/replay", follow=True)
+
+    assert answer.redirect_chain == [(f"/webhooks/{one.pk}/", 303)]
+    assert "It is sent again now, with the same body and the same id." in text_of(answer)
+    (again,) = claim(at=timezone.now())
+    assert (again.pk, bytes(again.body)) == (one.pk, bytes(one.body))
+    settle([(again, Outcome(status_code=200))], at=timezone.now())
+    page = text_of(bobs.get(f"/webhooks/{one.pk}/"))
+    assert "sent again by bob" in page
+    assert "Send again" not in page
+    event = AuditEvent.objects.get(event="callback.sent_again")
+    assert (event.actor_name, event.address) == ("bob", "127.0.0.1")
+
+
+def test_what_has_arrived_meanwhile_is_not_sent_again(bobs: Person, callback: Make) -> None:
+    one = callback(Outcome(status_code=200))
+
+    answer = bobs.client.post(f"/webhooks/{one.pk}/replay")
+
+    assert answer.status_code == 409
+    assert "The agent has this callback already." in text_of(answer)
+    assert not claim(at=timezone.now() + timedelta(days=1))
+
+
+def test_readers_read_and_send_nothing(ritas: Person, callback: Make) -> None:
+    one = callback(Outcome(status_code=410))
+
+    page = ritas.get(f"/webhooks/{one.pk}/")
+    sent = ritas.client.post(f"/webhooks/{one.pk}/replay")
+
+    assert "Send again" not in text_of(page)
+    assert sent.status_code == 403
+    assert not AuditEvent.objects.filter(event="callback.sent_again").exists()
+
+
+def test_the_list_is_narrowed_by_state_and_agent(
+    alices: Person, callback: Make, team: Team
+) -> None:
+    callback(Outcome(status_code=200), headline="Arrived")
+    callback(Outcome(status_code=500), headline="Waits")
+    callback(Outcome(status_code=410), headline="Stopped")
+    agent = Agent.objects.create(team=team, agent_id="writing-agent-02")
+
+    assert _headlines(alices.get("/webhooks/", state="delivered")) == ["Arrived"]
+    assert _headlines(alices.get("/webhooks/", state="waiting")) == ["Waits"]
+    assert _headlines(alices.get("/webhooks/", state="stopped")) == ["Stopped"]
+    assert _headlines(alices.get("/webhooks/", agent=str(agent.pk))) == []
+    assert "Nothing matches." in text_of(alices.get("/webhooks/", agent=str(agent.pk)))
+    assert len(_headlines(alices.get("/webhooks/", state="x", agent="y", before="z"))) == 3
+
+
+def test_older_ones_are_a_page_further(alices: Person, callback: Make, answer: Any) -> None:
+    start = timezone.now() - timedelta(hours=2)
+    for number in range(52):
+        made = callback(headline=f"Number {number:02}")
+        Callback.objects.filter(pk=made.pk).update(created_at=start + timedelta(minutes=number))
+
+    first = alices.get("/webhooks/")
+    second = alices.get("/webhooks/", before=str(first.context["older"]))
+
+    assert _headlines(first) == [f"Number {number:02}" for number in range(51, 1, -1)]
+    assert _headlines(second) == ["Number 01", "Number 00"]
+    assert second.context["older"] is None
+
+
+def test_both_pages_ask_the_same_few_questions_however_long_they_are(
+    alices: Person, callback: Make, second_team: Team
+) -> None:
+    def queries(path: str) -> int:
+        with CaptureQueriesContext(
+            connection,
+        ) as asked:
+            alices.get(path)
+        return len(asked)
+
+    one = callback(Outcome(status_code=500))
+    few = queries("/webhooks/")
+    for _ in range(12):
+        callback(Outcome(status_code=500), Outcome(status_code=200))
+
+    assert queries("/webhooks/") == few <= 11
+    assert queries(f"/webhooks/{one.pk}/") <= 9
+
+
+def test_another_teams_callback_and_none_are_the_same_404(
+    alices: Person, mallory: User, answer: Any
+) -> None:
+    theirs = Agent.objects.create(team=mallory.teams.get(), agent_id="their-agent")
+    signing_secrets.ensure_secret(theirs, by=SYSTEM)
+    CallbackHost.objects.create(team=theirs.team, pattern="hooks.example.com")
+    fields: dict[str, Any] = {
+        "provider": "claude",
+        "type": "output",
+        "headline": "Theirs",
+        "summary": "Theirs.",
+    }
+    delivery = deliver(theirs, agent_id="their-agent", callback_webhook=URL, **fields).delivery
+    hidden = answer(delivery, by=mallory).callback
+
+    for method, end in (("get", ""), ("post", "replay")):
+        send = getattr(alices.client, method)
+        not_mine = send(f"/webhooks/{hidden.pk}/{end}")
+        not_there = send(f"/webhooks/{uuid4()}/{end}")
+        assert not_mine.status_code == not_there.status_code == 404
+    page = text_of(alices.get("/webhooks/"))
+    assert "Theirs" not in page
+    assert "No answer was sent by webhook yet." in page
+
+
+def test_a_person_of_two_teams_sees_which_is_which(
+    alices: Person, callback: Make, second_team: Team
+) -> None:
+    assert Membership.objects.filter(user=alices.user).count() == 2
+    one = callback(Outcome(status_code=200))
+
+    assert "Garden" in text_of(alices.get("/webhooks/"))
+    assert "Garden" in text_of(alices.get(f"/webhooks/{one.pk}/"))
+
+
+def _headlines(answer: Any) -> list[str]:
+    return [line.callback.response.delivery.headline for line in answer.context["lines"]]
+
+
+@pytest.fixture
+def resting(callback: Make, team: Team) -> FailingTarget:
+    """Five days without a success, and two answers that were not sent."""
+    since = timezone.now() - timedelta(days=5)
+    for _ in range(2):
+        made = callback(Outcome(error="timed out"), at=since)
+    Callback.objects.update(due_at=None)
+    target = FailingTarget.objects.get(host=made.host)
+    target.rested_at = timezone.now()
+    target.save(update_fields=["rested_at"])
+    return target
+
+
+def test_a_target_that_rests_says_so_and_is_resumed_with_what_it_missed(
+    alices: Person, resting: FailingTarget
+) -> None:
+    before = text_of(alices.get("/webhooks/"))
+
+    after = text_of(alices.client.post(f"/webhooks/targets/{resting.pk}/resume", follow=True))
+
+    assert f"Resting {resting.host} It took no callback for five days" in before
+    assert "2 callbacks are sent" in after
+    assert "Resume" not in after.replace("Resumed", "")
+    assert Callback.objects.unfinished().count() == 2
+    assert not FailingTarget.objects.exists()
+
+
+def test_only_who_may_answer_resumes_a_target(
+    ritas: Person, browser: Callable[[User], Person], mallory: User, resting: FailingTarget
+) -> None:
+    path = f"/webhooks/targets/{resting.pk}/resume"
+
+    assert "Resume and send" not in text_of(ritas.get("/webhooks/"))
+    assert ritas.client.post(path).status_code == 403
+    assert browser(mallory).client.post(path).status_code == 404
+    assert FailingTarget.objects.resting().count() == 1

@@ -1,0 +1,263 @@
+"""What typed blocks ask for: an option that is chosen, fields that are changed, and what the agent
+hears of it (docs/protocol.md, Typed blocks)."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from tests.conftest import AgentClient
+from tests.inbox.people import Person, text_of
+from wake.models import Delivery, Response
+
+Make = Callable[..., Delivery]
+PROTOCOL = Path(__file__).parents[2] / "docs" / "protocol.md"
+CHOICE = {
+    "type": "choice",
+    "label": "Which price?",
+    "options": [
+        {"id": "A", "label": "One price"},
+        {"id": "B", "label": "Per person", "recommended": True},
+    ],
+}
+FIELDS = [
+    {"type": "field", "name": "title", "label": "Title", "value": "Prices"},
+    {"type": "field", "name": "floor", "label": "Floor", "kind": "number", "value": 10},
+    {"type": "field", "name": "mail", "label": "Send mail", "kind": "boolean", "value": False},
+    {"type": "field", "name": "why", "label": "Why", "kind": "long", "value": "One\nTwo"},
+]
+
+
+def of(*blocks: Any) -> str:
+    return json.dumps({"wake_blocks": 1, "blocks": blocks})
+
+
+def choose(person: Person, delivery: Delivery, id: str, **fields: str) -> Any:
+    return person.answer(delivery, "chosen", choice=id, **fields)
+
+
+def answered(delivery: Delivery) -> tuple[str, Any]:
+    response = Response.objects.get(delivery=delivery)
+    return response.status, response.edited_content
+
+
+def test_the_form_offers_the_options_with_the_recommended_one_chosen(
+    alices: Person, make_delivery: Make
+) -> None:
+    shown = alices.see(make_delivery(type="question", details_json=of(CHOICE)))
+
+    page = shown.content.decode()
+    assert 'name="choice" value="A">' in page
+    assert 'name="choice" value="B" checked>' in page
+    assert "Send this choice" in page
+    assert "None of these" in page
+    assert "Yes, go ahead" not in page
+
+
+@pytest.mark.parametrize(
+    ("id", "becomes"), [("B", ("approved", None)), ("A", ("redirected", {"choice": "A"}))]
+)
+def test_the_recommended_option_approves_and_another_redirects(
+    alices: Person, make_delivery: Make, id: str, becomes: tuple[str, Any]
+) -> None:
+    delivery = make_delivery(details_json=of(CHOICE))
+
+    assert choose(alices, delivery, id, feedback="Because.").status_code == 303
+
+    assert answered(delivery) == becomes
+    assert Response.objects.get().feedback == "Because."
+    label = {"A": "One price", "B": "Per person"}[id]
+    assert f"Choice {label}" in text_of(alices.see(delivery))
+
+
+@pytest.mark.parametrize("id", ["", "C", "<script>", "b", "A" * 10_000])
+def test_only_an_option_that_was_shown_can_be_chosen(
+    alices: Person, make_delivery: Make, id: str
+) -> None:
+    delivery = make_delivery(details_json=of(CHOICE))
+
+    answer = choose(alices, delivery, id, feedback="My words.")
+
+    assert answer.status_code == 422
+    assert "Choose one of the options." in text_of(answer)
+    assert "My words." in answer.content.decode()
+    assert not Response.objects.exists()
+
+
+def test_nothing_can_be_chosen_where_nothing_was_offered(
+    alices: Person, make_delivery: Make
+) -> None:
+    assert choose(alices, make_delivery(details_json='{"choice": "A"}'), "A").status_code == 422
+
+
+def test_without_a_recommendation_every_option_is_a_redirect(
+    alices: Person, make_delivery: Make
+) -> None:
+    plain = {**CHOICE, "options": [{"id": "A", "label": "One"}, {"id": "B", "label": "Two"}]}
+    delivery = make_delivery(details_json=of(plain))
+
+    assert "checked" not in alices.see(delivery).content.decode()
+    choose(alices, delivery, "B")
+
+    assert answered(delivery) == ("redirected", {"choice": "B"})
+
+
+def test_a_choice_gives_the_fields_back_as_they_were_proposed(
+    alices: Person, make_delivery: Make
+) -> None:
+    delivery = make_delivery(details_json=of(CHOICE, FIELDS[1]))
+
+    choose(alices, delivery, "A")
+
+    assert answered(delivery) == ("redirected", {"choice": "A", "floor": 10})
+
+
+def test_a_choice_that_was_taken_back_is_chosen_on_the_form_again(
+    alices: Person, make_delivery: Make
+) -> None:
+    delivery = make_delivery(details_json=of(CHOICE))
+    choose(alices, delivery, "A")
+    alices.undo(delivery)
+
+    assert 'value="A" checked' in alices.see(delivery).content.decode()
+
+
+def test_somebody_who_chose_second_keeps_their_choice(
+    alices: Person, bobs: Person, make_delivery: Make
+) -> None:
+    delivery = make_delivery(details_json=of(CHOICE))
+    alices.answer(delivery)
+
+    late = choose(bobs, delivery, "A", feedback="Mine.")
+
+    assert late.status_code == 409
+    assert "You had chosen: Redirected." in text_of(late)
+    assert "&quot;choice&quot;: &quot;A&quot;" in late.content.decode()
+
+
+def test_the_editor_has_a_control_for_each_field_and_for_the_choice(
+    alices: Person, make_delivery: Make
+) -> None:
+    delivery = make_delivery(details_json=of(CHOICE, *FIELDS))
+
+    page = alices.get(f"/deliveries/{delivery.pk}/edit").content.decode()
+
+    assert '<option value="B" selected>Per person (recommended)</option>' in page
+    assert '<bdi dir="auto">Title</bdi>' in page
+    assert 'name="field-1" value="Prices"' in page
+    assert 'name="field-2" value="10" inputmode="decimal"' in page
+    assert '<option value="false" selected>' in page
+    assert ">\nOne\nTwo</textarea>" in page
+
+
+def test_an_option_that_was_chosen_before_goes_along_to_the_editor_and_to_the_phrases(
+    alices: Person, make_delivery: Make
+) -> None:
+    delivery = make_delivery(details_json=of(CHOICE, *FIELDS))
+
+    editor = alices.post(delivery, "edit", choice="A", feedback="Mine.").content.decode()
+    phrases = alices.post(delivery, "phrases", choice="A").content.decode()
+    unknown = alices.post(delivery, "edit", choice="Z").content.decode()
+
+    assert '<option value="A" selected>' in editor
+    assert 'value="A" checked' in phrases
+    assert '<option value="B" selected>' in unknown
+
+
+def send(person: Person, delivery: Delivery, **fields: str) -> Any:
+    return person.answer(delivery, "redirected", edited_as="fields", **fields)
+
+
+def test_changed_fields_come_back_with_all_of_the_others(
+    alices: Person, make_delivery: Make
+) -> None:
+    delivery = make_delivery(details_json=of(CHOICE, *FIELDS))
+
+    send(alices, delivery, **{"field-0": "A", "field-2": "12.50", "field-3": "true"})
+
+    assert answered(delivery) == (
+        "redirected",
+        {"choice": "A", "title": "Prices", "floor": 12.5, "mail": True, "why": "One\nTwo"},
+    )
+    assert "12.50" in str(Response.objects.get().edited_json)
+
+
+def test_fields_that_nobody_changed_are_nothing_to_send(
+    alices: Person, make_delivery: Make
+) -> None:
+    delivery = make_delivery(details_json=of(*FIELDS))
+
+    answer = send(alices, delivery, **{"field-3": "One\r\nTwo"})
+
+    assert answer.status_code == 422
+    assert "Nothing to send yet" in text_of(answer)
+
+
+@pytest.mark.parametrize(
+    ("name", "typed", "words"),
+    [("field-0", "C", "Choose one of the options."), ("field-2", "ten", "Floor was a number")],
+)
+def test_what_does_not_fit_a_field_is_said_beside_it(
+    alices: Person, make_delivery: Make, name: str, typed: str, words: str
+) -> None:
+    delivery = make_delivery(details_json=of(CHOICE, *FIELDS))
+
+    answer = send(alices, delivery, feedback="Kept.", **{"field-1": "My title", name: typed})
+
+    page = answer.content.decode()
+    assert answer.status_code == 422
+    assert re.search(rf'id="{name}-error">{words}', page)
+    assert 'value="My title"' in page
+    assert "Kept." in page
+
+
+def test_raw_json_may_say_more_but_no_other_option(alices: Person, make_delivery: Make) -> None:
+    delivery = make_delivery(details_json=of(CHOICE))
+
+    wrong = alices.answer(delivery, "redirected", edited_content='{"choice": "Z"}')
+    right = alices.answer(delivery, "redirected", edited_content='{"choice": "A", "also": 1}')
+
+    assert wrong.status_code == 422
+    assert right.status_code == 303
+    assert answered(delivery) == ("redirected", {"choice": "A", "also": 1})
+
+
+def test_hostile_options_and_fields_are_words_on_the_form(
+    alices: Person, make_delivery: Make
+) -> None:
+    nasty = '"><script>alert(1)</script>\u202e'
+    choice = {"type": "choice", "label": nasty, "options": [{"id": nasty, "label": nasty}]}
+    field = {"type": "field", "name": nasty, "label": nasty, "value": nasty}
+    delivery = make_delivery(details_json=of(choice, field))
+
+    for page in (alices.see(delivery), alices.get(f"/deliveries/{delivery.pk}/edit")):
+        shown = page.content.decode()
+        assert "<script>alert" not in shown
+        assert "⟨U+202E⟩" in shown
+
+    assert choose(alices, delivery, nasty).status_code == 303
+    assert answered(delivery)[1] == {"choice": nasty, nasty: nasty}
+
+
+def test_the_example_of_the_documentation_runs(alices: Person, caller: AgentClient) -> None:
+    section = PROTOCOL.read_text().split("## Typed blocks")[1]
+    example = json.loads(section.split("```json\n")[1].split("```")[0])
+    receipt = caller.post(caller.payload(type="question", details=example)).json()
+    delivery = Delivery.objects.get(pk=receipt["delivery_id"])
+
+    page = text_of(alices.see(delivery))
+    choose(alices, delivery, "A")
+
+    assert "cannot be shown" not in page
+    assert "Which price do new teams see first? One price for everybody" in page
+    assert answered(delivery) == ("redirected", {"choice": "A", "floor_eur": 10})
+
+
+def test_the_server_says_that_it_knows_blocks(client: Client) -> None:
+    assert "wake_blocks" in client.get("/wake/v1").json()["extensions"]

@@ -1,0 +1,163 @@
+"""The history: what ended, how, and where it can be found again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from accounts.models import Agent, Team, User
+from inbox.full_text import index_new
+from tests.inbox.people import Person, text_of
+from wake.acknowledgements import acknowledge
+from wake.models import Delivery, Response
+
+Make = Callable[..., Delivery]
+Answer = Callable[..., Response]
+Age = Callable[..., None]
+
+
+def test_what_was_answered_is_there_with_who_and_how(
+    alices: Person, make_delivery: Make, answer: Answer
+) -> None:
+    answer(make_delivery(headline="Answered"), "rejected")
+    answer(make_delivery(headline="Held"), held=True)
+    make_delivery(headline="Still waiting")
+
+    page = text_of(alices.get("/history/"))
+
+    assert "Answered Rejected by alice research-agent-01" in page
+    assert "Held Approved by alice" in page
+    assert "Goes to the agent in " in page
+    assert "Still waiting" not in page
+
+
+def test_what_expired_is_there_and_still_waits_in_the_inbox(
+    alices: Person, make_delivery: Make, age: Age
+) -> None:
+    age(make_delivery(headline="Too late", timeout_seconds=60), minutes=5)
+
+    history = text_of(alices.get("/history/"))
+
+    assert "Too late Window passed" in history
+    assert "The agent was free to continue at" in history
+    assert "Too late" in text_of(alices.get("/"))
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ({}, {"Prices", "Names", "Colours"}),
+        ({"status": "approved"}, {"Prices"}),
+        ({"status": "rejected"}, {"Names"}),
+        ({"status": "expired"}, {"Colours"}),
+        ({"status": "nonsense"}, {"Prices", "Names", "Colours"}),
+        ({"q": "pric"}, {"Prices"}),
+        ({"q": "ROUNDED"}, {"Prices"}),
+        ({"q": "type:question"}, {"Names"}),
+        ({"q": "pric", "status": "rejected"}, set()),
+        ({"q": "status:rejected -names"}, set()),
+        ({"agent": "research"}, {"Prices", "Names", "Colours"}),
+        ({"agent": "nonsense"}, set()),
+        ({"by": "ali"}, {"Prices", "Names"}),
+        ({"from": "2099-01-01"}, set()),
+        ({"to": "2099-01-01"}, {"Prices", "Names", "Colours"}),
+    ],
+)
+def test_history_is_narrowed_by_words_outcome_and_agent(
+    alices: Person,
+    make_delivery: Make,
+    answer: Answer,
+    age: Age,
+    query: dict[str, str],
+    found: set[str],
+) -> None:
+    answer(make_delivery(headline="Prices", summary="All rounded."))
+    answer(make_delivery(headline="Names", type="question"), "rejected")
+    age(make_delivery(headline="Colours", timeout_seconds=60), minutes=5)
+    index_new()
+
+    page = text_of(alices.get("/history/", **query))
+
+    assert {word for word in ("Prices", "Names", "Colours") if word in page} == found
+    assert ("Nothing matches" in page) == ("Clear filter" in page) == (not found)
+
+
+def test_the_id_of_an_agent_finds_what_it_delivered(
+    alices: Person, agent: Agent, make_delivery: Make, answer: Answer
+) -> None:
+    answer(make_delivery(headline="Theirs"))
+    index_new()
+
+    page = alices.get("/history/", q=agent.agent_id.upper())
+
+    assert "Theirs" in text_of(page)
+    assert f"{agent.agent_id} is one of your agents" in text_of(page)
+    assert page.context["form"]["agent"] == agent.agent_id
+    assert "Nothing matches" in text_of(alices.get("/history/", q=f'"{agent.agent_id}"'))
+
+
+def test_got_it_and_what_was_replaced_are_history_too(
+    alice: User, alices: Person, agent: Agent, make_delivery: Make
+) -> None:
+    acknowledge([make_delivery(headline="Seen", type="update").pk], by=alice)
+    make_delivery(headline="Second", supersedes=make_delivery(headline="First").pk)
+
+    page = text_of(alices.get("/history/"))
+
+    assert f"Seen Got it by alice {agent.agent_id}" in page
+    assert f"First Replaced by a newer one {agent.agent_id}" in page
+    assert "Second" not in page
+    assert "Seen" in text_of(alices.get("/history/", status="acknowledged"))
+    assert "Seen" not in text_of(alices.get("/history/", q="status:superseded"))
+    assert "Seen" not in text_of(alices.get("/history/", status="expired"))
+
+
+def test_history_is_paged_to_its_end(
+    alices: Person, make_delivery: Make, age: Age, second_team: Team
+) -> None:
+    for number in range(105):
+        make_delivery(headline=f"Number {number:03}", timeout_seconds=60)
+    earlier = timezone.now() - timedelta(minutes=5)
+    Delivery.objects.update(expires_at=earlier)
+    shown: list[str] = []
+    query: dict[str, str] = {"status": "expired"}
+
+    while True:
+        page: Any = alices.get("/history/", **query)
+        shown += [past.row.delivery.headline for past in page.context["rows"]]
+        if page.context["older"] is None:
+            break
+        query["before"] = str(page.context["older"])
+        assert f"before={query['before']}" in page.content.decode()
+
+    assert shown == [f"Number {number:03}" for number in reversed(range(105))]
+
+
+def test_an_id_in_the_search_box_leads_to_the_delivery(alices: Person, make_delivery: Make) -> None:
+    delivery = make_delivery()
+
+    answer = alices.get("/history/", q=f" {str(delivery.pk).upper()} ")
+
+    assert answer["Location"] == f"/deliveries/{delivery.pk}/"
+
+
+def test_the_history_takes_at_most_six_queries(
+    alices: Person,
+    make_delivery: Make,
+    second_team: Team,
+    answer: Answer,
+    django_assert_max_num_queries: Callable[..., Any],
+) -> None:
+    for _ in range(55):
+        answer(make_delivery())
+
+    with django_assert_max_num_queries(6):
+        assert alices.get("/history/").status_code == 200
+
+
+def test_a_history_of_nothing_says_so(alices: Person) -> None:
+    assert "Nothing ended yet" in text_of(alices.get("/history/"))

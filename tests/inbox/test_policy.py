@@ -1,0 +1,36 @@
+"""What a page may load and run, to the word."""
+
+from __future__ import annotations
+
+from tests.inbox.people import Person
+
+POLICY = {
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    "img-src 'self'",
+    "font-src 'self'",
+    "connect-src 'self'",
+    "form-action 'self'",
+    "base-uri 'none'",
+    "frame-ancestors 'none'",
+    "manifest-src 'self'",
+    "worker-src 'self'",
+}
+TRUSTED_TYPES = {"require-trusted-types-for 'script'", "trusted-types default"}
+
+
+def test_pages_load_what_is_ours_and_write_no_markup(alices: Person) -> None:
+    for path in ("/", "/help/keys", "/nothing/"):
+        assert _policy(alices, path) == POLICY | TRUSTED_TYPES
+
+
+def test_the_admin_may_write_markup_and_is_else_the_same(alices: Person) -> None:
+    alices.user.is_staff = True
+    alices.user.save(update_fields=["is_staff"])
+
+    assert _policy(alices, "/admin/") == POLICY
+
+
+def _policy(person: Person, path: str) -> set[str]:
+    return set(person.get(path)["Content-Security-Policy"].split("; "))

@@ -1,0 +1,84 @@
+"""The pages for when something is not there or failed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db import OperationalError
+from django.http import HttpRequest
+from django.test import RequestFactory
+
+from tests.inbox.people import Person, text_of
+from wake.errors import bad_request, server_error
+
+
+def test_what_is_not_there_is_a_page_with_a_way_back(alices: Person) -> None:
+    answer = alices.get("/nothing/here/")
+
+    assert answer.status_code == 404
+    assert "There is nothing here" in text_of(answer)
+    assert "Sign out" in text_of(answer)
+
+
+def test_it_is_one_for_strangers_too(client: Any, db: None) -> None:
+    answer = client.get("/nothing/here/")
+
+    assert answer.status_code == 404
+    assert "Sign out" not in text_of(answer)
+
+
+def test_a_failure_of_ours_is_a_page_that_asks_nothing_of_the_database(
+    django_assert_num_queries: Any, db: None
+) -> None:
+    with django_assert_num_queries(0):
+        answer = server_error(RequestFactory().get("/"))
+
+    assert answer.status_code == 500
+    assert "Something on our side failed" in text_of(answer)
+    assert "<script" not in answer.content.decode()
+
+
+def test_a_database_that_is_away_is_said_and_a_reload_sends_the_words_again() -> None:
+    answer = _while_away()
+
+    assert answer.status_code == 503
+    assert "Nothing was sent." in text_of(answer)
+
+
+def test_a_request_that_cannot_be_read_is_a_page(rf: RequestFactory) -> None:
+    answer = bad_request(rf.get("/"))
+
+    assert answer.status_code == 400
+    assert "This request cannot be read." in text_of(answer)
+
+
+def test_what_was_typed_comes_back_in_a_form_but_no_password_does() -> None:
+    form = {"feedback": "<b>Why?", "status": "rejected", "csrfmiddlewaretoken": "t"}
+    answer = _while_away(RequestFactory().post("/deliveries/x/response", form))
+    sign_in = _while_away(RequestFactory().post("/login/", {"password": "correct horse"}))
+
+    page = answer.content.decode()
+    assert 'action="/deliveries/x/response"' in page
+    assert "&lt;b&gt;Why?</textarea>" in page
+    assert '<input type="hidden" name="status" value="rejected">' in page
+    assert "Send again" in text_of(answer)
+    assert "<form" not in sign_in.content.decode()
+    assert "correct horse" not in sign_in.content.decode()
+
+
+def test_a_form_that_cannot_be_read_does_not_fail_a_second_time() -> None:
+    request = RequestFactory().post("/", b"x", content_type="multipart/form-data")
+
+    assert _while_away(request).status_code == 503
+
+
+def _while_away(request: HttpRequest | None = None) -> Any:
+    """Django calls its handler while the exception is being handled."""
+    try:
+        _ask()
+    except OperationalError:
+        return server_error(request or RequestFactory().get("/"))
+
+
+def _ask() -> None:
+    raise OperationalError

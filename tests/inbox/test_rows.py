@@ -1,0 +1,178 @@
+"""A row of the inbox: what it says of people, keys and windows, and what can be done on it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from html.parser import HTMLParser
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from accounts.audit import SYSTEM
+from accounts.keys import mint
+from accounts.models import Agent, ApiKey, User
+from tests.inbox.many import many_like
+from tests.inbox.people import Person, text_of
+from wake.models import Delivery, Response
+from wake.responses import take_back
+
+Make = Callable[..., Delivery]
+Answer = Callable[..., Response]
+
+
+def buttons(person: Person, delivery: Delivery) -> list[str]:
+    """The accessible names of what can be done on its row."""
+    parser = _Names(f"row-{delivery.pk}")
+    parser.feed(person.get("/").content.decode())
+    return parser.names
+
+
+class _Names(HTMLParser):
+    """Of boxes, buttons and links like them: their label up to the headline, else their words."""
+
+    def __init__(self, row: str) -> None:
+        super().__init__()
+        self.row = row
+        self.is_inside = self.is_named_by_words = False
+        self.names: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = dict(attrs)
+        if tag == "li":
+            self.is_inside = given.get("id") == self.row
+        if self.is_inside and (label := given.get("aria-label")):
+            self.names.append(label.partition(":")[0])
+        elif self.is_inside and "button" in (given.get("class") or "").split():
+            self.is_named_by_words = True
+
+    def handle_data(self, data: str) -> None:
+        if self.is_named_by_words:
+            self.names.append(data)
+            self.is_named_by_words = False
+
+
+@pytest.mark.parametrize(
+    ("type", "passed", "offered"),
+    [
+        ("question", False, ["Answer"]),
+        ("question", True, ["Answer", "Got it"]),
+        ("output", False, ["Approve"]),
+        ("output", True, ["Approve", "Got it"]),
+        ("alert", False, ["Open", "Got it"]),
+        ("update", False, ["Got it"]),
+    ],
+)
+def test_each_type_offers_what_can_be_done_at_once(
+    alices: Person,
+    make_delivery: Make,
+    age: Callable[..., None],
+    type: str,
+    passed: bool,
+    offered: list[str],
+) -> None:
+    delivery = make_delivery(type=type, timeout_seconds=60 if passed else None)
+    if passed:
+        age(delivery, minutes=5)
+
+    assert buttons(alices, delivery) == ["Select", *offered]
+
+
+@pytest.mark.parametrize("type", ["question", "output", "alert", "update"])
+def test_a_reader_opens_and_selects(ritas: Person, make_delivery: Make, type: str) -> None:
+    assert buttons(ritas, make_delivery(type=type)) == ["Select", "Open"]
+
+
+def test_what_a_colleague_is_answering_is_shown_and_nothing_can_be_done_to_it(
+    alices: Person, bob: User, bobs: Person, make_delivery: Make, answer: Answer
+) -> None:
+    delivery = make_delivery(headline="Both want this")
+    answer(delivery, by=bob, held=True)
+
+    page = text_of(alices.get("/"))
+
+    assert "Both want this" in page
+    assert "bob is answering" in page
+    assert buttons(alices, delivery) == []
+    assert "delivery waits" not in page
+    assert "is answering" not in text_of(bobs.get("/"))
+
+
+def test_it_leaves_with_the_hold_or_comes_back(
+    alices: Person, bob: User, make_delivery: Make, answer: Answer
+) -> None:
+    sent, undone = make_delivery(headline="Sent"), make_delivery(headline="Undone")
+    answer(sent, by=bob)
+    answer(undone, by=bob, held=True)
+    take_back(undone, by=bob)
+
+    page = text_of(alices.get("/"))
+
+    assert "is answering" not in page
+    assert "Sent" not in page
+    assert "Undone" in page
+
+
+def test_a_filter_hides_what_a_colleague_is_answering_too(
+    alices: Person, bob: User, make_delivery: Make, answer: Answer
+) -> None:
+    answer(make_delivery(type="question"), by=bob, held=True)
+
+    assert "is answering" in text_of(alices.get("/", type="question"))
+    assert "is answering" not in text_of(alices.get("/", type="output"))
+
+
+def test_a_held_answer_of_another_team_is_not_seen(
+    alices: Person, elsewhere: Delivery, mallory: User, answer: Answer
+) -> None:
+    answer(elsewhere, by=mallory, held=True)
+
+    page = text_of(alices.get("/"))
+
+    assert "is answering" not in page
+    assert "secret plan" not in page
+
+
+def test_a_revoked_key_is_told_on_the_rows_that_came_with_it(
+    alices: Person, agent: Agent, make_delivery: Make
+) -> None:
+    revoked, _ = mint(agent, by=SYSTEM)
+    usable, _ = mint(agent, by=SYSTEM)
+    make_delivery(headline="First", key=usable)
+    make_delivery(headline="Second", key=revoked)
+    ApiKey.objects.filter(pk=revoked.pk).update(revoked_at=timezone.now())
+
+    page = text_of(alices.get("/"))
+
+    assert page.count("its key was revoked") == 1
+    assert page.index("Second") < page.index("its key was revoked") < page.index("First")
+
+
+def test_the_line_above_counts_what_goes_on_within_the_hour_and_before_one_is_back(
+    alices: Person, ritas: Person, make_delivery: Make, settings: Any
+) -> None:
+    for timeout, what in ((1800, "proceed"), (1800, ""), (1800, "abort"), (1800, "hold")):
+        make_delivery(type="question", timeout_seconds=timeout, on_timeout=what)
+    make_delivery(timeout_seconds=7200)
+    make_delivery(type="update", timeout_seconds=1800)
+
+    page = text_of(alices.get("/", type="alert"))
+
+    assert "2 continue on their own within the hour" in page
+    assert "1 stops within the hour" in page
+    assert "5 windows close before" in page
+    assert "within the hour" not in text_of(ritas.get("/")).replace("Closes within the hour", "")
+
+
+def test_more_than_anybody_reads_leads_to_the_agent_that_sends_it(
+    alices: Person, agent: Agent, make_delivery: Make
+) -> None:
+    first = make_delivery(type="update")
+    many_like(first, 501)
+
+    page = alices.get("/")
+
+    assert "Updates 500+" in text_of(page)
+    assert "Most of the newest here are from research-agent-01." in text_of(page)
+    assert f'href="/agents/{agent.pk}/">Look at it' in page.content.decode()
+    assert "Got it, all 50 shown" in text_of(page)

@@ -1,0 +1,181 @@
+"""What is selected: it goes along, to review, to put off, and through whatever else is done."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from django.utils import timezone
+
+from inbox.models import Snooze
+from tests.inbox.people import Person, text_of
+from wake.models import Delivery
+
+Make = Callable[..., Delivery]
+
+
+def ids(*deliveries: Delivery) -> list[str]:
+    return [str(delivery.pk) for delivery in deliveries]
+
+
+def go(person: Person, to: str, *deliveries: Delivery, **fields: Any) -> Any:
+    return person.client.post("/selection", {"to": to, "id": ids(*deliveries), **fields})
+
+
+def test_it_is_in_the_address_and_ticked_on_the_page(alices: Person, make_delivery: Make) -> None:
+    ticked, other = make_delivery(), make_delivery()
+
+    page = alices.get("/", id=ids(ticked))
+
+    html = page.content.decode()
+    assert "1 selected" in text_of(page)
+    assert f'value="{ticked.pk}" form="triage" checked' in html
+    assert f'value="{other.pk}" form="triage" aria' in html
+
+
+def test_what_is_on_another_page_stays_selected_and_is_counted(
+    alices: Person, make_delivery: Make
+) -> None:
+    make_delivery()
+    away = uuid4()
+
+    page = alices.get("/", id=str(away), type="output")
+
+    assert "1 selected 1 of them not on this page" in text_of(page)
+    assert f'<input type="hidden" name="id" value="{away}">' in page.content.decode()
+
+
+def test_older_pages_are_led_to_with_it(alices: Person, make_delivery: Make) -> None:
+    now = timezone.now()
+    rows = [make_delivery(at=now - timedelta(minutes=number)) for number in range(51)]
+
+    page = alices.get("/", id=ids(rows[0])).content.decode()
+
+    assert f"&amp;id={rows[0].pk}" in page
+
+
+@pytest.mark.parametrize(
+    ("to", "path"), [("review", "/batch/"), ("later", "/later/choices"), ("", "/")]
+)
+def test_it_goes_along_and_so_does_the_way_back(
+    alices: Person, make_delivery: Make, to: str, path: str
+) -> None:
+    delivery = make_delivery()
+
+    answer = go(alices, to, delivery, back="q=report")
+
+    assert answer.status_code == 303
+    assert answer["Location"].startswith(f"{path}?")
+    assert f"id={delivery.pk}" in answer["Location"]
+    assert "report" in answer["Location"]
+
+
+def test_a_filter_as_long_as_the_search_box_takes_it_is_kept(alices: Person, db: None) -> None:
+    back = f"q={'é' * 600}"
+
+    kept = go(alices, "", back=back)["Location"]
+    too_long = go(alices, "", back=f"{back}{'é' * 600}")["Location"]
+
+    assert kept == f"/?q={'%C3%A9' * 600}"
+    assert too_long == "/"
+
+
+@pytest.mark.parametrize(
+    "back", ["a&" * 3_000, "%00", "q=%ff%fe", "id=x&id=&before=x", "q=%ed%a0%bd"]
+)
+def test_a_way_back_that_means_nothing_is_the_inbox_or_refused(
+    alices: Person, db: None, back: str
+) -> None:
+    assert go(alices, "", back=back).status_code in {303, 400}
+
+
+def test_nothing_selected_leads_back(alices: Person, db: None) -> None:
+    assert go(alices, "review", back="q=report")["Location"] == "/?q=report"
+
+
+def test_no_more_than_fifty_are_taken_along(alices: Person, db: None) -> None:
+    many = [str(uuid4()) for _ in range(80)]
+
+    answer = alices.client.post("/selection", {"to": "review", "id": many})
+
+    assert answer["Location"].count("id=") == 50
+
+
+def test_an_answer_to_another_row_keeps_it_and_the_filter(
+    alices: Person, make_delivery: Make
+) -> None:
+    ticked, answered = make_delivery(), make_delivery()
+
+    answer = alices.answer(answered, id=ids(ticked, answered), back="type=output")
+
+    assert answer["Location"] == f"/?type=output&id={ticked.pk}&answered={answered.pk}"
+
+
+def test_an_undo_keeps_it_too(alices: Person, make_delivery: Make) -> None:
+    ticked, answered = make_delivery(), make_delivery()
+    alices.answer(answered)
+
+    answer = alices.undo(answered, back=f"type=output&id={ticked.pk}")
+
+    assert answer["Location"] == f"/?type=output&id={ticked.pk}"
+
+
+def test_it_is_put_off_and_the_filter_stays(alices: Person, make_delivery: Make) -> None:
+    delivery = make_delivery(headline="Not now")
+
+    choices = alices.get("/later/choices", id=ids(delivery), back="type=output")
+    page = alices.client.post(
+        "/later/put-off",
+        {"id": ids(delivery), "choice": "hour", "back": "type=output"},
+        follow=True,
+    )
+
+    assert "Not now" in text_of(choices)
+    assert f'href="/?type=output&amp;id={delivery.pk}"' in choices.content.decode()
+    assert page.redirect_chain == [("/?type=output", 303)]
+    assert "Put off. Back " in text_of(page)
+    assert Snooze.objects.get().delivery == delivery
+
+
+def test_several_are_put_off_each_before_its_own_window(
+    alices: Person, make_delivery: Make
+) -> None:
+    soon, other = make_delivery(timeout_seconds=1200), make_delivery()
+
+    page = alices.client.post(
+        "/later/put-off", {"id": ids(soon, other), "choice": "tomorrow"}, follow=True
+    )
+
+    text = text_of(page)
+    assert "2 are put off. They are back tomorrow at 09:00" in text
+    assert "those whose window closes earlier, before it does" in text
+    early, late = Snooze.objects.order_by("until")
+    assert early.delivery == soon
+    assert early.until < soon.expires_at  # type: ignore[operator]
+    assert late.delivery == other
+
+
+@pytest.mark.parametrize("choice", ["", "next year"])
+def test_a_time_that_there_is_not_puts_nothing_off(
+    alices: Person, make_delivery: Make, choice: str
+) -> None:
+    page = alices.client.post(
+        "/later/put-off", {"id": ids(make_delivery()), "choice": choice}, follow=True
+    )
+
+    assert "choose another" in text_of(page)
+    assert not Snooze.objects.exists()
+
+
+def test_another_teams_delivery_can_not_be_put_off(alices: Person, elsewhere: Delivery) -> None:
+    choices = alices.get("/later/choices", id=ids(elsewhere))
+    page = alices.client.post(
+        "/later/put-off", {"id": ids(elsewhere), "choice": "hour"}, follow=True
+    )
+
+    assert "Nothing of this waits any more." in text_of(choices)
+    assert "None of these waits for anybody any more." in text_of(page)
+    assert not Snooze.objects.exists()

@@ -1,0 +1,213 @@
+"""Taking an answer back while it can be, and where it is until then."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from tests.conftest import AgentClient
+from tests.inbox.people import Person, text_of
+from wake.models import Callback, Delivery, Draft, Response
+
+Make = Callable[..., Delivery]
+Answer = Callable[..., Response]
+Age = Callable[..., None]
+
+
+def test_an_answer_that_is_held_can_be_taken_back_and_its_words_return(
+    alices: Person, make_delivery: Make
+) -> None:
+    delivery = make_delivery()
+    alices.answer(delivery, "rejected", feedback="Too long by half.")
+
+    undone = alices.undo(delivery)
+
+    assert (undone.status_code, undone["Location"]) == (303, f"/deliveries/{delivery.pk}/")
+    page = text_of(alices.see(delivery))
+    assert "your words are kept here as a draft" in page
+    assert "Too long by half." in page
+    assert re.search(r"Undone by alice after \d+ s", page)
+    assert not Response.objects.exists()
+
+
+def test_an_edit_that_was_taken_back_waits_in_the_editor(
+    alices: Person, make_delivery: Make
+) -> None:
+    delivery = make_delivery(details_json='{"title": "Old"}')
+    alices.answer(delivery, "redirected", edited_content='{"title": "New"}', edited_as="json")
+    alices.undo(delivery)
+
+    page = alices.get(f"/deliveries/{delivery.pk}/edit").content.decode()
+
+    assert 'value="New"' in page
+    assert "Go on with your edit" in text_of(alices.see(delivery))
+
+
+def test_an_answer_without_words_is_undone_where_it_was_given(
+    alices: Person, make_delivery: Make
+) -> None:
+    delivery = make_delivery()
+    alices.answer(delivery)
+
+    undone = alices.undo(delivery, back="inbox")
+
+    assert undone["Location"] == "/"
+    assert "Market report" in text_of(alices.get("/"))
+
+
+def test_somebody_elses_draft_stays_theirs(
+    alices: Person, bobs: Person, make_delivery: Make
+) -> None:
+    delivery = make_delivery()
+    alices.answer(delivery, feedback="Only for me.")
+    alices.undo(delivery)
+
+    page = text_of(bobs.see(delivery))
+
+    assert "Only for me." not in page
+    assert Draft.objects.get().user == alices.user
+
+
+def test_a_reviewer_cannot_take_back_what_another_person_answered(
+    alices: Person, bobs: Person, make_delivery: Make
+) -> None:
+    delivery = make_delivery()
+    alices.answer(delivery)
+
+    refused = bobs.undo(delivery)
+
+    assert refused.status_code == 403
+    assert "Undo" not in text_of(bobs.see(delivery))
+    assert Response.objects.exists()
+
+
+def test_an_owner_can_and_the_words_go_to_who_wrote_them(
+    alices: Person, bobs: Person, make_delivery: Make
+) -> None:
+    delivery = make_delivery()
+    bobs.answer(delivery, feedback="From Bob.")
+
+    assert "Undo" in text_of(alices.see(delivery))
+    assert alices.undo(delivery).status_code == 303
+
+    assert Draft.objects.get().user == bobs.user
+
+
+def test_taking_back_twice_is_taking_back_once(alices: Person, make_delivery: Make) -> None:
+    delivery = make_delivery()
+    alices.answer(delivery, feedback="Words.")
+
+    answers = [alices.undo(delivery) for _ in range(2)]
+
+    assert [answer.status_code for answer in answers] == [303, 303]
+    assert Draft.objects.get().feedback == "Words."
+
+
+def test_too_late_says_when_and_how_the_agent_got_it(
+    alices: Person, caller: AgentClient, age: Age
+) -> None:
+    delivery = Delivery.objects.get(pk=caller.deliver())
+    alices.answer(delivery)
+    age(delivery, seconds=11)
+    caller.poll(str(delivery.pk))
+
+    late = alices.undo(delivery)
+
+    assert late.status_code == 409
+    picked_up = Response.objects.get().picked_up_at
+    assert picked_up
+    assert f"Picked up by poll at {picked_up:%H:%M}." in text_of(late)
+    assert "Undo" not in text_of(alices.see(delivery))
+
+
+@pytest.mark.parametrize(
+    ("prepare", "words", "can_be_undone"),
+    [
+        ("held", "Goes to the agent in 10 s.", True),
+        ("released", "With the agent's post: not fetched yet.", True),
+        ("sweep", "Picked up by bulk sweep", False),
+        ("sent", "Left for the agent by webhook", False),
+    ],
+)
+def test_the_page_says_where_the_answer_is(
+    alices: Person,
+    caller: AgentClient,
+    answer: Answer,
+    age: Age,
+    prepare: str,
+    words: str,
+    can_be_undone: bool,
+) -> None:
+    delivery = Delivery.objects.get(pk=caller.deliver())
+    response = answer(delivery, held=prepare == "held")
+    if prepare == "sweep":
+        caller.sweep()
+    if prepare == "sent":
+        Response.objects.filter(pk=response.pk).update(sent_at=timezone.now())
+
+    page = text_of(alices.see(delivery))
+
+    assert "Approved by alice at" in page
+    assert words in page
+    assert ("Undo" in page) == can_be_undone
+
+
+@pytest.mark.parametrize(
+    ("state", "words"),
+    [
+        ({"due_at": 0}, "Webhook to hooks.example.com: on its way."),
+        ({"due_at": -2}, "Webhook to hooks.example.com: not sent yet, callbacks are running late."),
+        ({"due_at": -2, "leased_until": 1}, "Webhook to hooks.example.com: on its way."),
+        ({"tries": 5}, "Webhook to hooks.example.com: resting until somebody resumes it."),
+        ({"delivered_at": 0}, "Webhook to hooks.example.com: delivered at"),
+        ({"tries": 2, "due_at": 10}, "try 2 failed; the next one is"),
+        ({"tries": 10, "given_up_at": 0}, "The agent can still fetch this answer by polling."),
+    ],
+)
+def test_the_webhook_has_one_quiet_line(
+    alices: Person,
+    make_delivery: Make,
+    answer: Answer,
+    state: dict[str, int],
+    words: str,
+) -> None:
+    delivery = make_delivery()
+    callback = _callback(answer(delivery))
+    for name, value in state.items():
+        at = timezone.now() + timedelta(minutes=value)
+        setattr(callback, name, value if name == "tries" else at)
+    callback.save()
+
+    page = alices.see(delivery)
+
+    assert words in text_of(page)
+    assert f'href="/webhooks/{callback.pk}/"' in page.content.decode()
+
+
+def test_an_answer_that_nobody_takes_up_is_said_to_be_late(
+    alices: Person, make_delivery: Make, answer: Answer, allowed_host: str, age: Age
+) -> None:
+    delivery = make_delivery(callback_webhook=f"https://{allowed_host}/wake")
+    answer(delivery, held=True)
+    in_time = text_of(alices.see(delivery))
+    age(delivery, minutes=2)
+
+    late = text_of(alices.see(delivery))
+
+    assert "running late" not in in_time
+    assert "Webhook: not sent yet, callbacks are running late." in late
+
+
+def _callback(response: Response) -> Callback:
+    return Callback.objects.create(
+        response=response,
+        agent=response.delivery.agent,
+        team=response.delivery.team,
+        url="https://hooks.example.com/wake",
+        host="hooks.example.com",
+        body=b"{}",
+    )

@@ -1,0 +1,92 @@
+"""From one delivery to the next, in the order of the inbox."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from accounts.models import Team, User
+from inbox import later
+from inbox.neighbours import Neighbours, neighbours
+from inbox.viewer import Viewer
+from wake.models import Delivery, Response
+
+Make = Callable[..., Delivery]
+
+
+@pytest.fixture
+def around(alice: User) -> Callable[[Delivery], Neighbours | None]:
+    def see(delivery: Delivery) -> Neighbours | None:
+        return neighbours(delivery, Viewer.of(alice), at=timezone.now())
+
+    return see
+
+
+def test_one_walks_down_the_sections_newest_first(make_delivery: Make, around: Any) -> None:
+    made = {
+        type: [make_delivery(type=type) for _ in range(2)]
+        for type in ("update", "question", "output", "alert")
+    }
+    order = [
+        row for type in ("question", "alert", "output", "update") for row in reversed(made[type])
+    ]
+
+    walked = [around(row) for row in order]
+
+    assert [one.previous and one.previous.pk for one in walked] == [
+        None,
+        *[row.pk for row in order[:-1]],
+    ]
+    assert [one.next and one.next.pk for one in walked] == [*[row.pk for row in order[1:]], None]
+    assert [one.place for one in walked] == [f"{number} of 8" for number in range(1, 9)]
+
+
+def test_what_does_not_wait_has_no_neighbours(
+    make_delivery: Make, around: Any, answer: Callable[..., Response]
+) -> None:
+    answered, old, waiting = (make_delivery() for _ in range(3))
+    answer(answered)
+    make_delivery(supersedes=old.pk)
+
+    assert around(Delivery.objects.get(pk=answered.pk)) is None
+    assert around(Delivery.objects.get(pk=old.pk)) is None
+    assert around(waiting).place == "2 of 2"
+
+
+def test_what_is_put_off_and_what_is_elsewhere_is_stepped_over(
+    make_delivery: Make, around: Any, alice: User, elsewhere: Delivery
+) -> None:
+    last, put_off, first = (make_delivery() for _ in range(3))
+    now = timezone.now()
+    later.snooze(put_off, by=alice, until=now + timedelta(hours=1), at=now)
+
+    assert around(first).next.pk == last.pk
+    assert around(first).place == "1 of 2"
+
+
+def test_where_very_many_wait_there_is_a_way_on_and_no_count(
+    make_delivery: Make, around: Any
+) -> None:
+    rows = [make_delivery() for _ in range(120)]
+
+    middle = around(rows[60])
+
+    assert middle.previous.pk == rows[61].pk
+    assert middle.next.pk == rows[59].pk
+    assert middle.place == ""
+
+
+def test_it_takes_one_query_however_many_teams(
+    make_delivery: Make,
+    alice: User,
+    second_team: Team,
+    django_assert_num_queries: Callable[..., Any],
+) -> None:
+    viewer, delivery = Viewer.of(alice), make_delivery()
+
+    with django_assert_num_queries(1):
+        neighbours(delivery, viewer, at=timezone.now())

@@ -1,0 +1,112 @@
+"""The first run: three steps, each done when it is seen to be."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from accounts.models import Agent, ApiKey, Team, User
+from tests.inbox.people import Person, text_of
+from wake.models import Delivery
+
+Make = Callable[..., Delivery]
+
+
+@pytest.fixture
+def operators(browser: Callable[[User], Person], alice: User) -> Person:
+    """Alice, who may also enter the admin."""
+    alice.is_staff = alice.is_superuser = True
+    alice.save()
+    return browser(alice)
+
+
+def test_with_no_agent_the_owner_is_led_to_where_one_is_made(operators: Person) -> None:
+    page = operators.get("/")
+
+    assert "Your agents will leave their work here" in text_of(page)
+    assert "Add your first agent" in text_of(page)
+    assert 'href="/admin/accounts/agent/add/"' in page.content.decode()
+
+
+def test_an_agent_without_a_usable_key_needs_one(operators: Person, key: ApiKey) -> None:
+    ApiKey.objects.update(revoked_at=timezone.now())
+
+    page = operators.get("/")
+
+    assert "Issue a key for research-agent-01" in text_of(page)
+    assert f'href="/admin/accounts/agent/{key.agent_id}/change/"' in page.content.decode()
+
+
+def test_who_may_not_make_agents_is_told_whom_to_ask(bobs: Person) -> None:
+    page = bobs.get("/")
+
+    assert "Ask an owner of your team" in text_of(page)
+    assert "/admin/" not in page.content.decode()
+
+
+def test_who_belongs_to_no_team_is_told_so(browser: Callable[[User], Person], db: None) -> None:
+    nobody = User.objects.create_user("nobody@example.com", "x")
+
+    assert "You belong to no team yet." in text_of(browser(nobody).get("/welcome/"))
+
+
+def test_the_command_delivers_as_it_stands_once_the_shell_knows_the_key(
+    bobs: Person, key: ApiKey, caller: Any, settings: Any
+) -> None:
+    settings.WAKE_ORIGIN = "https://wake.example.com"
+    Agent.objects.update(agent_id="it's <one> agent")
+
+    first_run = bobs.get("/").context["first_run"]
+    words = shlex.split(first_run.curl)
+    body = json.loads(words[-1])
+
+    assert words[:2] == ["curl", "https://wake.example.com/wake/v1/deliver"]
+    assert "Authorization: Bearer $WAKE_API_KEY" in words
+    assert body["agent_id"] == "it's <one> agent"
+    assert caller.post(body).status_code == 201
+    assert key.text not in text_of(bobs.get("/welcome/"))  # type: ignore[attr-defined]
+
+
+def test_check_now_sees_that_it_has_arrived(bobs: Person, make_delivery: Make) -> None:
+    assert "Check now" in text_of(bobs.get("/"))
+
+    make_delivery()
+
+    assert "A delivery has arrived" in text_of(bobs.get("/welcome/"))
+    assert "Check now" not in text_of(bobs.get("/"))
+
+
+def test_it_is_not_in_the_way_of_whoever_has_done_it_all(
+    alices: Person, make_delivery: Make, answer: Callable[..., Any]
+) -> None:
+    answer(make_delivery())
+
+    page = text_of(alices.get("/"))
+
+    assert "All clear" in page
+    assert "Send a test delivery" not in page
+
+
+def test_a_filter_that_finds_nothing_is_no_first_run(alices: Person, key: ApiKey) -> None:
+    page = text_of(alices.get("/", q="pricing"))
+
+    assert "Clear filter" in page
+    assert "Send a test delivery" not in page
+
+
+@pytest.mark.parametrize("path", ["/", "/welcome/"])
+def test_it_takes_few_queries(
+    alices: Person,
+    key: ApiKey,
+    second_team: Team,
+    path: str,
+    django_assert_max_num_queries: Callable[..., CaptureQueriesContext],
+) -> None:
+    with django_assert_max_num_queries(6):
+        assert "Send a test delivery" in text_of(alices.get(path))

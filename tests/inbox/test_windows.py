@@ -1,0 +1,183 @@
+"""Windows that close before the person is back, and the ledger of those that passed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from accounts.models import Team, User
+from inbox.leaving import back_at_work, closing_windows, until_when
+from tests.inbox.people import Person, text_of
+from wake.models import Delivery, Response
+
+Make = Callable[..., Delivery]
+MONDAY = datetime(2026, 11, 23, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("days", "hour", "zone", "back", "words"),
+    [
+        (0, 16, "UTC", MONDAY.replace(day=24, hour=9), "tomorrow 09:00"),
+        (4, 11, "UTC", MONDAY.replace(day=28, hour=9), "tomorrow 09:00"),
+        (4, 12, "UTC", MONDAY.replace(day=30, hour=9), "Monday 09:00"),
+        (5, 1, "UTC", MONDAY.replace(day=30, hour=9), "Monday 09:00"),
+        (6, 22, "UTC", MONDAY.replace(day=30, hour=9), "Monday 09:00"),
+        # In Kathmandu it is Friday afternoon already, and on Sunday night Monday.
+        (4, 7, "Asia/Kathmandu", datetime(2026, 11, 30, 3, 15, tzinfo=UTC), "Monday 09:00"),
+        (6, 19, "Asia/Kathmandu", datetime(2026, 12, 1, 3, 15, tzinfo=UTC), "tomorrow 09:00"),
+        # On Saturday night in New York it is Sunday here; clocks do not matter, days do.
+        (6, 2, "America/New_York", datetime(2026, 11, 30, 14, tzinfo=UTC), "Monday 09:00"),
+    ],
+)
+def test_a_person_is_back_when_their_own_clock_says_nine(
+    alice: User, days: int, hour: int, zone: str, back: datetime, words: str
+) -> None:
+    alice.time_zone = zone
+    at = MONDAY + timedelta(days=days, hours=hour)
+
+    with timezone.override(zone):
+        assert back_at_work(alice, at=at) == back
+        assert until_when(back, at=at) == words
+
+
+def test_what_closes_before_then_is_listed_with_what_the_agent_will_do(
+    alices: Person, make_delivery: Make
+) -> None:
+    make_delivery(headline="Third", type="question", timeout_seconds=3 * 3600, on_timeout="abort")
+    make_delivery(
+        headline="First", type="question", timeout_seconds=600, assumption="The first <b>price</b>"
+    )
+    make_delivery(headline="Second", timeout_seconds=7200, on_timeout="hold")
+    make_delivery(headline="After the weekend", timeout_seconds=604_800)
+    make_delivery(headline="Told", type="update", timeout_seconds=600)
+
+    page = alices.get("/leaving/")
+
+    text = text_of(page)
+    assert "3 windows close before" in text
+    assert text.index("First") < text.index("Second") < text.index("Third")
+    assert "It assumes: The first <b>price</b>" in text
+    assert "continues on its own" in text
+    assert "waits for you; asked for an answer by" in text
+    assert "stops " in text
+    assert "After the weekend" not in text
+    assert "Told" not in text
+
+
+def test_somebody_who_only_reads_has_nothing_to_do_before_they_leave(
+    ritas: Person, make_delivery: Make
+) -> None:
+    make_delivery(timeout_seconds=600)
+
+    assert "Nothing closes before" in text_of(ritas.get("/leaving/"))
+
+
+def test_what_was_put_off_is_there_too(alices: Person, make_delivery: Make) -> None:
+    delivery = make_delivery(headline="Put off", timeout_seconds=3600)
+    alices.post(delivery, "later", choice="hour")
+
+    assert "Put off" in text_of(alices.get("/leaving/"))
+
+
+def test_the_ledger_says_what_was_assumed_and_who_answered_late(
+    alices: Person, make_delivery: Make, age: Callable[..., None], answer: Callable[..., Response]
+) -> None:
+    earlier = make_delivery(headline="Earlier", timeout_seconds=60, assumption="Ten is enough")
+    late = make_delivery(headline="Late", timeout_seconds=60, on_timeout="abort")
+    in_time = make_delivery(headline="In time", timeout_seconds=60)
+    answer(in_time)
+    make_delivery(headline="Open", timeout_seconds=600)
+    for delivery, hours in ((earlier, 3), (late, 2), (in_time, 1)):
+        age(delivery, hours=hours)
+    answer(Delivery.objects.get(pk=late.pk), "rejected")
+
+    text = text_of(alices.get("/assumed/"))
+
+    assert text.index("Late") < text.index("Earlier")
+    assert "It assumed: Ten is enough" in text
+    assert "The agent was free to continue" in text
+    assert "The agent was to stop" in text
+    assert "Nobody has answered." in text
+    assert "Answered late: rejected by alice" in text
+    assert "In time" not in text
+    assert "Open" not in text
+
+
+def test_what_an_agent_replaced_in_time_is_not_in_the_ledger(
+    alices: Person, make_delivery: Make, age: Callable[..., None]
+) -> None:
+    first = make_delivery(headline="First draft", timeout_seconds=60)
+    make_delivery(headline="Second draft", supersedes=first.pk)
+    age(first, hours=1)
+
+    assert "First draft" not in text_of(alices.get("/assumed/"))
+
+
+def test_the_ledger_is_paged_and_loses_nothing(
+    alices: Person, make_delivery: Make, age: Callable[..., None]
+) -> None:
+    for number in range(55):
+        delivery = make_delivery(headline=f"Number {number:02}", timeout_seconds=60)
+        age(delivery, minutes=60 + number)
+
+    first = alices.get("/assumed/")
+    second = alices.get("/assumed/", before=str(first.context["older"]))
+
+    shown = [line.row.delivery.headline for line in first.context["lines"]]
+    shown += [line.row.delivery.headline for line in second.context["lines"]]
+    assert shown == [f"Number {number:02}" for number in range(55)]
+    assert "Show older" in text_of(first)
+    assert "Show older" not in text_of(second)
+
+
+@pytest.mark.parametrize("path", ["/leaving/", "/assumed/"])
+def test_another_teams_windows_are_not_there(
+    alices: Person, elsewhere: Delivery, path: str
+) -> None:
+    Delivery.objects.update(expires_at=timezone.now() - timedelta(hours=1))
+    assert "secret plan" not in text_of(alices.get(path))
+
+    Delivery.objects.update(expires_at=timezone.now() + timedelta(hours=1))
+    assert "secret plan" not in text_of(alices.get(path))
+
+
+@pytest.mark.parametrize("path", ["/leaving/", "/assumed/"])
+def test_the_pages_take_few_queries(
+    alices: Person,
+    make_delivery: Make,
+    age: Callable[..., None],
+    second_team: Team,
+    path: str,
+    django_assert_max_num_queries: Callable[..., CaptureQueriesContext],
+) -> None:
+    for _ in range(5):
+        make_delivery(timeout_seconds=3600)
+        age(make_delivery(timeout_seconds=60), hours=1)
+
+    with django_assert_max_num_queries(5):
+        assert alices.get(path).status_code == 200
+
+
+def test_both_lists_are_read_from_the_index_of_windows(team: Team, make_delivery: Make) -> None:
+    make_delivery(timeout_seconds=60)
+    now = timezone.now()
+    [closing] = closing_windows([team.pk], after=now, until=now + timedelta(hours=1))
+    passed = Delivery.objects.for_team(team).filter(lane="live").passed_unanswered(now)
+
+    for rows in (closing.order_by("expires_at"), passed.order_by("-expires_at")):
+        assert "windows_of_a_team" in plan_of(rows[:51])
+
+
+def plan_of(rows: Any) -> str:
+    if connection.vendor == "postgresql":
+        with connection.cursor() as cursor:  # the table is too small for an index to be worth it
+            cursor.execute("SET LOCAL enable_seqscan = off")
+            cursor.execute("SET LOCAL enable_sort = off")
+            cursor.execute("SET LOCAL enable_bitmapscan = off")
+    return str(rows.explain())

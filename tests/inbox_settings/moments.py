@@ -1,0 +1,10 @@
+"""Instants, said shortly."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+
+def utc(text: str) -> datetime:
+    """`2026-11-02 08:00` in UTC; 2 November 2026 is a Monday."""
+    return datetime.strptime(text, "%Y-%m-%d %H:%M").replace(tzinfo=UTC)

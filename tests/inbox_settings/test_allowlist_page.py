@@ -1,0 +1,162 @@
+"""The hosts that callbacks may go to, on their page: owners change them, the others read them."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from aiohttp.abc import AbstractResolver
+from django.test import Client
+
+from accounts.models import AuditEvent, Membership, Team, User
+from wake import destinations
+from wake.models import CallbackHost
+
+SignedIn = Callable[[User], Client]
+GARDEN = "/settings/allowlist/garden"
+
+
+def hosts(team: Team) -> set[str]:
+    return set(team.callback_hosts.values_list("pattern", flat=True))
+
+
+def test_an_owner_adds_a_host_in_its_canonical_form(
+    alice: User, team: Team, signed_in: SignedIn
+) -> None:
+    page = signed_in(alice).post(
+        f"{GARDEN}/allow", {"pattern": " Hooks.Example.COM. "}, follow=True
+    )
+
+    assert "Callbacks may go to hooks.example.com." in page.content.decode()
+    assert hosts(team) == {"hooks.example.com"}
+    event = AuditEvent.objects.get(event="callback_host.allowed")
+    assert (event.actor_name, event.object_name) == ("alice", "hooks.example.com")
+    assert (event.team_id, event.address) == (team.pk, "127.0.0.1")
+
+
+def test_an_owner_removes_a_host(
+    alice: User, team: Team, allowed_host: str, signed_in: SignedIn
+) -> None:
+    client = signed_in(alice)
+
+    page = client.post(f"{GARDEN}/remove", {"pattern": allowed_host}, follow=True)
+
+    assert "Callbacks no longer go to hooks.example.com" in page.content.decode()
+    assert hosts(team) == set()
+    event = AuditEvent.objects.get(event="callback_host.removed")
+    assert (event.actor_name, event.object_name, event.team_id) == ("alice", allowed_host, team.pk)
+    assert client.post(f"{GARDEN}/remove", {"pattern": allowed_host}).status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("pattern", "words"),
+    [
+        ("https://hooks.example.com/x", "Write the host alone"),
+        ("10.0.0.1", "Callbacks go to names, not to IP addresses."),
+        ("*.com", "is too wide"),
+        ("hooks.example.com:port", "After the colon comes the port"),
+        ("", "Write a host, such as hooks.example.com."),
+        ("x\x00y", "Null characters are not allowed."),
+    ],
+)
+def test_what_no_list_can_let_through_is_refused_with_the_reason(
+    pattern: str, words: str, alice: User, team: Team, signed_in: SignedIn
+) -> None:
+    page = signed_in(alice).post(f"{GARDEN}/allow", {"pattern": pattern})
+
+    assert page.status_code == 422
+    assert words in page.content.decode()
+    assert hosts(team) == set()
+
+
+@pytest.mark.parametrize("action", ["allow", "remove", "look-up"])
+@pytest.mark.parametrize("role", ["bob", "rita"])
+def test_who_is_no_owner_reads_the_list_and_changes_nothing(
+    action: str,
+    role: str,
+    request: pytest.FixtureRequest,
+    team: Team,
+    allowed_host: str,
+    signed_in: SignedIn,
+) -> None:
+    client = signed_in(request.getfixturevalue(role))
+
+    page = client.get("/settings/allowlist/").content.decode()
+    answer = client.post(f"{GARDEN}/{action}", {"pattern": allowed_host})
+
+    assert f">{allowed_host}<" in page
+    assert "Add host" not in page
+    assert "Remove" not in page
+    assert answer.status_code == 403
+    assert hosts(team) == {allowed_host}
+
+
+@pytest.mark.parametrize("action", ["allow", "remove", "look-up"])
+def test_another_teams_list_is_not_there(
+    action: str, mallory: User, team: Team, allowed_host: str, signed_in: SignedIn
+) -> None:
+    client = signed_in(mallory)
+
+    assert f">{allowed_host}<" not in client.get("/settings/allowlist/").content.decode()
+    assert client.post(f"{GARDEN}/{action}", {"pattern": allowed_host}).status_code == 404
+    assert hosts(team) == {allowed_host}
+
+
+def test_an_owner_of_one_team_is_not_the_owner_of_every_team(
+    alice: User, mallory: User, team: Team, signed_in: SignedIn
+) -> None:
+    Membership.objects.create(team=team, user=mallory, role=Membership.Role.READER)
+
+    client = signed_in(mallory)
+
+    assert client.post(f"{GARDEN}/allow", {"pattern": "hooks.example.com"}).status_code == 403
+    wrong_team = client.post("/settings/allowlist/other/remove", {"pattern": "hooks.example.com"})
+    assert wrong_team.status_code == 404
+
+
+def test_what_was_typed_stays_in_the_form_of_its_own_team(
+    alice: User, team: Team, signed_in: SignedIn
+) -> None:
+    second = Team.objects.create(slug="kitchen", name="Kitchen")
+    Membership.objects.create(team=second, user=alice, role=Membership.Role.OWNER)
+
+    page = signed_in(alice).post(f"{GARDEN}/allow", {"pattern": "10.0.0.1"}).content.decode()
+
+    assert page.count('value="10.0.0.1"') == 1
+    assert page.index('value="10.0.0.1"') < page.index("Kitchen")
+
+
+def test_an_owner_sees_where_a_host_leads(alice: User, team: Team, signed_in: SignedIn) -> None:
+    CallbackHost.objects.create(team=team, pattern="localhost:9000")
+
+    page = signed_in(alice).post(f"{GARDEN}/look-up", {"pattern": "localhost:9000"}, follow=True)
+
+    words = "localhost:9000 leads to an address that callbacks may go to."
+    assert words in page.content.decode()
+
+
+class Names(AbstractResolver):
+    """A name server that knows one address, or none."""
+
+    def __init__(self, address: str | None) -> None:
+        self.address = address
+
+    async def resolve(
+        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
+    ) -> list[Any]:
+        if self.address is None:
+            raise socket.gaierror("unknown")
+        return [{"host": self.address, "port": port}]
+
+    async def close(self) -> None:
+        pass
+
+
+def test_a_name_that_leads_to_a_private_address_is_warned_of() -> None:
+    destinations.look_up("hooks.example.com", names=Names("93.184.216.34"))
+    with pytest.raises(destinations.Refused, match="private or reserved"):
+        destinations.look_up("hooks.example.com:8443", names=Names("10.0.0.7"))
+    with pytest.raises(OSError, match="unknown"):
+        destinations.look_up("hooks.example.com", names=Names(None))

@@ -1,0 +1,149 @@
+"""The one exception to quiet hours, for who asked: an agent goes on within the hour."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime, time, timedelta
+from threading import Barrier
+from typing import Any
+
+import pytest
+from django.core import mail
+from django.db import connection
+
+from accounts.models import User
+from inbox import last_calls
+from inbox.last_calls import PAUSE
+from inbox.models import LastCall
+from tests.conftest import AgentClient
+from tests.inbox_settings.conftest import Prefer
+from tests.inbox_settings.moments import utc
+from wake.models import Delivery
+
+NINE = utc("2026-11-02 09:00")
+MINUTE = timedelta(minutes=1)
+HOUR = timedelta(hours=1)
+MakeDelivery = Callable[..., Delivery]
+
+
+@pytest.fixture
+def asked(bob: User, prefer: Prefer) -> User:
+    """Bob asked to be told, and it is quiet all night for him."""
+    prefer(bob, wants_last_calls=True, quiet_from=time(20), quiet_until=time(12))
+    return bob
+
+
+def send(at: datetime) -> int:
+    return last_calls.send_due(clock=lambda: at)
+
+
+def test_nobody_is_told_who_did_not_ask(bob: User, make_delivery: MakeDelivery) -> None:
+    make_delivery(at=NINE, timeout_seconds=1800)
+
+    assert send(NINE) == 0
+
+
+def test_who_asked_is_told_once_within_the_last_hour_also_in_quiet_hours(
+    asked: User, make_delivery: MakeDelivery
+) -> None:
+    make_delivery(at=NINE, timeout_seconds=3 * 3600, headline="Market report")
+
+    sent = [send(NINE + 119 * MINUTE), send(NINE + 2 * HOUR), send(NINE + 150 * MINUTE)]
+
+    assert sent == [0, 1, 0]
+    (message,) = mail.outbox
+    assert message.to == [asked.email]
+    assert message.subject == "Wake: 1 agent continues without you within the hour"
+    assert "continues on its own at 12:00" in message.body
+    assert message.body.count("Market report") == 1
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"on_timeout": "hold"},
+        {"on_timeout": "abort"},
+        {"type": "update"},
+        {"timeout_seconds": None},
+        {"timeout_seconds": 7200},
+    ],
+)
+def test_only_agents_that_go_on_without_an_answer_within_the_hour_count(
+    fields: dict[str, Any], asked: User, make_delivery: MakeDelivery
+) -> None:
+    make_delivery(**{"at": NINE, "timeout_seconds": 1800, **fields})
+
+    assert send(NINE) == 0
+
+
+def test_answered_passed_and_test_deliveries_do_not_count(
+    asked: User,
+    make_delivery: MakeDelivery,
+    answer: Callable[..., object],
+    in_test_lane: AgentClient,
+) -> None:
+    make_delivery(at=NINE - HOUR, timeout_seconds=1800)
+    answer(make_delivery(at=NINE, timeout_seconds=1800), at=NINE)
+    test_delivery = Delivery.objects.get(pk=in_test_lane.deliver(timeout_seconds=1800))
+
+    assert send(NINE) == 0
+    assert send(test_delivery.created_at) == 0
+
+
+def test_who_may_not_answer_is_not_told(
+    rita: User, mallory: User, prefer: Prefer, make_delivery: MakeDelivery
+) -> None:
+    make_delivery(at=NINE, timeout_seconds=1800)
+    for user in (rita, mallory):
+        prefer(user, wants_last_calls=True)
+
+    assert send(NINE) == 0
+
+
+def test_a_busy_hour_is_a_few_mails_and_nothing_is_left_out(
+    asked: User, make_delivery: MakeDelivery
+) -> None:
+    for number in range(3):
+        make_delivery(at=NINE, timeout_seconds=1800, headline=f"Early {number}")
+    first = send(NINE)
+    make_delivery(at=NINE + MINUTE, timeout_seconds=1800, headline="A little later")
+
+    assert [first, send(NINE + MINUTE), send(NINE + PAUSE)] == [1, 0, 1]
+    assert mail.outbox[0].body.count("Early") == 3
+    assert "A little later" in mail.outbox[1].body
+    assert "Early" not in mail.outbox[1].body
+
+
+def test_a_mail_that_failed_is_tried_again_after_the_pause(
+    asked: User, make_delivery: MakeDelivery, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_delivery(at=NINE, timeout_seconds=1800)
+
+    def refuse(*_: Any, **__: Any) -> None:
+        raise ConnectionRefusedError
+
+    with monkeypatch.context() as broken:
+        broken.setattr("inbox.mail.EmailMultiAlternatives.send", refuse)
+        assert send(NINE) == 0
+
+    assert LastCall.objects.count() == 0
+    assert [send(NINE + MINUTE), send(NINE + PAUSE)] == [0, 1]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_two_workers_at_once_tell_it_once(asked: User, make_delivery: MakeDelivery) -> None:
+    make_delivery(at=NINE, timeout_seconds=1800)
+    together = Barrier(3)
+
+    def work(_: int) -> int:
+        try:
+            together.wait(timeout=30)
+            return send(NINE)
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(3) as pool:
+        assert sum(pool.map(work, range(3))) == 1
+
+    assert len(mail.outbox) == 1

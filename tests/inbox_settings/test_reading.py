@@ -1,0 +1,87 @@
+"""Who has opened what, and since when."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from accounts.models import User
+from inbox import reading
+from inbox.models import Reading
+from tests.inbox_settings.moments import utc
+from wake.models import Delivery
+
+NOON = utc("2026-11-02 11:00")
+MakeDelivery = Callable[..., Delivery]
+
+
+def _read_by(user: User) -> set[Delivery]:
+    rows = reading.with_reading(Delivery.objects.all(), user)
+    return {row for row in rows if row.is_read}  # type: ignore[attr-defined]
+
+
+def test_the_first_opening_is_the_one_that_is_kept(bob: User, make_delivery: MakeDelivery) -> None:
+    delivery = make_delivery()
+
+    reading.mark_read(delivery, by=bob, at=NOON)
+    reading.mark_read(delivery, by=bob, at=NOON + timedelta(hours=1))
+
+    assert Reading.objects.get().opened_at == NOON
+
+
+def test_opening_it_again_is_one_statement_and_no_row(
+    bob: User, make_delivery: MakeDelivery
+) -> None:
+    delivery = make_delivery()
+    reading.mark_read(delivery, by=bob, at=NOON)
+
+    with CaptureQueriesContext(connection) as queries:
+        reading.mark_read(delivery, by=bob, at=NOON)
+
+    assert len(queries) == 1
+    assert Reading.objects.count() == 1
+
+
+def test_what_one_person_opened_is_unread_for_the_others(
+    alice: User, bob: User, make_delivery: MakeDelivery
+) -> None:
+    opened, closed = make_delivery(), make_delivery()
+    reading.mark_read(opened, by=bob, at=NOON)
+
+    assert _read_by(bob) == {opened}
+    assert _read_by(alice) == set()
+    assert closed not in _read_by(bob)
+
+
+def test_it_can_be_marked_unread_again(alice: User, bob: User, make_delivery: MakeDelivery) -> None:
+    delivery = make_delivery()
+    reading.mark_read(delivery, by=bob, at=NOON)
+    reading.mark_read(delivery, by=alice, at=NOON)
+
+    reading.mark_unread(delivery, by=bob)
+
+    assert _read_by(bob) == set()
+    assert _read_by(alice) == {delivery}
+
+
+@pytest.mark.django_db(transaction=True)
+def test_two_tabs_that_open_it_at_once_are_one_reading(
+    bob: User, make_delivery: MakeDelivery
+) -> None:
+    delivery = make_delivery()
+
+    def open_it(_: int) -> None:
+        try:
+            reading.mark_read(delivery, by=bob, at=NOON)
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(open_it, range(8)))
+
+    assert Reading.objects.count() == 1

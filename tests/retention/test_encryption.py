@@ -1,0 +1,269 @@
+"""Content is encrypted in the database where the setting is on, and read the same either way."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.core import checks
+
+from accounts.audit import SYSTEM
+from accounts.models import SigningSecret, User
+from accounts.signing_secrets import ensure_secret
+from tests.conftest import AgentClient
+from tests.inbox.people import Person, text_of
+from tests.outgoing.conftest import Receiver, answering
+from tests.retention.conftest import KEY, stored, tables_with
+from wake.models import Callback, CallbackAttempt, Delivery, Draft, Response
+from wake.models.content import CIPHER, MARK, PLAIN
+from wake.outbox import send_due
+from wake.responses import take_back
+
+Answer = Callable[..., Response]
+
+
+def told(caller: AgentClient, **fields: Any) -> str:
+    """A delivery with a word of its own in each place that is content."""
+    return caller.deliver(
+        type="question",
+        headline="The headline stays",
+        summary="The summary stays",
+        details={"ingredient": "saffron"},
+        assumption="I take the cardamom.",
+        timeout_seconds=3600,
+        x_spice={"hidden": "turmeric"},
+        **fields,
+    )
+
+
+CONTENT = ["saffron", "cardamom", "turmeric", "paprika", "oregano", "vanilla"]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_no_word_of_content_stands_in_the_database(
+    encrypting: Any, receiver: Receiver, caller: AgentClient, answer: Answer
+) -> None:
+    receiver.behaviours.append(answering(500, b"vanilla"))
+    delivery_id = told(caller, callback_webhook=receiver.url)
+    answer(delivery_id, "redirected", feedback="More paprika.", edited_json='{"a": "oregano"}')
+    send_due()
+
+    found = {word: tables_with(word) for word in CONTENT}
+
+    assert found == {word: set() for word in CONTENT}
+    assert "wake_delivery" in tables_with("The headline stays")
+    assert "wake_delivery" in tables_with("The summary stays")
+
+
+@pytest.mark.django_db(transaction=True)
+def test_who_reads_it_notices_nothing(
+    encrypting: Any, receiver: Receiver, caller: AgentClient, answer: Answer, alice: User
+) -> None:
+    receiver.behaviours.append(answering(500, b"vanilla"))
+    delivery_id = told(caller, callback_webhook=receiver.url)
+    answer(delivery_id, "redirected", feedback="More paprika.", edited_json='{"a": "oregano"}')
+    send_due()
+
+    polled = caller.get(f"response/{delivery_id}")
+    swept = caller.sweep()["deliveries"]
+    page = text_of(Person(alice).see(Delivery.objects.get()))
+    callback = text_of(Person(alice).get(f"/webhooks/{Callback.objects.get().pk}/"))
+
+    assert polled.json()["feedback"] == "More paprika."
+    assert polled.json()["edited_content"] == {"a": "oregano"}
+    assert swept == [polled.json()]
+    assert receiver.received[0].body == polled.content
+    for word in ["saffron", "cardamom", "paprika", "oregano"]:
+        assert word in page
+    assert "vanilla" in callback
+    assert Delivery.objects.get().extensions == {"x_spice": {"hidden": "turmeric"}}
+
+
+def test_what_was_taken_back_is_an_encrypted_draft(
+    encrypting: Any, make_delivery: Callable[..., Delivery], answer: Answer, alice: User
+) -> None:
+    delivery = make_delivery()
+    answer(delivery, "rejected", feedback="Not the paprika.", held=True)
+
+    take_back(delivery, by=alice)
+
+    assert tables_with("paprika") == set()
+    assert Draft.objects.get().feedback == "Not the paprika."
+
+
+def test_the_note_of_a_batch_is_encrypted_in_the_session(
+    encrypting: Any, make_delivery: Callable[..., Delivery], alice: User
+) -> None:
+    delivery = make_delivery()
+    person = Person(alice)
+    fields = {"id": delivery.pk, f"answer-{delivery.pk}": "rejected", "note": "No paprika."}
+
+    sent = person.client.post("/batch/answer", {**fields, f"hash-{delivery.pk}": "0" * 64})
+
+    assert "paprika" not in str(dict(person.client.session))
+    assert "No paprika." in text_of(person.client.get(sent["Location"]))
+
+
+@pytest.mark.parametrize(("before", "after"), [(False, True), (True, False)])
+def test_switching_needs_no_downtime(
+    before: bool, after: bool, settings: Any, caller: AgentClient, answer: Answer, alice: User
+) -> None:
+    settings.WAKE_ENCRYPT_CONTENT = before
+    first = told(caller)
+    answer(first, "rejected", feedback="Less paprika.")
+
+    settings.WAKE_ENCRYPT_CONTENT = after
+    second = told(caller)
+    answer(second, "rejected", feedback="No paprika.")
+
+    assert [caller.poll(pk)["feedback"] for pk in (first, second)] == [
+        "Less paprika.",
+        "No paprika.",
+    ]
+    for pk in (first, second):
+        assert "saffron" in text_of(Person(alice).get(f"/deliveries/{pk}/"))
+
+
+@pytest.mark.parametrize("encrypts", [True, False])
+@pytest.mark.parametrize(
+    "text", [f"{CIPHER}gAAAAA", f"{PLAIN}x", f"{PLAIN}{CIPHER}x", MARK, "\x01\x01", "fernet:"]
+)
+def test_nothing_that_is_sent_is_taken_for_a_ciphertext(
+    encrypts: bool, text: str, settings: Any, make_delivery: Callable[..., Delivery], answer: Answer
+) -> None:
+    settings.WAKE_ENCRYPT_CONTENT = encrypts
+    delivery = make_delivery(assumption=text, details_json=json.dumps(text), extensions={"x": text})
+    response = answer(delivery, "rejected", feedback=text + "!")
+    callback = Callback(
+        response=response,
+        agent=delivery.agent,
+        team_id=delivery.team_id,
+        body=text.encode(),
+    )
+    callback.save()
+
+    found = Delivery.objects.get()
+
+    assert (found.assumption, found.details, found.extensions) == (text, text, {"x": text})
+    assert Response.objects.get().feedback == f"{text}!".strip()
+    assert Callback.objects.get().body == text.encode()
+
+
+def test_a_stolen_ciphertext_sent_as_text_stays_a_text(
+    encrypting: Any, caller: AgentClient, make_delivery: Callable[..., Delivery]
+) -> None:
+    make_delivery(assumption="The secret of another team.")
+    stolen = stored(Delivery, "assumption")
+    assert stolen.startswith(CIPHER)
+
+    for encrypts in (True, False):
+        encrypting.WAKE_ENCRYPT_CONTENT = encrypts
+        delivery_id = caller.deliver(assumption=stolen)
+        assert Delivery.objects.get(pk=delivery_id).assumption == stolen
+
+
+def test_the_same_text_is_never_stored_the_same_twice(
+    encrypting: Any, make_delivery: Callable[..., Delivery]
+) -> None:
+    delivery = make_delivery(assumption="I wait.")
+    first = stored(Delivery, "assumption")
+
+    delivery.save(update_fields=["assumption"])
+
+    assert stored(Delivery, "assumption") != first
+    assert Delivery.objects.get().assumption == "I wait."
+
+
+def test_what_is_empty_needs_no_key(
+    encrypting: Any, make_delivery: Callable[..., Delivery]
+) -> None:
+    make_delivery(details_json=None)
+    encrypting.WAKE_ENCRYPTION_KEYS = ["another-key-of-thirty-two-characters"]
+
+    found = Delivery.objects.get()
+
+    assert (found.details, found.assumption, found.extensions) == (None, "", {})
+
+
+# A key that is gone -------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def unreadable(
+    encrypting: Any, caller: AgentClient, answer: Answer, make_delivery: Callable[..., Delivery]
+) -> str:
+    """The id of an answered delivery whose key is gone."""
+    delivery_id = told(caller)
+    answer(delivery_id, "rejected", feedback="Less paprika.")
+    encrypting.WAKE_ENCRYPTION_KEYS = ["another-key-of-thirty-two-characters"]
+    return delivery_id
+
+
+def test_a_page_says_that_the_key_is_gone(unreadable: str, alice: User) -> None:
+    person = Person(alice)
+
+    for path in (f"/deliveries/{unreadable}/", f"/deliveries/{unreadable}/raw"):
+        page = person.get(path)
+
+        assert page.status_code == 503
+        assert "can no longer be read" in text_of(page)
+        assert "the encryption key" in text_of(page)
+
+
+def test_lists_are_not_kept_from_anybody_by_one_row(
+    unreadable: str, alice: User, make_delivery: Callable[..., Delivery]
+) -> None:
+    make_delivery(headline="Another one")
+
+    assert "Another one" in text_of(Person(alice).get("/"))
+    assert "The headline stays" in text_of(Person(alice).get("/history/"))
+
+
+def test_an_agent_is_told_to_come_back_and_never_gets_half_an_answer(
+    unreadable: str, caller: AgentClient, encrypting: Any
+) -> None:
+    for path in (f"response/{unreadable}", "responses"):
+        refused = caller.get(path)
+
+        assert refused.status_code == 503
+        assert refused.json()["error"]["code"] == "unreadable"
+        assert int(refused["Retry-After"]) >= 1
+    assert Response.objects.get().picked_up_at is None
+
+    encrypting.WAKE_ENCRYPTION_KEYS.append(KEY)
+    assert caller.poll(unreadable)["feedback"] == "Less paprika."
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_callback_that_cannot_be_read_holds_no_other_back(
+    encrypting: Any, receiver: Receiver, caller: AgentClient, answer: Answer
+) -> None:
+    gone, there = (caller.deliver(callback_webhook=receiver.url) for _ in range(2))
+    answer(gone, "rejected", feedback="Less paprika.")
+    encrypting.WAKE_ENCRYPTION_KEYS = ["another-key-of-thirty-two-characters"]
+    SigningSecret.objects.all().delete()
+    ensure_secret(caller.key.agent, by=SYSTEM)
+    answer(there, "rejected", feedback="More paprika.")
+
+    send_due()
+
+    assert [received.json["delivery_id"] for received in receiver.received] == [there]
+    attempt = CallbackAttempt.objects.get(callback__response__delivery_id=gone)
+    assert "the encryption key" in attempt.error
+    encrypting.WAKE_ENCRYPTION_KEYS.append(KEY)
+    assert b"Less paprika." in Callback.objects.get(response__delivery_id=gone).body
+
+
+# Whether it may start -----------------------------------------------------------------------------
+
+
+def test_content_is_not_encrypted_without_a_key(encrypting: Any) -> None:
+    encrypting.WAKE_ENCRYPTION_KEYS = []
+
+    (message,) = [one for one in checks.run_checks() if one.id == "wake.E005"]
+
+    assert message.is_serious()
+    assert "WAKE_ENCRYPT_CONTENT" in message.msg
+    assert "WAKE_ENCRYPTION_KEYS" in (message.hint or "")

@@ -1,0 +1,378 @@
+"""What a team no longer wants kept is gone, and what happened is still known."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.db import connection, transaction
+from django.utils import timezone
+
+from accounts.access import NotAllowed
+from accounts.models import AuditEvent, Team, User
+from inbox.full_text import index_new
+from inbox.models import Searchable
+from tests.conftest import AgentClient
+from tests.outgoing.conftest import Receiver, answering
+from tests.retention.conftest import tables_with
+from wake import retention
+from wake.acknowledgements import acknowledge, bring_back
+from wake.models import Callback, CallbackAttempt, Delivery, Draft, Response, Retention
+from wake.outbox import NothingLeftToSend, send_again, send_due
+from wake.responses import ContentErased, respond, take_back
+from wake.retention import erase_old, keep_content
+
+Answer = Callable[..., Response]
+Deliver = Callable[..., Delivery]
+LATER = timedelta(days=31)
+
+
+@pytest.fixture
+def later() -> datetime:
+    return timezone.now() + LATER
+
+
+@pytest.fixture
+def keeps(team: Team) -> Retention:
+    """The team keeps content for 30 days."""
+    return Retention.objects.create(team=team, days=30)
+
+
+def in_thread(work: Callable[[], int]) -> int:
+    """With a connection of its own, which is closed behind it."""
+    try:
+        return work()
+    finally:
+        connection.close()
+
+
+def is_erased(delivery: Delivery) -> bool:
+    return Delivery.objects.get(pk=delivery.pk).erased_at is not None
+
+
+# What goes and what stays -------------------------------------------------------------------------
+
+
+@pytest.mark.django_db(transaction=True)
+def test_no_word_is_left_and_the_facts_are(
+    receiver: Receiver, caller: AgentClient, answer: Answer, keeps: Retention, later: datetime
+) -> None:
+    receiver.then(answering(500, b"vanilla"), answering(200, b"vanilla"))
+    delivery_id = caller.deliver(
+        headline="About the nutmeg",
+        summary="It says cinnamon.",
+        details={"ingredient": "saffron"},
+        assumption="I take the cardamom.",
+        x_spice="turmeric",
+        callback_webhook=f"{receiver.url}?token=clove",
+    )
+    answer(delivery_id, "redirected", feedback="More paprika.", edited_json='{"a": "oregano"}')
+    send_due()
+    send_due(clock=lambda: timezone.now() + timedelta(minutes=1))
+    index_new()
+    before = Delivery.objects.select_related("response__callback").get()
+
+    assert erase_old(at=later) == 1
+
+    words = ["nutmeg", "cinnamon", "saffron", "cardamom", "turmeric", "clove"]
+    words += ["paprika", "oregano", "vanilla"]
+    assert {word: tables_with(word) for word in words} == {word: set() for word in words}
+    after = Delivery.objects.select_related("response__callback").get()
+    assert after.erased_at == later
+    assert after.headline == f"Erased on {later.day} {later:%b %Y}"
+    for name in ("content_hash", "created_at", "activity_at", "status", "type", "key_hint"):
+        assert getattr(after, name) == getattr(before, name)
+    for name in ("status", "by_id", "by_name", "answered_at", "responded_at", "picked_up_at"):
+        assert getattr(after.response, name) == getattr(before.response, name)
+    assert after.response.callback.delivered_at == before.response.callback.delivered_at
+    assert CallbackAttempt.objects.filter(status_code=500).exists()
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.skipif(connection.vendor != "sqlite", reason="PostgreSQL's vacuum does it later")
+def test_on_sqlite_no_word_is_left_in_the_file(
+    keeps: Retention, make_delivery: Deliver, answer: Answer, later: datetime
+) -> None:
+    def count() -> int:
+        with connection.cursor() as cursor:
+            cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        return Path(connection.settings_dict["NAME"]).read_bytes().count(b"paprika")
+
+    for number in range(30):
+        delivery = make_delivery(details_json=json.dumps(f"paprika {number} " * 500))
+        answer(delivery, "rejected", feedback="No paprika.")
+    index_new()
+    assert count() > 30
+
+    erase_old(at=later)
+
+    assert count() == 0
+
+
+def test_words_that_were_not_indexed_yet_never_will_be(
+    keeps: Retention, make_delivery: Deliver, answer: Answer, later: datetime
+) -> None:
+    answer(make_delivery(details_json='"saffron"'))
+    erase_old(at=later)
+
+    index_new()
+
+    assert not Searchable.objects.exists()
+
+
+def test_a_team_without_a_setting_keeps_everything(
+    make_delivery: Deliver, answer: Answer, later: datetime
+) -> None:
+    delivery = make_delivery()
+    answer(delivery)
+
+    assert erase_old(at=later) == 0
+    assert not is_erased(delivery)
+
+
+def test_another_teams_content_is_kept(
+    keeps: Retention, make_delivery: Deliver, mallory: User, later: datetime
+) -> None:
+    theirs = make_delivery()
+    Delivery.objects.update(team=mallory.teams.get(), superseded_at=theirs.created_at)
+
+    assert erase_old(at=later) == 0
+
+
+def test_it_is_erased_once(
+    keeps: Retention, make_delivery: Deliver, answer: Answer, later: datetime
+) -> None:
+    answer(make_delivery())
+
+    assert erase_old(at=later) == 1
+    assert erase_old(at=later + timedelta(days=1)) == 0
+    assert Delivery.objects.get().erased_at == later
+
+
+def test_the_days_begin_with_the_last_activity(
+    keeps: Retention, make_delivery: Deliver, answer: Answer, age: Any
+) -> None:
+    delivery = make_delivery()
+    age(delivery, days=400)
+    Delivery.objects.update(activity_at=timezone.now() - timedelta(days=400))
+    answered_at = answer(delivery).responded_at or timezone.now()
+
+    assert erase_old(at=answered_at + timedelta(days=29, hours=23)) == 0
+    assert erase_old(at=answered_at + timedelta(days=30)) == 1
+
+
+# What is not done yet -----------------------------------------------------------------------------
+
+
+def test_what_waits_for_an_answer_is_kept(
+    keeps: Retention, make_delivery: Deliver, later: datetime
+) -> None:
+    make_delivery(type="question")
+    week = make_delivery(type="question", timeout_seconds=604_800)
+
+    assert erase_old(at=(week.expires_at or later) + timedelta(days=29)) == 0
+    assert not is_erased(week)
+
+
+@pytest.mark.parametrize("ending", ["window", "got it", "newer one"])
+def test_what_ended_without_an_answer_is_erased_after_as_many_days(
+    ending: str, keeps: Retention, make_delivery: Deliver, alice: User
+) -> None:
+    delivery = make_delivery(type="update", timeout_seconds=3600 if ending == "window" else None)
+    ended = delivery.created_at + timedelta(hours=1)
+    if ending == "got it":
+        acknowledge([delivery.pk], by=alice, at=ended)
+    if ending == "newer one":
+        make_delivery(supersedes=delivery.pk)
+        Delivery.objects.filter(pk=delivery.pk).update(superseded_at=ended)
+
+    assert erase_old(at=ended + timedelta(days=29)) == 0
+    assert erase_old(at=ended + timedelta(days=30)) == 1
+    assert is_erased(delivery)
+
+
+def test_a_held_answer_is_kept(
+    keeps: Retention, make_delivery: Deliver, answer: Answer, later: datetime
+) -> None:
+    delivery = make_delivery(timeout_seconds=60)
+    answer(delivery, held=True, at=later, feedback="Late.")
+
+    assert erase_old(at=later + timedelta(seconds=1)) == 0
+
+
+def test_a_callback_is_sent_or_given_up_before_its_body_goes(
+    keeps: Retention, make_delivery: Deliver, answer: Answer, allowed_host: str, later: datetime
+) -> None:
+    delivery = make_delivery(callback_webhook=f"https://{allowed_host}/")
+    answer(delivery, feedback="Do it.")
+    assert erase_old(at=later) == 0
+    Callback.objects.update(due_at=None)  # its target rests
+    assert erase_old(at=later) == 0
+
+    Callback.objects.update(given_up_at=later)
+
+    assert erase_old(at=later) == 1
+
+
+# Batches ------------------------------------------------------------------------------------------
+
+
+def test_teams_take_turns_and_each_batch_is_one_event(
+    keeps: Retention,
+    make_delivery: Deliver,
+    answer: Answer,
+    later: datetime,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for _ in range(5):
+        answer(make_delivery())
+    monkeypatch.setattr(retention, "ROWS_AT_ONCE", 2)
+
+    assert erase_old(at=later) == 5
+
+    events = AuditEvent.objects.filter(event="retention.erased")
+    assert [event.detail for event in events] == [{"count": 2}, {"count": 2}, {"count": 1}]
+    assert {(event.actor_kind, event.object_name) for event in events} == {("system", "Garden")}
+
+
+def test_it_stops_when_its_time_is_up(
+    keeps: Retention, make_delivery: Deliver, answer: Answer, later: datetime
+) -> None:
+    answer(make_delivery())
+
+    assert erase_old(at=later, seconds=0) == 0
+    assert not Delivery.objects.exclude(erased_at=None).exists()
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has one writer at a time")
+def test_it_waits_for_nobody(
+    keeps: Retention, make_delivery: Deliver, answer: Answer, later: datetime
+) -> None:
+    busy, free = make_delivery(), make_delivery()
+    for delivery in (busy, free):
+        answer(delivery)
+
+    with transaction.atomic(), ThreadPoolExecutor(1) as pool:
+        Delivery.objects.select_for_update().get(pk=busy.pk)
+        erased = pool.submit(in_thread, lambda: erase_old(at=later)).result(timeout=10)
+
+    assert erased == 1
+    assert (is_erased(busy), is_erased(free)) == (False, True)
+    assert erase_old(at=later) == 1
+
+
+# Afterwards ---------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def erased(keeps: Retention, make_delivery: Deliver, answer: Answer, later: datetime) -> Delivery:
+    delivery = make_delivery(details_json='"saffron"')
+    answer(delivery, "rejected", feedback="No.")
+    erase_old(at=later)
+    return Delivery.objects.get()
+
+
+def test_an_agent_sees_the_outcome_and_that_the_words_are_gone(
+    erased: Delivery, caller: AgentClient
+) -> None:
+    answered = caller.poll(str(erased.pk))
+
+    assert answered["status"] == "rejected"
+    assert answered["responded_at"]
+    assert (answered["feedback"], answered["edited_content"]) == (None, None)
+    assert answered["erased"] is True
+    assert caller.sweep()["deliveries"] == [answered]
+
+
+def test_before_that_nothing_is_erased(caller: AgentClient) -> None:
+    assert caller.poll(caller.deliver())["erased"] is False
+
+
+def test_nobody_answers_what_they_cannot_read(
+    keeps: Retention, make_delivery: Deliver, alice: User, later: datetime
+) -> None:
+    delivery = make_delivery(timeout_seconds=60)
+    erase_old(at=later)
+
+    with pytest.raises(ContentErased, match="erased"):
+        respond(delivery, by=alice, status="approved", content_hash=delivery.content_hash)
+
+
+def test_an_answer_without_words_is_not_taken_back(erased: Delivery, alice: User) -> None:
+    with pytest.raises(Response.DoesNotExist):
+        take_back(erased, by=alice)
+
+    assert not Draft.objects.exists()
+
+
+def test_a_callback_without_a_body_is_not_sent_again(
+    keeps: Retention,
+    make_delivery: Deliver,
+    answer: Answer,
+    allowed_host: str,
+    alice: User,
+    later: datetime,
+) -> None:
+    answer(make_delivery(callback_webhook=f"https://{allowed_host}/"))
+    Callback.objects.update(due_at=None, given_up_at=timezone.now())
+    erase_old(at=later)
+
+    with pytest.raises(NothingLeftToSend):
+        send_again(Callback.objects.get(), by=alice, at=later)
+
+
+def test_what_was_got_does_not_come_back_empty(
+    keeps: Retention, make_delivery: Deliver, alice: User, later: datetime
+) -> None:
+    delivery = make_delivery(type="update")
+    acknowledge([delivery.pk], by=alice)
+    erase_old(at=later)
+
+    assert bring_back([delivery.pk], by=alice) == []
+
+
+def test_a_key_that_was_used_is_free_again(
+    keeps: Retention, caller: AgentClient, answer: Answer, later: datetime
+) -> None:
+    caller.post(caller.payload(), **{"Idempotency-Key": "monday"})
+    answer(Delivery.objects.get())
+    erase_old(at=later)
+
+    again = caller.post(caller.payload(summary="Another."), **{"Idempotency-Key": "monday"})
+
+    assert again.status_code == 201
+    assert "Idempotency-Replayed" not in again
+
+
+# Who decides --------------------------------------------------------------------------------------
+
+
+def test_an_owner_says_for_how_long(team: Team, alice: User) -> None:
+    at = timezone.now()
+
+    keep_content(team, days=90, by=alice, at=at, address="192.0.2.7")
+    keep_content(team, days=90, by=alice, at=at)
+    keep_content(team, days=None, by=alice, at=at)
+
+    assert not Retention.objects.exists()
+    events = AuditEvent.objects.filter(event="retention.changed").order_by("pk")
+    assert [event.detail for event in events] == [
+        {"before": None, "days": 90},
+        {"before": 90, "days": None},
+    ]
+    assert events[0].actor_name == alice.display_name
+    assert events[0].address == "192.0.2.7"
+
+
+def test_others_do_not(team: Team, bob: User, rita: User, mallory: User) -> None:
+    for person in (bob, rita, mallory):
+        with pytest.raises(NotAllowed):
+            keep_content(team, days=1, by=person, at=timezone.now())
+
+    assert not Retention.objects.exists()

@@ -1,0 +1,224 @@
+"""Owners say for how long a team keeps what was written, and everybody sees what was erased."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from accounts.models import Membership, Team, User
+from tests.inbox.people import Person, text_of
+from wake.models import Callback, CallbackAttempt, Delivery, Response, Retention
+from wake.retention import erase_old
+
+Deliver = Callable[..., Delivery]
+Answer = Callable[..., Response]
+SignedIn = Callable[[User], Client]
+KEEP = "/settings/retention/garden/keep"
+LATER = timedelta(days=31)
+
+
+def kept(team: Team) -> int | None:
+    return Retention.objects.filter(team=team).values_list("days", flat=True).first()
+
+
+# The setting --------------------------------------------------------------------------------------
+
+
+def test_an_owner_sets_it_and_sees_it(alice: User, team: Team, signed_in: SignedIn) -> None:
+    client = signed_in(alice)
+    assert "Kept for ever." in text_of(client.get("/settings/retention/"))
+
+    saved = client.post(KEEP, {"days": "90"}, follow=True)
+
+    assert saved.redirect_chain == [("/settings/retention/", 303)]
+    assert "Garden keeps what was written for 90 days." in text_of(saved)
+    assert "Kept for 90 days, then erased." in text_of(saved)
+    assert kept(team) == 90
+
+    client.post(KEEP, {"days": ""})
+    assert kept(team) is None
+
+
+def test_what_would_be_erased_at_once_is_told_first(
+    alice: User, team: Team, make_delivery: Deliver, answer: Answer, signed_in: SignedIn
+) -> None:
+    answer(make_delivery())
+    Delivery.objects.update(activity_at=timezone.now() - timedelta(days=40))
+    client = signed_in(alice)
+
+    warned = client.post(KEEP, {"days": "30"})
+
+    assert warned.status_code == 422
+    assert "1 delivery is older than 30 days." in text_of(warned)
+    assert kept(team) is None
+    assert client.post(KEEP, {"days": "20", "erase": "30"}).status_code == 422
+    assert client.post(KEEP, {"days": "30", "erase": "30"}).status_code == 303
+    assert kept(team) == 30
+
+
+@pytest.mark.parametrize("days", ["0", "-1", "3651", "soon", "1e3", "99999999999999999999", "٣٠"])
+def test_what_is_no_number_of_days_changes_nothing(
+    days: str, alice: User, team: Team, signed_in: SignedIn
+) -> None:
+    answered = signed_in(alice).post(KEEP, {"days": days, "erase": "x"})
+
+    assert answered.status_code == 422
+    assert kept(team) is None
+
+
+@pytest.mark.parametrize("name", ["bob", "rita"])
+def test_who_is_no_owner_reads_it_and_changes_nothing(
+    name: str, request: pytest.FixtureRequest, team: Team, signed_in: SignedIn
+) -> None:
+    client = signed_in(request.getfixturevalue(name))
+
+    page = text_of(client.get("/settings/retention/"))
+
+    assert "Owners of the team change this." in page
+    assert "Days to keep" not in page
+    assert client.post(KEEP, {"days": "1"}).status_code == 403
+    assert kept(team) is None
+
+
+def test_another_teams_setting_is_not_there(
+    team: Team, mallory: User, alice: User, signed_in: SignedIn
+) -> None:
+    Membership.objects.create(team=mallory.teams.get(), user=alice, role=Membership.Role.READER)
+    client = signed_in(mallory)
+
+    assert "Garden" not in text_of(client.get("/settings/retention/"))
+    assert client.post(KEEP, {"days": "1"}).status_code == 404
+    assert kept(team) is None
+
+
+# What was erased ----------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def later() -> datetime:
+    return timezone.now() + LATER
+
+
+@pytest.fixture
+def erase(team: Team, later: datetime) -> Callable[[], str]:
+    """Lets a month pass; returns what stands in the place of the headline."""
+    Retention.objects.create(team=team, days=30)
+
+    def run() -> str:
+        assert erase_old(at=later)
+        return f"Erased on {later.day} {later:%b %Y}"
+
+    return run
+
+
+@pytest.fixture
+def alices(alice: User) -> Person:
+    return Person(alice)
+
+
+@pytest.fixture
+def answered(make_delivery: Deliver, answer: Answer, allowed_host: str) -> Delivery:
+    """With a callback that was given up."""
+    delivery = make_delivery(
+        details_json='{"ingredient": "saffron"}', callback_webhook=f"https://{allowed_host}/"
+    )
+    answer(delivery, "rejected", feedback="Less paprika.")
+    Callback.objects.update(due_at=None, given_up_at=timezone.now(), tries=10)
+    CallbackAttempt.objects.create(
+        callback=Callback.objects.get(),
+        number=1,
+        started_at=timezone.now(),
+        took_ms=12,
+        status_code=500,
+        answer="vanilla",
+    )
+    return delivery
+
+
+def test_its_page_says_so_and_what_is_still_known(
+    answered: Delivery, alices: Person, erase: Callable[[], str]
+) -> None:
+    headline = erase()
+
+    page = text_of(alices.see(answered))
+
+    assert headline in page
+    assert "What was written in it was erased" in page
+    assert "Rejected by alice" in page
+    assert "saffron" not in page
+    assert "paprika" not in page
+    assert "Undo" not in page
+    assert alices.get(f"/deliveries/{answered.pk}/raw").status_code == 404
+
+
+def test_lists_and_the_audit_go_on_without_its_words(
+    answered: Delivery, alices: Person, erase: Callable[[], str]
+) -> None:
+    headline = erase()
+
+    assert "What was written was erased in 1 delivery Garden" in text_of(alices.get("/audit/"))
+    for path in ("/history/", "/webhooks/", "/audit/"):
+        page = text_of(alices.get(path))
+
+        assert headline in page
+        assert answered.headline not in page
+
+
+def test_its_callback_cannot_be_sent_again(
+    answered: Delivery, alices: Person, erase: Callable[[], str]
+) -> None:
+    path = f"/webhooks/{Callback.objects.get().pk}/"
+    assert "Send again" in text_of(alices.get(path))
+    erase()
+
+    page = text_of(alices.get(path))
+
+    assert "was erased" in page
+    assert "Send again" not in page
+    assert "vanilla" not in page
+    assert alices.client.post(f"{path}replay").status_code == 409
+
+
+def test_nobody_answers_it_any_more(
+    make_delivery: Deliver, alices: Person, erase: Callable[[], str]
+) -> None:
+    delivery = make_delivery(timeout_seconds=60)
+    erase()
+
+    assert "Nobody answered it." in text_of(alices.see(delivery))
+    assert delivery.headline not in text_of(alices.get("/"))
+    refused = alices.answer(delivery, "rejected", feedback="No.")
+    assert refused.status_code == 422
+    assert "was erased" in text_of(refused)
+    assert alices.get(f"/deliveries/{delivery.pk}/edit").status_code == 303
+    assert not Response.objects.exists()
+
+
+def test_it_is_still_found_by_how_it_ended(
+    make_delivery: Deliver, alices: Person, erase: Callable[[], str]
+) -> None:
+    make_delivery(timeout_seconds=60)
+    headline = erase()
+    Delivery.objects.update(expires_at=timezone.now() - timedelta(minutes=1))
+
+    assert headline in text_of(alices.get("/history/"))
+    assert headline in text_of(alices.get("/history/", q="is:expired"))
+    assert headline in text_of(alices.get("/history/", q="status:expired"))
+
+
+def test_a_revision_of_it_is_not_compared(
+    make_delivery: Deliver, alices: Person, erase: Callable[[], str], later: Any
+) -> None:
+    first = make_delivery(details_json='"saffron"')
+    second = make_delivery(details_json='"turmeric"', supersedes=first.pk)
+    erase()
+
+    page = text_of(alices.see(second))
+
+    assert "turmeric" in page
+    assert "saffron" not in page

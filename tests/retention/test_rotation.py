@@ -1,0 +1,163 @@
+"""`manage.py rotate_encryption`: after it an old key can go."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from io import StringIO
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from accounts import encryption
+from accounts.models import Agent, SecondFactor, SigningSecret, User
+from accounts.signing_secrets import secrets_of
+from inbox import full_text
+from tests.conftest import AgentClient
+from tests.retention.conftest import KEY, stored, tables_with
+from wake import reencryption
+from wake.models import Callback, Delivery, Response
+from wake.models.content import CIPHER
+
+Answer = Callable[..., Response]
+NEW_KEY = "another-key-of-thirty-two-characters"
+
+
+def rotate(*words: str) -> str:
+    out = StringIO()
+    call_command("rotate_encryption", *words, stdout=out)
+    return out.getvalue()
+
+
+@pytest.fixture
+def answered(
+    encrypting: Any, caller: AgentClient, agent: Agent, answer: Answer, allowed_host: str
+) -> str:
+    """Its id. It is encrypted with the only key there is, as is the secret that signs it."""
+    delivery_id = caller.deliver(
+        details={"ingredient": "saffron"},
+        x_spice="turmeric",
+        callback_webhook=f"https://{allowed_host}/",
+    )
+    answer(delivery_id, "rejected", feedback="Less paprika.")
+    return delivery_id
+
+
+def test_after_it_the_old_key_can_go(
+    answered: str, encrypting: Any, agent: Agent, caller: AgentClient
+) -> None:
+    secrets = secrets_of(agent.pk)
+    encrypting.WAKE_ENCRYPTION_KEYS = [NEW_KEY, KEY]
+
+    told = rotate()
+
+    encrypting.WAKE_ENCRYPTION_KEYS = [NEW_KEY]
+    assert secrets_of(agent.pk) == secrets
+    assert caller.poll(answered)["feedback"] == "Less paprika."
+    assert Delivery.objects.get().details == {"ingredient": "saffron"}
+    assert Delivery.objects.get().extensions == {"x_spice": "turmeric"}
+    assert b"Less paprika." in Callback.objects.get().body
+    assert "deliveries: 1 read, 1 written anew, 0 unreadable" in told
+    assert "signing secrets: 1 read, 1 written anew" in told
+
+
+def test_run_again_it_writes_nothing(answered: str, encrypting: Any) -> None:
+    encrypting.WAKE_ENCRYPTION_KEYS = [NEW_KEY, KEY]
+    rotate()
+    before = stored(Delivery, "details_json")
+
+    told = rotate()
+
+    assert "deliveries: 1 read, 0 written anew" in told
+    assert stored(Delivery, "details_json") == before
+
+
+def test_it_goes_batch_by_batch_over_all_rows(
+    encrypting: Any, make_delivery: Callable[..., Delivery], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for _ in range(5):
+        make_delivery(assumption="I take the cardamom.")
+    encrypting.WAKE_ENCRYPTION_KEYS = [NEW_KEY, KEY]
+    monkeypatch.setattr(reencryption, "ROWS_AT_ONCE", 2)
+
+    told = rotate()
+
+    assert "deliveries: 5 read, 5 written anew" in told
+
+
+def test_what_was_stored_before_the_switch_is_encrypted(
+    encrypting: Any, make_delivery: Callable[..., Delivery], answer: Answer
+) -> None:
+    encrypting.WAKE_ENCRYPT_CONTENT = False
+    answer(make_delivery(details_json='"saffron"'), "rejected", feedback="Less paprika.")
+    assert tables_with("saffron")
+
+    encrypting.WAKE_ENCRYPT_CONTENT = True
+    rotate()
+
+    assert tables_with("saffron") == tables_with("paprika") == set()
+    assert stored(Response, "feedback").startswith(CIPHER)
+    assert Delivery.objects.get().details == "saffron"
+
+
+def test_search_keeps_no_word_from_before_the_switch(
+    encrypting: Any, make_delivery: Callable[..., Delivery]
+) -> None:
+    encrypting.WAKE_ENCRYPT_CONTENT = False
+    make_delivery(details_json='"saffron"')
+    full_text.index_new()
+    encrypting.WAKE_ENCRYPT_CONTENT = True
+
+    rotate()
+    full_text.index_new()
+
+    assert tables_with("saffron") == set()
+
+
+def test_switched_off_it_rotates_and_decrypts_only_where_asked_to(
+    answered: str, encrypting: Any
+) -> None:
+    encrypting.WAKE_ENCRYPTION_KEYS = [NEW_KEY, KEY]
+    encrypting.WAKE_ENCRYPT_CONTENT = False
+
+    rotate()
+    assert stored(Delivery, "details_json").startswith(CIPHER)
+    rotate("--decrypt")
+
+    encrypting.WAKE_ENCRYPTION_KEYS = [NEW_KEY]
+    assert stored(Delivery, "details_json") == '{"ingredient": "saffron"}'
+    assert stored(Response, "feedback") == "Less paprika."
+    assert "whsec_" not in stored(SigningSecret, "ciphertext")
+    assert Delivery.objects.get().extensions == {"x_spice": "turmeric"}
+
+
+def test_it_does_not_decrypt_what_the_server_goes_on_encrypting(answered: str) -> None:
+    with pytest.raises(CommandError, match="WAKE_ENCRYPT_CONTENT is on"):
+        rotate("--decrypt")
+
+    assert stored(Response, "feedback").startswith(CIPHER)
+
+
+def test_what_no_key_opens_is_told_and_left_alone(
+    answered: str, encrypting: Any, make_delivery: Callable[..., Delivery]
+) -> None:
+    encrypting.WAKE_ENCRYPTION_KEYS = [NEW_KEY]
+    make_delivery(assumption="I take the cardamom.")
+
+    with pytest.raises(CommandError, match="4 rows cannot be read"):
+        rotate()
+
+    encrypting.WAKE_ENCRYPTION_KEYS.append(KEY)
+    assert Response.objects.get().feedback == "Less paprika."
+
+
+def test_the_secret_of_a_second_factor_is_rotated_too(encrypting: Any, alice: User) -> None:
+    secret = encryption.encrypt(b"a secret of an app").decode()
+    factor = SecondFactor.objects.create(user=alice, ciphertext=secret, last_step=0)
+    encrypting.WAKE_ENCRYPTION_KEYS = [NEW_KEY, KEY]
+
+    rotate()
+
+    encrypting.WAKE_ENCRYPTION_KEYS = [NEW_KEY]
+    factor.refresh_from_db()
+    assert encryption.decrypt(factor.ciphertext.encode()) == b"a secret of an app"

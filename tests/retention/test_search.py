@@ -1,0 +1,89 @@
+"""With content encrypted, search knows headlines and summaries only."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from accounts.models import User
+from inbox.full_text import index_new
+from tests.inbox.people import Person, text_of
+from tests.retention.conftest import tables_with
+from wake.models import Delivery, Response
+
+Deliver = Callable[..., Delivery]
+Answer = Callable[..., Response]
+NOTE = "only headlines and summaries were searched"
+
+
+@pytest.fixture
+def history(alice: User) -> Callable[[str], str]:
+    """What a search in the history shows."""
+
+    def look(query: str) -> str:
+        while index_new():
+            pass
+        return text_of(Person(alice).get("/history/", q=query))
+
+    return look
+
+
+def test_switching_on_takes_the_words_of_content_away(
+    settings: Any, make_delivery: Deliver, answer: Answer, history: Callable[[str], str]
+) -> None:
+    delivery = make_delivery(headline="About nutmeg", details_json='"saffron"')
+    answer(delivery, "rejected", feedback="Less paprika.")
+    assert "About nutmeg" in history("saffron")
+    assert NOTE not in history("saffron")
+
+    settings.WAKE_ENCRYPT_CONTENT = True
+
+    assert "About nutmeg" not in history("saffron")
+    assert "About nutmeg" not in history("paprika")
+    assert "About nutmeg" in history("nutmeg")
+    found = tables_with("saffron") | tables_with("paprika")
+    assert found <= {"wake_delivery", "wake_response"}  # until rotate_encryption has run
+
+
+def test_switching_off_brings_them_back(
+    encrypting: Any, make_delivery: Deliver, answer: Answer, history: Callable[[str], str]
+) -> None:
+    answer(make_delivery(headline="About nutmeg", details_json='"saffron"'))
+    assert "About nutmeg" not in history("saffron")
+
+    encrypting.WAKE_ENCRYPT_CONTENT = False
+
+    assert "About nutmeg" in history("saffron")
+
+
+def test_the_page_says_so(
+    encrypting: Any, history: Callable[[str], str], make_delivery: Deliver, alice: User
+) -> None:
+    make_delivery()
+
+    assert NOTE in history("saffron")
+    assert NOTE in text_of(Person(alice).get("/", q="saffron"))
+    assert NOTE not in history("is:late")
+
+
+def test_nothing_is_read_twice_without_need(make_delivery: Deliver) -> None:
+    make_delivery()
+
+    assert index_new() == 1
+    assert index_new() == 0
+
+
+def test_words_that_others_have_are_kept(
+    settings: Any, make_delivery: Deliver, answer: Answer, history: Callable[[str], str]
+) -> None:
+    answer(make_delivery(headline="About saffron"))
+    answer(make_delivery(headline="About nutmeg", details_json='"saffron"'))
+    history("saffron")
+    settings.WAKE_ENCRYPT_CONTENT = True
+
+    page = history("saff")
+
+    assert "About saffron" in page
+    assert "About nutmeg" not in page

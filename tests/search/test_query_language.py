@@ -1,0 +1,194 @@
+"""The filter language: any text is a query, and a form says the same."""
+
+from __future__ import annotations
+
+from datetime import date
+from uuid import UUID
+
+import pytest
+from django.http import QueryDict
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from inbox.query_language import FILTERS, KINDS, LONGEST, Query, Term, read, read_form
+from inbox.words import normalised
+
+PIECES = st.one_of(
+    st.text(max_size=12),
+    st.sampled_from([f"{name}:" for name in FILTERS]),
+    st.sampled_from(["type:output", "is:test", "after:2026-11", "before:2026-12-24", "by:sam"]),
+    st.sampled_from(['"', "-", " ", "\u202e", "\x00", "\ud800", "“exact words”", "a:b", "is:"]),
+)
+TEXTS = st.lists(PIECES, max_size=30).map(" ".join) | st.lists(PIECES, max_size=30).map("".join)
+
+
+INBOX, HISTORY = ("agent", "type", "window"), ("status", "agent", "by", "from", "to")
+
+
+def form(values: dict[str, str]) -> QueryDict:
+    data = QueryDict(mutable=True)
+    data.update(values)
+    return data
+
+
+def test_the_sentence_of_the_manual_is_understood() -> None:
+    text = (
+        "agent:research type:output is:expired is:held by:sam before:2026-11-01 after:2026-10-01 "
+        "status:approved is:test is:late is:later is:soon thread:x "
+        '"exact words" free words -negation'
+    )
+
+    query = read(text)
+
+    assert query == Query(
+        terms=(
+            Term("exact words", is_exact=True),
+            Term("free"),
+            Term("words"),
+            Term("negation", is_unwanted=True),
+        ),
+        agent="research",
+        type="output",
+        status="approved",
+        by="sam",
+        thread="x",
+        after=date(2026, 10, 1),
+        before=date(2026, 11, 1),
+        kinds=frozenset(KINDS),
+    )
+    assert query.notes == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", Query()),
+        ("TYPE:Output Is:TEST", Query(type="output", kinds=frozenset({"test"}))),
+        ('agent:"research agent"', Query(agent="research agent")),
+        ("“exact words”", Query(terms=(Term("exact words", is_exact=True),))),
+        ('-"exact words"', Query(terms=(Term("exact words", is_exact=True, is_unwanted=True),))),
+        ("after:2026 before:2026-02", Query(after=date(2026, 1, 1), before=date(2026, 2, 1))),
+        ("follow-up", Query(terms=(Term("follow-up"),))),
+        ("https://example.com/a", Query(terms=(Term("https://example.com/a"),))),
+        ("agent:\u202erese\u200barch", Query(agent="research")),
+        ("10:31", Query(terms=(Term("10:31"),))),
+        ("thread:agent:", Query(thread="agent:")),
+    ],
+)
+def test_what_is_written_in_the_language_needs_no_note(text: str, expected: Query) -> None:
+    assert (read(text), read(text).notes) == (expected, ())
+
+
+@pytest.mark.parametrize(
+    ("text", "expected", "note"),
+    [
+        ("type:song", Query(), "“type:song” was left out: a type is question, alert, output or"),
+        (
+            "is:good",
+            Query(),
+            "“is:good” was left out: it takes expired, held, late, later, soon or test.",
+        ),
+        ("before:soon", Query(), "a date is written 2026-11-01."),
+        ("before:2026-02-30", Query(), "a date is written 2026-11-01."),
+        ("after:٢٠٢٦-01-01", Query(), "a date is written 2026-11-01."),
+        ("agent:", Query(), "“agent:” was left out: nothing follows it."),
+        ('by:""', Query(), "nothing follows it."),
+        ("agent:a agent:b", Query(agent="b"), "“agent:a” was left out, because agent: came again."),
+        ("-type:output", Query(), "only words can be excluded."),
+        ("agnet:x", Query(terms=(Term("agnet:x"),)), "there is no filter agnet:"),
+        ("+++", Query(), "“+++” has no word in it to look for."),
+        ('"never closed', Query(terms=(Term("never closed", is_exact=True),)), "stands alone"),
+        ("after:2026-02 before:2026-01", read("after:2026-02 before:2026-01"), "No day is from"),
+    ],
+)
+def test_what_was_not_understood_is_told(text: str, expected: Query, note: str) -> None:
+    query = read(text)
+
+    assert query == expected
+    assert len(query.notes) == 1
+    assert note in query.notes[0]
+
+
+def test_ten_kilobytes_are_read_in_part_and_told() -> None:
+    query = read("word " * 2_000)
+
+    assert len(query.terms) == 20
+    assert query.notes == (
+        "Only the first 1,000 characters were read.",
+        "Only the first 20 words were looked for.",
+    )
+
+
+@given(TEXTS)
+def test_every_text_is_a_query_that_can_be_shown_and_stored(text: str) -> None:
+    query = read(text)
+
+    assert len(query.notes) <= 5
+    for shown in [str(query), *query.notes]:
+        shown.encode()
+        assert not set(shown) & set("\x00\n\r\u202e\u2066\u200b")
+    assert all(term.words for term in query.terms)
+
+
+@given(TEXTS)
+def test_a_query_written_out_reads_as_itself(text: str) -> None:
+    query = read(text)
+    assume(len(str(query)) <= LONGEST)
+
+    assert read(str(query)) == query
+
+
+@pytest.mark.parametrize("controls", [INBOX, HISTORY])
+@given(TEXTS)
+def test_a_form_says_what_the_text_says(controls: tuple[str, ...], text: str) -> None:
+    query = read(text)
+    assume(len(str(query)) <= LONGEST)
+
+    assert read_form(form(query.as_form(controls))) == query
+
+
+def test_what_is_typed_moves_to_the_control_that_a_form_has_for_it() -> None:
+    query = read("by:sam agent:research is:soon is:late report")
+
+    assert query.as_form(INBOX) == {
+        "q": "by:sam is:late report", "agent": "research", "type": "", "window": "soon"
+    }  # fmt: skip
+    assert query.as_form(HISTORY)["q"] == "is:late is:soon report"
+
+
+@given(st.dictionaries(st.sampled_from(["q", "window", "from", "to", *FILTERS]), TEXTS))
+def test_every_form_is_a_query(values: dict[str, str]) -> None:
+    query = read_form(form(values))
+    assume(len(str(query)) <= LONGEST)
+
+    assert read_form(form(query.as_form(HISTORY))) == query
+
+
+def test_the_last_day_of_a_form_counts_and_what_is_typed_has_the_last_word() -> None:
+    data = form({"from": "2026-11-01", "to": "2026-11-30", "agent": "one", "q": "agent:two x"})
+
+    query = read_form(data)
+
+    assert str(query) == "agent:two after:2026-11-01 before:2026-12-01 x"
+    assert query.notes == ("“agent:one” was left out, because agent: came again.",)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "6f1c8a52-0d1b-4a5e-9c1f-3f0a9f6f2d11",
+        " 6F1C8A520D1B4A5E9C1F3F0A9F6F2D11 ",
+        '"6f1c8a52-0d1b-4a5e-9c1f-3f0a9f6f2d11"',
+        "https://wake.example.com/deliveries/6f1c8a52-0d1b-4a5e-9c1f-3f0a9f6f2d11/",
+    ],
+)
+def test_a_pasted_id_or_address_means_that_delivery(text: str) -> None:
+    assert read(text).delivery_id == UUID("6f1c8a52-0d1b-4a5e-9c1f-3f0a9f6f2d11")
+    assert read(f"{text} and more").delivery_id is None
+
+
+@given(st.text(max_size=60))
+def test_words_that_were_told_apart_stay_apart(text: str) -> None:
+    words = normalised(text)
+
+    assert normalised(" ".join(words)) == words

@@ -1,0 +1,93 @@
+"""With years behind them the lists stay as quick as they were: each is read from an index of its
+own, in a number of queries that does not grow. docs/operations.md has the figures of a million."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+
+from accounts.models import Membership, Team, User
+
+pytestmark = pytest.mark.django_db(transaction=True)  # no VACUUM inside of one
+LARGE = {"wake_delivery", "wake_response", "inbox_searchable"}
+WORDS = {"words_of_deliveries", "wake_delivery_pkey"}
+INDEXES = {
+    "/": {"inbox_of_a_team"},
+    "/?q=report": {"inbox_of_a_team"},
+    "/history/": {"history_of_a_lane"},
+    "/history/?agent=many-agent-002": {"cursor_of_an_agent"},
+    "/history/?by=mira": {"answers_of_a_person"},
+    "/history/?q=report": WORDS,
+    "/history/?q=report+agent:many-agent-002": WORDS,
+    '/history/?q="market+report"+-pricing': WORDS,
+}
+
+
+def test_pages_take_as_many_queries_for_thousands_as_for_ten() -> None:
+    few, many = filled("few", deliveries=10), filled("many", deliveries=5_000)
+
+    for path, most in {"/": 6, "/history/": 6, "/history/?q=report": 7}.items():
+        counts = [len(queries(browser, path)) for browser in (few, many)]
+        assert counts[0] == counts[1] <= most, path
+
+
+@pytest.mark.skipif(connection.vendor != "postgresql", reason="PostgreSQL's plans")
+def test_each_list_is_read_from_its_index() -> None:
+    browser = filled("many", deliveries=2_000)
+
+    for path, indexes in INDEXES.items():
+        nodes = [node for sql in queries(browser, path) for node in plan(sql)]
+        assert indexes <= {node.get("Index Name") for node in nodes}, path
+        scanned = {node["Relation Name"] for node in nodes if node["Node Type"] == "Seq Scan"}
+        assert not scanned & LARGE, path
+
+
+def test_a_filled_team_can_be_timed(capsys: pytest.CaptureFixture[str]) -> None:
+    call_command("fill", deliveries=300, agents=30)
+
+    call_command("time_pages", only="nobody wrote", plans=True)
+
+    assert "a word that nobody wrote" in capsys.readouterr().out
+    with pytest.raises(CommandError, match="nothing to read"):
+        call_command("time_pages", team="empty")
+    with pytest.raises(CommandError, match="has deliveries already"):
+        call_command("fill")
+
+
+def filled(slug: str, *, deliveries: int) -> Client:
+    """The browser of an owner of a team with so many deliveries."""
+    call_command("fill", deliveries=deliveries, agents=5, team=slug)
+    user = User.objects.create_user(f"owner@{slug}.example.com")
+    Membership.objects.create(team=Team.objects.get(slug=slug), user=user, role="owner")
+    client = Client()
+    client.force_login(user)
+    client.get("/")  # the first one makes preferences
+    return client
+
+
+def queries(browser: Client, path: str) -> list[str]:
+    with CaptureQueriesContext(connection) as captured:
+        assert browser.get(path).status_code == 200
+    return [query["sql"] for query in captured]
+
+
+def plan(sql: str) -> Iterator[dict[str, Any]]:
+    """Its nodes; nothing that is a table's size here is chosen for being small."""
+    if not any(f'"{table}"' in sql or f" {table} " in sql for table in LARGE):
+        return
+    with connection.cursor() as cursor:
+        cursor.execute("SET enable_seqscan = off")
+        cursor.execute(f"EXPLAIN (FORMAT JSON) {sql}")
+        [[[found]]] = cursor.fetchall()
+        cursor.execute("RESET enable_seqscan")
+    waiting = [found["Plan"]]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        waiting += node.get("Plans", [])
