@@ -1,0 +1,45 @@
+"""One code, however many browsers send it in the same moment."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+from accounts import second_factor
+from accounts.models import User
+from tests.accounts.test_second_factor import Authenticator
+from tests.concurrency.conftest import at_once
+
+AT = datetime(2026, 11, 21, 10, 0, 10, tzinfo=UTC)
+
+
+def sending(phone: Authenticator, typed: str) -> Callable[[], bool | None]:
+    """None where all tries were spent."""
+
+    def send() -> bool | None:
+        try:
+            return phone.check(typed, AT)
+        except second_factor.TriesSpent:
+            return None
+
+    return send
+
+
+def test_a_code_and_a_recovery_code_let_one_of_them_in(alice: User) -> None:
+    phone = Authenticator(alice)
+    assert phone.codes
+
+    by_code = at_once(*[sending(phone, phone.code(AT))] * 6)
+    by_recovery_code = at_once(*[sending(phone, phone.codes[0])] * 6)
+
+    assert by_code.count(True) == 1
+    assert by_recovery_code.count(True) == 1
+
+
+def test_no_more_guesses_are_looked_at_than_there_are_tries(alice: User) -> None:
+    phone = Authenticator(alice)
+
+    guessed = at_once(*[sending(phone, "000000")] * (second_factor.TRIES + 6))
+
+    assert guessed.count(False) == second_factor.TRIES
+    assert guessed.count(None) == 6

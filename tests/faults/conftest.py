@@ -1,0 +1,87 @@
+"""One served Wake with a PostgreSQL and a Redis of its own, for everything that breaks them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass
+
+import pytest
+from django.conf import settings
+
+from tests.faults.ledger import Ledger
+from tests.faults.servers import NotHere, Postgres, RedisServer, SmallDisk
+from tests.faults.site import AgentAt, PersonAt, Site
+from tests.outgoing.conftest import Receiver
+
+# A test before may have stopped what the connection led to.
+ALLOW = """
+from django.db import OperationalError
+while allowed:
+    connection.close()
+    try:
+        call_command('allow_callback', allowed)
+        allowed = ''
+    except OperationalError:
+        pass
+"""
+
+
+@dataclass
+class Parts:
+    postgres: Postgres
+    redis: RedisServer
+    disk: SmallDisk | None
+    site: Site
+    origin: str
+
+
+@pytest.fixture(scope="session")
+def parts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Parts]:
+    if not settings.DATABASE_URL:
+        pytest.skip("about servers: run once, with PostgreSQL")
+    try:
+        postgres, redis = Postgres(), RedisServer()
+    except NotHere as reason:
+        if os.environ.get("CI"):
+            raise
+        pytest.skip(str(reason))
+    disk = postgres.on_a_small_disk()
+    site = Site(
+        tmp_path_factory.mktemp("data"), redis_url=redis.url, server=postgres.url, hold_seconds=1
+    )
+    web = site.start_web()
+    site.start_worker()
+    site.start_beat()
+    yield Parts(postgres, redis, disk, site, web.origin)
+    site.end()
+    redis.kill()
+    postgres.end()
+
+
+@pytest.fixture
+def receiver() -> Iterator[Receiver]:
+    receiver = Receiver()
+    yield receiver
+    receiver.stop()
+
+
+@pytest.fixture
+def ledger(parts: Parts, receiver: Receiver) -> Ledger:
+    parts.site.run(f"allowed = '127.0.0.1:{receiver.port}'\n{ALLOW}")
+    return Ledger([receiver])
+
+
+@pytest.fixture
+def agent_at(parts: Parts) -> Iterator[AgentAt]:
+    agent = AgentAt(parts.origin, parts.site.key["key"])
+    with closing(agent.client):
+        yield agent
+
+
+@pytest.fixture
+def alice_at(parts: Parts) -> Iterator[PersonAt]:
+    alice = PersonAt(parts.origin)
+    with closing(alice.client):
+        yield alice

@@ -1,0 +1,71 @@
+"""What agents and people were told, kept outside the server: the judge of what it did."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from tests.faults.site import AgentAt
+from tests.outgoing.conftest import Received, Receiver
+
+
+@dataclass
+class Ledger:
+    receivers: list[Receiver] = field(default_factory=list)
+    # The id that an agent was told for each Idempotency-Key, and whether it wants a callback.
+    acknowledged: dict[str, str] = field(default_factory=dict)
+    # What a person was told is on its way, by the delivery's id.
+    answered: dict[str, str] = field(default_factory=dict)
+    with_callback: set[str] = field(default_factory=set)
+    writing: threading.Lock = field(default_factory=threading.Lock)
+
+    def told_agent(self, once: str, pk: str, *, has_callback: bool) -> None:
+        with self.writing:
+            assert self.acknowledged.setdefault(once, pk) == pk, "One key, one delivery."
+            if has_callback:
+                self.with_callback.add(pk)
+
+    def told_person(self, pk: str, status: str) -> None:
+        with self.writing:
+            assert self.answered.setdefault(pk, status) == status, "One delivery, one answer."
+
+    @property
+    def received(self) -> list[Received]:
+        return [got for receiver in self.receivers for got in list(receiver.received)]
+
+    @property
+    def missing(self) -> set[str]:
+        """Answers whose callback has not come."""
+        came = {got.headers["X-Wake-Delivery-Id"] for got in self.received}
+        return (self.answered.keys() & self.with_callback) - came
+
+    def judge(self, agent: AgentAt) -> None:
+        """Everything acknowledged is stored; every answer with a callback is received, with one
+        constant id and byte-identical body; no delivery has two final answers."""
+        assert len(set(self.acknowledged.values())) == len(self.acknowledged)
+        bodies = one_of_each(self.received)
+        assert not self.missing
+        for pk in self.acknowledged.values():
+            polled = agent.get(pk)
+            assert polled.status_code == 200, polled.text
+            final = polled.json()["status"]
+            assert final == self.answered.get(pk, "pending"), pk
+            if pk in bodies:
+                assert bodies[pk] == polled.content
+        assert bodies.keys() <= self.answered.keys()
+
+
+def one_of_each(received: Iterable[Received]) -> dict[str, bytes]:
+    """The body by delivery."""
+    found: dict[str, set[tuple[str, bytes]]] = defaultdict(set)
+    for got in received:
+        pk = got.headers["X-Wake-Delivery-Id"]
+        assert json.loads(got.body)["delivery_id"] == pk
+        found[pk].add((got.headers["webhook-id"], got.body))
+    assert all(len(copies) == 1 for copies in found.values()), "One id, one body."
+    ids = {webhook_id for copies in found.values() for webhook_id, _ in copies}
+    assert len(ids) == len(found)
+    return {pk: body for pk, copies in found.items() for _, body in copies}

@@ -1,0 +1,166 @@
+"""A PostgreSQL and a Redis of a test's own, which may be stopped, frozen and killed."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+from contextlib import suppress
+from pathlib import Path
+
+import psycopg
+from redis import Redis
+from redis.exceptions import RedisError
+
+PATIENCE_SECONDS = 60
+SMALL_MEGABYTES = 96
+BINARIES = sorted(Path("/usr/lib/postgresql").glob("*/bin"), key=lambda path: path.parent.name)
+
+
+class NotHere(Exception):
+    """This machine has no such server, or does not let us start one."""
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def program(name: str) -> str:
+    """Raises NotHere."""
+    places = os.pathsep.join([os.environ.get("PATH", ""), *map(str, reversed(BINARIES))])
+    if found := shutil.which(name, path=places):
+        return found
+    raise NotHere(f"There is no {name} on this machine.")
+
+
+class Postgres:
+    """A cluster in a folder below /tmp: the way there must be open to the account that runs it."""
+
+    def __init__(self) -> None:
+        # PostgreSQL refuses to run as root.
+        self.account = "postgres" if os.geteuid() == 0 else pwd.getpwuid(os.geteuid()).pw_name
+        try:
+            owner = pwd.getpwnam(self.account)
+        except KeyError:
+            raise NotHere("Nobody on this machine is called postgres.") from None
+        self.port = free_port()
+        self.url = f"postgresql://postgres@127.0.0.1:{self.port}/postgres"
+        self.folder = Path(tempfile.mkdtemp(prefix="wake-postgresql-"))
+        self.disks: list[SmallDisk] = []
+        os.chown(self.folder, owner.pw_uid, owner.pw_gid)
+        self._do("initdb", "--username=postgres", "--auth=trust", "--encoding=UTF8", "--no-sync")
+        with (self.folder / "data/postgresql.conf").open("a") as conf:
+            conf.write(
+                f"port = {self.port}\nlisten_addresses = '127.0.0.1'\n"
+                "unix_socket_directories = ''\nmax_connections = 200\n"
+            )
+        self.start()
+
+    def start(self) -> None:
+        self._do("pg_ctl", "--wait", f"--log={self.folder}/log", "start")
+
+    def stop(self) -> None:
+        """At once, as if the machine had gone: nobody is told, and the start recovers."""
+        self._do("pg_ctl", "--wait", "--mode=immediate", "stop")
+
+    def on_a_small_disk(self) -> SmallDisk | None:
+        """Whatever is made from now on; None where nothing may be mounted."""
+        try:
+            disk = SmallDisk(self.folder / "small", owner=self.account)
+        except NotHere:
+            return None
+        self.disks.append(disk)
+        with psycopg.connect(self.url, autocommit=True) as server:
+            server.execute(f"CREATE TABLESPACE small LOCATION '{disk.folder}'".encode())
+            server.execute("ALTER SYSTEM SET default_tablespace = 'small'")
+            server.execute("SELECT pg_reload_conf()")
+        return disk
+
+    def end(self) -> None:
+        if (self.folder / "data/postmaster.pid").exists():
+            self.stop()
+        for disk in self.disks:
+            disk.end()
+        shutil.rmtree(self.folder)
+
+    def _do(self, name: str, *arguments: str) -> None:
+        command = [program(name), f"--pgdata={self.folder}/data", *arguments]
+        with (self.folder / "commands").open("ab") as said:
+            subprocess.run(
+                command,
+                user=self.account,
+                cwd="/",
+                stdout=said,
+                stderr=said,
+                check=True,
+                timeout=120,
+            )
+
+
+class SmallDisk:
+    """A file system of its own, which can be filled to the last byte."""
+
+    def __init__(self, folder: Path, *, owner: str) -> None:
+        folder.mkdir()
+        size = f"size={SMALL_MEGABYTES}m,mode=0700,uid={pwd.getpwnam(owner).pw_uid}"
+        mounted = subprocess.run(
+            [program("mount"), "-t", "tmpfs", "-o", size, "none", str(folder)],
+            check=False,
+            capture_output=True,
+        )
+        if mounted.returncode:
+            raise NotHere("Nothing may be mounted here.")
+        self.folder = folder
+
+    def fill(self) -> None:
+        with (self.folder / "filling").open("wb", buffering=0) as file, suppress(OSError):
+            while file.write(b"\0" * 4096):
+                pass
+
+    def empty(self) -> None:
+        (self.folder / "filling").unlink()
+
+    def end(self) -> None:
+        subprocess.run([program("umount"), "--lazy", str(self.folder)], check=True)
+
+
+class RedisServer:
+    """Keeps nothing on the disk: a restart finds it empty."""
+
+    def __init__(self) -> None:
+        self.command = [
+            *(program("redis-server"), "--port", str(free_port()), "--bind", "127.0.0.1"),
+            *("--save", "", "--appendonly", "no", "--loglevel", "warning"),
+        ]
+        self.url = f"redis://127.0.0.1:{self.command[2]}/0"
+        self.start()
+
+    def start(self) -> None:
+        self.process = subprocess.Popen(self.command, cwd="/", stdout=subprocess.DEVNULL)
+        until = time.monotonic() + PATIENCE_SECONDS
+        while time.monotonic() < until:
+            try:
+                Redis.from_url(self.url, socket_timeout=1).ping()
+            except RedisError:
+                time.sleep(0.02)
+            else:
+                return
+        raise TimeoutError("Redis does not start.")
+
+    def freeze(self) -> None:
+        """Connections are taken, and nothing comes back over them."""
+        self.process.send_signal(signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        self.process.send_signal(signal.SIGCONT)
+
+    def kill(self) -> None:
+        self.process.kill()
+        self.process.wait()

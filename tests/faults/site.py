@@ -1,0 +1,118 @@
+"""A World that is served: web servers, and the agents and people who come to them over HTTP."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections import Counter
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+import httpx
+
+from tests.outgoing.world import AGENT, World
+from tests.served import Server
+
+PASSWORD = "correct horse battery"
+GENEROUS = {"WAKE_QUOTA_LIVE": "36000000/10000000", "WAKE_READS_PER_MINUTE": "1000000"}
+
+
+@dataclass
+class Site(World):
+    webs: list[Server] = field(default_factory=list)
+
+    @property
+    def env(self) -> dict[str, str]:
+        ours = {
+            "DJANGO_SETTINGS_MODULE": "tests.served_settings",
+            "WAKE_TEST_DATABASE": self.database_url.rpartition("/")[2],
+        }
+        return {**super().env, **GENEROUS, **ours}
+
+    def start_web(self, interface: str = "wsgi", **environment: str) -> Server:
+        self.webs.append(Server(interface, **(self.env | environment)))
+        self.webs[-1].start()
+        return self.webs[-1]
+
+    def end(self) -> None:
+        for web in self.webs:
+            with suppress(ProcessLookupError):
+                web.kill()
+        super().end()
+
+
+class AgentAt:
+    """Asks as the specification's clients do, and remembers every status code that it met."""
+
+    def __init__(self, origin: str, key: str, *, agent_id: str = AGENT) -> None:
+        self.agent_id = agent_id
+        headers = {"Authorization": f"Bearer {key}"}
+        self.client = httpx.Client(base_url=origin, headers=headers, timeout=30)
+        self.codes: Counter[int] = Counter()
+
+    def post(self, *, once: str = "", callback: str = "", **fields: Any) -> httpx.Response:
+        body = {
+            "agent_id": self.agent_id,
+            "provider": "claude",
+            "type": "question",
+            "headline": "Ship it?",
+            "summary": "Everything is green.",
+            **({"callback_webhook": callback} if callback else {}),
+            **fields,
+        }
+        headers = {"Idempotency-Key": once} if once else {}
+        return self._noted(self.client.post("/wake/v1/deliver", json=body, headers=headers))
+
+    def deliver(self, *, once: str, callback: str = "") -> str:
+        """Again, with the same key, until it is told an id."""
+        while True:
+            try:
+                answer = self.post(once=once, callback=callback)
+            except httpx.TransportError:
+                time.sleep(0.1)
+                continue
+            if answer.status_code != 503:
+                return str(answer.raise_for_status().json()["delivery_id"])
+            time.sleep(0.1)
+
+    def get(self, pk: str) -> httpx.Response:
+        return self._noted(self.client.get(f"/wake/v1/response/{pk}"))
+
+    def sweep(self, **query: str) -> httpx.Response:
+        return self._noted(self.client.get("/wake/v1/responses", params=query))
+
+    def _noted(self, answer: httpx.Response) -> httpx.Response:
+        self.codes[answer.status_code] += 1
+        return answer
+
+
+class PersonAt:
+    """Alice in a browser without JavaScript."""
+
+    def __init__(self, origin: str, email: str = "alice@example.com") -> None:
+        self.client = httpx.Client(base_url=origin, timeout=30)
+        self.client.get("/login/")  # for its cookie
+        signed_in = self.post("/login/", username=email, password=PASSWORD, next="/")
+        assert signed_in.status_code in {302, 303}, signed_in.text
+
+    def post(self, path: str, **fields: str) -> httpx.Response:
+        token = self.client.cookies["csrftoken"]
+        return self.client.post(path, data={"csrfmiddlewaretoken": token, **fields})
+
+    def read(self, pk: str) -> httpx.Response:
+        return self.client.get(f"/deliveries/{pk}/")
+
+    def answer(self, pk: str, status: str = "approved", feedback: str = "") -> httpx.Response:
+        """Of what the page shows."""
+        shown = hash_in(self.read(pk).text)
+        return self.send(pk, content_hash=shown, status=status, feedback=feedback)
+
+    def send(self, pk: str, **form: str) -> httpx.Response:
+        return self.post(f"/deliveries/{pk}/response", **form)
+
+
+def hash_in(page: str) -> str:
+    """Of the content that an answer on this page is given to; empty where there is no form."""
+    found = re.search(r'name="content_hash" value="(\w+)"', page)
+    return found[1] if found else ""

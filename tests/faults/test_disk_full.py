@@ -1,0 +1,102 @@
+"""A disk on which nothing more can be written: 503, nothing half stored, no word lost."""
+
+from __future__ import annotations
+
+import html
+import re
+import secrets
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import httpx
+import pytest
+from django.conf import settings
+from django.db import connection
+from django.test import Client
+
+from accounts.models import User
+from tests.conftest import AgentClient
+from tests.faults.conftest import Parts
+from tests.faults.site import AgentAt, PersonAt
+from wake.models import Delivery, Response
+
+# More than any page of the database has room for, and nothing that can be compressed.
+LONG = secrets.token_urlsafe(12_000)
+WORDS = f'Not yet: "quoted" <b>\nand a second line. {LONG}'
+
+
+def refused(answer: Any) -> None:
+    assert answer.status_code == 503, answer.content
+    assert int(answer.headers["Retry-After"]) >= 1
+    assert answer.json()["error"]["code"] == "unavailable"
+
+
+def form_in(page: str) -> dict[str, str]:
+    """What a browser would send again."""
+    hidden = re.findall(r'<input type="hidden" name="(\w+)" value="([^"]*)">', page)
+    typed = re.findall(r'<textarea[^>]* name="(\w+)"[^>]*>\n(.*?)</textarea>', page, re.DOTALL)
+    return {name: html.unescape(text) for name, text in hidden + typed}
+
+
+@pytest.fixture
+def full_sqlite(db: None) -> Iterator[Callable[[bool], None]]:
+    """The database's own limit, which fails as a write to a full disk does."""
+
+    def fill(is_full: bool) -> None:
+        with connection.cursor() as cursor:
+            cursor.execute("VACUUM")  # pages that other tests left free have room, too
+            cursor.execute(f"PRAGMA max_page_count = {1 if is_full else 4_294_967_294}")
+
+    yield fill
+    fill(False)
+
+
+@pytest.mark.skipif(bool(settings.DATABASE_URL), reason="about SQLite")
+@pytest.mark.django_db(transaction=True)
+def test_on_sqlite(caller: AgentClient, alice: User, full_sqlite: Callable[[bool], None]) -> None:
+    browser = Client(raise_request_exception=False)
+    browser.force_login(alice)
+    pk = caller.deliver()
+    form = {"status": "redirected", "feedback": WORDS}
+    form["content_hash"] = Delivery.objects.get().content_hash
+
+    full_sqlite(True)
+    refused(caller.post(caller.payload(details=LONG)))
+    page = browser.post(f"/deliveries/{pk}/response", form)
+    read = caller.poll(pk)
+    full_sqlite(False)
+
+    assert page.status_code == 503
+    kept = form_in(page.content.decode())
+    assert kept == form
+    assert read["status"] == "pending"
+    assert Delivery.objects.count() == 1
+    assert not Response.objects.exists()
+    assert browser.post(f"/deliveries/{pk}/response", kept).status_code == 303
+    assert Response.objects.get().feedback == WORDS
+
+
+def test_on_postgresql(parts: Parts, agent_at: AgentAt, alice_at: PersonAt) -> None:
+    if parts.disk is None:
+        pytest.skip("nothing may be mounted here")
+    pk = agent_at.deliver(once="before the disk was full")
+    agent_at.get(pk)
+    shown = form_in(alice_at.read(pk).text)
+
+    parts.disk.fill()
+    try:
+        refused(agent_at.post(details=LONG))
+        form = {**shown, "status": "redirected", "feedback": WORDS}
+        page = alice_at.send(pk, **form)
+        read = agent_at.get(pk)
+        alive = httpx.get(f"{parts.origin}/healthz")
+    finally:
+        parts.disk.empty()
+
+    assert page.status_code == 503
+    kept = form_in(page.text)
+    assert kept == form
+    assert (read.json()["status"], alive.status_code) == ("pending", 200)
+    assert agent_at.post(details=LONG).status_code == 201
+    assert alice_at.client.post(f"/deliveries/{pk}/response", data=kept).status_code == 303
+    assert html.escape('"quoted" <b>') in alice_at.read(pk).text

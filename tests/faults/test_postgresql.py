@@ -1,0 +1,105 @@
+"""PostgreSQL stopped at once and back, while agents deliver and people answer."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from contextlib import closing
+from itertools import count
+
+import httpx
+import pytest
+
+from tests.concurrency.conftest import at_once
+from tests.faults.conftest import Parts
+from tests.faults.ledger import Ledger
+from tests.faults.site import AgentAt, PersonAt
+from tests.faults.test_disk_full import form_in, refused
+from tests.outgoing.world import eventually
+
+SENDERS = 3
+
+
+@pytest.fixture
+def keep_delivering(parts: Parts, ledger: Ledger) -> Callable[[threading.Event], AgentAt]:
+    """A careful agent that goes on until it is told to end, and writes down what it was told."""
+
+    def run(finished: threading.Event) -> AgentAt:
+        agent = AgentAt(parts.origin, parts.site.key["key"])
+        with closing(agent.client):
+            for number in count():
+                once = f"{threading.get_ident()}-{number}"
+                pk = agent.deliver(once=once, callback=ledger.receivers[0].url)
+                ledger.told_agent(once, pk, has_callback=True)
+                if finished.wait(0.02):
+                    return agent
+        raise AssertionError
+
+    return run
+
+
+def test_it_is_stopped_at_once_and_the_server_says_so_and_comes_back_by_itself(
+    parts: Parts,
+    ledger: Ledger,
+    agent_at: AgentAt,
+    alice_at: PersonAt,
+    keep_delivering: Callable[[threading.Event], AgentAt],
+) -> None:
+    pk = agent_at.deliver(once="before", callback=ledger.receivers[0].url)
+    ledger.told_agent("before", pk, has_callback=True)
+    form = {**form_in(alice_at.read(pk).text), "status": "rejected", "feedback": "Not yet."}
+    finished = threading.Event()
+
+    def stop_and_start() -> AgentAt:
+        time.sleep(0.5)
+        parts.postgres.stop()
+        posted, polled = agent_at.post(), agent_at.get(pk)
+        refused(posted)
+        refused(polled)
+        assert polled.json()["status"] == "pending"
+        sent, inbox = alice_at.send(pk, **form), alice_at.client.get("/")
+        assert (sent.status_code, inbox.status_code) == (503, 503)
+        assert int(sent.headers["Retry-After"]) >= 1
+        assert form_in(sent.text) == form
+        ready = httpx.get(f"{parts.origin}/readyz", timeout=10)
+        assert ready.status_code == 503
+        assert httpx.get(f"{parts.origin}/healthz").status_code == 200
+        for answer in (posted, polled, sent, inbox, ready):
+            assert answer.elapsed.total_seconds() < 5
+        parts.postgres.start()
+        return agent_at
+
+    def at_the_end() -> AgentAt:
+        try:
+            return stop_and_start()
+        finally:
+            finished.set()
+
+    agents = at_once(*[lambda: keep_delivering(finished)] * SENDERS, at_the_end)
+
+    assert alice_at.send(pk, **form).status_code == 303
+    ledger.told_person(pk, "rejected")
+    for agent in agents:
+        assert set(agent.codes) <= {200, 201, 503}
+    assert eventually(lambda: not ledger.missing, seconds=60), parts.site.logs
+    ledger.judge(agent_at)
+
+
+@pytest.mark.parametrize("away_seconds", [0, 4])
+def test_when_it_is_back_the_server_is_too_within_two_seconds(
+    parts: Parts, agent_at: AgentAt, away_seconds: int
+) -> None:
+    """Requests met its dead connections one by one, and waited a second for each pair of them."""
+    at_once(*[agent_at.post] * 16)  # so that there are many
+
+    parts.postgres.stop()
+    back_at = time.monotonic() + away_seconds
+    while time.monotonic() < back_at:
+        at_once(*[agent_at.post] * 4)
+    parts.postgres.start()
+    began = time.monotonic()
+    agent_at.deliver(once=f"after {away_seconds} s")
+
+    assert time.monotonic() - began < 2
+    assert set(agent_at.codes) <= {201, 503}

@@ -1,0 +1,56 @@
+"""Redis refused, frozen and restarted (RELIABILITY.md, 3): nobody who comes to the server waits
+for it, and what it would have rung for is done when it is back, by itself."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from statistics import median
+
+import httpx
+import pytest
+
+from tests.faults.conftest import Parts
+from tests.faults.ledger import Ledger
+from tests.faults.site import AgentAt, PersonAt
+from tests.outgoing.world import eventually
+
+# Its time-outs are 0.2 s for a limit, which is then skipped, and one and two for the bell.
+AT_NORMAL_SPEED = 1.0
+TROUBLES: dict[str, tuple[Callable[[Parts], None], Callable[[Parts], None]]] = {
+    "refused": (lambda parts: parts.redis.kill(), lambda parts: parts.redis.start()),
+    "frozen": (lambda parts: parts.redis.freeze(), lambda parts: parts.redis.thaw()),
+}
+
+
+@pytest.mark.parametrize("trouble", TROUBLES)
+def test_without_redis_all_goes_on_and_the_callbacks_follow_when_it_is_back(
+    parts: Parts, ledger: Ledger, agent_at: AgentAt, alice_at: PersonAt, trouble: str
+) -> None:
+    begin, end = TROUBLES[trouble]
+    took: list[float] = []
+
+    def deliver_and_answer(number: int) -> None:
+        once = f"{trouble}-{number}"
+        started = time.monotonic()
+        pk = agent_at.deliver(once=once, callback=ledger.receivers[0].url)
+        ledger.told_agent(once, pk, has_callback=True)
+        assert agent_at.get(pk).json()["status"] == "pending"
+        assert alice_at.answer(pk, feedback="Yes.").status_code == 303
+        ledger.told_person(pk, "approved")
+        took.append(time.monotonic() - started)
+
+    begin(parts)
+    try:
+        for number in range(8):
+            deliver_and_answer(number)
+        ready = httpx.get(f"{parts.origin}/readyz", timeout=10)
+    finally:
+        end(parts)
+    deliver_and_answer(8)
+
+    assert median(took) < AT_NORMAL_SPEED
+    assert (ready.status_code, ready.json()["status"]) == (200, "degraded")
+    assert set(agent_at.codes) == {200, 201}
+    assert eventually(lambda: not ledger.missing, seconds=90), parts.site.logs
+    ledger.judge(agent_at)

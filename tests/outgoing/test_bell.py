@@ -1,0 +1,119 @@
+"""The bell costs nobody anything, whatever has become of the broker."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from statistics import median
+from urllib.parse import urlsplit
+
+import pytest
+from redis import Redis
+
+from tests.outgoing.world import Wire, World, eventually
+
+# The broker's time-outs are one and two seconds: whoever waits for one is slower than this.
+AT_NORMAL_SPEED = 1.0
+
+FIVE_ANSWERS = """
+from django.test import Client
+
+def timed(work):
+    started = time.monotonic()
+    work()
+    return time.monotonic() - started
+
+def deliver_read_and_answer():
+    posted = client.post("/wake/v1/deliver", {
+        "agent_id": "research-agent-01", "provider": "claude", "type": "question",
+        "headline": "Ship it?", "summary": "Green.", "callback_webhook": "http://localhost:9/",
+    }, content_type="application/json")
+    assert posted.status_code == 201, posted.content
+    delivery = Delivery.objects.get(pk=posted.json()["delivery_id"])
+    read = client.get(f"/wake/v1/response/{delivery.pk}")
+    assert read.status_code == 200, read.content
+    respond(delivery, by=User.objects.get(), status="approved", content_hash=delivery.content_hash)
+
+call_command("allow_callback", "localhost:9")
+client = Client(headers={"Authorization": f"Bearer {KEY}"})
+"""
+MEASURED = "result = [timed(deliver_read_and_answer) for _ in range(5)]"
+
+
+@pytest.fixture
+def redis(redis_url: str) -> Redis:
+    redis = Redis.from_url(redis_url)
+    redis.delete("wake:wake")
+    return redis
+
+
+@pytest.fixture
+def wire(redis_url: str) -> Wire:
+    server = urlsplit(redis_url)
+    return Wire(server.hostname or "127.0.0.1", server.port or 6379)
+
+
+@pytest.fixture
+def world(make_world: Callable[..., World], wire: Wire, redis_url: str) -> World:
+    through_the_wire = urlsplit(redis_url)._replace(netloc=f"127.0.0.1:{wire.port}").geturl()
+    world = make_world(redis_url=through_the_wire, hold_seconds=0)
+    world.run(f"KEY = {world.key['key']!r}" + FIVE_ANSWERS)
+    return world
+
+
+def rings(redis: Redis) -> int:
+    length = redis.llen("wake:wake")
+    assert isinstance(length, int)
+    return length
+
+
+@pytest.mark.parametrize("trouble", ["frozen", "refused", "frozen later"])
+def test_nobody_waits_for_a_redis_in_trouble_and_it_rings_again_afterwards(
+    world: World, wire: Wire, redis: Redis, trouble: str
+) -> None:
+    if trouble.endswith("later"):
+        wire.open()
+        world.run(MEASURED)
+        assert eventually(lambda: rings(redis), seconds=20)
+    (wire.freeze if trouble.startswith("frozen") else wire.cut)()
+    before = rings(redis)
+
+    took = world.run(MEASURED)
+
+    assert median(took) < AT_NORMAL_SPEED
+    assert world.run("result = Callback.objects.count()") >= 5
+    assert rings(redis) == before
+    wire.open()
+    world.run(MEASURED)
+    assert eventually(lambda: rings(redis) > before, seconds=20)
+
+
+def test_what_asked_while_it_could_not_ring_is_rung_for_once(
+    world: World, wire: Wire, redis: Redis
+) -> None:
+    wire.freeze()
+
+    world.run("for _ in range(500): signals.work_due.send(sender=None)")
+    wire.open()
+    world.run("signals.work_due.send(sender=None)")
+
+    assert eventually(lambda: rings(redis), seconds=20)
+    assert rings(redis) <= 3
+
+
+def test_a_forked_process_has_a_bell_of_its_own(world: World, wire: Wire, redis: Redis) -> None:
+    wire.open()
+    world.run("signals.work_due.send(sender=None)")
+    assert eventually(lambda: rings(redis) == 1, seconds=20)
+
+    code = world.run("""
+import os
+child = os.fork()
+if child == 0:
+    signals.work_due.send(sender=None)
+    time.sleep(3)
+    os._exit(7)
+result = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+""")
+
+    assert code == 7
+    assert rings(redis) == 2

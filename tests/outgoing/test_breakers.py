@@ -1,0 +1,250 @@
+"""A host that does not take callbacks is spared, and nobody waits behind it or loses anything."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from datetime import datetime, timedelta
+
+import pytest
+from django.db import transaction
+
+from accounts.access import NotAllowed
+from accounts.models import AuditEvent, User
+from tests.concurrency.conftest import at_once
+from tests.outgoing.conftest import Receiver, again, answering, due
+from wake.breakers import FAILURES, LONGEST, PROBES, REST_AFTER, SHORTEST, hold_back, resume
+from wake.destinations import Outcome
+from wake.models import Callback, FailingTarget
+from wake.outbox import claim, send_again, send_due, settle
+
+Answered = Callable[..., Callback]
+DEAD = "dead.example.com"
+NOBODY = Outcome(error="timed out")
+
+
+@pytest.fixture
+def other_team_id(mallory: User) -> int:
+    return mallory.memberships.get().team_id
+
+
+@pytest.fixture
+def dead(answered: Answered) -> Callable[[int], list[Callback]]:
+    """So many callbacks to a host where nobody is."""
+
+    def make(number: int) -> list[Callback]:
+        made = [answered() for _ in range(number)]
+        Callback.objects.filter(pk__in=[each.pk for each in made]).update(host=DEAD)
+        return made
+
+    return make
+
+
+def fail(at: datetime, outcome: Outcome = NOBODY) -> int:
+    """Everything that is due, one settled after the other as they come back; how many those
+    were."""
+    claimed = claim(at=at)
+    for callback in claimed:
+        settle([(callback, outcome)], at=at)
+    return len(claimed)
+
+
+def test_after_a_few_failures_the_others_wait_untried_and_one_asks_whether_it_is_back(
+    dead: Callable[[int], list[Callback]],
+) -> None:
+    failed = dead(FAILURES)
+    at = due(failed[-1])
+    assert fail(at) == FAILURES
+    waiting = dead(4)
+    at += timedelta(seconds=1)
+
+    assert claim(at=at) == []
+
+    target = FailingTarget.objects.get()
+    assert target.postponed_until is not None
+    assert {due(callback) for callback in waiting} == {target.postponed_until}
+    assert {again(callback).tries for callback in waiting} == {0}
+    Callback.objects.filter(pk__in=[each.pk for each in failed]).update(due_at=None)
+    assert len(claim(at=target.postponed_until)) == PROBES
+
+
+def test_a_dead_host_holds_up_no_other_and_no_other_team(
+    dead: Callable[[int], list[Callback]], answered: Answered, other_team_id: int
+) -> None:
+    failed = dead(FAILURES)
+    fail(due(failed[-1]))
+    crowd, theirs, elsewhere = dead(60), dead(1)[0], answered()
+    Callback.objects.filter(pk=theirs.pk).update(team=other_team_id)
+    at = due(elsewhere) + timedelta(seconds=1)
+
+    claimed = claim(at=at)
+
+    assert {callback.pk for callback in claimed} == {theirs.pk, elsewhere.pk}
+    assert all(due(callback) > at for callback in crowd)
+
+
+def test_it_waits_the_longer_the_longer_it_has_failed(
+    dead: Callable[[int], list[Callback]],
+) -> None:
+    at = due(dead(FAILURES)[-1])
+    waits = []
+
+    for hours in (0, 1, 20):
+        now = at + timedelta(hours=hours)
+        Callback.objects.update(due_at=now, tries=1)
+        fail(now)
+        target = FailingTarget.objects.get()
+        assert target.postponed_until is not None
+        waits.append(target.postponed_until - now)
+
+    assert waits == [SHORTEST, LONGEST, LONGEST]
+
+
+def test_one_success_and_all_is_as_before(
+    receiver: Receiver, answered: Answered, dead: Callable[[int], list[Callback]]
+) -> None:
+    callbacks = dead(FAILURES + 3)
+    at = due(callbacks[-1])
+    fail(at)
+    at += LONGEST
+    Callback.objects.update(due_at=at)
+
+    send_due(clock=lambda: at)
+
+    assert len(receiver.received) == len(callbacks)
+    assert not FailingTarget.objects.exists()
+
+
+def test_a_host_that_refuses_is_there_and_the_schedule_alone_decides(
+    dead: Callable[[int], list[Callback]],
+) -> None:
+    at = due(dead(FAILURES * 2)[-1])
+
+    fail(at, Outcome(status_code=404))
+
+    target = FailingTarget.objects.get()
+    assert (target.failures, target.postponed_until) == (0, None)
+    assert not target.holds_back(at)
+
+
+def test_after_five_days_without_a_success_callbacks_rest_until_a_person_resumes_them(
+    dead: Callable[[int], list[Callback]], receiver: Receiver, bob: User
+) -> None:
+    missed = dead(3)
+    at = due(missed[-1])
+    fail(at)
+    later = at + REST_AFTER
+    Callback.objects.update(due_at=later)
+    fail(later)
+    missed += dead(2)
+    parked_at = later + timedelta(days=1)
+    assert claim(at=parked_at) == []
+    target = FailingTarget.objects.get()
+    assert target.rested_at == later
+    assert {again(callback).due_at for callback in missed} == {None}
+
+    count = resume(target, by=bob, at=parked_at)
+    send_due(clock=lambda: parked_at)
+
+    assert count == len(missed)
+    assert len(receiver.received) == len(missed)
+    assert all(again(callback).delivered_at == parked_at for callback in missed)
+    assert not FailingTarget.objects.exists()
+    events = AuditEvent.objects.filter(event__startswith="callbacks.").order_by("at")
+    assert [(event.event, event.actor_name, event.object_name) for event in events] == [
+        ("callbacks.rested", "Wake", DEAD),
+        ("callbacks.resumed", "bob", DEAD),
+    ]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_what_a_sender_holds_back_while_a_person_resumes_is_sent_too(
+    dead: Callable[[int], list[Callback]], bob: User
+) -> None:
+    seen_before, seen_meanwhile = dead(2)
+    at = due(seen_meanwhile)
+    target = FailingTarget.objects.create(
+        team_id=seen_before.team_id, host=DEAD, failing_since=at - REST_AFTER, rested_at=at
+    )
+    is_held = threading.Event()
+
+    def hold() -> None:
+        with transaction.atomic():
+            hold_back({target: [seen_meanwhile.pk]})
+            is_held.set()
+            time.sleep(0.5)  # not committed yet, when the other one looks at what waits
+
+    def ask() -> None:
+        is_held.wait(30)
+        resume(FailingTarget.objects.get(), by=bob, at=at)
+
+    at_once(hold, ask)
+    with transaction.atomic():
+        hold_back({target: [seen_before.pk]})  # it was looked at before
+
+    assert [again(seen_meanwhile).due_at, again(seen_before).due_at] == [at, due(seen_before)]
+    assert len(claim(at=at)) == 2
+
+
+def test_what_was_given_up_meanwhile_is_sent_too_but_not_what_is_gone(
+    dead: Callable[[int], list[Callback]], alice: User
+) -> None:
+    given_up, gone = dead(2)
+    at = due(gone)
+    fail(at)
+    Callback.objects.update(due_at=None, given_up_at=at)
+    Callback.objects.filter(pk=given_up.pk).update(tries=10)
+    FailingTarget.objects.update(rested_at=at)
+
+    count = resume(FailingTarget.objects.get(), by=alice, at=at)
+
+    assert count == 1
+    assert (again(given_up).due_at, again(given_up).tries) == (at, 0)
+    assert again(gone).due_at is None
+
+
+def test_who_may_not_answer_may_not_resume(
+    dead: Callable[[int], list[Callback]], rita: User, mallory: User
+) -> None:
+    at = due(dead(1)[0])
+    fail(at)
+    target = FailingTarget.objects.get()
+
+    for outsider in (rita, mallory):
+        with pytest.raises(NotAllowed):
+            resume(target, by=outsider, at=at)
+
+    assert FailingTarget.objects.get() == target
+
+
+def test_a_person_may_always_try_and_a_success_sends_the_rest(
+    dead: Callable[[int], list[Callback]], receiver: Receiver, bob: User
+) -> None:
+    callbacks = dead(3)
+    at = due(callbacks[-1])
+    fail(at)
+    FailingTarget.objects.update(rested_at=at)
+    Callback.objects.update(due_at=None)
+
+    send_again(callbacks[0], by=bob, at=at)
+    send_due(clock=lambda: at)
+
+    assert len(receiver.received) == 3
+    assert not FailingTarget.objects.exists()
+
+
+def test_retries_that_a_person_asked_for_go_as_planned(
+    receiver: Receiver, answered: Answered, bob: User
+) -> None:
+    callback = answered()
+    receiver.then(*[answering(500)] * (FAILURES + 1))
+    for _ in range(FAILURES):
+        at = due(callback)
+        send_due(clock=lambda at=at: at)  # type: ignore[misc]
+
+    send_again(callback, by=bob, at=at)
+    send_due(clock=lambda: at)
+
+    assert due(callback) - at < timedelta(days=2)
+    assert FailingTarget.objects.get().postponed_until is None

@@ -1,0 +1,276 @@
+"""What failed is tried again for about three days, or when a person asks for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+from typing import Any
+
+import pytest
+
+from accounts.access import NotAllowed
+from accounts.models import AuditEvent, User
+from tests.outgoing.conftest import Receiver, again, answering, due
+from wake import signals
+from wake.destinations import Outcome
+from wake.models import Callback, CallbackAttempt
+from wake.outbox import LEASE, AlreadyDelivered, claim, send_again, send_due, settle
+
+Answered = Callable[..., Callback]
+HOUR = 3600
+SCHEDULE = [5, 300, 1800, 2 * HOUR, 5 * HOUR, 10 * HOUR, 14 * HOUR, 20 * HOUR, 24 * HOUR]
+
+
+def fail(callback: Callback, *, status: int = 500, retry_after: str = "", at: datetime) -> float:
+    """Seconds until the next attempt."""
+    (claimed,) = claim(at=at)
+    settle([(claimed, Outcome(status_code=status, retry_after=retry_after))], at=at)
+    due_at = again(callback).due_at
+    assert due_at is not None
+    return (due_at - at).total_seconds()
+
+
+def test_it_is_tried_ten_times_on_schedule_and_then_given_up(answered: Answered) -> None:
+    callback = answered()
+
+    for seconds in SCHEDULE:
+        assert seconds <= fail(callback, at=due(callback)) <= seconds * 1.2
+    at = due(callback)
+    (last,) = claim(at=at)
+    settle([(last, Outcome(error="timed out"))], at=at)
+
+    callback = again(callback)
+    assert (callback.due_at, callback.given_up_at, callback.tries) == (None, at, 10)
+    assert claim(at=at + timedelta(days=30)) == []
+    numbers = CallbackAttempt.objects.values_list("number", flat=True)
+    assert list(numbers) == list(range(1, 11))
+    event = AuditEvent.objects.get(event="callback.given_up")
+    assert event.object_id == str(callback.response.delivery_id)
+    assert event.detail == {"host": callback.host, "tries": 10}
+
+
+def test_it_is_not_tried_before_its_time(answered: Answered) -> None:
+    callback = answered()
+    fail(callback, at=due(callback))
+    at = due(callback)
+
+    assert claim(at=at - timedelta(microseconds=1)) == []
+    assert claim(at=at) == [callback]
+
+
+def test_what_failed_together_does_not_come_back_together(answered: Answered) -> None:
+    callbacks = [answered() for _ in range(12)]
+    at = due(callbacks[-1])
+
+    settle([(each, Outcome(status_code=500)) for each in claim(at=at)], at=at)
+
+    assert len({due(callback) for callback in callbacks}) > 6
+
+
+def test_a_receiver_that_comes_back_gets_it(receiver: Receiver, answered: Answered) -> None:
+    callback = answered()
+    receiver.then(answering(500), answering(502))
+
+    for _ in range(3):
+        at = due(callback)
+        send_due(clock=lambda at=at: at)  # type: ignore[misc]
+
+    assert again(callback).delivered_at == at
+    codes = callback.attempts.values_list("status_code", flat=True)
+    assert list(codes) == [500, 502, 200]
+    assert len(receiver.received) == 3
+
+
+def test_410_stops_at_once(receiver: Receiver, answered: Answered) -> None:
+    callback = answered()
+    receiver.then(answering(410))
+
+    send_due()
+
+    callback = again(callback)
+    assert callback.due_at is None
+    assert callback.given_up_at is not None
+    assert callback.tries == 1
+
+
+AT = datetime(2026, 11, 20, 12, 0, 0, tzinfo=UTC)
+IN_TWO_MINUTES = format_datetime(AT + timedelta(minutes=2), usegmt=True)
+
+
+@pytest.mark.parametrize("status", [429, 503])
+@pytest.mark.parametrize(
+    ("retry_after", "seconds"),
+    [
+        ("120", 120),
+        (" 120 ", 120),
+        (IN_TWO_MINUTES, 120),
+        (IN_TWO_MINUTES.replace("GMT", "-0000"), 120),
+        ("1", 5),
+        ("0", 5),
+        ("-120", 5),
+        ("soon", 5),
+        ("1.5", 5),
+        ("٣٠٠", 5),
+        ("Fri, 32 Foo 2026", 5),
+        (format_datetime(AT - timedelta(days=1), usegmt=True), 5),
+        ("9" * 9, 24 * HOUR),
+        ("9" * 5_000, 5),
+        ("Fri, 31 Dec 9999 23:59:59 GMT", 24 * HOUR),
+        ("Fri, 31 Dec 99999999999999999999 23:59:59 GMT", 5),
+        ("Fri, 31 Dec 2026 23:59:59 +99999999999999999999", 5),
+    ],
+)
+def test_who_asks_for_time_gets_it_within_reason(
+    answered: Answered, status: int, retry_after: str, seconds: int
+) -> None:
+    callback = answered()
+    Callback.objects.update(due_at=AT)
+
+    wait = fail(callback, status=status, retry_after=retry_after, at=AT)
+
+    assert seconds <= wait <= seconds * 1.2
+
+
+def test_retry_after_comes_from_the_answers_header(receiver: Receiver, answered: Answered) -> None:
+    callback = answered()
+    receiver.then(answering(503, Retry_After="600"))
+    at = due(callback)
+
+    send_due(clock=lambda: at)
+
+    assert 600 <= (due(callback) - at).total_seconds() <= 720
+
+
+@pytest.mark.parametrize("status", [200 + 100, 404, 500])
+def test_retry_after_means_nothing_elsewhere(answered: Answered, status: int) -> None:
+    callback = answered()
+
+    assert fail(callback, status=status, retry_after="3000", at=due(callback)) <= 6
+
+
+# By hand ------------------------------------------------------------------------------------------
+
+
+def test_a_person_brings_a_scheduled_retry_forward(
+    receiver: Receiver, answered: Answered, bob: User
+) -> None:
+    callback = answered()
+    fail(callback, at=due(callback))
+    fail(callback, at=due(callback))
+    at = due(callback) - timedelta(minutes=4)
+
+    send_again(callback, by=bob, at=at, address="192.0.2.7")
+    send_due(clock=lambda: at)
+
+    assert again(callback).delivered_at == at
+    last = callback.attempts.last()
+    assert last is not None
+    assert (last.number, last.by_name) == (3, "bob")
+    assert callback.attempts.filter(by_name="").count() == 2
+    event = AuditEvent.objects.get(event="callback.sent_again")
+    assert (event.actor_name, event.address) == ("bob", "192.0.2.7")
+    assert event.object_id == str(callback.response.delivery_id)
+
+
+def test_a_person_starts_a_given_up_one_anew(
+    receiver: Receiver, answered: Answered, bob: User
+) -> None:
+    callback = answered()
+    at = due(callback)
+    (claimed,) = claim(at=at)
+    settle([(claimed, Outcome(status_code=410))], at=at)
+    at += timedelta(days=5)
+    receiver.then(answering(500))
+
+    send_again(callback, by=bob, at=at)
+    send_due(clock=lambda: at)
+
+    first = callback.attempts.last()
+    assert first is not None
+    assert (first.number, first.by_name, first.status_code) == (1, "bob", 500)
+    assert 5 <= (due(callback) - at).total_seconds() <= 6
+    later = due(callback)
+    send_due(clock=lambda: later)
+    assert again(callback).delivered_at == later
+    assert again(callback).given_up_at is None
+    second = callback.attempts.last()
+    assert second is not None
+    assert second.by_name == ""
+
+
+def test_asking_while_it_is_under_way_is_not_forgotten(answered: Answered, bob: User) -> None:
+    callback = answered()
+    at = due(callback)
+    (claimed,) = claim(at=at)
+
+    asked_at = at + timedelta(seconds=1)
+    send_again(callback, by=bob, at=asked_at)
+    assert claim(at=asked_at) == []  # it is still that sender's
+    settle([(claimed, Outcome(status_code=500))], at=at + timedelta(seconds=2))
+
+    assert due(callback) == asked_at
+    (second,) = claim(at=at + timedelta(seconds=3))
+    settle([(second, Outcome(status_code=200))], at=at + timedelta(seconds=3))
+    assert list(callback.attempts.values_list("by_name", flat=True)) == ["", "bob"]
+
+
+def test_asking_while_a_successful_one_is_under_way_sends_no_second(
+    answered: Answered, bob: User
+) -> None:
+    callback = answered()
+    at = due(callback)
+    (claimed,) = claim(at=at)
+    send_again(callback, by=bob, at=at + timedelta(seconds=1))
+
+    settle([(claimed, Outcome(status_code=200))], at=at + timedelta(seconds=2))
+
+    assert claim(at=at + LEASE * 2) == []
+
+
+def test_what_has_arrived_is_not_sent_again(
+    receiver: Receiver, answered: Answered, bob: User
+) -> None:
+    callback = answered()
+    send_due()
+
+    with pytest.raises(AlreadyDelivered):
+        send_again(callback, by=bob, at=due_now(callback))
+
+    assert send_due() == 0
+
+
+def due_now(callback: Callback) -> datetime:
+    at = again(callback).delivered_at
+    assert at is not None
+    return at
+
+
+def test_readers_and_outsiders_send_nothing_again(
+    answered: Answered, rita: User, mallory: User
+) -> None:
+    callback = answered()
+    at = due(callback)
+    fail(callback, at=at)
+
+    for person in (rita, mallory):
+        with pytest.raises(NotAllowed):
+            send_again(callback, by=person, at=at)
+
+    assert not AuditEvent.objects.filter(event="callback.sent_again").exists()
+
+
+def test_asking_rings_the_bell_on_commit(
+    answered: Answered, bob: User, django_capture_on_commit_callbacks: Any
+) -> None:
+    callback = answered()
+    fail(callback, at=due(callback))
+    rings: list[Any] = []
+    signals.work_due.connect(ring := lambda **given: rings.append(given))
+
+    with django_capture_on_commit_callbacks(execute=True):
+        send_again(callback, by=bob, at=due(callback))
+        assert rings == []
+
+    assert len(rings) == 1
+    signals.work_due.disconnect(ring)

@@ -1,0 +1,101 @@
+"""How many callbacks leave at a time, and that a slow host holds up no other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+from itertools import count
+from typing import Any
+
+import pytest
+
+from tests.outgoing.conftest import Receiver, again, answering, due, slowly
+from wake import retries
+from wake.destinations import Door
+from wake.models import Callback, CallbackAttempt
+from wake.outbox import AT_ONCE, LEASE, PER_HOST, claim, send_due
+
+Answered = Callable[..., Callback]
+
+
+def test_a_claim_takes_no_more_of_a_host_than_it_has_slots_and_starves_no_other(
+    answered: Answered,
+) -> None:
+    crowd = [answered() for _ in range(PER_HOST + 5)]
+    Callback.objects.filter(pk__in=[each.pk for each in crowd]).update(host="crowd.example")
+    at = due(answered())  # of another host, and the youngest
+
+    first = claim(at=at, busy={"crowd.example": 3})
+    rest = claim(at=at)
+
+    hosts = [callback.host for callback in first]
+    assert hosts.count("crowd.example") == PER_HOST - 3
+    assert len(hosts) == PER_HOST - 2
+    oldest = [each.pk for each in crowd[: PER_HOST - 3]]
+    assert [callback.pk for callback in first if callback.host == "crowd.example"] == oldest
+    assert len(rest) == 8
+
+
+def test_a_claim_takes_the_oldest_and_no_more_than_there_is_room(answered: Answered) -> None:
+    callbacks = [answered() for _ in range(4)]
+    at = due(callbacks[-1])
+
+    claimed = claim(at=at, room=3)
+
+    assert claimed == callbacks[:3]
+    assert claim(at=at, room=0) == []
+    assert AT_ONCE > PER_HOST
+
+
+def test_a_slow_host_holds_up_neither_what_is_due_nor_what_falls_due_meanwhile(
+    receiver: Receiver, answered: Answered, start_receiver: Callable[..., Receiver]
+) -> None:
+    slow, later = answered(url=receiver.url + "/slow"), answered()
+    start = due(later)
+    Callback.objects.filter(pk=later.pk).update(due_at=start + timedelta(seconds=1))
+    receiver.then(slowly(3))
+    ticks = count()
+
+    settled = send_due(
+        clock=lambda: start + timedelta(seconds=next(ticks) / 5), open_door=lambda: Door(deadline=2)
+    )
+
+    assert settled == 2
+    assert again(later).delivered_at is not None
+    assert [each.callback_id for each in CallbackAttempt.objects.all()] == [later.pk, slow.pk]
+    assert slow.attempts.get().error == "timed out"
+
+
+def test_a_hundred_at_once_all_arrive_once(
+    receiver: Receiver, answered: Answered, django_assert_max_num_queries: Any
+) -> None:
+    callbacks = [answered() for _ in range(100)]
+
+    with django_assert_max_num_queries(400):
+        assert send_due() == 100
+
+    ids = [got.headers["webhook-id"] for got in receiver.received]
+    assert sorted(ids) == sorted(str(callback.pk) for callback in callbacks)
+    assert not Callback.objects.unfinished().exists()
+
+
+def test_one_that_cannot_be_written_down_holds_no_other_back(
+    receiver: Receiver, answered: Answered, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As when a header of one receiver broke the clock of all (Retry-After, 31 Dec 99999999999)."""
+    broken, other = answered(), answered()
+    receiver.then(answering(500))
+    at = due(other)
+
+    def no_such_date(*_: object) -> timedelta:
+        raise OverflowError("date value out of range")
+
+    monkeypatch.setattr(retries, "wait", no_such_date)
+
+    send_due(clock=lambda: at)
+
+    first, second = again(broken), again(other)
+    arrived, lost = (first, second) if first.delivered_at else (second, first)
+    assert (arrived.delivered_at, arrived.attempts.count()) == (at, 1)
+    assert (lost.due_at, lost.leased_until) == (due(lost), at + LEASE)
+    assert len(receiver.received) == 2

@@ -1,0 +1,71 @@
+"""`make soak`: what takes too long for `make test`, with the figures of docs/reliability.md.
+
+An hour of load is scaled down to SOAK_SECONDS (default 300). It brings its own PostgreSQL and
+Redis. Of several scenarios only those are run that are named as arguments.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+os.environ["DJANGO_SETTINGS_MODULE"] = "tests.settings"
+
+import django
+
+django.setup()
+logging.getLogger("httpx").setLevel(logging.WARNING)  # a line for each of many thousand requests
+
+from tests.soak import drain, kills, load  # noqa: E402 - they import models
+
+FUZZING = {"HOSTILE_EXAMPLES": "850"}  # of each of six, so 5,100 requests from the document
+
+
+def fuzz(folder: Path) -> list[str]:
+    """On both databases, with other examples each time."""
+    told = []
+    for url in ("", os.environ.get("DATABASE_URL") or "postgresql://postgres@127.0.0.1:5432/test"):
+        command = [sys.executable, "-m", "pytest", "-q", "tests/hostile/test_openapi.py"]
+        environment = {**os.environ, **FUZZING, "DATABASE_URL": url}
+        done = subprocess.run(
+            command, env=environment, stdout=subprocess.PIPE, text=True, check=False
+        )
+        if done.returncode:
+            raise AssertionError(done.stdout)
+        told.append(f"{'PostgreSQL' if url else 'SQLite'}: {done.stdout.splitlines()[-1]}")
+    return told
+
+
+SCENARIOS: dict[str, Callable[[Path], list[str]]] = {
+    "load": load.run,
+    "kills": kills.run,
+    "drain": drain.run,
+    "fuzz": fuzz,
+}
+
+
+def main(names: list[str]) -> None:
+    say(f"{os.cpu_count()} cores, {platform.platform()}, Python {platform.python_version()}")
+    say(f"Load average at the start: {os.getloadavg()[0]:.1f}")
+    for name in names or SCENARIOS:
+        began = time.monotonic()
+        say("", f"{name}:")
+        with tempfile.TemporaryDirectory(prefix="wake-soak-") as folder:
+            for line in SCENARIOS[name](Path(folder)):
+                say(f"  {line}")
+        say(f"  took {time.monotonic() - began:.0f} s")
+
+
+def say(*lines: str) -> None:
+    print(*lines, sep="\n", flush=True)  # noqa: T201 - a script
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,285 @@
+"""Agents deliver and poll and people answer, while one part after the other breaks."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import threading
+import time
+from collections import Counter, deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import httpx
+import psycopg
+
+from tests.concurrency.conftest import at_once
+from tests.faults.ledger import Ledger, one_of_each
+from tests.faults.servers import Postgres, RedisServer
+from tests.faults.site import AgentAt, PersonAt, Site, hash_in
+from tests.outgoing.conftest import Receiver
+from tests.outgoing.world import eventually
+from tests.served import Server
+
+SECONDS = int(os.environ.get("SOAK_SECONDS", "300"))
+AGENTS, PEOPLE = 8, 4
+DELIVERIES, POLLS, ANSWERS = 100, 100, 10  # a second
+OUTAGE_SECONDS = 5
+# What a fault may delay after it is over: a lease of a killed sender runs for a minute.
+SETTLING_SECONDS = 3
+
+
+@dataclass
+class Soak:
+    site: Site
+    postgres: Postgres
+    redis: RedisServer
+    web: Server
+    ledger: Ledger
+    finished: threading.Event = field(default_factory=threading.Event)
+    to_answer: deque[str] = field(default_factory=deque)
+    codes: Counter[int] = field(default_factory=Counter)
+    took: list[float] = field(default_factory=list)
+    faults: list[tuple[str, float, float]] = field(default_factory=list)
+
+
+def run(folder: Path) -> list[str]:
+    postgres, redis = Postgres(), RedisServer()
+    site = Site(folder, redis_url=redis.url, server=postgres.url, hold_seconds=1)
+    receiver = Receiver()
+    try:
+        keys = site.run(SET_UP.format(agents=AGENTS, port=receiver.port))
+        web = site.start_web()
+        site.start_worker()
+        site.start_beat()
+        soak = Soak(site, postgres, redis, web, Ledger([receiver]))
+        _all(soak, keys)
+        return _judge(soak, keys)
+    finally:
+        receiver.stop()
+        site.end()
+        redis.kill()
+        postgres.end()
+
+
+SET_UP = """
+import io
+call_command('allow_callback', '127.0.0.1:{port}')
+result = []
+for number in range({agents}):
+    told = io.StringIO()
+    call_command('issue_key', f'soak-{{number}}', stdout=told, stderr=io.StringIO())
+    result.append(told.getvalue().strip())
+"""
+
+
+def _all(soak: Soak, keys: list[str]) -> None:
+    def until_the_end() -> None:
+        try:
+            _break_things(soak)
+        finally:
+            soak.finished.set()
+
+    at_once(
+        until_the_end,
+        *[lambda n=n, key=key: _deliver(soak, n, key) for n, key in enumerate(keys)],
+        *[lambda key=key: _poll(soak, key) for key in keys],
+        *[lambda: _answer(soak)] * PEOPLE,
+    )
+
+
+def _deliver(soak: Soak, number: int, key: str) -> None:
+    agent = AgentAt(soak.web.origin, key, agent_id=f"soak-{number}")
+    for turn in _paced(soak, DELIVERIES / AGENTS):
+        once = f"{number}-{turn}"
+        began = time.monotonic()
+        pk = agent.deliver(once=once, callback=soak.ledger.receivers[0].url)
+        soak.took.append(time.monotonic() - began)
+        soak.ledger.told_agent(once, pk, has_callback=True)
+        soak.to_answer.append(pk)
+    soak.codes.update(agent.codes)
+    agent.client.close()
+
+
+def _poll(soak: Soak, key: str) -> None:
+    agent = AgentAt(soak.web.origin, key)
+    known: list[str] = []
+    for _ in _paced(soak, POLLS / AGENTS):
+        with suppress(httpx.TransportError):
+            page = agent.sweep(limit="1")
+            if page.status_code == 200:
+                known += [item["delivery_id"] for item in page.json()["deliveries"]]
+            if known:
+                agent.get(random.choice(known))  # noqa: S311 - nobody has to guess it
+    soak.codes.update(agent.codes)
+    agent.client.close()
+
+
+def _answer(soak: Soak) -> None:
+    alice = PersonAt(soak.web.origin)
+    for _ in _paced(soak, ANSWERS / PEOPLE):
+        with suppress(IndexError):
+            pk = soak.to_answer.pop()
+            while not _is_answered(soak, alice, pk):
+                time.sleep(0.2)
+            soak.ledger.told_person(pk, "approved")
+    alice.client.close()
+
+
+def _is_answered(soak: Soak, alice: PersonAt, pk: str) -> bool:
+    """Again until she is told that it is, as somebody would who sees that it failed."""
+    try:
+        page = alice.read(pk)
+        soak.codes[page.status_code] += 1
+        if page.status_code != 200:
+            return False
+        if not (shown := hash_in(page.text)):
+            return True  # it was stored, and the server was killed before it could say so
+        answer = alice.send(pk, content_hash=shown, status="approved")
+    except httpx.TransportError:
+        return False
+    soak.codes[answer.status_code] += 1
+    return answer.status_code == 303
+
+
+def _paced(soak: Soak, a_second: float) -> Iterator[int]:
+    """So many turns a second; what an outage made late is not made up for."""
+    due = time.monotonic() + random.random() / a_second  # noqa: S311 - nobody has to guess it
+    for turn in count():
+        if soak.finished.wait(max(0.0, due - time.monotonic())):
+            return
+        yield turn
+        due = max(due + 1 / a_second, time.monotonic() - 1 / a_second)
+
+
+def _break_things(soak: Soak) -> None:
+    """Each fault has its share of the time: quiet before, then broken, then whole again."""
+    share = SECONDS / len(FAULTS)
+    for name, fault in FAULTS.items():
+        time.sleep(max(0.0, share - OUTAGE_SECONDS))
+        with _noted(soak, name):
+            fault(soak)
+    time.sleep(share)
+
+
+@contextmanager
+def _noted(soak: Soak, name: str) -> Iterator[None]:
+    began = time.time()
+    yield
+    soak.faults.append((name, began, time.time()))
+
+
+def _redis_frozen(soak: Soak) -> None:
+    soak.redis.freeze()
+    time.sleep(OUTAGE_SECONDS)
+    soak.redis.thaw()
+
+
+def _redis_refused(soak: Soak) -> None:
+    soak.redis.kill()
+    time.sleep(OUTAGE_SECONDS)
+    soak.redis.start()
+
+
+def _postgresql_restarted(soak: Soak) -> None:
+    soak.postgres.stop()
+    soak.postgres.start()
+
+
+def _postgresql_away(soak: Soak) -> None:
+    soak.postgres.stop()
+    time.sleep(OUTAGE_SECONDS)
+    soak.postgres.start()
+
+
+def _worker_killed(soak: Soak) -> None:
+    soak.site.stop(signal.SIGKILL)
+    soak.site.start_worker()
+    soak.site.start_beat()
+
+
+def _web_killed(soak: Soak) -> None:
+    soak.web.kill()
+    soak.web.start()
+
+
+FAULTS: dict[str, Callable[[Soak], None]] = {
+    "Redis frozen": _redis_frozen,
+    "worker and beat killed": _worker_killed,
+    "PostgreSQL restarted at once": _postgresql_restarted,
+    "web server killed": _web_killed,
+    "Redis refused and emptied": _redis_refused,
+    "PostgreSQL away": _postgresql_away,
+}
+
+
+def _judge(soak: Soak, keys: list[str]) -> list[str]:
+    ledger = soak.ledger
+    assert eventually(lambda: not ledger.missing, seconds=150), soak.site.logs[-5_000:]
+    bodies = one_of_each(ledger.received)
+    seen: dict[str, str] = {}
+    for key in keys:
+        seen |= _everything(AgentAt(soak.web.origin, key))
+    assert set(ledger.acknowledged.values()) <= seen.keys(), "Acknowledged, and not there."
+    for pk, status in seen.items():
+        assert status == ledger.answered.get(pk, "pending"), pk
+    assert bodies.keys() == ledger.answered.keys()
+    assert set(soak.codes) <= {200, 201, 303, 503}, soak.codes
+    return _figures(soak, received=len(ledger.received))
+
+
+def _everything(agent: AgentAt) -> dict[str, str]:
+    """The status of each delivery, by one sweep from the beginning."""
+    found: dict[str, str] = {}
+    query: dict[str, str] = {"limit": "200"}
+    while page := agent.sweep(**query).raise_for_status().json():
+        found |= {item["delivery_id"]: item["status"] for item in page["deliveries"]}
+        if not page["has_more"]:
+            break
+        query["since"] = page["next_since"]
+    agent.client.close()
+    return found
+
+
+def _figures(soak: Soak, *, received: int) -> list[str]:
+    ledger = soak.ledger
+    with psycopg.connect(soak.site.database_url) as database:
+        rows = database.execute(FIRST_ATTEMPTS).fetchall()
+    calm = [took for took, at in rows if not _is_broken(soak, at)]
+    reached = len(ledger.acknowledged) / SECONDS
+    return [
+        f"{SECONDS} s; injected: "
+        + ", ".join(f"{name} ({end - begin:.1f} s)" for name, begin, end in soak.faults),
+        f"deliveries acknowledged {len(ledger.acknowledged)} ({reached:.0f} a second), all stored",
+        f"answers {len(ledger.answered)} ({len(ledger.answered) / SECONDS:.1f} a second), "
+        f"callbacks received {received}, none missing, none different",
+        f"status codes {dict(sorted(soak.codes.items()))}",
+        f"deliver p50 {_percentile(soak.took, 50):.3f} s, p95 {_percentile(soak.took, 95):.3f} s",
+        f"first callback attempt after release: p95 {_percentile([t for t, _ in rows], 95):.2f} s "
+        f"of all {len(rows)}, {_percentile(calm, 95):.2f} s of the {len(calm)} released while "
+        "nothing was broken",
+    ]
+
+
+FIRST_ATTEMPTS = """
+SELECT extract(epoch FROM min(attempt.started_at) - min(response.responded_at))::float,
+       extract(epoch FROM min(response.responded_at))::float
+FROM wake_callbackattempt attempt
+JOIN wake_callback callback ON callback.id = attempt.callback_id
+JOIN wake_response response ON response.id = callback.response_id
+GROUP BY callback.id
+"""
+
+
+def _is_broken(soak: Soak, at: float) -> bool:
+    return any(begin - 1 <= at <= end + SETTLING_SECONDS for _, begin, end in soak.faults)
+
+
+def _percentile(values: list[Any], percent: int) -> float:
+    ordered = sorted(values)
+    return float(ordered[min(len(ordered) - 1, len(ordered) * percent // 100)])
