@@ -1,0 +1,68 @@
+"""A real Chromium against a real server; skipped where there is none, never in CI."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, sync_playwright
+
+from accounts.models import ApiKey, User
+from tests.browser.screen import Screen
+from tests.browser.world import World, build
+from wake.models import Delivery, Response
+
+CHROMIUM = Path(os.environ.get("WAKE_CHROMIUM", "/usr/bin/chromium"))
+IN_CI = os.environ.get("CI", "").lower() in {"1", "true", "yes"}
+
+Open = Callable[..., Screen]
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Browser]:
+    """Of one module: Playwright's loop runs in this thread, where the next module may want one of
+    its own, and Django would refuse the database beside it."""
+    if not CHROMIUM.exists():
+        missing = f"No Chromium at {CHROMIUM}: apt-get install chromium, or set WAKE_CHROMIUM."
+        pytest.fail(missing) if IN_CI else pytest.skip(missing)
+    with pytest.MonkeyPatch.context() as patch, sync_playwright() as playwright:
+        patch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
+        browser = playwright.chromium.launch(
+            executable_path=CHROMIUM, args=["--no-sandbox", "--disable-dev-shm-usage"]
+        )
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def open_browser(chromium: Browser, transactional_db: None, live_server: Any) -> Iterator[Open]:
+    """A window of its own for each call; whatever one of them reported fails the test at its
+    end."""
+    screens: list[Screen] = []
+
+    def open_one(user: User | None = None, **options: Any) -> Screen:
+        screen = Screen(chromium, live_server.url, user, **options)
+        screens.append(screen)
+        return screen
+
+    yield open_one
+    for screen in screens:
+        screen.close()
+    for screen in screens:
+        assert screen.complaints == []
+        assert screen.left_the_origin == []
+
+
+@pytest.fixture
+def world(
+    make_delivery: Callable[..., Delivery],
+    answer: Callable[..., Response],
+    allowed_host: str,
+    key: ApiKey,
+    alice: User,
+    bob: User,
+) -> World:
+    return build(make_delivery, answer, key=key, alice=alice, bob=bob)

@@ -1,0 +1,25 @@
+// What a person reads or presses must lie inside the window, unless it is in a region that scrolls.
+() => {
+  const outside = [];
+  const hidden = element => element.closest(".sr-only, .skip, [hidden]") || !element.checkVisibility();
+  const scrolls = element => {
+    for (let at = element; at && at !== document.body; at = at.parentElement)
+      if (["auto", "scroll"].includes(getComputedStyle(at).overflowX)) return true;
+    return false;
+  };
+  const look = (element, rects, name) => {
+    if (hidden(element) || scrolls(element)) return;
+    for (const rect of rects)
+      if (rect.width && (rect.right > innerWidth + 1 || rect.left < -1)) outside.push(name);
+  };
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (walker.nextNode()) {
+    const range = document.createRange();
+    range.selectNodeContents(walker.currentNode);
+    if (walker.currentNode.data.trim())
+      look(walker.currentNode.parentElement, range.getClientRects(), walker.currentNode.data.trim());
+  }
+  for (const control of document.querySelectorAll("a, button, input, select, textarea, .rows, pre"))
+    look(control, [control.getBoundingClientRect()], control.outerHTML.slice(0, 80));
+  return outside;
+}

@@ -1,0 +1,53 @@
+"""Every page that somebody can open, as the URLconf has them: a new one is looked at by itself."""
+
+from __future__ import annotations
+
+import uuid
+from http import HTTPStatus
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.urls import NoReverseMatch, URLPattern, reverse
+
+from accounts.models import User
+from inbox import urls
+from tests.browser.world import World, as_fields
+
+ANY = {"pk": uuid.uuid4(), "slug": "any", "uidb64": "any", "token": "any"}
+# What a person did in this session is behind it: test_accessibility does it first. And the link in
+# a mail, which tests/browser/test_sign_in.py opens.
+AFTER_AN_ACT = {"batch-result", "reset-password"}
+NO_PAGE = {HTTPStatus.FOUND, HTTPStatus.SEE_OTHER, HTTPStatus.NO_CONTENT}
+
+
+def pages(world: World, user: User) -> dict[str, str]:
+    """The path of each by its name; the page that is not there is one of them, too."""
+    client = Client()
+    client.force_login(user)
+    found = {}
+    for pattern in urls.urlpatterns:
+        path = _path(pattern, as_fields(world), client)
+        if path and _is_page(client.get(path)):
+            found[str(pattern.name)] = path
+    return {**found, "nothing here": "/nothing/"}
+
+
+def _path(pattern: URLPattern, fields: dict[str, Any], client: Client) -> str | None:
+    """None where only forms go."""
+    name = str(pattern.name)
+    try:
+        return reverse(name, kwargs=fields.get(name))
+    except NoReverseMatch:
+        wanted = pattern.pattern.converters
+        path = reverse(name, kwargs={field: ANY[field] for field in wanted})
+    if name not in AFTER_AN_ACT and client.get(path).status_code != HTTPStatus.METHOD_NOT_ALLOWED:
+        pytest.fail(f"{name!r} is a page of something: say of what in tests/browser/world.py.")
+    return None
+
+
+def _is_page(answer: Any) -> bool:
+    if answer.status_code in NO_PAGE or answer.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
+        return False
+    assert answer.status_code == HTTPStatus.OK, answer.request["PATH_INFO"]
+    return "Content-Disposition" not in answer and answer["Content-Type"].startswith("text/html")

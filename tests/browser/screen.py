@@ -1,0 +1,124 @@
+"""One person's window, which notes every complaint of the browser and every request that leaves."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.test import Client
+from playwright.sync_api import Browser, ConsoleMessage, Page, Request
+
+from accounts.models import User
+
+AXE = (Path(__file__).parent / "vendor/axe.min.js").read_text()
+# Without preloading, because axe asks for sheets in a way that our policy refuses.
+RUN_AXE = """async runOnly =>
+  (await axe.run(document, {runOnly, resultTypes: ["violations"], preload: false})).violations"""
+ALL_OF_IT = {"type": "tag", "values": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]}
+# All that another scheme can change: the rest is the same page.
+COLOURS = {"type": "rule", "values": ["color-contrast", "link-in-text-block"]}
+PATIENCE_MS = 10_000  # of a busy machine
+WIDTHS = [1280, 390, 320]
+LISTEN = """document.addEventListener("securitypolicyviolation", event =>
+  window.noteComplaint(`policy: ${event.violatedDirective} ${event.blockedURI}`))"""
+OUTSIDE = (Path(__file__).parent / "outside.js").read_text()
+
+
+class Screen:
+    def __init__(
+        self,
+        browser: Browser,
+        origin: str,
+        user: User | None = None,
+        *,
+        width: int = 1280,
+        scheme: Any = "light",
+        scripts: bool = True,
+        **options: Any,
+    ) -> None:
+        self.origin, self.scripts = origin, scripts
+        self.complaints: list[str] = []
+        self.left_the_origin: list[str] = []
+        self.context = browser.new_context(
+            base_url=origin,
+            viewport={"width": width, "height": 844},
+            color_scheme=scheme,
+            java_script_enabled=scripts,
+            reduced_motion="reduce",
+            **options,
+        )
+        if user is not None:
+            self.sign_in(user)
+        self.context.expose_function("noteComplaint", lambda text: self.complaints.append(text))
+        self.context.add_init_script(LISTEN)
+        self.context.on("request", self._note_request)
+        self.context.set_default_timeout(PATIENCE_MS)
+        self.page: Page = self.context.new_page()
+        self.page.on("console", self._note_console)
+        self.page.on("pageerror", lambda error: self.complaints.append(f"error: {error}"))
+        self.page.on("dialog", lambda dialog: self.complaints.append(f"dialog: {dialog.message}"))
+
+    def sign_in(self, user: User) -> None:
+        """By cookie; what the form does has tests of its own."""
+        client = Client()
+        client.force_login(user)
+        name = settings.SESSION_COOKIE_NAME
+        cookie = {"name": name, "value": client.cookies[name].value, "url": self.origin}
+        self.context.add_cookies([cookie])  # type: ignore[list-item]
+
+    def go(self, path: str) -> Page:
+        """Where there are scripts, they have been attached."""
+        self.page.goto(path)
+        if self.scripts:
+            self.page.wait_for_selector("html[data-ready]", state="attached")
+        return self.page
+
+    def press(self, name: str, *, exact: bool = True) -> Page:
+        """A button, by its accessible name, and then whatever page follows."""
+        with self.page.expect_navigation():
+            self.page.get_by_role("button", name=name, exact=exact).click()
+        return self.page
+
+    def follow(self, name: str) -> Page:
+        with self.page.expect_navigation():
+            self.page.get_by_role("link", name=name, exact=True).click()
+        return self.page
+
+    def problems(self) -> list[str]:
+        """On a desk and on phones, in light and in dark; one page for all of them."""
+        self.page.evaluate(AXE)
+        found = []
+        for width in WIDTHS:
+            self.page.set_viewport_size({"width": width, "height": 844})
+            for scheme, rules in {"light": ALL_OF_IT, "dark": COLOURS}.items():
+                self.page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+                found += [f"{width} {scheme}, {problem}" for problem in self.violations(rules)]
+            found += [f"{width}, outside: {text[:80]}" for text in self.outside()]
+        return found
+
+    def violations(self, rules: dict[str, Any]) -> list[str]:
+        """Through the debugger, so that the page's own policy stays as it is."""
+        found: Any = self.page.evaluate(RUN_AXE, rules)
+        return [
+            f"{violation['id']}: {node['html'][:200]}"
+            for violation in found
+            for node in violation["nodes"]
+        ]
+
+    def outside(self) -> list[str]:
+        found: list[str] = self.page.evaluate(OUTSIDE)
+        return found
+
+    def close(self) -> None:
+        self.context.close()
+
+    def _note_console(self, message: ConsoleMessage) -> None:
+        """A page that was asked for and answers 4xx is noted by Chromium as an error, too."""
+        expected = message.text.startswith("Failed to load resource: the server responded with a")
+        if message.type in {"error", "warning"} and not expected:
+            self.complaints.append(f"console: {message.text}")
+
+    def _note_request(self, request: Request) -> None:
+        if not request.url.startswith(self.origin):
+            self.left_the_origin.append(request.url)

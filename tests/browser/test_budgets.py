@@ -1,0 +1,95 @@
+"""What the inbox weighs on the wire: a browser that has never been here, and one that has."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+from django.core.management import call_command
+from playwright.sync_api import Browser
+
+from accounts.models import User
+from inbox.management.vocabulary import COMMON
+from tests.browser.screen import Screen
+from tests.served import served
+from wake.models import Delivery
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+ROWS = 50
+WORDS = COMMON.split()  # no two rows alike, as in a real inbox
+COLD_BYTES, WARM_BYTES, REQUESTS = 40_000, 10_000, 8
+SCRIPT_BYTES, STYLE_BYTES = 20_000, 6_000
+
+
+class Weighed:
+    """Counts what Chromium takes from the network, headers included."""
+
+    def __init__(self, screen: Screen) -> None:
+        self.screen = screen
+        self.kinds: dict[str, str] = {}
+        self.bytes: Counter[str] = Counter()
+        self.requests: list[str] = []
+        session = screen.context.new_cdp_session(screen.page)
+        session.on("Network.requestWillBeSent", self._note_request)
+        session.on("Network.loadingFinished", self._note_bytes)
+        session.send("Network.enable")
+
+    def visit(self, path: str) -> Weighed:
+        self.kinds, self.requests = {}, []
+        self.bytes.clear()
+        self.screen.go(path)
+        self.screen.page.wait_for_selector("html[data-ready]")
+        return self
+
+    def _note_request(self, event: dict[str, Any]) -> None:
+        self.kinds[event["requestId"]] = event["type"]
+        self.requests.append(event["request"]["url"])
+
+    def _note_bytes(self, event: dict[str, Any]) -> None:
+        self.bytes[self.kinds[event["requestId"]]] += int(event["encodedDataLength"])
+
+
+@pytest.fixture
+def origin(db: None, tmp_path: Path, settings: Any) -> Iterator[str]:
+    """As it is run for real: static files collected, joined and compressed."""
+    settings.STATIC_ROOT = tmp_path
+    settings.STORAGES = {
+        **settings.STORAGES,
+        "staticfiles": {"BACKEND": "wake.static_files.JoinedStaticFiles"},
+    }
+    others = ["admin", "drf_spectacular_sidecar", "rest_framework"]
+    call_command("collectstatic", interactive=False, verbosity=0, ignore_patterns=others)
+    with served("wsgi", WAKE_TEST_STATIC=str(tmp_path)) as origin:
+        yield origin
+
+
+def test_the_inbox_is_light(
+    chromium: Browser, origin: str, alice: User, make_delivery: Callable[..., Delivery]
+) -> None:
+    random = Random(1)  # noqa: S311 - nothing here is a secret
+    for number in range(ROWS):
+        headline, summary = (" ".join(random.choices(WORDS, k=count)) for count in (7, 14))
+        kind = ["output", "update", "output", "question", "alert"][number % 5]
+        make_delivery(type=kind, headline=headline, summary=summary, timeout_seconds=9_000)
+    screen = Screen(chromium, origin, alice)
+    weighed = Weighed(screen)
+
+    cold = weighed.visit("/")
+
+    assert screen.page.locator(".row").count() == ROWS
+    assert 0 < cold.bytes.total() <= COLD_BYTES, cold.bytes
+    assert len(cold.requests) <= REQUESTS, cold.requests
+    assert any(request.endswith(".svg") for request in cold.requests)
+    assert 0 < cold.bytes["Script"] <= SCRIPT_BYTES
+    assert 0 < cold.bytes["Stylesheet"] <= STYLE_BYTES
+
+    warm = weighed.visit("/")
+
+    assert 0 < warm.bytes.total() <= WARM_BYTES, warm.bytes
+    assert screen.complaints == []
+    screen.close()

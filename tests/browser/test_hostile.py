@@ -1,0 +1,100 @@
+"""What agents send does nothing in a real browser: no script, no request, no imitation."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from accounts.models import User
+from tests.browser.conftest import Open
+from tests.inbox.test_blocks import blocks, everywhere
+from tests.inbox.test_details import ATTACKS, LARGE
+from wake.models import Delivery
+
+Make = Callable[..., Delivery]
+SHORT = [attack for attack in ATTACKS if attack.isprintable() and len(attack) <= 120]
+
+
+def test_hostile_content_is_inert_everywhere(
+    open_browser: Open, alice: User, make_delivery: Make
+) -> None:
+    deliveries = [
+        make_delivery(
+            headline=SHORT[number % len(SHORT)],
+            summary=SHORT[-number % len(SHORT)],
+            details_json=json.dumps(value),
+            assumption="<img src=x onerror=alert(1)>",
+        )
+        for number, value in enumerate(
+            [
+                *ATTACKS,
+                {"value": ATTACKS, "<b onclick=x>": ATTACKS[0]},
+                blocks(*(block for attack in ATTACKS[:6] for block in everywhere(attack))),
+            ]
+        )
+    ]
+    screen = open_browser(alice)
+
+    screen.go("/")
+    for delivery in deliveries:
+        screen.go(f"/deliveries/{delivery.pk}/")
+    for delivery in deliveries[-2:]:  # which hold all of them
+        screen.go(f"/deliveries/{delivery.pk}/?details=raw")
+    screen.go(f"/deliveries/{deliveries[-1].pk}/edit")
+
+    frame = screen.go(f"/deliveries/{deliveries[1].pk}/").locator(".untrusted__body")
+    assert frame.locator("img, svg, script, iframe, style, form, button, input").count() == 0
+
+
+def test_the_policy_bites_where_something_slipped_through(
+    open_browser: Open, alice: User, make_delivery: Make
+) -> None:
+    screen = open_browser(alice)
+    page = screen.go(f"/deliveries/{make_delivery().pk}/")
+
+    written: Any = page.evaluate(
+        "() => { try { document.body.innerHTML = '<img src=x>'; return 'written' }"
+        " catch (error) { return error.name } }"
+    )
+    page.evaluate("() => { const i = new Image(); i.src = 'http://127.0.0.1:9/pixel.png' }")
+    page.wait_for_timeout(200)
+
+    assert written == "TypeError"
+    assert any("img-src" in complaint for complaint in screen.complaints)
+    screen.complaints.clear()
+    screen.left_the_origin.clear()
+
+
+@pytest.mark.parametrize("name", LARGE)
+def test_a_page_of_whatever_was_sent_is_quick_and_reads_on_a_phone(
+    open_browser: Open, alice: User, make_delivery: Make, name: str
+) -> None:
+    delivery = make_delivery(details_json=json.dumps(LARGE[name]))
+    screen = open_browser(alice, width=320)
+    began = time.monotonic()
+
+    screen.go(f"/deliveries/{delivery.pk}/")
+
+    assert time.monotonic() - began < 10
+    assert screen.outside() == []
+
+
+def test_a_frame_cannot_reach_out_of_itself(
+    open_browser: Open, alice: User, make_delivery: Make
+) -> None:
+    delivery = make_delivery(details_json=json.dumps("# Approved\n\n" + "line  \n" * 600))
+    page = open_browser(alice).go(f"/deliveries/{delivery.pk}/")
+
+    frame = page.locator(".untrusted").bounding_box()
+    answer = page.locator(".answer").bounding_box()
+
+    assert frame
+    assert answer
+    assert frame["y"] + frame["height"] <= answer["y"]
+    assert "written by the agent" in page.inner_text(".untrusted__head")
+    page.get_by_role("link", name="Show all 4 kB").click()
+    assert page.locator("#all-details").evaluate("e => e.scrollHeight - e.clientHeight") <= 1

@@ -1,0 +1,252 @@
+"""Keys alone: what each does, where it does nothing, and where the focus goes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from accounts.models import User
+from inbox.models import Preferences
+from tests.browser.conftest import Open
+from wake.models import Delivery, Response
+
+Make = Callable[..., Delivery]
+
+
+@pytest.fixture
+def outputs(make_delivery: Make) -> list[Delivery]:
+    """As they stand in the inbox, the newest first."""
+    return [make_delivery(headline=f"Report {number}") for number in (3, 2, 1)][::-1]
+
+
+@pytest.fixture
+def inbox(open_browser: Open, alice: User, outputs: list[Delivery]) -> Page:
+    return open_browser(alice).go("/")
+
+
+def row(page: Page, delivery: Delivery) -> Any:
+    return page.locator(f"#row-{delivery.pk}")
+
+
+def press(page: Page, *keys: str) -> None:
+    for key in keys:
+        page.keyboard.press(key)
+
+
+def press_and_go(page: Page, *keys: str) -> None:
+    with page.expect_navigation():
+        press(page, *keys)
+    page.wait_for_selector("html[data-ready]", state="attached")
+
+
+def test_rows_are_walked_and_the_walk_ends_where_they_end(
+    inbox: Page, outputs: list[Delivery]
+) -> None:
+    press(inbox, "k")
+    expect(row(inbox, outputs[0])).to_be_focused()
+
+    press(inbox, "j")
+    expect(row(inbox, outputs[1])).to_be_focused()
+
+    press(inbox, "j", "j", "j")
+    expect(row(inbox, outputs[2])).to_be_focused()
+
+
+def test_an_approval_leads_on_to_the_next_row_and_undo_leads_back(
+    inbox: Page, outputs: list[Delivery]
+) -> None:
+    press_and_go(inbox, "j", "a")
+
+    assert Response.objects.get().delivery == outputs[0]
+    expect(row(inbox, outputs[1])).to_be_focused()
+
+    press_and_go(inbox, "u")
+
+    assert not Response.objects.exists()
+    expect(row(inbox, outputs[0])).to_be_focused()
+
+
+def test_no_answer_goes_out_without_a_row(inbox: Page) -> None:
+    before = inbox.url
+
+    press(inbox, "a", "r", "e", "x", "s", "l", "Enter")
+
+    expect(inbox.locator("h1")).to_have_text("Three deliveries wait for you, at your pace")
+    assert inbox.url == before
+    assert inbox.locator("input:checked").count() == 0
+
+
+def test_a_row_is_opened_or_edited(inbox: Page, outputs: list[Delivery]) -> None:
+    path = f"/deliveries/{outputs[0].pk}/"
+
+    for key, to in {"Enter": path, "o": path, "r": path, "e": f"{path}edit"}.items():
+        inbox.goto("/")
+        inbox.wait_for_selector("html[data-ready]", state="attached")
+        press_and_go(inbox, "j", key)
+        assert inbox.url.endswith(to)
+
+
+def test_rows_are_selected_one_by_one_or_all_between_two(inbox: Page) -> None:
+    press(inbox, "j", "x")
+    expect(inbox.locator("[data-count]")).to_have_text("1 selected")
+
+    press(inbox, "j", "j", "Shift+X")
+    expect(inbox.locator("[data-count]")).to_have_text("3 selected")
+
+    press_and_go(inbox, "b")
+    expect(inbox.locator("h1")).to_have_text("Reviewing 3 together")
+
+
+def test_an_update_is_seen_and_brought_back(
+    open_browser: Open, alice: User, make_delivery: Make
+) -> None:
+    update = make_delivery(type="update")
+    page = open_browser(alice).go("/")
+
+    press_and_go(page, "j", "s")
+    expect(row(page, update)).to_have_count(0)
+    press_and_go(page, "u")
+
+    expect(row(page, update)).to_be_focused()
+
+
+def test_a_row_is_put_off(inbox: Page, outputs: list[Delivery]) -> None:
+    press_and_go(inbox, "j", "l")
+
+    expect(inbox.locator("h1")).to_have_text("Put off until when?")
+    expect(inbox.get_by_text("Report 1")).to_be_visible()
+
+
+def test_a_delivery_is_rejected_with_a_reason(inbox: Page, outputs: list[Delivery]) -> None:
+    press_and_go(inbox, "j", "o")
+
+    press(inbox, "r")
+    expect(inbox.get_by_label("Feedback")).to_be_focused()
+    expect(inbox.locator("[data-armed]")).to_have_text("Reject")
+    inbox.keyboard.type("Too long, ask a jury.")
+    press_and_go(inbox, "Control+Enter")
+
+    answer = Response.objects.get()
+    assert (answer.status, answer.feedback) == ("rejected", "Too long, ask a jury.")
+
+
+def test_an_armed_verb_is_let_go_with_escape(inbox: Page) -> None:
+    press_and_go(inbox, "j", "o")
+    press(inbox, "r", "Escape")
+
+    expect(inbox.locator("[data-armed]")).to_have_count(0)
+    inbox.get_by_label("Feedback").focus()
+    press(inbox, "Control+Enter")
+
+    expect(inbox.get_by_label("Feedback")).to_be_visible()
+    assert not Response.objects.exists()
+
+
+def test_one_delivery_leads_to_the_next_and_back(inbox: Page, outputs: list[Delivery]) -> None:
+    press_and_go(inbox, "j", "o")
+    press_and_go(inbox, "j")
+    assert inbox.url.endswith(f"/deliveries/{outputs[1].pk}/")
+
+    press_and_go(inbox, "k")
+    assert inbox.url.endswith(f"/deliveries/{outputs[0].pk}/")
+
+    press_and_go(inbox, "a")
+    assert Response.objects.get().delivery == outputs[0]
+
+
+def test_every_place_has_its_keys(inbox: Page) -> None:
+    """ "a" after "g" is no approval."""
+    places = {"h": "/history/", "a": "/agents/", "s": "/settings/profile/", "i": "/"}
+
+    press(inbox, "j")
+    for key, path in places.items():
+        press_and_go(inbox, "g", key)
+        assert inbox.url.endswith(path)
+    press_and_go(inbox, "?")
+
+    assert inbox.url.endswith("/help/keys")
+    assert not Response.objects.exists()
+
+
+def test_the_search_takes_every_letter_as_a_letter(inbox: Page) -> None:
+    press(inbox, "j", "/")
+    search = inbox.get_by_role("searchbox")
+    expect(search).to_be_focused()
+
+    inbox.keyboard.type("a jury rules/exact?")
+
+    expect(search).to_have_value("a jury rules/exact?")
+    expect(search).to_be_focused()
+    press(inbox, "Escape")
+    expect(search).not_to_be_focused()
+
+
+def test_with_a_modifier_or_while_composing_a_key_is_the_browsers(inbox: Page) -> None:
+    press(inbox, "j")
+
+    for init in ("ctrlKey: true", "altKey: true", "metaKey: true", "isComposing: true"):
+        inbox.evaluate(
+            "document.activeElement.dispatchEvent(new KeyboardEvent('keydown',"
+            f" {{key: 'x', code: 'KeyX', bubbles: true, {init}}}))"
+        )
+
+    expect(inbox.locator("input:checked")).to_have_count(0)
+
+
+def test_a_key_is_known_on_every_layout(inbox: Page) -> None:
+    """Cyrillic and Greek by its place, Latin by its letter wherever that is; Caps Lock may be
+    on."""
+    press(inbox, "j")
+
+    for number, pressed in enumerate(
+        [
+            ("\N{CYRILLIC SMALL LETTER CHE}", "KeyX"),
+            ("\N{GREEK SMALL LETTER CHI}", "KeyX"),
+            ("x", "KeyB"),
+            ("X", "KeyX"),
+        ],
+        start=1,
+    ):
+        inbox.evaluate(
+            "([key, code]) => document.activeElement.dispatchEvent("
+            "new KeyboardEvent('keydown', {key, code, bubbles: true}))",
+            pressed,
+        )
+        expect(inbox.locator("input:checked")).to_have_count(number % 2)
+
+
+@pytest.mark.parametrize(("keyboard", "walks", "selects"), [("focused", 0, 1), ("off", 0, 0)])
+def test_keys_can_be_kept_to_a_focused_row_or_switched_off(
+    open_browser: Open,
+    alice: User,
+    outputs: list[Delivery],
+    keyboard: str,
+    walks: int,
+    selects: int,
+) -> None:
+    Preferences.objects.create(user=alice, keyboard=keyboard)
+    page = open_browser(alice).go("/")
+
+    press(page, "j")
+    expect(page.locator(".row:focus")).to_have_count(walks)
+    row(page, outputs[0]).focus()
+    press(page, "x")
+
+    expect(page.locator("input:checked")).to_have_count(selects)
+
+
+def test_every_key_of_the_help_page_is_said_by_a_control(inbox: Page) -> None:
+    """And by those who read the page aloud."""
+    press(inbox, "j")
+    said = set(
+        " ".join(
+            inbox.locator("[aria-keyshortcuts]").evaluate_all(
+                "all => all.map(control => control.getAttribute('aria-keyshortcuts'))"
+            )
+        ).split()
+    )
+
+    assert {"a", "b", "l", "o", "r", "x", "/", "?"} <= said

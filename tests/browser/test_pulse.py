@@ -1,0 +1,118 @@
+"""The line that says what is new: asked for now and then, and nothing else on the page moves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import Page, Request, expect
+
+from accounts.models import User
+from tests.browser.conftest import Open
+from wake.models import Delivery
+
+Make = Callable[..., Delivery]
+HIDE = """hidden => {
+  Object.defineProperty(document, "hidden", {value: hidden, configurable: true});
+  document.dispatchEvent(new Event("visibilitychange"));
+}"""
+
+
+@pytest.fixture
+def inbox(open_browser: Open, alice: User, make_delivery: Make) -> Page:
+    """With a clock that only the test moves."""
+    make_delivery(headline="The first")
+    screen = open_browser(alice)
+    screen.page.clock.install()
+    return screen.go("/")
+
+
+@pytest.fixture
+def asked(inbox: Page) -> list[str]:
+    """Whenever the page asks."""
+    found: list[str] = []
+
+    def note(request: Request) -> None:
+        if "/pulse?" in request.url:
+            found.append(request.url)
+
+    inbox.on("requestfinished", note)
+    return found
+
+
+def pass_seconds(page: Page, seconds: int, *, asks: bool) -> None:
+    if not asks:
+        page.clock.run_for(seconds * 1000)
+        return
+    with page.expect_request_finished(lambda request: "/pulse?" in request.url):
+        page.clock.run_for(seconds * 1000)
+
+
+def test_what_is_new_is_said_and_shown_when_it_is_asked_for(
+    inbox: Page, make_delivery: Make
+) -> None:
+    title = inbox.title()
+    icon = inbox.locator("link[rel=icon]").get_attribute("href")
+    make_delivery(headline="The second")
+
+    pass_seconds(inbox, 31, asks=True)
+
+    expect(inbox.locator(".pill")).to_have_text("Show 1 new delivery")
+    expect(inbox.locator(".row")).to_have_count(1)
+    assert inbox.title() == title
+    assert inbox.locator("link[rel=icon]").get_attribute("href") == icon
+
+    with inbox.expect_navigation():
+        inbox.keyboard.press(".")
+    expect(inbox.locator(".row")).to_have_count(2)
+
+
+def test_nothing_new_says_nothing(inbox: Page, asked: list[str]) -> None:
+    pass_seconds(inbox, 31, asks=True)
+
+    assert len(asked) == 1
+    expect(inbox.locator(".pill")).to_have_count(0)
+
+
+def test_who_is_signed_out_meanwhile_is_told_nothing(inbox: Page, make_delivery: Make) -> None:
+    make_delivery(headline="The second")
+    inbox.context.clear_cookies()
+
+    with inbox.expect_request_finished(lambda request: "/login/" in request.url):
+        inbox.clock.run_for(31_000)
+
+    expect(inbox.locator(".pulse")).to_be_empty()
+    expect(inbox.locator(".row")).to_have_count(1)
+
+
+def test_what_was_new_and_is_gone_is_no_longer_said(inbox: Page, make_delivery: Make) -> None:
+    second = make_delivery(headline="The second")
+    pass_seconds(inbox, 31, asks=True)
+    expect(inbox.locator(".pill")).to_have_count(1)
+
+    second.delete()
+    pass_seconds(inbox, 31, asks=True)
+
+    expect(inbox.locator(".pill")).to_have_count(0)
+
+
+def test_a_page_that_nobody_uses_asks_seldom(inbox: Page, asked: list[str]) -> None:
+    pass_seconds(inbox, 31, asks=True)
+    pass_seconds(inbox, 31, asks=True)
+    pass_seconds(inbox, 110, asks=False)
+    assert len(asked) == 2
+
+    pass_seconds(inbox, 11, asks=True)
+
+    assert len(asked) == 3
+
+
+def test_a_page_that_nobody_sees_asks_once_it_is_seen_again(inbox: Page, asked: list[str]) -> None:
+    inbox.evaluate(HIDE, True)
+    pass_seconds(inbox, 600, asks=False)
+    assert asked == []
+
+    with inbox.expect_request_finished(lambda request: "/pulse?" in request.url):
+        inbox.evaluate(HIDE, False)
+
+    assert len(asked) == 1

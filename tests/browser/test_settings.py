@@ -1,0 +1,66 @@
+"""The settings, Later and saved phrases in a real browser: with any theme, and without
+JavaScript."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from accounts.models import User
+from inbox.models import Preferences, Preset
+from tests.browser.conftest import Open
+from wake.models import Delivery
+
+Make = Callable[..., Delivery]
+
+
+@pytest.fixture
+def phrases(alice: User) -> list[Preset]:
+    words = [("approved", "Ship it", "Good, go ahead."), ("rejected", "x" * 40, "y" * 2000)]
+    return [
+        Preset.objects.create(user=alice, status=status, name=name, text=text)
+        for status, name, text in words
+    ]
+
+
+@pytest.mark.parametrize("device", ["light", "dark"])
+def test_a_chosen_theme_wins_over_the_devices(device: str, open_browser: Open, alice: User) -> None:
+    screen = open_browser(alice, scheme=device)
+    paper = "getComputedStyle(document.documentElement).backgroundColor"
+    seen = {}
+
+    for theme in ("As this device", "Light", "Dark"):
+        screen.go("/settings/theme/")
+        screen.page.get_by_label(theme).check()
+        screen.press("Save")
+        seen[theme] = screen.page.evaluate(paper)
+
+    assert seen["Light"] == "rgb(251, 250, 247)"
+    assert seen["Dark"] == "rgb(21, 23, 26)"
+    assert seen["As this device"] == seen[device.capitalize()]
+
+
+def test_without_javascript_everything_can_be_set_and_put_off(
+    open_browser: Open, alice: User, phrases: list[Preset], make_delivery: Make
+) -> None:
+    delivery = make_delivery(headline="Market report")
+    screen = open_browser(alice, scripts=False)
+
+    screen.go("/settings/digest/")
+    screen.page.get_by_label("On some days of the week").check()
+    screen.page.get_by_label("Friday").check()
+    screen.press("Save")
+    assert screen.page.get_by_role("status").inner_text() == "Saved."
+    assert Preferences.objects.get(user=alice).digest_days == "04"
+
+    screen.go(f"/deliveries/{delivery.pk}/")
+    screen.page.get_by_label("Feedback").fill("I like it.")
+    screen.press("Saved phrases")
+    screen.press("Ship it")
+    assert screen.page.get_by_label("Feedback").input_value() == "I like it.\nGood, go ahead."
+
+    screen.page.get_by_text("Later", exact=True).click()
+    screen.press("In 1 hour")
+    assert "Put off. Back " in screen.page.get_by_role("status").inner_text()
+    assert screen.page.get_by_role("link", name="Market report").count() == 0

@@ -1,0 +1,182 @@
+"""The words that a person typed: they outlive a lost connection, a reload and a sign-in in between,
+are sent once, and are gone from the device when they are stored or the person signs out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.conf import settings
+from playwright.sync_api import Page, Route, expect
+
+from accounts.models import User
+from inbox.models import Preset
+from tests.browser.conftest import Open
+from tests.browser.screen import Screen
+from tests.conftest import PASSWORD
+from wake.models import Delivery, Response
+
+WORDS = "Cut section three."
+NOT_SENT = "Not sent: the connection dropped. Your words are kept here."
+KEPT = "Object.keys(localStorage).filter(key => key.startsWith('draft:')).length"
+
+
+@pytest.fixture
+def delivery(make_delivery: Callable[..., Delivery]) -> Delivery:
+    return make_delivery(headline="Market report", details_json='{"title": "Old"}')
+
+
+def typed(screen: Screen, delivery: Delivery) -> Page:
+    page = screen.go(f"/deliveries/{delivery.pk}/")
+    page.get_by_label("Feedback").fill(WORDS)
+    return page
+
+
+def test_without_a_connection_the_words_stay_and_can_be_sent_again(
+    open_browser: Open, alice: User, delivery: Delivery
+) -> None:
+    screen = open_browser(alice)
+    page = typed(screen, delivery)
+
+    screen.context.set_offline(True)
+    page.get_by_role("button", name="Reject").click()
+
+    expect(page.get_by_role("alert")).to_have_text(NOT_SENT)
+    expect(page.get_by_label("Feedback")).to_have_value(WORDS)
+    assert screen.problems() == []
+    assert not Response.objects.exists()
+
+    screen.context.set_offline(False)
+    screen.complaints.clear()  # Chromium notes the request that failed
+    screen.press("Reject")
+
+    assert Response.objects.get().feedback == WORDS
+    assert page.evaluate(KEPT) == 0
+
+
+def test_a_reload_brings_the_words_back_and_says_so(
+    open_browser: Open, alice: User, delivery: Delivery
+) -> None:
+    page = typed(open_browser(alice), delivery)
+
+    page.reload()
+
+    expect(page.get_by_label("Feedback")).to_have_value(WORDS)
+    note = page.get_by_text("were kept on this device")
+    expect(note).to_be_visible()
+    page.get_by_role("button", name="Leave them out").click()
+    expect(page.get_by_label("Feedback")).to_have_value("")
+    expect(note).to_have_count(0)
+    page.reload()
+    expect(page.get_by_label("Feedback")).to_have_value("")
+
+
+def test_an_edit_that_only_leaves_words_out_is_kept_as_well(
+    open_browser: Open, alice: User, make_delivery: Callable[..., Delivery]
+) -> None:
+    delivery = make_delivery(details_json='"Keep this, not that."')
+    page = open_browser(alice).go(f"/deliveries/{delivery.pk}/edit")
+    page.get_by_label("The agent's text").fill("Keep this")
+
+    page.reload()
+
+    expect(page.get_by_label("The agent's text")).to_have_value("Keep this")
+
+
+def test_a_saved_phrase_stays_below_words_that_end_in_a_line_break(
+    open_browser: Open, alice: User, delivery: Delivery
+) -> None:
+    Preset.objects.create(user=alice, status="approved", name="Ship it", text="Good, go ahead.")
+    screen = open_browser(alice)
+    page = typed(screen, delivery)
+    page.get_by_label("Feedback").fill(f"{WORDS}\n")
+
+    screen.press("Saved phrases")
+    screen.press("Ship it")
+
+    expect(page.get_by_label("Feedback")).to_have_value(f"{WORDS}\nGood, go ahead.")
+
+
+def test_an_edit_is_kept_as_well_until_the_original_is_asked_for(
+    open_browser: Open, alice: User, delivery: Delivery
+) -> None:
+    screen = open_browser(alice)
+    page = screen.go(f"/deliveries/{delivery.pk}/edit")
+    page.get_by_label("title").fill("New")
+
+    page.reload()
+    expect(page.get_by_label("title")).to_have_value("New")
+    screen.follow("Reset to original")
+    expect(page.get_by_label("title")).to_have_value("Old")
+
+    page.goto(f"/deliveries/{delivery.pk}/edit")
+    expect(page.get_by_label("title")).to_have_value("Old")
+
+
+def test_signed_out_in_between_one_goes_on_where_the_words_are(
+    open_browser: Open, alice: User, delivery: Delivery
+) -> None:
+    screen = open_browser(alice)
+    page = typed(screen, delivery)
+    screen.context.clear_cookies(name=settings.SESSION_COOKIE_NAME)
+
+    screen.press("Reject")
+    page.get_by_label("E-mail").fill(alice.email)
+    page.get_by_label("Password", exact=True).fill(PASSWORD)
+    screen.press("Sign in")
+
+    assert page.url.endswith(f"/deliveries/{delivery.pk}/")
+    expect(page.get_by_label("Feedback")).to_have_value(WORDS)
+    assert not Response.objects.exists()
+
+
+def test_a_refused_answer_shows_the_words_once(
+    open_browser: Open, alice: User, make_delivery: Callable[..., Delivery]
+) -> None:
+    question = make_delivery(type="question")
+    screen = open_browser(alice)
+    page = screen.go(f"/deliveries/{question.pk}/")
+    page.get_by_label("Your words").fill(" ")
+
+    screen.press("Answer in my words")
+
+    expect(page.locator(".errors")).to_be_visible()
+    expect(page.get_by_text("were kept on this device")).to_have_count(0)
+
+
+def test_signing_out_leaves_nothing_on_the_device(
+    open_browser: Open, alice: User, delivery: Delivery
+) -> None:
+    screen = open_browser(alice)
+    page = typed(screen, delivery)
+    page.reload()
+    assert page.evaluate(KEPT) == 1
+
+    screen.press("Sign out")
+
+    assert page.evaluate(KEPT) == 0
+
+
+def test_what_is_on_its_way_says_so_and_is_sent_once(
+    open_browser: Open, alice: User, delivery: Delivery
+) -> None:
+    page = typed(open_browser(alice), delivery)
+    held: list[Route] = []
+    page.route("**/healthz", lambda route: held.append(route))
+    button = page.get_by_role("button", name="Reject")
+    size = button.bounding_box()
+
+    button.click(no_wait_after=True)
+    busy = page.locator("button[aria-busy=true]")
+    expect(busy).to_have_text("Sending…")
+    busy_size: Any = busy.bounding_box()
+    busy.click(no_wait_after=True)
+    page.get_by_role("button", name="Approve").click(no_wait_after=True)
+
+    assert size
+    assert abs(busy_size["width"] - size["width"]) < 1
+    assert len(held) == 1
+    with page.expect_navigation():
+        held[0].continue_()
+    assert Response.objects.get().status == "rejected"

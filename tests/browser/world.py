@@ -1,0 +1,139 @@
+"""A delivery of each kind and in each state, and one of everything else that has a page."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+from uuid import uuid4
+
+from django.utils import timezone
+
+from accounts.audit import SYSTEM
+from accounts.keys import mint, revoke
+from accounts.models import Agent, ApiKey, AuditEvent, User
+from inbox import later
+from inbox.models import Preset
+from wake.destinations import Outcome
+from wake.models import Callback, Delivery, Response
+from wake.outbox import settle
+
+Make = Callable[..., Delivery]
+Answer = Callable[..., Response]
+REPORT = (
+    "# Report\n\nTen **competitors**, see [the sheet](https://sheets.example.com/1).\n\n"
+    "1. One\n2. Two\n\n| Company | Price |\n|---|--:|\n| Alder | 49 |\n\n> quoted\n\n"
+    "```py\nmedian = hours[len(hours) // 2]\n```\n"
+)
+BLOCKS: list[dict[str, Any]] = [
+    {"type": "table", "title": "Both", "columns": ["Price", "Dearer for"], "rows": [["A", 111]]},
+    {"type": "code", "language": "py", "text": "def f(x): return x  # why"},
+    {"type": "diff", "before": "one two", "after": "one three"},
+    {"type": "hologram", "text": "Nobody knows this one."},
+    {
+        "type": "choice",
+        "label": "Which one?",
+        "options": [
+            {"id": "a", "label": "One price", "recommended": True},
+            {"id": "b", "label": "One a person", "text": "Fair to small teams."},
+        ],
+    },
+    {"type": "field", "name": "floor", "label": "Floor", "kind": "number", "value": 10},
+    {"type": "field", "name": "mail", "label": "Send mail", "kind": "boolean", "value": True},
+]
+
+
+@dataclass
+class World:
+    deliveries: dict[str, Delivery]
+    agent: Agent
+    callback: Callback
+    phrase: Preset
+
+    def path(self, name: str, rest: str = "") -> str:
+        return f"/deliveries/{self.deliveries[name].pk}/{rest}"
+
+
+def build(make: Make, answer: Answer, *, key: ApiKey, alice: User, bob: User) -> World:
+    now = timezone.now()
+    agent = key.agent
+    old, _ = mint(agent, by=SYSTEM, lane="test", expires_at=now + timedelta(days=1))
+    revoke(old, by=SYSTEM, at=now)
+    deliveries = {**_waiting(make, key=key), **_answered(make, answer, by=bob)}
+    put_off = make(headline="w" * 120)
+    later.snooze(put_off, by=alice, until=now + timedelta(days=400), at=now)
+    for status, name, text in [
+        ("approved", "Ship it", "Good, go ahead."),
+        ("rejected", "x" * 40, "y" * 2000),
+    ]:
+        phrase = Preset.objects.create(user=alice, status=status, name=name, text=text)
+    return World(deliveries, agent, _callback(make, answer), phrase)
+
+
+def _waiting(make: Make, *, key: ApiKey) -> dict[str, Delivery]:
+    return {
+        "expired": make(timeout_seconds=60, at=timezone.now() - timedelta(hours=1)),
+        "question": make(
+            type="question",
+            headline="Two pricing options are ready for your pick",
+            details_json='{"a": "49 a month", "b": "59 a month", "share": 0.1, "final": true}',
+            timeout_seconds=3000,
+            assumption="I take the second one.",
+        ),
+        "blocks": make(
+            type="question", details_json=json.dumps({"wake_blocks": 1, "blocks": BLOCKS})
+        ),
+        "report": make(details_json=json.dumps(REPORT), timeout_seconds=7200),
+        "alert": make(
+            type="alert",
+            headline="Paused safely after an unusual bill",
+            details_json='{"vendor": "Nimbus", "lines": [{"what": "compute", "amount": 4400}]}',
+        ),
+        "arabic": make(
+            headline="\u0627\u0643\u062a\u0645\u0644 \u0627\u0644\u062a\u0642\u0631\u064a\u0631",
+            summary="\u0645\u0644\u062e\u0635 \u0628\u0627\u0644\u0639\u0631\u0628\u064a\u0629",
+        ),
+        "long": make(headline="w" * 120, summary="s" * 280, details_json=f'"{"x" * 9_000}"'),
+        "update": make(type="update", headline="Indexing reached 80 percent"),
+        "tried": make(key=key, headline="Still here"),
+    }
+
+
+def _answered(make: Make, answer: Answer, *, by: User) -> dict[str, Delivery]:
+    redirected = make(details_json='{"title": "Old", "same": 1}', headline="Redirected one")
+    edited = '{"title": "New", "same": 1}'
+    answer(redirected, "redirected", by=by, feedback="See.", edited_json=edited)
+    rejected = make(headline="Rejected one")
+    answer(rejected, "rejected", by=by, feedback="Too loud.")
+    revision = make(
+        details_json='{"title": "Newer", "same": 1}',
+        headline="The redirected one again",
+        supersedes=redirected.pk,
+    )
+    return {"redirected": redirected, "rejected": rejected, "revision": revision}
+
+
+def _callback(make: Make, answer: Answer) -> Callback:
+    """Tried once, in vain."""
+    delivery = make(callback_webhook="https://hooks.example.com/answers?token=1")
+    callback = Callback.objects.get(response=answer(delivery))
+    callback.tries, callback.lease = 1, uuid4()
+    callback.save(update_fields=["tries", "lease"])
+    settle([(callback, Outcome(status_code=500))], at=timezone.now())
+    return callback
+
+
+def as_fields(world: World) -> dict[str, Any]:
+    """For `reverse`, of each address that names an object."""
+    delivery = {"pk": world.deliveries["report"].pk}
+    return {
+        "delivery": delivery,
+        "editor": delivery,
+        "raw": delivery,
+        "agent": {"pk": world.agent.pk},
+        "audit-event": {"pk": AuditEvent.objects.latest("pk").pk},
+        "callback": {"pk": world.callback.pk},
+        "settings-phrase": {"pk": world.phrase.pk},
+    }

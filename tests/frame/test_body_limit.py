@@ -1,0 +1,123 @@
+"""A body that is too large is cut off while it arrives, before Django has written it anywhere."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import Any
+
+import pytest
+from asgiref.sync import async_to_sync
+from asgiref.testing import ApplicationCommunicator
+
+from wake.body_limit import DRAINED_AT_MOST, App, BodyLimit, Receive, Send
+
+LIMIT = 1_000
+
+
+class Spooling:
+    """As Django does: reads to the end, then answers."""
+
+    def __init__(self) -> None:
+        self.stored = 0
+        self.was_left = False
+
+    async def __call__(self, scope: dict[str, Any], receive: Receive, send: Send) -> None:
+        while True:
+            message = await receive()
+            if message["type"] == "http.disconnect":
+                self.was_left = True
+                return
+            self.stored += len(message.get("body", b""))
+            if not message.get("more_body", False):
+                break
+        await send({"type": "http.response.start", "status": 201, "headers": []})
+        await send({"type": "http.response.body", "body": b"stored"})
+
+
+@pytest.fixture(autouse=True)
+def _limit(settings: Any) -> None:
+    settings.WAKE_MAX_BODY_BYTES = LIMIT
+    settings.DATA_UPLOAD_MAX_MEMORY_SIZE = 2 * LIMIT
+
+
+@async_to_sync
+async def post(
+    app: App,
+    parts: Iterable[bytes],
+    *,
+    path: str = "/wake/v1/deliver",
+    declared: int | str | None = None,
+) -> tuple[int, dict[bytes, bytes], bytes]:
+    headers = [] if declared is None else [(b"content-length", str(declared).encode())]
+    scope = {"type": "http", "method": "POST", "path": path, "headers": headers}
+    client = ApplicationCommunicator(BodyLimit(app), scope)
+    for part in parts:
+        await client.send_input({"type": "http.request", "body": part, "more_body": True})
+    await client.send_input({"type": "http.request", "body": b""})
+    start = await client.receive_output()
+    assert client.input_queue.empty() or (declared and int(declared) > DRAINED_AT_MOST)
+    body = await client.receive_output()
+    await client.wait()
+    return start["status"], dict(start["headers"]), body["body"]
+
+
+def test_a_body_up_to_the_limit_passes_untouched() -> None:
+    app = Spooling()
+
+    status, _, body = post(app, [b"x" * 600, b"x" * 400], declared=LIMIT)
+
+    assert (status, body, app.stored) == (201, b"stored", LIMIT)
+
+
+def test_a_declared_length_above_the_limit_is_refused_unread() -> None:
+    app = Spooling()
+
+    status, headers, body = post(app, [b"x" * (LIMIT + 1)], declared=LIMIT + 1)
+
+    assert (status, app.stored) == (413, 0)
+    assert headers[b"content-type"] == b"application/json"
+    assert headers[b"connection"] == b"close"
+    assert json.loads(body)["error"]["code"] == "body_too_large"
+
+
+def test_a_body_that_does_not_say_its_length_is_cut_off_where_it_passes_the_limit() -> None:
+    app = Spooling()
+
+    status, _, body = post(app, [b"x" * 400] * 10)
+
+    assert status == 413
+    assert json.loads(body)["error"]["code"] == "body_too_large"
+    assert app.was_left
+    assert app.stored <= LIMIT
+
+
+def test_a_length_that_is_none_is_counted_like_any_other() -> None:
+    status, _, _ = post(Spooling(), [b"x" * (LIMIT + 1)], declared="+1")
+
+    assert status == 413
+
+
+def test_a_page_has_a_limit_of_its_own_and_answers_people() -> None:
+    status, headers, body = post(Spooling(), [b"x" * (2 * LIMIT + 1)], path="/deliveries/1")
+
+    assert status == 413
+    assert headers[b"content-type"] == b"text/plain"
+    assert body == b"This form is too large."
+
+
+def test_who_announces_far_too_much_is_not_listened_to() -> None:
+    status, _, _ = post(Spooling(), [b"x"] * 3, declared=DRAINED_AT_MOST + 1)
+
+    assert status == 413
+
+
+def test_other_kinds_of_connections_pass() -> None:
+    seen = []
+
+    async def app(scope: dict[str, Any], receive: Receive, send: Send) -> None:
+        seen.append(scope["type"])
+
+    async_to_sync(BodyLimit(app))({"type": "lifespan"}, None, None)  # type: ignore[arg-type]
+
+    assert seen == ["lifespan"]

@@ -1,0 +1,149 @@
+"""A production that is not safe does not start, and says what to set."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core import checks
+
+from tests.frame.conftest import ROOT, clean_environment
+
+SECRET = "0123456789abcdefghijklmnopqrstuvwxyz-0123456789abcdefg"
+
+
+@pytest.fixture
+def production(settings: Any) -> Any:
+    """A safe one."""
+    settings.PRODUCTION = True
+    settings.WAKE_ORIGIN = "https://wake.example.com"
+    settings.SECRET_KEY = SECRET
+    settings.WAKE_ENCRYPTION_KEYS = [SECRET]
+    settings.REDIS_URL = "redis://127.0.0.1:1/0"
+    settings.DATABASE_URL = "postgresql://127.0.0.1:1/wake"
+    return settings
+
+
+def found(*, deploy: bool = False) -> list[str]:
+    messages = checks.run_checks(include_deployment_checks=deploy)
+    return [message.id or "" for message in messages if (message.id or "").startswith("wake.")]
+
+
+def test_a_safe_production_starts(production: Any) -> None:
+    assert found() == []
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "code"),
+    [
+        ("WAKE_ORIGIN", "http://wake.example.com", "wake.E001"),
+        ("SECRET_KEY", "x" * 49, "wake.E002"),
+        ("WAKE_ENCRYPTION_KEYS", [], "wake.E003"),
+        ("WAKE_ENCRYPTION_KEYS", [SECRET, "short"], "wake.E003"),
+        ("REDIS_URL", "", "wake.E004"),
+    ],
+)
+def test_each_thing_that_is_missing_is_refused_by_name(
+    production: Any, name: str, value: Any, code: str
+) -> None:
+    setattr(production, name, value)
+
+    (message,) = [one for one in checks.run_checks() if one.id == code]
+
+    assert message.is_serious()
+    assert name in message.msg
+    assert name in (message.hint or "")
+
+
+def test_sqlite_in_production_is_said_but_not_refused(production: Any) -> None:
+    production.DATABASE_URL = ""
+
+    (message,) = [one for one in checks.run_checks() if one.id == "wake.W001"]
+
+    assert not message.is_serious()
+    assert "DATABASE_URL" in message.msg
+
+
+def test_development_needs_none_of_it(settings: Any) -> None:
+    settings.PRODUCTION = False
+    settings.SECRET_KEY = "short"
+
+    assert found() == []
+
+
+@pytest.mark.parametrize(
+    ("options", "age", "codes"),
+    [({}, 0, ["wake.W002"]), ({"pool": {"max_size": 4}}, 0, []), ({}, 60, [])],
+)
+def test_a_connection_for_every_request_is_said(
+    production: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    options: dict[str, Any],
+    age: int,
+    codes: list[str],
+) -> None:
+    database = {
+        "ENGINE": "django.db.backends.postgresql",
+        "OPTIONS": options,
+        "CONN_MAX_AGE": age,
+    }
+    monkeypatch.setitem(production.DATABASES, "default", database)
+
+    assert found(deploy=True) == codes
+
+
+Manage = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+@pytest.fixture
+def manage(tmp_path: Path) -> Manage:
+    def run(*words: str, **environment: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "manage.py", *words],
+            cwd=ROOT,
+            env=clean_environment(WAKE_DATA=str(tmp_path / "data"), **environment),
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    return run
+
+
+@pytest.mark.parametrize("role", ["web", "stream", "worker", "beat", ""])
+def test_no_role_starts_in_an_unsafe_production(manage: Manage, role: str) -> None:
+    done = manage("up", *([role] if role else []), WAKE_ORIGIN="https://wake.example.com")
+
+    assert done.returncode == 1
+    for name in ("WAKE_SECRET_KEY", "WAKE_ENCRYPTION_KEYS", "REDIS_URL"):
+        assert f"Set {name}" in done.stderr
+
+
+def test_a_database_alone_makes_it_a_production_which_needs_an_https_origin(
+    manage: Manage,
+) -> None:
+    done = manage("check", DATABASE_URL="postgresql://nobody@127.0.0.1:1/nothing")
+
+    assert "Set WAKE_ORIGIN=https://" in done.stderr
+
+
+def test_development_can_be_asked_for_with_a_database(manage: Manage) -> None:
+    url = "postgresql://nobody@127.0.0.1:1/nothing"
+
+    done = manage("check", DATABASE_URL=url, WAKE_DEV="1")
+
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_database_that_is_away_is_said_in_a_sentence(manage: Manage, free_port: int) -> None:
+    url = "postgresql://nobody@127.0.0.1:1/nothing"
+
+    done = manage("up", DATABASE_URL=url, WAKE_DEV="1", PORT=str(free_port))
+
+    assert done.returncode == 1
+    assert "The database cannot be reached" in done.stderr
+    assert "Traceback" not in done.stderr

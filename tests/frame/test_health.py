@@ -1,0 +1,180 @@
+"""What load balancers and people are told."""
+
+from __future__ import annotations
+
+import socket
+import time
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.db import OperationalError, connection
+from django.test import Client
+from django.utils import timezone
+
+from wake.models import Callback, Delivery, Heartbeat, Response
+
+NOBODY = "redis://127.0.0.1:1/0"
+
+
+@pytest.fixture
+def broker(settings: Any, tmp_path: Path) -> Path:
+    settings.WAKE_DATA = tmp_path
+    folder = tmp_path / "broker"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture
+def heartbeat(db: None) -> Heartbeat:
+    return Heartbeat.objects.create(name="wake", at=timezone.now())
+
+
+@pytest.fixture
+def frozen_redis() -> Iterator[str]:
+    """It takes the connection and never says a word."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        yield f"redis://127.0.0.1:{server.getsockname()[1]}/0"
+
+
+def lost(*_: Any) -> None:
+    raise OperationalError("the database is away")
+
+
+def test_healthz_asks_nobody(client: Client) -> None:
+    answer = client.get("/healthz")
+
+    assert (answer.status_code, answer.json()) == (200, {"status": "ok"})
+
+
+def test_ready_with_a_broker_a_worker_and_nothing_overdue(
+    client: Client, broker: Path, heartbeat: Heartbeat
+) -> None:
+    answer = client.get("/readyz")
+
+    assert answer.status_code == 200
+    assert answer["Cache-Control"] == "no-store"
+    assert answer.json() == {
+        "status": "ok",
+        "database": "ok",
+        "broker": "ok",
+        "workers": {"last_heartbeat": answer.json()["workers"]["last_heartbeat"]},
+        "oldest_due": None,
+    }
+    assert answer.json()["workers"]["last_heartbeat"].endswith("Z")
+
+
+@pytest.mark.django_db
+def test_only_degraded_before_the_first_heartbeat(client: Client, broker: Path) -> None:
+    answer = client.get("/readyz")
+
+    assert (answer.status_code, answer.json()["status"]) == (200, "degraded")
+    assert answer.json()["workers"] == {"last_heartbeat": None}
+
+
+def test_only_degraded_when_the_workers_have_gone_silent(
+    client: Client, broker: Path, heartbeat: Heartbeat
+) -> None:
+    Heartbeat.objects.update(at=timezone.now() - timedelta(seconds=61))
+
+    answer = client.get("/readyz")
+
+    assert (answer.status_code, answer.json()["status"]) == (200, "degraded")
+
+
+def test_only_degraded_when_redis_refuses(
+    client: Client, heartbeat: Heartbeat, settings: Any
+) -> None:
+    settings.REDIS_URL = NOBODY
+
+    answer = client.get("/readyz")
+
+    assert (answer.status_code, answer.json()["status"]) == (200, "degraded")
+    assert answer.json()["broker"] == "away"
+
+
+def test_a_frozen_redis_costs_less_than_a_second(
+    client: Client, heartbeat: Heartbeat, settings: Any, frozen_redis: str
+) -> None:
+    settings.REDIS_URL = frozen_redis
+    began = time.monotonic()
+
+    answer = client.get("/readyz")
+
+    assert time.monotonic() - began < 3
+    assert (answer.status_code, answer.json()["broker"]) == (200, "away")
+
+
+@pytest.mark.django_db
+def test_down_without_the_database(client: Client, broker: Path) -> None:
+    with connection.execute_wrapper(lost):
+        answer = client.get("/readyz")
+        alive = client.get("/healthz")
+
+    assert (answer.status_code, answer.json()["status"]) == (503, "down")
+    assert answer.json()["database"] == "away"
+    assert alive.status_code == 200
+
+
+def test_down_when_a_deadline_has_not_been_closed_for_a_minute(
+    client: Client,
+    broker: Path,
+    heartbeat: Heartbeat,
+    make_delivery: Callable[..., Delivery],
+    age: Callable[..., None],
+) -> None:
+    delivery = make_delivery(timeout_seconds=60)
+    age(delivery, seconds=60 + 59)
+    in_time = client.get("/readyz")
+    age(delivery, seconds=2)
+
+    late = client.get("/readyz")
+
+    assert (in_time.status_code, in_time.json()["oldest_due"]["what"]) == (200, "deadline")
+    assert (late.status_code, late.json()["status"]) == (503, "down")
+    assert late.json()["oldest_due"]["seconds"] >= 61
+
+
+def test_down_when_an_answer_is_still_held_a_minute_after_its_hold(
+    client: Client,
+    broker: Path,
+    heartbeat: Heartbeat,
+    make_delivery: Callable[..., Delivery],
+    answer: Callable[..., Response],
+    age: Callable[..., None],
+) -> None:
+    delivery = make_delivery()
+    answer(delivery, held=True)
+    age(delivery, minutes=2)
+    Response.objects.update(release_at=timezone.now() - timedelta(seconds=61))
+
+    report = client.get("/readyz")
+
+    assert (report.status_code, report.json()["oldest_due"]["what"]) == (503, "held response")
+
+
+def test_down_when_a_callback_has_waited_for_a_minute_but_not_while_it_is_being_sent(
+    client: Client,
+    broker: Path,
+    heartbeat: Heartbeat,
+    make_delivery: Callable[..., Delivery],
+    answer: Callable[..., Response],
+    allowed_host: str,
+) -> None:
+    answer(make_delivery(callback_webhook=f"https://{allowed_host}/hook"))
+    now = timezone.now()
+    Callback.objects.update(due_at=now - timedelta(seconds=61), leased_until=None)
+    waiting = client.get("/readyz")
+    Callback.objects.update(leased_until=now + timedelta(seconds=60))
+
+    sending = client.get("/readyz")
+
+    assert (waiting.status_code, waiting.json()["oldest_due"]["what"]) == (503, "callback")
+    assert sending.status_code == 200
+
+
+def test_no_other_method_than_reading(client: Client) -> None:
+    assert client.post("/healthz").status_code == 405
+    assert client.post("/readyz").status_code == 405

@@ -1,0 +1,44 @@
+"""What docs/operations.md and the files for deployment promise."""
+
+from __future__ import annotations
+
+import re
+
+from django.core.management import get_commands
+
+from tests.frame.conftest import ROOT
+from wake.roles import ROLES
+
+OPERATIONS = (ROOT / "docs/operations.md").read_text()
+COMPOSE = (ROOT / "docker-compose.yml").read_text()
+
+
+def test_every_variable_that_the_settings_read_is_explained() -> None:
+    settings = (ROOT / "wake/settings.py").read_text()
+    read = set(re.findall(r'(?:environ\.get\(|env\.\w+\()\s*"([A-Z_]+)"', settings))
+    assert {"PORT", "WAKE_ORIGIN", "WAKE_QUOTA_TEST"} <= read
+
+    assert {name for name in read if f"`{name}`" not in OPERATIONS} == set()
+
+
+def test_every_command_that_is_named_exists() -> None:
+    named = set(re.findall(r"manage\.py ([a-z_]+)", OPERATIONS))
+
+    assert named - set(get_commands()) == set()
+    assert set(re.findall(r"`manage\.py up ([a-z]+)", OPERATIONS)) == set(ROLES)
+
+
+def test_the_containers_run_every_role_and_carry_no_secret() -> None:
+    assert set(re.findall(r"command: \[up, (\w+)", COMPOSE)) == set(ROLES)
+    for line in COMPOSE.splitlines():
+        name, _, value = line.strip().partition(": ")
+        if re.search(r"SECRET|PASSWORD|KEYS", name):
+            assert value.startswith("${"), line
+    assert not re.search(r"//\w+:[^$@\s]+@", COMPOSE)
+
+
+def test_the_example_names_what_production_needs_and_fills_no_secret_in() -> None:
+    example = (ROOT / ".env.example").read_text()
+
+    for name in ("WAKE_ORIGIN", "WAKE_SECRET_KEY", "WAKE_ENCRYPTION_KEYS", "POSTGRES_PASSWORD"):
+        assert re.search(rf"^{name}=$", example, re.MULTILINE), name

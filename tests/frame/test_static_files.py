@@ -1,0 +1,99 @@
+"""Static files as they are collected, and pages as they are compressed."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.conf import settings as project
+from django.core.management import call_command
+from django.test import Client
+
+from accounts.models import User
+from wake.static_files import without_blanks
+
+SOURCES = Path(project.BASE_DIR) / "static"
+
+
+@pytest.fixture
+def collected(settings: Any, tmp_path: Path) -> Callable[[str], str]:
+    """The text of a file, as it is served under the hash of its content."""
+    settings.STATIC_ROOT = tmp_path
+    settings.STORAGES = {
+        **settings.STORAGES,
+        "staticfiles": {"BACKEND": "wake.static_files.JoinedStaticFiles"},
+    }
+    others = ["admin", "drf_spectacular_sidecar", "rest_framework"]
+    call_command("collectstatic", interactive=False, verbosity=0, ignore_patterns=others)
+    names = json.loads((tmp_path / "staticfiles.json").read_text())["paths"]
+    return lambda name: (tmp_path / names[name]).read_text()
+
+
+def test_many_sheets_are_one_request(collected: Callable[[str], str]) -> None:
+    joined = {"app.css", "more.css"}
+    found: set[str] = set()
+
+    for name in joined:
+        parts = re.findall(r'@import "([^"]+)"', (SOURCES / "css" / name).read_text())
+        sheet = collected(f"css/{name}")
+        assert "@import" not in sheet
+        assert "/*" not in sheet
+        for part in parts:
+            assert without_blanks((SOURCES / "css" / part).read_text()).strip() in sheet
+        found |= set(parts)
+
+    assert found == {path.name for path in (SOURCES / "css").glob("*.css")} - joined - {"admin.css"}
+
+
+def test_a_sheet_loses_nothing_but_what_is_for_readers() -> None:
+    sheet = '/* Why. */\n.a, .b > c {\n  content: "; {  /* } " / "";\n  margin: 0 auto;\n}\n'
+
+    assert without_blanks(sheet) == '.a,.b > c{content:"; {  /* } " / "";margin:0 auto;}'
+
+
+def test_a_module_is_fetched_by_the_hash_of_what_is_in_it(
+    collected: Callable[[str], str], tmp_path: Path
+) -> None:
+    modules = re.findall(r'import\("\./([^"]+)"\)', collected("js/app.js"))
+
+    written = {path.stem for path in (SOURCES / "js").glob("*.js")} - {"app"}
+    assert {module.partition(".")[0] for module in modules} == written
+    for module in modules:
+        assert re.fullmatch(r"[a-z-]+\.[0-9a-f]{12}\.js", module)
+        assert (tmp_path / "js" / module).exists()
+
+
+@pytest.mark.parametrize(
+    ("accepts", "taken"), [("gzip, deflate, br, zstd", "br"), ("gzip, br;q=0", "gzip")]
+)
+def test_pages_are_compressed_and_the_protocol_is_not(
+    client: Client, alice: User, accepts: str, taken: str
+) -> None:
+    client.force_login(alice)
+    accepted = {"Accept-Encoding": accepts}
+
+    page = client.get("/help/keys", headers=accepted)
+    protocol = client.get("/wake/v1/openapi.json", headers=accepted)
+
+    assert page["Content-Encoding"] == taken
+    assert int(page["Content-Length"]) == len(page.content)
+    assert "Accept-Encoding" in page["Vary"]
+    assert protocol.status_code == 200
+    assert len(protocol.content) > 1_000
+    assert "Content-Encoding" not in protocol
+
+
+@pytest.mark.parametrize("accepts", ["gzip", "br"])
+def test_the_length_of_a_page_tells_nothing_of_what_is_in_it(
+    client: Client, alice: User, accepts: str
+) -> None:
+    client.force_login(alice)
+    accepted = {"Accept-Encoding": accepts}
+
+    lengths = {len(client.get("/help/keys", headers=accepted).content) for _ in range(10)}
+
+    assert len(lengths) > 3

@@ -1,0 +1,181 @@
+"""The one command, as a newcomer and as an accident find it."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import socket
+import sqlite3
+import subprocess
+import sys
+from contextlib import suppress
+
+import pytest
+from django.conf import settings
+
+from tests.frame.conftest import Up, eventually, printed
+
+pytestmark = [
+    pytest.mark.skipif(sys.platform != "linux", reason="finds the processes in /proc"),
+    pytest.mark.skipif(bool(settings.DATABASE_URL), reason="embedded: it brings its own SQLite"),
+]
+
+
+def the_curl(output: str) -> str:
+    found = re.search(r"^curl .*?'$\n\n", output, re.MULTILINE | re.DOTALL)
+    assert found, output
+    return found[0]
+
+
+def run_it(curl: str) -> dict[str, str]:
+    done = subprocess.run(["/bin/sh", "-c", curl], capture_output=True, text=True, check=True)
+    answer: dict[str, str] = json.loads(done.stdout)
+    return answer
+
+
+def rows(up: Up) -> dict[str, int]:
+    tables = ("accounts_user", "accounts_team", "accounts_agent", "accounts_apikey")
+    with sqlite3.connect(up.data / "wake.sqlite3") as database:
+        counts = {
+            table: database.execute(f"SELECT COUNT(*) FROM {table}").fetchone()[0]  # noqa: S608
+            for table in (*tables, "wake_delivery")
+        }
+        assert database.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+    return counts
+
+
+def test_the_first_run_tells_how_to_get_in_and_the_second_that_all_is_still_there(up: Up) -> None:
+    first = up.start().once_greeted()
+    key = printed("Key", first)
+    delivered = run_it(the_curl(first))
+    took = up.send(signal.SIGTERM)
+    before = rows(up)
+    left = up.pids()
+
+    second = up.start().once_greeted()
+    status, body = up.get(
+        f"/wake/v1/response/{delivered['delivery_id']}", Authorization=f"Bearer {key}"
+    )
+
+    assert delivered["status"] == "received"
+    assert printed("Sign in", first) == "you@example.com"
+    assert len(printed("Password", first)) > 20
+    assert printed("Signing secret", first).startswith("whsec_")
+    assert took < 10
+    assert left == []
+    assert (status, json.loads(body)["status"]) == (200, "pending")
+    assert set(before.values()) == {1}
+    assert rows(up) == before
+    assert "wk_live_" not in second
+    assert "whsec_" not in second
+    assert "issue_key" in second
+
+
+def test_its_pages_have_their_styles_though_nobody_collected_them(up: Up) -> None:
+    up.start().once_greeted()
+
+    status, page = up.get("/login/")
+    style = re.search(r'href="(/static/css/[^"]+)"', page.decode())
+
+    assert status == 200
+    assert style
+    assert up.get(style[1])[0] == 200
+
+
+def test_a_worker_answers_and_the_data_is_for_its_owner_alone(up: Up) -> None:
+    up.start().once_greeted()
+
+    ready = eventually(lambda: (found := up.readiness())["status"] == "ok" and found)
+
+    assert ready["workers"]["last_heartbeat"]
+    for path in [up.data, *up.data.iterdir()]:
+        # SQLite takes its -wal and -shm away when the last connection is closed.
+        with suppress(FileNotFoundError):
+            assert path.stat().st_mode & 0o077 == 0, path
+
+
+def test_killed_with_all_its_children_it_comes_back_whole(up: Up) -> None:
+    first = up.start().once_greeted()
+    run_it(the_curl(first))
+    up.kill_everything()
+    before = rows(up)
+
+    second = up.start().once_greeted()
+
+    assert up.get("/healthz")[0] == 200
+    assert rows(up) == before
+    assert "wk_live_" not in second
+
+
+def test_killed_alone_it_leaves_no_child_behind_and_starts_again_at_once(up: Up) -> None:
+    up.start().once_greeted()
+    up.send(signal.SIGKILL)
+
+    up.start().once_greeted()
+
+    assert up.get("/healthz")[0] == 200
+    assert len(up.pids("celery")) == 2
+    assert len(up.pids("granian")) == 2  # its main process and the one that serves
+
+
+def test_a_child_that_dies_is_started_again_and_what_it_left_is_gone(up: Up) -> None:
+    up.start().once_greeted()
+    worker, web = eventually(lambda: up.pids("celery --quiet -A wake.celery worker"))[0], None
+    granians = eventually(lambda: len(found := up.pids("granian")) == 2 and found)
+    web = granians[0]  # the main process, which the one that serves would outlive
+
+    os.kill(worker, signal.SIGKILL)
+    os.kill(web, signal.SIGKILL)
+
+    again = eventually(lambda: set(up.pids("wake.celery worker")) - {worker})
+    eventually(lambda: up.get("/healthz")[0] == 200 and not set(up.pids()) & set(granians))
+    assert again
+    assert "It ended with -9 and starts again" in up.output
+
+
+def test_ctrl_c_stops_everything(up: Up) -> None:
+    up.start().once_greeted()
+
+    took = up.send(signal.SIGINT)
+
+    assert took < 10
+    assert up.process is not None
+    assert up.process.returncode == 0
+    assert up.pids() == []
+
+
+def test_a_port_in_use_is_said_before_anything_is_made(up: Up) -> None:
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", up.port))
+        other.listen()
+
+        up.start()
+        assert up.process is not None
+        code = up.process.wait(60)
+
+    assert code == 1
+    assert f"Port {up.port} is in use" in up.output
+    assert f"PORT={up.port + 1} make run" in up.output
+    assert not (up.data / "wake.sqlite3").exists()
+
+
+def test_the_owner_may_be_named_beforehand(up: Up) -> None:
+    up.environment |= {"WAKE_ADMIN_EMAIL": "ann@example.com", "WAKE_ADMIN_PASSWORD": "a secret"}
+
+    output = up.start().once_greeted()
+
+    assert printed("Sign in", output) == "ann@example.com"
+    assert "a secret" not in output
+
+
+def test_an_address_that_is_none_is_refused_in_a_sentence(up: Up) -> None:
+    up.environment |= {"WAKE_ADMIN_EMAIL": "not an address"}
+
+    up.start()
+    assert up.process is not None
+
+    assert up.process.wait(60) == 1
+    assert "WAKE_ADMIN_EMAIL" in up.output
+    assert "Traceback" not in up.output
