@@ -12,7 +12,7 @@ import pytest
 from django.apps import apps
 
 ROOT = Path(__file__).parent.parent
-APPS = ["accounts", "wake", "inbox"]  # each may know of those before it
+APPS = ["accounts", "wake", "inbox", "relay"]  # each may know of those before it
 SOURCES = sorted(
     path for app in APPS for path in (ROOT / app).rglob("*.py") if "migrations" not in path.parts
 )

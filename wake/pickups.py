@@ -194,9 +194,10 @@ def _slot(name: str, model: type[Model], field: str) -> Any:
 
 
 def _of_key() -> DeliveryQuerySet:
-    return Delivery.objects.of_agent(
+    mine = Delivery.objects.of_agent(
         _slot("agent", Delivery, "agent"), _slot("lane", Delivery, "lane")
     )
+    return mine.filter(relayed=False)
 
 
 @cache

@@ -55,6 +55,7 @@ if DEVELOPMENT:
 CSRF_TRUSTED_ORIGINS = [WAKE_ORIGIN]
 
 INSTALLED_APPS = [
+    "relay",
     "inbox",
     "wake",
     "accounts",

@@ -19,7 +19,11 @@ def supersede(delivery: Delivery, *, earlier_id: UUID, at: datetime) -> None:
     Inside the transaction of deliver(), which holds the agent's lock.
     """
     mine = Delivery.objects.of_agent(delivery.agent, delivery.lane)
-    earlier = mine.filter(pk=earlier_id).only("pk", "thread", "superseded_at").first()
+    earlier = (
+        mine.filter(pk=earlier_id, relayed=delivery.relayed)
+        .only("pk", "thread", "superseded_at")
+        .first()
+    )
     if earlier is None:
         raise UnknownRevision(UnknownRevision.__doc__)
     delivery.supersedes = earlier

@@ -29,7 +29,7 @@ class DeliveryQuerySet(models.QuerySet["Delivery"]):
     def for_key(self, key: ApiKey) -> DeliveryQuerySet:
         """The agent's own, in the key's lane: rotating a key loses nothing (PROTOCOL.md,
         Identity)."""
-        return self.of_agent(key.agent_id, key.lane)
+        return self.of_agent(key.agent_id, key.lane).filter(relayed=False)
 
     def of_agent(self, agent: Any, lane: Any) -> DeliveryQuerySet:
         return self.filter(agent=agent, lane=lane)
@@ -133,6 +133,8 @@ class Delivery(models.Model):
     supersedes = models.ForeignKey(
         "self", null=True, on_delete=models.PROTECT, related_name="revisions"
     )
+    # Made of an A2A task (relay/): the agent did not submit it, so it is not there under /wake/.
+    relayed = models.BooleanField(default=False, db_default=False)
     extensions = ContentJSONField(default=dict)
     content_hash = models.CharField(max_length=64)
     idempotency_key = models.CharField(max_length=255, null=True)  # noqa: DJ001 - unique where it is there
@@ -147,6 +149,8 @@ class Delivery(models.Model):
     status = models.CharField(max_length=10, choices=Status, default=Status.PENDING)
     timed_out_at = models.DateTimeField(null=True)
     superseded_at = models.DateTimeField(null=True)
+    # What it asked for is gone (wake/withdrawals.py); superseded_at is then the same moment.
+    withdrawn_at = models.DateTimeField(null=True)
     # A person's "Got it", which is no answer: the agent never hears of it.
     acknowledged_at = models.DateTimeField(null=True)
     acknowledged_by = models.CharField(max_length=80, blank=True)

@@ -1,0 +1,23 @@
+"""Cards and their callers, tasks and what was said in them, and the runs on people's machines."""
+
+from relay.models.cards import CallerKey, Card
+from relay.models.dispatches import Connector, Dispatch
+from relay.models.pushes import PushConfig, PushNotification
+from relay.models.tasks import Artifact, Blob, Context, Event, Message, Surfaced, Task, TaskQuerySet
+
+__all__ = [
+    "Artifact",
+    "Blob",
+    "CallerKey",
+    "Card",
+    "Connector",
+    "Context",
+    "Dispatch",
+    "Event",
+    "Message",
+    "PushConfig",
+    "PushNotification",
+    "Surfaced",
+    "Task",
+    "TaskQuerySet",
+]

@@ -1,0 +1,131 @@
+"""What an agent shows of itself over A2A, and who may call it."""
+
+from __future__ import annotations
+
+import uuid
+from datetime import datetime
+from typing import Any
+
+from django.db import models
+from django.db.models import Q
+from django.utils import timezone
+
+from accounts.models import SINGLE_LINE, Agent, Team, User
+
+
+class CallerKeyQuerySet(models.QuerySet["CallerKey"]):
+    def for_person(self, user: User) -> CallerKeyQuerySet:
+        return self.filter(team__memberships__user=user)
+
+    def usable(self, at: datetime) -> CallerKeyQuerySet:
+        return self.filter(
+            Q(expires_at__isnull=True) | Q(expires_at__gt=at), revoked_at__isnull=True
+        )
+
+
+class CallerKey(models.Model):
+    """What proves who calls an agent over A2A, `wk_call_`; only its SHA-256 is kept. Never deleted:
+    the tasks that it sent are its own."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    team = models.ForeignKey(Team, on_delete=models.PROTECT, related_name="caller_keys")
+    name = models.CharField(max_length=80, validators=[SINGLE_LINE])
+    hint = models.CharField(max_length=24, editable=False)
+    digest = models.CharField(max_length=64, unique=True, editable=False)
+    created_at = models.DateTimeField(default=timezone.now)
+    issued_by = models.CharField(max_length=80, editable=False)
+    last_used_at = models.DateTimeField(null=True, blank=True)
+    expires_at = models.DateTimeField(null=True, blank=True)
+    revoked_at = models.DateTimeField(null=True, blank=True)
+
+    objects = CallerKeyQuerySet.as_manager()
+
+    def __str__(self) -> str:
+        return self.name
+
+    def is_usable(self, at: datetime) -> bool:
+        return self.revoked_at is None and (self.expires_at is None or self.expires_at > at)
+
+
+def text_and_json() -> list[str]:
+    return ["text/plain", "application/json"]
+
+
+class CardQuerySet(models.QuerySet["Card"]):
+    def published(self) -> CardQuerySet:
+        return self.filter(enabled=True).select_related("agent__team")
+
+    def at(self, handle: str, name: str) -> CardQuerySet:
+        """The one at `/@handle/name`."""
+        return self.published().filter(agent__team__slug=handle, agent__agent_id=name)
+
+
+class Card(models.Model):
+    """What an agent says of itself (A2A, "Agent Card"); no row, not reachable over A2A."""
+
+    class Access(models.TextChoices):
+        PUBLIC = "public", "Anybody"
+        KEY = "key", "Anybody with one of the team's caller keys"
+        ALLOWLIST = "allowlist", "The caller keys named below"
+
+    class ReplyPolicy(models.TextChoices):
+        """Whose message resumes a task that waits for input; a caller's is never an approval."""
+
+        OWNER = "owner", "People in the inbox"
+        CALLER = "caller", "The caller"
+        ANY = "any", "Whoever is first"
+
+    class Profile(models.TextChoices):
+        BOTH = "both", "A2A 1.0 and 0.3"
+        V1_0 = "1.0", "A2A 1.0"
+        V0_3 = "0.3", "A2A 0.3"
+
+    agent = models.OneToOneField(
+        Agent, on_delete=models.CASCADE, primary_key=True, related_name="card"
+    )
+    description = models.TextField(blank=True, max_length=2_000)
+    version = models.CharField(max_length=32, default="1.0.0", validators=[SINGLE_LINE])
+    # Each {"id", "name", "description", "tags", "examples"?}.
+    skills = models.JSONField(default=list, blank=True)
+    input_modes = models.JSONField(default=text_and_json)
+    output_modes = models.JSONField(default=text_and_json)
+    profile = models.CharField(max_length=4, choices=Profile, default=Profile.BOTH)
+    access = models.CharField(max_length=9, choices=Access, default=Access.KEY)
+    callers = models.ManyToManyField(CallerKey, blank=True, related_name="cards")
+    reply_policy = models.CharField(max_length=6, choices=ReplyPolicy, default=ReplyPolicy.OWNER)
+    # How long one run of its command may take, and how many run at a time.
+    timeout_seconds = models.PositiveIntegerField(default=3_600)
+    max_concurrency = models.PositiveSmallIntegerField(default=1)
+    # Shown at the host's own /.well-known/agent-card.json, too.
+    is_root = models.BooleanField(default=False)
+    enabled = models.BooleanField(default=True)
+    created_at = models.DateTimeField(default=timezone.now)
+    updated_at = models.DateTimeField(default=timezone.now)
+
+    objects = CardQuerySet.as_manager()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["is_root"], condition=Q(is_root=True), name="one_card_at_the_root"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"@{self.agent.team.slug}/{self.agent.agent_id}"
+
+    def lets_in(self, caller: CallerKey | None) -> bool:
+        """Whether this caller may call the agent; None is somebody without a key."""
+        if self.access == self.Access.PUBLIC:
+            return True
+        if caller is None or caller.team_id != self.agent.team_id:
+            return False
+        return self.access == self.Access.KEY or self.callers.filter(pk=caller.pk).exists()
+
+    def takes(self, media_types: Any) -> bool:
+        """Whether every one of them is among the input modes, of which `*/*` and `text/*` are
+        patterns."""
+        return all(
+            any(mode in {"*/*", kind, f"{kind.partition('/')[0]}/*"} for mode in self.input_modes)
+            for kind in media_types
+        )

@@ -1,0 +1,60 @@
+"""Where callers want to hear of their tasks, and what was sent there."""
+
+from __future__ import annotations
+
+import uuid
+
+from django.db import models
+
+from relay.models.tasks import Task
+from wake.models import Callback
+from wake.models.content import ContentTextField
+
+
+class PushConfig(models.Model):
+    """A caller's address for one task (A2A, "PushNotificationConfig"). Token and credentials are
+    encrypted and never told again."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    task = models.ForeignKey(Task, on_delete=models.CASCADE, related_name="push_configs")
+    config_id = models.CharField(max_length=128)
+    url: models.TextField[str, str] = ContentTextField()
+    # Ciphertexts of accounts/encryption.py, whatever WAKE_ENCRYPT_CONTENT says; empty where none
+    # was given.
+    token_ciphertext = models.TextField(blank=True)
+    scheme = models.CharField(max_length=40, blank=True)
+    credentials_ciphertext = models.TextField(blank=True)
+    wire_version = models.CharField(max_length=4)
+    created_at = models.DateTimeField()
+
+    class Meta:
+        ordering = ["created_at", "pk"]
+        constraints = [
+            models.UniqueConstraint(fields=["task", "config_id"], name="one_push_config_an_id")
+        ]
+
+    def __str__(self) -> str:
+        return self.config_id
+
+
+class PushNotification(models.Model):
+    """One generation of a task on its way to one config; the callback is its queue and keeps its
+    attempts."""
+
+    # The config may be deleted; what left stays.
+    config = models.ForeignKey(
+        PushConfig, null=True, on_delete=models.SET_NULL, related_name="notifications"
+    )
+    task = models.ForeignKey(Task, on_delete=models.CASCADE, related_name="notifications")
+    generation = models.PositiveIntegerField()
+    callback = models.OneToOneField(Callback, on_delete=models.CASCADE, related_name="push")
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["config", "generation"], name="one_push_a_generation_of_a_config"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.task_id} at {self.generation}"

@@ -1,0 +1,283 @@
+"""Tasks, the contexts that they belong to, what was said and made in them, and what happened.
+
+Parts are JSON in the shape of A2A 1.0, whatever dialect they came in (relay/wire.py): each has
+exactly one of `text`, `raw` (base64), `url` and `data`, and may have `mediaType`, `filename` and
+`metadata`.
+"""
+
+from __future__ import annotations
+
+import json
+import uuid
+from typing import Any
+
+from django.db import models
+from django.db.models import F, Q
+
+from accounts.models import Agent, User
+from relay.models.cards import CallerKey
+from wake.models import Delivery
+from wake.models.content import ContentBinaryField, ContentTextField
+
+
+class Context(models.Model):
+    """Turns that belong together. Its id is the caller's where they made it, so the same id of
+    another caller is another context."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    context_id = models.CharField(max_length=128)
+    agent = models.ForeignKey(Agent, on_delete=models.PROTECT, related_name="contexts")
+    caller = models.ForeignKey(
+        CallerKey, null=True, on_delete=models.PROTECT, related_name="contexts"
+    )
+    created_at = models.DateTimeField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["agent", "caller", "context_id"], name="one_context_a_caller"
+            ),
+            models.UniqueConstraint(
+                fields=["agent", "context_id"],
+                condition=Q(caller__isnull=True),
+                name="one_context_of_nobody",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.context_id
+
+
+class TaskQuerySet(models.QuerySet["Task"]):
+    def for_person(self, user: User) -> TaskQuerySet:
+        """Those of the agents of every team that they belong to."""
+        return self.filter(agent__team__memberships__user=user)
+
+    def of_caller(self, agent: Agent, caller: CallerKey | None) -> TaskQuerySet:
+        """Index: tasks_of_a_caller. Everything without a key is one caller, whose tasks are told
+        apart by ids that nobody guesses."""
+        rows = self.filter(agent=agent)
+        return rows.filter(caller=caller) if caller else rows.filter(caller__isnull=True)
+
+    def open(self) -> TaskQuerySet:
+        return self.filter(terminal_at__isnull=True)
+
+
+class Task(models.Model):
+    """One piece of work that a caller asked of an agent; relay/lifecycle.py alone moves it."""
+
+    class State(models.TextChoices):
+        """As people and the connector read them; relay/wire.py knows the wire's names."""
+
+        SUBMITTED = "submitted", "Waiting for the agent"
+        WORKING = "working", "Working"
+        INPUT_REQUIRED = "input_required", "Waiting for an answer"
+        AUTH_REQUIRED = "auth_required", "Waiting for the caller to sign in"
+        COMPLETED = "completed", "Completed"
+        FAILED = "failed", "Failed"
+        CANCELED = "canceled", "Canceled"
+        REJECTED = "rejected", "Rejected"
+
+    TERMINAL = frozenset({State.COMPLETED, State.FAILED, State.CANCELED, State.REJECTED})
+    INTERRUPTED = frozenset({State.INPUT_REQUIRED, State.AUTH_REQUIRED})
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    agent = models.ForeignKey(Agent, on_delete=models.PROTECT, related_name="tasks")
+    context = models.ForeignKey(Context, on_delete=models.PROTECT, related_name="tasks")
+    caller = models.ForeignKey(CallerKey, null=True, on_delete=models.PROTECT, related_name="tasks")
+    state = models.CharField(max_length=14, choices=State, default=State.SUBMITTED)
+    status_message = models.ForeignKey(
+        "Message", null=True, on_delete=models.SET_NULL, related_name="+"
+    )
+    status_at = models.DateTimeField()
+    # One more with each event, so that an answer can say what it was given to.
+    generation = models.PositiveIntegerField(default=0)
+    created_at = models.DateTimeField()
+    terminal_at = models.DateTimeField(null=True)
+    erased_at = models.DateTimeField(null=True)
+    # For 24 hours the same key of the same caller is the same task.
+    idempotency_key = models.CharField(max_length=255, null=True)  # noqa: DJ001 - unique where it is there
+    idempotency_hash = models.CharField(max_length=64, blank=True)
+    # Chaining: which task of which generation it was made of, and how far from the first.
+    source_task = models.CharField(max_length=128, blank=True)
+    source_generation = models.PositiveIntegerField(default=0)
+    hop = models.PositiveSmallIntegerField(default=0)
+
+    objects = TaskQuerySet.as_manager()
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(
+                    state__in=["completed", "failed", "canceled", "rejected"],
+                    terminal_at__isnull=False,
+                )
+                | (
+                    Q(terminal_at__isnull=True)
+                    & ~Q(state__in=["completed", "failed", "canceled", "rejected"])
+                ),
+                name="terminal_states_have_their_time",
+            ),
+            models.UniqueConstraint(
+                fields=["agent", "caller", "idempotency_key"],
+                condition=Q(idempotency_key__isnull=False),
+                name="one_task_an_idempotency_key",
+            ),
+            models.UniqueConstraint(
+                fields=["agent", "source_task", "source_generation"],
+                condition=~Q(source_task=""),
+                name="one_task_a_link_of_a_chain",
+            ),
+        ]
+        indexes = [
+            models.Index(
+                F("agent"),
+                F("caller"),
+                F("status_at").desc(),
+                F("id").desc(),
+                name="tasks_of_a_caller",
+            ),
+            models.Index(
+                fields=["agent", "created_at"],
+                condition=Q(terminal_at__isnull=True),
+                name="open_tasks_of_an_agent",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return str(self.pk)
+
+    @property
+    def is_terminal(self) -> bool:
+        return self.terminal_at is not None
+
+
+class Message(models.Model):
+    """One turn. Its `message_id` is whoever's who made it, and may come again and again."""
+
+    class Source(models.TextChoices):
+        CALLER = "caller", "Caller"
+        AGENT = "agent", "Agent"
+        OWNER = "owner", "Person"
+        RELAY = "relay", "Wake"
+
+    id = models.BigAutoField(primary_key=True)
+    task = models.ForeignKey(Task, null=True, on_delete=models.CASCADE, related_name="messages")
+    context = models.ForeignKey(Context, on_delete=models.CASCADE, related_name="messages")
+    message_id = models.CharField(max_length=128)
+    source = models.CharField(max_length=6, choices=Source)
+    by_name = models.CharField(max_length=80, blank=True)
+    parts_json: models.TextField[str, str] = ContentTextField()
+    metadata_json: models.TextField[str, str] = ContentTextField(blank=True)
+    reference_task_ids = models.JSONField(default=list)
+    created_at = models.DateTimeField()
+
+    class Meta:
+        ordering = ["pk"]
+
+    def __str__(self) -> str:
+        return f"{self.get_source_display()}: {self.message_id}"
+
+    @property
+    def role(self) -> str:
+        """`user` or `agent`: what the protocol knows of its four sources."""
+        is_user = self.source in {self.Source.CALLER, self.Source.OWNER}
+        return "user" if is_user else "agent"
+
+    @property
+    def parts(self) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = json.loads(self.parts_json)
+        return found
+
+    @property
+    def metadata(self) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads(self.metadata_json) if self.metadata_json else {}
+        return found
+
+
+class Artifact(models.Model):
+    """What a task made."""
+
+    task = models.ForeignKey(Task, on_delete=models.CASCADE, related_name="artifacts")
+    artifact_id = models.CharField(max_length=128)
+    name: models.TextField[str, str] = ContentTextField(blank=True)
+    description: models.TextField[str, str] = ContentTextField(blank=True)
+    parts_json: models.TextField[str, str] = ContentTextField()
+    metadata_json: models.TextField[str, str] = ContentTextField(blank=True)
+    created_at = models.DateTimeField()
+
+    class Meta:
+        ordering = ["pk"]
+        constraints = [
+            models.UniqueConstraint(fields=["task", "artifact_id"], name="one_artifact_an_id")
+        ]
+
+    def __str__(self) -> str:
+        return self.artifact_id
+
+    @property
+    def parts(self) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = json.loads(self.parts_json)
+        return found
+
+    @property
+    def metadata(self) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads(self.metadata_json) if self.metadata_json else {}
+        return found
+
+
+class Blob(models.Model):
+    """A `raw` part too large for its row; the part holds `{"blob": id}` in its place
+    (relay/blobs.py)."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    task = models.ForeignKey(Task, on_delete=models.CASCADE, related_name="blobs")
+    sha256 = models.CharField(max_length=64)
+    size = models.PositiveIntegerField()
+    media_type = models.CharField(max_length=128, blank=True)
+    filename = models.CharField(max_length=255, blank=True)
+    content = ContentBinaryField()
+    created_at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return f"{self.filename or self.sha256[:12]} ({self.size} bytes)"
+
+
+class Event(models.Model):
+    """What happened to a task, in order; only ever added to."""
+
+    class Kind(models.TextChoices):
+        STATUS = "status", "Status"
+        ARTIFACT = "artifact", "Artifact"
+        MESSAGE = "message", "Message"
+
+    id = models.BigAutoField(primary_key=True)
+    task = models.ForeignKey(Task, on_delete=models.CASCADE, related_name="events")
+    generation = models.PositiveIntegerField()
+    kind = models.CharField(max_length=8, choices=Kind)
+    state = models.CharField(max_length=14, choices=Task.State)
+    message = models.ForeignKey(Message, null=True, on_delete=models.CASCADE, related_name="+")
+    artifact = models.ForeignKey(Artifact, null=True, on_delete=models.CASCADE, related_name="+")
+    at = models.DateTimeField()
+
+    class Meta:
+        ordering = ["pk"]
+        constraints = [
+            models.UniqueConstraint(fields=["task", "generation"], name="one_event_a_generation")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.generation}: {self.kind} {self.state}"
+
+
+class Surfaced(models.Model):
+    """A delivery that stands for a task in the inbox, and what of the task it shows."""
+
+    delivery = models.OneToOneField(
+        Delivery, on_delete=models.CASCADE, primary_key=True, related_name="surfaced"
+    )
+    task = models.ForeignKey(Task, on_delete=models.CASCADE, related_name="surfaced")
+    generation = models.PositiveIntegerField()
+
+    def __str__(self) -> str:
+        return f"{self.task_id} at {self.generation}"
