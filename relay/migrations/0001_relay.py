@@ -226,7 +226,7 @@ class Migration(migrations.Migration):
                 ('access', models.CharField(choices=[('public', 'Anybody'), ('key', "Anybody with one of the team's caller keys"), ('allowlist', 'The caller keys named below')], default='key', max_length=9)),
                 ('reply_policy', models.CharField(choices=[('owner', 'People in the inbox'), ('caller', 'The caller'), ('any', 'Whoever is first')], default='owner', max_length=6)),
                 ('timeout_seconds', models.PositiveIntegerField(default=3600)),
-                ('max_concurrency', models.PositiveSmallIntegerField(default=1)),
+                ('max_concurrency', models.PositiveSmallIntegerField(default=4)),
                 ('is_root', models.BooleanField(default=False)),
                 ('enabled', models.BooleanField(default=True)),
                 ('created_at', models.DateTimeField(default=django.utils.timezone.now)),

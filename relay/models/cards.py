@@ -95,7 +95,7 @@ class Card(models.Model):
     reply_policy = models.CharField(max_length=6, choices=ReplyPolicy, default=ReplyPolicy.OWNER)
     # How long one run of its command may take, and how many run at a time.
     timeout_seconds = models.PositiveIntegerField(default=3_600)
-    max_concurrency = models.PositiveSmallIntegerField(default=1)
+    max_concurrency = models.PositiveSmallIntegerField(default=4)
     # Shown at the host's own /.well-known/agent-card.json, too.
     is_root = models.BooleanField(default=False)
     enabled = models.BooleanField(default=True)
