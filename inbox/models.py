@@ -14,6 +14,7 @@ from django.db.models import Q
 from accounts.models import SINGLE_LINE, Agent, User
 from inbox.words import LONGEST_WORD, ShelvesField, WordsField
 from wake.models import Delivery, Response
+from wake.models.content import ContentTextField
 
 EVERY_DAY = "0123456"
 
@@ -75,7 +76,7 @@ class Preset(models.Model):
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="+", db_index=False)
     status = models.CharField("goes with", max_length=10, choices=Response.Status)
     name = models.CharField(max_length=40, validators=[SINGLE_LINE])
-    text = models.TextField(max_length=2_000)
+    text = ContentTextField(max_length=2_000)
 
     objects = PresetQuerySet.as_manager()
 

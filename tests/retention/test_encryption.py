@@ -12,6 +12,7 @@ from django.core import checks
 from accounts.audit import SYSTEM
 from accounts.models import SigningSecret, User
 from accounts.signing_secrets import ensure_secret
+from inbox.models import Preset
 from tests.conftest import AgentClient
 from tests.inbox.people import Person, text_of
 from tests.outgoing.conftest import Receiver, answering
@@ -91,6 +92,23 @@ def test_what_was_taken_back_is_an_encrypted_draft(
 
     assert tables_with("paprika") == set()
     assert Draft.objects.get().feedback == "Not the paprika."
+
+
+def test_a_saved_phrase_is_encrypted_and_used_as_it_was_written(
+    encrypting: Any, make_delivery: Callable[..., Delivery], alice: User
+) -> None:
+    person = Person(alice)
+    fields = {"status": "rejected", "name": "Too hot", "text": "No paprika."}
+
+    person.client.post("/settings/phrases/", fields)
+
+    assert tables_with("paprika") == set()
+    phrase = Preset.objects.get()
+    assert "No paprika." in text_of(person.get("/settings/phrases/"))
+    assert "No paprika." in person.get(f"/settings/phrases/{phrase.pk}/").content.decode()
+    path = f"/deliveries/{make_delivery().pk}/phrases"
+    page = person.client.post(path, {"feedback": "Less.", "phrase": phrase.pk})
+    assert "Less.\nNo paprika.</textarea>" in page.content.decode()
 
 
 def test_the_note_of_a_batch_is_encrypted_in_the_session(

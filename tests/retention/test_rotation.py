@@ -13,6 +13,7 @@ from accounts import encryption
 from accounts.models import Agent, SecondFactor, SigningSecret, User
 from accounts.signing_secrets import secrets_of
 from inbox import full_text
+from inbox.models import Preset
 from tests.conftest import AgentClient
 from tests.retention.conftest import KEY, stored, tables_with
 from wake import reencryption
@@ -161,3 +162,17 @@ def test_the_secret_of_a_second_factor_is_rotated_too(encrypting: Any, alice: Us
     encrypting.WAKE_ENCRYPTION_KEYS = [NEW_KEY]
     factor.refresh_from_db()
     assert encryption.decrypt(factor.ciphertext.encode()) == b"a secret of an app"
+
+
+def test_saved_phrases_are_rotated_too(encrypting: Any, alice: User) -> None:
+    encrypting.WAKE_ENCRYPT_CONTENT = False
+    Preset.objects.create(user=alice, status="rejected", name="Too hot", text="No paprika.")
+    encrypting.WAKE_ENCRYPT_CONTENT = True
+
+    rotate()
+    assert stored(Preset, "text").startswith(CIPHER)
+    encrypting.WAKE_ENCRYPTION_KEYS = [NEW_KEY, KEY]
+    rotate()
+
+    encrypting.WAKE_ENCRYPTION_KEYS = [NEW_KEY]
+    assert Preset.objects.get().text == "No paprika."

@@ -1,0 +1,19 @@
+from django.db import migrations
+
+import wake.models.content
+
+
+class Migration(migrations.Migration):
+    """The column stays as it is, so the table is not touched."""
+
+    dependencies = [("inbox", "0004_read_again_when_switched")]
+
+    operations = [
+        migrations.SeparateDatabaseAndState(
+            state_operations=[
+                migrations.AlterField(
+                    "preset", "text", wake.models.content.ContentTextField(max_length=2_000)
+                )
+            ]
+        )
+    ]
