@@ -58,6 +58,8 @@ def verify(chain: int, *, noted: str = "") -> Whole:
     _check_end(chain, head, position, reached)
     if noted and hashes.get(int(noted_position)) != noted_hash:
         raise Broken(f"Position {noted_position}: it was another one when it was noted.")
+    if chain == NO_TEAM:
+        _check_no_stranger()
     waiting = unsealed().filter(team_id=chain or None)
     if forgotten := waiting.filter(pk__lte=until).first():
         raise Broken(
@@ -95,3 +97,13 @@ def _check_end(chain: int, head: AuditHead, position: int, reached: str) -> None
     ends = AuditHead.objects.filter(chain=chain).values_list("position", flat=True).first() or 0
     if newest > ends:  # a sweep writes both at once, and the seals were asked for first
         raise Broken(f"Position {ends + 1}: nobody sealed it, the chain ends before it.")
+
+
+def _check_no_stranger() -> None:
+    """What belongs to no team has none, and no team has this number: whoever writes it as one would
+    have an event that is in nobody's list and in nobody's chain."""
+    if stranger := AuditEvent.objects.filter(team_id=NO_TEAM).order_by("pk").first():
+        raise Broken(
+            f"Event {stranger.pk} names team {NO_TEAM}, which never was one: it was inserted or "
+            "changed by hand."
+        )

@@ -21,6 +21,13 @@ from accounts.models import AuditEvent, AuditHead, AuditSeal, SealedUntil, Team,
 from accounts.verification import Broken, Whole, verify
 
 AT = datetime(2026, 11, 3, 9, 30, tzinfo=UTC)
+# As another event, with that id and that team.
+COPY = (
+    "INSERT INTO accounts_auditevent (id, at, team_id, event, actor_kind, actor_id, actor_name,"
+    " object_kind, object_id, object_name, address, detail) SELECT %s, at, %s, event, actor_kind,"
+    " actor_id, actor_name, object_kind, object_id, object_name, address, detail"
+    " FROM accounts_auditevent WHERE id = %s"
+)
 
 
 @pytest.fixture
@@ -201,18 +208,28 @@ def test_an_end_that_was_cut_off_with_its_head_is_found_by_whoever_noted_it(
 
 
 def test_an_event_that_was_slipped_in_is_found(chain: int, tamper: Callable[..., None]) -> None:
-    tamper(
-        "INSERT INTO accounts_auditevent (id, at, team_id, event, actor_kind, actor_id, actor_name,"
-        " object_kind, object_id, object_name, address, detail) SELECT -5, at, team_id, event,"
-        " actor_kind, actor_id, actor_name, object_kind, object_id, object_name, address, detail"
-        " FROM accounts_auditevent WHERE id = %s",
-        _event(chain, 2),
-    )
+    tamper(COPY, -5, chain, _event(chain, 2))
     seals.seal_new(at=AT)
 
     assert _broken(chain) == (
         "Event -5 has no position: it was inserted later, or its seal was removed."
     )
+
+
+@pytest.mark.parametrize("inserted", [-5, 1_000_000])
+def test_an_event_of_a_team_that_never_was_is_found(
+    chain: int, tamper: Callable[..., None], inserted: int
+) -> None:
+    tamper(COPY, inserted, seals.NO_TEAM, _event(chain, 2))
+
+    for _ in range(2):  # before a sweep has passed it, and after
+        assert _broken(seals.NO_TEAM) == (
+            f"Event {inserted} names team 0, which never was one: it was inserted or changed by "
+            "hand."
+        )
+        seals.seal_new(at=AT)
+    with pytest.raises(CommandError, match="No team: the audit was tampered with"):
+        call_command("audit_verify", stdout=StringIO())
 
 
 def test_events_that_changed_places_are_found(chain: int, tamper: Callable[..., None]) -> None:
