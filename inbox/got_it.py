@@ -1,5 +1,5 @@
-"""What a person said "Got it" to a moment ago: the session of their browser keeps it for a while,
-so that they can bring it back."""
+"""What a person said "Got it" to a moment ago: the session of their browser keeps its ids for a
+while, so that they can bring it back. No words: those would outlive an erasure there."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SHOWN_FOR = timedelta(minutes=2)
 
 @dataclass(frozen=True, slots=True)
 class GotIt:
-    """`headline` is there where it was one."""
+    """`headline` is there where it was one that they can still see."""
 
     ids: tuple[UUID, ...]
     headline: str
@@ -42,20 +42,25 @@ def as_value(ids: Collection[UUID]) -> str:
 def remember(session: SessionBase, rows: list[Delivery], *, at: datetime) -> None:
     session[KEY] = {
         "ids": [str(row.pk) for row in rows],
-        "headline": rows[0].headline if len(rows) == 1 else "",
         "until": (at + SHOWN_FOR).timestamp(),
     }
 
 
-def remembered(session: SessionBase, *, at: datetime) -> GotIt | None:
+def remembered(session: SessionBase, *, by: User, at: datetime) -> GotIt | None:
     kept = session.get(KEY)
     if kept is None or kept["until"] <= at.timestamp():
         return None
-    return GotIt(read_ids(kept["ids"]), kept["headline"])
+    ids = read_ids(kept["ids"])
+    return GotIt(ids, _headline(ids[0], by) if len(ids) == 1 else "")
 
 
 def forget(session: SessionBase) -> None:
     session.pop(KEY, None)
+
+
+def _headline(pk: UUID, by: User) -> str:
+    found = Delivery.objects.for_person(by).filter(pk=pk).values_list("headline", flat=True)
+    return found.first() or ""
 
 
 def told(taken: list[Delivery], asked: Collection[UUID], *, by: User) -> str:

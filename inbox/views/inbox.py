@@ -50,7 +50,7 @@ def show(request: PersonRequest) -> HttpResponse:
         "is_later_page": before is not None,
         "place": place,
         "elsewhere": place.away(found.ids),
-        "got_it": got_it.remembered(request.session, at=now),
+        "got_it": got_it.remembered(request.session, by=request.user, at=now),
         "since": pulse.mark(now),
         **_beside(viewer, query, found, request.GET.get("answered", ""), at=now),
     }

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from accounts.models import User
+from accounts.models import Membership, User
 from tests.inbox.people import Person, text_of
 from wake.models import Delivery, Response
 
@@ -46,6 +46,39 @@ def test_it_can_be_brought_back(alices: Person, make_delivery: Make) -> None:
     assert back.redirect_chain == [("/?type=update", 303)]
     assert "Updates 3" in text_of(back)
     assert "Got it: 3" not in text_of(back)
+
+
+def test_the_browsers_session_keeps_no_word_of_it(alices: Person, make_delivery: Make) -> None:
+    update = make_delivery(type="update", headline="About the saffron")
+    got_it(alices, update, follow=False)
+
+    kept = str(dict(alices.client.session))
+
+    assert str(update.pk) in kept
+    assert "saffron" not in kept
+
+
+def test_what_was_erased_meanwhile_is_not_named(alices: Person, make_delivery: Make) -> None:
+    update = make_delivery(type="update", headline="About the saffron")
+    got_it(alices, update, follow=False)
+    Delivery.objects.update(headline="Erased on 3 Dec 2026")
+
+    page = text_of(alices.get("/"))
+
+    assert "Got it: Erased on 3 Dec 2026." in page
+
+
+def test_who_left_the_team_meanwhile_is_not_told_its_headline(
+    alices: Person, make_delivery: Make
+) -> None:
+    update = make_delivery(type="update", headline="About the saffron")
+    got_it(alices, update, follow=False)
+    Membership.objects.all().delete()
+
+    page = text_of(alices.get("/"))
+
+    assert "Got it: 1 delivery." in page
+    assert "saffron" not in page
 
 
 def test_what_needs_an_answer_stays_and_is_counted(alices: Person, make_delivery: Make) -> None:
