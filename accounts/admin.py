@@ -15,9 +15,10 @@ from django.utils import timezone
 from django.utils.html import format_html
 
 from accounts.agent_admin import AgentAdmin, key_state
-from accounts.audited_admin import AuditedAdmin, AuditedInline
+from accounts.audited_admin import AuditedAdmin, AuditedInline, actor
 from accounts.forms import NewPersonForm, PersonForm
 from accounts.models import ApiKey, AuditEvent, Membership, Team, User
+from accounts.passwords import was_changed
 from accounts.read_only_admin import ReadOnlyAdmin
 
 if TYPE_CHECKING:
@@ -95,7 +96,7 @@ class PersonAdmin(AuditedAdmin, PasswordAdmin):
         with transaction.atomic():
             response = super().user_change_password(request, id, form_url)
             if isinstance(response, HttpResponseRedirect):
-                self.audit(request, "password_set", User.objects.get(pk=id))
+                was_changed(User.objects.get(pk=id), by=actor(request))
         return response
 
 

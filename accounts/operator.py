@@ -10,7 +10,7 @@ from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError
 from django.db import transaction
 
-from accounts import agents, keys, second_factor, sessions, signing_secrets
+from accounts import agents, keys, passwords, second_factor, sessions, signing_secrets
 from accounts.audit import Actor, record
 from accounts.models import Agent, Membership, Team, User
 
@@ -22,6 +22,10 @@ PASSWORD_LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"  # noqa: S105 - the alphabe
 
 class AlreadyMember(Exception):
     """This person is in this team already, in another role; an owner changes it in /admin/."""
+
+
+class NoSuchPerson(Exception):
+    """There is nobody of that address."""
 
 
 class NoSecondFactor(Exception):
@@ -80,6 +84,17 @@ def add_person(
     elif membership.role != role:
         raise AlreadyMember(AlreadyMember.__doc__)
     return membership, is_new
+
+
+@transaction.atomic
+def change_password(email: str, password: str) -> User:
+    """Raises NoSuchPerson and ValidationError."""
+    user = User.objects.filter(email=email.strip().lower()).first()
+    if user is None:
+        raise NoSuchPerson(NoSuchPerson.__doc__)
+    validate_password(password, user)
+    passwords.change_password(user, password, by=OPERATOR)
+    return user
 
 
 @transaction.atomic

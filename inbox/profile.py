@@ -1,4 +1,4 @@
-"""How a person is called, where their clock is, and their password: each change is in the audit."""
+"""How a person is called and where their clock is: each change is in the audit."""
 
 from __future__ import annotations
 
@@ -26,11 +26,3 @@ def change_profile(
         setattr(user, name, value)
     if "time_zone" in changed:
         change_preferences(user, at=at)
-
-
-@transaction.atomic
-def change_password(user: User, password: str, *, address: str = "") -> None:
-    """Ends every session but the one for which the caller keeps it (`update_session_auth_hash`)."""
-    user.set_password(password)
-    user.save(update_fields=["password"])
-    record("person.password_set", by=person(user, address), of=user, team=None)

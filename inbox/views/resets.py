@@ -15,12 +15,13 @@ from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
-from accounts import known_browsers, second_factor
+from accounts import known_browsers
+from accounts.audit import person
 from accounts.models import User
+from accounts.passwords import change_password
 from accounts.throttles import TooMany, client_address, count_reset, may_mail_a_reset
 from inbox import password_resets
 from inbox.forms_sign_in import NewPasswordForm, ResetForm
-from inbox.profile import change_password
 from inbox.views.page import SeeOther, form_page, too_many
 
 CHANGED = "Your password is changed. Sign in with it."
@@ -68,8 +69,7 @@ class NewPassword(PasswordResetConfirmView):
         """Nobody is signed in by a mail: not even with the new password, which comes next."""
         user: User = self.user  # type: ignore[assignment]
         new = form.cleaned_data["new_password1"]
-        change_password(user, new, address=client_address(self.request))
-        second_factor.forgive(user)
+        change_password(user, new, by=person(user, client_address(self.request)))
         del self.request.session[INTERNAL_RESET_SESSION_TOKEN]
         messages.success(self.request, CHANGED)
         response = SeeOther("login")
