@@ -20,6 +20,7 @@ from accounts.models import User
 from wake import signals
 from wake.destinations import Outcome
 from wake.models import Callback, FailingTarget
+from wake.models.callbacks import Target
 from wake.retries import ASKS_FOR_TIME, TRIES
 
 FAILURES = 5
@@ -27,10 +28,8 @@ SHORTEST, LONGEST = timedelta(seconds=10), timedelta(minutes=15)
 REST_AFTER = timedelta(days=5)
 PROBES = 1
 
-Key = tuple[int, str]
 
-
-def failing(hosts: Iterable[str]) -> dict[Key, FailingTarget]:
+def failing(hosts: Iterable[str]) -> dict[Target, FailingTarget]:
     """Of these hosts, by team and host; a query on a table that is empty while all is well."""
     rows = FailingTarget.objects.filter(host__in=set(hosts))
     return {row.key: row for row in rows}
@@ -57,9 +56,9 @@ def hold_back(held: Mapping[FailingTarget, Sequence[UUID]]) -> None:
 def note(finished: Sequence[tuple[Callback, Outcome]], *, at: datetime) -> None:
     """Remembers how the hosts of these attempts fared; inside the transaction that settles them."""
     rows = _locked(callback.host for callback, _ in finished)
-    took = {_key(callback) for callback, outcome in finished if outcome.arrived}
+    took = {callback.target for callback, outcome in finished if outcome.arrived}
     refused = {
-        key: outcome for callback, outcome in finished if (key := _key(callback)) not in took
+        key: outcome for callback, outcome in finished if (key := callback.target) not in took
     }
     for key in sorted(took & rows.keys()):
         _welcome_back(rows[key], by=SYSTEM, at=at)
@@ -90,14 +89,10 @@ def resume(target: FailingTarget, *, by: User, at: datetime, address: str = "") 
     return _welcome_back(target, by=person(by, address), at=at)
 
 
-def _locked(hosts: Iterable[str]) -> dict[Key, FailingTarget]:
+def _locked(hosts: Iterable[str]) -> dict[Target, FailingTarget]:
     """In everybody's order, so that two senders never wait for each other."""
     rows = FailingTarget.objects.select_for_update().filter(host__in=set(hosts)).order_by("pk")
     return {row.key: row for row in rows}
-
-
-def _key(callback: Callback) -> Key:
-    return callback.team_id, callback.host
 
 
 def _fail(target: FailingTarget, outcome: Outcome, *, at: datetime) -> None:

@@ -13,7 +13,7 @@ import logging
 import os
 import time
 import uuid
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime, timedelta
@@ -29,10 +29,11 @@ from accounts.audit import SYSTEM, person, record, record_many
 from accounts.encryption import Unreadable
 from accounts.models import User
 from accounts.signing_secrets import SecretUnreadable, secrets_of
-from wake import breakers, destinations, retries, signals, signatures, wire
+from wake import breakers, destinations, retries, signals, signatures, slots, wire
 from wake.clock import database_now
 from wake.destinations import Door, Outcome, Refused
-from wake.models import Callback, CallbackAttempt, FailingTarget, Response
+from wake.models import Callback, CallbackAttempt, Response
+from wake.models.callbacks import Target
 from wake.retries import TRIES
 from wake.signatures import NoSecret
 
@@ -41,8 +42,6 @@ log = logging.getLogger(__name__)
 Sending = dict[asyncio.Task[Outcome], Callback]
 
 AT_ONCE = 200
-PER_HOST = 20
-LOOK_AT_ONCE = 50
 LEASE = timedelta(seconds=60)  # more than the door's deadline and the time to settle
 DRAIN_SECONDS = 30.0
 TICK_SECONDS = 0.1
@@ -134,7 +133,7 @@ def send_due(
         try:
             with _only_sender() as is_ours:
                 while is_ours and time.monotonic() < stop_at:
-                    busy = Counter(callback.host for callback in sending.values())
+                    busy = Counter(callback.target for callback in sending.values())
                     claimed = claim(at=clock(), room=AT_ONCE - len(sending), busy=busy)
                     sending |= _start(claimed, at=clock(), door=door, loop=runner.get_loop())
                     if not sending:
@@ -149,11 +148,12 @@ def send_due(
 
 @transaction.atomic
 def claim(
-    *, at: datetime, room: int = AT_ONCE, busy: Mapping[str, int] | None = None
+    *, at: datetime, room: int = AT_ONCE, busy: Mapping[Target, int] | None = None
 ) -> list[Callback]:
     """Takes up to `room` due rows, oldest first, and no more of a host than it has free slots:
-    `busy` counts those in use. From here on their answers cannot be taken back."""
-    chosen = _choose(at, room, Counter(busy))
+    `busy` counts those in use, by team and host. From here on their answers cannot be taken
+    back."""
+    chosen = slots.choose(at, room=room, busy=busy or {})
     # A try counts when it is claimed, so that a row which kills its sender runs out as well.
     for callback in (each for each in chosen if each.tries >= TRIES):
         _give_up(callback, at=at)
@@ -200,36 +200,6 @@ def settle(finished: Sequence[tuple[Callback, Outcome]], *, at: datetime) -> Non
     )
     _mark_picked_up([row.response_id for row in arrived], at=at)
     breakers.note([(found[callback.pk], outcome) for callback, outcome in pairs], at=at)
-
-
-def _choose(at: datetime, room: int, slots: Counter[str]) -> list[Callback]:
-    """Locked; looks at ids and hosts first, since most of a crowd has to wait."""
-    chosen: list[uuid.UUID] = []
-    full = {host for host, used in slots.items() if used >= PER_HOST}
-    while (wanted := min(room - len(chosen), LOOK_AT_ONCE)) > 0:
-        page = list(
-            Callback.objects.due(at)
-            .exclude(host__in=full)
-            .exclude(pk__in=chosen)
-            .select_for_update(skip_locked=True)
-            .values_list("pk", "team_id", "host", "asked_by_name")[:wanted]
-        )
-        failing = breakers.failing(host for _, _, host, _ in page)
-        held: defaultdict[FailingTarget, list[uuid.UUID]] = defaultdict(list)
-        for pk, team_id, host, asked_by in page:
-            target = failing.get((team_id, host))
-            if target and target.holds_back(at) and not asked_by:
-                held[target].append(pk)
-            elif slots[host] < breakers.slots(target, most=PER_HOST):
-                slots[host] += 1
-                chosen.append(pk)
-            else:
-                full.add(host)
-        breakers.hold_back(held)
-        if len(page) < wanted:
-            break
-    rows = Callback.objects.filter(pk__in=chosen).select_related("response").order_by("due_at")
-    return list(rows.defer("response__feedback", "response__edited_json"))
 
 
 def _start(

@@ -22,7 +22,7 @@ from redis import Redis
 from redis.exceptions import RedisError
 
 from accounts.audit import SYSTEM
-from accounts.models import Agent, Team
+from accounts.models import Agent, Team, User
 from accounts.signing_secrets import secrets_of
 from tests.outgoing.world import World
 from wake import destinations
@@ -241,6 +241,11 @@ def answered(
         return answer(delivery, status, feedback=feedback).callback
 
     return make
+
+
+@pytest.fixture
+def other_team_id(mallory: User) -> int:
+    return mallory.memberships.get().team_id
 
 
 def again(callback: Callback) -> Callback:

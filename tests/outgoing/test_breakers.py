@@ -25,11 +25,6 @@ NOBODY = Outcome(error="timed out")
 
 
 @pytest.fixture
-def other_team_id(mallory: User) -> int:
-    return mallory.memberships.get().team_id
-
-
-@pytest.fixture
 def dead(answered: Answered) -> Callable[[int], list[Callback]]:
     """So many callbacks to a host where nobody is."""
 

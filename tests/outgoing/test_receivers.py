@@ -15,7 +15,8 @@ from tests.outgoing.conftest import Receiver, again, answering, due
 from tests.outgoing.test_door import break_off, close_politely, cut
 from wake.breakers import FAILURES
 from wake.models import Callback, Response
-from wake.outbox import PER_HOST, send_due
+from wake.outbox import send_due
+from wake.slots import PER_HOST
 
 Answered = Callable[..., Callback]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from datetime import timedelta
 from itertools import count
@@ -11,11 +12,18 @@ import pytest
 
 from tests.outgoing.conftest import Receiver, again, answering, due, slowly
 from wake import retries
+from wake.breakers import FAILURES, PROBES
 from wake.destinations import Door
-from wake.models import Callback, CallbackAttempt
-from wake.outbox import AT_ONCE, LEASE, PER_HOST, claim, send_due
+from wake.models import Callback, CallbackAttempt, FailingTarget
+from wake.outbox import AT_ONCE, LEASE, claim, send_due
+from wake.slots import PER_HOST
 
 Answered = Callable[..., Callback]
+
+
+def teams(claimed: list[Callback]) -> dict[int, int]:
+    """How many there are of each."""
+    return Counter(callback.team_id for callback in claimed)
 
 
 def test_a_claim_takes_no_more_of_a_host_than_it_has_slots_and_starves_no_other(
@@ -25,7 +33,7 @@ def test_a_claim_takes_no_more_of_a_host_than_it_has_slots_and_starves_no_other(
     Callback.objects.filter(pk__in=[each.pk for each in crowd]).update(host="crowd.example")
     at = due(answered())  # of another host, and the youngest
 
-    first = claim(at=at, busy={"crowd.example": 3})
+    first = claim(at=at, busy={(crowd[0].team_id, "crowd.example"): 3})
     rest = claim(at=at)
 
     hosts = [callback.host for callback in first]
@@ -45,6 +53,56 @@ def test_a_claim_takes_the_oldest_and_no_more_than_there_is_room(answered: Answe
     assert claimed == callbacks[:3]
     assert claim(at=at, room=0) == []
     assert AT_ONCE > PER_HOST
+
+
+def test_teams_share_a_host_and_a_crowd_of_one_keeps_no_other_from_it(
+    answered: Answered, other_team_id: int
+) -> None:
+    crowd = [answered() for _ in range(PER_HOST + 5)]
+    late, later = answered(), answered()
+    Callback.objects.filter(pk__in=[late.pk, later.pk]).update(team=other_team_id)
+    at = due(later)
+    ours, theirs = crowd[0].target, again(late).target
+
+    first = claim(at=at)
+    none_free = claim(at=at, busy={ours: PER_HOST - 1, theirs: 1})
+    when_one_is = claim(at=at, busy={ours: PER_HOST - 1})
+
+    assert [each.pk for each in first] == [*(each.pk for each in crowd[: PER_HOST - 1]), late.pk]
+    assert none_free == []
+    assert [each.pk for each in when_one_is] == [later.pk]
+
+
+def test_a_host_counts_what_all_teams_have_on_their_way_there(
+    answered: Answered, other_team_id: int
+) -> None:
+    at = due([answered() for _ in range(5)][-1])
+    host = Callback.objects.values_list("host", flat=True)[0]
+
+    claimed = claim(at=at, busy={(other_team_id, host): PER_HOST - 2})
+
+    assert len(claimed) == 2
+
+
+def test_the_probe_of_one_team_and_the_callbacks_of_another_do_not_wait_for_each_other(
+    answered: Answered, other_team_id: int
+) -> None:
+    broken, healthy = [answered() for _ in range(3)], [answered() for _ in range(3)]
+    Callback.objects.filter(pk__in=[each.pk for each in healthy]).update(team=other_team_id)
+    at = due(healthy[-1])
+    trouble = FailingTarget.objects.create(
+        team_id=broken[0].team_id, host=broken[0].host, failing_since=at, failures=FAILURES
+    )
+
+    beside_each_other = claim(at=at)
+    Callback.objects.update(leased_until=None)
+    while_it_is_asked = claim(at=at, busy={trouble.key: PROBES})
+    Callback.objects.update(leased_until=None)
+    while_the_other_is_sent = claim(at=at, busy={again(healthy[0]).target: 2})
+
+    assert teams(beside_each_other) == {broken[0].team_id: PROBES, other_team_id: 3}
+    assert teams(while_it_is_asked) == {other_team_id: 3}
+    assert teams(while_the_other_is_sent) == {broken[0].team_id: PROBES, other_team_id: 3}
 
 
 def test_a_slow_host_holds_up_neither_what_is_due_nor_what_falls_due_meanwhile(

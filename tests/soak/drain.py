@@ -10,7 +10,7 @@ from tests.faults.servers import Postgres, RedisServer
 from tests.outgoing.conftest import Receiver
 from tests.outgoing.test_receivers import Crowd
 from tests.outgoing.world import World, eventually
-from wake.outbox import PER_HOST
+from wake.slots import PER_HOST
 
 WAITING = 3_000
 DOWN_SECONDS = 25

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Iterable
 from datetime import datetime
+from functools import reduce
+from operator import or_
 
 from django.db import models
 from django.db.models import Q
@@ -12,6 +15,9 @@ from django.utils import timezone
 from accounts.models import Agent, Team, User
 from wake.models.content import ContentBinaryField, ContentTextField
 from wake.models.responses import Response
+
+# A team and a host: what fails, rests and is resumed together.
+Target = tuple[int, str]
 
 
 class CallbackQuerySet(models.QuerySet["Callback"]):
@@ -34,6 +40,11 @@ class CallbackQuerySet(models.QuerySet["Callback"]):
             .filter(Q(leased_until__isnull=True) | Q(leased_until__lte=at))
             .order_by("due_at")
         )
+
+    def to_others(self, hosts: Iterable[str], targets: Iterable[Target]) -> CallbackQuerySet:
+        """Neither to one of these hosts nor to one of these targets."""
+        to_targets = (Q(team=team_id, host=host) for team_id, host in targets)
+        return self.exclude(reduce(or_, to_targets, Q(host__in=hosts)))
 
 
 class Callback(models.Model):
@@ -74,6 +85,10 @@ class Callback(models.Model):
 
     def __str__(self) -> str:
         return f"Callback to {self.host}"
+
+    @property
+    def target(self) -> Target:
+        return self.team_id, self.host
 
 
 class CallbackAttempt(models.Model):
@@ -136,7 +151,7 @@ class FailingTarget(models.Model):
         return self.host
 
     @property
-    def key(self) -> tuple[int, str]:
+    def key(self) -> Target:
         return self.team_id, self.host
 
     def holds_back(self, at: datetime) -> bool:
