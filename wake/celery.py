@@ -31,6 +31,7 @@ app.conf.beat_schedule = {
     for job, seconds in {
         "wake.jobs.release_due_responses": 1.0,
         "wake.jobs.send_due_callbacks": 1.0,
+        "wake.jobs.take_up_orphans": 60.0,
         "wake.jobs.time_out_overdue": 3.0,
         "wake.jobs.erase_old_content": 60.0,
         "accounts.jobs.forget_expired_sessions": 600.0,

@@ -45,11 +45,13 @@ def readyz(request: HttpRequest) -> JsonResponse:
         "broker": "ok" if _broker_answers() else "away",
         "workers": {"last_heartbeat": None},
         "oldest_due": None,
+        "orphans": None,
     }
     with suppress(Error, PoolTimeout):
         now = database_now()
         report["workers"]["last_heartbeat"] = Heartbeat.objects.aggregate(last=Max("at"))["last"]
         report["oldest_due"] = _oldest_due(now)
+        report["orphans"] = Callback.objects.orphaned().count()
         report["database"] = "ok"
         report["status"] = _status(report, now)
     return _json(report, 503 if report["status"] == "down" else 200)

@@ -11,7 +11,7 @@ from celery import shared_task
 from django.conf import settings
 from django.dispatch import receiver
 
-from wake import deadlines, outbox, responses, retention, signals
+from wake import breakers, deadlines, outbox, responses, retention, signals
 from wake.clock import database_now
 from wake.models import Heartbeat
 
@@ -23,6 +23,11 @@ STALE_AFTER_SECONDS = 30
 @shared_task
 def send_due_callbacks() -> None:
     outbox.send_due()
+
+
+@shared_task
+def take_up_orphans() -> None:
+    breakers.take_up_orphans(at=database_now())
 
 
 @shared_task

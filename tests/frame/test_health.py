@@ -62,6 +62,7 @@ def test_ready_with_a_broker_a_worker_and_nothing_overdue(
         "broker": "ok",
         "workers": {"last_heartbeat": answer.json()["workers"]["last_heartbeat"]},
         "oldest_due": None,
+        "orphans": 0,
     }
     assert answer.json()["workers"]["last_heartbeat"].endswith("Z")
 
@@ -173,6 +174,22 @@ def test_down_when_a_callback_has_waited_for_a_minute_but_not_while_it_is_being_
 
     assert (waiting.status_code, waiting.json()["oldest_due"]["what"]) == (503, "callback")
     assert sending.status_code == 200
+
+
+def test_it_tells_of_callbacks_that_nobody_would_ever_send(
+    client: Client,
+    broker: Path,
+    heartbeat: Heartbeat,
+    make_delivery: Callable[..., Delivery],
+    answer: Callable[..., Response],
+    allowed_host: str,
+) -> None:
+    answer(make_delivery(callback_webhook=f"https://{allowed_host}/hook"))
+    Callback.objects.update(due_at=None)
+
+    report = client.get("/readyz")
+
+    assert (report.status_code, report.json()["orphans"]) == (200, 1)
 
 
 def test_no_other_method_than_reading(client: Client) -> None:

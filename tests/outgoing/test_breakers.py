@@ -14,7 +14,16 @@ from accounts.access import NotAllowed
 from accounts.models import AuditEvent, User
 from tests.concurrency.conftest import at_once
 from tests.outgoing.conftest import Receiver, again, answering, due
-from wake.breakers import FAILURES, LONGEST, PROBES, REST_AFTER, SHORTEST, hold_back, resume
+from wake.breakers import (
+    FAILURES,
+    LONGEST,
+    PROBES,
+    REST_AFTER,
+    SHORTEST,
+    hold_back,
+    resume,
+    take_up_orphans,
+)
 from wake.destinations import Outcome
 from wake.models import Callback, FailingTarget
 from wake.outbox import claim, send_again, send_due, settle
@@ -243,3 +252,25 @@ def test_retries_that_a_person_asked_for_go_as_planned(
 
     assert due(callback) - at < timedelta(days=2)
     assert FailingTarget.objects.get().postponed_until is None
+
+
+def test_a_callback_that_rests_without_a_reason_is_due_again(
+    dead: Callable[[int], list[Callback]], answered: Answered, other_team_id: int
+) -> None:
+    resting, orphaned, given_up = dead(1)[0], answered(), answered()
+    theirs = dead(1)[0]
+    at = due(theirs)
+    FailingTarget.objects.create(
+        team_id=resting.team_id, host=DEAD, failing_since=at - REST_AFTER, rested_at=at
+    )
+    FailingTarget.objects.create(team_id=resting.team_id, host=orphaned.host, failing_since=at)
+    Callback.objects.update(due_at=None)
+    Callback.objects.filter(pk=given_up.pk).update(given_up_at=at)
+    Callback.objects.filter(pk=theirs.pk).update(team=other_team_id)
+
+    found = take_up_orphans(at=at)
+
+    assert found == 2
+    assert take_up_orphans(at=at) == 0
+    assert {each.pk for each in claim(at=at)} == {orphaned.pk, theirs.pk}
+    assert again(resting).due_at is None

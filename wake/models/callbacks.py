@@ -9,7 +9,7 @@ from functools import reduce
 from operator import or_
 
 from django.db import models
-from django.db.models import Q
+from django.db.models import Exists, OuterRef, Q
 from django.utils import timezone
 
 from accounts.models import Agent, Team, User
@@ -40,6 +40,13 @@ class CallbackQuerySet(models.QuerySet["Callback"]):
             .filter(Q(leased_until__isnull=True) | Q(leased_until__lte=at))
             .order_by("due_at")
         )
+
+    def orphaned(self) -> CallbackQuerySet:
+        """Taken out of the queue although their target does not rest, so that nobody would ever
+        send them. Index: callbacks_out_of_the_queue."""
+        rests = FailingTarget.objects.resting().filter(team=OuterRef("team"), host=OuterRef("host"))
+        out = self.not_delivered().filter(due_at__isnull=True, given_up_at__isnull=True)
+        return out.filter(~Exists(rests))
 
     def to_others(self, hosts: Iterable[str], targets: Iterable[Target]) -> CallbackQuerySet:
         """Neither to one of these hosts nor to one of these targets."""
@@ -80,6 +87,13 @@ class Callback(models.Model):
                 fields=["team", "-created_at"],
                 condition=Q(delivered_at__isnull=True),
                 name="callbacks_not_delivered",
+            ),
+            models.Index(
+                fields=["team", "host"],
+                condition=Q(
+                    due_at__isnull=True, delivered_at__isnull=True, given_up_at__isnull=True
+                ),
+                name="callbacks_out_of_the_queue",
             ),
         ]
 
