@@ -161,6 +161,8 @@ LOGIN_URL = "login"
 LOGIN_REDIRECT_URL = "inbox"
 LOGOUT_REDIRECT_URL = "login"
 PASSWORD_RESET_TIMEOUT = 3600
+# What the relay adds to the pages of the inbox, which knows nothing of it (inbox/panels.py).
+WAKE_PANELS = {"agent": ["relay.panels.of_agent"]}
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
     {
@@ -306,7 +308,13 @@ CELERY_BEAT_MAX_LOOP_INTERVAL = 1
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "formatters": {"line": {"format": "{asctime} {levelname:<7} {name}: {message}", "style": "{"}},
+    "formatters": {
+        "line": {
+            "class": "wake.log_lines.Line",
+            "format": "{asctime} {levelname:<7} {name}: {message}",
+            "style": "{",
+        }
+    },
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
     "root": {"handlers": ["console"], "level": os.environ.get("WAKE_LOG_LEVEL", "INFO")},
     "loggers": {

@@ -1,0 +1,150 @@
+"""What failed, and where, is in the log; what somebody wrote is not."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import logging
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from django.db import OperationalError, connection, transaction
+from django.test import Client
+
+from accounts.models import User
+from inbox.models import Preset
+from wake import jobs
+from wake.log_lines import Line, described
+from wake.models import Delivery
+
+SECRET = "saffroninthesafe"
+log = logging.getLogger("tests")
+Fail = Callable[[], None]
+
+
+@pytest.fixture
+def lines() -> Iterator[io.StringIO]:
+    """What this server's own handler writes."""
+    ours = next(one for one in logging.getLogger().handlers if isinstance(one.formatter, Line))
+    stream = io.StringIO()
+    handler = logging.StreamHandler(stream)
+    handler.setFormatter(ours.formatter)
+    logging.getLogger().addHandler(handler)
+    yield stream
+    logging.getLogger().removeHandler(handler)
+
+
+@pytest.fixture(params=["broken rule", "name twice", "database reads it", "number", "key"])
+def fail(
+    request: pytest.FixtureRequest, alice: User, make_delivery: Callable[..., Delivery]
+) -> Callable[..., None]:
+    """A failure whose own words quote it, at least on one of the databases."""
+
+    def name_twice() -> None:
+        for _ in range(2):
+            Preset.objects.create(user=alice, status="approved", name=SECRET, text="x")
+
+    def database_reads_it() -> None:
+        is_sqlite = connection.vendor == "sqlite"
+        finds = "SELECT 1 FROM words_of_deliveries WHERE words MATCH %s || ' : x'"
+        with connection.cursor() as cursor:
+            cursor.execute(finds if is_sqlite else "SELECT CAST(%s AS text)::json", [SECRET])
+
+    failures: dict[str, Callable[[], Any]] = {
+        "broken rule": lambda: make_delivery(headline=SECRET, timeout_seconds=1),
+        "name twice": name_twice,
+        "database reads it": database_reads_it,
+        "number": lambda: int(SECRET),
+        "key": lambda: dict[str, str]()[SECRET],
+    }
+
+    def raise_it(*_: Any, **__: Any) -> None:
+        with transaction.atomic():
+            failures[request.param]()
+
+    return raise_it
+
+
+def test_not_in_what_our_own_code_logs(fail: Fail, lines: io.StringIO) -> None:
+    try:
+        try:
+            fail()
+        except Exception as first:
+            log.warning("It failed: %s", first)
+            raise RuntimeError("One thing led to another.") from first
+    except RuntimeError:
+        log.exception("It failed")
+
+    told = lines.getvalue()
+    assert SECRET not in told
+    assert "in raise_it" in told
+    assert "The above exception was the direct cause of the following exception" in told
+    assert "RuntimeError: One thing led to another." in told
+
+
+def test_nor_in_what_django_logs_of_a_page(
+    fail: Fail, lines: io.StringIO, alice: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("inbox.sections.inbox", fail)
+    browser = Client(raise_request_exception=False)
+    browser.force_login(alice)
+
+    status = browser.get("/", {"q": SECRET}).status_code
+
+    assert status in {500, 503}
+    assert SECRET not in lines.getvalue()
+    assert "in raise_it" in lines.getvalue()
+
+
+def test_nor_in_what_celery_logs_of_a_job(
+    fail: Fail, lines: io.StringIO, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("wake.deadlines.time_out_overdue", fail)
+
+    jobs.time_out_overdue.apply()
+
+    assert SECRET not in lines.getvalue()
+    assert "time_out_overdue" in lines.getvalue()
+    assert "raised unexpected: " in lines.getvalue()
+    assert "in raise_it" in lines.getvalue()
+
+
+def test_nor_in_what_asyncio_logs_of_a_task(lines: io.StringIO) -> None:
+    async def fail_unseen() -> None:
+        loop = asyncio.get_running_loop()
+        task = loop.create_future()
+        task.set_exception(ValueError(SECRET))
+        failure = task.exception()
+        loop.call_exception_handler({"message": "Never", "exception": failure, "future": task})
+
+    asyncio.run(fail_unseen())
+
+    assert SECRET not in lines.getvalue()
+    assert "exception=ValueError" in lines.getvalue()
+
+
+def test_a_broken_rule_is_named(make_delivery: Callable[..., Delivery], lines: io.StringIO) -> None:
+    try:
+        with transaction.atomic():
+            make_delivery(timeout_seconds=1)
+    except Exception:
+        log.exception("It failed")
+
+    assert {
+        "sqlite": "IntegrityError (SQLITE_CONSTRAINT_CHECK)",
+        "postgresql": "IntegrityError (23514 CheckViolation, wake_delivery, timeout_within_a_week)",
+    }[connection.vendor] in lines.getvalue()
+
+
+def test_a_server_that_is_away_is_told_in_its_own_words() -> None:
+    for away in (OperationalError("connection refused"), ConnectionError("connection refused")):
+        assert described(away) == f"{type(away).__name__}: connection refused"
+
+
+def test_other_handlers_see_the_record_as_it_was() -> None:
+    failure = ValueError(SECRET)
+    record = log.makeRecord("tests", logging.ERROR, "", 1, "It: %s", (failure,), None)
+
+    assert Line().format(record) == "It: ValueError"
+    assert record.args == (failure,)

@@ -1,0 +1,91 @@
+"""Log lines that quote nothing of what people and agents wrote.
+
+Databases, parsers and look-ups quote what they were given: PostgreSQL tells the whole row that
+broke a rule. So of a failure a log says what it was and where, and its own words only where they
+are known to be about a server, a file or the code.
+"""
+
+from __future__ import annotations
+
+import copy
+import logging
+import traceback
+from collections.abc import Iterator
+from typing import Any
+
+import psycopg
+from django import db
+from psycopg_pool import PoolTimeout
+
+ABOUT_NO_CONTENT = (
+    *(AttributeError, ImportError, MemoryError, NameError, OSError, RuntimeError, TypeError),
+    *(db.InterfaceError, db.OperationalError),
+    *(psycopg.InterfaceError, psycopg.OperationalError, PoolTimeout),
+)
+# The broker carries the names of jobs and ids; and workers that die.
+ABOUT_JOBS = ("amqp.", "billiard.exceptions", "kombu.exceptions", "redis.exceptions")
+
+CAUSE = "\n\nThe above exception was the direct cause of the following exception:\n\n"
+CONTEXT = "\n\nDuring handling of the above exception, another exception occurred:\n\n"
+
+
+class Line(logging.Formatter):
+    """`2026-11-21 09:30:00,123 ERROR   wake.outbox: …`, and below it where it failed."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Of a copy: other handlers see the record as it was."""
+        quiet = copy.copy(record)
+        quiet.msg, quiet.args, quiet.exc_text = _message(record), (), None
+        return super().format(quiet)
+
+    def formatException(self, ei: Any) -> str:  # noqa: N802 - logging's
+        return _traceback(ei[1]) if ei[1] else ""
+
+
+def described(error: BaseException) -> str:
+    """`IntegrityError (23505 UniqueViolation, wake_delivery, one_delivery_a_key)`."""
+    name = type(error).__qualname__
+    driver = error.__cause__ if isinstance(error, db.Error) and error.__cause__ else error
+    if code := getattr(driver, "sqlite_errorname", None):
+        return f"{name} ({code})"
+    if code := getattr(driver, "sqlstate", None):
+        told = getattr(driver, "diag", None)
+        where = (getattr(told, f"{part}_name", "") for part in ("table", "column", "constraint"))
+        return f"{name} ({', '.join(filter(None, [f'{code} {type(driver).__name__}', *where]))})"
+    says = isinstance(error, ABOUT_NO_CONTENT) or type(error).__module__.startswith(ABOUT_JOBS)
+    return f"{name}: {error}" if says else name
+
+
+def _message(record: logging.LogRecord) -> str:
+    """Also where Celery or asyncio wrote the failure into it."""
+    told = copy.copy(record)
+    if isinstance(told.args, tuple):
+        told.args = tuple(map(_described, told.args))
+    told.msg = _described(told.msg)
+    message = told.getMessage()
+    for error, _ in _chain(record.exc_info[1] if record.exc_info else None):
+        message = message.replace(repr(error), described(error))
+    return message
+
+
+def _described(part: Any) -> Any:
+    return described(part) if isinstance(part, BaseException) else part
+
+
+def _traceback(error: BaseException) -> str:
+    """As Python writes it, the first failure first."""
+    told = ""
+    for each, link in _chain(error):
+        frames = "".join(traceback.format_tb(each.__traceback__))
+        told = f"Traceback (most recent call last):\n{frames}{described(each)}{link}{told}"
+    return told
+
+
+def _chain(error: BaseException | None) -> Iterator[tuple[BaseException, str]]:
+    """The last one first, each with the words that lead on to the one before it here."""
+    seen, link = set(), ""
+    while error is not None and id(error) not in seen:
+        seen.add(id(error))
+        yield error, link
+        link = CAUSE if error.__cause__ else CONTEXT
+        error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
