@@ -20,7 +20,7 @@ from tests.retention.conftest import KEY, stored, tables_with
 from wake.models import Callback, CallbackAttempt, Delivery, Draft, Response
 from wake.models.content import CIPHER, MARK, PLAIN
 from wake.outbox import send_due
-from wake.responses import take_back
+from wake.responses import release_due, take_back
 
 Answer = Callable[..., Response]
 
@@ -39,7 +39,7 @@ def told(caller: AgentClient, **fields: Any) -> str:
     )
 
 
-CONTENT = ["saffron", "cardamom", "turmeric", "paprika", "oregano", "vanilla"]
+CONTENT = ["saffron", "cardamom", "turmeric", "paprika", "oregano", "vanilla", "nutmeg"]
 
 
 @pytest.mark.django_db(transaction=True)
@@ -47,7 +47,7 @@ def test_no_word_of_content_stands_in_the_database(
     encrypting: Any, receiver: Receiver, caller: AgentClient, answer: Answer
 ) -> None:
     receiver.behaviours.append(answering(500, b"vanilla"))
-    delivery_id = told(caller, callback_webhook=receiver.url)
+    delivery_id = told(caller, callback_webhook=f"{receiver.url}?token=nutmeg")
     answer(delivery_id, "redirected", feedback="More paprika.", edited_json='{"a": "oregano"}')
     send_due()
 
@@ -63,7 +63,7 @@ def test_who_reads_it_notices_nothing(
     encrypting: Any, receiver: Receiver, caller: AgentClient, answer: Answer, alice: User
 ) -> None:
     receiver.behaviours.append(answering(500, b"vanilla"))
-    delivery_id = told(caller, callback_webhook=receiver.url)
+    delivery_id = told(caller, callback_webhook=f"{receiver.url}?token=nutmeg")
     answer(delivery_id, "redirected", feedback="More paprika.", edited_json='{"a": "oregano"}')
     send_due()
 
@@ -76,9 +76,11 @@ def test_who_reads_it_notices_nothing(
     assert polled.json()["edited_content"] == {"a": "oregano"}
     assert swept == [polled.json()]
     assert receiver.received[0].body == polled.content
+    assert receiver.received[0].path.endswith("?token=nutmeg")
     for word in ["saffron", "cardamom", "paprika", "oregano"]:
         assert word in page
     assert "vanilla" in callback
+    assert "nutmeg" in callback
     assert Delivery.objects.get().extensions == {"x_spice": {"hidden": "turmeric"}}
 
 
@@ -258,11 +260,12 @@ def test_an_agent_is_told_to_come_back_and_never_gets_half_an_answer(
 def test_a_callback_that_cannot_be_read_holds_no_other_back(
     encrypting: Any, receiver: Receiver, caller: AgentClient, answer: Answer
 ) -> None:
-    gone, there = (caller.deliver(callback_webhook=receiver.url) for _ in range(2))
+    gone = caller.deliver(callback_webhook=receiver.url)
     answer(gone, "rejected", feedback="Less paprika.")
     encrypting.WAKE_ENCRYPTION_KEYS = ["another-key-of-thirty-two-characters"]
     SigningSecret.objects.all().delete()
     ensure_secret(caller.key.agent, by=SYSTEM)
+    there = caller.deliver(callback_webhook=receiver.url)
     answer(there, "rejected", feedback="More paprika.")
 
     send_due()
@@ -272,6 +275,21 @@ def test_a_callback_that_cannot_be_read_holds_no_other_back(
     assert "the encryption key" in attempt.error
     encrypting.WAKE_ENCRYPTION_KEYS.append(KEY)
     assert b"Less paprika." in Callback.objects.get(response__delivery_id=gone).body
+
+
+def test_an_answer_is_held_while_nobody_can_read_where_to_send_it(
+    encrypting: Any, caller: AgentClient, answer: Answer, allowed_host: str
+) -> None:
+    url = f"https://{allowed_host}/?token=nutmeg"
+    answer(caller.deliver(callback_webhook=url), held=True)
+    later = Response.objects.get().release_at
+
+    encrypting.WAKE_ENCRYPTION_KEYS = ["another-key-of-thirty-two-characters"]
+    without_key = release_due(at=later)
+    encrypting.WAKE_ENCRYPTION_KEYS.append(KEY)
+
+    assert (without_key, release_due(at=later)) == (0, 1)
+    assert Callback.objects.get().url == url
 
 
 # Whether it may start -----------------------------------------------------------------------------

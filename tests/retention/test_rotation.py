@@ -38,7 +38,7 @@ def answered(
     delivery_id = caller.deliver(
         details={"ingredient": "saffron"},
         x_spice="turmeric",
-        callback_webhook=f"https://{allowed_host}/",
+        callback_webhook=f"https://{allowed_host}/?token=nutmeg",
     )
     answer(delivery_id, "rejected", feedback="Less paprika.")
     return delivery_id
@@ -58,6 +58,8 @@ def test_after_it_the_old_key_can_go(
     assert Delivery.objects.get().details == {"ingredient": "saffron"}
     assert Delivery.objects.get().extensions == {"x_spice": "turmeric"}
     assert b"Less paprika." in Callback.objects.get().body
+    assert Callback.objects.get().url == Delivery.objects.get().callback_webhook
+    assert Callback.objects.get().url.endswith("?token=nutmeg")
     assert "deliveries: 1 read, 1 written anew, 0 unreadable" in told
     assert "signing secrets: 1 read, 1 written anew" in told
 

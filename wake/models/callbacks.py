@@ -62,7 +62,7 @@ class Callback(models.Model):
     response = models.OneToOneField(Response, on_delete=models.CASCADE, related_name="callback")
     agent = models.ForeignKey(Agent, on_delete=models.CASCADE, related_name="+")
     team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="callbacks")
-    url = models.TextField()
+    url: models.TextField[str, str] = ContentTextField()  # it may carry a token
     host = models.CharField(max_length=260)
     body = ContentBinaryField()
     created_at = models.DateTimeField(default=timezone.now)

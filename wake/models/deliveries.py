@@ -125,7 +125,7 @@ class Delivery(models.Model):
     details_json: models.TextField[str | None, str | None] = ContentTextField(
         null=True
     )  # null is JSON's, "" would be no JSON
-    callback_webhook = models.TextField(blank=True)
+    callback_webhook: models.TextField[str, str] = ContentTextField(blank=True)
     timeout_seconds = models.PositiveIntegerField(null=True)
     assumption: models.TextField[str, str] = ContentTextField(blank=True)
     on_timeout = models.CharField(max_length=8, choices=OnTimeout, blank=True)
