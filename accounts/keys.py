@@ -32,13 +32,12 @@ def mint(
     agent: Agent, *, by: Actor, lane: str = ApiKey.Lane.LIVE, expires_at: datetime | None = None
 ) -> tuple[ApiKey, str]:
     """The row and the key itself, which is never to be had again."""
-    body = f"wk_{lane}_" + "".join(secrets.choice(BASE62) for _ in range(30))
-    text = body + _checksum(body)
+    text = new_text(f"wk_{lane}_")
     key = ApiKey.objects.create(
         agent=agent,
         lane=lane,
-        hint=f"{text[:12]}…{text[-4:]}",
-        digest=_digest(text),
+        hint=hint_of(text),
+        digest=digest_of(text),
         issued_by=by.name[:80],
         expires_at=expires_at,
     )
@@ -72,9 +71,9 @@ def revoke(key: ApiKey, *, by: Actor, at: datetime) -> None:
 def find(text: str, *, at: datetime) -> ApiKey | None:
     """The usable key with its agent, in one query; none at all for a text that fails its own
     checksum."""
-    if not KEY.fullmatch(text) or not secrets.compare_digest(_checksum(text[:-6]), text[-6:]):
+    if not KEY.fullmatch(text) or not is_whole(text):
         return None
-    rows = _by_digest().rows(digest=_digest(text))
+    rows = _by_digest().rows(digest=digest_of(text))
     if not rows:
         return None
     key = ApiKey.from_db(connection.alias, _KEY, rows[0][: len(_KEY)])
@@ -103,7 +102,21 @@ def _by_digest() -> Prepared:
     )
 
 
-def _digest(text: str) -> str:
+def new_text(prefix: str) -> str:
+    body = prefix + "".join(secrets.choice(BASE62) for _ in range(30))
+    return body + _checksum(body)
+
+
+def is_whole(text: str) -> bool:
+    return secrets.compare_digest(_checksum(text[:-6]), text[-6:])
+
+
+def hint_of(text: str) -> str:
+    """By which people tell keys apart, and which tells nobody the rest."""
+    return f"{text[:12]}…{text[-4:]}"
+
+
+def digest_of(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
