@@ -57,7 +57,13 @@ class CardQuerySet(models.QuerySet["Card"]):
 
     def at(self, handle: str, name: str) -> CardQuerySet:
         """The one at `/@handle/name`."""
-        return self.published().filter(agent__team__slug=handle, agent__agent_id=name)
+        return self.of_handle(handle).filter(agent__agent_id=name)
+
+    def of_handle(self, handle: str) -> CardQuerySet:
+        return self.published().filter(agent__team__slug=handle)
+
+    def at_root(self) -> CardQuerySet:
+        return self.published().filter(is_root=True)
 
 
 class Card(models.Model):

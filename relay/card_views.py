@@ -1,0 +1,53 @@
+"""Where cards are read: by anybody, from any site, and kept by caches for a minute."""
+
+from __future__ import annotations
+
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http.response import HttpResponseBase
+from django.shortcuts import get_object_or_404
+from django.utils.cache import get_conditional_response
+from django.utils.http import http_date
+from django.views.decorators.http import require_safe
+
+from relay import cards
+from relay.models import Card
+
+KEPT_FOR = 60
+
+
+@require_safe
+def of_agent(request: HttpRequest, handle: str, name: str) -> HttpResponseBase:
+    return _answer(request, get_object_or_404(Card.objects.at(handle, name)))
+
+
+@require_safe
+def of_handle(request: HttpRequest, handle: str) -> HttpResponseBase:
+    """Leads to the card of the only agent there. Clients that resolve the card's path against
+    `/@handle/agent` look here, since the last part of an address without a slash is dropped."""
+    found = list(Card.objects.of_handle(handle)[:2])
+    if len(found) != 1:
+        raise Http404
+    to = cards.path_of(found[0]) + cards.PATH
+    return _for_everybody(HttpResponseRedirect(to, preserve_request=True))
+
+
+@require_safe
+def of_root(request: HttpRequest) -> HttpResponseBase:
+    return _answer(request, get_object_or_404(Card.objects.at_root()))
+
+
+def _answer(request: HttpRequest, card: Card) -> HttpResponseBase:
+    body = cards.body_of(card)
+    changed_at, etag = int(card.updated_at.timestamp()), cards.etag_of(body)
+    headers = {"ETag": etag, "Last-Modified": http_date(changed_at)}
+    whole = HttpResponse(body, content_type="application/json", headers=headers)
+    whole["Cache-Control"] = f"public, max-age={KEPT_FOR}"
+    answer = get_conditional_response(request, etag, changed_at, whole)
+    assert answer is not None  # noqa: S101 - for the type checker: it is `whole`, a 304 or a 412
+    return _for_everybody(answer)
+
+
+def _for_everybody(response: HttpResponseBase) -> HttpResponseBase:
+    """A 304, too, or a browser would keep the card and not hand it to the page that asked."""
+    response["Access-Control-Allow-Origin"] = "*"
+    return response

@@ -1,0 +1,110 @@
+"""The card of an agent as JSON: by itself A2A 1.0 and 0.3 at once, so that clients of either read
+what is theirs and pass over the rest (A2A.md, "Surface")."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Any
+
+from django.conf import settings
+
+from relay.models import Card
+
+PATH = "/.well-known/agent-card.json"
+SCHEME = "bearer"
+
+
+def path_of(card: Card) -> str:
+    """Ids that do not fit a path are not published (relay/publishing.py)."""
+    return f"/{card}"
+
+
+def address_of(card: Card) -> str:
+    """Where the agent is called, and where a browser finds the page about it."""
+    return f"{settings.WAKE_ORIGIN}{path_of(card)}"
+
+
+def body_of(card: Card) -> bytes:
+    return json.dumps(write(card), ensure_ascii=False).encode()
+
+
+def etag_of(body: bytes) -> str:
+    return f'"{hashlib.sha256(body).hexdigest()[:32]}"'
+
+
+def write(card: Card) -> dict[str, Any]:
+    """What everybody may read of it: not who may call, but whether a key is needed."""
+    team = card.agent.team
+    is_1_0 = card.profile != Card.Profile.V0_3
+    is_0_3 = card.profile != Card.Profile.V1_0
+    return {
+        "name": str(card),
+        "description": description_of(card),
+        "version": card.version,
+        "provider": {"organization": team.name, "url": settings.WAKE_ORIGIN},
+        "documentationUrl": address_of(card),
+        **(_interfaces_1_0(card) if is_1_0 else {}),
+        **(_interfaces_0_3(card) if is_0_3 else {}),
+        "capabilities": {
+            "streaming": False,
+            "pushNotifications": True,
+            **({"extendedAgentCard": False} if is_1_0 else {}),
+        },
+        "defaultInputModes": card.input_modes,
+        "defaultOutputModes": card.output_modes,
+        "skills": skills_of(card),
+        **(_security(is_1_0=is_1_0, is_0_3=is_0_3) if card.access != Card.Access.PUBLIC else {}),
+    }
+
+
+def description_of(card: Card) -> str:
+    """Both generations require one."""
+    return card.description or f"{card.agent.agent_id}, an agent of {card.agent.team.name}."
+
+
+def skills_of(card: Card) -> list[dict[str, Any]]:
+    """1.0 requires at least one: where none is described, what the agent does in general."""
+    general = {
+        "id": card.agent.agent_id,
+        "name": card.agent.agent_id,
+        "description": description_of(card),
+        "tags": ["general"],
+    }
+    return card.skills or [general]
+
+
+def _interfaces_1_0(card: Card) -> dict[str, Any]:
+    """In the order of preference; 0.3 is told of a second time, for clients of 1.0 that speak
+    both."""
+    versions = ["1.0", "0.3"] if card.profile == Card.Profile.BOTH else ["1.0"]
+    return {
+        "supportedInterfaces": [
+            {"url": address_of(card), "protocolBinding": "JSONRPC", "protocolVersion": version}
+            for version in versions
+        ]
+    }
+
+
+def _interfaces_0_3(card: Card) -> dict[str, Any]:
+    url = address_of(card)
+    return {
+        "protocolVersion": "0.3.0",
+        "url": url,
+        "preferredTransport": "JSONRPC",
+        "additionalInterfaces": [{"url": url, "transport": "JSONRPC"}],
+        "supportsAuthenticatedExtendedCard": False,
+    }
+
+
+def _security(*, is_1_0: bool, is_0_3: bool) -> dict[str, Any]:
+    """`securitySchemes` has the same name in both, and another shape: one scheme that is both."""
+    scheme: dict[str, Any] = {}
+    told: dict[str, Any] = {"securitySchemes": {SCHEME: scheme}}
+    if is_0_3:
+        scheme |= {"type": "http", "scheme": SCHEME}
+        told["security"] = [{SCHEME: []}]
+    if is_1_0:
+        scheme["httpAuthSecurityScheme"] = {"scheme": SCHEME}
+        told["securityRequirements"] = [{"schemes": {SCHEME: {"list": []}}}]
+    return told

@@ -1,0 +1,23 @@
+"""What the relay adds to the pages of the inbox (inbox/panels.py, settings.WAKE_PANELS)."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from accounts.access import is_owner
+from accounts.models import Agent, User
+from inbox.panels import Panel
+from relay import cards
+from relay.models import Card
+
+
+def of_agent(agent: Agent, *, user: User, at: datetime) -> Panel:
+    """Whether other agents can call it, and the ways to its card and its callers."""
+    card = Card.objects.published().filter(agent=agent).first()
+    shown = {
+        "agent": agent,
+        "card": card,
+        "address": card and cards.address_of(card),
+        "is_owner": is_owner(user, agent.team_id),
+    }
+    return Panel("relay/_agent.html", shown)

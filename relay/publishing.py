@@ -1,0 +1,107 @@
+"""Makes agents reachable over A2A, changes what their cards say, and takes them back."""
+
+from __future__ import annotations
+
+import re
+import string
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Any
+
+from django.db import transaction
+
+from accounts.audit import Actor, record
+from accounts.models import Agent
+from relay import cards
+from relay.models import CallerKey, Card
+
+FITS_A_PATH = re.compile(r"[A-Za-z0-9_~-][A-Za-z0-9._~-]*")
+
+
+class DoesNotFit(Exception):
+    """An agent that others call needs an id of letters, digits and -._~ that begins with no dot."""
+
+
+@transaction.atomic
+def publish(
+    agent: Agent,
+    *,
+    by: Actor,
+    at: datetime,
+    callers: Iterable[CallerKey] | None = None,
+    **fields: Any,
+) -> Card:
+    """From now on it can be called at `/@handle/agent`; a card that is there is changed.
+
+    `fields` are the card's own, those not named stay as they are, and `callers` is the whole of
+    its list. The version counts up with whatever else the card says, unless it is given. Raises
+    DoesNotFit, and ValidationError where a field is not right.
+    """
+    if not FITS_A_PATH.fullmatch(agent.agent_id):
+        raise DoesNotFit(DoesNotFit.__doc__)
+    rows = Card.objects.select_for_update(of=("self",)).select_related("agent__team")
+    card, is_new = rows.get_or_create(agent=agent, defaults={"enabled": False, "created_at": at})
+    said, was_published = cards.body_of(card), card.enabled
+    changed = {name for name, value in fields.items() if getattr(card, name) != value}
+    for name in changed:
+        setattr(card, name, fields[name])
+    if not is_new and "version" not in changed and cards.body_of(card) != said:
+        card.version = _next(card.version)
+        changed.add("version")
+    if card.is_root and "is_root" in changed:
+        _leave_the_root(by=by, at=at)
+    if _let_in(card, callers):
+        changed.add("callers")
+    if was_published and not changed:
+        return card
+    card.enabled, card.updated_at = True, at
+    card.full_clean(exclude=["agent"])
+    card.save(update_fields=[*(changed - {"callers"}), "enabled", "updated_at"])
+    _record("card.changed" if was_published else "card.published", card, changed, by=by, at=at)
+    return card
+
+
+@transaction.atomic
+def unpublish(card: Card, *, by: Actor, at: datetime) -> None:
+    """Nobody reaches it any more; its tasks stay, and so does what its card said. Twice is once."""
+    if Card.objects.filter(pk=card.pk, enabled=True).update(enabled=False, updated_at=at):
+        record("card.unpublished", by=by, of=card, team=card.agent.team_id, at=at)
+
+
+def _next(version: str) -> str:
+    """`1.0.1` after `1.0.0`; a version that ends in no number gets one."""
+    begin = version.rstrip(string.digits)
+    number = version[len(begin) :]
+    return f"{begin}{int(number) + 1}" if number else f"{version}.1"
+
+
+def _leave_the_root(*, by: Actor, at: datetime) -> None:
+    """Whoever's card was there before: there is one at most."""
+    for card in Card.objects.filter(is_root=True).select_related("agent__team"):
+        card.is_root = False
+        card.save(update_fields=["is_root"])
+        _record("card.changed", card, {"is_root"}, by=by, at=at)
+
+
+def _let_in(card: Card, callers: Iterable[CallerKey] | None) -> bool:
+    """Whether the list is another one now."""
+    named = None if callers is None else list(callers)
+    if named is None or set(named) == set(card.callers.all()):
+        return False
+    card.callers.set(named)
+    return True
+
+
+def _record(event: str, card: Card, changed: set[str], *, by: Actor, at: datetime) -> None:
+    """Who may call is told in full, of the rest the names."""
+    callers = [str(key) for key in card.callers.order_by("created_at", "pk")]
+    record(
+        event,
+        by=by,
+        of=card,
+        team=card.agent.team_id,
+        at=at,
+        changed=sorted(changed),
+        access=card.access,
+        **({"callers": callers} if card.access == Card.Access.ALLOWLIST else {}),
+    )
