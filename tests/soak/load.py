@@ -27,7 +27,9 @@ from tests.outgoing.world import eventually
 from tests.served import Server
 
 SECONDS = int(os.environ.get("SOAK_SECONDS", "300"))
-AGENTS, PEOPLE = 8, 4
+# Each agent waits for its answer before it sends on: eight of them made 72 deliveries a second at
+# most, whatever the server could take.
+AGENTS, PEOPLE = 20, 4
 DELIVERIES, POLLS, ANSWERS = 100, 100, 10  # a second
 OUTAGE_SECONDS = 5
 # What a fault may delay after it is over: a lease of a killed sender runs for a minute.
