@@ -1,0 +1,40 @@
+"""Hands an agent's work to people over the WAKE protocol, and brings back what they said."""
+
+from wake_client.answers import Answer, Receipt, Status, Sweep, Type
+from wake_client.client import AsyncResponses, AsyncWakeClient, Responses, WakeClient
+from wake_client.errors import (
+    FieldProblem,
+    KeyNotValid,
+    NotAccepted,
+    NotAllowed,
+    NotFound,
+    NotWake,
+    TooManyRequests,
+    Unavailable,
+    WakeError,
+)
+from wake_client.webhooks import SignatureMismatch, verify, verify_signature
+
+__all__ = [
+    "Answer",
+    "AsyncResponses",
+    "AsyncWakeClient",
+    "FieldProblem",
+    "KeyNotValid",
+    "NotAccepted",
+    "NotAllowed",
+    "NotFound",
+    "NotWake",
+    "Receipt",
+    "Responses",
+    "SignatureMismatch",
+    "Status",
+    "Sweep",
+    "TooManyRequests",
+    "Type",
+    "Unavailable",
+    "WakeClient",
+    "WakeError",
+    "verify",
+    "verify_signature",
+]

@@ -1,0 +1,117 @@
+"""What can go wrong between an agent and its server, each as one exception."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import httpx
+
+
+@dataclass(frozen=True, slots=True)
+class FieldProblem:
+    """What is wrong with one field of a delivery."""
+
+    field: str
+    code: str
+    message: str
+
+
+class WakeError(Exception):
+    """The server did not do what was asked of it.
+
+    `code` and `message` are the server's own, `status` its HTTP status (None where no answer came),
+    `fields` name what was wrong with a delivery, `retry_after` are the seconds that it asked for.
+    """
+
+    def __init__(
+        self,
+        code: str,
+        message: str,
+        *,
+        status: int | None = None,
+        fields: tuple[FieldProblem, ...] = (),
+        retry_after: float | None = None,
+    ) -> None:
+        super().__init__(f"{message} ({code})")
+        self.code = code
+        self.message = message
+        self.status = status
+        self.fields = fields
+        self.retry_after = retry_after
+
+
+class NotAccepted(WakeError):
+    """The request does not fit the protocol (400, 405, 413, 422). Nothing was stored."""
+
+
+class KeyNotValid(WakeError):
+    """The key is unknown, revoked or expired (401). Ask a person for a new one."""
+
+
+class NotAllowed(WakeError):
+    """This key may not do that, or not over plain http (403)."""
+
+
+class NotFound(WakeError):
+    """There is nothing here for this key (404)."""
+
+
+class TooManyRequests(WakeError):
+    """The key's quota is spent, or a person has paused the agent (429)."""
+
+
+class Unavailable(WakeError):
+    """The server cannot be reached, or cannot answer for the moment (5xx)."""
+
+
+class NotWake(WakeError):
+    """What answered does not speak the protocol: look at the endpoint."""
+
+
+KINDS: dict[int, type[WakeError]] = {
+    400: NotAccepted,
+    401: KeyNotValid,
+    403: NotAllowed,
+    404: NotFound,
+    405: NotAccepted,
+    413: NotAccepted,
+    422: NotAccepted,
+    429: TooManyRequests,
+}
+
+
+def error_of(response: httpx.Response) -> WakeError:
+    """Of an answer that is no success."""
+    status = response.status_code
+    kind = Unavailable if status >= 500 else KINDS.get(status, NotWake)
+    said = _said(response)
+    return kind(
+        said.get("code") or f"http_{status}",
+        said.get("message") or f"{response.url.host} answered {status}, and did not say why.",
+        status=status,
+        fields=tuple(
+            FieldProblem(*(str(one.get(name, "")) for name in ("field", "code", "message")))
+            for one in said.get("fields", [])
+        ),
+        retry_after=_retry_after(response),
+    )
+
+
+def unreachable(failure: httpx.TransportError) -> Unavailable:
+    return Unavailable("unreachable", str(failure) or type(failure).__name__)
+
+
+def _said(response: httpx.Response) -> dict[str, Any]:
+    """The server's own words; nothing where a proxy answered in its place."""
+    try:
+        said = response.json()["error"]
+    except (ValueError, TypeError, KeyError):
+        return {}
+    return said if isinstance(said, dict) else {}
+
+
+def _retry_after(response: httpx.Response) -> float | None:
+    """Whole seconds, as this protocol has them; a date, which only proxies send, is not read."""
+    text = response.headers.get("Retry-After", "")
+    return float(text) if text.isascii() and text.isdecimal() else None
