@@ -7,6 +7,11 @@ from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 
+class BadVariable(ValueError):
+    """A variable of the environment is not what it can be; the message says which, and what it can
+    be."""
+
+
 def flag(name: str) -> bool | None:
     """True for 1/true/yes/on, False for any other text, None where the variable is unset or
     empty."""
@@ -20,23 +25,23 @@ def words(name: str) -> list[str]:
 
 
 def number(name: str, *, default: int, low: int, high: int) -> int:
-    """A whole number kept within its limits; raises ValueError with the name where it is not a
-    number."""
+    """A whole number within its limits; raises BadVariable."""
     text = os.environ.get(name, "").strip()
-    if not text:
-        return default
     try:
-        return max(low, min(high, int(text)))
+        found = int(text) if text else default
     except ValueError:
-        raise ValueError(f"{name} must be a whole number, not {text!r}.") from None
+        found = None
+    if found is None or not low <= found <= high:
+        raise BadVariable(f"{name} must be a whole number from {low} to {high}, not {text!r}.")
+    return found
 
 
 def quota(name: str, *, default: str) -> tuple[int, int]:
-    """`500/50` as (deliveries an hour, burst)."""
+    """`500/50` as (deliveries an hour, burst); raises BadVariable."""
     text = os.environ.get(name, "").strip() or default
     hourly, _, burst = text.partition("/")
     if not (hourly.isdecimal() and burst.isdecimal() and int(hourly) > 0 and int(burst) > 0):
-        raise ValueError(f"{name} must look like 500/50 (an hour, burst), not {text!r}.")
+        raise BadVariable(f"{name} must look like 500/50 (an hour, burst), not {text!r}.")
     return int(hourly), int(burst)
 
 
@@ -68,10 +73,11 @@ def _write_once(path: Path, text: str) -> None:
 
 
 def postgresql(url: str, *, connections: int, prepare: bool) -> dict[str, Any]:
-    """Django's DATABASES entry for `postgres://user:password@host:port/name?option=value`."""
+    """Django's DATABASES entry for `postgres://user:password@host:port/name?option=value`; raises
+    BadVariable."""
     parts = urlsplit(url)
     if parts.scheme not in {"postgres", "postgresql"}:
-        raise ValueError("DATABASE_URL must begin with postgresql://.")
+        raise BadVariable("DATABASE_URL must begin with postgresql://.")
     return {
         "ENGINE": "django.db.backends.postgresql",
         "NAME": unquote(parts.path.lstrip("/")),

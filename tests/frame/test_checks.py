@@ -12,6 +12,7 @@ import pytest
 from django.core import checks
 
 from tests.frame.conftest import ROOT, clean_environment
+from wake import env
 
 SECRET = "0123456789abcdefghijklmnopqrstuvwxyz-0123456789abcdefg"
 
@@ -121,6 +122,37 @@ def test_no_role_starts_in_an_unsafe_production(manage: Manage, role: str) -> No
     assert done.returncode == 1
     for name in ("WAKE_SECRET_KEY", "WAKE_ENCRYPTION_KEYS", "REDIS_URL"):
         assert f"Set {name}" in done.stderr
+
+
+@pytest.mark.parametrize("value", ["99999", "0", "-1", "http", "8000.5"])
+def test_a_number_that_it_cannot_be_is_refused_by_name(
+    monkeypatch: pytest.MonkeyPatch, value: str
+) -> None:
+    monkeypatch.setenv("PORT", value)
+
+    with pytest.raises(env.BadVariable) as refused:
+        env.number("PORT", default=8000, low=1, high=65_535)
+
+    assert str(refused.value) == f"PORT must be a whole number from 1 to 65535, not '{value}'."
+
+
+@pytest.mark.parametrize(("value", "found"), [("", 8000), ("1", 1), (" 65535 ", 65_535)])
+def test_a_number_within_its_limits_is_taken(
+    monkeypatch: pytest.MonkeyPatch, value: str, found: int
+) -> None:
+    monkeypatch.setenv("PORT", value)
+
+    assert env.number("PORT", default=8000, low=1, high=65_535) == found
+
+
+def test_nothing_starts_with_such_a_number_and_one_sentence_says_why(manage: Manage) -> None:
+    done = manage("up", PORT="99999")
+
+    assert done.returncode == 1
+    assert done.stderr == (
+        "PORT must be a whole number from 1 to 65535, not '99999'. Set it to that, or leave it "
+        "out.\n"
+    )
 
 
 def test_a_database_alone_makes_it_a_production_which_needs_an_https_origin(
