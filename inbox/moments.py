@@ -38,9 +38,10 @@ def midnight(now: datetime) -> datetime:
 
 def amount(span: timedelta) -> str:
     """`40 s`, `38 min`, `2 h 10 min` or `3 days`."""
-    minutes = round(span.total_seconds() / 60)
-    if minutes < 1:
-        return f"{span.seconds} s"
+    seconds = round(span.total_seconds())
+    if seconds < 60:
+        return f"{seconds} s"
+    minutes = round(seconds / 60)
     if minutes < 60:
         return f"{minutes} min"
     hours, rest = divmod(minutes, 60)

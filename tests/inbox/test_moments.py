@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 import pytest
 from django.utils import timezone
 
-from inbox.moments import midnight, moment, when
+from inbox.moments import amount, midnight, moment, when
 from inbox.windows import closes_soon, passed, window
 from wake.models import Delivery
 
@@ -34,6 +34,27 @@ def test_a_moment_is_said_in_the_persons_own_day(
     with timezone.override(BERLIN):
         assert moment(value, now=NOW) == said
         assert when(value, now=NOW) == as_adverb
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"),
+    [
+        (0, "0 s"),
+        (31, "31 s"),
+        (40, "40 s"),
+        (59.4, "59 s"),
+        (59.6, "1 min"),
+        (89, "1 min"),
+        (91, "2 min"),
+        (38 * 60, "38 min"),
+        (59.6 * 60, "1 h"),
+        (130 * 60, "2 h 10 min"),
+        (47 * 3600, "47 h"),
+        (72 * 3600, "3 days"),
+    ],
+)
+def test_an_amount_is_rounded_to_what_it_is_said_in(seconds: float, said: str) -> None:
+    assert amount(timedelta(seconds=seconds)) == said
 
 
 def test_the_same_moment_is_another_day_elsewhere() -> None:
