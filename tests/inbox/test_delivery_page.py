@@ -252,8 +252,8 @@ def test_while_somebody_else_is_answering_the_page_says_so(
 
     theirs, own = text_of(bobs.see(delivery)), text_of(alices.see(delivery))
 
-    assert "alice is answering" in theirs
-    assert "is answering" not in own
+    assert "Answering now: alice." in theirs
+    assert "Answering now" not in own
 
 
 def test_the_page_after_an_answer_tells_the_device_that_it_is_stored(

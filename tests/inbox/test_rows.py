@@ -92,10 +92,10 @@ def test_what_a_colleague_is_answering_is_shown_and_nothing_can_be_done_to_it(
     page = text_of(alices.get("/"))
 
     assert "Both want this" in page
-    assert "bob is answering" in page
+    assert "Answering now: bob" in page
     assert buttons(alices, delivery) == []
     assert "delivery waits" not in page
-    assert "is answering" not in text_of(bobs.get("/"))
+    assert "Answering now" not in text_of(bobs.get("/"))
 
 
 def test_it_leaves_with_the_hold_or_comes_back(
@@ -108,7 +108,7 @@ def test_it_leaves_with_the_hold_or_comes_back(
 
     page = text_of(alices.get("/"))
 
-    assert "is answering" not in page
+    assert "Answering now" not in page
     assert "Sent" not in page
     assert "Undone" in page
 
@@ -118,8 +118,8 @@ def test_a_filter_hides_what_a_colleague_is_answering_too(
 ) -> None:
     answer(make_delivery(type="question"), by=bob, held=True)
 
-    assert "is answering" in text_of(alices.get("/", type="question"))
-    assert "is answering" not in text_of(alices.get("/", type="output"))
+    assert "Answering now" in text_of(alices.get("/", type="question"))
+    assert "Answering now" not in text_of(alices.get("/", type="output"))
 
 
 def test_a_held_answer_of_another_team_is_not_seen(
@@ -129,7 +129,7 @@ def test_a_held_answer_of_another_team_is_not_seen(
 
     page = text_of(alices.get("/"))
 
-    assert "is answering" not in page
+    assert "Answering now" not in page
     assert "secret plan" not in page
 
 
