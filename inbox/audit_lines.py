@@ -32,7 +32,14 @@ def lines_of(events: Iterable[AuditEvent], viewer: Viewer) -> list[Line]:
     ids = {UUID(event.object_id) for event in events if event.object_kind == "delivery"}
     theirs = Delivery.objects.for_person(viewer.user).filter(pk__in=ids)
     names = {str(pk): headline for pk, headline in theirs.values_list("pk", "headline")}
-    return [_line(event, names.get(event.object_id, event.object_name), viewer) for event in events]
+    return [_line(event, names.get(event.object_id, _name(event)), viewer) for event in events]
+
+
+def _name(event: AuditEvent) -> str:
+    """Of what may be erased the audit holds no name; that of a push is the host it goes to."""
+    if event.object_kind == "callback":
+        return f"A2A push to {event.detail.get('host', '')}"
+    return event.object_name
 
 
 def _line(event: AuditEvent, name: str, viewer: Viewer) -> Line:

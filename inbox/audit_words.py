@@ -36,7 +36,7 @@ def kind(event: AuditEvent) -> str:
 def link(event: AuditEvent) -> str:
     """Where what it happened to can be looked at; empty where there is no such page."""
     match event.object_kind:
-        case "delivery" | "agent":
+        case "delivery" | "agent" | "callback":
             try:
                 return reverse(event.object_kind, args=[UUID(event.object_id)])
             except ValueError:

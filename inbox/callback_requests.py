@@ -32,21 +32,26 @@ class Request:
 def request_of(callback: Callback, *, at: datetime) -> Request:
     """The same at every try, but for the time and what is signed over it."""
     url = urlsplit(callback.url)
-    signed = signatures.sign(b"", secrets=[NO_SECRET], message_id=str(callback.pk), at=at)
-    headers = [
-        ("Host", callback.host),
-        ("Content-Type", "application/json"),
-        ("X-Wake-Delivery-Id", str(callback.response.delivery_id)),
-        *((name, _masked(name, value)) for name, value in signed.items()),
-    ]
     body = bytes(callback.body).decode(errors="replace")
     path = f"{url.path or '/'}{'?' if url.query else ''}{url.query}"
     return Request(
         line=reveal(f"POST {path}"),
-        headers=headers,
+        headers=[("Host", callback.host), *_headers(callback, at=at)],
         body=reveal(body[:BODY_SHOWN]),
         is_cut=len(body) > BODY_SHOWN,
     )
+
+
+def _headers(callback: Callback, *, at: datetime) -> list[tuple[str, str]]:
+    if callback.response is None:
+        own = callback.headers.items()
+        return [(name, value if name == "Content-Type" else MASK) for name, value in own]
+    signed = signatures.sign(b"", secrets=[NO_SECRET], message_id=str(callback.pk), at=at)
+    return [
+        ("Content-Type", "application/json"),
+        ("X-Wake-Delivery-Id", str(callback.response.delivery_id)),
+        *((name, _masked(name, value)) for name, value in signed.items()),
+    ]
 
 
 def tries_of(callback: Callback) -> list[CallbackAttempt]:

@@ -107,7 +107,7 @@ def resting(viewer: Viewer) -> list[FailingTarget]:
 
 
 def unfinished_of(agent_id: UUID, *, team_id: int, at_most: int) -> int:
-    """How many answers still wait to be sent to this agent. Index: callbacks_not_delivered."""
+    """How many callbacks of this agent still wait to be sent. Index: callbacks_not_delivered."""
     rows = Callback.objects.not_delivered().unfinished()
     return rows.filter(agent_id=agent_id, team_id=team_id)[:at_most].count()
 
@@ -141,6 +141,7 @@ def _with_last_try(rows: QuerySet[Callback]) -> QuerySet[Callback]:
             last_error=Subquery(tries.values("error")[:1]),
         )
         .defer(
+            "headers_ciphertext",
             "body",
             "response__feedback",
             "response__edited_json",
@@ -156,7 +157,9 @@ def _allowlists(team_ids: set[int]) -> set[tuple[int, str]]:
 
 
 def _standing(row: Any, viewer: Viewer, lines: set[tuple[int, str]], *, at: datetime) -> Standing:
-    is_allowed = any((row.team_id, pattern) in lines for pattern in patterns_of(row.host))
+    is_allowed = row.is_push or any(
+        (row.team_id, pattern) in lines for pattern in patterns_of(row.host)
+    )
     words, tone = _words(row, is_allowed=is_allowed, at=at)
     code = "" if row.last_code is None else f"Answered {row.last_code}. "
     is_later = row.due_at is not None and row.due_at > at and not words.startswith(TRYING)

@@ -119,6 +119,7 @@ class CallbackAdmin(ReadOnlyAdmin):
     fields = (
         "id",
         "response",
+        "relayed_task",
         ("agent", "team"),
         "host",
         ("created_at", "due_at", "leased_until", "tries"),

@@ -135,7 +135,7 @@ def _welcome_back(target: FailingTarget, *, by: Actor, at: datetime) -> int:
             team=target.team_id,
             host=target.host,
             due_at__isnull=True,
-            response__delivery__erased_at__isnull=True,
+            erased_at__isnull=True,
             # The first that failed may have waited a while before.
             created_at__gte=target.failing_since - REST_AFTER,
         )

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import fcntl
+import json
 import logging
 import os
 import time
@@ -24,10 +25,11 @@ from django.db import InterfaceError, OperationalError, transaction
 from django.db.models import F
 from psycopg_pool import PoolTimeout
 
+from accounts import encryption
 from accounts.access import NotAllowed, may_answer
 from accounts.audit import SYSTEM, person, record, record_many
 from accounts.encryption import Unreadable
-from accounts.models import User
+from accounts.models import Agent, User
 from accounts.signing_secrets import SecretUnreadable, secrets_of
 from wake import breakers, destinations, retries, signals, signatures, slots, wire
 from wake.clock import database_now
@@ -84,6 +86,32 @@ def queue(response: Response) -> Callback:
     return callback
 
 
+def queue_push(
+    agent: Agent,
+    *,
+    task_id: uuid.UUID,
+    url: str,
+    body: bytes,
+    headers: Mapping[str, str],
+    at: datetime,
+) -> Callback:
+    """News of an A2A task, inside the transaction that made it; due at once. It goes where the
+    task's caller asked for, whatever the team's list of hosts says, with `headers` and unsigned."""
+    secret = encryption.encrypt(json.dumps(dict(headers)).encode()).decode()
+    callback = Callback.objects.create(
+        relayed_task=task_id,
+        agent=agent,
+        team_id=agent.team_id,
+        url=url,
+        host=_host(url),
+        headers_ciphertext=secret,
+        body=body,
+        due_at=at,
+    )
+    signals.ring_on_commit(Callback)
+    return callback
+
+
 @transaction.atomic
 def send_again(callback: Callback, *, by: User, at: datetime, address: str = "") -> None:
     """A failed one, at once: a scheduled retry comes forward, one that was given up starts its
@@ -93,7 +121,7 @@ def send_again(callback: Callback, *, by: User, at: datetime, address: str = "")
         raise NotAllowed(NotAllowed.__doc__)
     if callback.delivered_at is not None:
         raise AlreadyDelivered(AlreadyDelivered.__doc__)
-    if callback.response.delivery.erased_at is not None:
+    if callback.erased_at is not None:
         raise NothingLeftToSend(NothingLeftToSend.__doc__)
     if callback.given_up_at is not None:
         callback.given_up_at = None
@@ -102,11 +130,10 @@ def send_again(callback: Callback, *, by: User, at: datetime, address: str = "")
     callback.asked_by_name = by.display_name
     callback.save(update_fields=["given_up_at", "tries", "due_at", "asked_by_name"])
     breakers.begin_anew(team_id=callback.team_id, host=callback.host, at=at)
-    delivery = callback.response.delivery
     record(
         "callback.sent_again",
         by=person(by, address),
-        of=delivery,
+        of=callback.subject,
         team=callback.team_id,
         at=at,
         host=callback.host,
@@ -168,7 +195,8 @@ def claim(
         callback.lease = lease
     # Always callback first, then response, and responses in order of their ids, like everyone else
     # who locks them (wake/responses.py, wake/pickups.py).
-    unsent = Response.objects.not_sent().filter(pk__in=[each.response_id for each in claimed])
+    answers = [each.response_id for each in claimed if each.response_id]
+    unsent = Response.objects.not_sent().filter(pk__in=answers)
     locked = list(unsent.select_for_update().order_by("pk").values_list("pk", flat=True))
     Response.objects.filter(pk__in=locked).update(sent_at=at)
     return claimed
@@ -198,7 +226,7 @@ def settle(finished: Sequence[tuple[Callback, Outcome]], *, at: datetime) -> Non
     Callback.objects.filter(pk__in=[row.pk for row in arrived]).update(
         delivered_at=at, due_at=None, lease=None, leased_until=None, asked_by_name=""
     )
-    _mark_picked_up([row.response_id for row in arrived], at=at)
+    _mark_picked_up([row.response_id for row in arrived if row.response_id], at=at)
     breakers.note([(found[callback.pk], outcome) for callback, outcome in pairs], at=at)
 
 
@@ -210,17 +238,20 @@ def _start(
     sending: Sending = {}
     for callback in claimed:
         try:
-            body = bytes(callback.body)
-            check(callback.url, team_id=callback.team_id)
-            headers = signatures.sign(
-                body, secrets=secrets(callback.agent_id), message_id=str(callback.pk), at=at
-            )
+            url, body = callback.url, bytes(callback.body)
+            if callback.response is None:
+                headers = callback.headers
+            else:
+                check(url, team_id=callback.team_id)
+                headers = signatures.sign(
+                    body, secrets=secrets(callback.agent_id), message_id=str(callback.pk), at=at
+                )
+                headers["X-Wake-Delivery-Id"] = str(callback.response.delivery_id)
+                headers["Content-Type"] = "application/json"
         except (Refused, SecretUnreadable, NoSecret, Unreadable) as reason:
             attempt = _not_sent(str(reason))
         else:
-            headers["X-Wake-Delivery-Id"] = str(callback.response.delivery_id)
-            headers["Content-Type"] = "application/json"
-            attempt = door.post(callback.url, body=body, headers=headers)
+            attempt = door.post(url, body=body, headers=headers)
         sending[loop.create_task(attempt)] = callback
     return sending
 
@@ -295,7 +326,7 @@ def _give_up(callback: Callback, *, at: datetime) -> None:
     record(
         "callback.given_up",
         by=SYSTEM,
-        of=callback.response.delivery,
+        of=callback.subject,
         team=callback.team_id,
         at=at,
         host=callback.host,

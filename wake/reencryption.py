@@ -18,7 +18,7 @@ from accounts import encryption
 from wake.models.content import Ciphertext, ContentField
 
 ROWS_AT_ONCE = 100
-# Secrets have a column of this name, and are never stored plainly.
+# Secrets have a column whose name ends like this, and are never stored plainly.
 SECRET = "ciphertext"  # noqa: S105 - a name
 
 
@@ -53,7 +53,7 @@ def _encrypted() -> Iterator[tuple[type[models.Model], list[str]]]:
     """Every model with columns of content or a secret, and which they are."""
     for model in apps.get_models():
         fields = model._meta.concrete_fields
-        names = [f.name for f in fields if isinstance(f, ContentField) or f.name == SECRET]
+        names = [f.name for f in fields if isinstance(f, ContentField) or f.name.endswith(SECRET)]
         if names:
             yield model, names
 
@@ -84,9 +84,9 @@ def _rewrite_next(
 def _anew(row: models.Model, name: str, *, decrypt: bool) -> Any:
     """None where it is right as it is."""
     value = vars(row)[name]
-    if name == SECRET:
+    if name.endswith(SECRET):
         token = value.encode()
-        if encryption.is_of_newest_key(token):
+        if not token or encryption.is_of_newest_key(token):
             return None
         return encryption.encrypt(encryption.decrypt(token)).decode()
     if not isinstance(value, Ciphertext):

@@ -24,6 +24,7 @@ from wake.models import (
     Response,
     Retention,
 )
+from wake.models.callbacks import CallbackQuerySet
 
 ROWS_AT_ONCE = 200
 SWEEP_SECONDS = 20.0
@@ -125,5 +126,12 @@ def _erase(ids: list[UUID], *, at: datetime) -> None:
     )
     Response.objects.filter(delivery__in=ids).update(feedback="", edited_json=None)
     Draft.objects.filter(delivery__in=ids).delete()
-    Callback.objects.filter(response__delivery__in=ids).update(url="", body=b"")
-    CallbackAttempt.objects.filter(callback__response__delivery__in=ids).update(answer="")
+    erase_callbacks(Callback.objects.filter(response__delivery__in=ids), at=at)
+
+
+def erase_callbacks(callbacks: CallbackQuerySet, *, at: datetime) -> None:
+    """What they carry and what came back. One that still waits is given up."""
+    waiting = callbacks.not_delivered().filter(given_up_at__isnull=True)
+    waiting.update(due_at=None, given_up_at=at)
+    CallbackAttempt.objects.filter(callback__in=callbacks).update(answer="")
+    callbacks.update(url="", headers_ciphertext="", body=b"", erased_at=at)

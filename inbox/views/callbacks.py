@@ -119,13 +119,13 @@ def _show(
         "problem": problem,
         "line": standing,
         "callback": standing.callback,
-        "delivery": standing.callback.response.delivery,
+        "delivery": standing.callback.response and standing.callback.response.delivery,
         "tries": tries,
         "sent": request_of(callback, at=now),
         "may_send_again": (
             viewer.may_answer(callback.team_id)
             and standing.callback.delivered_at is None
-            and standing.callback.response.delivery.erased_at is None
+            and standing.callback.erased_at is None
         ),
         "is_owner": viewer.is_owner(callback.team_id),
     }

@@ -247,7 +247,7 @@ def test_another_teams_callback_and_none_are_the_same_404(
         assert not_mine.status_code == not_there.status_code == 404
     page = text_of(alices.get("/webhooks/"))
     assert "Theirs" not in page
-    assert "No answer was sent by webhook yet." in page
+    assert "Nothing was sent by webhook yet." in page
 
 
 def test_a_person_of_two_teams_sees_which_is_which(

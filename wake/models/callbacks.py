@@ -1,7 +1,9 @@
-"""The callbacks that carry answers to agents, each try of them, and where they may go."""
+"""The callbacks that carry answers to agents and news of tasks to their callers, each try of them,
+and where they may go."""
 
 from __future__ import annotations
 
+import json
 import uuid
 from collections.abc import Iterable
 from datetime import datetime
@@ -12,6 +14,7 @@ from django.db import models
 from django.db.models import Exists, OuterRef, Q
 from django.utils import timezone
 
+from accounts import encryption
 from accounts.models import Agent, Team, User
 from wake.models.content import ContentBinaryField, ContentTextField
 from wake.models.responses import Response
@@ -55,15 +58,22 @@ class CallbackQuerySet(models.QuerySet["Callback"]):
 
 
 class Callback(models.Model):
-    """The queued signed POST of one answer. The row is the queue: `due_at` is null once nothing is
-    left to do."""
+    """The queued POST of one answer, which is signed, or of news of an A2A task, which is not. The
+    row is the queue: `due_at` is null once nothing is left to do."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
-    response = models.OneToOneField(Response, on_delete=models.CASCADE, related_name="callback")
+    response = models.OneToOneField(
+        Response, null=True, on_delete=models.CASCADE, related_name="callback"
+    )
+    # The id of a row above (relay/models/tasks.py), where it carries no answer.
+    relayed_task = models.UUIDField(null=True)
     agent = models.ForeignKey(Agent, on_delete=models.CASCADE, related_name="+")
     team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="callbacks")
     url: models.TextField[str, str] = ContentTextField()  # it may carry a token
     host = models.CharField(max_length=260)
+    # A JSON object of the headers that it carries in place of ours; a ciphertext of
+    # accounts/encryption.py, whatever WAKE_ENCRYPT_CONTENT says.
+    headers_ciphertext = models.TextField(blank=True, db_default="", default="")
     body = ContentBinaryField()
     created_at = models.DateTimeField(default=timezone.now)
     due_at = models.DateTimeField(null=True)
@@ -74,10 +84,19 @@ class Callback(models.Model):
     asked_by_name = models.CharField(max_length=80, blank=True)
     delivered_at = models.DateTimeField(null=True)
     given_up_at = models.DateTimeField(null=True)
+    # From then on it has no URL, headers or body (wake/retention.py).
+    erased_at = models.DateTimeField(null=True)
 
     objects = CallbackQuerySet.as_manager()
 
     class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(response__isnull=False, relayed_task__isnull=True)
+                | Q(response__isnull=True, relayed_task__isnull=False),
+                name="an_answer_or_news_of_a_task",
+            )
+        ]
         indexes = [
             models.Index(
                 fields=["due_at"], condition=Q(due_at__isnull=False), name="callbacks_due"
@@ -99,6 +118,24 @@ class Callback(models.Model):
 
     def __str__(self) -> str:
         return f"Callback to {self.host}"
+
+    @property
+    def is_push(self) -> bool:
+        """Whether it carries news of an A2A task."""
+        return self.relayed_task is not None
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """Its own; raises encryption.Unreadable."""
+        if not self.headers_ciphertext:
+            return {}
+        found: dict[str, str] = json.loads(encryption.decrypt(self.headers_ciphertext.encode()))
+        return found
+
+    @property
+    def subject(self) -> models.Model:
+        """What the audit tells its fate of: the delivery that was answered, else the push."""
+        return self.response.delivery if self.response else self
 
     @property
     def target(self) -> Target:

@@ -1,0 +1,217 @@
+"""News of A2A tasks leaves through the same queue and door as answers, with headers of its own."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from io import StringIO
+from typing import Any
+from uuid import UUID
+
+import pytest
+from django.core.management import call_command
+from django.utils import timezone
+
+from accounts import encryption
+from accounts.models import Agent, AuditEvent, User
+from tests.inbox.people import Person, text_of
+from tests.outgoing.conftest import Receiver, again, answering, due
+from wake.destinations import Outcome
+from wake.models import Callback, CallbackAttempt, FailingTarget
+from wake.outbox import NothingLeftToSend, claim, queue_push, send_again, send_due, settle
+from wake.retention import erase_callbacks
+from wake.retries import TRIES
+
+TASK = UUID("5b1c1f0e-4a55-4c39-9d0c-5d7c4f3a2b10")
+BODY = b'{"task":{"id":"%s"}}' % str(TASK).encode()
+HEADERS = {"Content-Type": "application/json", "Authorization": "Bearer saffron"}
+
+Push = Callable[..., Callback]
+
+
+@pytest.fixture
+def elsewhere(start_receiver: Callable[..., Receiver]) -> Receiver:
+    """One that is on no list of hosts."""
+    return start_receiver()
+
+
+@pytest.fixture
+def push(agent: Agent, elsewhere: Receiver) -> Push:
+    def make(*, url: str = "") -> Callback:
+        return queue_push(
+            agent,
+            task_id=TASK,
+            url=url or elsewhere.url,
+            body=BODY,
+            headers=HEADERS,
+            at=timezone.now(),
+        )
+
+    return make
+
+
+def test_it_carries_its_own_headers_and_needs_no_line_on_the_list_of_hosts(
+    push: Push, elsewhere: Receiver
+) -> None:
+    callback = push()
+
+    assert send_due() == 1
+
+    (got,) = elsewhere.received
+    assert got.body == BODY
+    assert got.headers["Authorization"] == "Bearer saffron"
+    assert got.headers["Content-Type"] == "application/json"
+    ours = {name for name in map(str.lower, got.headers) if name.startswith(("x-wake", "webhook"))}
+    assert ours == set()
+    assert again(callback).delivered_at is not None
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["http://hooks.example.com/", "https://10.0.0.1/", "ftp://hooks.example.com/", "http://[::1]/"],
+)
+def test_the_checks_of_the_door_hold_for_it_too(push: Push, url: str) -> None:
+    callback = push(url=url)
+
+    send_due()
+
+    attempt = callback.attempts.get()
+    assert attempt.status_code is None
+    assert "Callbacks go to" in attempt.error
+
+
+def test_outside_development_it_goes_nowhere_near_this_machine(
+    push: Push, elsewhere: Receiver, settings: Any
+) -> None:
+    callback = push()
+    settings.DEVELOPMENT = False
+
+    send_due()
+
+    assert elsewhere.received == []
+    assert "not to IP addresses" in callback.attempts.get().error
+
+
+def test_it_is_tried_again_as_long_as_an_answer_and_given_up_in_the_audit(push: Push) -> None:
+    callback = push()
+
+    for _ in range(TRIES):
+        at = due(callback)
+        FailingTarget.objects.all().delete()
+        settle([(each, Outcome(status_code=500)) for each in claim(at=at)], at=at)
+
+    assert again(callback).given_up_at == at
+    event = AuditEvent.objects.get(event="callback.given_up")
+    assert (event.object_kind, event.object_id) == ("callback", str(callback.pk))
+
+
+def test_a_person_sends_it_again_and_nobody_is_said_to_have_picked_up_an_answer(
+    push: Push, elsewhere: Receiver, bob: User
+) -> None:
+    elsewhere.then(answering(410))
+    callback = push()
+    send_due()
+
+    send_again(callback, by=bob, at=timezone.now())
+    send_due()
+
+    assert [got.body for got in elsewhere.received] == [BODY, BODY]
+    assert list(callback.attempts.values_list("status_code", flat=True)) == [410, 200]
+    assert set(AuditEvent.objects.values_list("event", flat=True)) >= {"callback.sent_again"}
+    assert not AuditEvent.objects.filter(event="response.picked_up").exists()
+
+
+def test_its_headers_are_encrypted_whatever_the_setting_says_and_rotated(
+    push: Push, settings: Any
+) -> None:
+    new = "another-key-of-thirty-two-characters"
+    callback = push()
+    settings.WAKE_ENCRYPTION_KEYS = [new, *settings.WAKE_ENCRYPTION_KEYS]
+
+    call_command("rotate_encryption", stdout=StringIO())
+
+    settings.WAKE_ENCRYPTION_KEYS = [new]
+    row = again(callback)
+    assert "saffron" not in row.headers_ciphertext
+    assert json.loads(encryption.decrypt(row.headers_ciphertext.encode())) == HEADERS
+    assert row.headers == HEADERS
+
+
+def test_without_the_key_it_is_a_failed_try(push: Push, elsewhere: Receiver, settings: Any) -> None:
+    callback = push()
+    settings.WAKE_ENCRYPTION_KEYS = ["another-key-of-thirty-two-characters"]
+
+    send_due()
+
+    assert elsewhere.received == []
+    assert "the encryption key" in callback.attempts.get().error
+
+
+def test_the_pages_show_it_with_its_task_and_without_its_secrets(
+    push: Push, elsewhere: Receiver, alice: User
+) -> None:
+    elsewhere.then(answering(500, b"no room"))
+    callback = push()
+    send_due()
+    person = Person(alice)
+
+    listed = text_of(person.get("/webhooks/"))
+    page = person.get(f"/webhooks/{callback.pk}/")
+
+    assert "A2A push Trying again" in listed
+    assert f"task {TASK}" in listed
+    shown = text_of(page)
+    assert f"A2A push to 127.0.0.1:{elsewhere.port}" in shown
+    assert f"task {TASK}" in shown
+    assert "no room" in shown
+    assert "Authorization ••••" in shown
+    assert "saffron" not in page.content.decode()
+    assert "allowlist" not in shown
+
+
+def test_a_person_sends_it_again_from_its_page(push: Push, alice: User, mallory: User) -> None:
+    callback = push()
+    Callback.objects.update(due_at=None, given_up_at=timezone.now())
+
+    refused = Person(mallory).client.post(f"/webhooks/{callback.pk}/replay")
+    done = Person(alice).client.post(f"/webhooks/{callback.pk}/replay")
+
+    assert (refused.status_code, done.status_code) == (404, 303)
+    assert again(callback).due_at is not None
+    audit = Person(alice).get("/audit/")
+    assert f'href="/webhooks/{callback.pk}/"' in audit.content.decode()
+    assert "A2A push to 127.0.0.1" in text_of(audit)
+
+
+def test_what_it_carried_can_be_erased_and_is_then_never_sent(
+    push: Push, elsewhere: Receiver, alice: User
+) -> None:
+    elsewhere.then(answering(500, b"vanilla"))
+    callback = push()
+    send_due()
+    at = timezone.now()
+
+    erase_callbacks(Callback.objects.filter(relayed_task=TASK), at=at)
+
+    row = again(callback)
+    assert (row.url, row.headers, bytes(row.body)) == ("", {}, b"")
+    assert (row.due_at, row.given_up_at, row.erased_at) == (None, at, at)
+    assert CallbackAttempt.objects.get().answer == ""
+    with pytest.raises(NothingLeftToSend):
+        send_again(callback, by=alice, at=at)
+    page = text_of(Person(alice).get(f"/webhooks/{callback.pk}/"))
+    assert "was erased" in page
+    assert "Send again" not in page
+
+
+def test_an_answer_and_news_of_a_task_leave_in_one_batch(
+    push: Push, answered: Callable[..., Callback], receiver: Receiver, elsewhere: Receiver
+) -> None:
+    answer, news = answered(), push()
+
+    assert send_due() == 2
+
+    assert again(answer).delivered_at is not None
+    assert again(news).delivered_at is not None
+    assert receiver.received[0].headers["webhook-id"] == str(answer.pk)
+    assert len(elsewhere.received) == 1
