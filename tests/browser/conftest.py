@@ -15,10 +15,21 @@ from tests.browser.screen import Screen
 from tests.browser.world import World, build
 from wake.models import Delivery, Response
 
+HERE = Path(__file__).parent
 CHROMIUM = Path(os.environ.get("WAKE_CHROMIUM", "/usr/bin/chromium"))
 IN_CI = os.environ.get("CI", "").lower() in {"1", "true", "yes"}
 
+# These follow what people do down to the rows; the others look at pages that tests without a
+# browser have on every database.
+ON_EVERY_DATABASE = {"test_sign_in.py", "test_story.py", "test_triage.py"}
+
 Open = Callable[..., Screen]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if item.path.parent == HERE and item.path.name not in ON_EVERY_DATABASE:
+            item.add_marker(pytest.mark.once)
 
 
 @pytest.fixture(scope="module")
