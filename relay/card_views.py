@@ -12,8 +12,6 @@ from django.views.decorators.http import require_safe
 from relay import cards
 from relay.models import Card
 
-KEPT_FOR = 60
-
 
 @require_safe
 def of_agent(request: HttpRequest, handle: str, name: str) -> HttpResponseBase:
@@ -41,7 +39,7 @@ def _answer(request: HttpRequest, card: Card) -> HttpResponseBase:
     changed_at, etag = int(card.updated_at.timestamp()), cards.etag_of(body)
     headers = {"ETag": etag, "Last-Modified": http_date(changed_at)}
     whole = HttpResponse(body, content_type="application/json", headers=headers)
-    whole["Cache-Control"] = f"public, max-age={KEPT_FOR}"
+    whole["Cache-Control"] = f"public, max-age={cards.KEPT_FOR}"
     answer = get_conditional_response(request, etag, changed_at, whole)
     assert answer is not None  # noqa: S101 - for the type checker: it is `whole`, a 304 or a 412
     return _for_everybody(answer)

@@ -13,6 +13,7 @@ from relay.models import Card
 
 PATH = "/.well-known/agent-card.json"
 SCHEME = "bearer"
+KEPT_FOR = 60  # seconds, by caches
 
 
 def path_of(card: Card) -> str:

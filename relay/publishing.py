@@ -37,7 +37,7 @@ def publish(
     its list. The version counts up with whatever else the card says, unless it is given. Raises
     DoesNotFit, and ValidationError where a field is not right.
     """
-    if not FITS_A_PATH.fullmatch(agent.agent_id):
+    if not fits(agent):
         raise DoesNotFit(DoesNotFit.__doc__)
     rows = Card.objects.select_for_update(of=("self",)).select_related("agent__team")
     card, is_new = rows.get_or_create(agent=agent, defaults={"enabled": False, "created_at": at})
@@ -50,7 +50,7 @@ def publish(
         changed.add("version")
     if card.is_root and "is_root" in changed:
         _leave_the_root(by=by, at=at)
-    if _let_in(card, callers):
+    if _name_callers(card, callers):
         changed.add("callers")
     if was_published and not changed:
         return card
@@ -68,6 +68,20 @@ def unpublish(card: Card, *, by: Actor, at: datetime) -> None:
         record("card.unpublished", by=by, of=card, team=card.agent.team_id, at=at)
 
 
+@transaction.atomic
+def let_in(key: CallerKey, agent: Agent, *, by: Actor, at: datetime) -> None:
+    """Puts it on the list of the agent's card, if it has one."""
+    card = Card.objects.select_for_update(of=("self",)).of(agent)
+    if card is not None and not card.callers.filter(pk=key.pk).exists():
+        card.callers.add(key)
+        _record("card.changed", card, {"callers"}, by=by, at=at)
+
+
+def fits(agent: Agent) -> bool:
+    """Whether its id can be part of an address as it is."""
+    return FITS_A_PATH.fullmatch(agent.agent_id) is not None
+
+
 def _next(version: str) -> str:
     """`1.0.1` after `1.0.0`; a version that ends in no number gets one."""
     begin = version.rstrip(string.digits)
@@ -83,7 +97,7 @@ def _leave_the_root(*, by: Actor, at: datetime) -> None:
         _record("card.changed", card, {"is_root"}, by=by, at=at)
 
 
-def _let_in(card: Card, callers: Iterable[CallerKey] | None) -> bool:
+def _name_callers(card: Card, callers: Iterable[CallerKey] | None) -> bool:
     """Whether the list is another one now."""
     named = None if callers is None else list(callers)
     if named is None or set(named) == set(card.callers.all()):

@@ -29,6 +29,8 @@ from wake.threads import UnknownRevision
 
 logger = logging.getLogger(__name__)
 
+# Whatever goes wrong there, a machine reads it.
+ANSWER_JSON = ("/wake/", "/@", "/.well-known/")
 DATABASE_AWAY = (OperationalError, InterfaceError, PoolTimeout)
 RETRY_OUTAGE_AFTER = 2
 RETRY_PAUSED_AFTER = 3600
@@ -150,7 +152,7 @@ def bad_request(request: HttpRequest, exception: Exception | None = None) -> Htt
 
 
 def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
-    if request.path_info.startswith("/wake/"):
+    if request.path_info.startswith(ANSWER_JSON):
         return plain_error(404, "not_found")
     return render(request, "404.html", status=404)
 
@@ -161,7 +163,7 @@ def server_error(request: HttpRequest) -> HttpResponse:
     failure = sys.exc_info()[1]
     away = isinstance(failure, DATABASE_AWAY)
     status, code = (503, "unavailable") if away else (500, "server_error")
-    if request.path_info.startswith("/wake/"):
+    if request.path_info.startswith(ANSWER_JSON):
         response = plain_error(status, code)
     else:
         # No context processors: they would ask the database who is signed in.

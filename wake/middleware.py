@@ -41,7 +41,7 @@ GetResponse = Callable[[HttpRequest], HttpResponseBase]
 def is_protocol(request: HttpRequest) -> bool:
     """Paths that machines ask for: they answer JSON and take keys, never cookies."""
     return (
-        request.path_info.startswith(("/wake/", "/healthz", "/readyz"))
+        request.path_info.startswith(("/wake/", "/@", "/.well-known/", "/healthz", "/readyz"))
         or request.path_info == "/wake"
     )
 

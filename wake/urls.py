@@ -25,6 +25,8 @@ urlpatterns = [
     path("readyz", health.readyz),
     path("admin/", include("accounts.admin_doors")),
     path("admin/", admin.site.urls),
+    path("", include("relay.urls")),
+    path("", include("relay.page_urls")),
     path("", include("inbox.urls")),
 ]
 

@@ -18,6 +18,7 @@ from inbox import agent_figures, callbacks
 from inbox.bars import bars
 from inbox.keys import key_lines, slowed_down_since
 from inbox.moments import amount, midnight
+from inbox.panels import panels
 from inbox.viewer import Viewer
 from inbox.views.page import PersonRequest, page
 
@@ -72,6 +73,7 @@ def show(request: PersonRequest, pk: UUID) -> HttpResponse:
             agent.pk, team_id=agent.team_id, at_most=agent_figures.WAITING_AT_MOST
         ),
         "counted_at_most": agent_figures.WAITING_AT_MOST,
+        "panels": panels("agent", agent, user=request.user, at=now),
         "quota": {"live": settings.WAKE_QUOTA_LIVE, "test": settings.WAKE_QUOTA_TEST},
     }
     return render(request, "inbox/agent.html", context)

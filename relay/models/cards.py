@@ -62,6 +62,10 @@ class CardQuerySet(models.QuerySet["Card"]):
     def of_handle(self, handle: str) -> CardQuerySet:
         return self.published().filter(agent__team__slug=handle)
 
+    def of(self, agent: Agent) -> Card | None:
+        """Published or not."""
+        return self.filter(agent=agent).select_related("agent__team").first()
+
     def at_root(self) -> CardQuerySet:
         return self.published().filter(is_root=True)
 

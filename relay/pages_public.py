@@ -1,0 +1,77 @@
+"""The page about an agent for people who open its address: without a session, and with nothing on
+it that its card does not say, too."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from csp.constants import NONE, SELF
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, render
+
+from relay import cards
+from relay.models import Card
+
+POLICY = "; ".join(
+    f"{directive} {source}"
+    for directive, source in {
+        "default-src": NONE,
+        "style-src": SELF,
+        "img-src": SELF,
+        "base-uri": NONE,
+        "form-action": NONE,
+        "frame-ancestors": NONE,
+    }.items()
+)
+ASKED = {
+    Card.Profile.V1_0: {
+        "method": "SendMessage",
+        "params": {
+            "message": {"messageId": "1", "role": "ROLE_USER", "parts": [{"text": "Hello"}]}
+        },
+    },
+    Card.Profile.V0_3: {
+        "method": "message/send",
+        "params": {
+            "message": {
+                "messageId": "1",
+                "role": "user",
+                "parts": [{"kind": "text", "text": "Hello"}],
+            }
+        },
+    },
+}
+
+
+def show(request: HttpRequest, handle: str, name: str) -> HttpResponse:
+    card = get_object_or_404(Card.objects.at(handle, name))
+    context = {
+        "card": card,
+        "card_path": cards.path_of(card) + cards.PATH,
+        "description": cards.description_of(card),
+        "skills": cards.skills_of(card),
+        "needs_key": card.access != Card.Access.PUBLIC,
+        "calls": [
+            (version, _curl(card, version, body))
+            for version, body in ASKED.items()
+            if card.profile in {version, Card.Profile.BOTH}
+        ],
+    }
+    response = render(request, "relay/public.html", context)
+    response["Content-Security-Policy"] = POLICY
+    response["Cache-Control"] = f"public, max-age={cards.KEPT_FOR}"
+    return response
+
+
+def _curl(card: Card, version: str, body: dict[str, Any]) -> str:
+    """0.3 is what is spoken without the header."""
+    headers = ["Content-Type: application/json"]
+    if version == Card.Profile.V1_0:
+        headers.append("A2A-Version: 1.0")
+    if card.access != Card.Access.PUBLIC:
+        headers.append("Authorization: Bearer $WAKE_CALLER_KEY")
+    text = json.dumps({"jsonrpc": "2.0", "id": 1, **body})
+    return " \\\n  ".join(
+        [f"curl {cards.address_of(card)}", *(f'-H "{each}"' for each in headers), f"-d '{text}'"]
+    )
