@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 import time
+import warnings
 from pathlib import Path
 from typing import Any
 
 from celery import Celery
-from celery.signals import task_received, worker_ready
+from celery.exceptions import SecurityWarning
+from celery.signals import celeryd_init, task_received, worker_ready
+from django.conf import settings
 
 import wake.folder_broker  # noqa: F401 - so that kombu knows what folder: means
 from wake.watchdog import Watchdog, watch
@@ -51,6 +54,13 @@ def _make_folders(sender: Celery, **_: Any) -> None:
     if sender.conf.broker_url.startswith("folder:"):
         folder = Path(sender.conf.broker_transport_options["data_folder_in"])
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+
+
+@celeryd_init.connect
+def _let_root_be(**_: Any) -> None:
+    """To try it out in a container, one is root; in production Celery's warning is right."""
+    if not settings.PRODUCTION:
+        warnings.filterwarnings("ignore", category=SecurityWarning)
 
 
 @worker_ready.connect

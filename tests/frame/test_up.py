@@ -71,6 +71,7 @@ def test_the_first_run_tells_how_to_get_in_and_the_second_that_all_is_still_ther
     assert "wk_live_" not in second
     assert "whsec_" not in second
     assert "issue_key" in second
+    assert "SecurityWarning" not in up.output, "Celery's, where somebody tries it as root."
 
 
 def test_its_pages_have_their_styles_though_nobody_collected_them(up: Up) -> None:
