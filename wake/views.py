@@ -4,14 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-import threading
-import time
 import uuid
-from collections.abc import Callable
-from typing import Any, BinaryIO, TypeVar, cast
+from typing import Any, BinaryIO, cast
 
 from django.conf import settings
-from django.db import connection
 from django.http import Http404, HttpRequest, HttpResponse
 from django.utils import timezone
 from django.views.decorators.csrf import csrf_exempt
@@ -26,12 +22,9 @@ from wake import documents, errors, pickups, wire
 from wake.deliveries import Idempotency, deliver
 from wake.parsers import JsonObject
 from wake.serializers import DELIVERY_PAYLOAD, sweep_query, wait_seconds
+from wake.waiting import patiently
 
-WAIT_STEP_SECONDS = 0.5
 IDEMPOTENCY_KEY_MAX = 255
-_waiting = threading.BoundedSemaphore(settings.WAKE_MAX_WAITING)
-
-Found = TypeVar("Found")
 
 
 class ProtocolView(APIView):
@@ -80,7 +73,7 @@ class ResponseView(ProtocolView):
         throttles.count_read(request, key)
         seconds = wait_seconds(request.GET)
         pk = _uuid(delivery_id)
-        answer = _patiently(
+        answer = patiently(
             lambda: pickups.read(key, pk, at=timezone.now()),
             seconds=seconds,
             until=lambda answer: answer is None or answer.status != "pending",
@@ -100,7 +93,7 @@ class ResponsesView(ProtocolView):
         throttles.count_read(request, key)
         seconds, query = wait_seconds(request.GET), sweep_query(request.GET)
         return _json(
-            _patiently(
+            patiently(
                 lambda: pickups.sweep(key, query, at=timezone.now()),
                 seconds=seconds,
                 until=lambda sweep: bool(sweep.deliveries),
@@ -174,21 +167,3 @@ def _idempotency(request: Request) -> Idempotency | None:
         raise ValidationError({"Idempotency-Key": ["Must be 1 to 255 printable ASCII characters."]})
     body = json.dumps(request.data, sort_keys=True)
     return Idempotency(key, hashlib.sha256(body.encode()).hexdigest())
-
-
-def _patiently(look: Callable[[], Found], *, seconds: int, until: Callable[[Found], bool]) -> Found:
-    """Looks once, and again until `until` or the end of a long poll; at once where too many wait
-    already."""
-    found = look()
-    if not seconds or until(found) or not _waiting.acquire(blocking=False):
-        return found
-    try:
-        deadline = time.monotonic() + seconds
-        while not until(found) and time.monotonic() < deadline:
-            if not connection.in_atomic_block:
-                connection.close()  # back to the pool: whoever waits must not hold a connection
-            time.sleep(WAIT_STEP_SECONDS)
-            found = look()
-        return found
-    finally:
-        _waiting.release()

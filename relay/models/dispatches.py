@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import uuid
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import models
@@ -13,6 +13,14 @@ from django.db.models import Q
 from accounts.models import Agent, ApiKey
 from relay.models.tasks import Message, Task
 from wake.models.content import ContentTextField
+
+TELL_AGAIN_AFTER = timedelta(seconds=15)
+SEEN_WITHIN = timedelta(seconds=45)  # three heartbeats
+
+
+class ConnectorQuerySet(models.QuerySet["Connector"]):
+    def online(self, at: datetime) -> ConnectorQuerySet:
+        return self.filter(left_at__isnull=True, seen_at__gt=at - SEEN_WITHIN)
 
 
 class Connector(models.Model):
@@ -28,7 +36,12 @@ class Connector(models.Model):
     address = models.CharField(max_length=45, blank=True)
     connected_at = models.DateTimeField()
     seen_at = models.DateTimeField()
+    # It is gone, or another one took its place.
     left_at = models.DateTimeField(null=True)
+    # It takes nothing more, and goes when it has done what it has.
+    draining_at = models.DateTimeField(null=True)
+
+    objects = ConnectorQuerySet.as_manager()
 
     class Meta:
         constraints = [
@@ -44,11 +57,25 @@ class DispatchQuerySet(models.QuerySet["Dispatch"]):
         """Oldest first. Index: dispatches_to_lease."""
         return self.filter(agent=agent, state=Dispatch.State.QUEUED).order_by("created_at", "pk")
 
+    def running(self, agent: Agent) -> DispatchQuerySet:
+        return self.filter(agent=agent).on_lease()
+
+    def on_lease(self) -> DispatchQuerySet:
+        return self.filter(state__in=[Dispatch.State.LEASED, Dispatch.State.ACKED])
+
+    def to_stop(self, at: datetime) -> DispatchQuerySet:
+        """Which a connector runs and has not been told of, or so long ago that it may not have
+        heard it."""
+        unheard = Q(cancel_told_at__isnull=True) | Q(cancel_told_at__lte=at - TELL_AGAIN_AFTER)
+        return self.on_lease().filter(unheard, cancel_asked_at__isnull=False)
+
     def lapsed(self, at: datetime) -> DispatchQuerySet:
         """Leased by a connector that was not heard of again. Index: dispatches_on_lease."""
-        return self.filter(
-            state__in=[Dispatch.State.LEASED, Dispatch.State.ACKED], leased_until__lte=at
-        )
+        return self.on_lease().filter(leased_until__lte=at)
+
+    def given_up(self, at: datetime) -> DispatchQuerySet:
+        """For which no machine came by then. Index: dispatches_to_lease."""
+        return self.filter(state=Dispatch.State.QUEUED, created_at__lte=at)
 
 
 class Dispatch(models.Model):
@@ -78,6 +105,9 @@ class Dispatch(models.Model):
     )
     # The connector is told to stop it: the task was canceled or ended otherwise.
     cancel_asked_at = models.DateTimeField(null=True)
+    cancel_told_at = models.DateTimeField(null=True)
+    # The number of the last progress that was written down: a repeated one is passed over.
+    progress = models.PositiveIntegerField(default=0)
     created_at = models.DateTimeField()
     started_at = models.DateTimeField(null=True)
     finished_at = models.DateTimeField(null=True)

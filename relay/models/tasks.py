@@ -95,6 +95,8 @@ class Task(models.Model):
     created_at = models.DateTimeField()
     terminal_at = models.DateTimeField(null=True)
     erased_at = models.DateTimeField(null=True)
+    # Its one run answered with a message and nothing more: who still waits gets that alone.
+    is_direct = models.BooleanField(default=False)
     # For 24 hours the same key of the same caller is the same task.
     idempotency_key = models.CharField(max_length=255, null=True)  # noqa: DJ001 - unique where it is there
     idempotency_hash = models.CharField(max_length=64, blank=True)

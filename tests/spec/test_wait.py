@@ -12,7 +12,7 @@ from django.db import connection
 
 from tests.conftest import AgentClient
 from tests.spec.test_errors import error_of
-from wake import views
+from wake import waiting
 from wake.models import Delivery, Response
 
 Answer = Callable[..., Response]
@@ -98,7 +98,7 @@ def test_where_too_many_wait_nobody_else_does(
     caller: AgentClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """ "a long poll holds a thread" (settings): whoever is one too many is answered at once."""
-    monkeypatch.setattr(views, "_waiting", threading.BoundedSemaphore(0))
+    monkeypatch.setattr(waiting, "_places", threading.BoundedSemaphore(0))
     pk = caller.deliver()
     start = time.monotonic()
 
@@ -112,7 +112,7 @@ def test_a_wait_gives_its_place_back(
     caller: AgentClient, answer: Answer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     places = threading.BoundedSemaphore(1)
-    monkeypatch.setattr(views, "_waiting", places)
+    monkeypatch.setattr(waiting, "_places", places)
     pk = caller.deliver()
 
     caller.get(f"response/{pk}", wait=1)

@@ -1,0 +1,101 @@
+"""The queue of runs: a row for each, leased to one connector at a time."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Collection
+from datetime import datetime, timedelta
+
+from django.db import transaction
+
+from accounts.models import Agent
+from relay.models import Card, Connector, Dispatch, Message, Task
+from relay.wire import Json
+
+State = Dispatch.State
+
+# A connector gives a sign every HEARTBEAT; three of them may be lost.
+HEARTBEAT = timedelta(seconds=15)
+LEASE = timedelta(seconds=60)
+ATTEMPTS_AT_MOST = 3
+QUEUE_AT_MOST = 500
+
+
+class LeaseLost(Exception):
+    """This run is not this connector's any more."""
+
+
+def enqueue(
+    task: Task, message: Message, *, at: datetime, decision: Json | None = None
+) -> Dispatch:
+    """One more run of the agent's command for this task; the caller of this holds its lock."""
+    return Dispatch.objects.create(
+        agent=task.agent,
+        task=task,
+        message=message,
+        decision_json=json.dumps(decision, ensure_ascii=False) if decision else "",
+        created_at=at,
+    )
+
+
+@transaction.atomic
+def lease(connector: Connector, *, at: datetime) -> list[Dispatch]:
+    """The oldest that wait, as many as this connector and its agent have room for; each counts as
+    an attempt from now on. The agent is locked meanwhile, so no two connectors get the same one,
+    and all of them together never too many."""
+    agent = Agent.objects.select_for_update(no_key=True).get(pk=connector.agent_id)
+    card = Card.objects.filter(agent=agent).first()
+    if agent.paused_at is not None or card is None:
+        return []
+    running = Dispatch.objects.running(agent)
+    room = min(
+        connector.capacity - running.filter(connector=connector).count(),
+        card.max_concurrency - running.count(),
+    )
+    rows = Dispatch.objects.queued(agent).select_related("task__context", "message")
+    found = list(rows[: max(0, room)])
+    for dispatch in found:
+        dispatch.state, dispatch.connector = State.LEASED, connector
+        dispatch.lease, dispatch.leased_until = uuid.uuid4(), at + LEASE
+        dispatch.attempts += 1
+        dispatch.progress = 0
+    Dispatch.objects.bulk_update(
+        found, ["state", "connector", "lease", "leased_until", "attempts", "progress"]
+    )
+    return found
+
+
+def held(dispatch_id: uuid.UUID, lease: uuid.UUID) -> Dispatch:
+    """The run that this lease is good for, locked; raises LeaseLost. Whoever calls has locked the
+    task (relay/moves.py), without which its state says nothing."""
+    rows = Dispatch.objects.on_lease().select_for_update(of=("self",))
+    found = rows.filter(pk=dispatch_id, lease=lease).first()
+    if found is None:
+        raise LeaseLost(LeaseLost.__doc__)
+    return found
+
+
+def renew(connector: Connector, ids: Collection[uuid.UUID], *, at: datetime) -> int:
+    """Its leases last from now; returns how many of them it still had."""
+    mine = Dispatch.objects.on_lease().filter(connector=connector, pk__in=ids)
+    return mine.update(leased_until=at + LEASE)
+
+
+def resume(connector: Connector, ids: Collection[uuid.UUID], *, at: datetime) -> None:
+    """After a new connection: it goes on with the runs that it names, whichever connector of the
+    agent they were leased to, and what it does not name of those on their way to it never arrived.
+    """
+    running = Dispatch.objects.on_lease().filter(agent=connector.agent_id)
+    running.filter(pk__in=ids).update(
+        connector=connector, leased_until=at + LEASE, cancel_told_at=None
+    )
+    lost = running.filter(connector=connector, state=State.LEASED).exclude(pk__in=ids)
+    lost.update(state=State.QUEUED, lease=None, leased_until=None, connector=None)
+
+
+def stop_all(task: Task, *, at: datetime) -> None:
+    """What waits is given up, and what runs is to be stopped: the task has ended."""
+    mine = Dispatch.objects.filter(task=task)
+    mine.filter(state=State.QUEUED).update(state=State.EXPIRED, finished_at=at)
+    mine.on_lease().filter(cancel_asked_at__isnull=True).update(cancel_asked_at=at)

@@ -1,0 +1,271 @@
+"""What callers and people do to tasks: send, cancel, answer, wait."""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.db import transaction
+from django.utils import timezone
+
+from accounts.audit import SYSTEM, Actor, person, record
+from accounts.models import Agent
+from relay import dispatches, moves, presence
+from relay.models import CallerKey, Card, Context, Dispatch, Event, Message, Surfaced, Task
+from relay.moves import IllegalMove, TaskIsTerminal, TaskNotFound, transition
+from relay.wire import Incoming, Json, PushIn
+from wake.deliveries import REPLAY_WINDOW, Idempotency, IdempotencyConflict
+from wake.models import Delivery, Response
+from wake.waiting import patiently
+
+__all__ = ["IllegalMove", "TaskIsTerminal", "TaskNotFound", "transition"]
+
+State = Task.State
+BUSY_SECONDS = 60
+
+
+class ContextMismatch(Exception):
+    """This task belongs to another context."""
+
+
+class AgentBusy(Exception):
+    """Too much waits for this agent already; `retry_after` is in seconds."""
+
+    def __init__(self) -> None:
+        super().__init__("Too much waits for this agent already.")
+        self.retry_after = BUSY_SECONDS
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What a send is answered with, exactly one of the two: a message alone is the answer of a run
+    that wanted no task around it."""
+
+    task: Task | None = None
+    message: Message | None = None
+
+
+@transaction.atomic
+def send(
+    card: Card,
+    caller: CallerKey | None,
+    incoming: Incoming,
+    *,
+    idempotency: Idempotency | None = None,
+    push: PushIn | None = None,
+    address: str = "",
+    hop: int = 0,
+    source: tuple[str, int] | None = None,
+    at: datetime | None = None,
+) -> Task:
+    """A new task, or one more message to an open one; returns without waiting for anybody.
+
+    `source` is the task of another agent, and its generation, of which this one is made (`hop`
+    links from the first); the same one again is the task that is there. So is the same Idempotency
+    key of the same caller: nobody's cannot be told apart, and is passed over. Raises TaskNotFound,
+    TaskIsTerminal, ContextMismatch, AgentBusy, IdempotencyConflict, and what pushes.create() does;
+    then nothing was stored.
+    """
+    at = at or timezone.now()
+    from relay import pushes
+
+    moves.lock_agent(card.agent)
+    if incoming.task_id:
+        task = _of_caller(card.agent, caller, incoming)
+        if push:
+            pushes.create(task, push, at=at)
+        _go_on(task, incoming, card, address=address, at=at)
+        return task
+    idempotency = idempotency if caller else None
+    if idempotency and (earlier := _replayed(card.agent, caller, idempotency, at=at)):
+        return earlier
+    made_of = {"source_task": source[0], "source_generation": source[1]} if source else {}
+    if source and (earlier := Task.objects.filter(agent=card.agent, **made_of).first()):
+        return earlier
+    if Dispatch.objects.queued(card.agent).count() >= dispatches.QUEUE_AT_MOST:
+        raise AgentBusy
+    task = Task.objects.create(
+        agent=card.agent,
+        context=_context(card.agent, caller, incoming.context_id, at=at),
+        caller=caller,
+        status_at=at,
+        created_at=at,
+        idempotency_key=idempotency.key if idempotency else None,
+        idempotency_hash=idempotency.fingerprint if idempotency else "",
+        hop=hop,
+        **made_of,
+    )
+    if push:
+        pushes.create(task, push, at=at)
+    message = _said(task, incoming, at=at)
+    dispatches.enqueue(task, message, at=at)
+    moves.note(task, Event.Kind.STATUS, message=message, at=at)
+    _record("task.received", task, by=caller_actor(caller, address), at=at)
+    return task
+
+
+@transaction.atomic
+def cancel(task: Task, *, by: Actor, at: datetime) -> Task:
+    """At once, whatever its machine is doing, which is told to stop; raises TaskIsTerminal."""
+    return transition(task.pk, State.CANCELED, by=by, at=at)
+
+
+@transaction.atomic
+def decide(task_id: uuid.UUID, *, delivery: Delivery, response: Response) -> None:
+    """A person's answer, as it is released: the agent runs again with it, or the task is rejected.
+
+    What was asked about something that is not there any more changes nothing; where the task still
+    waits, it asks once more.
+    """
+    task = moves.lock(task_id)
+    shown = Surfaced.objects.get(delivery=delivery, task=task)
+    at = response.responded_at or timezone.now()
+    if delivery.type != Delivery.Type.QUESTION:
+        return
+    by = person(response.by) if response.by else Actor("person", name=response.by_name)
+    waits = task.state == State.INPUT_REQUIRED
+    if not waits or shown.generation != task.generation:
+        _record("task.answer_passed_over", task, by=by, at=at, status=response.status)
+        if waits:
+            transition(task.pk, State.INPUT_REQUIRED, message=task.status_message, by=SYSTEM, at=at)
+        return
+    name = response.by_name
+    if response.status == Response.Status.REJECTED:
+        # In the agent's stead, so to its caller it is the agent's word.
+        parts = [_text(response.feedback or "Rejected.")]
+        why = moves.say(task, Message.Source.RELAY, parts, by_name=name, at=at)
+        transition(task.pk, State.REJECTED, message=why, by=by, at=at)
+        return
+    message = moves.say(task, Message.Source.OWNER, _words(response), by_name=name, at=at)
+    decision = {
+        "status": response.status,
+        "feedback": response.feedback,
+        "edited_content": response.edited_content,
+        "by": name,
+        "delivery_id": str(delivery.pk),
+        "generation": shown.generation,
+    }
+    dispatches.enqueue(task, message, decision=decision, at=at)
+    transition(task.pk, State.SUBMITTED, by=by, at=at)
+
+
+def wait_for(task_id: uuid.UUID, *, seconds: float) -> Task:
+    """The task as soon as it has ended or waits for somebody, or as it is after `seconds`; at once
+    where no machine of its agent is there to move it."""
+
+    def look() -> Task:
+        return Task.objects.select_related("agent", "context", "status_message").get(pk=task_id)
+
+    def is_settled(task: Task) -> bool:
+        return task.is_terminal or task.state in Task.INTERRUPTED
+
+    task = look()
+    if is_settled(task) or not presence.is_online(task.agent, at=timezone.now()):
+        return task
+    return patiently(look, seconds=seconds, until=is_settled)
+
+
+def reply_with(task: Task) -> Reply:
+    """For whoever sent the first message and waited this long."""
+    if task.is_direct and task.is_terminal and task.status_message:
+        return Reply(message=task.status_message)
+    return Reply(task=task)
+
+
+def caller_actor(caller: CallerKey | None, address: str = "") -> Actor:
+    if caller is None:
+        return Actor("caller", name="Somebody without a key", address=address)
+    return Actor("caller", str(caller.pk), caller.name, address)
+
+
+def _of_caller(agent: Agent, caller: CallerKey | None, incoming: Incoming) -> Task:
+    """Somebody else's is not there."""
+    try:
+        pk = uuid.UUID(incoming.task_id)
+    except ValueError:
+        raise TaskNotFound(TaskNotFound.__doc__) from None
+    found = Task.objects.of_caller(agent, caller).filter(pk=pk).first()
+    if found is None:
+        raise TaskNotFound(TaskNotFound.__doc__)
+    task = moves.lock(found.pk)
+    if incoming.context_id not in {"", task.context.context_id}:
+        raise ContextMismatch(ContextMismatch.__doc__)
+    if task.is_terminal:
+        raise TaskIsTerminal(TaskIsTerminal.__doc__)
+    return task
+
+
+def _go_on(task: Task, incoming: Incoming, card: Card, *, address: str, at: datetime) -> None:
+    """A task that waits for this caller runs again; else the message is kept for who reads the
+    task next, which is no answer to what a person was asked."""
+    message = _said(task, incoming, at=at)
+    _record("task.continued", task, by=caller_actor(task.caller, address), at=at)
+    waits_for_people = task.state == State.INPUT_REQUIRED and (
+        card.reply_policy == Card.ReplyPolicy.OWNER
+    )
+    if task.state not in Task.INTERRUPTED or waits_for_people:
+        moves.note(task, Event.Kind.MESSAGE, message=message, at=at)
+        return
+    dispatches.enqueue(task, message, at=at)
+    moved = transition(task.pk, State.SUBMITTED, by=caller_actor(task.caller, address), at=at)
+    task.state, task.generation = moved.state, moved.generation
+
+
+def _replayed(
+    agent: Agent, caller: CallerKey | None, idempotency: Idempotency, *, at: datetime
+) -> Task | None:
+    """The task that this key made within the window; an older one gives the key free."""
+    rows = Task.objects.of_caller(agent, caller).select_related("context", "status_message")
+    earlier = rows.filter(idempotency_key=idempotency.key).first()
+    if earlier is None:
+        return None
+    if earlier.created_at <= at - REPLAY_WINDOW:
+        earlier.idempotency_key = None
+        earlier.save(update_fields=["idempotency_key"])
+        return None
+    if earlier.idempotency_hash != idempotency.fingerprint:
+        raise IdempotencyConflict(IdempotencyConflict.__doc__)
+    return earlier
+
+
+def _context(agent: Agent, caller: CallerKey | None, given: str, *, at: datetime) -> Context:
+    """The caller's own of this id, which is made where it is not there."""
+    found, _ = Context.objects.get_or_create(
+        agent=agent,
+        caller=caller,
+        context_id=given or str(uuid.uuid4()),
+        defaults={"created_at": at},
+    )
+    return found
+
+
+def _said(task: Task, incoming: Incoming, *, at: datetime) -> Message:
+    return moves.say(
+        task,
+        Message.Source.CALLER,
+        incoming.parts,
+        message_id=incoming.message_id,
+        metadata=incoming.metadata,
+        reference_task_ids=incoming.reference_task_ids,
+        by_name=task.caller.name if task.caller else "",
+        at=at,
+    )
+
+
+def _words(response: Response) -> list[Json]:
+    """What a person answered, as the parts of a message."""
+    edited = response.edited_content
+    parts = [_text(response.feedback)] if response.feedback else []
+    if edited is not None:
+        parts.append(_text(edited) if isinstance(edited, str) else {"data": edited})
+    return parts or [_text("Approved.")]
+
+
+def _text(text: str) -> Json:
+    return {"text": text}
+
+
+def _record(event: str, task: Task, *, by: Actor, at: datetime, **detail: Any) -> None:
+    record(event, by=by, of=task, team=task.agent.team_id, at=at, **detail)
