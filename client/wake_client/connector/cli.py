@@ -1,0 +1,153 @@
+"""`wake connect`: the arguments, the log on stderr, the signals and the exit status."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import hashlib
+import logging
+import shlex
+import signal
+import socket
+from collections.abc import Mapping
+from contextlib import ExitStack
+from pathlib import Path
+
+from wake_client import addresses
+from wake_client.connector.command import ENVIRONMENT, Command
+from wake_client.connector.connector import Connector
+from wake_client.connector.journal import Journal, JournalInUse
+from wake_client.connector.links import KeyNotValid, OtherProtocol, Refused
+from wake_client.connector.session import stay_connected
+
+logger = logging.getLogger(__name__)
+
+FINE, RUN_FAILED, USAGE, NO_KEY, NO_RELAY, JOURNAL, KILLED = 0, 1, 2, 3, 4, 5, 130
+EPILOG = """\
+Everything after -- is the command. It is started once for each task, with one JSON object on
+stdin, and answers on stdout; see the README of wake-client.
+
+exit status:
+  0    drained after SIGINT or SIGTERM; with --once, the run did not fail
+  1    with --once: the run failed
+  2    the arguments are wrong
+  3    the key is not valid (any more)
+  4    what answers at --url is no relay, or speaks another version
+  5    the journal cannot be used: another connector has it, or the disk refuses it
+  130  stopped by a second signal, with the commands that ran
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.epilog = EPILOG
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.usage = "wake connect --url ORIGIN [options] -- COMMAND [ARGUMENT ...]"
+    parser.add_argument("--url", required=True, help="where the server is, https://...")
+    parser.add_argument(
+        "--key", help="the agent's key; better in WAKE_API_KEY, where no process list shows it"
+    )
+    parser.add_argument("--capacity", type=_count, default=4, help="runs at a time (4)")
+    parser.add_argument("--once", action="store_true", help="run one task, then exit")
+    parser.add_argument(
+        "--shell", action="store_true", help="the command is one line for /bin/sh, not a list"
+    )
+    parser.add_argument(
+        "--env",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="a variable that the command is given, too; it has PATH, HOME and the like, no others",
+    )
+    parser.add_argument("--journal", type=Path, help="a file (below $XDG_STATE_HOME/wake)")
+    parser.add_argument(
+        "--run-log", type=Path, metavar="FILE", help="takes the command's stderr (this one's)"
+    )
+
+
+def connect(arguments: argparse.Namespace, command: list[str], given: Mapping[str, str]) -> int:
+    """The exit status. `given` is this process's environment. Raises ValueError for arguments that
+    cannot be."""
+    key = (arguments.key or given.get("WAKE_API_KEY", "")).strip()
+    if not key:
+        raise ValueError("A key is needed: in WAKE_API_KEY, or with --key.")
+    if not command:
+        raise ValueError("A command is needed, after --.")
+    origin = addresses.origin(arguments.url)
+    argv = ["/bin/sh", "-c", " ".join(command)] if arguments.shell else command
+    journal = arguments.journal or _journal(given, origin, key)
+    with ExitStack() as opened:
+        try:
+            kept = opened.enter_context(Journal(journal))
+            run_log = arguments.run_log and opened.enter_context(arguments.run_log.open("ab"))
+        except (JournalInUse, OSError) as error:
+            logger.warning("%s: %s", journal, error)
+            return JOURNAL
+        connector = Connector(
+            Command(argv, _environment(given, arguments.env), run_log),
+            kept,
+            capacity=1 if arguments.once else arguments.capacity,
+            machine=socket.gethostname()[:80],
+            once=arguments.once,
+        )
+        logger.info("%s waits for tasks from %s", shlex.join(command), origin)
+        return asyncio.run(_until_it_ends(connector, origin, key))
+
+
+async def _until_it_ends(connector: Connector, origin: str, key: str) -> int:
+    work = asyncio.create_task(stay_connected(connector, origin, key))
+    killed = False
+
+    def stop() -> None:
+        nonlocal killed
+        if connector.is_draining:
+            killed = True
+            connector.kill()
+            work.cancel()
+            return
+        connector.drain()
+        if connector.running:
+            logger.info(
+                "no new tasks; waiting for %s that run (again to stop them)", connector.running
+            )
+
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, stop)
+    try:
+        await work
+    except asyncio.CancelledError:
+        if not killed:
+            raise
+        logger.info("stopped, with what was running; it will be run again")
+        return KILLED
+    except KeyNotValid:
+        logger.warning("the key is not valid any more: ask for a new one")
+        return NO_KEY
+    except (OtherProtocol, Refused) as reason:
+        logger.warning("%s", reason)
+        return NO_RELAY
+    finally:
+        connector.kill()
+    return RUN_FAILED if connector.once and connector.has_failed else FINE
+
+
+def _environment(given: Mapping[str, str], more: list[str]) -> dict[str, str]:
+    return {
+        name: value
+        for name, value in given.items()
+        if name in ENVIRONMENT or name.startswith("LC_") or name in more
+    }
+
+
+def _journal(given: Mapping[str, str], origin: str, key: str) -> Path:
+    """One for each agent and server: named by a digest, from which no key can be told."""
+    state = given.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
+    name = hashlib.sha256(f"{origin}\n{key}".encode()).hexdigest()[:16]
+    return Path(state) / "wake" / f"{name}.journal"
+
+
+def _count(text: str) -> int:
+    number = int(text)
+    if not 1 <= number <= 100:
+        raise argparse.ArgumentTypeError("from 1 to 100")
+    return number

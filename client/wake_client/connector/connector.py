@@ -1,0 +1,207 @@
+"""What holds across connections: the runs, the journal, and what the relay is owed."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import uuid
+from collections.abc import Coroutine
+from dataclasses import dataclass, field
+
+from wake_client.connector import frames, results
+from wake_client.connector.command import Child, Command
+from wake_client.connector.frames import Dispatch, Frame, NotAFrame
+from wake_client.connector.journal import Journal
+
+logger = logging.getLogger(__name__)
+
+# For the relay to confirm the last results, when everything else is over. They are in the journal,
+# and told again the next time.
+SECONDS_TO_CONFIRM = 10.0
+
+
+@dataclass
+class Run:
+    """One dispatch that is here and has no result yet; `child` once its command was started."""
+
+    dispatch: Dispatch
+    child: Child | None = None
+    canceled: asyncio.Event = field(default_factory=asyncio.Event)
+
+
+@dataclass
+class Connector:
+    """Knows nothing of how frames travel: a connection takes `outgoing()` and hands in `take()`."""
+
+    command: Command
+    journal: Journal
+    capacity: int
+    machine: str
+    once: bool = False
+    instance_id: str = field(default_factory=lambda: str(uuid.uuid4()))
+    # Ended: drained, and confirmed as far as the relay answers.
+    finished: asyncio.Event = field(default_factory=asyncio.Event)
+    has_failed: bool = False
+
+    def __post_init__(self) -> None:
+        self._runs: dict[str, Run] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._slots = asyncio.Semaphore(self.capacity)
+        self._outbox: list[Frame] = []
+        self._news = asyncio.Event()
+        self.is_draining = False
+
+    def hello(self) -> Frame:
+        """The first frame of every connection."""
+        return frames.hello(
+            agents=[],  # the key says whose this is
+            instance_id=self.instance_id,
+            machine=self.machine,
+            capacity=self.capacity,
+            holding=[*self._runs, *(one for one, _, _ in self.journal.unconfirmed())],
+        )
+
+    def resume(self) -> None:
+        """On a new connection: what the last one may have lost is told again."""
+        self._outbox = [
+            frames.ack(run.dispatch.dispatch_id, run.dispatch.lease_id)
+            for run in self._runs.values()
+            if run.child
+        ]
+        self._outbox += [frames.result(*each) for each in self.journal.unconfirmed()]
+        if self.is_draining:
+            self._outbox.append(frames.drain())
+        self._news.set()
+
+    def heartbeat(self) -> None:
+        """Renews the leases of what is here."""
+        self._tell(frames.heartbeat(list(self._runs)))
+
+    async def outgoing(self) -> list[Frame]:
+        """What is to be sent, as soon as there is something."""
+        await self._news.wait()
+        return self.unsent()
+
+    def unsent(self) -> list[Frame]:
+        """What is to be sent, if anything."""
+        self._news.clear()
+        told, self._outbox = self._outbox, []
+        return told
+
+    def take(self, frame: Frame) -> None:
+        """What the relay sent. What this version does not know is ignored."""
+        dispatch_id = str(frame.get("dispatch_id", ""))
+        match frame.get("type"):
+            case "task":
+                try:
+                    self._dispatched(Dispatch.read(frame))
+                except NotAFrame as error:
+                    logger.warning("The relay sent %s", error)
+            case "cancel":
+                self._canceled(dispatch_id)
+            case "done":
+                self.journal.confirm(dispatch_id)
+                self._settle()
+            case "ping":
+                self._tell(frames.pong())
+            case "error":
+                logger.warning("The relay says: %s (%s)", frame.get("message"), frame.get("code"))
+
+    def drain(self) -> None:
+        """Takes no new tasks; `finished` is set when those that run are over."""
+        if not self.is_draining:
+            self.is_draining = True
+            self._tell(frames.drain())
+            self._settle()
+
+    def kill(self) -> None:
+        """Ends every command at once. None of them has a result then, so all will run again."""
+        for task in self._tasks:
+            task.cancel()
+        for run in self._runs.values():
+            if run.child:
+                run.child.kill()
+
+    @property
+    def running(self) -> int:
+        return len(self._runs)
+
+    def _dispatched(self, dispatch: Dispatch) -> None:
+        if run := self._runs.get(dispatch.dispatch_id):
+            run.dispatch = dispatch  # from now on under this lease
+            if run.child:
+                self._tell(frames.ack(dispatch.dispatch_id, dispatch.lease_id))
+        elif outcome := self.journal.result(dispatch.dispatch_id):
+            logger.info("task %s: answered from the journal, not run again", dispatch.task_id)
+            self._tell(frames.ack(dispatch.dispatch_id, dispatch.lease_id))
+            self._tell(frames.result(dispatch.dispatch_id, dispatch.lease_id, outcome))
+        elif not self.is_draining:  # another machine will have it when the lease is over
+            run = self._runs[dispatch.dispatch_id] = Run(dispatch)
+            self._in_background(self._see_through(run))
+            if self.once:
+                self.drain()
+
+    async def _see_through(self, run: Run) -> None:
+        """From its start to its result."""
+        async with self._slots:
+            try:
+                outcome = await self._outcome(run)
+            except Exception:  # whatever it was, the task must not stay open because of it
+                logger.exception("task %s: this connector failed", run.dispatch.task_id)
+                outcome = results.failed("The agent's machine could not run its command.")
+        dispatch = run.dispatch
+        logger.info("task %s: %s", dispatch.task_id, outcome["state"])
+        self.has_failed = self.has_failed or outcome["state"] == "failed"
+        self.journal.finish(dispatch.dispatch_id, dispatch.lease_id, outcome)
+        del self._runs[dispatch.dispatch_id]
+        self._tell(frames.result(dispatch.dispatch_id, dispatch.lease_id, outcome))
+        self._settle()
+
+    async def _outcome(self, run: Run) -> results.Outcome:
+        dispatch = run.dispatch
+        if run.canceled.is_set():
+            return results.failed("Canceled before it was started.")
+        # The relay counts what it sent, and the journal what was begun here: a crash may have come
+        # between the two.
+        attempt = max(dispatch.attempt, self.journal.starts(dispatch.dispatch_id) + 1)
+        self.journal.start(dispatch.dispatch_id)
+        try:
+            run.child = await self.command.start(dispatch, attempt=attempt)
+        except OSError as error:
+            logger.warning("task %s: the command cannot be started: %s", dispatch.task_id, error)
+            return results.failed("The agent's command cannot be started.")
+        logger.info("task %s: started, attempt %s", dispatch.task_id, attempt)
+        self._tell(frames.ack(dispatch.dispatch_id, dispatch.lease_id))
+        if run.canceled.is_set():  # while it was being started
+            await run.child.stop()
+        outcome = await run.child.outcome()
+        return (
+            results.failed("Stopped: the task was canceled.") if run.canceled.is_set() else outcome
+        )
+
+    def _canceled(self, dispatch_id: str) -> None:
+        run = self._runs.get(dispatch_id)
+        if run is None or run.canceled.is_set():
+            return
+        logger.info("task %s: canceled", run.dispatch.task_id)
+        run.canceled.set()
+        if run.child:
+            self._in_background(run.child.stop())
+
+    def _in_background(self, work: Coroutine[None, None, None]) -> None:
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    def _tell(self, frame: Frame) -> None:
+        self._outbox.append(frame)
+        self._news.set()
+
+    def _settle(self) -> None:
+        """Notices that there is nothing left to do."""
+        if not self.is_draining or self._runs:
+            return
+        if not self.journal.unconfirmed():
+            self.finished.set()
+            return
+        asyncio.get_running_loop().call_later(SECONDS_TO_CONFIRM, self.finished.set)
