@@ -1,0 +1,161 @@
+"""The relay's side of a WebSocket, played frame by frame."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+import uuid
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any
+
+from websockets.asyncio.server import ServerConnection, serve
+from websockets.http11 import Request, Response
+
+from wake_client.connector.command import Command
+from wake_client.connector.connector import Connector
+from wake_client.connector.journal import Journal
+from wake_client.connector.session import stay_connected
+
+CLIENT = Path(__file__).parent.parent.parent / "client"
+KEY = "wk_live_made_up_for_this_test"
+PATIENCE_SECONDS = 30
+
+Frame = dict[str, Any]
+
+
+class Relay:
+    """Welcomes whoever says hello; the test says the rest."""
+
+    def __init__(self) -> None:
+        self.url = ""
+        self.refuses: HTTPStatus | None = None
+        self.welcome = {
+            **{"type": "welcome", "protocol": 1, "agent": "painter"},
+            **{"heartbeat_s": 0.1, "lease_s": 60},
+        }
+        self.keys: list[str | None] = []
+        self._received: asyncio.Queue[Frame] = asyncio.Queue()
+        self._connection: ServerConnection
+        self._greeted = asyncio.Event()
+
+    async def next(self, kind: str) -> Frame:
+        """The next frame of this type; others before it are dropped."""
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            while True:
+                frame = await self._received.get()
+                if frame["type"] == kind:
+                    return frame
+
+    async def nothing_but(self, *kinds: str, seconds: float) -> None:
+        """No frame of another type comes for so long."""
+        try:
+            async with asyncio.timeout(seconds):
+                while True:
+                    frame = await self._received.get()
+                    assert frame["type"] in kinds, frame
+        except TimeoutError:
+            pass
+
+    async def send(self, frame: Frame) -> None:
+        """As soon as a connector is there."""
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            await self._greeted.wait()
+        await self._connection.send(json.dumps(frame))
+
+    async def lose(self, code: int = 1012) -> None:
+        self._greeted.clear()
+        await self._connection.close(code)
+
+    def refuse(self, connection: ServerConnection, request: Request) -> Response | None:
+        self.keys.append(request.headers.get("Authorization"))
+        return connection.respond(self.refuses, "") if self.refuses else None
+
+    async def converse(self, connection: ServerConnection) -> None:
+        self._connection = connection
+        async for text in connection:
+            frame = json.loads(text)
+            if frame["type"] == "hello":
+                await connection.send(json.dumps(self.welcome))
+                self._greeted.set()
+            await self._received.put(frame)
+
+
+@asynccontextmanager
+async def a_relay() -> AsyncIterator[Relay]:
+    relay = Relay()
+    async with serve(
+        relay.converse, "127.0.0.1", 0, process_request=relay.refuse, max_size=None
+    ) as server:
+        (socket,) = server.sockets
+        relay.url = f"http://127.0.0.1:{socket.getsockname()[1]}"
+        yield relay
+
+
+@asynccontextmanager
+async def a_connector(
+    relay: Relay, journal: Path, *argv: str, capacity: int = 2, once: bool = False
+) -> AsyncIterator[Connector]:
+    """In this process; for what a process of its own would not show better."""
+    with Journal(journal) as kept:
+        command = Command(argv, {"PATH": os.environ["PATH"]})
+        connector = Connector(command, kept, capacity=capacity, machine="here", once=once)
+        work = asyncio.create_task(stay_connected(connector, relay.url, KEY))
+        try:
+            yield connector
+        finally:
+            connector.kill()
+            work.cancel()
+            await asyncio.gather(work, return_exceptions=True)
+
+
+@asynccontextmanager
+async def a_process(
+    url: str, journal: Path, *argv: str, options: tuple[str, ...] = ()
+) -> AsyncIterator[asyncio.subprocess.Process]:
+    """`wake connect`, as people start it; killed at the end, if it still is."""
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "wake_client", "connect", "--url", url),
+        *("--journal", str(journal), *options, "--", *argv),
+        env={"PATH": os.environ["PATH"], "PYTHONPATH": str(CLIENT), "WAKE_API_KEY": KEY},
+        stderr=asyncio.subprocess.PIPE,
+    )
+    try:
+        yield process
+    finally:
+        if process.returncode is None:
+            process.kill()
+        await process.communicate()
+
+
+async def ended(process: asyncio.subprocess.Process) -> tuple[int, str]:
+    """Its exit status and what it wrote on stderr."""
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        _, log = await process.communicate()
+    assert process.returncode is not None
+    return process.returncode, log.decode()
+
+
+def task(dispatch_id: str = "", **more: Any) -> Frame:
+    """As the relay sends one, under a new lease each time."""
+    message = {"role": "user", "messageId": "m-1", "parts": [{"type": "text", "text": "Paint."}]}
+    return {
+        "type": "task",
+        "dispatch_id": dispatch_id or str(uuid.uuid4()),
+        "lease_id": str(uuid.uuid4()),
+        "agent": "painter",
+        "task": {"id": "t-1", "state": "submitted"},
+        "taskId": "t-1",
+        "contextId": "c-1",
+        "messageId": "m-1",
+        "message": message,
+        "messages": [message],
+        "decision": None,
+        "attempt": 1,
+        "timeout_s": 60,
+        **more,
+    }

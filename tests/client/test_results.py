@@ -1,0 +1,72 @@
+"""What a command says on stdout, and what becomes of its task."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from wake_client.connector.results import read
+
+PARTS = [{"type": "text", "text": "Which colour?"}]
+
+
+def test_a_state_with_a_message_is_passed_on() -> None:
+    said = {"state": "input_required", "message": {"role": "agent", "parts": PARTS}}
+
+    outcome = read(json.dumps(said).encode(), 0)
+
+    assert outcome == {**said, "exit_code": 0}
+
+
+def test_what_goes_with_a_question_is_passed_on_and_nothing_else() -> None:
+    known = {
+        "text": "Which colour?",
+        "artifacts": [{"artifactId": "sketch", "parts": PARTS}],
+        "timeout_seconds": 3600,
+        "assumption": "Red.",
+        "on_timeout": "proceed",
+    }
+
+    outcome = read(json.dumps({"state": "input-required", **known, "type": "task"}).encode(), 0)
+
+    assert outcome == {"state": "input_required", **known, "exit_code": 0}
+
+
+@pytest.mark.parametrize(
+    "text", ["Painted.", '{"colour": "red"}', '{"state": "completed"', "[1, 2]", "grün", ""]
+)
+def test_whatever_else_is_printed_is_a_text_of_a_completed_task(text: str) -> None:
+    outcome = read(f"  {text}\n".encode(), 0)
+
+    assert outcome == {"state": "completed", "text": text, "exit_code": 0}
+
+
+def test_bytes_that_are_no_text_are_shown_as_that() -> None:
+    assert read(b"\xff!", 0)["text"] == "\N{REPLACEMENT CHARACTER}!"
+
+
+@pytest.mark.parametrize("state", ["working", "canceled", "submitted", "", None, 7, {}])
+def test_a_state_that_is_not_the_agents_to_set_has_failed(state: Any) -> None:
+    outcome = read(json.dumps({"state": state, "text": "secret"}).encode(), 0)
+
+    assert outcome["state"] == "failed"
+    assert "secret" not in outcome["text"]
+
+
+@pytest.mark.parametrize("output", ["Half a report", '{"state": "completed", "text": "All good"}'])
+def test_another_status_than_0_has_failed_and_says_only_that(output: str) -> None:
+    outcome = read(output.encode(), 3)
+
+    assert outcome == {
+        "state": "failed",
+        "text": "The agent's command ended with status 3.",
+        "exit_code": 3,
+    }
+
+
+def test_a_command_that_says_that_it_failed_gives_its_own_reason() -> None:
+    outcome = read(b'{"state": "failed", "text": "There is no paint."}', 1)
+
+    assert outcome == {"state": "failed", "text": "There is no paint.", "exit_code": 1}
