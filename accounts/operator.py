@@ -48,17 +48,25 @@ def issue_key(agent_id: str, *, team_slug: str | None, lane: str) -> Issued:
     An older agent's signing secret is told again: whoever runs this can read WAKE_ENCRYPTION_KEYS
     and the database anyway, and a script needs both halves at every start.
     """
-    team = _team_called(team_slug)
-    Team.objects.select_for_update().get(pk=team.pk)  # one registration at a time
-    agent = Agent.objects.filter(team=team, agent_id=agent_id).first()
-    is_new = agent is None
-    if agent is None:
-        agent = Agent(team=team, agent_id=agent_id)
-        agent.full_clean()
-        agents.register(agent, by=OPERATOR)
+    agent, is_new = agent_called(agent_id, team_slug=team_slug)
     signing_secrets.ensure_secret(agent, by=OPERATOR)
     _, key = keys.mint(agent, by=OPERATOR, lane=lane)
     return Issued(agent, key, signing_secrets.secrets_of(agent.pk)[0], is_new)
+
+
+@transaction.atomic
+def agent_called(agent_id: str, *, team_slug: str | None) -> tuple[Agent, bool]:
+    """The agent, and whether it was registered just now, as was its team if new. Raises
+    ValidationError."""
+    team = _team_called(team_slug)
+    Team.objects.select_for_update().get(pk=team.pk)  # one registration at a time
+    agent = Agent.objects.filter(team=team, agent_id=agent_id).first()
+    if agent is not None:
+        return agent, False
+    agent = Agent(team=team, agent_id=agent_id)
+    agent.full_clean()
+    agents.register(agent, by=OPERATOR)
+    return agent, True
 
 
 @transaction.atomic
