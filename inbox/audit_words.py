@@ -16,6 +16,11 @@ Say = Callable[[str, Detail], str]
 
 KINDS = {"person": "person", "agent": "agent", "system": "Wake", "operator": "command line"}
 ROUTES = dict(Response.Route.choices)
+CALLERS = {
+    "public": "anybody",
+    "key": "anybody with a caller key",
+    "allowlist": "who has a caller key on its list",
+}
 ANSWERS = {key: label.lower() for key, label in Response.Status.choices}
 
 
@@ -87,6 +92,20 @@ def _erased(who: str, detail: Detail) -> str:
     return f"What was written was erased in {count} {'delivery' if count == 1 else 'deliveries'}"
 
 
+def _published(who: str, detail: Detail) -> str:
+    return (
+        f"{who} published an agent: {CALLERS.get(str(detail.get('access')), 'others')} may call it"
+    )
+
+
+def _card_changed(who: str, detail: Detail) -> str:
+    names = [str(name).replace("_", " ") for name in detail.get("changed", [])]
+    words = f"{who} changed an agent's card: {', '.join(names)}"
+    if "access" not in names:
+        return words
+    return f"{words}; {CALLERS.get(str(detail.get('access')), 'others')} may call it now"
+
+
 def _of_agent(verb: str) -> Say:
     def say(who: str, detail: Detail) -> str:
         agent = detail.get("agent")
@@ -107,6 +126,7 @@ EVENTS: dict[str, tuple[str, Say]] = {
     "response.picked_up": ("Answer picked up", _picked_up),
     "delivery.timed_out": ("Window passed", lambda who, detail: "Window passed; no answer"),
     "delivery.acknowledged": ("Got it", _does("said “Got it”")),
+    "delivery.withdrawn": ("Withdrawn", lambda who, detail: "Withdrawn: nothing to answer any more"),
     "delivery.brought_back": ("Brought back", _does("brought it back to the inbox")),
     "callback.sent_again": ("Webhook sent again", _does("sent the webhook again")),
     "callback.given_up": ("Webhook stopped", _given_up),
@@ -136,6 +156,11 @@ EVENTS: dict[str, tuple[str, Say]] = {
     "secret.issued": ("Signing secret issued", _does("issued a signing secret")),
     "secret.rotated": ("Signing secret rotated", _does("rotated a signing secret")),
     "secret.switched": ("Signing secret switched", _does("switched to the new signing secret")),
+    "card.published": ("Agent published", _published),
+    "card.changed": ("Card changed", _card_changed),
+    "card.unpublished": ("Agent unpublished", _does("let nobody call the agent any more")),
+    "caller_key.issued": ("Caller key issued", _does("issued a caller key")),
+    "caller_key.revoked": ("Caller key revoked", _does("revoked a caller key")),
     "retention.changed": ("Retention changed", _kept),
     "retention.erased": ("Content erased", _erased),
     "team.added": ("Team added", _does("added the team")),

@@ -3,7 +3,6 @@ its verb takes."""
 
 from __future__ import annotations
 
-import re
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, cast
 
@@ -17,6 +16,7 @@ from django.utils.text import slugify
 from accounts.models import SINGLE_LINE
 from inbox.forms_settings import INPUT
 from relay.models import CallerKey, Card
+from relay.models.cards import check_media_type
 
 if TYPE_CHECKING:
     ManyCallers = forms.ModelMultipleChoiceField[CallerKey]
@@ -25,7 +25,6 @@ else:
     ManyCallers = forms.ModelMultipleChoiceField
     SkillFormSet = forms.BaseFormSet
 
-MEDIA_TYPE = re.compile(r"[\w.+-]+/[\w.+-]+|[\w.+-]+/\*|\*/\*", re.ASCII)
 LONGEST_RUN = 24 * 3600
 SKILLS_AT_MOST = 30
 WORKS_FOR = {"": "Until it is revoked", "30": "30 days", "90": "90 days", "365": "A year"}
@@ -50,8 +49,7 @@ class MediaTypesField(LinesField):
     def clean(self, value: Any) -> list[str]:
         types = super().clean(value)
         for each in types:
-            if not MEDIA_TYPE.fullmatch(each):
-                raise ValidationError(f"{each} is no media type: write text/plain, or */* for all.")
+            check_media_type(each)
         return types
 
 

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import re
 import uuid
 from datetime import datetime
 from typing import Any
 
+from django.core.exceptions import ValidationError
 from django.db import models
 from django.db.models import Q
 from django.utils import timezone
 
 from accounts.models import SINGLE_LINE, Agent, Team, User
+
+MEDIA_TYPE = re.compile(r"[\w.+-]+/[\w.+-]+|[\w.+-]+/\*|\*/\*", re.ASCII)
 
 
 class CallerKeyQuerySet(models.QuerySet["CallerKey"]):
@@ -45,6 +49,11 @@ class CallerKey(models.Model):
 
     def is_usable(self, at: datetime) -> bool:
         return self.revoked_at is None and (self.expires_at is None or self.expires_at > at)
+
+
+def check_media_type(text: str) -> None:
+    if not MEDIA_TYPE.fullmatch(text):
+        raise ValidationError(f"{text} is no media type: write text/plain, or */* for all.")
 
 
 def text_and_json() -> list[str]:
@@ -123,6 +132,10 @@ class Card(models.Model):
 
     def __str__(self) -> str:
         return f"@{self.agent.team.slug}/{self.agent.agent_id}"
+
+    def clean(self) -> None:
+        for mode in [*self.input_modes, *self.output_modes]:
+            check_media_type(mode)
 
     def lets_in(self, caller: CallerKey | None) -> bool:
         """Whether this caller may call the agent; None is somebody without a key."""

@@ -17,11 +17,23 @@ from django.utils import timezone
 from accounts import agents, keys, signing_secrets
 from accounts.audit import SYSTEM
 from accounts.models import Agent, ApiKey, AuditEvent, ClaimedId, SigningSecret, Team, User
+from relay import callers
+from relay.models import CallerKey, Card
+from relay.publishing import publish
 from wake.models import Callback, CallbackAttempt, CallbackHost, Delivery, Response
 
 Filled = Callable[..., None]
 MODELS = sorted(admin.site._registry, key=lambda model: model.__name__)
-READ_ONLY = [ApiKey, AuditEvent, Callback, CallbackAttempt, Delivery, Response]
+READ_ONLY = [
+    ApiKey,
+    AuditEvent,
+    Callback,
+    CallbackAttempt,
+    CallerKey,
+    Card,
+    Delivery,
+    Response,
+]
 CONTENT = "ripe-for-the-inbox-only"
 
 
@@ -45,6 +57,8 @@ def fill(
             agents.register(agent, by=SYSTEM)
             ClaimedId.objects.create(agent=agent, pattern="team-a/*")
             key, _text = keys.mint(agent, by=SYSTEM)
+            caller, _text = callers.mint(team, name="Some caller", by=SYSTEM)
+            publish(agent, by=SYSTEM, at=timezone.now(), callers=[caller])
             keys.rotate(key, by=SYSTEM, overlap=timedelta(hours=1), at=timezone.now())
             delivery = deliver(
                 agent,
@@ -110,6 +124,7 @@ def test_no_page_tells_a_secret_a_hash_or_what_an_agent_and_a_person_said(
         CONTENT,
         *secrets,
         *ApiKey.objects.values_list("digest", flat=True),
+        *CallerKey.objects.values_list("digest", flat=True),
         *SigningSecret.objects.values_list("ciphertext", flat=True),
         *(user.password.rsplit("$", 1)[-1] for user in User.objects.all()),
         *(user.password.rsplit("$", 1)[-1][:6] for user in User.objects.all()),

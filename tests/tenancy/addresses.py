@@ -26,6 +26,7 @@ NOBODYS = {"int": 2_000_000_000, "slug": "nobody-there"}
 ROOMS: dict[str, Callable[[House], Any]] = {
     "deliveries/<uuid:pk>": lambda house: house.delivery.pk,
     "agents/<uuid:pk>": lambda house: house.agent.pk,
+    "agents/<uuid:pk>/callers/<uuid:key>": lambda house: (house.agent.pk, house.caller_key.pk),
     "batch/<uuid:pk>": lambda house: house.batch,
     "webhooks/<uuid:pk>": lambda house: house.callback.pk,
     "webhooks/targets/<uuid:pk>": lambda house: house.target.pk,
@@ -33,6 +34,8 @@ ROOMS: dict[str, Callable[[House], Any]] = {
     "settings/phrases/<uuid:pk>": lambda house: house.phrase.pk,
     "settings/allowlist/<slug:slug>": lambda house: house.team.slug,
     "settings/retention/<slug:slug>": lambda house: house.team.slug,
+    "@<str:handle>": lambda house: house.team.slug,
+    "@<str:handle>/<str:name>": lambda house: (house.team.slug, house.agent.agent_id),
     "wake/v1/response/<str:delivery_id>": lambda house: house.delivery.pk,
     "admin/accounts/agent/<uuid:agent_id>": lambda house: house.agent.pk,
     "admin/accounts/agent/<uuid:agent_id>/keys/<uuid:key_id>": lambda house: (
@@ -62,7 +65,7 @@ class Address:
 
     @property
     def is_protocol(self) -> bool:
-        return self.route.startswith(("wake", "^wake", "healthz", "readyz"))
+        return self.route.startswith(("wake", "^wake", "@", ".well-known", "healthz", "readyz"))
 
     def path_in(self, house: House) -> str:
         return self._with(iter(self._ids(house)))

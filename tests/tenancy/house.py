@@ -15,6 +15,9 @@ from accounts.audit import SYSTEM, person, record
 from accounts.models import Agent, ApiKey, AuditEvent, Membership, Team, User
 from inbox.batches import Batch
 from inbox.models import Preset
+from relay import callers
+from relay.models import CallerKey, Card
+from relay.publishing import publish
 from tests.inbox.people import Person
 from wake.deliveries import deliver
 from wake.models import Callback, CallbackAttempt, CallbackHost, Delivery, FailingTarget, Response
@@ -40,6 +43,8 @@ class House:
     phrase: Preset
     event: AuditEvent
     batch: UUID
+    caller_key: CallerKey
+    card: Card
 
     def row_of(self, model: type[Model]) -> Any:
         """The id of the thing of this kind that is here, for the admin."""
@@ -78,15 +83,17 @@ def build(team: Team, *, words: str) -> House:
     record("team.changed", by=person(owner), of=team, team=team, note=words)
     event = AuditEvent.objects.filter(team_id=team.pk).latest("pk")
     batch = _batch(owner, response)
+    caller_key, _ = callers.mint(team, name=f"{words} caller", by=SYSTEM)
+    card = publish(agent, by=SYSTEM, at=timezone.now(), callers=[caller_key], description=words)
     return House(
         words, team, owner, agent, key, text, delivery, response, callback, attempt, target, host,
-        phrase, event, batch,
+        phrase, event, batch, caller_key, card,
     )  # fmt: skip
 
 
 def everything() -> dict[str, list[dict[str, Any]]]:
     """Every row of ours, by its model."""
-    models = [model for app in ("accounts", "wake", "inbox") for model in _models(app)]
+    models = [model for app in ("accounts", "wake", "inbox", "relay") for model in _models(app)]
     return {model.__name__: list(model._base_manager.order_by("pk").values()) for model in models}
 
 

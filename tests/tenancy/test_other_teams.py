@@ -167,7 +167,7 @@ def test_a_key_finds_its_own_agents_deliveries_alone(
     [address] = [
         each
         for each in addresses.ALL
-        if each.is_protocol and each.room and each.route.endswith("/") == bool(slash)
+        if each.route.startswith("wake/") and each.room and each.route.endswith("/") == bool(slash)
     ]
 
     own = client.get(address.path_in(ours))

@@ -1,0 +1,69 @@
+"""`manage.py issue_caller_key NAME`: the key alone on stdout, so that a script can take it; the
+rest on stderr."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db import transaction
+from django.utils import timezone
+
+from accounts import operator
+from accounts.models import Team
+from relay import callers, publishing
+from relay.models import Card
+
+
+class Command(BaseCommand):
+    help = "Issues a key with which somebody calls the agents of a team over A2A; shown once."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("name", metavar="NAME", help="whose it is; their tasks carry it")
+        parser.add_argument("--team", metavar="SLUG", help="the first team if left out")
+        parser.add_argument(
+            "--agent",
+            metavar="AGENT_ID",
+            action="append",
+            default=[],
+            help="puts the key on the list of this agent's card; may be given again",
+        )
+        parser.add_argument("--json", action="store_true", help="with the key's id, as JSON")
+
+    @transaction.atomic
+    def handle(self, *args: Any, **options: Any) -> None:
+        team, at = _team(options["team"]), timezone.now()
+        named = [_card(team, agent_id) for agent_id in options["agent"]]
+        try:
+            key, text = callers.mint(team, name=options["name"].strip(), by=operator.OPERATOR)
+        except ValidationError as error:
+            raise CommandError(operator.in_one_sentence(error)) from error
+        for card in named:
+            publishing.let_in(key, card.agent, by=operator.OPERATOR, at=at)
+        if options["json"]:
+            told = {"key": text, "id": str(key.pk), "name": key.name, "team": team.slug}
+            self.stdout.write(json.dumps(told))
+            return
+        self.stderr.style_func = None  # these are notes, not errors
+        self.stdout.write(text)
+        for card in (card for card in named if card.access != Card.Access.ALLOWLIST):
+            self.stderr.write(f"{card} lets in more than its list: {card.get_access_display()}.")
+        self.stderr.write("The key is shown this once. It is the only line on stdout.")
+
+
+def _team(slug: str | None) -> Team:
+    teams = Team.objects.order_by("pk")
+    team = (teams.filter(slug=slug) if slug else teams).first()
+    if team is None:
+        named = f"team {slug!r}" if slug else "team yet"
+        raise CommandError(f"There is no {named}: manage.py publish_agent makes one.")
+    return team
+
+
+def _card(team: Team, agent_id: str) -> Card:
+    card = Card.objects.at(team.slug, agent_id).first()
+    if card is None:
+        raise CommandError(f"{agent_id} is not published: manage.py publish_agent {agent_id}")
+    return card
