@@ -85,7 +85,8 @@ def deliver(
     """
     if not agent.may_claim(agent_id):
         raise AgentMismatch(AgentMismatch.__doc__)
-    if agent.paused_at is not None:
+    # A pause starts no run of a task (relay/dispatches.py); what one still says is not lost.
+    if agent.paused_at is not None and not relayed:
         raise AgentPaused(AgentPaused.__doc__)
     at = at or timezone.now()
     lane = key.lane if key else ApiKey.Lane.LIVE

@@ -3,6 +3,7 @@ never be taken back."""
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache, lru_cache
@@ -182,6 +183,21 @@ def mark_picked_up(rows: list[Row], *, key: ApiKey, route: str, at: datetime) ->
     deliveries = [response.delivery for response in responses]
     record_many("response.picked_up", by=SYSTEM, of=deliveries, at=at, route=route, key=key.hint)
     return len(responses)
+
+
+@transaction.atomic
+def picked_up_by_machine(delivery_ids: Collection[UUID], *, at: datetime) -> None:
+    """Stamps answers to a task's questions as the agent's machine takes the run that they started;
+    the first time counts, if it is taken again."""
+    fresh = Response.objects.select_for_update(of=("self",)).select_related("delivery")
+    fresh = fresh.filter(delivery__in=delivery_ids, picked_up_at__isnull=True).order_by("pk")
+    responses = list(fresh.defer("delivery__details_json"))
+    route = Response.Route.MACHINE
+    for response in responses:
+        response.picked_up_at, response.picked_up_by = at, route
+    Response.objects.bulk_update(responses, ["picked_up_at", "picked_up_by"])
+    deliveries = [response.delivery for response in responses]
+    record_many("response.picked_up", by=SYSTEM, of=deliveries, at=at, route=route)
 
 
 def _find(key: ApiKey, delivery_id: UUID) -> Row | None:

@@ -41,6 +41,10 @@ class ContentErased(ContentChanged):
     """Its content was erased: nothing is left that could be answered."""
 
 
+class Withdrawn(ContentChanged):
+    """The task behind it was cancelled or has gone on: nothing is left to answer."""
+
+
 class NothingToSend(Exception):
     """A redirect needs feedback or an edit."""
 
@@ -74,8 +78,8 @@ def respond(
     at: datetime | None = None,
 ) -> Response:
     """Stores the answer and holds it (PROTOCOL.md, Answering); raises NotAllowed, AlreadyAnswered,
-    ContentChanged, NothingToSend, EditNotWanted or BadEdit. The same person's same answer again is
-    the one already there.
+    ContentChanged (of which ContentErased and Withdrawn are two), NothingToSend, EditNotWanted or
+    BadEdit. The same person's same answer again is the one already there.
 
     `edited_json` is the JSON text of an object or a string.
     """
@@ -97,7 +101,9 @@ def respond(
         raise AlreadyAnswered(earlier)
     if delivery.erased_at is not None:
         raise ContentErased(ContentErased.__doc__)
-    if content_hash != delivery.content_hash:
+    if delivery.withdrawn_at is not None:
+        raise Withdrawn(Withdrawn.__doc__)
+    if delivery.is_closed or content_hash != delivery.content_hash:
         raise ContentChanged(ContentChanged.__doc__)
     at = at or timezone.now()
     response = Response.objects.create(

@@ -232,8 +232,16 @@ class Delivery(models.Model):
     def is_past_deadline(self, at: datetime) -> bool:
         return self.expires_at is not None and at >= self.expires_at
 
+    @property
+    def is_closed(self) -> bool:
+        """No answer is taken any more: withdrawn or, where it is of a task, replaced by the next."""
+        return self.withdrawn_at is not None or (self.relayed and self.superseded_at is not None)
+
     def needs_no_answer(self, at: datetime) -> bool:
-        """Whether a person may say "Got it" instead (spec, "Delivery Types")."""
+        """Whether a person may say "Got it" instead (spec, "Delivery Types"). Nobody waits for an
+        answer to what a task has made."""
+        if self.relayed:
+            return self.type != self.Type.QUESTION
         return self.type in {self.Type.UPDATE, self.Type.ALERT} or self.is_past_deadline(at)
 
     def hold(self, seconds: int, at: datetime) -> timedelta:

@@ -40,6 +40,7 @@ class Response(models.Model):
         POLL = "poll", "poll"
         SWEEP = "sweep", "bulk sweep"
         WEBHOOK = "webhook", "webhook"
+        MACHINE = "machine", "the agent's machine"
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     delivery = models.OneToOneField(Delivery, on_delete=models.PROTECT, related_name="response")
