@@ -9,21 +9,22 @@ from __future__ import annotations
 import uuid
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
-from django.http import HttpRequest, JsonResponse
+from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.utils import timezone
 
 from accounts import throttles
-from relay import callers, lifecycle, wire
+from relay import callers, errors, jsonrpc, lifecycle, wire
 from relay.fields import Fields, InvalidParams
 from relay.models import CallerKey, Card, Task
 from relay.pushes import GENERATION, HOP, TOKEN_HEADER
 from relay.wire import Incoming, Json
+from wake.errors import plain_error
 
 HOPS_AT_MOST = 5
 HIGHEST = 2**31 - 1
 SOURCE = "wakeSourceTask"
+CHALLENGE = 'Bearer realm="A2A"'
 
 # The members of a StreamResponse (1.0, 4.3.3), and what each says of itself in 0.3.
 MEMBERS = {
@@ -32,6 +33,10 @@ MEMBERS = {
     "statusUpdate": "status-update",
     "artifactUpdate": "artifact-update",
 }
+
+
+class NoNews(Exception):
+    """This is no news of a task in either version's words."""
 
 
 class TooFar(Exception):
@@ -48,33 +53,35 @@ class News:
     parts: list[Json]
 
 
-def accept(request: HttpRequest, card: Card, body: Json) -> JsonResponse:
-    """Of a POST that is no JSON-RPC. Whatever does not make this agent act is accepted all the
-    same, so that nobody sends it again."""
+def accept(request: HttpRequest, card: Card, body: Json) -> HttpResponse:
+    """Of a POST that does not mean to be JSON-RPC. Whatever does not make this agent act is
+    accepted all the same, so that nobody sends it again."""
     try:
         task = _go_on(request, card, body, at=timezone.now())
+    except NoNews:
+        return errors.refuse(None, jsonrpc.InvalidRequest('The member "jsonrpc" must be "2.0".'))
     except InvalidParams as reason:
-        return _refused(400, "invalid_push", str(reason))
+        return plain_error(400, "invalid_push", str(reason))
     except callers.UnknownCaller as reason:
-        answer = _refused(401, "unauthorized", str(reason))
-        answer["WWW-Authenticate"] = "Bearer"
-        return answer
+        refusal = plain_error(401, "unauthorized", str(reason))
+        refusal["WWW-Authenticate"] = CHALLENGE
+        return refusal
     except callers.NotLetIn as reason:
-        return _refused(403, "forbidden", str(reason))
+        return plain_error(403, "forbidden", str(reason))
     except wire.ContentTypeNotSupported as reason:
-        return _refused(415, "content_type_not_supported", str(reason))
+        return plain_error(415, "content_type_not_supported", str(reason))
     except TooFar as reason:
-        return _refused(422, "too_far", str(reason))
+        return plain_error(422, "too_far", str(reason))
     except throttles.TooMany as reason:
-        return _refused(429, "rate_limited", str(reason), retry_after=reason.retry_after)
+        return _later(429, "rate_limited", reason)
     except lifecycle.AgentBusy as reason:
-        return _refused(503, "busy", str(reason), retry_after=reason.retry_after)
+        return _later(503, "busy", reason)
     return JsonResponse({"taskId": str(task.pk)} if task else {})
 
 
 def read(body: Json) -> News | None:
     """None unless it says that a task has completed and what came of it, in the words of either
-    version. Raises InvalidParams for what is no push at all."""
+    version. Raises NoNews, and InvalidParams where a member is not what it should be."""
     told, name = _member(body)
     if name not in {"task", "statusUpdate"}:
         return None
@@ -154,16 +161,14 @@ def _member(body: Json) -> tuple[Fields, str]:
     for name, older in MEMBERS.items():
         if kind == older and (outer.has("status") or name not in {"task", "statusUpdate"}):
             return outer, name
-    raise InvalidParams("", "Neither a JSON-RPC request nor news of a task.")
+    raise NoNews(NoNews.__doc__)
 
 
 def _parts(holder: Fields) -> list[Json]:
     return wire.read_parts(holder.get("parts"), holder.path_of("parts"))
 
 
-def _refused(
-    status: int, code: str, message: str, *, retry_after: int | None = None
-) -> JsonResponse:
-    answer: dict[str, Any] = {"error": {"code": code, "message": message}}
-    headers = {} if retry_after is None else {"Retry-After": str(retry_after)}
-    return JsonResponse(answer, status=status, headers=headers)
+def _later(status: int, code: str, reason: throttles.TooMany | lifecycle.AgentBusy) -> HttpResponse:
+    refusal = plain_error(status, code, str(reason))
+    refusal["Retry-After"] = str(reason.retry_after)
+    return refusal
