@@ -48,10 +48,11 @@ class _Outage:
 _outage = _Outage()
 
 
-def count_bad_key(request: Request) -> None:
+def count_bad_key(request: HttpRequest | Request) -> None:
     """Raises TooMany where one address keeps sending bad keys; good ones from the same address are
     never counted."""
-    _count(request._request, group="bad-key", rate=BAD_KEYS, key=lambda: client_address(request))
+    plain = request._request if isinstance(request, Request) else request
+    _count(plain, group="bad-key", rate=BAD_KEYS, key=lambda: client_address(request))
 
 
 def count_sign_in(request: HttpRequest, email: str) -> None:
@@ -100,6 +101,13 @@ def count_read(request: Request, key: ApiKey) -> None:
     """Raises TooMany; generous, because a poll costs next to nothing (PROTOCOL.md, Limits)."""
     rate = f"{settings.WAKE_READS_PER_MINUTE}/m"
     _count(request._request, group="read", rate=rate, key=lambda: str(key.pk))
+
+
+def count_call(request: HttpRequest, caller: str) -> None:
+    """Raises TooMany; what is called over A2A, by caller key or, where there is none, by network.
+    As generous as reads: what a call may store has limits of its own."""
+    rate = f"{settings.WAKE_READS_PER_MINUTE}/m"
+    _count(request, group="call", rate=rate, key=lambda: caller or client_network(request))
 
 
 def client_address(request: HttpRequest | Request) -> str:

@@ -24,6 +24,8 @@ App = Callable[[dict[str, Any], Receive, Send], Awaitable[None]]
 # Most clients send all they have before they read: the answer would be lost to them with the
 # connection, so what comes is thrown away first. Somebody who sends more, or slowly, is cut off.
 DRAINED_AT_MOST = 8 * 2**20
+# Where agents are called, and where their connectors report.
+A2A = ("/@", "/connect/")
 DRAIN_SECONDS = 5.0
 
 
@@ -35,10 +37,8 @@ class BodyLimit:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        is_protocol = scope["path"].startswith("/wake/")
-        limit = (
-            settings.WAKE_MAX_BODY_BYTES if is_protocol else settings.DATA_UPLOAD_MAX_MEMORY_SIZE
-        )
+        is_protocol = scope["path"].startswith(("/wake/", *A2A))
+        limit = _limit(scope["path"])
         body = _Counted(receive, limit)
         declared = _declared_length(scope)
         if declared <= limit:
@@ -55,6 +55,14 @@ class BodyLimit:
         if declared <= DRAINED_AT_MOST:
             await body.drain()
         await _send(refusal, send)
+
+
+def _limit(path: str) -> int:
+    if path.startswith("/wake/"):
+        return settings.WAKE_MAX_BODY_BYTES
+    if path.startswith(A2A):
+        return settings.WAKE_MAX_A2A_BYTES
+    return settings.DATA_UPLOAD_MAX_MEMORY_SIZE
 
 
 class _Counted:

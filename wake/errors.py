@@ -30,7 +30,7 @@ from wake.threads import UnknownRevision
 logger = logging.getLogger(__name__)
 
 # Whatever goes wrong there, a machine reads it.
-ANSWER_JSON = ("/wake/", "/@", "/.well-known/")
+ANSWER_JSON = ("/wake/", "/@", "/connect/", "/.well-known/")
 DATABASE_AWAY = (OperationalError, InterfaceError, PoolTimeout)
 RETRY_OUTAGE_AFTER = 2
 RETRY_PAUSED_AFTER = 3600
@@ -146,7 +146,7 @@ def bad_request(request: HttpRequest, exception: Exception | None = None) -> Htt
     """Django's handler400: what it found before any view could look (a host that is not ours, a
     cut-off body)."""
     message = "This request cannot be read."
-    if request.path_info.startswith("/wake/"):
+    if request.path_info.startswith(ANSWER_JSON):
         return plain_error(400, "malformed", message)
     return render(request, "problem.html", {"title": message}, status=400)
 

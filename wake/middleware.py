@@ -35,26 +35,25 @@ from wake import errors
 TAKES_BROTLI = re.compile(r"(?:^|,)\s*br\s*(?:,|$)").search
 PADDED_BY = 100
 LOOPBACK = {"127.0.0.1", "::1"}
+PROTOCOL = ("/wake/", "/@", "/connect/", "/.well-known/", "/healthz", "/readyz")
+TAKES_KEYS = ("/wake", "/@", "/connect/")
 GetResponse = Callable[[HttpRequest], HttpResponseBase]
 
 
 def is_protocol(request: HttpRequest) -> bool:
     """Paths that machines ask for: they answer JSON and take keys, never cookies."""
-    return (
-        request.path_info.startswith(("/wake/", "/@", "/.well-known/", "/healthz", "/readyz"))
-        or request.path_info == "/wake"
-    )
+    return request.path_info.startswith(PROTOCOL) or request.path_info == "/wake"
 
 
 class ProtocolOverHttps:
-    """Refuses /wake/ over plain http, except from this machine in development (spec, threat
-    model)."""
+    """Refuses plain http wherever a key is sent, except from this machine in development (spec,
+    threat model)."""
 
     def __init__(self, get_response: GetResponse) -> None:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        if request.is_secure() or not request.path_info.startswith("/wake"):
+        if request.is_secure() or not request.path_info.startswith(TAKES_KEYS):
             return self.get_response(request)
         if settings.DEVELOPMENT and request.META.get("REMOTE_ADDR") in LOOPBACK:
             return self.get_response(request)

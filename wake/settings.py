@@ -45,6 +45,12 @@ WAKE_READS_PER_MINUTE = env.number("WAKE_READS_PER_MINUTE", default=1_200, low=1
 # A long poll holds a thread: many under ASGI, which has one for each request, few under WSGI, which
 # has a handful.
 WAKE_MAX_WAITING = env.number("WAKE_MAX_WAITING", default=100, low=0, high=10_000)
+# What comes over A2A brings files along; a send waits so long for its answer, which is shorter than
+# the SDKs' own patience.
+WAKE_MAX_A2A_BYTES = env.number(
+    "WAKE_MAX_A2A_BYTES", default=10_485_760, low=1_024, high=67_108_864
+)
+WAKE_A2A_WAIT_SECONDS = env.number("WAKE_A2A_WAIT_SECONDS", default=4, low=0, high=30)
 
 # Django -------------------------------------------------------------------------------------------
 

@@ -39,6 +39,7 @@ class Spooling:
 def _limit(settings: Any) -> None:
     settings.WAKE_MAX_BODY_BYTES = LIMIT
     settings.DATA_UPLOAD_MAX_MEMORY_SIZE = 2 * LIMIT
+    settings.WAKE_MAX_A2A_BYTES = 3 * LIMIT
 
 
 @async_to_sync
@@ -104,6 +105,18 @@ def test_a_page_has_a_limit_of_its_own_and_answers_people() -> None:
     assert status == 413
     assert headers[b"content-type"] == b"text/plain"
     assert body == b"This form is too large."
+
+
+@pytest.mark.parametrize("path", ["/@garden/research-agent-01", "/connect/v1/poll"])
+def test_what_comes_over_a2a_has_one_too_and_answers_machines(path: str) -> None:
+    app = Spooling()
+
+    passed, _, _ = post(app, [b"x" * 3 * LIMIT], path=path)
+    refused, _, body = post(Spooling(), [b"x" * (3 * LIMIT + 1)], path=path)
+
+    assert (passed, app.stored) == (201, 3 * LIMIT)
+    assert refused == 413
+    assert json.loads(body)["error"]["code"] == "body_too_large"
 
 
 def test_who_announces_far_too_much_is_not_listened_to() -> None:
