@@ -1,0 +1,98 @@
+"""Turns exceptions into JSON-RPC errors: the one place that knows which fact is which code (A2A
+1.0, 5.4)."""
+
+from __future__ import annotations
+
+import logging
+from http import HTTPStatus
+
+from django.http import HttpResponse
+
+from accounts.encryption import Unreadable
+from accounts.throttles import TooMany
+from relay import jsonrpc, lifecycle, methods, pushes, wire
+from relay.fields import InvalidParams
+from wake import connections
+from wake.deliveries import IdempotencyConflict
+from wake.errors import DATABASE_AWAY, MESSAGES, RETRY_OUTAGE_AFTER, RETRY_UNREADABLE_AFTER
+from wake.parsers import Malformed
+from wake.wire import encode
+
+logger = logging.getLogger(__name__)
+
+FACTS: dict[type[Exception], int] = {
+    Malformed: jsonrpc.PARSE_ERROR,
+    jsonrpc.InvalidRequest: jsonrpc.INVALID_REQUEST,
+    methods.MethodNotFound: jsonrpc.METHOD_NOT_FOUND,
+    InvalidParams: jsonrpc.INVALID_PARAMS,
+    lifecycle.TaskNotFound: jsonrpc.TASK_NOT_FOUND,
+    pushes.PushConfigNotFound: jsonrpc.TASK_NOT_FOUND,
+    methods.NotCancelable: jsonrpc.TASK_NOT_CANCELABLE,
+    lifecycle.TaskIsTerminal: jsonrpc.UNSUPPORTED_OPERATION,
+    methods.UnsupportedOperation: jsonrpc.UNSUPPORTED_OPERATION,
+    wire.ContentTypeNotSupported: jsonrpc.CONTENT_TYPE_NOT_SUPPORTED,
+    methods.NoExtendedCard: jsonrpc.EXTENDED_CARD_NOT_CONFIGURED,
+    methods.VersionNotSupported: jsonrpc.VERSION_NOT_SUPPORTED,
+}
+# What is wrong with a member of the request, but is found out by a verb that does not know it.
+FIELDS: dict[type[Exception], str] = {
+    lifecycle.ContextMismatch: "message.contextId",
+    IdempotencyConflict: "Idempotency-Key",
+}
+
+
+def refuse(id: jsonrpc.Id, exception: Exception) -> HttpResponse:
+    """200, as JSON-RPC wants it, whatever was wrong with the request; 429 and 503 say what proxies
+    and clients know how to wait for. Nothing that nobody expected tells what it was."""
+    status, after = _status(exception)
+    details = jsonrpc.try_again(after) if after else []
+    if isinstance(exception, tuple(FIELDS)):
+        exception = InvalidParams(FIELDS[type(exception)], str(exception))
+    if isinstance(exception, InvalidParams):
+        details = jsonrpc.bad_field(exception)
+    code = next((FACTS[fact] for fact in FACTS if isinstance(exception, fact)), None)
+    if code is None:
+        code, message = jsonrpc.INTERNAL_ERROR, _apology(exception)
+    else:
+        message = str(exception)
+    response = respond(jsonrpc.refused(id, code, message, details), status=status)
+    if after:
+        response["Retry-After"] = str(after)
+    return response
+
+
+def respond(body: jsonrpc.Json, *, status: int = HTTPStatus.OK) -> HttpResponse:
+    response = HttpResponse(encode(body), status=status, content_type="application/json")
+    response["Cache-Control"] = "no-store"
+    return response
+
+
+def _status(exception: Exception) -> tuple[int, int]:
+    """And after how many seconds to try again, or 0."""
+    match exception:
+        case lifecycle.AgentBusy():
+            return HTTPStatus.OK, exception.retry_after
+        case TooMany():
+            return HTTPStatus.TOO_MANY_REQUESTS, exception.retry_after
+        case Unreadable():
+            return HTTPStatus.SERVICE_UNAVAILABLE, RETRY_UNREADABLE_AFTER
+        case _ if isinstance(exception, DATABASE_AWAY):
+            return HTTPStatus.SERVICE_UNAVAILABLE, RETRY_OUTAGE_AFTER
+    return HTTPStatus.OK, 0
+
+
+def _apology(exception: Exception) -> str:
+    match exception:
+        case lifecycle.AgentBusy():
+            return str(exception)
+        case TooMany():
+            return MESSAGES["rate_limited"]
+        case Unreadable():
+            logger.error("Content cannot be read: WAKE_ENCRYPTION_KEYS lacks the key of a row")
+            return "This task cannot be read for now. Nothing is lost; try again later."
+        case _ if isinstance(exception, DATABASE_AWAY):
+            logger.warning("The database did not answer: %s", exception)
+            connections.forget_dead(exception)
+            return MESSAGES["unavailable"]
+    logger.error("A call over A2A failed", exc_info=exception)
+    return MESSAGES["server_error"]

@@ -1,0 +1,96 @@
+"""JSON-RPC 2.0 as A2A binds it: what a request is, and how an answer and an error read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from relay.fields import InvalidParams
+
+Json = dict[str, Any]
+Id: TypeAlias = str | int | float | None
+
+PARSE_ERROR = -32700
+INVALID_REQUEST = -32600
+METHOD_NOT_FOUND = -32601
+INVALID_PARAMS = -32602
+INTERNAL_ERROR = -32603
+TASK_NOT_FOUND = -32001
+TASK_NOT_CANCELABLE = -32002
+UNSUPPORTED_OPERATION = -32004
+CONTENT_TYPE_NOT_SUPPORTED = -32005
+EXTENDED_CARD_NOT_CONFIGURED = -32007
+VERSION_NOT_SUPPORTED = -32009
+
+# A2A's own errors by the names that their details carry (1.0, 5.4 and 9.5).
+REASONS = {
+    TASK_NOT_FOUND: "TASK_NOT_FOUND",
+    TASK_NOT_CANCELABLE: "TASK_NOT_CANCELABLE",
+    UNSUPPORTED_OPERATION: "UNSUPPORTED_OPERATION",
+    CONTENT_TYPE_NOT_SUPPORTED: "CONTENT_TYPE_NOT_SUPPORTED",
+    EXTENDED_CARD_NOT_CONFIGURED: "EXTENDED_AGENT_CARD_NOT_CONFIGURED",
+    VERSION_NOT_SUPPORTED: "VERSION_NOT_SUPPORTED",
+}
+_TYPE = "type.googleapis.com/google.rpc."
+
+
+class InvalidRequest(Exception):
+    """This is no JSON-RPC 2.0 request; `id` is its id, where it has one that may be echoed."""
+
+    def __init__(self, text: str, id: Id = None) -> None:
+        super().__init__(text)
+        self.id = id
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One without an id is answered all the same, under null: A2A has no notifications."""
+
+    id: Id
+    method: str
+    params: Any
+
+
+def read(value: Any) -> Request:
+    """Raises InvalidRequest."""
+    if isinstance(value, list):
+        raise InvalidRequest("A2A has no batches: send one request at a time.")
+    if not isinstance(value, dict):
+        raise InvalidRequest("A request must be an object.")
+    id, method = value.get("id"), value.get("method")
+    # To Python true is a number.
+    if isinstance(id, bool) or not isinstance(id, str | int | float | None):
+        raise InvalidRequest("The id must be a string, a number or null.")
+    if value.get("jsonrpc") != "2.0":
+        raise InvalidRequest('The member "jsonrpc" must be "2.0".', id)
+    if not isinstance(method, str) or not method:
+        raise InvalidRequest("The method must be a string that is not empty.", id)
+    return Request(id, method, value.get("params", {}))
+
+
+def answered(id: Id, result: Any) -> Json:
+    return {"jsonrpc": "2.0", "id": id, "result": result}
+
+
+def refused(id: Id, code: int, message: str, details: list[Json] | None = None) -> Json:
+    """With what A2A wants to be told of its own errors, and `details` beside it."""
+    error: Json = {"code": code, "message": message}
+    if found := [*_error_info(code), *(details or [])]:
+        error["data"] = found
+    return {"jsonrpc": "2.0", "id": id, "error": error}
+
+
+def bad_field(problem: InvalidParams) -> list[Json]:
+    violation = {"field": problem.field, "description": problem.text}
+    return [{"@type": f"{_TYPE}BadRequest", "fieldViolations": [violation]}]
+
+
+def try_again(seconds: int) -> list[Json]:
+    return [{"@type": f"{_TYPE}RetryInfo", "retryDelay": f"{seconds}s"}]
+
+
+def _error_info(code: int) -> list[Json]:
+    if code not in REASONS:
+        return []
+    info = {"reason": REASONS[code], "domain": "a2a-protocol.org", "metadata": {}}
+    return [{"@type": f"{_TYPE}ErrorInfo"} | info]

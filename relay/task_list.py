@@ -1,0 +1,110 @@
+"""Pages through the tasks of one caller, the latest news first (1.0, 3.1.4)."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from uuid import UUID
+
+from django.db.models import Q
+
+from relay import wire
+from relay.fields import Fields
+from relay.models import CallerKey, Card, Task, TaskQuerySet
+from wake.cursor import EPOCH, microseconds
+
+PAGE_SIZE = 50
+LARGEST_PAGE = 100
+# The last row of the page before: its status in microseconds since 1970, and its id.
+TOKEN = re.compile(r"([0-9]{1,16})-([0-9a-f]{32})", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which tasks, and from where on."""
+
+    context_id: str
+    state: Task.State | None
+    since: datetime | None
+    page_size: int
+    after: tuple[datetime, UUID] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """`total` counts every page; the token of the last page is empty."""
+
+    tasks: list[Task]
+    total: int
+    next_token: str
+
+
+def read(params: Fields, caller: CallerKey | None) -> Wanted:
+    """Raises InvalidParams. Whoever has no key must name a context, or they would read what
+    everybody else asked of a public agent."""
+    context_id = params.id("contextId")
+    if caller is None and not context_id:
+        raise params.wrong("contextId", "Without a caller key, name the context to list.")
+    return Wanted(
+        context_id=context_id,
+        state=_state(params),
+        since=_since(params),
+        page_size=params.number("pageSize", low=1, high=LARGEST_PAGE) or PAGE_SIZE,
+        after=_after(params),
+    )
+
+
+def page(card: Card, caller: CallerKey | None, wanted: Wanted) -> Page:
+    found = Task.objects.of_caller(card.agent, caller)
+    if wanted.context_id:
+        found = found.filter(context__context_id=wanted.context_id)
+    if wanted.state:
+        found = found.filter(state=wanted.state)
+    if wanted.since:
+        found = found.filter(status_at__gte=wanted.since)
+    rows = list(_from(found, wanted)[: wanted.page_size + 1])
+    tasks = rows[: wanted.page_size]
+    is_last = len(rows) == len(tasks)
+    return Page(tasks, found.count(), "" if is_last else _token(tasks[-1]))
+
+
+def _from(found: TaskQuerySet, wanted: Wanted) -> TaskQuerySet:
+    if wanted.after:
+        at, pk = wanted.after
+        found = found.filter(Q(status_at__lt=at) | Q(status_at=at, pk__lt=pk))
+    return found.select_related("context", "status_message").order_by("-status_at", "-pk")
+
+
+def _state(params: Fields) -> Task.State | None:
+    name = params.text("status")
+    if not name or name == "TASK_STATE_UNSPECIFIED":
+        return None
+    state = wire.read_state(name)
+    if state is None:
+        raise params.wrong("status", "There is no such state.")
+    return state
+
+
+def _since(params: Fields) -> datetime | None:
+    text = params.text("statusTimestampAfter")
+    if not text:
+        return None
+    try:
+        at = datetime.fromisoformat(text)
+        return at.astimezone(UTC) if at.tzinfo else at.replace(tzinfo=UTC)
+    except (ValueError, OverflowError):
+        raise params.wrong("statusTimestampAfter", "Must be a time in ISO 8601.") from None
+
+
+def _after(params: Fields) -> tuple[datetime, UUID] | None:
+    text = params.text("pageToken")
+    if not text:
+        return None
+    if not (match := TOKEN.fullmatch(text)):
+        raise params.wrong("pageToken", "Must be a nextPageToken of an earlier answer.")
+    return EPOCH + timedelta(microseconds=int(match[1])), UUID(match[2])
+
+
+def _token(task: Task) -> str:
+    return f"{microseconds(task.status_at)}-{task.pk.hex}"
