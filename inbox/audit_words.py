@@ -126,7 +126,7 @@ EVENTS: dict[str, tuple[str, Say]] = {
     "response.picked_up": ("Answer picked up", _picked_up),
     "delivery.timed_out": ("Window passed", lambda who, detail: "Window passed; no answer"),
     "delivery.acknowledged": ("Got it", _does("said “Got it”")),
-    "delivery.withdrawn": ("Withdrawn", lambda who, detail: "Withdrawn: nothing to answer any more"),
+    "delivery.withdrawn": ("Withdrawn", lambda who, detail: "Withdrawn; nothing to answer"),
     "delivery.brought_back": ("Brought back", _does("brought it back to the inbox")),
     "callback.sent_again": ("Webhook sent again", _does("sent the webhook again")),
     "callback.given_up": ("Webhook stopped", _given_up),

@@ -23,7 +23,14 @@ from inbox.rows import NOT_SHOWN
 from inbox.viewer import Viewer
 from wake.models import Delivery, Response
 from wake.models.content import as_stored, opened
-from wake.responses import AlreadyAnswered, ContentChanged, PickedUp, respond, take_back
+from wake.responses import (
+    AlreadyAnswered,
+    ContentChanged,
+    PickedUp,
+    Withdrawn,
+    respond,
+    take_back,
+)
 
 log = logging.getLogger(__name__)
 
@@ -31,8 +38,10 @@ KEY = "batches"
 KEPT = 3
 
 SENT, FIRST, CHANGED, GONE, FAILED = "sent", "first", "changed", "gone", "failed"
+WITHDRAWN = "withdrawn"
 TOLD = {
     CHANGED: "It changed after you read it: read it again, then answer.",
+    WITHDRAWN: str(Withdrawn.__doc__),
     GONE: "It is no longer yours to answer.",
     FAILED: "Something on our side failed. Nothing was sent.",
 }
@@ -138,6 +147,8 @@ def _send(delivery: Delivery, choice: Choice, by: User, note: str, address: str)
         )
     except AlreadyAnswered:
         return FIRST
+    except Withdrawn:
+        return WITHDRAWN
     except ContentChanged:
         return CHANGED
     except NotAllowed:

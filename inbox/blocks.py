@@ -63,25 +63,35 @@ Control = Choice | FieldBlock
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What the blocks ask for, by the names that an edit gives back."""
+    """What the blocks ask for, by the names that an edit gives back; `offered` is what they propose
+    where they ask for nothing by name."""
 
     controls: dict[str, Control] = field(default_factory=dict)
+    offered: dict[str, Any] | str | None = None
 
     @property
     def choice(self) -> Choice | None:
         return next((one for one in self.controls.values() if isinstance(one, Choice)), None)
 
     @property
-    def proposal(self) -> dict[str, Any]:
-        """What an approval agrees to."""
+    def proposal(self) -> dict[str, Any] | str | None:
+        """What an approval agrees to; None where that is all that was sent."""
+        if not self.controls:
+            return self.offered
         return {name: control.value for name, control in self.controls.items()}
 
 
 def asked(details_json: str | None) -> Asked:
     if not details_json or '"wake_blocks"' not in details_json:
         return Asked()
-    blocks = blocks_in(read(details_json)) or []
-    return Asked({control.name: control for control in controls(blocks).values()})
+    value = read(details_json)
+    if (blocks := blocks_in(value)) is None:
+        return Asked()
+    offered = value.get("proposal")
+    return Asked(
+        {control.name: control for control in controls(blocks).values()},
+        offered if isinstance(offered, dict | str) else None,
+    )
 
 
 def blocks_in(value: Any) -> list[Any] | None:

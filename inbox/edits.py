@@ -46,17 +46,18 @@ class Field:
 @dataclass(frozen=True, slots=True)
 class Original:
     """Where an edit begins: what the agent sent or, where its blocks ask for something, what they
-    propose, with the control for each name."""
+    propose, with the control for each name. `is_proposal` says that it is not all that was sent."""
 
     json: str | None
     controls: Mapping[str, Control]
+    is_proposal: bool = False
 
     @classmethod
     def of(cls, delivery: Delivery) -> Self:
         form = asked(delivery.details_json)
-        return cls(
-            written(form.proposal) if form.controls else delivery.details_json, form.controls
-        )
+        if form.proposal is None:
+            return cls(delivery.details_json, form.controls)
+        return cls(written(form.proposal), form.controls, is_proposal=True)
 
     @property
     def kind(self) -> str:

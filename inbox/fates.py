@@ -11,7 +11,7 @@ from django.db.models import Q
 
 from inbox.moments import when
 from inbox.viewer import Viewer
-from wake.models import Response
+from wake.models import Delivery, Response
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +49,10 @@ def whereabouts(response: Response, *, at: datetime) -> str:
     if response.picked_up_at is not None:
         route = response.get_picked_up_by_display()
         return f"Picked up by {route} {when(response.picked_up_at, now=at)}."
+    if response.delivery.is_closed:
+        return "The task had moved on by then, so the answer changed nothing."
+    if response.delivery.relayed and response.responded_at is not None:
+        return _of_a_task(response)
     if response.sent_at is not None:
         left = when(response.sent_at, now=at)
         return f"Left for the agent by webhook {left}; the agent has not confirmed it yet."
@@ -56,3 +60,12 @@ def whereabouts(response: Response, *, at: datetime) -> str:
         seconds = math.ceil((response.release_at - at).total_seconds())
         return f"Goes to the agent in {seconds} s."
     return "With the agent's post: not fetched yet."
+
+
+def _of_a_task(response: Response) -> str:
+    """Released: by then it has moved the task, and only a machine is still missing."""
+    if response.delivery.type != Delivery.Type.QUESTION:
+        return "Kept with the task, which waits for no answer."
+    if response.status == Response.Status.REJECTED:
+        return "The task has ended, and its caller can see why."
+    return "Waiting for the agent's machine."

@@ -53,6 +53,8 @@ def _line(delivery: Delivery, viewer: Viewer, at: datetime) -> Past:
     if delivery.acknowledged_at:
         by = delivery.acknowledged_by
         return Past(row, Outcome.ACKNOWLEDGED, delivery.acknowledged_at, by)
+    if delivery.withdrawn_at:
+        return Past(row, Outcome.WITHDRAWN, delivery.withdrawn_at)
     if delivery.superseded_at:
         return Past(row, Outcome.SUPERSEDED, delivery.superseded_at)
     return Past(row, Outcome.EXPIRED, delivery.created_at, whereabouts=passed(delivery, at))

@@ -13,6 +13,7 @@ class Outcome(models.TextChoices):
     EXPIRED = "expired", "Window passed"
     ACKNOWLEDGED = "acknowledged", "Got it"
     SUPERSEDED = "superseded", "Replaced by a newer one"
+    WITHDRAWN = "withdrawn", "Withdrawn"
 
 
 PAST = [outcome for outcome in Outcome if outcome != Outcome.PENDING]

@@ -66,11 +66,11 @@ def revision_of(delivery: Delivery, *, is_asked_for: bool) -> Revision | None:
     sent = [earlier.details_json or "", delivery.details_json or "", edited or ""]
     if sum(map(len, sent)) > COMPARED_AT_ONCE and not is_asked_for:
         return Revision(earlier, response, came_back=None)
-    came_back = _compared(earlier.details_json, delivery.details_json)
+    before, after = Original.of(earlier), Original.of(delivery)
+    is_alike = before.is_proposal == after.is_proposal
+    came_back = _compared(*_versions(earlier, delivery, before, after))
     if edited is None:
         return Revision(earlier, response, came_back)
-    before, after = Original.of(earlier), Original.of(delivery)
-    is_alike = bool(before.controls) == bool(after.controls)
     return Revision(
         earlier,
         response,
@@ -78,6 +78,15 @@ def revision_of(delivery: Delivery, *, is_asked_for: bool) -> Revision | None:
         edit=_compared(before.json, edited),
         apart=_compared(edited, after.json) if is_alike else None,
     )
+
+
+def _versions(
+    earlier: Delivery, delivery: Delivery, before: Original, after: Original
+) -> tuple[str | None, str | None]:
+    """All that was sent; of tasks what they propose, without the conversation around it."""
+    if delivery.relayed and before.is_proposal and after.is_proposal:
+        return before.json, after.json
+    return earlier.details_json, delivery.details_json
 
 
 def _compared(before: str | None, after: str | None) -> Changes:

@@ -16,7 +16,6 @@ from wake.models import Delivery, DeliveryQuerySet, Response
 
 # None of these is on a line, and the first may be 256 kB.
 NOT_SHOWN = ("details_json", "extensions", "assumption", "callback_webhook")
-ASKS_NOTHING = {Delivery.Type.UPDATE, Delivery.Type.ALERT}
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +28,7 @@ class Row:
     team: str
     window: str
     is_past: bool
+    needs_no_answer: bool
     closes_soon: bool
     may_answer: bool
     is_read: bool
@@ -43,7 +43,7 @@ class Row:
     @property
     def may_be_acknowledged(self) -> bool:
         """As wake/acknowledgements.py will see it."""
-        return self.may_act and (self.is_past or self.delivery.type in ASKS_NOTHING)
+        return self.may_act and self.needs_no_answer
 
 
 def listed(rows: DeliveryQuerySet) -> DeliveryQuerySet:
@@ -87,6 +87,7 @@ def row_of(delivery: Delivery, viewer: Viewer, *, at: datetime) -> Row:
         team=viewer.team_label(delivery.team_id),
         window=window(delivery, at),
         is_past=delivery.is_past_deadline(at),
+        needs_no_answer=delivery.needs_no_answer(at),
         closes_soon=closes_soon(delivery, at),
         may_answer=viewer.may_answer(delivery.team_id),
         is_read=bool(getattr(delivery, "is_read", False)),

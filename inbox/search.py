@@ -247,9 +247,10 @@ def _ended(rows: DeliveryQuerySet, outcome: str, *, at: datetime) -> DeliveryQue
             return rows.unanswered().filter(expires_at__lte=at)
         case Outcome.ACKNOWLEDGED:
             return rows.acknowledged().filter(answered_at__isnull=True)
-        case Outcome.SUPERSEDED:
+        case Outcome.SUPERSEDED | Outcome.WITHDRAWN:
             unseen = rows.filter(answered_at__isnull=True, acknowledged_at__isnull=True)
-            return unseen.filter(superseded_at__isnull=False)
+            is_withdrawn = outcome == Outcome.WITHDRAWN
+            return unseen.filter(superseded_at__isnull=False, withdrawn_at__isnull=not is_withdrawn)
         case _:
             return rows.answered().filter(response__status=outcome)
 

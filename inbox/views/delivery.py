@@ -17,6 +17,7 @@ from inbox.drafts import draft_of
 from inbox.edits import Original, as_typed, choice_of, chosen
 from inbox.fates import fate
 from inbox.forms import AnswerForm
+from inbox.panels import panels
 from inbox.places import Place
 from inbox.viewer import Viewer
 from inbox.views.page import PersonRequest, find_delivery, page
@@ -72,6 +73,7 @@ def delivery_page(
         "passed": windows.passed(delivery, now),
         "events": story.story(delivery),
         "thread": revisions.thread_of(delivery),
+        "panels": panels("delivery", delivery, user=request.user, at=now),
         **_revision(request, delivery),
     }
     if response is not None:
@@ -81,7 +83,7 @@ def delivery_page(
         return render(request, "inbox/erased.html", context | extra, status=status)
     if response is None and viewer.may_answer(delivery.team_id):
         context |= _form(delivery, form, request)
-    if response is None:
+    if response is None and not delivery.is_closed:
         context["choices"] = later.choices(delivery, by=request.user, at=now)
         context["may_be_acknowledged"] = (
             delivery.needs_no_answer(now)

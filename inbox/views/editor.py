@@ -28,7 +28,8 @@ def show(request: PersonRequest, pk: UUID) -> HttpResponse:
     """POST with `view` shows what was typed so far as fields, as JSON or with its changes; POST
     without begins, with the feedback and the choice that were made elsewhere."""
     delivery = find_delivery(request.user, pk)
-    if hasattr(delivery, "response") or delivery.erased_at is not None:
+    is_open = not delivery.is_closed and delivery.erased_at is None
+    if hasattr(delivery, "response") or not is_open:
         return SeeOther("delivery", pk=pk)
     if not Viewer.of(request.user).may_answer(delivery.team_id):
         raise PermissionDenied(NotAllowed.__doc__)

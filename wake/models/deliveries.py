@@ -234,7 +234,7 @@ class Delivery(models.Model):
 
     @property
     def is_closed(self) -> bool:
-        """No answer is taken any more: withdrawn or, where it is of a task, replaced by the next."""
+        """No answer is taken any more: it was withdrawn, or is of a task that has asked again."""
         return self.withdrawn_at is not None or (self.relayed and self.superseded_at is not None)
 
     def needs_no_answer(self, at: datetime) -> bool:
