@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 from django.contrib.auth.base_user import AbstractBaseUser, BaseUserManager
 from django.contrib.auth.models import PermissionsMixin
+from django.contrib.sessions.base_session import AbstractBaseSession
 from django.core.validators import MinLengthValidator, RegexValidator
 from django.db import models
 from django.db.models import Q
@@ -117,6 +118,19 @@ class ResetRequest(models.Model):
 
     def __str__(self) -> str:
         return f"Reset asked for {self.email}"
+
+
+class Session(AbstractBaseSession):
+    """What a browser's cookie stands for; the row says whose it is, so that people find their
+    own. Whoever holds the key is signed in: it is shown to nobody."""
+
+    # No constraint: Django takes a row that cannot be stored for a key that is taken.
+    user = models.ForeignKey(
+        User, on_delete=models.CASCADE, null=True, related_name="+", db_constraint=False
+    )
+
+    class Meta(AbstractBaseSession.Meta):
+        default_permissions = ()
 
 
 class Team(models.Model):

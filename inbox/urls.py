@@ -91,6 +91,11 @@ urlpatterns = [
     path("settings/phrases/<uuid:pk>/remove", phrases.remove, name="settings-phrase-remove"),
     path("settings/security/", security.show, name="settings-security"),
     path(
+        "settings/security/elsewhere",
+        security.sign_out_elsewhere,
+        name="settings-sign-out-elsewhere",
+    ),
+    path(
         "settings/security/everywhere",
         security.sign_out_everywhere,
         name="settings-sign-out-everywhere",

@@ -68,7 +68,6 @@ INSTALLED_APPS = [
     "django.contrib.admin",
     "django.contrib.auth",
     "django.contrib.contenttypes",
-    "django.contrib.sessions",
     "django.contrib.messages",
     "django.contrib.staticfiles",
     "django_ratelimit",
@@ -200,6 +199,7 @@ EMAIL_BACKEND = f"django.core.mail.backends.{_mail}.EmailBackend"
 # Cookies carry the __Host- prefix wherever the origin is https (wake/notices.py and
 # accounts/known_browsers.py, too); on loopback a browser would refuse it.
 _secure = WAKE_ORIGIN.startswith("https://")
+SESSION_ENGINE = "accounts.session_store"
 SESSION_COOKIE_NAME = "__Host-sessionid" if _secure else "sessionid"
 CSRF_COOKIE_NAME = "__Host-csrftoken" if _secure else "csrftoken"
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = _secure

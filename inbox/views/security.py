@@ -23,6 +23,8 @@ from inbox.views.password_again import password_again
 from inbox.views.settings import posted, saved, settings_page
 
 SECRET = "second_factor_secret"  # noqa: S105 - its name in the session, where it is encrypted
+SIGNED_OUT_THERE = "That browser is signed out."
+ENDED_ALREADY = "That one had ended already."
 SIGNED_OUT = "You are signed out everywhere but here."
 TURNED_OFF = "Two-step sign-in is off. Your password alone lets you in."
 
@@ -31,15 +33,28 @@ TURNED_OFF = "Two-step sign-in is off. Your password alone lets you in."
 @page
 @password_again
 def show(request: PersonRequest) -> HttpResponse:
+    now = timezone.now()
     return settings_page(
         request,
         "security",
-        now=timezone.now(),
+        now=now,
+        sign_ins=sessions.sign_ins(request.user, here=request.session, at=now),
         factor=SecondFactor.objects.of(request.user),
         codes_left=second_factor.recovery_codes_left(request.user),
         longest=sessions.LONGEST.days,
         idle=settings.SESSION_COOKIE_AGE // (24 * 3600),
     )
+
+
+@require_POST
+@page
+@password_again
+def sign_out_elsewhere(request: PersonRequest) -> HttpResponse:
+    """`browser` is the mark of one of them."""
+    mark, by, now = request.POST.get("browser", ""), _actor(request), timezone.now()
+    ended = sessions.sign_out(request.user, mark, here=request.session, by=by, at=now)
+    words = SIGNED_OUT_THERE if ended else ENDED_ALREADY
+    return saved(request, "settings-security", words)
 
 
 @require_POST

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import re
 from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
-from django.contrib.sessions.models import Session
 from django.test import Client
 from django.utils import timezone
 
 from accounts import sessions
-from accounts.models import AuditEvent, Membership, User
+from accounts.models import AuditEvent, Membership, Session, User
 from tests.conftest import PASSWORD
 from tests.inbox.people import Person, text_of
 
 SECURITY = "/settings/security/"
-EVERYWHERE = f"{SECURITY}everywhere"
+EVERYWHERE, ELSEWHERE = f"{SECURITY}everywhere", f"{SECURITY}elsewhere"
+FIREFOX = "Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:140.0) Gecko/20100101 Firefox/140.0"
+IPHONE = (
+    "Mozilla/5.0 (iPhone; CPU iPhone OS 18_5 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like "
+    "Gecko) Version/18.5 Mobile/15E148 Safari/604.1"
+)
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 
 
@@ -30,6 +35,17 @@ def shift(client: Client, **ages: timedelta) -> None:
 
 def is_in(person: Person) -> bool:
     return bool(person.get("/").status_code == 200)
+
+
+def signed_in_with(user_agent: str) -> Client:
+    client = Client(headers={"User-Agent": user_agent})
+    client.post("/login/", {"username": "alice@example.com", "password": PASSWORD})
+    return client
+
+
+def marks(client: Client) -> list[str]:
+    """Of the browsers that she can sign out from here."""
+    return re.findall(r'name="browser" value="(\w+)"', client.get(SECURITY).content.decode())
 
 
 def expiry(client: Client) -> datetime:
@@ -106,6 +122,81 @@ def test_so_does_a_new_password(alice: User) -> None:
     assert [is_in(here), is_in(phone)] == [True, False]
 
 
+def test_she_sees_where_she_is_signed_in_and_ends_one_of_them(alice: User) -> None:
+    here, phone, cafe = (signed_in_with(each) for each in (FIREFOX, IPHONE, "curl/8"))
+    shift(phone, seen_at=2 * DAY)
+    page = text_of(here.get(SECURITY))
+    assert re.findall(r"(Firefox on Windows this one|Safari on an iPhone|A browser) ", page) == [
+        "Firefox on Windows this one",
+        "A browser",
+        "Safari on an iPhone",
+    ]
+    of_cafe, of_phone = marks(here)
+
+    answer = here.post(ELSEWHERE, {"browser": of_phone}, follow=True)
+
+    assert "That browser is signed out." in text_of(answer)
+    assert "iPhone" not in text_of(answer)
+    assert [each.get("/").status_code for each in (here, phone, cafe)] == [200, 302, 200]
+    assert marks(here) == [of_cafe]
+    event = AuditEvent.objects.get(event="person.signed_out_elsewhere")
+    assert (event.actor_name, event.detail) == ("alice", {"browser": "Safari on an iPhone"})
+
+
+def test_one_that_has_ended_meanwhile_is_said_kindly(alice: User) -> None:
+    here, phone = Person(alice), Person(alice)
+    (mark,) = marks(here.client)
+    phone.client.post("/logout/")
+
+    answer = here.client.post(ELSEWHERE, {"browser": mark}, follow=True)
+
+    assert "That one had ended already." in text_of(answer)
+    assert not AuditEvent.objects.filter(event="person.signed_out_elsewhere").exists()
+
+
+@pytest.mark.parametrize("end", [{"signed_in_at": 31 * DAY}, {}])
+def test_what_has_ended_by_itself_is_not_among_them(alice: User, end: Any) -> None:
+    here, phone = Person(alice), Person(alice)
+    assert len(marks(here.client)) == 1
+
+    if end:
+        shift(phone.client, **end)
+    else:
+        here.client.post(EVERYWHERE)
+
+    assert marks(here.client) == []
+
+
+def test_nobody_sees_or_ends_another_persons_or_their_own_by_its_mark(
+    alices: Person, bobs: Person
+) -> None:
+    elsewhere = Person(alices.user)
+    (of_alice,) = marks(alices.client)
+    (of_here,) = marks(elsewhere.client)
+
+    bobs.client.post(ELSEWHERE, {"browser": of_alice})
+    alices.client.post(ELSEWHERE, {"browser": of_here})
+
+    assert marks(bobs.client) == []
+    assert [is_in(each) for each in (alices, bobs, elsewhere)] == [True, True, True]
+
+
+def test_no_page_shows_the_key_of_a_session(alices: Person) -> None:
+    phone = Person(alices.user)
+
+    page = alices.get(SECURITY).content.decode()
+
+    for client in (alices.client, phone.client):
+        assert str(client.session.session_key) not in page
+
+
+def test_sessions_go_with_their_person(alices: Person, bobs: Person) -> None:
+    alices.user.memberships.all().delete()
+    alices.user.delete()
+
+    assert [session.user for session in Session.objects.all()] == [bobs.user]
+
+
 def test_another_persons_sessions_stay(alices: Person, bobs: Person) -> None:
     alices.client.post(EVERYWHERE)
 
@@ -128,7 +219,7 @@ def test_a_removed_member_sees_nothing_at_once(bobs: Person, make_delivery: Any)
     assert bobs.answer(delivery).status_code == 404
 
 
-SENSITIVE = [SECURITY, EVERYWHERE, f"{SECURITY}codes/", f"{SECURITY}codes/off/"]
+SENSITIVE = [SECURITY, EVERYWHERE, ELSEWHERE, f"{SECURITY}codes/", f"{SECURITY}codes/off/"]
 
 
 @pytest.mark.parametrize("path", [*SENSITIVE, f"{SECURITY}recovery-codes"])

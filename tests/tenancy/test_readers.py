@@ -20,7 +20,16 @@ THEIR_OWN = {
     "deliveries/<uuid:pk>/reading",
     "deliveries/<uuid:pk>/undo",
 }
-OF_A_PERSON = {"AuditEvent", "Draft", "Preferences", "Preset", "Reading", "Snooze", "User"}
+OF_A_PERSON = {
+    "AuditEvent",
+    "Draft",
+    "Preferences",
+    "Preset",
+    "Reading",
+    "Session",
+    "Snooze",
+    "User",
+}
 
 
 def the_teams() -> dict[str, Any]:
