@@ -1,0 +1,228 @@
+"""Agent cards: one that clients of A2A 1.0 and of 0.3 both read, and where it is found."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+from django.utils.http import http_date
+
+from accounts.audit import SYSTEM
+from accounts.models import Agent, Team, User
+from relay.models import Card
+from relay.publishing import publish, unpublish
+
+HERE = "/@garden/research-agent-01"
+CARD = f"{HERE}/.well-known/agent-card.json"
+URL = f"http://127.0.0.1:8000{HERE}"
+# Of the "AgentCard" of either specification.
+REQUIRED = {
+    *("name", "description", "version", "capabilities", "skills"),
+    *("defaultInputModes", "defaultOutputModes"),
+}
+ONLY_1_0 = {"supportedInterfaces", "securityRequirements"}
+ONLY_0_3 = {
+    *("url", "protocolVersion", "preferredTransport", "additionalInterfaces"),
+    *("security", "supportsAuthenticatedExtendedCard"),
+}
+
+
+def read(path: str = CARD, **headers: str) -> Any:
+    return Client(headers=headers).get(path)
+
+
+def change(card: Card, **fields: Any) -> Card:
+    return publish(card.agent, by=SYSTEM, at=timezone.now(), **fields)
+
+
+def test_the_card_says_who_the_agent_is_and_what_it_can_do(card: Card) -> None:
+    skill = {"id": "compare", "name": "Compare", "description": "Finds ten.", "tags": ["market"]}
+    change(card, skills=[skill])
+
+    answer = read()
+
+    told = answer.json()
+    assert answer["Content-Type"] == "application/json"
+    assert told.keys() >= REQUIRED
+    assert told["name"] == "@garden/research-agent-01"
+    assert told["description"] == "Compares competitors."
+    assert told["provider"] == {"organization": "Garden", "url": "http://127.0.0.1:8000"}
+    assert told["capabilities"]["streaming"] is False
+    assert told["capabilities"]["pushNotifications"] is True
+    assert told["defaultInputModes"] == ["text/plain", "application/json"]
+    assert told["skills"] == [skill]
+
+
+def test_clients_of_both_versions_find_the_same_address_on_it(card: Card) -> None:
+    told = read().json()
+
+    assert told["supportedInterfaces"] == [
+        {"url": URL, "protocolBinding": "JSONRPC", "protocolVersion": "1.0"},
+        {"url": URL, "protocolBinding": "JSONRPC", "protocolVersion": "0.3"},
+    ]
+    assert (told["url"], told["preferredTransport"]) == (URL, "JSONRPC")
+    assert told["protocolVersion"] == "0.3.0"
+    assert told["additionalInterfaces"] == [{"url": URL, "transport": "JSONRPC"}]
+
+
+def test_that_a_key_is_needed_is_said_in_the_words_of_both(card: Card) -> None:
+    told = read().json()
+
+    assert told["securitySchemes"]["bearer"] == {
+        "type": "http",
+        "scheme": "bearer",
+        "httpAuthSecurityScheme": {"scheme": "bearer"},
+    }
+    assert told["security"] == [{"bearer": []}]
+    assert told["securityRequirements"] == [{"schemes": {"bearer": {"list": []}}}]
+
+
+def test_a_public_agent_asks_for_nothing(card: Card) -> None:
+    change(card, access="public")
+
+    assert not {"securitySchemes", "security", "securityRequirements"} & read().json().keys()
+
+
+@pytest.mark.parametrize(
+    ("profile", "absent", "present", "scheme"),
+    [
+        ("1.0", ONLY_0_3, ONLY_1_0, {"httpAuthSecurityScheme": {"scheme": "bearer"}}),
+        ("0.3", ONLY_1_0, ONLY_0_3, {"type": "http", "scheme": "bearer"}),
+    ],
+)
+def test_a_card_for_one_version_has_nothing_of_the_other(
+    card: Card, profile: str, absent: set[str], present: set[str], scheme: dict[str, Any]
+) -> None:
+    change(card, profile=profile)
+
+    told = read().json()
+
+    assert told.keys() >= REQUIRED | present
+    assert not told.keys() & absent
+    assert told["securitySchemes"] == {"bearer": scheme}
+    assert ("extendedAgentCard" in told["capabilities"]) == (profile == "1.0")
+    interfaces = told.get("supportedInterfaces", [])
+    assert {each["protocolVersion"] for each in interfaces} <= {"1.0"}
+
+
+def test_what_was_not_described_is_described_in_general(card: Card) -> None:
+    change(card, description="")
+
+    told = read().json()
+
+    assert told["description"] == "research-agent-01, an agent of Garden."
+    [skill] = told["skills"]
+    assert skill["description"] == told["description"]
+    assert skill["tags"]
+
+
+def test_it_says_nothing_of_people_keys_and_callers(
+    card: Card, alice: User, caller_key: Any
+) -> None:
+    change(card, access="allowlist", callers=[caller_key])
+
+    body = read().content.decode()
+
+    for hidden in (alice.email, caller_key.name, caller_key.hint, str(card.agent.pk), "allowlist"):
+        assert hidden not in body
+
+
+def test_a_card_is_read_from_any_site_and_kept_for_a_minute(card: Card) -> None:
+    answer = read()
+
+    assert answer["Access-Control-Allow-Origin"] == "*"
+    assert answer["Cache-Control"] == "public, max-age=60"
+    assert answer["Last-Modified"] == http_date(card.updated_at.timestamp())
+    assert "Set-Cookie" not in answer
+    assert "Cookie" not in answer.get("Vary", "")
+    assert "Cross-Origin-Resource-Policy" not in answer
+
+
+def test_who_has_the_card_already_is_told_so(card: Card) -> None:
+    etag = read()["ETag"]
+
+    answer = read(**{"If-None-Match": etag})
+
+    assert (answer.status_code, answer.content) == (304, b"")
+    assert answer["Access-Control-Allow-Origin"] == "*"
+    since = read(**{"If-Modified-Since": http_date(card.updated_at.timestamp())})
+    assert since.status_code == 304
+
+
+def test_a_card_that_says_something_else_is_another(card: Card, team: Team) -> None:
+    etag = read()["ETag"]
+    team.name = "Orchard"
+    team.save(update_fields=["name"])
+
+    answer = read(**{"If-None-Match": etag})
+
+    assert answer.status_code == 200
+    assert answer.json()["provider"]["organization"] == "Orchard"
+
+
+def test_cards_are_read_only(card: Card) -> None:
+    client = Client()
+
+    head, post = client.head(CARD), client.post(CARD, {})
+
+    assert (head.status_code, head.content) == (200, b"")
+    assert head["ETag"] == read()["ETag"]
+    assert post.status_code == 405
+
+
+def test_the_older_name_of_the_card_leads_to_it(card: Card) -> None:
+    assert read(f"{HERE}/.well-known/agent.json").json() == read().json()
+
+
+def test_an_address_without_its_last_part_leads_to_the_only_agent(card: Card) -> None:
+    answer = read("/@garden/.well-known/agent-card.json")
+
+    assert (answer.status_code, answer["Location"]) == (307, CARD)
+    assert answer["Access-Control-Allow-Origin"] == "*"
+
+
+def test_but_to_none_where_there_are_more_or_there_is_none(card: Card, team: Team) -> None:
+    second = Agent.objects.create(team=team, agent_id="writing-agent-02")
+    publish(second, by=SYSTEM, at=timezone.now())
+
+    assert read("/@garden/.well-known/agent-card.json").status_code == 404
+    assert read("/@nobody/.well-known/agent-card.json").status_code == 404
+
+
+@pytest.mark.parametrize("name", ["agent-card.json", "agent.json"])
+def test_the_host_has_a_card_of_its_own_where_one_was_chosen(card: Card, name: str) -> None:
+    before = read(f"/.well-known/{name}")
+    change(card, is_root=True)
+
+    after = read(f"/.well-known/{name}")
+
+    assert before.status_code == 404
+    assert after.json() == read().json()
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/@garden/nobody/.well-known/agent-card.json",
+        "/@other/research-agent-01/.well-known/agent-card.json",
+    ],
+)
+def test_what_is_not_there_is_said_as_json(card: Card, path: str) -> None:
+    answer = read(path)
+
+    assert answer.status_code == 404
+    assert answer.json()["error"]["code"] == "not_found"
+
+
+def test_an_agent_that_is_taken_back_is_nowhere(card: Card) -> None:
+    change(card, is_root=True)
+    unpublish(card, by=SYSTEM, at=timezone.now() + timedelta(seconds=1))
+
+    for path in (
+        *(CARD, "/@garden/.well-known/agent-card.json", "/.well-known/agent-card.json"),
+        HERE,
+    ):
+        assert read(path, Accept="text/html").status_code == 404

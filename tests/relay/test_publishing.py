@@ -1,0 +1,288 @@
+"""Agents become callable, change what they say of themselves, and stop being callable."""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.core.exceptions import ValidationError
+from django.core.management import CommandError, call_command
+from django.utils import timezone
+
+from accounts.audit import SYSTEM
+from accounts.models import Agent, AuditEvent, Team, User
+from inbox.audit_words import words
+from relay import callers
+from relay.models import CallerKey, Card
+from relay.publishing import DoesNotFit, publish, unpublish
+
+NOW = timezone.now()
+
+
+def events() -> list[str]:
+    """In plain words, without what made the agent itself."""
+    rows = AuditEvent.objects.filter(object_kind__in=["card", "callerkey"]).order_by("pk")
+    return [words(event) for event in rows]
+
+
+def test_publishing_makes_a_card_and_is_in_the_audit(agent: Agent) -> None:
+    card = publish(agent, by=SYSTEM, at=NOW, access="public", description="Compares.")
+
+    assert (card.enabled, card.access, card.version) == (True, "public", "1.0.0")
+    assert events() == ["Wake published an agent: anybody may call it"]
+    event = AuditEvent.objects.get(event="card.published")
+    assert (event.team_id, event.object_name) == (agent.team_id, "@garden/research-agent-01")
+
+
+def test_what_is_not_named_stays(agent: Agent) -> None:
+    publish(agent, by=SYSTEM, at=NOW, access="public", description="Compares.")
+
+    card = publish(agent, by=SYSTEM, at=NOW, reply_policy="any")
+
+    assert (card.access, card.description, card.reply_policy) == ("public", "Compares.", "any")
+
+
+@pytest.mark.parametrize(
+    ("version", "following"),
+    [("1.0.0", "1.0.1"), ("2.9", "2.10"), ("2026-spring", "2026-spring.1"), ("v7", "v8")],
+)
+def test_the_version_counts_up_with_what_the_card_says(
+    agent: Agent, version: str, following: str
+) -> None:
+    publish(agent, by=SYSTEM, at=NOW, version=version)
+
+    card = publish(agent, by=SYSTEM, at=NOW, description="Now it compares, too.")
+
+    assert card.version == following
+    assert events()[-1] == "Wake changed an agent's card: description, version"
+
+
+def test_but_not_with_what_it_does_not_say(agent: Agent) -> None:
+    publish(agent, by=SYSTEM, at=NOW)
+
+    card = publish(agent, by=SYSTEM, at=NOW, timeout_seconds=60)
+
+    assert (card.timeout_seconds, card.version) == (60, "1.0.0")
+
+
+def test_nor_where_a_person_says_what_it_is(agent: Agent) -> None:
+    publish(agent, by=SYSTEM, at=NOW)
+
+    card = publish(agent, by=SYSTEM, at=NOW, description="Rewritten.", version="2.0.0")
+
+    assert card.version == "2.0.0"
+
+
+def test_the_same_again_is_no_change(agent: Agent) -> None:
+    publish(agent, by=SYSTEM, at=NOW, description="Compares.")
+
+    card = publish(agent, by=SYSTEM, at=NOW + timedelta(hours=1), description="Compares.")
+
+    assert card.updated_at == NOW
+    assert len(events()) == 1
+
+
+def test_who_may_call_is_told_in_the_audit(agent: Agent, caller_key: CallerKey) -> None:
+    publish(agent, by=SYSTEM, at=NOW)
+
+    publish(agent, by=SYSTEM, at=NOW, access="allowlist", callers=[caller_key])
+
+    event = AuditEvent.objects.get(event="card.changed")
+    assert event.detail["callers"] == ["Build server"]
+    assert words(event) == (
+        "Wake changed an agent's card: access, callers; who has a caller key on its list may call "
+        "it now"
+    )
+
+
+def test_an_agent_is_taken_back_once_and_can_be_published_again(agent: Agent) -> None:
+    card = publish(agent, by=SYSTEM, at=NOW, description="Compares.")
+
+    unpublish(card, by=SYSTEM, at=NOW)
+    unpublish(card, by=SYSTEM, at=NOW)
+    assert not Card.objects.published().exists()
+    again = publish(agent, by=SYSTEM, at=NOW)
+
+    assert (again.enabled, again.description) == (True, "Compares.")
+    assert [event.partition(" ")[2] for event in events()] == [
+        "published an agent: anybody with a caller key may call it",
+        "let nobody call the agent any more",
+        "published an agent: anybody with a caller key may call it",
+    ]
+
+
+@pytest.mark.parametrize("agent_id", ["team/agent", "a b", ".well-known", "ümlaut", "a?b", "a%2Fb"])
+def test_an_id_that_does_not_fit_a_path_is_not_published(team: Team, agent_id: str) -> None:
+    agent = Agent.objects.create(team=team, agent_id=agent_id)
+
+    with pytest.raises(DoesNotFit):
+        publish(agent, by=SYSTEM, at=NOW)
+
+    assert not Card.objects.exists()
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"access": "nobody"}, {"input_modes": ["text"]}, {"version": "1\n0"}, {"profile": "2.0"}],
+)
+def test_what_no_card_can_say_is_refused(agent: Agent, wrong: dict[str, Any]) -> None:
+    publish(agent, by=SYSTEM, at=NOW)
+
+    with pytest.raises(ValidationError):
+        publish(agent, by=SYSTEM, at=NOW, **wrong)
+
+    assert Card.objects.get().version == "1.0.0"
+    assert len(events()) == 1
+
+
+def test_one_card_at_most_is_the_hosts(agent: Agent, mallory: User) -> None:
+    theirs = Agent.objects.create(team=mallory.teams.get(), agent_id="theirs")
+    publish(theirs, by=SYSTEM, at=NOW, is_root=True)
+
+    publish(agent, by=SYSTEM, at=NOW, is_root=True)
+
+    assert [str(card) for card in Card.objects.at_root()] == ["@garden/research-agent-01"]
+    stepped_back = AuditEvent.objects.get(event="card.changed")
+    assert (stepped_back.object_name, stepped_back.detail["changed"]) == (
+        "@other/theirs",
+        ["is_root"],
+    )
+
+
+# Caller keys --------------------------------------------------------------------------------------
+
+
+def test_a_caller_key_is_stored_as_its_hash_alone(team: Team) -> None:
+    key, text = callers.mint(team, name="Build server", by=SYSTEM)
+
+    assert text.startswith("wk_call_")
+    assert len(text) == 44
+    stored = str(list(CallerKey.objects.values()))
+    assert text not in stored
+    assert key.hint in stored
+    assert events() == ["Wake issued a caller key"]
+
+
+def test_a_caller_key_is_revoked_once(caller_key: CallerKey) -> None:
+    callers.revoke(caller_key, by=SYSTEM, at=NOW)
+    callers.revoke(caller_key, by=SYSTEM, at=NOW + timedelta(hours=1))
+
+    caller_key.refresh_from_db()
+    assert caller_key.revoked_at == NOW
+    assert events() == ["Wake issued a caller key", "Wake revoked a caller key"]
+
+
+@pytest.mark.parametrize("name", ["", "two\nlines", "x" * 81])
+def test_a_caller_has_a_name_on_one_line(team: Team, name: str) -> None:
+    with pytest.raises(ValidationError):
+        callers.mint(team, name=name, by=SYSTEM)
+
+    assert not CallerKey.objects.exists()
+
+
+# From the command line ----------------------------------------------------------------------------
+
+
+def test_a_new_agent_is_registered_and_published_with_one_command(
+    team: Team, capsys: pytest.CaptureFixture[str]
+) -> None:
+    call_command("publish_agent", "conductor", "--description", "Deploys.")
+
+    card = Card.objects.at("garden", "conductor").get()
+    assert (card.description, card.access) == ("Deploys.", "key")
+    assert card.agent.signing_secrets.exists()
+    out = capsys.readouterr().out
+    assert "http://127.0.0.1:8000/@garden/conductor/.well-known/agent-card.json\n" in out
+    assert "Endpoint: http://127.0.0.1:8000/@garden/conductor\n" in out
+    assert "conductor is new in Garden (garden)." in out
+    assert "issue_caller_key" in out
+
+
+def test_every_option_of_the_card_can_be_said(team: Team) -> None:
+    call_command(
+        "publish_agent",
+        *("tck", "--team", "kit", "--public", "--input-mode", "*/*", "--input-mode", "text/plain"),
+        *("--reply-policy", "any", "--card-profile", "1.0", "--root"),
+    )
+
+    card = Card.objects.at("kit", "tck").get()
+    assert (card.access, card.reply_policy, card.profile) == ("public", "any", "1.0")
+    assert card.input_modes == ["*/*", "text/plain"]
+    assert card.is_root
+
+
+def test_run_again_the_command_changes_only_what_it_names(team: Team) -> None:
+    call_command("publish_agent", "conductor", "--public", "--description", "Deploys.")
+
+    call_command("publish_agent", "conductor", "--reply-policy", "caller")
+
+    card = Card.objects.get()
+    assert (card.access, card.description) == ("public", "Deploys.")
+    assert card.reply_policy == "caller"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [(["a b"], "letters, digits"), (["fine", "--input-mode", "text"], "text is no media type")],
+)
+def test_what_cannot_be_published_is_not_registered_either(
+    team: Team, arguments: list[str], reason: str
+) -> None:
+    with pytest.raises(CommandError, match=reason):
+        call_command("publish_agent", *arguments)
+
+    assert not Agent.objects.exists()
+
+
+def test_a_caller_key_alone_is_on_stdout(team: Team, capsys: pytest.CaptureFixture[str]) -> None:
+    call_command("issue_caller_key", "Build server")
+
+    told = capsys.readouterr()
+    key = callers.find(told.out.strip(), at=NOW)
+    assert key is not None
+    assert (key.name, key.team, key.issued_by) == ("Build server", team, "Operator")
+    assert told.out.count("\n") == 1
+    assert "shown this once" in told.err
+
+
+def test_a_caller_key_can_be_put_on_the_lists_of_agents(
+    card: Card, capsys: pytest.CaptureFixture[str]
+) -> None:
+    publish(card.agent, by=SYSTEM, at=NOW, access="allowlist")
+
+    call_command("issue_caller_key", "Build server", "--agent", "research-agent-01", "--json")
+
+    told = json.loads(capsys.readouterr().out)
+    assert (told["name"], told["team"]) == ("Build server", "garden")
+    key = callers.find(told["key"], at=NOW)
+    assert key == CallerKey.objects.get(pk=told["id"])
+    card.refresh_from_db()
+    assert card.lets_in(key)
+    assert not card.lets_in(None)
+
+
+def test_a_list_that_decides_nothing_is_spoken_of(
+    card: Card, capsys: pytest.CaptureFixture[str]
+) -> None:
+    call_command("issue_caller_key", "Build server", "--agent", "research-agent-01")
+
+    assert "research-agent-01 lets in more than its list" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        (["CI", "--team", "nobody"], "There is no team 'nobody'"),
+        (["CI", "--agent", "unknown"], "unknown is not published"),
+        (["two\nlines"], "Control characters"),
+    ],
+)
+def test_a_caller_key_that_cannot_be_is_refused_with_the_reason(
+    team: Team, arguments: list[str], reason: str
+) -> None:
+    with pytest.raises(CommandError, match=reason):
+        call_command("issue_caller_key", *arguments)
+
+    assert not CallerKey.objects.exists()
