@@ -4,11 +4,12 @@ it that its card does not say, too."""
 from __future__ import annotations
 
 import json
+from http import HTTPStatus
 from typing import Any
 
 from csp.constants import NONE, SELF
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, render
+from django.shortcuts import render
 
 from relay import cards
 from relay.models import Card
@@ -45,8 +46,18 @@ ASKED = {
 
 
 def show(request: HttpRequest, handle: str, name: str) -> HttpResponse:
-    card = get_object_or_404(Card.objects.at(handle, name))
-    context = {
+    card = Card.objects.at(handle, name).first()
+    if card is None:
+        response = render(request, "relay/public_nobody.html", status=HTTPStatus.NOT_FOUND)
+    else:
+        response = render(request, "relay/public.html", _about(card))
+        response["Cache-Control"] = f"public, max-age={cards.KEPT_FOR}"
+    response["Content-Security-Policy"] = POLICY
+    return response
+
+
+def _about(card: Card) -> dict[str, Any]:
+    return {
         "card": card,
         "card_path": cards.path_of(card) + cards.PATH,
         "description": cards.description_of(card),
@@ -58,10 +69,6 @@ def show(request: HttpRequest, handle: str, name: str) -> HttpResponse:
             if card.profile in {version, Card.Profile.BOTH}
         ],
     }
-    response = render(request, "relay/public.html", context)
-    response["Content-Security-Policy"] = POLICY
-    response["Cache-Control"] = f"public, max-age={cards.KEPT_FOR}"
-    return response
 
 
 def _curl(card: Card, version: str, body: dict[str, Any]) -> str:
