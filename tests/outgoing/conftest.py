@@ -18,12 +18,14 @@ from urllib.parse import urlsplit
 
 import pytest
 from aiohttp.abc import AbstractResolver, ResolveResult
+from django.conf import settings
 from redis import Redis
 from redis.exceptions import RedisError
 
 from accounts.audit import SYSTEM
 from accounts.models import Agent, Team, User
 from accounts.signing_secrets import secrets_of
+from tests.migrated import migrated
 from tests.outgoing.world import World
 from wake import destinations
 from wake.destinations import Door, Outcome
@@ -213,7 +215,8 @@ def make_world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..
     made: list[World] = []
 
     def make(**given: Any) -> World:
-        made.append(World(tmp_path_factory.mktemp("data"), **given))
+        source = migrated(settings.DATABASE_URL)
+        made.append(World(tmp_path_factory.mktemp("data"), copied=source, **given))
         return made[-1]
 
     yield make

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -78,14 +79,18 @@ class World:
     hold_seconds: int = 1
     server: str = field(default_factory=lambda: os.environ.get("DATABASE_URL", ""))
     database_url: str = ""
+    copied: str = ""  # where its migrated database comes from (tests/migrated.py)
     running: list[subprocess.Popen[bytes]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.folder.mkdir(exist_ok=True)
         if self.server:
             self.database = f"test_wake_world_{uuid4().hex[:12]}"
-            self._on_server("CREATE DATABASE {}")
+            source = self.copied or "template1"
+            self._on_server("CREATE DATABASE {} TEMPLATE {}", self.database, source)
             self.database_url = urlsplit(self.server)._replace(path=f"/{self.database}").geturl()
+        elif self.copied:
+            shutil.copy(self.copied, self.folder / "wake.sqlite3")
         self.inside = subprocess.Popen(
             [sys.executable, "-c", INSIDE],
             cwd=HOME,
@@ -160,11 +165,11 @@ class World:
         self.stop(signal.SIGKILL)
         self.inside.communicate()
         if self.server:
-            self._on_server("DROP DATABASE {} WITH (FORCE)")
+            self._on_server("DROP DATABASE {} WITH (FORCE)", self.database)
 
-    def _on_server(self, statement: LiteralString) -> None:
+    def _on_server(self, statement: LiteralString, *names: str) -> None:
         with closing(psycopg.connect(self.server, autocommit=True)) as server:
-            server.execute(sql.SQL(statement).format(sql.Identifier(self.database)))
+            server.execute(sql.SQL(statement).format(*map(sql.Identifier, names)))
 
 
 def eventually(condition: Callable[[], Any], *, seconds: float) -> bool:
