@@ -1,0 +1,295 @@
+"""Callers hear of their tasks where they asked for it, in the words of the version they speak."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.db import transaction
+from django.utils import timezone
+
+from accounts.audit import SYSTEM
+from accounts.models import Agent
+from relay import lifecycle, moves, publishing, pushes, wire
+from relay.fields import InvalidParams
+from relay.models import Artifact, Card, Event, Message, PushConfig, PushNotification, Task
+from relay.wire import Incoming, PushIn
+from tests.outgoing.conftest import Receiver, receiver, start_receiver
+from tests.retention.conftest import tables_with
+from wake.models import Callback
+from wake.outbox import send_due
+
+__all__ = ["receiver", "start_receiver"]
+
+URL = "https://hooks.example.com/a2a?for=saffron"
+State = Task.State
+Sent = Callable[..., Task]
+
+
+@pytest.fixture
+def card(agent: Agent) -> Card:
+    return publishing.publish(agent, by=SYSTEM, at=timezone.now(), access=Card.Access.PUBLIC)
+
+
+@pytest.fixture
+def sent(card: Card) -> Sent:
+    """A task that waits for the agent, with these configs."""
+
+    def send(*configs: PushIn) -> Task:
+        incoming = Incoming(message_id="m-1", parts=[{"text": "Review it"}])
+        task = lifecycle.send(card, None, incoming)
+        for config in configs:
+            pushes.create(task, config, at=timezone.now())
+        return task
+
+    return send
+
+
+def push(config_id: str = "mine", *, url: str = URL, **more: Any) -> PushIn:
+    return PushIn(config_id=config_id, url=url, **more)
+
+
+def move(task: Task, to: Task.State, text: str = "") -> Task:
+    at = timezone.now()
+    locked = moves.lock(task.pk)
+    said = moves.say(locked, Message.Source.AGENT, [{"text": text}], at=at) if text else None
+    return moves.transition(task.pk, to, message=said, at=at)
+
+
+def make_artifact(task: Task, artifact_id: str = "report") -> None:
+    at = timezone.now()
+    task = moves.lock(task.pk)
+    parts = json.dumps([{"text": "## All checks passed"}])
+    artifact = Artifact.objects.create(
+        task=task, artifact_id=artifact_id, name="report.md", parts_json=parts, created_at=at
+    )
+    moves.note(task, Event.Kind.ARTIFACT, artifact=artifact, at=at)
+
+
+def bodies() -> list[Any]:
+    """What was queued, oldest first."""
+    rows = PushNotification.objects.order_by("generation", "pk").select_related("callback")
+    return [json.loads(bytes(row.callback.body)) for row in rows]
+
+
+@transaction.atomic
+def complete(task: Task) -> None:
+    move(task, State.WORKING)
+    make_artifact(task)
+    move(task, State.COMPLETED, "Done.")
+
+
+def test_1_0_hears_of_each_change_as_one_member_and_of_the_end_with_all_that_was_made(
+    sent: Sent,
+) -> None:
+    task = sent(push(version="1.0"))
+
+    complete(task)
+
+    working, made, ended = bodies()
+    ids = {"taskId": str(task.pk), "contextId": task.context.context_id}
+    assert list(working) == ["statusUpdate"]
+    assert working["statusUpdate"].items() >= ids.items()
+    assert working["statusUpdate"]["status"]["state"] == "TASK_STATE_WORKING"
+    assert list(made) == ["artifactUpdate"]
+    assert made["artifactUpdate"]["artifact"]["artifactId"] == "report"
+    assert list(ended) == ["task"]
+    assert ended["task"]["id"] == str(task.pk)
+    assert ended["task"]["status"]["state"] == "TASK_STATE_COMPLETED"
+    assert ended["task"]["status"]["message"]["parts"] == [{"text": "Done."}]
+    assert ended["task"]["artifacts"][0]["parts"] == [{"text": "## All checks passed"}]
+    assert "kind" not in json.dumps(ended)
+
+
+def test_0_3_gets_the_bare_task_each_time(sent: Sent) -> None:
+    task = sent(push(version="0.3"))
+
+    complete(task)
+
+    told = bodies()
+    assert {body["kind"] for body in told} == {"task"}
+    assert {body["id"] for body in told} == {str(task.pk)}
+    assert [body["status"]["state"] for body in told] == ["working", "working", "completed"]
+    assert "artifacts" not in told[0]
+    assert told[2]["artifacts"][0]["parts"][0]["kind"] == "text"
+
+
+def test_a_task_that_waits_for_somebody_is_told_whole(sent: Sent) -> None:
+    task = sent(push())
+
+    move(task, State.INPUT_REQUIRED, "Which colour?")
+
+    (told,) = bodies()
+    assert told["task"]["status"]["state"] == "TASK_STATE_INPUT_REQUIRED"
+    assert told["task"]["status"]["message"]["parts"] == [{"text": "Which colour?"}]
+
+
+def test_a_config_that_comes_with_the_message_hears_of_what_follows(card: Card) -> None:
+    incoming = Incoming(message_id="m-1", parts=[{"text": "Review it"}])
+
+    task = lifecycle.send(card, None, incoming, push=push())
+    assert bodies() == []
+    move(task, State.WORKING)
+
+    (told,) = bodies()
+    assert told["statusUpdate"]["status"]["state"] == "TASK_STATE_WORKING"
+
+
+def test_what_the_caller_says_is_no_news_of_the_task(sent: Sent, card: Card) -> None:
+    task = sent(push())
+    move(task, State.INPUT_REQUIRED, "Which colour?")
+    more = Incoming(message_id="m-2", parts=[{"text": "Hurry"}], task_id=str(task.pk))
+
+    lifecycle.send(card, None, more)
+
+    assert len(bodies()) == 1
+
+
+def test_it_arrives_with_the_credentials_and_the_token(
+    sent: Sent, start_receiver: Callable[..., Receiver]
+) -> None:
+    receiver = start_receiver()
+    task = sent(
+        push(url=receiver.url, token="a-token", scheme="Bearer", credentials="saffron"),
+        push("theirs", url=receiver.url + "/bare"),
+        push("seed", url=receiver.url + "/seed", token="a-token", scheme="bearer"),
+    )
+
+    move(task, State.COMPLETED, "Done.")
+    send_due()
+
+    got = {one.path: one for one in receiver.received}
+    assert got["/hook"].headers["Authorization"] == "Bearer saffron"
+    assert got["/hook"].headers["X-A2A-Notification-Token"] == "a-token"
+    assert got["/hook"].headers["Content-Type"] == "application/json"
+    assert got["/hook"].json == bodies()[0]
+    assert not {"Authorization", "X-A2A-Notification-Token"} & got["/hook/bare"].headers.keys()
+    assert got["/hook/seed"].headers["Authorization"] == "bearer a-token"
+    assert not Callback.objects.unfinished().exists()
+
+
+@pytest.mark.parametrize("version", ["1.0", "0.3"])
+def test_its_secrets_are_encrypted_and_never_told_again(sent: Sent, version: wire.Version) -> None:
+    task = sent(push(token="cardamom", scheme="Bearer", credentials="turmeric", version=version))
+    move(task, State.WORKING)
+
+    told = json.dumps(wire.write_push_config(pushes.get(task, "mine"), version))
+
+    assert "Bearer" in told
+    assert "cardamom" not in told
+    assert "turmeric" not in told
+    assert tables_with("cardamom") == tables_with("turmeric") == set()
+
+
+def test_the_same_id_replaces_and_no_id_gets_one(sent: Sent) -> None:
+    task = sent(push(), push(url="https://other.example.com/"), push(""), push(""))
+
+    configs = pushes.get_all(task)
+
+    assert configs[0].url == "https://other.example.com/"
+    assert len({config.config_id for config in configs}) == 3
+    assert all(config.config_id for config in configs)
+
+
+def test_0_3_has_one_config_without_an_id(sent: Sent) -> None:
+    task = sent(push("", version="0.3"), push("", version="0.3", url="https://b.example.com/"))
+
+    assert pushes.get(task).config_id == str(task.pk)
+    assert [config.url for config in pushes.get_all(task)] == ["https://b.example.com/"]
+
+
+def test_a_task_that_has_ended_takes_one_and_sends_nothing(sent: Sent) -> None:
+    task = sent()
+    move(task, State.COMPLETED, "Done.")
+
+    config = pushes.create(task, push(), at=timezone.now())
+
+    assert pushes.get(task, "mine") == config
+    assert not Callback.objects.exists()
+
+
+def test_nothing_more_is_queued_for_one_that_was_deleted(sent: Sent) -> None:
+    task = sent(push())
+    move(task, State.WORKING)
+
+    pushes.delete(task, "mine")
+    pushes.delete(task, "mine")
+    move(task, State.COMPLETED, "Done.")
+
+    assert pushes.get_all(task) == []
+    with pytest.raises(pushes.PushConfigNotFound):
+        pushes.get(task, "mine")
+    assert len(bodies()) == 1, "What was queued before is still sent."
+
+
+def test_the_config_of_another_task_is_not_there(sent: Sent) -> None:
+    sent(push())
+
+    with pytest.raises(pushes.PushConfigNotFound):
+        pushes.get(sent(), "mine")
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://hooks.example.com/",
+        "https://10.0.0.1/",
+        "https://[::1]/",
+        "https://user:secret@hooks.example.com/",
+        "file:///etc/passwd",
+        "hooks.example.com",
+    ],
+)
+def test_a_url_that_nothing_is_sent_to_is_refused_at_once(sent: Sent, url: str) -> None:
+    with pytest.raises(InvalidParams) as refused:
+        sent(push(url=url))
+
+    assert refused.value.field == "url"
+    assert not PushConfig.objects.exists()
+
+
+def test_this_machine_is_for_development_only(sent: Sent, settings: Any) -> None:
+    sent(push(url="http://127.0.0.1:9999/"))
+    settings.DEVELOPMENT = False
+
+    with pytest.raises(InvalidParams):
+        sent(push(url="http://127.0.0.1:9999/"))
+
+
+def test_a_task_has_so_many_and_no_more(sent: Sent, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pushes, "CONFIGS_AT_MOST", 2)
+    task = sent(push("a"), push("b"))
+
+    pushes.create(task, push("b"), at=timezone.now())
+    with pytest.raises(InvalidParams):
+        pushes.create(task, push("c"), at=timezone.now())
+
+
+def test_a_move_that_is_undone_is_never_told(sent: Sent) -> None:
+    task = sent(push())
+
+    with transaction.atomic():
+        move(task, State.COMPLETED, "Done.")
+        transaction.set_rollback(True)
+
+    assert not Callback.objects.exists()
+
+
+def test_erased_with_its_task_nothing_is_left_to_send_or_to_read(sent: Sent) -> None:
+    task, other = sent(push()), sent(push())
+    move(task, State.WORKING, "Nutmeg.")
+    move(other, State.WORKING)
+    at = timezone.now()
+
+    pushes.erase([task.pk], at=at)
+
+    gone, kept = (
+        Callback.objects.get(relayed_task=task.pk),
+        Callback.objects.get(relayed_task=other.pk),
+    )
+    assert (gone.erased_at, gone.due_at, bytes(gone.body), gone.url) == (at, None, b"", "")
+    assert pushes.get_all(task) == []
+    assert kept.due_at is not None
+    assert kept.url == URL
