@@ -66,11 +66,10 @@ def lease(connector: Connector, *, at: datetime) -> list[Dispatch]:
     return found
 
 
-def held(dispatch_id: uuid.UUID, lease: uuid.UUID) -> Dispatch:
-    """The run that this lease is good for, locked; raises LeaseLost. Whoever calls has locked the
-    task (relay/moves.py), without which its state says nothing."""
-    rows = Dispatch.objects.on_lease().select_for_update(of=("self",))
-    found = rows.filter(pk=dispatch_id, lease=lease).first()
+def held(dispatch: Dispatch, lease: uuid.UUID) -> Dispatch:
+    """The run as it is now, where this lease is the one it is on; raises LeaseLost. Whoever calls
+    has locked the task (relay/moves.py)."""
+    found = Dispatch.objects.on_lease().filter(pk=dispatch.pk, lease=lease).first()
     if found is None:
         raise LeaseLost(LeaseLost.__doc__)
     return found
@@ -82,16 +81,22 @@ def renew(connector: Connector, ids: Collection[uuid.UUID], *, at: datetime) -> 
     return mine.update(leased_until=at + LEASE)
 
 
-def resume(connector: Connector, ids: Collection[uuid.UUID], *, at: datetime) -> None:
+@transaction.atomic
+def resume(connector: Connector, ids: Collection[uuid.UUID], *, at: datetime) -> list[Dispatch]:
     """After a new connection: it goes on with the runs that it names, whichever connector of the
-    agent they were leased to, and what it does not name of those on their way to it never arrived.
+    agent they were leased to; and what was on its way to it and it does not name never arrived.
+
+    Returns those whose lease had lapsed meanwhile and whom nobody else took: the lease is good
+    again. (A relay that was away for longer than a lease comes back to nothing but those.)
     """
-    running = Dispatch.objects.on_lease().filter(agent=connector.agent_id)
-    running.filter(pk__in=ids).update(
-        connector=connector, leased_until=at + LEASE, cancel_told_at=None
-    )
-    lost = running.filter(connector=connector, state=State.LEASED).exclude(pk__in=ids)
-    lost.update(state=State.QUEUED, lease=None, leased_until=None, connector=None)
+    agent = Agent.objects.select_for_update(no_key=True).get(pk=connector.agent_id)
+    lost = Dispatch.objects.running(agent).filter(connector=connector, state=State.LEASED)
+    lost.exclude(pk__in=ids).update(state=State.QUEUED, lease=None, leased_until=None)
+    again = list(Dispatch.objects.queued(agent).filter(pk__in=ids, lease__isnull=False))
+    named = Dispatch.objects.filter(agent=agent, pk__in=ids, lease__isnull=False)
+    named.filter(pk__in=[one.pk for one in again]).update(state=State.LEASED)
+    named.on_lease().update(connector=connector, leased_until=at + LEASE, cancel_told_at=None)
+    return again
 
 
 def stop_all(task: Task, *, at: datetime) -> None:

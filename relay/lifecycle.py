@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from accounts.audit import SYSTEM, Actor, person, record
 from accounts.models import Agent
-from relay import dispatches, moves, presence
+from relay import dispatches, moves, presence, pushes
 from relay.models import CallerKey, Card, Context, Dispatch, Event, Message, Surfaced, Task
 from relay.moves import IllegalMove, TaskIsTerminal, TaskNotFound, transition
 from relay.wire import Incoming, Json, PushIn
@@ -69,15 +69,12 @@ def send(
     then nothing was stored.
     """
     at = at or timezone.now()
-    from relay import pushes
-
     moves.lock_agent(card.agent)
     if incoming.task_id:
         task = _of_caller(card.agent, caller, incoming)
         if push:
             pushes.create(task, push, at=at)
-        _go_on(task, incoming, card, address=address, at=at)
-        return task
+        return _go_on(task, incoming, card, address=address, at=at)
     idempotency = idempotency if caller else None
     if idempotency and (earlier := _replayed(card.agent, caller, idempotency, at=at)):
         return earlier
@@ -97,11 +94,10 @@ def send(
         hop=hop,
         **made_of,
     )
-    if push:
+    dispatches.enqueue(task, _said(task, incoming, at=at), at=at)
+    moves.note(task, Event.Kind.STATUS, at=at)
+    if push:  # after the first event, which is the answer to this call and no news
         pushes.create(task, push, at=at)
-    message = _said(task, incoming, at=at)
-    dispatches.enqueue(task, message, at=at)
-    moves.note(task, Event.Kind.STATUS, message=message, at=at)
     _record("task.received", task, by=caller_actor(caller, address), at=at)
     return task
 
@@ -197,20 +193,20 @@ def _of_caller(agent: Agent, caller: CallerKey | None, incoming: Incoming) -> Ta
     return task
 
 
-def _go_on(task: Task, incoming: Incoming, card: Card, *, address: str, at: datetime) -> None:
+def _go_on(task: Task, incoming: Incoming, card: Card, *, address: str, at: datetime) -> Task:
     """A task that waits for this caller runs again; else the message is kept for who reads the
     task next, which is no answer to what a person was asked."""
+    by = caller_actor(task.caller, address)
     message = _said(task, incoming, at=at)
-    _record("task.continued", task, by=caller_actor(task.caller, address), at=at)
+    _record("task.continued", task, by=by, at=at)
     waits_for_people = task.state == State.INPUT_REQUIRED and (
         card.reply_policy == Card.ReplyPolicy.OWNER
     )
     if task.state not in Task.INTERRUPTED or waits_for_people:
         moves.note(task, Event.Kind.MESSAGE, message=message, at=at)
-        return
+        return task
     dispatches.enqueue(task, message, at=at)
-    moved = transition(task.pk, State.SUBMITTED, by=caller_actor(task.caller, address), at=at)
-    task.state, task.generation = moved.state, moved.generation
+    return transition(task.pk, State.SUBMITTED, by=by, at=at)
 
 
 def _replayed(

@@ -12,7 +12,7 @@ from django.db import transaction
 
 from accounts.audit import Actor, agent_actor, record
 from accounts.models import Agent
-from relay import dispatches
+from relay import dispatches, pushes
 from relay.models import Artifact, Event, Message, Task
 from relay.wire import Json
 
@@ -109,7 +109,7 @@ def note(
         artifact=artifact,
         at=at,
     )
-    from relay import items, pushes
+    from relay import items
 
     pushes.queue(task, event)
     items.surface(task, event)

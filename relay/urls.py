@@ -1,8 +1,11 @@
-"""What machines ask the relay for: cards, which anybody may read, and the agents themselves."""
+"""What machines ask the relay for: cards, which anybody may read, the agents themselves, and what
+an agent's own machine is to run."""
 
-from django.urls import path
+from django.urls import path, re_path
 
 from relay import card_views, views
+from relay.connect_views import PollView
+from relay.consumers import ConnectConsumer, nothing_here
 
 CARDS = [".well-known/agent-card.json", ".well-known/agent.json"]  # the latter until A2A 0.3
 
@@ -13,4 +16,11 @@ urlpatterns = [
     # With and without a slash: whoever follows a redirect sends a GET.
     path("@<str:handle>/<str:name>", views.agent, name="a2a"),
     path("@<str:handle>/<str:name>/", views.agent),
+    path("connect/v1/poll", PollView.as_view()),
+    path("connect/v1/poll/", PollView.as_view()),
+]
+
+sockets = [
+    re_path(r"^connect/v1/?$", ConnectConsumer.as_asgi()),
+    re_path(r"", nothing_here),
 ]

@@ -28,7 +28,8 @@ class Server:
         self.origin = f"http://127.0.0.1:{port}"
         self.command = [
             *(sys.executable, "-m", "granian", f"wake.{interface}:application"),
-            *("--interface", "asginl" if interface == "asgi" else interface, "--no-ws"),
+            *("--interface", "asginl" if interface == "asgi" else interface),
+            "--ws" if interface == "asgi" else "--no-ws",
             *("--host", "127.0.0.1", "--port", str(port), "--log-level", "critical"),
             *(("--blocking-threads", "8") if interface == "wsgi" else ()),
         ]

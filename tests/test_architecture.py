@@ -20,7 +20,7 @@ TESTS = sorted((ROOT / "tests").rglob("*.py"))
 PAGES = sorted((ROOT / "templates").rglob("*.html"))
 VERBS = ["deadlines.py", "deliveries.py", "models/*.py", "outbox.py", "pickups.py", "responses.py"]
 # Here the server is put together, so here alone an app may name one above it.
-PUT_TOGETHER = {"wake/celery.py", "wake/settings.py", "wake/urls.py"}
+PUT_TOGETHER = {"wake/asgi.py", "wake/celery.py", "wake/settings.py", "wake/urls.py"}
 
 
 def name(path: Path) -> str:

@@ -1,4 +1,4 @@
-"""What granian serves under ASGI: everything, long polls too."""
+"""What granian serves under ASGI: everything, long polls and WebSockets too."""
 
 import os
 import warnings
@@ -10,9 +10,17 @@ from wake.content_types import ReadableAsgi
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "wake.settings")
 _django = get_asgi_application()
 
-from wake.body_limit import BodyLimit  # noqa: E402 - it reads settings, which are ready only now
+from channels.routing import ProtocolTypeRouter, URLRouter  # noqa: E402 - settings are ready now
+from django.utils.module_loading import import_string  # noqa: E402
+
+from wake.body_limit import BodyLimit  # noqa: E402
 
 # WhiteNoise reads a static file in pieces, which Django remarks upon each time it starts.
 warnings.filterwarnings("ignore", message="StreamingHttpResponse must consume synchronous")
 
-application = BodyLimit(ReadableAsgi(_django))
+application = ProtocolTypeRouter(
+    {
+        "http": BodyLimit(ReadableAsgi(_django)),
+        "websocket": URLRouter(import_string("relay.urls.sockets")),
+    }
+)

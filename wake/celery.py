@@ -44,6 +44,8 @@ app.conf.beat_schedule = {
         "inbox.jobs.send_due_digests": 30.0,
         "inbox.jobs.send_due_last_calls": 30.0,
         "inbox.jobs.send_due_resets": 2.0,
+        "relay.jobs.expire_leases": 3.0,
+        "relay.jobs.give_up_old": 60.0,
     }.items()
 }
 

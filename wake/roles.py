@@ -21,7 +21,7 @@ def web(host: str, processes: int | None) -> list[str]:
 
 
 def stream(host: str, processes: int | None) -> list[str]:
-    """ASGI: everything, and the only one for many that wait at a time."""
+    """ASGI: everything, the only one for many that wait at a time, and for connectors."""
     return _granian("asgi", host, _processes(processes))
 
 
@@ -55,7 +55,8 @@ def all_on_one_machine(host: str, processes: int | None) -> dict[str, list[str]]
 def _granian(interface: str, host: str, processes: int, *more: str) -> list[str]:
     return [
         *(sys.executable, "-m", "granian", f"wake.{interface}:application"),
-        *("--interface", "asginl" if interface == "asgi" else interface, "--no-ws"),
+        *("--interface", "asginl" if interface == "asgi" else interface),
+        "--ws" if interface == "asgi" else "--no-ws",
         *("--host", host, "--port", str(settings.PORT)),
         *("--workers", str(processes), "--workers-kill-timeout", str(LEAVE_SECONDS)),
         *("--log-level", _log_level().lower(), *more),

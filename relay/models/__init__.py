@@ -1,11 +1,12 @@
 """Cards and their callers, tasks and what was said in them, and the runs on people's machines."""
 
 from relay.models.cards import CallerKey, Card
-from relay.models.dispatches import Connector, Dispatch
+from relay.models.dispatches import SEEN_WITHIN, Connector, Dispatch, DispatchQuerySet
 from relay.models.pushes import PushConfig, PushNotification
 from relay.models.tasks import Artifact, Blob, Context, Event, Message, Surfaced, Task, TaskQuerySet
 
 __all__ = [
+    "SEEN_WITHIN",
     "Artifact",
     "Blob",
     "CallerKey",
@@ -13,6 +14,7 @@ __all__ = [
     "Connector",
     "Context",
     "Dispatch",
+    "DispatchQuerySet",
     "Event",
     "Message",
     "PushConfig",

@@ -1,0 +1,87 @@
+"""Where a connector polls that no WebSocket gets through for: the same conversation, one request
+after the other."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import IO, Any
+
+from django.conf import settings
+from django.http import HttpResponse
+from drf_spectacular.utils import extend_schema
+from rest_framework.exceptions import AuthenticationFailed, ParseError, PermissionDenied
+from rest_framework.parsers import BaseParser
+from rest_framework.request import Request
+
+from accounts.authentication import key_of
+from accounts.models import ApiKey
+from accounts.throttles import client_address
+from relay import connect
+from relay.connect import Session
+from wake.clock import database_now
+from wake.parsers import BodyTooLarge
+from wake.serializers import wait_seconds
+from wake.views import ProtocolView
+from wake.waiting import patiently
+
+STATUSES = {
+    connect.KEY_REFUSED: 401,
+    connect.OTHER_AGENT: 403,
+    connect.OTHER_PROTOCOL: 400,
+    connect.SILENT: 409,
+    connect.REPLACED: 409,
+}
+
+
+class FramesParser(BaseParser):
+    """`{"frames": [...]}`; what is in them the session reads strictly, each by itself."""
+
+    media_type = "application/json"
+
+    def parse(
+        self,
+        stream: IO[Any],
+        media_type: str | None = None,
+        parser_context: Mapping[str, Any] | None = None,
+    ) -> list[str]:
+        """Each as JSON; raises BodyTooLarge, ParseError."""
+        body = stream.read(settings.WAKE_MAX_A2A_BYTES + 1)
+        if len(body) > settings.WAKE_MAX_A2A_BYTES:
+            raise BodyTooLarge(BodyTooLarge.__doc__)
+        try:
+            return [json.dumps(frame) for frame in json.loads(body)["frames"]]
+        except (ValueError, KeyError, TypeError, RecursionError):
+            raise ParseError('The body must be {"frames": [...]}.') from None
+
+
+class PollView(ProtocolView):
+    """Waits up to `wait` seconds for something to say, unless the frames that came were answered
+    with something. A connector may have one poll that waits and others beside it."""
+
+    http_method_names = ["post"]
+    parser_classes = [FramesParser]
+
+    @extend_schema(exclude=True)
+    def post(self, request: Request) -> HttpResponse:
+        key, seconds = key_of(request), wait_seconds(request.GET)
+        if "Origin" in request.headers:
+            raise PermissionDenied
+        if key.lane != ApiKey.Lane.LIVE:
+            raise AuthenticationFailed
+        session = Session(key, transport="poll", address=client_address(request))
+        is_known = session.find(request.headers.get("X-Wake-Instance", ""), at=database_now())
+        said = [frame for text in request.data for frame in session.read(text, at=database_now())]
+        if not (is_known or session.connector or said):
+            session.closes = connect.REPLACED  # or it never said hello: it is to begin anew
+        said += patiently(
+            lambda: session.look(at=database_now()),
+            seconds=0 if said else seconds,
+            until=lambda found: bool(found or session.closes),
+        )
+        return HttpResponse(
+            json.dumps({"frames": said}, ensure_ascii=False),
+            status=STATUSES[session.closes] if session.closes else 200,
+            content_type="application/json",
+            headers={"Cache-Control": "no-store"},
+        )

@@ -1,0 +1,18 @@
+"""What Celery runs for the relay: one line each, safe to run twice."""
+
+from __future__ import annotations
+
+from celery import shared_task
+
+from relay import expiry
+from wake.clock import database_now
+
+
+@shared_task
+def expire_leases() -> None:
+    expiry.expire_leases(at=database_now())
+
+
+@shared_task
+def give_up_old() -> None:
+    expiry.give_up_old(at=database_now())

@@ -1,0 +1,123 @@
+"""Reads what an agent's command answered, as its machine passes it on."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from relay.fields import Fields, InvalidParams
+from relay.models import Task
+from relay.wire import Json, read_parts, read_state
+from wake.models import Delivery
+
+LONGEST_ASSUMPTION = 2_000
+SHORTEST_WINDOW, LONGEST_WINDOW = 60, 604_800
+# What a run may end with; only people and callers cancel, and `working` is what it was.
+ENDS = {
+    Task.State.COMPLETED,
+    Task.State.INPUT_REQUIRED,
+    Task.State.AUTH_REQUIRED,
+    Task.State.FAILED,
+    Task.State.REJECTED,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """An artifact, or more of one that is there already."""
+
+    artifact_id: str
+    parts: list[Json]
+    name: str = ""
+    description: str = ""
+    metadata: Json = field(default_factory=dict)
+    append: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a run ended; `metadata` has under `wake` what the agent says of its own question."""
+
+    state: Task.State
+    parts: list[Json] = field(default_factory=list)
+    metadata: Json = field(default_factory=dict)
+    artifacts: list[Made] = field(default_factory=list)
+    is_direct: bool = False
+
+
+def read_result(value: Json) -> Outcome:
+    """`{state, message{parts}|text, artifacts?, direct?, timeout_seconds?, assumption?,
+    on_timeout?}`. What cannot be read is a run that failed, and says why: sent again it would be
+    the same."""
+    try:
+        return _read(Fields(value, "result"))
+    except InvalidParams as reason:
+        return failed(f"The agent's answer cannot be read: {reason}")
+
+
+def failed(why: str) -> Outcome:
+    return Outcome(Task.State.FAILED, [{"text": why}])
+
+
+def read_artifact(given: Fields) -> Made:
+    """Raises InvalidParams."""
+    return Made(
+        artifact_id=given.id("artifactId") or str(uuid.uuid4()),
+        parts=read_parts(given.get("parts"), given.path_of("parts")),
+        name=given.text("name"),
+        description=given.text("description"),
+        metadata=given.object("metadata"),
+        append=given.flag("append") or False,
+    )
+
+
+def _read(result: Fields) -> Outcome:
+    state = read_state(result.needed("state"))
+    if state not in ENDS:
+        raise result.wrong("state", f"Must be one of {', '.join(_names(ENDS))}.")
+    parts, metadata = _said(result)
+    direct = result.flag("direct") or False
+    return Outcome(
+        state=state,
+        parts=parts,
+        metadata=metadata | _of_the_question(result),
+        artifacts=[
+            read_artifact(Fields(one, f"{result.path_of('artifacts')}[{number}]"))
+            for number, one in enumerate(result.items("artifacts"))
+        ],
+        is_direct=direct and state == Task.State.COMPLETED and bool(parts),
+    )
+
+
+def _said(result: Fields) -> tuple[list[Json], Json]:
+    """A message, or a bare text of any length; or nothing at all."""
+    if result.get("message") is not None:
+        message = result.inner("message")
+        # `wake` is ours to write.
+        metadata = {k: v for k, v in message.object("metadata").items() if k != "wake"}
+        return read_parts(message.get("parts"), message.path_of("parts")), metadata
+    text = result.get("text")
+    if text is not None and not isinstance(text, str):
+        raise result.wrong("text", "Must be a string.")
+    return ([{"text": text}] if text else []), {}
+
+
+def _of_the_question(result: Fields) -> Json:
+    """For the people who will be asked (PROTOCOL.md, "Timeouts"); what does not fit is left out,
+    since the question itself matters more."""
+    seconds, on_timeout = result.get("timeout_seconds"), result.get("on_timeout")
+    assumption = result.get("assumption")
+    told: Json = {}
+    if isinstance(seconds, int) and not isinstance(seconds, bool):
+        told["timeout_seconds"] = max(SHORTEST_WINDOW, min(LONGEST_WINDOW, seconds))
+    if isinstance(assumption, str) and assumption:
+        told["assumption"] = assumption[:LONGEST_ASSUMPTION]
+    if on_timeout in Delivery.OnTimeout.values:
+        told["on_timeout"] = on_timeout
+    return {"wake": told} if told else {}
+
+
+def _names(states: Iterable[Any]) -> list[str]:
+    return sorted(str(state) for state in states)
