@@ -93,29 +93,30 @@ class Session:
         agent = self.connector.agent_id
         queued = Dispatch.objects.filter(agent=agent, state=Dispatch.State.QUEUED)
         to_stop = Dispatch.objects.to_stop(at).filter(connector=self.connector)
-        now = (
+        seen_at, left_at, draining_at, is_let_in, has_queued, has_to_stop = (
             Connector.objects.filter(pk=self.connector.pk)
-            .annotate(
-                is_let_in=Exists(ApiKey.objects.usable(at).filter(pk=OuterRef("key"))),
-                has_queued=Exists(queued),
-                has_to_stop=Exists(to_stop),
+            .values_list(
+                *("seen_at", "left_at", "draining_at"),
+                Exists(ApiKey.objects.usable(at).filter(pk=OuterRef("key"))),
+                Exists(queued),
+                Exists(to_stop),
             )
             .get()
         )
-        if not now.is_let_in:
+        if not is_let_in:
             self.leave(at=at)
             self.closes = KEY_REFUSED
             return [_error("unauthorized", "This key is not valid any more.")]
-        if now.seen_at <= at - SEEN_WITHIN:
+        if seen_at <= at - SEEN_WITHIN:
             # What is leased to a connection that nobody is behind is lost for a minute each time.
             self.leave(at=at)
             self.closes = SILENT
             return [_error("silent", "Nothing was heard for too long.")]
-        if now.left_at:
+        if left_at:
             self.closes = REPLACED
             return [_error("replaced", "Another connector of this machine took its place.")]
-        frames = self._stop(to_stop, at=at) if now.has_to_stop else []
-        if now.has_queued and now.draining_at is None:
+        frames = self._stop(to_stop, at=at) if has_to_stop else []
+        if has_queued and draining_at is None:
             frames += [task_frame(run) for run in dispatches.lease(self.connector, at=at)]
         return frames
 

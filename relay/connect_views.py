@@ -44,13 +44,13 @@ class FramesParser(BaseParser):
         stream: IO[Any],
         media_type: str | None = None,
         parser_context: Mapping[str, Any] | None = None,
-    ) -> list[str]:
-        """Each as JSON; raises BodyTooLarge, ParseError."""
+    ) -> dict[str, list[str]]:
+        """Each frame as JSON; raises BodyTooLarge, ParseError."""
         body = stream.read(settings.WAKE_MAX_A2A_BYTES + 1)
         if len(body) > settings.WAKE_MAX_A2A_BYTES:
             raise BodyTooLarge(BodyTooLarge.__doc__)
         try:
-            return [json.dumps(frame) for frame in json.loads(body)["frames"]]
+            return {"frames": [json.dumps(frame) for frame in json.loads(body)["frames"]]}
         except (ValueError, KeyError, TypeError, RecursionError):
             raise ParseError('The body must be {"frames": [...]}.') from None
 

@@ -7,8 +7,9 @@ import asyncio
 import json
 import logging
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from io import BytesIO
 from typing import Any
 
@@ -37,7 +38,7 @@ PING_EVERY_SECONDS = 20.0
 TRY_AGAIN_LATER = 1013  # RFC 6455's registry
 
 
-class ConnectConsumer(AsyncWebsocketConsumer):
+class ConnectConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # no types
     async def connect(self) -> None:
         self._session: Session | None = None
         self._looking: asyncio.Task[None] | None = None
@@ -75,7 +76,7 @@ class ConnectConsumer(AsyncWebsocketConsumer):
     async def _look(self) -> None:
         pinged_at = time.monotonic()
         while session := self._session:
-            await self._say(lambda session=session: session.look(at=database_now()))  # type: ignore[misc] - a default binds the name of now
+            await self._say(partial(_look, session))
             if time.monotonic() - pinged_at > PING_EVERY_SECONDS:
                 pinged_at = time.monotonic()
                 await self._say(lambda: [{"type": "ping"}])
@@ -104,10 +105,14 @@ class ConnectConsumer(AsyncWebsocketConsumer):
         await self.close(TRY_AGAIN_LATER)
 
 
-def _in_thread(work: Callable[..., Any], *arguments: Any) -> Awaitable[Any]:
+def _look(session: Session) -> list[Json]:
+    return session.look(at=database_now())
+
+
+async def _in_thread(work: Callable[..., Any], *arguments: Any) -> Any:
     """In any free thread (the sensitive one is shared by all sockets of the process), which gives
     its connection back at once."""
-    return database_sync_to_async(work, thread_sensitive=False)(*arguments)
+    return await database_sync_to_async(work, thread_sensitive=False)(*arguments)
 
 
 def _request(scope: Any) -> ASGIRequest:

@@ -30,7 +30,7 @@ def of(agent: Agent, *, at: datetime) -> Presence:
         machines=list(connectors.online(at)),
         queued=Dispatch.objects.queued(agent).count(),
         running=Dispatch.objects.running(agent).count(),
-        seen_at=last and last.seen_at,
+        seen_at=last.seen_at if last else None,
     )
 
 
