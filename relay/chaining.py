@@ -155,11 +155,10 @@ def _member(body: Json) -> tuple[Fields, str]:
     """What it tells of, and its name in 1.0."""
     outer = Fields(body)
     there = [name for name in MEMBERS if outer.get(name) is not None]
-    if "kind" not in body and len(there) == 1:
+    if len(there) == 1 and "kind" not in body:
         return outer.inner(there[0]), there[0]
-    kind = body.get("kind", "task")
-    for name, older in MEMBERS.items():
-        if kind == older and (outer.has("status") or name not in {"task", "statusUpdate"}):
+    for name, kind in MEMBERS.items():
+        if body.get("kind") == kind:
             return outer, name
     raise NoNews(NoNews.__doc__)
 

@@ -1,0 +1,295 @@
+"""One agent's URL as the push URL of another's task: the second goes on from what was made."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from accounts import signing_secrets
+from accounts.audit import SYSTEM
+from accounts.models import Agent, Team
+from relay import callers, lifecycle, moves, publishing
+from relay.chaining import HOPS_AT_MOST
+from relay.models import Artifact, Card, Dispatch, Event, Message, Task
+from relay.wire import Incoming, PushIn
+from wake.models import Callback, CallbackAttempt
+from wake.outbox import send_due
+
+SOURCE = str(uuid4())
+State = Task.State
+Post = Callable[..., Any]
+
+
+@pytest.fixture
+def second(team: Team) -> Card:
+    """The agent that goes on: open to whoever has a key of the team."""
+    agent = Agent.objects.create(team=team, agent_id="second-agent")
+    signing_secrets.ensure_secret(agent, by=SYSTEM)
+    return publishing.publish(agent, by=SYSTEM, at=timezone.now())
+
+
+@pytest.fixture
+def caller_key(team: Team) -> str:
+    _, text = callers.mint(team, name="The chain", by=SYSTEM)
+    return text
+
+
+@pytest.fixture
+def post(second: Card, caller_key: str) -> Post:
+    """What is pushed to it, with a caller key unless told otherwise."""
+
+    def send(body: Any, **headers: str) -> Any:
+        given = headers or {"Authorization": f"Bearer {caller_key}"}
+        return Client(raise_request_exception=False).post(
+            "/@garden/second-agent", json.dumps(body), "application/json", headers=given
+        )
+
+    return send
+
+
+def is_public(card: Card) -> None:
+    publishing.publish(card.agent, by=SYSTEM, at=timezone.now(), access=Card.Access.PUBLIC)
+
+
+def ended(**more: Any) -> dict[str, Any]:
+    """A task of 1.0 that has completed."""
+    artifact = {"artifactId": "report", "parts": [{"text": "All checks passed"}]}
+    status = {"state": "TASK_STATE_COMPLETED", "timestamp": "2026-11-21T09:00:00.000Z"}
+    return {"id": SOURCE, "contextId": "c-1", "status": status, "artifacts": [artifact], **more}
+
+
+def said(task: Task) -> Message:
+    return Message.objects.get(task=task)
+
+
+def test_what_the_first_made_is_what_the_second_is_asked(post: Post) -> None:
+    more = {"artifactId": "figures", "parts": [{"data": {"passed": 12}}]}
+    body = ended()
+    body["artifacts"].append(more)
+
+    answer = post({"task": body})
+
+    task = Task.objects.get()
+    assert (answer.status_code, answer.json()) == (200, {"taskId": str(task.pk)})
+    assert said(task).parts == [{"text": "All checks passed"}, {"data": {"passed": 12}}]
+    assert said(task).source == Message.Source.CALLER
+    assert said(task).metadata == {"wakeSourceTask": SOURCE, "wakeHop": 1}
+    assert (task.source_task, task.hop, task.state) == (SOURCE, 1, State.SUBMITTED)
+    assert task.caller is not None
+    assert task.caller.name == "The chain"
+    assert Dispatch.objects.get().task == task
+
+
+def test_a_task_in_the_words_of_0_3_is_as_good(post: Post) -> None:
+    body = {
+        "kind": "task",
+        "id": SOURCE,
+        "contextId": "c-1",
+        "status": {"state": "completed"},
+        "artifacts": [
+            {"artifactId": "report", "parts": [{"kind": "text", "text": "All checks passed"}]}
+        ],
+    }
+
+    answer = post(body)
+
+    assert answer.json() == {"taskId": str(Task.objects.get().pk)}
+    assert said(Task.objects.get()).parts == [{"text": "All checks passed"}]
+
+
+def test_without_artifacts_it_is_what_was_said_last(post: Post) -> None:
+    message = {"messageId": "m-9", "role": "ROLE_AGENT", "parts": [{"text": "Done."}]}
+    status = {"state": "TASK_STATE_COMPLETED", "message": message}
+
+    post({"statusUpdate": {"taskId": SOURCE, "contextId": "c-1", "status": status}})
+
+    assert said(Task.objects.get()).parts == [{"text": "Done."}]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"task": ended(status={"state": "TASK_STATE_WORKING"})},
+        {"task": ended(status={"state": "TASK_STATE_FAILED"})},
+        {"task": ended(artifacts=[])},
+        {"statusUpdate": {"taskId": SOURCE, "status": {"state": "TASK_STATE_COMPLETED"}}},
+        {"artifactUpdate": {"taskId": SOURCE, "artifact": {"parts": [{"text": "Half"}]}}},
+        {"message": {"messageId": "m-1", "role": "ROLE_AGENT", "parts": [{"text": "Hello"}]}},
+        {"kind": "task", "id": SOURCE, "status": {"state": "input-required"}},
+        {"kind": "status-update", "taskId": SOURCE, "status": {"state": "working"}},
+    ],
+    ids=[
+        "working", "failed", "nothing-made", "no-words", "an-artifact", "a-message", "asking",
+        "older-status",
+    ],
+)  # fmt: skip
+def test_other_news_is_taken_and_changes_nothing(post: Post, body: dict[str, Any]) -> None:
+    answer = post(body)
+
+    assert (answer.status_code, answer.json()) == (200, {})
+    assert not Task.objects.exists()
+
+
+def test_the_same_news_again_is_the_same_task(post: Post) -> None:
+    first = post({"task": ended()}).json()
+    again = post({"task": ended()}).json()
+    later = post({"task": ended(metadata={"wakeGeneration": 7})}).json()
+
+    assert first == again
+    assert later != first
+    assert Dispatch.objects.count() == 2
+
+
+def test_each_agent_goes_on_by_itself(post: Post, agent: Agent, caller_key: str) -> None:
+    publishing.publish(agent, by=SYSTEM, at=timezone.now())
+    post({"task": ended()})
+
+    Client().post(
+        f"/@garden/{agent.agent_id}",
+        json.dumps({"task": ended()}),
+        "application/json",
+        headers={"Authorization": f"Bearer {caller_key}"},
+    )
+
+    assert Task.objects.filter(source_task=SOURCE).count() == 2
+
+
+def test_a_chain_ends_somewhere(post: Post) -> None:
+    last = post({"task": ended(metadata={"wakeHop": HOPS_AT_MOST - 1})})
+    too_far = post({"task": ended(metadata={"wakeHop": HOPS_AT_MOST, "wakeGeneration": 1})})
+
+    assert last.status_code == 200
+    assert (too_far.status_code, too_far.json()["error"]["code"]) == (422, "too_far")
+    assert [task.hop for task in Task.objects.all()] == [HOPS_AT_MOST]
+
+
+def test_the_key_may_be_the_token(post: Post, caller_key: str) -> None:
+    answer = post(
+        {"task": ended()},
+        **{"Authorization": "Bearer something-else", "X-A2A-Notification-Token": caller_key},
+    )
+
+    assert answer.status_code == 200
+    assert Task.objects.get().caller is not None
+
+
+def test_without_a_key_nobody_goes_on_but_a_public_agent(post: Post, second: Card) -> None:
+    for headers in ({"Accept": "*/*"}, {"X-A2A-Notification-Token": "not-a-key"}):
+        refused = post({"task": ended()}, **headers)
+        assert refused.status_code == 401
+        assert refused["WWW-Authenticate"].startswith("Bearer")
+    assert not Task.objects.exists()
+
+    is_public(second)
+    answer = post({"task": ended()}, **{"X-A2A-Notification-Token": "not-a-key"})
+
+    assert answer.status_code == 200
+    assert Task.objects.get().caller is None
+
+
+def test_a_key_of_another_team_or_one_that_was_revoked_is_none(
+    post: Post, mallory: Any, caller_key: str
+) -> None:
+    _, theirs = callers.mint(mallory.memberships.get().team, name="Other", by=SYSTEM)
+    ours = callers.find(caller_key, at=timezone.now())
+    assert ours
+    callers.revoke(ours, by=SYSTEM, at=timezone.now() - timedelta(seconds=1))
+
+    answers = [
+        post({"task": ended()}, Authorization=f"Bearer {text}") for text in (theirs, caller_key)
+    ]
+
+    assert [answer.status_code for answer in answers] == [403, 401]
+    assert not Task.objects.exists()
+
+
+def test_what_the_second_does_not_take_is_refused(post: Post, second: Card) -> None:
+    publishing.publish(second.agent, by=SYSTEM, at=timezone.now(), input_modes=["application/json"])
+
+    answer = post({"task": ended()})
+
+    assert (answer.status_code, Task.objects.count()) == (415, 0)
+
+
+def test_one_that_has_too_much_to_do_says_when_to_come_back(
+    post: Post, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("relay.dispatches.QUEUE_AT_MOST", 0)
+
+    answer = post({"task": ended()})
+
+    assert answer.status_code == 503
+    assert int(answer["Retry-After"]) > 0
+
+
+@pytest.mark.parametrize(
+    "body",
+    [{}, {"hello": "world"}, {"task": ended(), "message": {}}, {"kind": "letter"}, {"task": None}],
+    ids=["empty", "something", "two-members", "no-kind-of-ours", "null"],
+)
+def test_what_is_no_news_is_refused_as_json_rpc_does(post: Post, body: dict[str, Any]) -> None:
+    answer = post(body)
+
+    assert answer.status_code == 200
+    assert answer.json()["error"]["code"] == -32600
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"task": "a text"},
+        {"task": ended(id="")},
+        {"task": ended(id="x" * 129)},
+        {"task": ended(status="done")},
+        {"task": ended(artifacts={"parts": []})},
+        {"task": ended(artifacts=[{"artifactId": "a", "parts": [{"text": "a", "url": "b"}]}])},
+        {"task": ended(metadata={"wakeHop": -1})},
+        {"task": ended(metadata={"wakeGeneration": 2**31})},
+        {"task": ended(metadata={"wakeHop": "one"})},
+    ],
+    ids=[
+        "task", "no-id", "long-id", "status", "artifacts", "parts", "hop", "generation", "hop-text",
+    ],
+)  # fmt: skip
+def test_news_with_a_bad_member_is_refused(post: Post, body: dict[str, Any]) -> None:
+    answer = post(body)
+
+    assert (answer.status_code, answer.json()["error"]["code"]) == (400, "invalid_push")
+    assert not Task.objects.exists()
+
+
+@pytest.mark.parametrize("version", ["1.0", "0.3"])
+@pytest.mark.django_db(transaction=True)
+def test_one_agent_ends_and_its_push_starts_the_next(
+    version: Any, agent: Agent, second: Card, caller_key: str, live_server: Any
+) -> None:
+    first = publishing.publish(agent, by=SYSTEM, at=timezone.now())
+    caller = callers.find(caller_key, at=timezone.now())
+    url = f"{live_server.url}/@garden/second-agent"
+    push = PushIn("next", url, token=caller_key, scheme="bearer", version=version)
+    incoming = Incoming(message_id="m-1", parts=[{"text": "Review it"}])
+    at = timezone.now()
+    task = lifecycle.send(first, caller, incoming, push=push)
+
+    task = moves.transition(task.pk, State.WORKING, at=at)
+    report = json.dumps([{"text": "All checks passed"}])
+    artifact = Artifact.objects.create(
+        task=task, artifact_id="report", parts_json=report, created_at=at
+    )
+    moves.note(task, Event.Kind.ARTIFACT, artifact=artifact, at=at)
+    ended = moves.transition(task.pk, State.COMPLETED, at=at)
+    sent = send_due()
+
+    assert sent == CallbackAttempt.objects.filter(status_code=200).count() == 3
+    assert not Callback.objects.unfinished().exists()
+    (begun,) = Task.objects.filter(agent=second.agent)
+    assert (begun.source_task, begun.source_generation) == (str(task.pk), ended.generation)
+    assert (begun.hop, begun.caller) == (1, caller)
+    assert said(begun).parts == [{"text": "All checks passed"}]
