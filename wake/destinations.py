@@ -19,6 +19,7 @@ import idna
 from aiohttp.abc import AbstractResolver, ResolveResult
 from django.conf import settings
 from django.db import transaction
+from publicsuffixlist import PublicSuffixList
 from yarl import URL
 
 from accounts.audit import Actor, record
@@ -186,8 +187,8 @@ def canonical(pattern: str) -> str:
     if not re.fullmatch(r"[0-9]{1,5}", port_text):
         raise Refused("bad_port", "After the colon comes the port, a number.")
     host, port = _canonical_host(host_text), _checked_port(int(port_text))
-    if wildcard and ("." not in host or _is_developers_own(host)):
-        raise Refused("bad_host", f"*.{host} is too wide: name a domain, such as *.example.com.")
+    if wildcard and (_is_developers_own(host) or PublicSuffixList().is_public(host)):
+        raise Refused("bad_host", f"*.{host} is too wide: name one owner's, as in *.example.com.")
     name = Destination("https", host, port, "/").name
     return f"*.{name}" if wildcard else name
 
