@@ -19,7 +19,7 @@ from django.db import transaction
 from django.db.models import Exists, OuterRef
 
 from accounts.models import ApiKey
-from relay import dispatches, reports
+from relay import blobs, dispatches, reports
 from relay.dispatches import LeaseLost
 from relay.fields import Fields, InvalidParams
 from relay.models import SEEN_WITHIN, Card, Connector, Dispatch, Message
@@ -282,7 +282,7 @@ def _leniently(text: str) -> Json:
 
 
 def _message(message: Message) -> Json:
-    parts = [{"type": _kind(part)} | part for part in message.parts]
+    parts = [{"type": _kind(part)} | part for part in blobs.with_urls(message.parts)]
     found: Json = {"role": message.role, "messageId": message.message_id, "parts": parts}
     return found | ({"metadata": message.metadata} if message.metadata else {})
 

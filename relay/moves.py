@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import uuid
 from collections.abc import Iterable
 from datetime import datetime
-from typing import Any
 
 from django.db import transaction
 
 from accounts.audit import Actor, agent_actor, record
 from accounts.models import Agent
-from relay import dispatches, pushes
+from relay import blobs, dispatches, items, pushes
+from relay.compact import dumps
 from relay.models import Artifact, Event, Message, Task
 from relay.wire import Json
 
@@ -110,10 +109,6 @@ def note(
         at=at,
     )
     pushes.queue(task, event)
-    try:
-        from relay import items
-    except ImportError:
-        return event
     items.surface(task, event)
     return event
 
@@ -129,19 +124,16 @@ def say(
     metadata: Json | None = None,
     reference_task_ids: Iterable[str] = (),
 ) -> Message:
-    """A turn of the conversation; without an id of its maker it gets one here."""
+    """A turn of the conversation; without an id of its maker it gets one here. Large files in it
+    are kept apart."""
     return Message.objects.create(
         task=task,
         context=task.context,
         message_id=message_id or str(uuid.uuid4()),
         source=source,
         by_name=by_name[:80],
-        parts_json=dumps(parts),
+        parts_json=dumps(blobs.store_large(task, parts, at)),
         metadata_json=dumps(metadata) if metadata else "",
         reference_task_ids=list(reference_task_ids),
         created_at=at,
     )
-
-
-def dumps(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

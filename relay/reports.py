@@ -8,7 +8,8 @@ from datetime import datetime
 from django.db import transaction
 
 from accounts.audit import agent_actor, record
-from relay import dispatches, moves
+from relay import blobs, dispatches, moves
+from relay.compact import dumps
 from relay.dispatches import LeaseLost
 from relay.fields import Fields
 from relay.models import Artifact, Dispatch, Event, Message, Task
@@ -81,9 +82,8 @@ def finish(dispatch: Dispatch, lease: uuid.UUID, result: Json, *, at: datetime) 
         _keep(task, made, at=at)
     message = None
     if outcome.parts:
-        parts = _smaller(task, outcome.parts, at)
-        source = Message.Source.AGENT
-        message = moves.say(task, source, parts, metadata=outcome.metadata, at=at)
+        source, metadata = Message.Source.AGENT, outcome.metadata
+        message = moves.say(task, source, outcome.parts, metadata=metadata, at=at)
     if outcome.is_direct:
         Task.objects.filter(pk=task.pk).update(is_direct=True)
     moves.transition(task.pk, outcome.state, message=message, by=by, at=at)
@@ -92,7 +92,7 @@ def finish(dispatch: Dispatch, lease: uuid.UUID, result: Json, *, at: datetime) 
 
 def _keep(task: Task, made: Made, *, at: datetime) -> None:
     """The same id again is the same artifact: replaced, or gone on with."""
-    parts = _smaller(task, made.parts, at)
+    parts = blobs.store_large(task, made.parts, at)
     row = Artifact.objects.filter(task=task, artifact_id=made.artifact_id).first()
     if row is None:
         row = Artifact(task=task, artifact_id=made.artifact_id, created_at=at)
@@ -100,15 +100,7 @@ def _keep(task: Task, made: Made, *, at: datetime) -> None:
         parts = row.parts + parts
     row.name = made.name or row.name
     row.description = made.description or row.description
-    row.parts_json = moves.dumps(parts)
-    row.metadata_json = moves.dumps(made.metadata) if made.metadata else row.metadata_json
+    row.parts_json = dumps(parts)
+    row.metadata_json = dumps(made.metadata) if made.metadata else row.metadata_json
     row.save()
     moves.note(task, Event.Kind.ARTIFACT, artifact=row, at=at)
-
-
-def _smaller(task: Task, parts: list[Json], at: datetime) -> list[Json]:
-    try:
-        from relay import blobs
-    except ImportError:
-        return parts
-    return blobs.store_large(task, parts, at)
