@@ -1,0 +1,80 @@
+"""Somebody who calls an agent over A2A, with Django's own test client and nobody's SDK."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from django.test import Client
+from django.utils import timezone
+
+from relay import moves
+from relay.models import Card, Message, Task
+
+State = Task.State
+
+
+class Caller:
+    """Speaks one version to one agent, with a key or without."""
+
+    def __init__(self, card: Card, version: str = "1.0", key: str = "") -> None:
+        self.path = f"/{card}"
+        self.version = version
+        self.client = Client(raise_request_exception=False)
+        self.headers = {"A2A-Version": version} if version != "0.3" else {}
+        if key:
+            self.headers["Authorization"] = f"Bearer {key}"
+
+    def post(self, body: Any, *, path: str = "", **headers: str) -> Any:
+        content = body if isinstance(body, str | bytes) else json.dumps(body)
+        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        return self.client.post(
+            path or self.path,
+            content,
+            content_type=named.pop("Content-Type", "application/json"),
+            headers={**self.headers, **named},
+        )
+
+    def ask(self, method: str, params: Any, **headers: str) -> dict[str, Any]:
+        """The whole answer."""
+        body = {"jsonrpc": "2.0", "id": "req-1", "method": method, "params": params}
+        response = self.post(body, **headers)
+        assert response.status_code == 200, response.content
+        answer: dict[str, Any] = response.json()
+        assert answer["jsonrpc"] == "2.0"
+        assert answer["id"] == "req-1"
+        assert ("result" in answer) != ("error" in answer)
+        return answer
+
+    def result(self, method: str, params: Any, **headers: str) -> Any:
+        answer = self.ask(method, params, **headers)
+        assert "result" in answer, answer
+        return answer["result"]
+
+    def error(self, method: str, params: Any, **headers: str) -> dict[str, Any]:
+        answer = self.ask(method, params, **headers)
+        assert "error" in answer, answer
+        error: dict[str, Any] = answer["error"]
+        return error
+
+    def message(self, text: str = "Hello", **more: Any) -> dict[str, Any]:
+        role, part = ("ROLE_USER", {}) if self.version == "1.0" else ("user", {"kind": "text"})
+        return {"messageId": "m-1", "role": role, "parts": [part | {"text": text}], **more}
+
+    def sending(self, text: str = "Hello", **more: Any) -> dict[str, Any]:
+        """The params of a send, with these members in its message."""
+        return {"message": self.message(text, **more)}
+
+    def send(self, text: str = "Hello", **more: Any) -> dict[str, Any]:
+        """The task that came of it."""
+        method = "SendMessage" if self.version == "1.0" else "message/send"
+        result: dict[str, Any] = self.result(method, self.sending(text, **more))
+        task: dict[str, Any] = result["task"] if self.version == "1.0" else result
+        return task
+
+
+def move(task_id: str, to: Task.State, text: str = "") -> Task:
+    """As if the agent's machine had reported it."""
+    task, at = Task.objects.get(pk=task_id), timezone.now()
+    said = moves.say(task, Message.Source.AGENT, [{"text": text}], at=at) if text else None
+    return moves.transition(task.pk, to, message=said, at=at)

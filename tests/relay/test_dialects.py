@@ -1,0 +1,240 @@
+"""Messages, parts and configurations are read in every dialect that callers speak."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from relay import wire
+from relay.fields import Fields, InvalidParams
+from relay.models import Task
+from relay.wire import Version
+from tests.relay.calling import State
+
+VERSIONS: list[Version] = ["1.0", "0.3"]
+
+
+@pytest.mark.parametrize(
+    ("sent", "canonical"),
+    [
+        ({"text": "Hi"}, {"text": "Hi"}),
+        ({"text": ""}, {"text": ""}),
+        ({"kind": "text", "text": "Hi"}, {"text": "Hi"}),
+        ({"type": "text", "text": "Hi"}, {"text": "Hi"}),
+        ({"kind": "text", "type": "text", "text": "Hi", "data": None}, {"text": "Hi"}),
+        (
+            {"text": "Hi", "mediaType": "text/markdown"},
+            {"text": "Hi", "mediaType": "text/markdown"},
+        ),
+        ({"text": "Hi", "media_type": "text/html"}, {"text": "Hi", "mediaType": "text/html"}),
+        (
+            {"type": "text", "text": "# Hi", "metadata": {"mediaType": "text/markdown"}},
+            {
+                "text": "# Hi",
+                "mediaType": "text/markdown",
+                "metadata": {"mediaType": "text/markdown"},
+            },
+        ),
+        ({"data": {"a": 1}}, {"data": {"a": 1}}),
+        ({"data": None}, {"data": None}),
+        ({"data": [1, 2]}, {"data": [1, 2]}),
+        (
+            {"kind": "data", "data": {"value": 7}, "metadata": {"data_part_compat": True}},
+            {"data": 7},
+        ),
+        (
+            {"kind": "file", "file": {"uri": "https://x/y", "mimeType": "a/b", "name": "y"}},
+            {"url": "https://x/y", "mediaType": "a/b", "filename": "y"},
+        ),
+        (
+            {"type": "file", "file": {"bytes": "AAAA", "mime_type": "a/b"}},
+            {"raw": "AAAA", "mediaType": "a/b"},
+        ),
+        ({"raw": "_-8"}, {"raw": "/+8="}),
+        ({"url": "https://x/y", "filename": "y"}, {"url": "https://x/y", "filename": "y"}),
+        ({"text": "Hi", "metadata": None, "mediaType": "", "later": 1}, {"text": "Hi"}),
+        ({"text": "Hi", "blob": "0e2c7c1a-4c9e-4b0f-9d69-0f3c5a9c1d11"}, {"text": "Hi"}),
+    ],
+)
+def test_a_part_of_any_dialect(sent: Any, canonical: Any) -> None:
+    assert wire.read_parts([sent]) == [canonical]
+
+
+@pytest.mark.parametrize(
+    ("sent", "field"),
+    [
+        (None, "parts"),
+        ("Hi", "parts"),
+        ([], "parts"),
+        (["Hi"], "parts[0]"),
+        ([{"text": "Hi"}, {}], "parts[1]"),
+        ([{"kind": "text"}], "parts[0]"),
+        ([{"text": "Hi", "url": "https://x/"}], "parts[0]"),
+        ([{"text": 7}], "parts[0].text"),
+        ([{"raw": "?"}], "parts[0].raw"),
+        ([{"raw": "A"}], "parts[0].raw"),
+        ([{"file": {}}], "parts[0].file"),
+        ([{"file": "x"}], "parts[0].file"),
+        ([{"file": {"uri": "x", "bytes": "AAAA"}}], "parts[0].file"),
+        ([{"file": {"bytes": "%"}}], "parts[0].file.bytes"),
+        ([{"text": "Hi", "mediaType": 7}], "parts[0].mediaType"),
+        ([{"text": "Hi", "filename": "x" * 256}], "parts[0].filename"),
+        ([{"text": "Hi", "metadata": []}], "parts[0].metadata"),
+        ([{"blob": "0e2c7c1a-4c9e-4b0f-9d69-0f3c5a9c1d11"}], "parts[0]"),
+    ],
+)
+def test_parts_that_are_none(sent: Any, field: str) -> None:
+    with pytest.raises(InvalidParams) as refused:
+        wire.read_parts(sent)
+
+    assert refused.value.field == field
+
+
+MESSAGE = {"messageId": "m-1", "role": "ROLE_USER", "parts": [{"text": "Hi"}]}
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        MESSAGE | {"taskId": "t", "contextId": "c", "referenceTaskIds": ["r"]},
+        MESSAGE | {"role": "user", "taskId": "t", "contextId": "c", "referenceTaskIds": ["r"]},
+        {
+            "message_id": "m-1",
+            "role": "user",
+            "parts": [{"type": "text", "text": "Hi"}],
+            "task_id": "t",
+            "context_id": "c",
+            "reference_task_ids": ["r"],
+            "kind": "message",
+            "metadata": None,
+            "extensions": ["https://x/"],
+        },
+    ],
+)
+def test_a_message_of_any_dialect(sent: Any) -> None:
+    assert wire.read_message(sent) == wire.Incoming("m-1", [{"text": "Hi"}], {}, "t", "c", ["r"])
+
+
+@pytest.mark.parametrize(
+    ("change", "field"),
+    [
+        ({"messageId": None}, "message.messageId"),
+        ({"messageId": ""}, "message.messageId"),
+        ({"messageId": 7}, "message.messageId"),
+        ({"messageId": "x" * 129}, "message.messageId"),
+        ({"messageId": "a\nb"}, "message.messageId"),
+        ({"role": None}, "message.role"),
+        ({"role": "ROLE_AGENT"}, "message.role"),
+        ({"role": "owner"}, "message.role"),
+        ({"role": 1}, "message.role"),
+        ({"parts": "Hi"}, "message.parts"),
+        ({"taskId": ["t"]}, "message.taskId"),
+        ({"contextId": "x" * 129}, "message.contextId"),
+        ({"referenceTaskIds": "r"}, "message.referenceTaskIds"),
+        ({"referenceTaskIds": [7]}, "message.referenceTaskIds"),
+        ({"metadata": "m"}, "message.metadata"),
+    ],
+)
+def test_a_message_that_is_none(change: Any, field: str) -> None:
+    with pytest.raises(InvalidParams) as refused:
+        wire.read_message(MESSAGE | change)
+
+    assert refused.value.field == field
+
+
+@pytest.mark.parametrize(
+    ("sent", "blocking", "length"),
+    [
+        (None, True, None),
+        ({}, True, None),
+        ({"returnImmediately": True}, False, None),
+        ({"return_immediately": True}, False, None),
+        ({"returnImmediately": False, "blocking": False}, True, None),
+        ({"blocking": False}, False, None),
+        ({"blocking": True, "historyLength": 0}, True, 0),
+        ({"blocking": None, "history_length": 3, "acceptedOutputModes": 7}, True, 3),
+    ],
+)
+@pytest.mark.parametrize("version", VERSIONS)
+def test_how_a_send_is_answered(
+    version: Version, sent: Any, blocking: bool, length: int | None
+) -> None:
+    found = wire.read_configuration(sent, version)
+
+    assert (found.blocking, found.history_length, found.push) == (blocking, length, None)
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        [],
+        {"historyLength": -1},
+        {"historyLength": True},
+        {"historyLength": "3"},
+        {"blocking": "no"},
+        {"pushNotificationConfig": {"id": "mine"}},
+        {"pushNotificationConfig": "https://x/"},
+    ],
+)
+def test_what_is_no_configuration(sent: Any) -> None:
+    with pytest.raises(InvalidParams):
+        wire.read_configuration(sent, "1.0")
+
+
+@pytest.mark.parametrize("name", ["taskPushNotificationConfig", "pushNotificationConfig"])
+@pytest.mark.parametrize(
+    "authentication",
+    [{"scheme": "Bearer"}, {"schemes": ["Bearer"]}, {"schemes": ["Bearer", "Basic"]}],
+)
+def test_a_push_config_beside_a_message(name: str, authentication: Any) -> None:
+    config = {"id": "mine", "url": "https://x/", "token": "t"}
+    config |= {"authentication": authentication | {"credentials": "c"}}
+
+    push = wire.read_configuration({name: config}, "0.3").push
+
+    assert push == wire.PushIn("mine", "https://x/", "t", "Bearer", "c", "0.3")
+
+
+@pytest.mark.parametrize(
+    ("change", "field"),
+    [
+        ({"url": ""}, "url"),
+        ({"url": 7}, "url"),
+        ({"url": "https://" + "x" * 2_048}, "url"),
+        ({"token": "a\r\nX-Forged: 1"}, "token"),
+        ({"authentication": {"scheme": "Bear er"}}, "authentication.scheme"),
+        ({"authentication": {"scheme": "B\n"}}, "authentication.scheme"),
+        ({"authentication": {"scheme": "B", "credentials": "é"}}, "authentication.credentials"),
+        ({"authentication": {"schemes": "Bearer"}}, "authentication.schemes"),
+    ],
+)
+def test_a_push_config_that_could_not_be_sent(change: Any, field: str) -> None:
+    with pytest.raises(InvalidParams) as refused:
+        wire.read_push(Fields({"url": "https://x/"} | change), "1.0")
+
+    assert refused.value.field == field
+
+
+@pytest.mark.parametrize("state", list(State))
+def test_states_of_any_dialect(state: Task.State) -> None:
+    older, newer = state.replace("_", "-"), f"TASK_STATE_{state.upper()}"
+
+    assert {wire.read_state(name) for name in (state, older, newer)} == {state}
+
+
+@pytest.mark.parametrize("name", ["", "unknown", "TASK_STATE_", "TASK_STATE_UNSPECIFIED", "done"])
+def test_and_what_is_no_state(name: str) -> None:
+    assert wire.read_state(name) is None
+
+
+def test_media_types_said_and_unsaid() -> None:
+    sent: list[dict[str, Any]] = [
+        {"text": "Hi"},
+        {"data": 7},
+        {"raw": "AAAA"},
+        {"url": "https://x/y"},
+        {"text": "Hi", "mediaType": "Text/HTML; charset=utf-8"},
+    ]
+
+    assert wire.media_types(sent) == ["text/plain", "application/json", "text/html"]

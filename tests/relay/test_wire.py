@@ -1,0 +1,200 @@
+"""One form of each version is written, and what is read of it is what was there before."""
+
+from __future__ import annotations
+
+import base64
+import json
+from datetime import UTC, datetime, timedelta, timezone
+from typing import Any
+from uuid import UUID
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from relay import wire
+from relay.models import Artifact, Context, Event, Message, PushConfig, Task
+from relay.wire import Version
+
+VERSIONS: list[Version] = ["1.0", "0.3"]
+AT = datetime(2026, 11, 21, 9, 30, 0, 123_456, tzinfo=UTC)
+ID = UUID("0e2c7c1a-4c9e-4b0f-9d69-0f3c5a9c1d11")
+
+# Canonical parts, messages and artifacts ----------------------------------------------------------
+
+words = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), max_size=12)
+named = words.filter(bool)
+jsons = st.recursive(
+    st.one_of(st.none(), st.booleans(), st.integers(-(2**53), 2**53), words),
+    lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(words, inner, max_size=3)),
+    max_leaves=6,
+)
+metadata = st.dictionaries(st.sampled_from(["a", "b", "c"]), jsons, min_size=1, max_size=2)
+raw = st.binary(max_size=12).map(lambda content: base64.b64encode(content).decode())
+contents = st.one_of(
+    st.builds(lambda text: {"text": text}, words),
+    st.builds(lambda content: {"raw": content}, raw),
+    st.builds(lambda url: {"url": url}, named),
+    st.builds(lambda data: {"data": data}, jsons),
+)
+more = st.fixed_dictionaries(
+    {}, optional={"mediaType": named, "filename": named, "metadata": metadata}
+)
+parts = st.builds(lambda content, more: content | more, contents, more)
+
+
+@given(st.lists(parts, min_size=1, max_size=3), st.sampled_from(VERSIONS))
+def test_parts_come_back_as_they_were(parts: list[Any], version: Version) -> None:
+    assert wire.read_parts(wire.write_parts(parts, version)) == parts
+
+
+@given(st.lists(parts, min_size=1, max_size=3), metadata, st.sampled_from(VERSIONS))
+def test_messages_come_back_as_they_were(parts: list[Any], metadata: Any, version: Version) -> None:
+    message = said(parts, metadata=metadata)
+
+    found = wire.read_message(wire.write_message(message, version))
+
+    assert found == wire.Incoming("m-1", parts, metadata, str(ID), "talk", ["earlier"])
+
+
+def said(parts: list[Any], *, source: str = "caller", metadata: Any = None) -> Message:
+    return Message(
+        task_id=ID,
+        context=Context(context_id="talk"),
+        message_id="m-1",
+        source=source,
+        parts_json=json.dumps(parts),
+        metadata_json=json.dumps(metadata or {}),
+        reference_task_ids=["earlier"],
+    )
+
+
+# Writing ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("part", "older"),
+    [
+        ({"text": "Hi"}, {"kind": "text", "type": "text", "text": "Hi"}),
+        (
+            {"raw": "AAAA", "mediaType": "a/b", "filename": "y", "metadata": {"a": 1}},
+            {
+                "kind": "file",
+                "type": "file",
+                "file": {"bytes": "AAAA", "mimeType": "a/b", "name": "y"},
+                "metadata": {"a": 1},
+            },
+        ),
+        ({"url": "https://x/"}, {"kind": "file", "type": "file", "file": {"uri": "https://x/"}}),
+        ({"data": {"a": 1}}, {"kind": "data", "type": "data", "data": {"a": 1}}),
+        (
+            {"data": [1]},
+            {
+                "kind": "data",
+                "type": "data",
+                "data": {"value": [1]},
+                "metadata": {"data_part_compat": True},
+            },
+        ),
+    ],
+)
+def test_parts_as_each_version_has_them(part: Any, older: Any) -> None:
+    assert wire.write_parts([part], "1.0") == [part]
+    assert wire.write_parts([part], "0.3") == [older]
+
+
+def test_messages_as_each_version_has_them() -> None:
+    ids = {"messageId": "m-1", "contextId": "talk", "taskId": str(ID)}
+    ids |= {"referenceTaskIds": ["earlier"]}  # type: ignore[dict-item]
+
+    newer = wire.write_message(said([{"text": "Hi"}], source="agent"), "1.0")
+    older = wire.write_message(said([{"text": "Hi"}], source="owner"), "0.3")
+
+    part = {"kind": "text", "type": "text", "text": "Hi"}
+    assert newer == ids | {"role": "ROLE_AGENT", "parts": [{"text": "Hi"}]}
+    assert older == ids | {"role": "user", "parts": [part], "kind": "message"}
+
+
+def test_what_an_agent_tells_people_is_not_for_its_caller() -> None:
+    told = {"wake": {"assumption": "They agree."}, "model": "m"}
+
+    of_agent = wire.write_message(said([{"text": "Hi"}], source="agent", metadata=told), "1.0")
+    of_caller = wire.write_message(said([{"text": "Hi"}], metadata=told), "1.0")
+
+    assert of_agent["metadata"] == {"model": "m"}
+    assert of_caller["metadata"] == told
+
+
+def test_artifacts_have_no_empty_members() -> None:
+    artifact = Artifact(artifact_id="a-1", name="Report", parts_json='[{"text": "Hi"}]')
+
+    written = wire.write_artifact(artifact, "1.0")
+
+    assert written == {"artifactId": "a-1", "name": "Report", "parts": [{"text": "Hi"}]}
+
+
+def test_times_are_utc_to_the_millisecond() -> None:
+    berlin = AT.astimezone(timezone(timedelta(hours=1)))
+
+    assert wire.write_time(berlin) == "2026-11-21T09:30:00.123Z"
+    assert wire.write_time(AT.replace(microsecond=0)) == "2026-11-21T09:30:00.000Z"
+
+
+TASK = Task(id=ID, context=Context(context_id="talk"))
+OF = {"taskId": str(ID), "contextId": "talk"}
+
+
+@pytest.mark.parametrize(
+    ("state", "newer", "older", "final"),
+    [
+        ("working", "TASK_STATE_WORKING", "working", False),
+        ("input_required", "TASK_STATE_INPUT_REQUIRED", "input-required", True),
+        ("completed", "TASK_STATE_COMPLETED", "completed", True),
+    ],
+)
+def test_news_of_a_state(state: str, newer: str, older: str, final: bool) -> None:
+    event = Event(task=TASK, kind=Event.Kind.STATUS, state=state, at=AT)
+    at = {"timestamp": "2026-11-21T09:30:00.123Z"}
+
+    assert wire.write_event(event, "1.0") == {
+        "statusUpdate": OF | {"status": {"state": newer} | at}
+    }
+    assert wire.write_event(event, "0.3") == OF | {
+        "kind": "status-update",
+        "status": {"state": older} | at,
+        "final": final,
+    }
+
+
+def test_news_of_an_artifact_and_of_a_message() -> None:
+    artifact = Artifact(artifact_id="a-1", parts_json='[{"data": 7}]')
+    made = Event(task=TASK, kind=Event.Kind.ARTIFACT, artifact=artifact, at=AT)
+    told = Event(task=TASK, kind=Event.Kind.MESSAGE, message=said([{"text": "Hi"}]), at=AT)
+
+    newer, older = wire.write_event(made, "1.0"), wire.write_event(made, "0.3")
+
+    assert newer == {"artifactUpdate": OF | {"artifact": wire.write_artifact(artifact, "1.0")}}
+    assert (older["kind"], older["artifact"]["artifactId"]) == ("artifact-update", "a-1")
+    assert wire.write_event(told, "1.0").keys() == {"message"}
+    assert wire.write_event(told, "0.3")["kind"] == "message"
+
+
+def test_push_configs_keep_their_secrets() -> None:
+    config = PushConfig(
+        task_id=ID,
+        config_id="mine",
+        url="https://x/",
+        scheme="Bearer",
+        token_ciphertext="secret",
+        credentials_ciphertext="secret",
+    )
+
+    of = {"id": "mine", "url": "https://x/"}
+    assert wire.write_push_config(config, "1.0") == of | {
+        "taskId": str(ID),
+        "authentication": {"scheme": "Bearer"},
+    }
+    assert wire.write_push_config(config, "0.3") == {
+        "taskId": str(ID),
+        "pushNotificationConfig": of | {"authentication": {"schemes": ["Bearer"]}},
+    }
