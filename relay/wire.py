@@ -32,6 +32,7 @@ HISTORY_AT_MOST = 100
 LONGEST_TYPE = 128
 LONGEST_NAME = 255
 LONGEST_URL = 2_048
+FOR_PEOPLE = "wake"
 CONTENT = ("text", "raw", "url", "data")
 TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,40}", re.ASCII)  # RFC 9110, 5.6.2
 _urlsafe = str.maketrans("-_", "+/")
@@ -339,11 +340,18 @@ def _message(message: Message, context_id: str, version: Version) -> Json:
     }
     if message.task_id:
         found["taskId"] = str(message.task_id)
-    if message.metadata:
-        found["metadata"] = message.metadata
+    if metadata := _shown(message):
+        found["metadata"] = metadata
     if message.reference_task_ids:
         found["referenceTaskIds"] = message.reference_task_ids
     return found | ({"kind": "message"} if version == "0.3" else {})
+
+
+def _shown(message: Message) -> Json:
+    """What an agent says of its own question is for the people who are asked it."""
+    if message.source == Message.Source.CALLER:
+        return message.metadata
+    return {name: value for name, value in message.metadata.items() if name != FOR_PEOPLE}
 
 
 def _status(
