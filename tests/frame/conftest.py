@@ -13,6 +13,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -143,16 +144,25 @@ def printed(name: str, output: str) -> str:
     return found[1]
 
 
-@pytest.fixture
 def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
 
 
+@contextmanager
+def up_in(data: Path, **environment: str) -> Iterator[Up]:
+    """Not started yet; nothing of it runs afterwards."""
+    port = free_port()
+    ours = clean_environment(WAKE_DATA=str(data), PORT=str(port), **environment)
+    server = Up(data, port, ours)
+    try:
+        yield server
+    finally:
+        server.kill_everything()
+
+
 @pytest.fixture
-def up(tmp_path: Path, free_port: int) -> Iterator[Up]:
-    data = tmp_path / "data"
-    server = Up(data, free_port, clean_environment(WAKE_DATA=str(data), PORT=str(free_port)))
-    yield server
-    server.kill_everything()
+def up(tmp_path: Path) -> Iterator[Up]:
+    with up_in(tmp_path / "data") as server:
+        yield server

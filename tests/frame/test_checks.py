@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from django.core import checks
 
-from tests.frame.conftest import ROOT, clean_environment
+from tests.frame.conftest import ROOT, clean_environment, free_port
 from wake import env
 
 SECRET = "0123456789abcdefghijklmnopqrstuvwxyz-0123456789abcdefg"
@@ -171,10 +171,10 @@ def test_development_can_be_asked_for_with_a_database(manage: Manage) -> None:
     assert done.returncode == 0, done.stderr
 
 
-def test_a_database_that_is_away_is_said_in_a_sentence(manage: Manage, free_port: int) -> None:
+def test_a_database_that_is_away_is_said_in_a_sentence(manage: Manage) -> None:
     url = "postgresql://nobody@127.0.0.1:1/nothing"
 
-    done = manage("up", DATABASE_URL=url, WAKE_DEV="1", PORT=str(free_port))
+    done = manage("up", DATABASE_URL=url, WAKE_DEV="1", PORT=str(free_port()))
 
     assert done.returncode == 1
     assert "The database cannot be reached" in done.stderr

@@ -10,12 +10,13 @@ import socket
 import sqlite3
 import subprocess
 import sys
+from collections.abc import Iterator
 from contextlib import suppress
 
 import pytest
 from django.conf import settings
 
-from tests.frame.conftest import Up, eventually, printed
+from tests.frame.conftest import Up, eventually, printed, up_in
 
 pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="finds the processes in /proc"),
@@ -46,25 +47,41 @@ def rows(up: Up) -> dict[str, int]:
     return counts
 
 
-def test_the_first_run_tells_how_to_get_in_and_the_second_that_all_is_still_there(up: Up) -> None:
+def stop(up: Up, number: int) -> tuple[int, list[int]]:
+    """Its exit code, and whatever is left of it after the ten seconds that this may take."""
+    took = up.send(number)
+    assert took < 10
+    assert up.process is not None
+    return up.process.returncode, up.pids()
+
+
+@pytest.fixture(scope="module")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Up]:
+    """For whoever leaves it running. Its owner was named beforehand."""
+    named = {"WAKE_ADMIN_EMAIL": "ann@example.com", "WAKE_ADMIN_PASSWORD": "a secret"}
+    with up_in(tmp_path_factory.mktemp("running") / "data", **named) as server:
+        server.start().once_greeted()
+        yield server
+
+
+def test_the_first_run_tells_how_to_get_in_and_after_a_stop_all_is_still_there(up: Up) -> None:
     first = up.start().once_greeted()
     key = printed("Key", first)
     delivered = run_it(the_curl(first))
-    took = up.send(signal.SIGTERM)
+    terminated = stop(up, signal.SIGTERM)
     before = rows(up)
-    left = up.pids()
 
     second = up.start().once_greeted()
     status, body = up.get(
         f"/wake/v1/response/{delivered['delivery_id']}", Authorization=f"Bearer {key}"
     )
+    interrupted = stop(up, signal.SIGINT)
 
     assert delivered["status"] == "received"
     assert printed("Sign in", first) == "you@example.com"
     assert len(printed("Password", first)) > 20
     assert printed("Signing secret", first).startswith("whsec_")
-    assert took < 10
-    assert left == []
+    assert terminated == interrupted == (0, [])
     assert (status, json.loads(body)["status"]) == (200, "pending")
     assert set(before.values()) == {1}
     assert rows(up) == before
@@ -74,77 +91,61 @@ def test_the_first_run_tells_how_to_get_in_and_the_second_that_all_is_still_ther
     assert "SecurityWarning" not in up.output, "Celery's, where somebody tries it as root."
 
 
-def test_its_pages_have_their_styles_though_nobody_collected_them(up: Up) -> None:
-    up.start().once_greeted()
-
-    status, page = up.get("/login/")
+def test_its_pages_have_their_styles_though_nobody_collected_them(running: Up) -> None:
+    status, page = running.get("/login/")
     style = re.search(r'href="(/static/css/[^"]+)"', page.decode())
 
     assert status == 200
     assert style
-    assert up.get(style[1])[0] == 200
+    assert running.get(style[1])[0] == 200
 
 
-def test_a_worker_answers_and_the_data_is_for_its_owner_alone(up: Up) -> None:
-    up.start().once_greeted()
-
-    ready = eventually(lambda: (found := up.readiness())["status"] == "ok" and found)
+def test_a_worker_answers_and_the_data_is_for_its_owner_alone(running: Up) -> None:
+    ready = eventually(lambda: (found := running.readiness())["status"] == "ok" and found)
 
     assert ready["workers"]["last_heartbeat"]
-    for path in [up.data, *up.data.iterdir()]:
+    for path in [running.data, *running.data.iterdir()]:
         # SQLite takes its -wal and -shm away when the last connection is closed.
         with suppress(FileNotFoundError):
             assert path.stat().st_mode & 0o077 == 0, path
 
 
-def test_killed_with_all_its_children_it_comes_back_whole(up: Up) -> None:
-    first = up.start().once_greeted()
-    run_it(the_curl(first))
-    up.kill_everything()
-    before = rows(up)
-
-    second = up.start().once_greeted()
-
-    assert up.get("/healthz")[0] == 200
-    assert rows(up) == before
-    assert "wk_live_" not in second
-
-
-def test_killed_alone_it_leaves_no_child_behind_and_starts_again_at_once(up: Up) -> None:
-    up.start().once_greeted()
-    up.send(signal.SIGKILL)
-
-    up.start().once_greeted()
-
-    assert up.get("/healthz")[0] == 200
-    assert len(up.pids("celery")) == 2
-    assert len(up.pids("granian")) == 2  # its main process and the one that serves
-
-
-def test_a_child_that_dies_is_started_again_and_what_it_left_is_gone(up: Up) -> None:
-    up.start().once_greeted()
-    worker, web = eventually(lambda: up.pids("celery --quiet -A wake.celery worker"))[0], None
-    granians = eventually(lambda: len(found := up.pids("granian")) == 2 and found)
+def test_a_child_that_dies_is_started_again_and_what_it_left_is_gone(running: Up) -> None:
+    worker = eventually(lambda: running.pids("celery --quiet -A wake.celery worker"))[0]
+    granians = eventually(lambda: len(found := running.pids("granian")) == 2 and found)
     web = granians[0]  # the main process, which the one that serves would outlive
 
     os.kill(worker, signal.SIGKILL)
     os.kill(web, signal.SIGKILL)
 
-    again = eventually(lambda: set(up.pids("wake.celery worker")) - {worker})
-    eventually(lambda: up.get("/healthz")[0] == 200 and not set(up.pids()) & set(granians))
+    again = eventually(lambda: set(running.pids("wake.celery worker")) - {worker})
+    eventually(
+        lambda: running.get("/healthz")[0] == 200 and not set(running.pids()) & set(granians)
+    )
     assert again
-    assert "It ended with -9 and starts again" in up.output
+    assert "It ended with -9 and starts again" in running.output
 
 
-def test_ctrl_c_stops_everything(up: Up) -> None:
+def test_killed_alone_or_with_all_its_children_it_starts_again_whole(up: Up) -> None:
+    first = up.start().once_greeted()
+    run_it(the_curl(first))
+    up.send(signal.SIGKILL)
+
     up.start().once_greeted()
 
-    took = up.send(signal.SIGINT)
+    assert up.get("/healthz")[0] == 200
+    assert len(up.pids("celery")) == 2  # no child was left behind
+    assert len(up.pids("granian")) == 2  # its main process and the one that serves
 
-    assert took < 10
-    assert up.process is not None
-    assert up.process.returncode == 0
-    assert up.pids() == []
+    up.kill_everything()
+    before = rows(up)
+
+    third = up.start().once_greeted()
+
+    assert up.get("/healthz")[0] == 200
+    assert rows(up) == before
+    assert set(before.values()) == {1}
+    assert "wk_live_" not in third
 
 
 def test_a_port_in_use_is_said_before_anything_is_made(up: Up) -> None:
@@ -160,15 +161,6 @@ def test_a_port_in_use_is_said_before_anything_is_made(up: Up) -> None:
     assert f"Port {up.port} is in use" in up.output
     assert f"PORT={up.port + 1} make run" in up.output
     assert not (up.data / "wake.sqlite3").exists()
-
-
-def test_the_owner_may_be_named_beforehand(up: Up) -> None:
-    up.environment |= {"WAKE_ADMIN_EMAIL": "ann@example.com", "WAKE_ADMIN_PASSWORD": "a secret"}
-
-    output = up.start().once_greeted()
-
-    assert printed("Sign in", output) == "ann@example.com"
-    assert "a secret" not in output
 
 
 def test_an_address_that_is_none_is_refused_in_a_sentence(up: Up) -> None:
