@@ -1,6 +1,11 @@
+from importlib import import_module
+
 from django.apps import AppConfig
 
 
 class RelayConfig(AppConfig):
     name = "relay"
     verbose_name = "A2A relay"
+
+    def ready(self) -> None:
+        import_module("relay.receivers")

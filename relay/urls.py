@@ -1,9 +1,9 @@
-"""What machines ask the relay for: cards, which anybody may read, the agents themselves, and what
-an agent's own machine is to run."""
+"""What machines ask the relay for: cards, which anybody may read, the agents themselves, large files
+of their tasks, and what an agent's own machine is to run."""
 
 from django.urls import path, re_path
 
-from relay import card_views, views
+from relay import blobs, card_views, views
 from relay.connect_views import PollView
 from relay.consumers import ConnectConsumer, nothing_here
 
@@ -16,6 +16,7 @@ urlpatterns = [
     # With and without a slash: whoever follows a redirect sends a GET.
     path("@<str:handle>/<str:name>", views.agent, name="a2a"),
     path("@<str:handle>/<str:name>/", views.agent),
+    path("artifacts/<str:token>", blobs.show, name="blob"),
     path("connect/v1/poll", PollView.as_view()),
     path("connect/v1/poll/", PollView.as_view()),
 ]

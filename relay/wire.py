@@ -21,6 +21,7 @@ from uuid import UUID
 from django.db.models import F, Window
 from django.db.models.functions import RowNumber
 
+from relay.blobs import with_urls
 from relay.fields import Fields, InvalidParams
 from relay.models import Artifact, Event, Message, PushConfig, Task
 
@@ -300,7 +301,7 @@ def write_push_config(config: PushConfig, version: Version) -> Json:
 
 
 def write_parts(parts: Iterable[Json], version: Version) -> list[Json]:
-    return [part if version == "1.0" else _older_part(part) for part in parts]
+    return [part if version == "1.0" else _older_part(part) for part in with_urls(parts)]
 
 
 def write_time(at: datetime) -> str:

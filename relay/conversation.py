@@ -1,0 +1,121 @@
+"""Says what was said and made in a task as typed blocks (docs/protocol.md): for the details of a
+delivery, and for the pages of the task.
+
+Only what the agent says now may ask with blocks of its own: a choice or a field that a caller sent,
+or that stood in an earlier turn, is shown as the JSON that it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from relay.blobs import Json
+from relay.compact import dumps
+from relay.models import Artifact, Message, Task
+
+# In characters: what a page formats in good time, and what one reads of earlier turns there.
+LONGEST, LONGEST_EARLIER = 20_000, 2_000
+# In bytes, for all of it: details above 200 kB are not shown on a page at all.
+LONGEST_TOGETHER = 120_000
+REST = "The rest is on the page of the task."
+NOT_SAID = "Nothing was said."
+MARKDOWN = {"", "text/markdown"}
+
+
+def speaker(message: Message, task: Task) -> str:
+    """Who said it, as people know them."""
+    match message.source:
+        case Message.Source.CALLER:
+            return message.by_name or "The caller"
+        case Message.Source.AGENT:
+            return task.agent.agent_id
+        case Message.Source.OWNER:
+            return message.by_name or "Somebody of the team"
+    return message.by_name or "Wake"
+
+
+def asked(message: Message | None) -> list[Json]:
+    """What the agent says now, its own typed blocks as they are."""
+    blocks: list[Json] = []
+    for part in message.parts if message else []:
+        own = typed_blocks(part)
+        blocks += blocks_of([part]) if own is None else own["blocks"]
+    return blocks
+
+
+def typed_blocks(part: Json) -> Json | None:
+    """The data of a part that is a page of typed blocks; else None."""
+    match part.get("data"):
+        case {"wake_blocks": 1, "blocks": list()}:
+            page: Json = part["data"]
+            return page
+    return None
+
+
+def made(artifact: Artifact) -> list[Json]:
+    blocks = blocks_of(artifact.parts, title=artifact.name or artifact.artifact_id)
+    about = [{"type": "text", "text": artifact.description}] if artifact.description else []
+    return [*about, *blocks]
+
+
+def blocks_of(parts: Iterable[Json], title: str = "", *, longest: int = LONGEST) -> list[Json]:
+    """One block a part, the first with the title."""
+    blocks = [_block(part, longest) for part in parts] or [_text(NOT_SAID)]
+    if title:
+        blocks[0] = {"title": title} | blocks[0]
+    return blocks
+
+
+def fitting(blocks: Iterable[Json]) -> Iterator[Json]:
+    """As many of the first ones as a page shows."""
+    left = LONGEST_TOGETHER
+    for block in blocks:
+        left -= len(dumps(block).encode())
+        if left < 0:
+            yield _text(REST)
+            return
+        yield block
+
+
+def text_of(parts: Iterable[Json]) -> str:
+    return "\n\n".join(part["text"] for part in parts if "text" in part)
+
+
+def size_of(part: Json) -> int:
+    """Of a file that was sent, in bytes."""
+    raw: str = part.get("raw", "")
+    size: int = part.get("size") or len(raw) * 3 // 4 - raw[-2:].count("=")
+    return size
+
+
+def file_line(part: Json) -> str:
+    """`report.pdf, application/pdf, 120 kB`."""
+    size = size_of(part)
+    in_words = f"{size / 1000:,.0f} kB" if size >= 1000 else f"{size} bytes"
+    words = [part.get("filename") or "A file", part.get("mediaType", ""), in_words]
+    return ", ".join(word for word in words if word)
+
+
+def _block(part: Json, longest: int) -> Json:
+    if "text" in part:
+        kind = "markdown" if part.get("mediaType", "") in MARKDOWN else "text"
+        return {"type": kind, "text": _cut(part["text"], longest)}
+    if "data" in part:
+        return _data(part["data"], longest)
+    if "url" in part:
+        return {"type": "link", "url": part["url"], "label": part.get("filename", "")}
+    return _text(file_line(part))
+
+
+def _data(value: Any, longest: int) -> Json:
+    text = dumps(value)
+    return {"type": "json", "value": value} if len(text) <= longest else _text(_cut(text, longest))
+
+
+def _cut(text: str, longest: int) -> str:
+    return text if len(text) <= longest else f"{text[:longest]}…\n\n{REST}"
+
+
+def _text(text: str) -> Json:
+    return {"type": "text", "text": text}

@@ -1,0 +1,45 @@
+"""Makes a headline and a summary, each on one line, of what an agent said at any length."""
+
+from __future__ import annotations
+
+import re
+
+HEADLINE, SUMMARY = 120, 280
+
+# What would stand between the words of a line that is not formatted.
+_LINE_MARKS = re.compile(r"^\s*(?:#{1,6}\s+|>\s*|[-*+]\s+|```.*$|(?:[-*_]\s*){3,}$)")
+_LINK = re.compile(r"\[([^\]]+)\]\([^)\s]*\)")
+_MARKS = re.compile(r"\*\*|__|~~|`")
+# What one line may not have (accounts.models.SINGLE_LINE), and other blanks.
+_BLANKS = re.compile(r"[\s\x00-\x1f\x7f-\x9f\u2028\u2029]+")
+_SENTENCE = re.compile(r"(?<=[.!?:])\s")
+
+
+def in_short(text: str, *, headline: str, summary: str) -> tuple[str, str]:
+    """The first line of a text, or its first sentence where that line is long, and what follows;
+    `headline` and `summary` stand in for what is not there."""
+    lines = [line for line in map(_plain, text.splitlines()) if line]
+    first, rest = (lines[0], " ".join(lines[1:])) if lines else ("", "")
+    if len(first) > HEADLINE:
+        sentence = _SENTENCE.split(first, maxsplit=1)
+        if len(sentence) == 2 and len(sentence[0]) <= HEADLINE:
+            first, rest = sentence[0], f"{sentence[1]} {rest}"
+        else:
+            rest = f"{first} {rest}"
+    return cut(first or headline, HEADLINE), cut(rest or summary, SUMMARY)
+
+
+def cut(text: str, longest: int) -> str:
+    """On one line, at the end of a word where there is one near."""
+    line = _BLANKS.sub(" ", text).strip()
+    if len(line) <= longest:
+        return line
+    kept = line[: longest - 1]
+    head, blank, _ = kept.rpartition(" ")
+    return f"{head if blank and len(head) > longest // 2 else kept}…"
+
+
+def _plain(line: str) -> str:
+    """Without the marks of markdown."""
+    bare = _LINK.sub(r"\1", _LINE_MARKS.sub("", line))
+    return _BLANKS.sub(" ", _MARKS.sub("", bare)).strip()

@@ -1,0 +1,96 @@
+"""What a person is shown of a task when it asks them something: what the agent says now, what it
+made, what was asked of it and the conversation so far; and its proposal, which alone they edit
+(docs/decisions/0014-a-task-is-shown-as-blocks.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import chain
+from typing import Any
+
+from django.db.models import Max
+
+from relay.blobs import Json
+from relay.compact import dumps
+from relay.conversation import (
+    LONGEST_EARLIER,
+    asked,
+    blocks_of,
+    fitting,
+    made,
+    speaker,
+    text_of,
+    typed_blocks,
+)
+from relay.models import Artifact, Event, Message, Task
+
+MOST_TURNS = 20
+# In characters of JSON; what is longer is redirected with words.
+LONGEST_PROPOSAL = 60_000
+
+
+def details_json(task: Task, said: Message | None, request: Message | None) -> str:
+    """`said` is what the agent says now, `request` the first message of the task."""
+    artifacts = list(task.artifacts.all())
+    blocks = [
+        *asked(said),
+        *chain.from_iterable(made(artifact) for artifact in artifacts),
+        *_turns(task, said, request),
+    ]
+    details = {
+        "wake_blocks": 1,
+        "text": text_of(said.parts) if said else "",
+        "proposal": _proposal(task, said, artifacts),
+        "blocks": list(fitting(blocks)),
+    }
+    return dumps(details)
+
+
+def _turns(task: Task, said: Message | None, request: Message | None) -> Iterator[Json]:
+    """What came after the agent's word, then the request, then what was said in between."""
+    others = task.messages.exclude(pk__in=[one.pk for one in (said, request) if one])
+    newest = list(others.order_by("-pk")[:MOST_TURNS])[::-1]
+    for turn in newest:
+        if said and turn.pk > said.pk:
+            yield from blocks_of(turn.parts, title=f"{speaker(turn, task)} has written since")
+    if request:
+        yield from blocks_of(request.parts, title=f"{speaker(request, task)} asked")
+    for turn in newest:
+        if said is None or turn.pk < said.pk:
+            title = f"Earlier: {speaker(turn, task)}"
+            yield from blocks_of(turn.parts, title=title, longest=LONGEST_EARLIER)
+
+
+def _proposal(task: Task, said: Message | None, artifacts: list[Artifact]) -> Json | str:
+    """What a person may change: the data that the agent shows, else what it made in this run, by
+    name where it is more than one thing, else its words."""
+    parts = said.parts if said else []
+    for part in parts:
+        own = typed_blocks(part)
+        data = part.get("data") if own is None else own.get("proposal")
+        if isinstance(data, dict | str) and len(dumps(data)) <= LONGEST_PROPOSAL:
+            return data
+    fresh = _made_in_this_run(task)
+    contents = {
+        one.name or one.artifact_id: content
+        for one in artifacts
+        if one.pk in fresh and (content := _content(one))
+    }
+    if contents and len(dumps(contents)) <= LONGEST_PROPOSAL:
+        (only, *more) = contents.values()
+        return contents if more else only
+    return text_of(parts)[:LONGEST_PROPOSAL]
+
+
+def _made_in_this_run(task: Task) -> set[Any]:
+    """Since the task was last given to its machine."""
+    begun = task.events.filter(kind=Event.Kind.STATUS, state=Task.State.SUBMITTED)
+    since = begun.aggregate(last=Max("generation"))["last"] or 0
+    events = task.events.filter(artifact__isnull=False, generation__gt=since)
+    return set(events.values_list("artifact", flat=True))
+
+
+def _content(artifact: Artifact) -> Json | str:
+    """Its words, or its one object; empty where it is files."""
+    data = [part["data"] for part in artifact.parts if isinstance(part.get("data"), dict)]
+    return text_of(artifact.parts) or (data[0] if len(data) == 1 else "")

@@ -1,0 +1,163 @@
+"""Puts what happens in a task before the people of the agent's team: a delivery for each turn that
+concerns them, in place of the one before."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from relay.conversation import speaker, text_of
+from relay.headlines import in_short
+from relay.item_details import details_json
+from relay.models import Event, Message, Surfaced, Task
+from wake.deliveries import deliver
+from wake.models import Delivery
+from wake.withdrawals import withdraw
+
+PROVIDER = "A2A"
+SHORTEST_WINDOW = 60
+
+State = Task.State
+Type = Delivery.Type
+# A question goes on where the one before left off, and so does what came of it.
+FOLLOWS = {
+    Type.QUESTION: {Type.QUESTION},
+    Type.OUTPUT: {Type.QUESTION, Type.OUTPUT},
+    Type.UPDATE: {Type.UPDATE},
+    Type.ALERT: set[Type](),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """How long a question may stay unanswered, and what the agent does then."""
+
+    seconds: int | None = None
+    assumption: str = ""
+    on_timeout: str = ""
+
+
+def surface(task: Task, event: Event) -> None:
+    """A new delivery where people should know of this event, and none that is out of date. Inside
+    the transaction of the event, which holds the locks of the agent and the task."""
+    if event.kind == Event.Kind.ARTIFACT:
+        return
+    if event.kind == Event.Kind.MESSAGE:
+        if question := _open_question(task):
+            _show(
+                task,
+                event,
+                Type.QUESTION,
+                said=task.status_message,
+                window=_left(question, event.at),
+            )
+        return
+    kind = _kind(task, event)
+    shown = _show(task, event, kind, said=event.message, window=_window(event)) if kind else None
+    _withdraw_others(task, shown, at=event.at)
+
+
+def _kind(task: Task, event: Event) -> Type | None:
+    match event.state:
+        case State.INPUT_REQUIRED:
+            return Type.QUESTION
+        case State.COMPLETED:
+            return Type.OUTPUT if task.artifacts.exists() else None
+        case State.FAILED:
+            return Type.ALERT
+        case State.WORKING:
+            return Type.UPDATE if event.message_id else None
+        case State.AUTH_REQUIRED:
+            return Type.UPDATE
+    return None
+
+
+def _open_question(task: Task) -> Delivery | None:
+    """One whose answer is held is answered: decide() asks again, if it must."""
+    rows = Delivery.objects.filter(surfaced__task=task, type=Type.QUESTION)
+    return rows.unanswered().defer("details_json").first()
+
+
+def _withdraw_others(task: Task, shown: Delivery | None, *, at: datetime) -> None:
+    """An open question has no answer any more once the task has left it, and the last word on a
+    task makes its progress stale."""
+    rows = Delivery.objects.filter(surfaced__task=task)
+    if shown:
+        rows = rows.exclude(pk=shown.pk)
+    elif not task.is_terminal:
+        rows = rows.filter(type=Type.QUESTION)
+    withdraw(rows, at=at)
+
+
+def _show(
+    task: Task, event: Event, kind: Type, *, said: Message | None, window: Window
+) -> Delivery:
+    request = task.messages.order_by("pk").first()
+    headline, summary = _in_short(task, kind, said, request)
+    delivery = deliver(
+        task.agent,
+        agent_id=task.agent.agent_id,
+        provider=PROVIDER,
+        type=kind,
+        headline=headline,
+        summary=summary,
+        details_json=details_json(task, said, request),
+        timeout_seconds=window.seconds,
+        assumption=window.assumption,
+        on_timeout=window.on_timeout,
+        thread=str(task.context_id),
+        supersedes=_earlier(task, kind),
+        relayed=True,
+        at=event.at,
+    ).delivery
+    Surfaced.objects.create(delivery=delivery, task=task, generation=event.generation)
+    return delivery
+
+
+def _earlier(task: Task, kind: Type) -> Any:
+    rows = Delivery.objects.filter(surfaced__task=task, type__in=FOLLOWS[kind])
+    return rows.order_by("-surfaced__generation").values_list("pk", flat=True).first()
+
+
+def _in_short(
+    task: Task, kind: Type, said: Message | None, request: Message | None
+) -> tuple[str, str]:
+    agent = task.agent.agent_id
+    stand_in = {
+        Type.QUESTION: f"{agent} waits for your answer",
+        Type.OUTPUT: f"{agent} has finished",
+        Type.ALERT: f"A task of {agent} ended early",
+        Type.UPDATE: f"{agent} is getting on",
+    }
+    if task.state == State.AUTH_REQUIRED:
+        stand_in[Type.UPDATE] = "Waiting for the caller to sign in"
+    if kind == Type.OUTPUT and (names := [one.name for one in task.artifacts.all() if one.name]):
+        stand_in[kind] = f"Made: {', '.join(names)}"
+    wanted = text_of(request.parts) if request else ""
+    who = speaker(request, task) if request else "Somebody"
+    return in_short(
+        text_of(said.parts) if said else "",
+        headline=stand_in[kind],
+        summary=f"{who} asked: {wanted}" if wanted else f"For {who}.",
+    )
+
+
+def _window(event: Event) -> Window:
+    """As the agent set it with its question (relay/results.py has checked it)."""
+    message = event.message
+    if message is None or event.state != State.INPUT_REQUIRED:
+        return Window()
+    told = message.metadata.get("wake", {}) if message.source == Message.Source.AGENT else {}
+    return Window(
+        told.get("timeout_seconds"), told.get("assumption", ""), told.get("on_timeout", "")
+    )
+
+
+def _left(question: Delivery, at: datetime) -> Window:
+    """What is left of the window of a question that is shown again."""
+    if question.expires_at is None:
+        return Window(None, question.assumption, question.on_timeout)
+    seconds = math.ceil((question.expires_at - at).total_seconds())
+    return Window(max(seconds, SHORTEST_WINDOW), question.assumption, question.on_timeout)
