@@ -1,0 +1,64 @@
+"""Somebody's machine, as the relay hears it: frames through a session, on a clock of the test."""
+
+from __future__ import annotations
+
+import uuid
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from accounts.models import ApiKey
+from relay import lifecycle
+from relay.connect import Session
+from relay.models import CallerKey, Card, Connector, Task
+from relay.wire import Incoming
+
+T0 = datetime(2027, 3, 1, 9, tzinfo=UTC)
+Frame = dict[str, Any]
+
+
+def after(seconds: float = 0, **more: float) -> datetime:
+    return T0 + timedelta(seconds=seconds, **more)
+
+
+def ask(
+    card: Card, caller: CallerKey | None, text: str = "Compare the ten largest.", **given: Any
+) -> Task:
+    """A caller's message: `task_id` and `context_id` are of the message, the rest is send()'s."""
+    ids = {name: given.pop(name) for name in ("task_id", "context_id") if name in given}
+    given.setdefault("at", T0)
+    message = Incoming(message_id=str(uuid.uuid4()), parts=[{"text": text}], **ids)
+    return lifecycle.send(card, caller, message, **given)
+
+
+class Machine:
+    """`hello` is said already, unless told otherwise."""
+
+    def __init__(self, key: ApiKey, *, at: datetime = T0, hello: bool = True, **said: Any) -> None:
+        self.session = Session(key, transport="websocket")
+        self.said = {"protocol": 1, "instance_id": str(uuid.uuid4()), **said}
+        if hello:
+            (self.welcome,) = self.tell("hello", at=at, **self.said)
+
+    def tell(self, kind: str, *, at: datetime = T0, **fields: Any) -> list[Frame]:
+        return self.session.receive({"type": kind, **fields}, at=at)
+
+    def look(self, *, at: datetime = T0) -> list[Frame]:
+        return self.session.look(at=at)
+
+    def run(self, *, at: datetime = T0) -> Frame:
+        """The one task that is there for it, begun."""
+        (frame,) = self.look(at=at)
+        assert frame["type"] == "task", frame
+        assert self.tell("ack", at=at, **of(frame)) == []
+        return frame
+
+    def end(self, frame: Frame, state: str, *, at: datetime = T0, **result: Any) -> list[Frame]:
+        return self.tell("result", at=at, **of(frame), state=state, **result)
+
+    @property
+    def row(self) -> Connector:
+        return Connector.objects.get(instance_id=self.said["instance_id"])
+
+
+def of(frame: Frame) -> Frame:
+    return {name: frame[name] for name in ("dispatch_id", "lease_id")}

@@ -1,0 +1,375 @@
+"""What callers, machines and people do to a task, and what it then is."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from django.utils import timezone
+
+from accounts.audit import SYSTEM
+from accounts.models import ApiKey, AuditEvent, Team
+from relay import callers, dispatches, lifecycle, moves
+from relay.lifecycle import IllegalMove, TaskIsTerminal, TaskNotFound
+from relay.models import CallerKey, Card, Context, Dispatch, Event, Message, PushConfig, Task
+from relay.wire import Incoming, PushIn
+from tests.relay.machine import T0, Machine, after, ask
+from wake.deliveries import Idempotency, IdempotencyConflict
+
+State = Task.State
+
+
+def states_of(task: Task) -> list[str]:
+    rows = Event.objects.filter(task=task, kind=Event.Kind.STATUS)
+    return list(rows.values_list("state", flat=True))
+
+
+def now(task: Task) -> Task:
+    return Task.objects.select_related("status_message", "context").get(pk=task.pk)
+
+
+@pytest.fixture
+def other_caller(team: Team) -> CallerKey:
+    row, _ = callers.mint(team, name="Somebody else", by=SYSTEM)
+    return row
+
+
+def paused(card: Card, caller: CallerKey | None, machine: Machine, state: str) -> Task:
+    """A task whose command asked for something."""
+    task = ask(card, caller)
+    machine.end(machine.run(), state, text="Which market?")
+    return now(task)
+
+
+def test_a_task_is_worked_on_by_a_machine_and_completes(
+    card: Card, caller_key: CallerKey, key: ApiKey
+) -> None:
+    machine = Machine(key)
+
+    task = ask(card, caller_key)
+    given = machine.run(at=after(1))
+    (done,) = machine.end(
+        given,
+        "completed",
+        at=after(2),
+        message={"role": "agent", "parts": [{"type": "text", "text": "Ten compared."}]},
+        artifacts=[{"artifactId": "report", "name": "report.md", "parts": [{"text": "# Ten"}]}],
+    )
+
+    assert done == {"type": "done", "dispatch_id": given["dispatch_id"]}
+    task = now(task)
+    assert task.status_message is not None
+    assert (task.state, task.terminal_at) == (State.COMPLETED, after(2))
+    assert task.status_message.parts == [{"text": "Ten compared."}]
+    assert [(one.artifact_id, one.parts) for one in task.artifacts.all()] == [
+        ("report", [{"text": "# Ten"}])
+    ]
+    assert states_of(task) == [State.SUBMITTED, State.WORKING, State.COMPLETED]
+    generations = list(task.events.values_list("generation", flat=True))
+    assert generations == list(range(1, task.generation + 1))
+
+
+def test_a_task_is_not_working_before_a_machine_says_so(
+    card: Card, caller_key: CallerKey, key: ApiKey
+) -> None:
+    machine = Machine(key)
+    task = ask(card, caller_key)
+
+    machine.look()
+
+    assert now(task).state == State.SUBMITTED
+
+
+def test_what_has_ended_stays_as_it_ended(card: Card, caller_key: CallerKey) -> None:
+    """Trap 19."""
+    for end, to in itertools.product(Task.TERMINAL, State):
+        task = ask(card, caller_key)
+        moves.transition(task.pk, end, at=after(1))
+
+        with pytest.raises(TaskIsTerminal):
+            moves.transition(task.pk, to, at=after(2))
+
+        assert (now(task).state, now(task).terminal_at) == (end, after(1))
+
+
+def test_a_task_that_has_ended_takes_no_message_and_no_cancelling(
+    card: Card, caller_key: CallerKey
+) -> None:
+    task = ask(card, caller_key)
+    lifecycle.cancel(task, by=SYSTEM, at=after(1))
+
+    with pytest.raises(TaskIsTerminal):
+        ask(card, caller_key, task_id=str(task.pk))
+    with pytest.raises(TaskIsTerminal):
+        lifecycle.cancel(task, by=SYSTEM, at=after(2))
+
+    assert Message.objects.filter(task=task).count() == 1
+
+
+@pytest.mark.parametrize("state", ["input_required", "auth_required"])
+def test_what_waits_for_somebody_neither_completes_nor_works_by_itself(
+    card: Card, caller_key: CallerKey, key: ApiKey, state: str
+) -> None:
+    task = paused(card, caller_key, Machine(key), state)
+
+    for to in (State.WORKING, State.COMPLETED):
+        with pytest.raises(IllegalMove):
+            moves.transition(task.pk, to, at=after(1))
+
+    assert now(task).generation == task.generation
+
+
+def test_what_was_decided_upon_an_older_generation_moves_nothing(
+    card: Card, caller_key: CallerKey
+) -> None:
+    task = ask(card, caller_key)
+
+    with pytest.raises(IllegalMove):
+        moves.transition(task.pk, State.FAILED, expect=task.generation - 1, at=after(1))
+
+    assert moves.transition(task.pk, State.FAILED, expect=task.generation, at=after(1)).is_terminal
+
+
+def test_anothers_task_is_not_there(
+    card: Card, caller_key: CallerKey, other_caller: CallerKey
+) -> None:
+    """Trap 20; nobody's word is no key, either."""
+    task = ask(card, caller_key)
+
+    for caller in (other_caller, None):
+        for task_id in (str(task.pk), str(uuid4()), "no-uuid"):
+            with pytest.raises(TaskNotFound):
+                ask(card, caller, task_id=task_id)
+
+
+def test_the_same_context_id_of_another_caller_is_another_context(
+    card: Card, caller_key: CallerKey, other_caller: CallerKey
+) -> None:
+    """Trap 20."""
+    mine = ask(card, caller_key, context_id="quarter")
+    again = ask(card, caller_key, context_id="quarter")
+    theirs = ask(card, other_caller, context_id="quarter")
+    nobodys = [ask(card, None, context_id="quarter") for _ in range(2)]
+
+    assert mine.context == again.context
+    assert nobodys[0].context == nobodys[1].context
+    assert Context.objects.filter(context_id="quarter").count() == 3
+    assert theirs.context not in {mine.context, nobodys[0].context}
+
+
+def test_a_task_is_of_one_context(card: Card, caller_key: CallerKey) -> None:
+    task = ask(card, caller_key, context_id="quarter")
+
+    with pytest.raises(lifecycle.ContextMismatch):
+        ask(card, caller_key, task_id=str(task.pk), context_id="year")
+
+    assert ask(card, caller_key, task_id=str(task.pk), context_id="quarter").pk == task.pk
+
+
+def test_the_same_message_id_twice_is_two_tasks(card: Card, caller_key: CallerKey) -> None:
+    """Ids of messages are whoever's who makes them: only an Idempotency-Key says "the same"."""
+    message = Incoming(message_id="m-1", parts=[{"text": "Go"}])
+
+    first, second = (lifecycle.send(card, caller_key, message, at=T0) for _ in range(2))
+
+    assert first.pk != second.pk
+
+
+def test_an_idempotency_key_makes_one_task_for_a_day(card: Card, caller_key: CallerKey) -> None:
+    once = Idempotency("retry-1", "hash")
+
+    first = ask(card, caller_key, idempotency=once)
+    again = ask(card, caller_key, idempotency=once, at=after(hours=23))
+    with pytest.raises(IdempotencyConflict):
+        ask(card, caller_key, idempotency=Idempotency("retry-1", "other"), at=after(1))
+    next_day = ask(card, caller_key, idempotency=once, at=after(hours=24))
+
+    assert first.pk == again.pk != next_day.pk
+    assert Dispatch.objects.count() == 2
+
+
+def test_an_idempotency_key_tells_nobody_of_another_task(
+    card: Card, caller_key: CallerKey, other_caller: CallerKey
+) -> None:
+    once = Idempotency("1", "hash")
+
+    tasks = {
+        ask(card, caller, idempotency=once).pk for caller in (caller_key, other_caller, None, None)
+    }
+
+    assert len(tasks) == 4
+
+
+def test_a_full_queue_takes_no_more_tasks(
+    card: Card, caller_key: CallerKey, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dispatches, "QUEUE_AT_MOST", 2)
+    tasks = [ask(card, caller_key) for _ in range(2)]
+
+    with pytest.raises(lifecycle.AgentBusy) as busy:
+        ask(card, caller_key)
+
+    assert busy.value.retry_after > 0
+    assert Task.objects.count() == 2
+    assert ask(card, caller_key, task_id=str(tasks[0].pk)).pk == tasks[0].pk
+
+
+def test_a_caller_hears_of_changes_and_not_of_what_it_was_just_told(
+    card: Card, caller_key: CallerKey, key: ApiKey
+) -> None:
+    push = PushIn(config_id="mine", url="https://hooks.example.com/a2a")
+    task = ask(card, caller_key, push=push)
+    assert PushConfig.objects.get().task == task
+    assert not task.notifications.exists()
+
+    Machine(key).run()
+
+    assert [one.generation for one in task.notifications.all()] == [2]
+
+
+@pytest.mark.parametrize("policy", ["owner", "caller", "any"])
+def test_who_resumes_a_task_that_waits_for_input(
+    card: Card, caller_key: CallerKey, key: ApiKey, policy: str
+) -> None:
+    """Trap 22: where people are asked, a caller's word is kept and answers nothing."""
+    card.reply_policy = policy
+    machine = Machine(key)
+    task = paused(card, caller_key, machine, "input_required")
+
+    again = ask(card, caller_key, "Approved, go ahead.", task_id=str(task.pk), at=after(5))
+
+    assert again.generation > task.generation
+    assert Message.objects.filter(task=task, source="caller").count() == 2
+    if policy == "owner":
+        assert again.state == State.INPUT_REQUIRED
+        assert machine.look(at=after(6)) == []
+    else:
+        assert again.state == State.SUBMITTED
+        (frame,) = machine.look(at=after(6))
+        assert frame["message"]["parts"] == [{"type": "text", "text": "Approved, go ahead."}]
+        assert frame["decision"] is None
+
+
+def test_only_its_caller_resumes_a_task_that_waits_for_credentials(
+    card: Card, caller_key: CallerKey, key: ApiKey
+) -> None:
+    machine = Machine(key)
+    task = paused(card, caller_key, machine, "auth_required")
+
+    again = ask(card, caller_key, "Signed in.", task_id=str(task.pk))
+
+    assert again.state == State.SUBMITTED
+    assert len(machine.look()) == 1
+
+
+def test_a_message_to_a_task_that_works_is_kept_and_starts_nothing(
+    card: Card, caller_key: CallerKey, key: ApiKey
+) -> None:
+    machine = Machine(key)
+    task = ask(card, caller_key)
+    machine.run()
+
+    again = ask(card, caller_key, "One more thing.", task_id=str(task.pk))
+
+    assert (again.state, machine.look()) == (State.WORKING, [])
+    assert [one.parts[0]["text"] for one in task.messages.all()][-1] == "One more thing."
+
+
+def test_a_result_after_cancelling_is_dropped_and_written_down(
+    card: Card, caller_key: CallerKey, key: ApiKey
+) -> None:
+    """Trap 25."""
+    machine = Machine(key)
+    task = ask(card, caller_key)
+    given = machine.run()
+
+    lifecycle.cancel(task, by=lifecycle.caller_actor(caller_key), at=after(1))
+    stop = machine.look(at=after(2))
+    answered = machine.end(given, "completed", at=after(3), text="Done anyway.")
+
+    assert stop == [{"type": "cancel", "dispatch_id": given["dispatch_id"]}]
+    assert answered == [{"type": "done", "dispatch_id": given["dispatch_id"]}]
+    assert now(task).state == State.CANCELED
+    assert not Message.objects.filter(task=task, source="agent").exists()
+    late = AuditEvent.objects.get(event="task.result_came_late")
+    assert late.detail == {"state": "completed"}
+
+
+def test_a_task_that_is_canceled_in_the_queue_never_runs(
+    card: Card, caller_key: CallerKey, key: ApiKey
+) -> None:
+    machine = Machine(key)
+    task = ask(card, caller_key)
+
+    lifecycle.cancel(task, by=SYSTEM, at=after(1))
+
+    assert machine.look(at=after(2)) == []
+    assert Dispatch.objects.get().state == Dispatch.State.EXPIRED
+
+
+def test_a_direct_answer_is_a_message_to_whoever_waited(
+    card: Card, caller_key: CallerKey, key: ApiKey
+) -> None:
+    machine = Machine(key)
+    task = ask(card, caller_key)
+    assert lifecycle.reply_with(task) == lifecycle.Reply(task=task)
+
+    machine.end(machine.run(), "completed", text="Forty-two.", direct=True)
+
+    reply = lifecycle.reply_with(now(task))
+    assert reply.task is None
+    assert reply.message is not None
+    assert reply.message.parts == [{"text": "Forty-two."}]
+
+
+def test_who_waits_for_a_machine_that_is_not_there_waits_no_time(
+    card: Card, caller_key: CallerKey, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Trap 17."""
+    monkeypatch.setattr(lifecycle, "patiently", never)
+    task = ask(card, caller_key)
+
+    assert lifecycle.wait_for(task.pk, seconds=30) == task
+
+
+def test_who_waits_is_answered_when_the_task_settles(
+    card: Card, caller_key: CallerKey, key: ApiKey, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine = Machine(key, at=timezone.now())
+    task = ask(card, caller_key)
+    looks: list[str] = []
+
+    def patiently(look: Any, *, seconds: float, until: Any) -> Task:
+        looks.append(look().state)
+        assert not until(look())
+        machine.end(machine.run(at=timezone.now()), "input_required", text="Which market?")
+        assert until(look())
+        found: Task = look()
+        return found
+
+    monkeypatch.setattr(lifecycle, "patiently", patiently)
+
+    found = lifecycle.wait_for(task.pk, seconds=4)
+
+    assert (looks, found.state) == ([State.SUBMITTED], State.INPUT_REQUIRED)
+
+
+def test_what_the_audit_keeps_of_a_task_is_no_content(
+    card: Card, caller_key: CallerKey, key: ApiKey
+) -> None:
+    machine = Machine(key)
+    ask(card, caller_key, "Secret plans", address="192.0.2.7")
+    machine.end(machine.run(), "completed", text="Secret answer")
+
+    rows = AuditEvent.objects.filter(object_kind="task")
+
+    assert [row.event for row in rows] == ["task.received", "task.completed"]
+    assert (rows[0].actor_name, rows[0].address) == (caller_key.name, "192.0.2.7")
+    assert "Secret" not in json.dumps([[row.detail, row.object_name] for row in rows])
+
+
+def never(*_: Any, **__: Any) -> Any:
+    raise AssertionError("Nobody was to wait.")
