@@ -7,6 +7,7 @@ from http import HTTPStatus
 from typing import Any
 from uuid import UUID
 
+from django.conf import settings
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.http import HttpResponse
@@ -79,6 +80,7 @@ def _show(request: PersonRequest, card: Card, **forms: Any) -> HttpResponse:
         "agent": card.agent,
         "card": card,
         "address": cards.address_of(card),
+        "origin": settings.WAKE_ORIGIN,
         "card_path": cards.path_of(card) + cards.PATH,
         "fits": publishing.fits(card.agent),
         "is_owner": is_owner(request.user, card.agent.team_id),

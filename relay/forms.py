@@ -27,6 +27,10 @@ else:
 
 LONGEST_RUN = 24 * 3600
 SKILLS_AT_MOST = 30
+THE_REST = [
+    *("input_modes", "output_modes", "timeout_seconds", "max_concurrency"),
+    *("profile", "version"),
+]
 WORKS_FOR = {"": "Until it is revoked", "30": "30 days", "90": "90 days", "365": "A year"}
 
 
@@ -99,7 +103,7 @@ class CardForm(forms.Form):
         widget=forms.NumberInput(attrs=INPUT),
     )
     profile = forms.ChoiceField(
-        label="Spoken on its card", choices=Card.Profile.choices, widget=forms.RadioSelect
+        label="Versions of A2A on its card", choices=Card.Profile.choices, widget=forms.RadioSelect
     )
     version = forms.CharField(
         max_length=32,
@@ -119,6 +123,13 @@ class CardForm(forms.Form):
         field = self.fields["callers"]
         assert isinstance(field, CallersField)  # noqa: S101 - for the type checker
         field.queryset = rows.order_by("name", "created_at")
+
+    def the_rest(self) -> list[forms.BoundField]:
+        """What hardly anybody changes."""
+        return [self[name] for name in THE_REST]
+
+    def has_errors_in_the_rest(self) -> bool:
+        return not self.errors.keys().isdisjoint(THE_REST)
 
     def clean_description(self) -> str:
         text: str = self.cleaned_data["description"]
@@ -179,6 +190,10 @@ class SkillForm(forms.Form):
 
 class Skills(SkillFormSet):
     """Those that the card has, each with a box to take it away, and an empty one for another."""
+
+    def add_fields(self, form: SkillForm, index: int | None) -> None:
+        super().add_fields(form, index)
+        form.fields[DELETION_FIELD_NAME].label = "Take it off the card"
 
     def clean(self) -> None:
         ids = [] if any(self.errors) else [skill["id"] for skill in self.skills()]

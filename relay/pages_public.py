@@ -52,6 +52,7 @@ def show(request: HttpRequest, handle: str, name: str) -> HttpResponse:
     else:
         response = render(request, "relay/public.html", _about(card))
         response["Cache-Control"] = f"public, max-age={cards.KEPT_FOR}"
+        response["Vary"] = "Accept"  # whoever asks for anything else is told to POST
     response["Content-Security-Policy"] = POLICY
     return response
 
