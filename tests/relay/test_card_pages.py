@@ -1,0 +1,388 @@
+"""Owners publish an agent, say what its card says and who may call it; the others read that, and
+everybody reads the page about it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from accounts.audit import SYSTEM
+from accounts.models import Agent, AuditEvent, Team, User
+from relay import callers
+from relay.models import CallerKey, Card
+from relay.publishing import publish
+from tests.inbox.people import Person, text_of
+
+FORM = {
+    "description": "Compares competitors.\r\nTen at a time.",
+    "access": "key",
+    "reply_policy": "owner",
+    "input_modes": "text/plain\r\napplication/json",
+    "output_modes": "text/plain\r\napplication/json",
+    "timeout_seconds": "3600",
+    "max_concurrency": "4",
+    "profile": "both",
+    "version": "1.0.0",
+    "skill-TOTAL_FORMS": "1",
+    "skill-INITIAL_FORMS": "0",
+}
+SKILL = {
+    "skill-0-name": "Deploy Review",
+    "skill-0-description": "Looks at what is about to be deployed.",
+    "skill-0-tags": "deploy, review, deploy",
+    "skill-0-examples": "Review the latest one\r\n\r\nIs it safe?",
+}
+
+
+def save(person: Person, agent: Agent, **fields: Any) -> Any:
+    return person.client.post(f"/agents/{agent.pk}/card/", {**FORM, **fields}, follow=True)
+
+
+def issue(person: Person, agent: Agent, **fields: Any) -> Any:
+    seen = CallerKey.objects.filter(team=agent.team).count()
+    given = {"name": "Build server", "days": "", "seen": seen, **fields}
+    return person.client.post(f"/agents/{agent.pk}/callers/new/", given)
+
+
+# The card -----------------------------------------------------------------------------------------
+
+
+def test_an_owner_publishes_an_agent(alices: Person, agent: Agent) -> None:
+    before = text_of(alices.get(f"/agents/{agent.pk}/"))
+
+    page = text_of(save(alices, agent))
+
+    assert "Nobody can call it." in before
+    assert "research-agent-01 is published: other agents can call it." in page
+    told = Client().get("/@garden/research-agent-01/.well-known/agent-card.json").json()
+    assert told["description"] == "Compares competitors.\nTen at a time."
+    event = AuditEvent.objects.get(event="card.published")
+    assert (event.actor_name, event.address) == ("alice", "127.0.0.1")
+    after = text_of(alices.get(f"/agents/{agent.pk}/"))
+    assert "It can be called over A2A at http://127.0.0.1:8000/@garden/research-agent-01." in after
+
+
+def test_an_owner_says_what_it_can_be_asked_for(alices: Person, card: Card) -> None:
+    page = save(alices, card.agent, **SKILL)
+
+    card.refresh_from_db()
+    assert card.skills == [
+        {
+            "id": "deploy-review",
+            "name": "Deploy Review",
+            "description": "Looks at what is about to be deployed.",
+            "tags": ["deploy", "review"],
+            "examples": ["Review the latest one", "Is it safe?"],
+        }
+    ]
+    assert card.version == "1.0.1"
+    assert "Saved." in text_of(page)
+    assert 'name="skill-0-name" value="Deploy Review"' in page.content.decode()
+
+
+def test_what_was_there_stays_when_it_is_sent_as_it_is(alices: Person, card: Card) -> None:
+    save(alices, card.agent, **SKILL)
+    card.refresh_from_db()
+    shown = alices.get(f"/agents/{card.agent.pk}/card/").context
+
+    again = {
+        **{name: shown["form"][name].value() for name in ("access", "reply_policy", "profile")},
+        **{field.html_name: field.value() or "" for field in shown["skills"][0]},
+        "version": "1.0.1",
+        "skill-TOTAL_FORMS": "2",
+        "skill-INITIAL_FORMS": "1",
+    }
+    save(alices, card.agent, **again)
+
+    then = card.skills
+    card.refresh_from_db()
+    assert (card.skills, card.version) == (then, "1.0.1")
+    assert AuditEvent.objects.filter(event="card.changed").count() == 1
+
+
+def test_a_skill_is_taken_off_the_card(alices: Person, card: Card) -> None:
+    save(alices, card.agent, **SKILL)
+
+    counts = {"skill-TOTAL_FORMS": "2", "skill-INITIAL_FORMS": "1"}
+    save(alices, card.agent, **SKILL, **counts, **{"skill-0-DELETE": "on"})
+
+    card.refresh_from_db()
+    assert card.skills == []
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        ({"input_modes": "text"}, "text is no media type"),
+        ({"access": "nobody"}, "nobody is not one of the available choices"),
+        ({"timeout_seconds": "0"}, "greater than or equal to 1"),
+        ({"version": ""}, "This field is required."),
+        ({**SKILL, "skill-0-tags": " , "}, "Write at least one."),
+        (
+            {
+                **SKILL,
+                **{name.replace("0", "1"): value for name, value in SKILL.items()},
+                "skill-TOTAL_FORMS": "2",
+            },
+            "Two skills have the same id",
+        ),
+    ],
+)
+def test_what_no_card_can_say_is_shown_again_with_the_reason(
+    alices: Person, card: Card, wrong: dict[str, str], words: str
+) -> None:
+    page = save(alices, card.agent, **{"description": "Rewritten.", **wrong})
+
+    assert page.status_code == 422
+    assert "Not saved." in text_of(page)
+    assert words in text_of(page)
+    assert "Rewritten." in page.content.decode()
+    card.refresh_from_db()
+    assert card.description == "Compares competitors."
+
+
+def test_an_owner_names_the_keys_that_may_call(
+    alices: Person, card: Card, caller_key: CallerKey
+) -> None:
+    save(alices, card.agent, access="allowlist", callers=[str(caller_key.pk)])
+
+    card.refresh_from_db()
+    assert card.lets_in(caller_key)
+    assert not card.lets_in(callers.mint(card.agent.team, name="Other", by=SYSTEM)[0])
+
+
+def test_keys_of_another_team_cannot_be_named(alices: Person, card: Card, mallory: User) -> None:
+    theirs, _ = callers.mint(mallory.teams.get(), name="Theirs", by=SYSTEM)
+
+    page = save(alices, card.agent, access="allowlist", callers=[str(theirs.pk)])
+
+    assert page.status_code == 422
+    assert not card.callers.exists()
+    assert theirs.hint not in page.content.decode()
+
+
+def test_an_owner_takes_an_agent_back(alices: Person, card: Card) -> None:
+    page = alices.client.post(f"/agents/{card.agent.pk}/card/unpublish", follow=True)
+
+    assert "Nobody can call research-agent-01 any more. Its card is kept here." in text_of(page)
+    assert "Compares competitors." in page.content.decode()
+    assert not Card.objects.published().exists()
+
+
+def test_an_id_that_does_not_fit_an_address_is_said_to_be_so(alices: Person, team: Team) -> None:
+    agent = Agent.objects.create(team=team, agent_id="team/agent")
+
+    page = alices.get(f"/agents/{agent.pk}/card/")
+    answer = save(alices, agent)
+
+    assert "It cannot be published" in text_of(page)
+    assert "<textarea" not in page.content.decode()
+    assert answer.status_code == 422
+    assert not Card.objects.exists()
+
+
+@pytest.mark.parametrize("role", ["bobs", "ritas"])
+def test_who_is_no_owner_reads_the_card_and_changes_nothing(
+    role: str, request: pytest.FixtureRequest, card: Card
+) -> None:
+    person: Person = request.getfixturevalue(role)
+
+    page = person.get(f"/agents/{card.agent.pk}/card/")
+    answers = [
+        save(person, card.agent, description="Mine."),
+        person.client.post(f"/agents/{card.agent.pk}/card/unpublish"),
+    ]
+
+    assert "What it does Compares competitors." in text_of(page)
+    assert "<textarea" not in page.content.decode()
+    assert [answer.status_code for answer in answers] == [403, 403]
+    card.refresh_from_db()
+    assert (card.description, card.enabled) == ("Compares competitors.", True)
+
+
+# Its callers --------------------------------------------------------------------------------------
+
+
+def test_a_caller_key_is_shown_once(alices: Person, card: Card) -> None:
+    shown = issue(alices, card.agent, days="30")
+
+    [text] = re.findall(r"wk_call_\w{36}", shown.content.decode())
+    assert "no-store" in shown["Cache-Control"]
+    key = callers.find(text, at=timezone.now())
+    assert key is not None
+    assert (key.name, key.issued_by, key.team) == ("Build server", "alice", card.agent.team)
+    assert key.expires_at is not None
+    assert timedelta(days=29) < key.expires_at - timezone.now() < timedelta(days=30)
+    page = alices.get(f"/agents/{card.agent.pk}/callers/")
+    assert "Build server In use" in text_of(page)
+    assert key.hint in text_of(page)
+    assert text not in page.content.decode()
+
+
+def test_the_same_form_sent_again_makes_no_second_key(alices: Person, card: Card) -> None:
+    issue(alices, card.agent, seen=0)
+
+    again = issue(alices, card.agent, seen=0)
+
+    assert again.status_code == 410
+    assert "No longer visible" in text_of(again)
+    assert CallerKey.objects.count() == 1
+
+
+def test_a_key_that_is_issued_from_an_agents_page_may_call_that_agent(
+    alices: Person, card: Card
+) -> None:
+    publish(card.agent, by=SYSTEM, at=timezone.now(), access="allowlist")
+
+    issue(alices, card.agent)
+
+    card.refresh_from_db()
+    assert card.lets_in(CallerKey.objects.get())
+    page = text_of(alices.get(f"/agents/{card.agent.pk}/callers/"))
+    assert "Build server In use named on the card" in page
+
+
+def test_issuing_and_revoking_ask_for_the_password_again(
+    alices: Person, card: Card, caller_key: CallerKey
+) -> None:
+    session = alices.client.session
+    session["password_at"] = (timezone.now() - timedelta(minutes=16)).timestamp()
+    session.save()
+    here = f"/agents/{card.agent.pk}/callers/"
+
+    answers = [
+        alices.get(f"{here}new/"),
+        issue(alices, card.agent),
+        alices.client.post(f"{here}{caller_key.pk}/revoke"),
+    ]
+
+    assert [answer.status_code for answer in answers] == [303, 303, 303]
+    assert all(answer["Location"].startswith("/sudo/?next=") for answer in answers)
+    assert [key.revoked_at for key in CallerKey.objects.all()] == [None]
+    assert alices.get(here).status_code == 200
+
+
+def test_an_owner_revokes_a_caller_key(alices: Person, card: Card, caller_key: CallerKey) -> None:
+    page = alices.client.post(
+        f"/agents/{card.agent.pk}/callers/{caller_key.pk}/revoke", follow=True
+    )
+
+    assert "The key of Build server is revoked. It works no more." in text_of(page)
+    assert "Build server Revoked" in text_of(page)
+    assert callers.find(caller_key.text, at=timezone.now()) is None  # type: ignore[attr-defined]
+    assert AuditEvent.objects.get(event="caller_key.revoked").actor_name == "alice"
+
+
+@pytest.mark.parametrize("name", ["", "two\nlines"])
+def test_a_caller_without_a_proper_name_gets_no_key(alices: Person, card: Card, name: str) -> None:
+    page = issue(alices, card.agent, name=name)
+
+    assert page.status_code == 422
+    assert not CallerKey.objects.exists()
+
+
+@pytest.mark.parametrize("role", ["bobs", "ritas"])
+def test_who_is_no_owner_sees_the_callers_and_issues_none(
+    role: str, request: pytest.FixtureRequest, card: Card, caller_key: CallerKey
+) -> None:
+    person: Person = request.getfixturevalue(role)
+    here = f"/agents/{card.agent.pk}/callers/"
+
+    page = person.get(here)
+    answers = [
+        person.get(f"{here}new/"),
+        issue(person, card.agent),
+        person.client.post(f"{here}{caller_key.pk}/revoke"),
+    ]
+
+    assert "Build server In use" in text_of(page)
+    assert "<button" not in page.content.decode().partition("<main")[2]
+    assert [answer.status_code for answer in answers] == [403, 403, 403]
+    assert [key.revoked_at for key in CallerKey.objects.all()] == [None]
+
+
+@pytest.mark.parametrize(
+    ("access", "words"),
+    [
+        ("public", "Anybody, without a key."),
+        ("key", "Whoever has one of the team's caller keys."),
+        ("allowlist", "Whoever has one of the caller keys that its card names."),
+    ],
+)
+def test_the_page_says_who_is_let_in(alices: Person, card: Card, access: str, words: str) -> None:
+    publish(card.agent, by=SYSTEM, at=timezone.now(), access=access)
+
+    assert words in text_of(alices.get(f"/agents/{card.agent.pk}/callers/"))
+
+
+# The page for everybody ---------------------------------------------------------------------------
+
+
+@pytest.fixture
+def look(card: Card) -> Callable[..., Any]:
+    def at(path: str = "/@garden/research-agent-01") -> Any:
+        return Client(headers={"Accept": "text/html,*/*;q=0.8"}).get(path)
+
+    return at
+
+
+def test_everybody_reads_what_an_agent_does_and_how_to_call_it(look: Callable[..., Any]) -> None:
+    page = text_of(look())
+
+    assert "@garden/research-agent-01 Compares competitors." in page
+    assert "curl http://127.0.0.1:8000/@garden/research-agent-01" in page
+    assert '-H "A2A-Version: 1.0"' in page
+    assert '"method": "SendMessage"' in page
+    assert '"method": "message/send"' in page
+    assert '-H "Authorization: Bearer $WAKE_CALLER_KEY"' in page
+
+
+def test_of_a_public_agent_it_asks_for_no_key(look: Callable[..., Any], card: Card) -> None:
+    publish(card.agent, by=SYSTEM, at=timezone.now(), access="public", profile="0.3")
+
+    page = text_of(look())
+
+    assert "Anybody may call it, without a key." in page
+    assert "Authorization" not in page
+    assert "SendMessage" not in page
+
+
+def test_the_page_has_no_session_no_script_and_no_form(
+    look: Callable[..., Any], alice: User
+) -> None:
+    answer = look()
+
+    page = answer.content.decode()
+    assert not answer.cookies
+    assert "Cookie" not in answer["Vary"]
+    assert "default-src 'none'" in answer["Content-Security-Policy"]
+    assert "script-src" not in answer["Content-Security-Policy"]
+    assert answer["X-Content-Type-Options"] == "nosniff"
+    assert "<script" not in page
+    assert "<form" not in page
+    assert alice.email not in page
+
+
+def test_what_owners_write_is_shown_as_text(look: Callable[..., Any], card: Card) -> None:
+    skill = {"id": "x", "name": "<b>x</b>", "description": "\u202ex", "tags": ["<i>"]}
+    publish(card.agent, by=SYSTEM, at=timezone.now(), description="<u>x</u>", skills=[skill])
+
+    page = look().content.decode()
+
+    assert "&lt;u&gt;x&lt;/u&gt;" in page
+    assert not re.search(r"<[ubi]>", page)
+    assert "\u202e" not in page
+
+
+def test_where_no_agent_is_the_page_says_so(look: Callable[..., Any]) -> None:
+    answer = look("/@garden/nobody")
+
+    assert answer.status_code == 404
+    assert "No agent here" in text_of(answer)
+    assert "default-src 'none'" in answer["Content-Security-Policy"]
