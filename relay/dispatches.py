@@ -12,6 +12,7 @@ from django.db import transaction
 from accounts.models import Agent
 from relay.models import Card, Connector, Dispatch, Message, Task
 from relay.wire import Json
+from wake.pickups import picked_up_by_machine
 
 State = Dispatch.State
 
@@ -63,6 +64,8 @@ def lease(connector: Connector, *, at: datetime) -> list[Dispatch]:
     Dispatch.objects.bulk_update(
         found, ["state", "connector", "lease", "leased_until", "attempts", "progress"]
     )
+    if answers := [run.decision["delivery_id"] for run in found if run.decision]:
+        picked_up_by_machine(answers, at=at)
     return found
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from celery import shared_task
 
-from relay import expiry
+from relay import expiry, retention, unanswered
 from wake.clock import database_now
 
 
@@ -16,3 +16,13 @@ def expire_leases() -> None:
 @shared_task
 def give_up_old() -> None:
     expiry.give_up_old(at=database_now())
+
+
+@shared_task
+def go_on_unanswered() -> None:
+    unanswered.go_on(at=database_now())
+
+
+@shared_task
+def erase_old_tasks() -> None:
+    retention.erase_old(at=database_now())

@@ -1,5 +1,5 @@
-"""What machines ask the relay for: cards, which anybody may read, the agents themselves, large files
-of their tasks, and what an agent's own machine is to run."""
+"""What machines ask the relay for: cards, which anybody may read, the agents themselves, the large
+files of their tasks, and what an agent's own machine is to run."""
 
 from django.urls import path, re_path
 

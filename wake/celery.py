@@ -46,6 +46,8 @@ app.conf.beat_schedule = {
         "inbox.jobs.send_due_resets": 2.0,
         "relay.jobs.expire_leases": 3.0,
         "relay.jobs.give_up_old": 60.0,
+        "relay.jobs.go_on_unanswered": 3.0,
+        "relay.jobs.erase_old_tasks": 60.0,
     }.items()
 }
 
