@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from io import StringIO
 from typing import Any
 
 import pytest
+from django.core.management import call_command
 from django.db import transaction
 from django.utils import timezone
 
@@ -181,6 +183,19 @@ def test_its_secrets_are_encrypted_and_never_told_again(sent: Sent, version: wir
     assert "cardamom" not in told
     assert "turmeric" not in told
     assert tables_with("cardamom") == tables_with("turmeric") == set()
+
+
+def test_its_secrets_are_rotated_with_the_others(sent: Sent, settings: Any) -> None:
+    new = "another-key-of-thirty-two-characters"
+    task = sent(push(token="cardamom", scheme="Bearer", credentials="turmeric"))
+    settings.WAKE_ENCRYPTION_KEYS = [new, *settings.WAKE_ENCRYPTION_KEYS]
+
+    call_command("rotate_encryption", stdout=StringIO())
+
+    settings.WAKE_ENCRYPTION_KEYS = [new]
+    move(task, State.WORKING)
+    assert Callback.objects.get().headers["Authorization"] == "Bearer turmeric"
+    assert Callback.objects.get().headers["X-A2A-Notification-Token"] == "cardamom"
 
 
 def test_the_same_id_replaces_and_no_id_gets_one(sent: Sent) -> None:
