@@ -10,6 +10,7 @@ from uuid import UUID
 
 import pytest
 from django.core.management import call_command
+from django.test import Client
 from django.utils import timezone
 
 from accounts import encryption
@@ -167,6 +168,17 @@ def test_the_pages_show_it_with_its_task_and_without_its_secrets(
     assert "Authorization ••••" in shown
     assert "saffron" not in page.content.decode()
     assert "allowlist" not in shown
+
+
+def test_support_sees_where_it_stands_and_none_of_its_secrets(push: Push, client: Client) -> None:
+    callback = push()
+    client.force_login(User.objects.create_superuser("olga@example.com", "correct horse battery"))
+
+    page = client.get(f"/admin/wake/callback/{callback.pk}/change/").content.decode()
+
+    assert str(TASK) in page
+    assert "saffron" not in page
+    assert callback.headers_ciphertext not in page
 
 
 def test_a_person_sends_it_again_from_its_page(push: Push, alice: User, mallory: User) -> None:
