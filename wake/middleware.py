@@ -134,7 +134,9 @@ class BrowserCommon(BrowserOnly, CommonMiddleware):
 
 
 class BrowserCsrf(BrowserOnly, CsrfViewMiddleware):
-    pass
+    def process_view(self, request: HttpRequest, *view: Any) -> Any:
+        """Django calls it apart from the chain, so that the protocol comes past here, too."""
+        return None if is_protocol(request) else super().process_view(request, *view)
 
 
 class BrowserAuthentication(BrowserOnly, AuthenticationMiddleware):

@@ -65,7 +65,8 @@ class Address:
 
     @property
     def is_protocol(self) -> bool:
-        return self.route.startswith(("wake", "^wake", "@", ".well-known", "healthz", "readyz"))
+        begins = ("wake", "^wake", "@", "connect", ".well-known", "healthz", "readyz")
+        return self.route.startswith(begins)
 
     def path_in(self, house: House) -> str:
         return self._with(iter(self._ids(house)))
@@ -115,3 +116,4 @@ OF_PAGES = [each for each in ALL if not each.is_admin and not each.is_protocol]
 WITH_AN_OBJECT = [each for each in OF_PAGES if each.room and each.room not in OF_NO_TEAM]
 WITHOUT = [each for each in OF_PAGES if not each.room]
 OF_ADMIN = [each for each in ALL if each.is_admin]
+OF_PROTOCOL = [each for each in ALL if each.is_protocol]

@@ -1,0 +1,133 @@
+"""What another site sends with a person's cookies, and a session that somebody else began."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from http import HTTPStatus
+from typing import Any
+
+import pytest
+from django.conf import settings
+from django.test import Client
+from django.utils import timezone
+
+from accounts import one_time_codes, second_factor
+from accounts.audit import person
+from accounts.models import User
+from tests.conftest import PASSWORD, AgentClient
+from tests.tenancy import addresses
+from tests.tenancy.house import House, everything
+
+UNSAFE = ["post", "put", "patch", "delete"]
+NOT_OURS = "this form was from another sign-in"
+
+
+@pytest.fixture
+def browser(alice: User) -> Client:
+    """Hers, and she may do everything; it looks at tokens, as a server does."""
+    alice.is_staff = alice.is_superuser = True
+    alice.save()
+    browser = Client(enforce_csrf_checks=True)
+    browser.force_login(alice)
+    return browser
+
+
+def test_no_page_takes_what_another_site_sends(
+    browser: Client, ours: House, subtests: pytest.Subtests
+) -> None:
+    before = everything()
+
+    for address in [*addresses.OF_PAGES, *addresses.OF_ADMIN]:
+        with subtests.test(address.route):
+            path = address.path_to_nothing()
+            for answer in (getattr(browser, method)(path) for method in UNSAFE):
+                assert answer.status_code == HTTPStatus.FORBIDDEN
+                assert NOT_OURS in answer.content.decode()
+
+    assert everything() == before
+
+
+@pytest.mark.parametrize("token", ["", "x" * 64])
+def test_the_token_is_what_a_form_of_ours_has(browser: Client, token: str) -> None:
+    """Or the test above would be true of a server that takes nothing."""
+    browser.get("/settings/profile/")
+    ours = browser.cookies[settings.CSRF_COOKIE_NAME].value
+
+    taken = browser.post("/settings/theme/", {"theme": "dark", "csrfmiddlewaretoken": ours})
+    refused = browser.post("/settings/theme/", {"theme": "light", "csrfmiddlewaretoken": token})
+
+    assert taken.status_code == HTTPStatus.SEE_OTHER
+    assert NOT_OURS in refused.content.decode()
+    assert 'data-theme="dark"' in browser.get("/settings/theme/").content.decode()
+
+
+def test_the_protocol_sees_no_cookie(
+    browser: Client, ours: House, subtests: pytest.Subtests
+) -> None:
+    """What it is asked for with a person's cookies it answers as if there were none."""
+    nobody, before = Client(), everything()
+
+    for address in addresses.OF_PROTOCOL:
+        with subtests.test(address.route):
+            path = address.path_to_nothing()
+            for method in ["get", *UNSAFE]:
+                answer, known = getattr(browser, method)(path), getattr(nobody, method)(path)
+                assert (answer.status_code, answer.headers) == (known.status_code, known.headers)
+                assert NOT_OURS not in answer.content.decode()
+                assert not answer.cookies
+                assert "Cookie" not in answer.get("Vary", "")
+
+    assert everything() == before
+
+
+def test_a_key_needs_no_token(browser: Client, caller: AgentClient) -> None:
+    caller.client = browser
+
+    assert caller.deliver()
+
+
+def test_every_step_of_signing_in_begins_a_session_of_its_own(alice: User) -> None:
+    """Whoever knew the one before, because they had planted it there, has nothing."""
+    planted = Client()
+    planted.session.save()
+    secret = _in_her_app(alice)
+    client = Client()
+    client.cookies[settings.SESSION_COOKIE_NAME] = _key(planted)
+
+    steps: list[tuple[str, dict[str, str]]] = [
+        ("/login/", {"username": alice.email, "password": PASSWORD}),
+        ("/login/code/", {"code": _code(secret, timezone.now())}),
+        (
+            "/settings/password/",
+            {
+                "old_password": PASSWORD,
+                "new_password1": "an even longer sentence",
+                "new_password2": "an even longer sentence",
+            },
+        ),
+    ]
+    keys = [_key(planted)]
+    for path, form in steps:
+        assert client.post(path, form).status_code == HTTPStatus.SEE_OTHER, path
+        keys.append(_key(client))
+
+    assert len(set(keys)) == len(keys)
+    assert client.get("/").status_code == HTTPStatus.OK
+    for known in keys[:-1]:
+        planted.cookies[settings.SESSION_COOKIE_NAME] = known
+        assert planted.get("/").status_code == HTTPStatus.FOUND
+
+
+def _key(client: Client) -> str:
+    return str(client.cookies[settings.SESSION_COOKIE_NAME].value)
+
+
+def _in_her_app(alice: User) -> str:
+    """A secret, whose first code was shown a minute ago."""
+    secret, at = one_time_codes.new_secret(), timezone.now() - timedelta(minutes=1)
+    assert second_factor.turn_on(alice, secret, _code(secret, at), by=person(alice), at=at)
+    return secret
+
+
+def _code(secret: str, at: Any) -> str:
+    return one_time_codes.code_at(secret, one_time_codes.step_at(at))
