@@ -11,6 +11,7 @@ from relay import callers
 from relay.models import CallerKey, Card
 from relay.publishing import publish
 from tests.inbox.people import Person
+from tests.relay.calling import Caller
 
 
 @pytest.fixture
@@ -25,6 +26,30 @@ def caller_key(team: Team) -> CallerKey:
     row, text = callers.mint(team, name="Build server", by=SYSTEM)
     row.text = text  # type: ignore[attr-defined]
     return row
+
+
+@pytest.fixture
+def newer(card: Card, caller_key: CallerKey) -> Caller:
+    """Speaks 1.0 with that key."""
+    return Caller(card, "1.0", caller_key.text)  # type: ignore[attr-defined]
+
+
+@pytest.fixture
+def older(card: Card, caller_key: CallerKey) -> Caller:
+    """Speaks 0.3 with the same."""
+    return Caller(card, "0.3", caller_key.text)  # type: ignore[attr-defined]
+
+
+@pytest.fixture
+def stranger(card: Card, team: Team) -> Caller:
+    """With another key of the same team."""
+    _, text = callers.mint(team, name="Somebody else", by=SYSTEM)
+    return Caller(card, "1.0", text)
+
+
+@pytest.fixture(params=["1.0", "0.3"])
+def either(request: pytest.FixtureRequest, newer: Caller, older: Caller) -> Caller:
+    return newer if request.param == "1.0" else older
 
 
 @pytest.fixture
