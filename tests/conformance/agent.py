@@ -1,0 +1,59 @@
+"""An agent as a shell command: what it does is said by the id of the message that it is given.
+
+Run by `wake connect`. It reads one JSON object on stdin and prints one on stdout. The ids that
+begin with `tck-` are those of the official conformance kit's scenarios.
+"""
+
+import json
+import sys
+import time
+from typing import Any
+
+HELLO = "Hello from TCK"
+TEXT = {"text": "Generated text content"}
+FILE = {"raw": "ZG9uZQ==", "filename": "output.txt", "mediaType": "text/plain"}
+URL = {"url": "https://example.com/output.txt", "filename": "output.txt", "mediaType": "text/plain"}
+DATA = {"data": {"key": "value", "count": 42}, "mediaType": "application/json"}
+
+
+def completed(*parts: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "state": "completed",
+        "text": HELLO,
+        "artifacts": [{"artifactId": "output", "name": "output", "parts": list(parts)}],
+    }
+
+
+def main() -> None:
+    given = json.load(sys.stdin)
+    asked: str = given["messageId"]
+
+    def is_about(prefix: str) -> bool:
+        return asked.startswith(prefix)
+
+    if given["decision"]:
+        decision = given["decision"]
+        answer = completed({"data": decision["edited_content"] or {"status": decision["status"]}})
+    elif is_about("tck-input-required"):
+        answer = {"state": "input_required", "text": "Which colour?"}
+    elif is_about("tck-artifact-file-url"):
+        answer = completed(URL)
+    elif is_about("tck-artifact-file"):
+        answer = completed(FILE)
+    elif is_about("tck-artifact-data"):
+        answer = completed(DATA)
+    elif is_about("tck-artifact-text"):
+        answer = completed(TEXT)
+    elif is_about("tck-message-response"):
+        answer = {"direct": True, "text": "Direct message response", "state": "completed"}
+    elif is_about("tck-reject-task"):
+        answer = {"state": "rejected", "text": "rejected"}
+    elif is_about("tck-delayed-complete"):
+        time.sleep(2)
+        answer = {"state": "completed", "text": "Done after delay"}
+    else:
+        answer = {"state": "completed", "text": HELLO}
+    json.dump(answer, sys.stdout)
+
+
+main()

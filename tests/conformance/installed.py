@@ -1,0 +1,72 @@
+"""Installs the official SDKs, each by itself: two generations of them do not fit into one place."""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import venv
+from pathlib import Path
+
+import pytest
+
+PEERS = Path(__file__).parent / "peers"
+INSTALLED = Path(sys.prefix) / "peers"
+# Left by an installation that came to its end.
+DONE = ".installed"
+
+
+def command(peer: str) -> list[str]:
+    """How its caller is run; installed first, where it is not there yet."""
+    source = PEERS / peer
+    if (source / "package.json").exists():
+        lock, install = source / "package-lock.json", _install_javascript
+    else:
+        lock, install = source / "requirements.lock", _install_python
+    digest = hashlib.sha256(lock.read_bytes()).hexdigest()[:12]
+    folder = INSTALLED / f"{peer}-{digest}"
+    INSTALLED.mkdir(exist_ok=True)
+    with (INSTALLED / f"{peer}.lock").open("w") as mark:
+        fcntl.flock(mark, fcntl.LOCK_EX)
+        if not (folder / DONE).exists():
+            shutil.rmtree(folder, ignore_errors=True)
+            folder.mkdir()
+            install(lock, folder)
+            (folder / DONE).touch()
+    if install is _install_python:
+        return [str(folder / "bin" / "python"), str(source / "caller.py")]
+    # Node looks for packages beside the script.
+    shutil.copy(source / "caller.mjs", folder)
+    return ["node", str(folder / "caller.mjs")]
+
+
+def _install_python(lock: Path, folder: Path) -> None:
+    venv.create(folder, with_pip=True)
+    pip = [str(folder / "bin" / "python"), "-m", "pip", "--disable-pip-version-check"]
+    _run([*pip, "install", "--quiet", "--require-hashes", "--requirement", str(lock)], folder)
+
+
+def _install_javascript(lock: Path, folder: Path) -> None:
+    if not shutil.which("npm"):
+        if os.environ.get("CI"):
+            pytest.fail("There is no npm, and in CI that is a failure.")
+        pytest.skip("There is no npm to install the SDK for JavaScript with.")
+    shutil.copy(lock, folder)
+    shutil.copy(lock.with_name("package.json"), folder)
+    _run(["npm", "ci", "--silent", "--no-audit", "--no-fund", "--ignore-scripts"], folder)
+
+
+def _run(command: list[str], folder: Path) -> None:
+    done = subprocess.run(
+        command,
+        cwd=folder,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        pytest.fail(f"{' '.join(command[:4])}: {done.stdout}")
