@@ -71,6 +71,11 @@ class Relay:
         self._greeted.clear()
         await self._connection.close(code)
 
+    def forget(self) -> None:
+        """The connector that was there is gone: wait for the next."""
+        self._greeted.clear()
+        self._received = asyncio.Queue()
+
     def refuse(self, connection: ServerConnection, request: Request) -> Response | None:
         self.keys.append(request.headers.get("Authorization"))
         return connection.respond(self.refuses, "") if self.refuses else None
@@ -117,27 +122,27 @@ async def a_connector(
 async def a_process(
     url: str, journal: Path, *argv: str, options: tuple[str, ...] = ()
 ) -> AsyncIterator[asyncio.subprocess.Process]:
-    """`wake connect`, as people start it; killed at the end, if it still is."""
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "wake_client", "connect", "--url", url),
-        *("--journal", str(journal), *options, "--", *argv),
-        env={"PATH": os.environ["PATH"], "PYTHONPATH": str(CLIENT), "WAKE_API_KEY": KEY},
-        stderr=asyncio.subprocess.PIPE,
-    )
+    """`wake connect`, as people start it; killed at the end, if it still is. Its log is a file
+    beside the journal: the commands that it leaves behind would hold a pipe open."""
+    with journal.with_suffix(".log").open("ab") as log:
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "wake_client", "connect", "--url", url),
+            *("--journal", str(journal), *options, "--", *argv),
+            env={"PATH": os.environ["PATH"], "PYTHONPATH": str(CLIENT), "WAKE_API_KEY": KEY},
+            stderr=log,
+        )
     try:
         yield process
     finally:
         if process.returncode is None:
             process.kill()
-        await process.communicate()
+        await process.wait()
 
 
-async def ended(process: asyncio.subprocess.Process) -> tuple[int, str]:
-    """Its exit status and what it wrote on stderr."""
+async def ended(process: asyncio.subprocess.Process) -> int:
+    """Its exit status, within a moment."""
     async with asyncio.timeout(PATIENCE_SECONDS):
-        _, log = await process.communicate()
-    assert process.returncode is not None
-    return process.returncode, log.decode()
+        return await process.wait()
 
 
 def task(dispatch_id: str = "", **more: Any) -> Frame:

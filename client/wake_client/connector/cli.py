@@ -17,12 +17,12 @@ from wake_client import addresses
 from wake_client.connector.command import ENVIRONMENT, Command
 from wake_client.connector.connector import Connector
 from wake_client.connector.journal import Journal, JournalInUse
-from wake_client.connector.links import KeyNotValid, OtherProtocol, Refused
+from wake_client.connector.links import KeyNotValid, OtherProtocol, Refused, Replaced
 from wake_client.connector.session import stay_connected
 
 logger = logging.getLogger(__name__)
 
-FINE, RUN_FAILED, USAGE, NO_KEY, NO_RELAY, JOURNAL, KILLED = 0, 1, 2, 3, 4, 5, 130
+FINE, RUN_FAILED, USAGE, NO_KEY, NO_RELAY, JOURNAL, REPLACED, KILLED = 0, 1, 2, 3, 4, 5, 6, 130
 EPILOG = """\
 Everything after -- is the command. It is started once for each task, with one JSON object on
 stdin, and answers on stdout; see the README of wake-client.
@@ -34,6 +34,7 @@ exit status:
   3    the key is not valid (any more)
   4    what answers at --url is no relay, or speaks another version
   5    the journal cannot be used: another connector has it, or the disk refuses it
+  6    a connector that was started later on this machine took over
   130  stopped by a second signal, with the commands that ran
 """
 
@@ -123,6 +124,9 @@ async def _until_it_ends(connector: Connector, origin: str, key: str) -> int:
     except KeyNotValid:
         logger.warning("the key is not valid any more: ask for a new one")
         return NO_KEY
+    except Replaced as reason:
+        logger.warning("%s", reason)
+        return REPLACED
     except (OtherProtocol, Refused) as reason:
         logger.warning("%s", reason)
         return NO_RELAY

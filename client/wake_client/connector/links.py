@@ -12,14 +12,15 @@ import httpx
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidStatus
 
-from wake_client.connector.frames import Frame
+from wake_client.connector.frames import Frame, result
+from wake_client.connector.results import failed
 
 PATH = "/connect/v1"
 # Of a conversation with its history; the relay sends nothing to be afraid of.
 MOST_BYTES = 64 * 1024 * 1024
 SECONDS_TO_CONNECT = 10.0
 LONGEST_POLL = 25
-KEY_NOT_VALID, OTHER_PROTOCOL = 4401, 4406
+KEY_NOT_VALID, OTHER_AGENT, OTHER_PROTOCOL, REPLACED = 4401, 4403, 4406, 4409
 # What a proxy says while the server behind it is away.
 PASSING = {429, 502, 503, 504}
 
@@ -36,6 +37,14 @@ class Refused(Exception):
     """The relay will have no connector of this kind."""
 
 
+class Replaced(Exception):
+    """A connector that was started later on this machine took the place of this one."""
+
+
+class TooLarge(Exception):
+    """The relay takes no frames of this size."""
+
+
 class Broken(Exception):
     """The connection is lost, or could not be made; another may be."""
 
@@ -45,7 +54,7 @@ class NoWebSocket(Exception):
 
 
 class Link(Protocol):
-    """One connection. Both raise Broken, KeyNotValid, OtherProtocol, Refused."""
+    """One connection. Both raise Broken, KeyNotValid, OtherProtocol, Replaced, Refused."""
 
     name: str
 
@@ -126,16 +135,32 @@ class PollingLink:
         self._http = http
 
     async def send(self, frames: list[Frame]) -> list[Frame]:
-        return await self._poll(frames, wait=0)
+        try:
+            return await self._poll(frames, wait=0)
+        except TooLarge:
+            answers: list[Frame] = []
+            for frame in frames:
+                answers += await self._send_alone(frame)
+            return answers
 
     async def receive(self) -> list[Frame]:
         return await self._poll([], wait=LONGEST_POLL)
+
+    async def _send_alone(self, frame: Frame) -> list[Frame]:
+        """A result that the relay does not take is a run that failed: it would not take it the next
+        time, either."""
+        try:
+            return await self._poll([frame], wait=0)
+        except TooLarge:
+            smaller = failed("The agent's answer is larger than the relay takes.")
+            dispatch_id, lease_id = frame["dispatch_id"], frame["lease_id"]
+            return await self._poll([result(dispatch_id, lease_id, smaller)], wait=0)
 
     async def _poll(self, frames: list[Frame], *, wait: int) -> list[Frame]:
         try:
             response = await self._http.post(
                 "/poll",
-                params={"wait": str(wait)},
+                params={"wait": str(wait)} if wait else {},
                 json={"frames": frames},
                 timeout=SECONDS_TO_CONNECT + wait,
             )
@@ -144,6 +169,10 @@ class PollingLink:
         status = response.status_code
         if status == HTTPStatus.UNAUTHORIZED:
             raise KeyNotValid(KeyNotValid.__doc__)
+        if status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE:
+            raise TooLarge(TooLarge.__doc__)
+        if status == HTTPStatus.CONFLICT and '"replaced"' in response.text:
+            raise Replaced(Replaced.__doc__)
         if status in PASSING or status >= 500 or status == HTTPStatus.CONFLICT:
             raise Broken(f"the server answered {status}")
         if status != HTTPStatus.OK:
@@ -164,11 +193,14 @@ async def polling(origin: str, key: str, instance_id: str) -> AsyncIterator[Poll
 def _reason(closed: ConnectionClosed) -> Exception:
     """Why the relay closed a WebSocket."""
     code = closed.rcvd.code if closed.rcvd else None
-    if code == KEY_NOT_VALID:
-        return KeyNotValid(KeyNotValid.__doc__)
-    if code == OTHER_PROTOCOL:
-        return OtherProtocol(OtherProtocol.__doc__)
-    return Broken(str(closed))
+    kinds = {
+        KEY_NOT_VALID: KeyNotValid,
+        OTHER_AGENT: Refused,
+        OTHER_PROTOCOL: OtherProtocol,
+        REPLACED: Replaced,
+    }
+    kind = kinds.get(code or 0)
+    return kind(kind.__doc__) if kind else Broken(str(closed))
 
 
 def _frames(received: list[Any]) -> list[Frame]:

@@ -12,7 +12,15 @@ from wake_client.backoff import pauses
 from wake_client.connector import frames
 from wake_client.connector.connector import Connector
 from wake_client.connector.frames import Frame
-from wake_client.connector.links import Broken, Link, NoWebSocket, OtherProtocol, polling, websocket
+from wake_client.connector.links import (
+    Broken,
+    Link,
+    NoWebSocket,
+    OtherProtocol,
+    Refused,
+    polling,
+    websocket,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -25,12 +33,14 @@ class NoWelcome(Exception):
 
 
 async def stay_connected(connector: Connector, origin: str, key: str) -> None:
-    """Until the connector has finished. Raises KeyNotValid, OtherProtocol, Refused.
+    """Until the connector has finished. Raises KeyNotValid, OtherProtocol, Replaced, and Refused
+    where no connection was ever made.
 
     Every connection is first tried as a WebSocket: a machine moves between networks, and the one
     that lets none through may be gone.
     """
     waits = pauses()
+    was_connected = False
     while not connector.finished.is_set():
         greeted = asyncio.Event()
         try:
@@ -41,7 +51,10 @@ async def stay_connected(connector: Connector, origin: str, key: str) -> None:
                 logger.info("no WebSocket gets through (%s)", reason)
                 async with polling(origin, key, connector.instance_id) as link:
                     await _converse(connector, link, greeted)
-        except (Broken, NoWelcome) as reason:
+        except (Broken, NoWelcome, Refused) as reason:
+            was_connected = was_connected or greeted.is_set()
+            if isinstance(reason, Refused) and not was_connected:
+                raise
             if connector.finished.is_set():
                 return
             if greeted.is_set():

@@ -1,0 +1,159 @@
+"""A connector where something on the way lets no WebSocket through."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import queue
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+from tests.client.relay import KEY, PATIENCE_SECONDS, Frame, task
+from wake_client.connector.command import Command
+from wake_client.connector.connector import Connector
+from wake_client.connector.journal import Journal
+from wake_client.connector.links import KeyNotValid, Refused
+from wake_client.connector.session import stay_connected
+
+
+class PollingRelay:
+    """Answers 404 to a WebSocket, and frames to polls; one that waits does so for a tenth of a
+    second at most."""
+
+    def __init__(self) -> None:
+        self.received: queue.Queue[Frame] = queue.Queue()
+        self.instances: set[str | None] = set()
+        self.status = 200
+        self.fails_once = False
+        self._waiting: queue.Queue[Frame] = queue.Queue()
+        relay = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                self.send_error(404)
+
+            def do_POST(self) -> None:
+                relay.answer(self)
+
+            def log_message(self, *ignored: object) -> None:
+                pass
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self._server.server_port}"
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,))
+        self._thread.start()
+
+    def answer(self, handler: BaseHTTPRequestHandler) -> None:
+        body = json.loads(handler.rfile.read(int(handler.headers["Content-Length"])))
+        assert handler.headers["Authorization"] == f"Bearer {KEY}"
+        self.instances.add(handler.headers["X-Wake-Instance"])
+        url = urlsplit(handler.path)
+        assert url.path == "/connect/v1/poll"
+        frames = [self._welcome() for frame in body["frames"] if frame["type"] == "hello"]
+        for frame in body["frames"]:
+            self.received.put(frame)
+        waits = int(parse_qs(url.query)["wait"][0])
+        with contextlib.suppress(queue.Empty):
+            frames.append(self._waiting.get(timeout=0.1 if waits else 0.001))
+        status, self.status = self.status, 200 if self.fails_once else self.status
+        content = json.dumps({"frames": frames}).encode()
+        handler.send_response(status)
+        handler.send_header("Content-Length", str(len(content)))
+        handler.end_headers()
+        handler.wfile.write(content)
+
+    def send(self, frame: Frame) -> None:
+        self._waiting.put(frame)
+
+    def next(self, kind: str) -> Frame:
+        while True:
+            frame = self.received.get(timeout=PATIENCE_SECONDS)
+            if frame["type"] == kind:
+                return frame
+
+    def stop(self) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
+    def _welcome(self) -> Frame:
+        return {"type": "welcome", "protocol": 1, "heartbeat_s": 15, "agent": "painter"}
+
+
+@pytest.fixture
+def relay() -> Iterator[PollingRelay]:
+    relay = PollingRelay()
+    yield relay
+    relay.stop()
+
+
+def connect(relay: PollingRelay, journal: Path, *argv: str) -> Any:
+    """Takes one task, in a thread beside this one; to be joined."""
+    problems: list[Exception] = []
+
+    async def run() -> None:
+        with Journal(journal) as kept:
+            command = Command(argv, {"PATH": "/usr/bin:/bin"})
+            connector = Connector(command, kept, capacity=1, machine="here", once=True)
+            try:
+                await stay_connected(connector, relay.url, KEY)
+            except (KeyNotValid, Refused) as problem:
+                problems.append(problem)
+
+    thread = threading.Thread(target=lambda: asyncio.run(run()))
+    thread.start()
+
+    def join() -> list[Exception]:
+        thread.join(PATIENCE_SECONDS)
+        assert not thread.is_alive()
+        return problems
+
+    return join
+
+
+def test_a_task_is_run_over_long_polls(relay: PollingRelay, tmp_path: Path) -> None:
+    given = task()
+
+    join = connect(relay, tmp_path / "journal", "echo", "red")
+    hello = relay.next("hello")
+    relay.send(given)
+    relay.next("ack")
+    result = relay.next("result")
+    relay.send({"type": "done", "dispatch_id": given["dispatch_id"]})
+
+    assert join() == []
+    assert (result["state"], result["text"]) == ("completed", "red")
+    assert relay.instances == {hello["instance_id"]}
+
+
+def test_a_poll_that_fails_is_made_again(relay: PollingRelay, tmp_path: Path) -> None:
+    relay.status, relay.fails_once = 503, True
+    given = task()
+
+    join = connect(relay, tmp_path / "journal", "echo", "red")
+    relay.next("hello")
+    relay.next("hello")
+    relay.send(given)
+    result = relay.next("result")
+    relay.send({"type": "done", "dispatch_id": given["dispatch_id"]})
+
+    assert join() == []
+    assert result["text"] == "red"
+
+
+@pytest.mark.parametrize(("status", "problem"), [(401, KeyNotValid), (403, Refused)])
+def test_a_relay_that_will_not_have_it_is_believed(
+    relay: PollingRelay, tmp_path: Path, status: int, problem: type[Exception]
+) -> None:
+    relay.status = status
+
+    join = connect(relay, tmp_path / "journal", "echo", "red")
+
+    assert [type(one) for one in join()] == [problem]
