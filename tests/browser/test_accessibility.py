@@ -81,6 +81,17 @@ def test_everybodys_pages_are_accessible_and_inside_their_window(
         assert nobody.problems() == []
 
 
+def test_the_page_about_an_agent_is_accessible_to_everybody(
+    open_browser: Open, world: World
+) -> None:
+    """It has no scripts to wait for."""
+    screen = open_browser()
+
+    for path in (f"/{world.agent.card}", "/@garden/nobody"):
+        screen.page.goto(path)
+        assert screen.problems() == []
+
+
 def test_an_empty_inbox_is_accessible(open_browser: Open, alice: User) -> None:
     screen = open_browser(alice)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 from uuid import uuid4
 
@@ -16,6 +16,8 @@ from accounts.keys import mint, revoke
 from accounts.models import Agent, ApiKey, AuditEvent, User
 from inbox import later
 from inbox.models import Preset
+from relay import callers
+from relay.publishing import publish
 from wake.destinations import Outcome
 from wake.models import Callback, Delivery, Response
 from wake.outbox import settle
@@ -59,6 +61,7 @@ class World:
 def build(make: Make, answer: Answer, *, key: ApiKey, alice: User, bob: User) -> World:
     now = timezone.now()
     agent = key.agent
+    _published(agent, at=now)
     old, _ = mint(agent, by=SYSTEM, lane="test", expires_at=now + timedelta(days=1))
     revoke(old, by=SYSTEM, at=now)
     deliveries = {**_waiting(make, key=key), **_answered(make, answer, by=bob)}
@@ -70,6 +73,22 @@ def build(make: Make, answer: Answer, *, key: ApiKey, alice: User, bob: User) ->
     ]:
         phrase = Preset.objects.create(user=alice, status=status, name=name, text=text)
     return World(deliveries, agent, _callback(make, answer), phrase)
+
+
+def _published(agent: Agent, *, at: datetime) -> None:
+    """For two callers, of whom one's key is revoked."""
+    caller, _ = callers.mint(agent.team, name="Build server", by=SYSTEM)
+    former, _ = callers.mint(agent.team, name="w" * 80, by=SYSTEM)
+    callers.revoke(former, by=SYSTEM, at=at)
+    publish(
+        agent,
+        by=SYSTEM,
+        at=at,
+        access="allowlist",
+        callers=[caller],
+        description="w" * 200,
+        skills=[{"id": "x", "name": "x" * 80, "description": "Finds ten.", "tags": ["market"]}],
+    )
 
 
 def _waiting(make: Make, *, key: ApiKey) -> dict[str, Delivery]:
@@ -133,6 +152,9 @@ def as_fields(world: World) -> dict[str, Any]:
         "editor": delivery,
         "raw": delivery,
         "agent": {"pk": world.agent.pk},
+        "agent-card": {"pk": world.agent.pk},
+        "caller-keys": {"pk": world.agent.pk},
+        "caller-key-new": {"pk": world.agent.pk},
         "audit-event": {"pk": AuditEvent.objects.latest("pk").pk},
         "callback": {"pk": world.callback.pk},
         "settings-phrase": {"pk": world.phrase.pk},

@@ -147,6 +147,27 @@ def test_what_no_card_can_say_is_shown_again_with_the_reason(
     assert card.description == "Compares competitors."
 
 
+@pytest.mark.parametrize(
+    "form",
+    [
+        {},
+        {**FORM, "skill-TOTAL_FORMS": "x"},
+        {**FORM, "skill-TOTAL_FORMS": "99999"},
+        {**FORM, "skill-INITIAL_FORMS": "1"},
+        {**FORM, "callers": ["no-id"]},
+        {**FORM, "description": "x\x00"},
+    ],
+)
+def test_a_form_that_is_none_of_ours_changes_nothing(
+    alices: Person, card: Card, form: dict[str, Any]
+) -> None:
+    answer = alices.client.post(f"/agents/{card.agent.pk}/card/", form)
+
+    assert answer.status_code == 422
+    card.refresh_from_db()
+    assert card.description == "Compares competitors."
+
+
 def test_an_owner_names_the_keys_that_may_call(
     alices: Person, card: Card, caller_key: CallerKey
 ) -> None:
