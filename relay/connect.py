@@ -52,12 +52,11 @@ class Session:
             "drain": self._drain,
         }
 
-    def find(self, instance_id: str, *, at: datetime) -> bool:
-        """Goes on with a connector that has said hello before; False where none has."""
+    def find(self, instance_id: str, *, at: datetime) -> None:
+        """Goes on with the connector that said hello under this id, if there is one."""
         rows = Connector.objects.filter(agent=self.key.agent_id, instance_id=instance_id)
         self.connector = rows.filter(left_at__isnull=True).first()
         self._seen(at)
-        return self.connector is not None
 
     def read(self, text: str, *, at: datetime) -> list[Json]:
         """Answers one frame, as JSON. A result that could not be kept (it is too long, or the

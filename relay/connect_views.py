@@ -5,12 +5,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import IO, Any
+from typing import IO, Any, cast
 
 from django.conf import settings
 from django.http import HttpResponse
 from drf_spectacular.utils import extend_schema
-from rest_framework.exceptions import AuthenticationFailed, ParseError, PermissionDenied
+from rest_framework.exceptions import AuthenticationFailed, ParseError
 from rest_framework.parsers import BaseParser
 from rest_framework.request import Request
 
@@ -19,12 +19,13 @@ from accounts.models import ApiKey
 from accounts.throttles import client_address
 from relay import connect
 from relay.connect import Session
+from wake import errors
 from wake.clock import database_now
 from wake.parsers import BodyTooLarge
-from wake.serializers import wait_seconds
 from wake.views import ProtocolView
 from wake.waiting import patiently
 
+WAIT_AT_MOST = 25
 STATUSES = {
     connect.KEY_REFUSED: 401,
     connect.OTHER_AGENT: 403,
@@ -64,15 +65,16 @@ class PollView(ProtocolView):
 
     @extend_schema(exclude=True)
     def post(self, request: Request) -> HttpResponse:
-        key, seconds = key_of(request), wait_seconds(request.GET)
+        key, seconds = key_of(request), _wait(request.GET.get("wait", "0"))
         if "Origin" in request.headers:
-            raise PermissionDenied
+            return errors.plain_error(403, "forbidden", "This is for no browser.")
         if key.lane != ApiKey.Lane.LIVE:
             raise AuthenticationFailed
         session = Session(key, transport="poll", address=client_address(request))
-        is_known = session.find(request.headers.get("X-Wake-Instance", ""), at=database_now())
-        said = [frame for text in request.data for frame in session.read(text, at=database_now())]
-        if not (is_known or session.connector or said):
+        session.find(request.headers.get("X-Wake-Instance", ""), at=database_now())
+        texts = cast(dict[str, list[str]], request.data).get("frames", ())  # none: an empty body
+        said = [frame for text in texts for frame in session.read(text, at=database_now())]
+        if session.connector is None and session.closes is None:
             session.closes = connect.REPLACED  # or it never said hello: it is to begin anew
         said += patiently(
             lambda: session.look(at=database_now()),
@@ -85,3 +87,9 @@ class PollView(ProtocolView):
             content_type="application/json",
             headers={"Cache-Control": "no-store"},
         )
+
+
+def _wait(text: str) -> int:
+    if not (text.isascii() and text.isdecimal()):
+        raise ParseError("wait must be a whole number of seconds.")
+    return min(int(text[:9]), WAIT_AT_MOST)

@@ -1,0 +1,313 @@
+"""The conversation with a connector, frame by frame, without anything that carries it."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from accounts import keys
+from accounts.audit import SYSTEM
+from accounts.models import Agent, ApiKey, Team
+from relay.models import CallerKey, Card, Connector, Dispatch, Message, Task
+from tests.relay.machine import Frame, Machine, after, ask, of
+from wake.models import Delivery
+
+State = Task.State
+
+
+def now(task: Task) -> Task:
+    return Task.objects.select_related("status_message").get(pk=task.pk)
+
+
+def test_hello_is_answered_with_what_to_keep_to(card: Card, key: ApiKey) -> None:
+    machine = Machine(key, machine="studio", capacity=3, agents=[card.agent.agent_id], later="?")
+
+    assert machine.welcome == {
+        "type": "welcome",
+        "protocol": 1,
+        "agent": "research-agent-01",
+        "heartbeat_s": 15,
+        "lease_s": 60,
+    }
+    assert (machine.row.machine, machine.row.capacity) == ("studio", 3)
+
+
+@pytest.mark.parametrize(
+    ("said", "code", "closes"),
+    [
+        ({"protocol": 2}, "protocol", 4406),
+        ({"protocol": "1"}, "protocol", 4406),
+        ({"agents": ["another"]}, "agent_mismatch", 4403),
+        ({"instance_id": ""}, "malformed", None),
+        ({"instance_id": "x" * 65}, "malformed", None),
+        ({"capacity": 0}, "malformed", None),
+        ({"capacity": True}, "malformed", None),
+    ],
+)
+def test_a_hello_that_does_not_fit_is_refused(
+    card: Card, key: ApiKey, said: dict[str, Any], code: str, closes: int | None
+) -> None:
+    machine = Machine(key, hello=False, **said)
+
+    (error,) = machine.tell("hello", **machine.said)
+
+    assert (error["type"], error["code"], machine.session.closes) == ("error", code, closes)
+    assert not Connector.objects.exists()
+
+
+def test_nothing_is_heard_before_hello(card: Card, key: ApiKey) -> None:
+    machine = Machine(key, hello=False)
+
+    assert machine.tell("heartbeat")[0]["code"] == "hello_first"
+    assert machine.look() == []
+
+
+@pytest.mark.parametrize("text", ["", "[]", "null", "{", "7", '{"type": 7}', '{"type":"ack"}'])
+def test_what_is_no_frame_is_said_to_be_none(card: Card, key: ApiKey, text: str) -> None:
+    machine = Machine(key)
+
+    (error,) = machine.session.read(text, at=after(1))
+
+    assert (error["type"], error["code"]) == ("error", "malformed")
+    assert machine.session.closes is None
+
+
+def test_a_frame_of_a_later_protocol_is_passed_over(card: Card, key: ApiKey) -> None:
+    """Trap 29."""
+    machine = Machine(key)
+
+    assert machine.session.read('{"type": "stream", "of": {"tokens": []}}', at=after(1)) == []
+
+
+def test_a_command_is_told_who_asked_what_and_which_of_it_is_new(
+    card: Card, caller_key: CallerKey, key: ApiKey
+) -> None:
+    card.reply_policy = Card.ReplyPolicy.CALLER
+    card.timeout_seconds = 90
+    card.save()
+    task = ask(card, caller_key, context_id="quarter")
+    machine = Machine(key)
+    first = machine.run()
+    machine.end(first, "input_required", text="Which market?")
+    ask(card, caller_key, "Norway", task_id=str(task.pk))
+
+    (frame,) = machine.look()
+
+    assert {name: frame[name] for name in ("type", "agent", "contextId", "attempt")} == {
+        "type": "task",
+        "agent": "research-agent-01",
+        "contextId": "quarter",
+        "attempt": 1,
+    }
+    assert frame["taskId"] == frame["task"]["id"] == str(task.pk)
+    assert frame["dispatch_id"] != first["dispatch_id"]
+    assert (frame["decision"], frame["timeout_s"]) == (None, 90)
+    assert frame["message"]["messageId"] == frame["messageId"]
+    assert [(one["role"], one["parts"]) for one in frame["messages"]] == [
+        ("user", [{"type": "text", "text": "Compare the ten largest."}]),
+        ("agent", [{"type": "text", "text": "Which market?"}]),
+        ("user", [{"type": "text", "text": "Norway"}]),
+    ]
+    assert frame["messages"][-1] == frame["message"]
+
+
+@pytest.mark.parametrize(
+    ("result", "state", "said"),
+    [
+        ({"state": "completed", "text": "Done."}, "completed", "Done."),
+        ({"state": "TASK_STATE_COMPLETED", "text": "Done."}, "completed", "Done."),
+        ({"state": "input-required", "text": "Which?"}, "input_required", "Which?"),
+        ({"state": "auth_required"}, "auth_required", None),
+        ({"state": "rejected", "text": "No."}, "rejected", "No."),
+        ({"state": "completed", "later": {"x": 1}}, "completed", None),
+        (
+            {"state": "failed", "message": {"parts": [{"kind": "text", "text": "Broken."}]}},
+            "failed",
+            "Broken.",
+        ),
+    ],
+)
+def test_how_a_run_may_end(
+    card: Card,
+    caller_key: CallerKey,
+    key: ApiKey,
+    result: dict[str, Any],
+    state: str,
+    said: str | None,
+) -> None:
+    machine = Machine(key)
+    task = ask(card, caller_key)
+
+    (done,) = machine.end(machine.run(), **result)
+
+    message = now(task).status_message
+    assert (done["type"], now(task).state) == ("done", state)
+    assert (message and message.parts[0]["text"]) == said
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        {"state": "canceled"},
+        {"state": "working"},
+        {"state": "submitted"},
+        {"state": "finished"},
+        {"state": None},
+        {"state": "completed", "message": "Done."},
+        {"state": "completed", "message": {"parts": []}},
+        {"state": "completed", "text": ["Done."]},
+        {"state": "completed", "artifacts": {"name": "report.md"}},
+        {"state": "completed", "artifacts": [{"parts": [{"raw": "no base64!"}]}]},
+        {"state": "completed", "direct": "yes"},
+        {"state": "completed", "text": "a\x00b"},
+        {"state": "completed", "text": "half \ud800 of it"},
+        {"state": "completed", "message": {"parts": [{"data": 10**40}]}},
+    ],
+)
+def test_a_result_that_cannot_be_kept_is_a_run_that_failed(
+    card: Card, caller_key: CallerKey, key: ApiKey, result: dict[str, Any]
+) -> None:
+    """Or its machine would send it again for ever."""
+    machine = Machine(key)
+    task = ask(card, caller_key)
+    frame = {"type": "result", **of(machine.run()), **result}
+
+    (done,) = machine.session.read(json.dumps(frame), at=after(1))
+
+    message = now(task).status_message
+    assert message is not None
+    assert (done["type"], now(task).state) == ("done", State.FAILED)
+    assert message.parts[0]["text"].startswith("The agent's answer cannot be ")
+    assert not task.artifacts.exists()
+
+
+def test_a_result_that_is_too_long_is_a_run_that_failed(
+    card: Card, caller_key: CallerKey, key: ApiKey, settings: Any
+) -> None:
+    settings.WAKE_MAX_A2A_BYTES = 2_000
+    machine = Machine(key)
+    task = ask(card, caller_key)
+    frame = {"type": "result", **of(machine.run()), "state": "completed", "text": "x" * 2_000}
+
+    machine.session.read(json.dumps(frame), at=after(1))
+
+    message = now(task).status_message
+    assert message is not None
+    assert "longer than 2,000 bytes" in message.parts[0]["text"]
+
+
+def test_what_the_agent_says_of_its_question_stands_beside_it(
+    card: Card, caller_key: CallerKey, key: ApiKey
+) -> None:
+    machine = Machine(key)
+    task = ask(card, caller_key)
+
+    machine.end(
+        machine.run(),
+        "input_required",
+        text="Which market?",
+        timeout_seconds=5,
+        assumption="Norway",
+        on_timeout="proceed",
+    )
+
+    delivery = Delivery.objects.get(surfaced__task=task)
+    assert delivery.type == Delivery.Type.QUESTION
+    assert (delivery.timeout_seconds, delivery.assumption) == (60, "Norway")
+    assert delivery.on_timeout == "proceed"
+
+
+def test_progress_is_heard_once_and_in_pieces(
+    card: Card, caller_key: CallerKey, key: ApiKey
+) -> None:
+    machine = Machine(key)
+    task = ask(card, caller_key)
+    frame = machine.run()
+
+    def piece(n: int, text: str) -> Frame:
+        artifact = {"artifactId": "log", "parts": [{"text": text}], "append": True}
+        return {"n": n, "artifact": artifact, "text": f"Step {n}"}
+
+    for report in (piece(1, "a"), piece(2, "b"), piece(2, "b"), piece(1, "a"), piece(3, "c")):
+        assert machine.tell("progress", **of(frame), **report, at=after(report["n"])) == []
+
+    (log,) = task.artifacts.all()
+    assert [part["text"] for part in log.parts] == ["a", "b", "c"]
+    words = Message.objects.filter(task=task, source="agent")
+    assert [one.parts[0]["text"] for one in words] == ["Step 1", "Step 2", "Step 3"]
+    assert now(task).state == State.WORKING
+
+
+def test_a_large_file_is_kept_apart_from_its_row(
+    card: Card, caller_key: CallerKey, key: ApiKey
+) -> None:
+    """Trap 26."""
+    machine = Machine(key)
+    task = ask(card, caller_key)
+    files = [{"raw": "QUJD" * size, "filename": f"{size}.bin"} for size in (1, 30_000)]
+
+    machine.end(machine.run(), "completed", artifacts=[{"artifactId": "a", "parts": files}])
+
+    (artifact,) = task.artifacts.all()
+    small, large = artifact.parts
+    assert small["raw"] == "QUJD"
+    assert "raw" not in large
+    assert task.blobs.get().size == 90_000
+    assert len(artifact.parts_json) < 1_000
+
+
+def test_a_draining_machine_ends_what_it_has_and_takes_no_more(
+    card: Card, caller_key: CallerKey, key: ApiKey
+) -> None:
+    machine = Machine(key, capacity=5)
+    first, _ = ask(card, caller_key), machine
+    frame = machine.run()
+
+    machine.tell("drain")
+    ask(card, caller_key)
+
+    assert machine.look() == []
+    machine.end(frame, "completed")
+    assert now(first).state == State.COMPLETED
+
+
+def test_a_revoked_key_leases_nothing_more(card: Card, caller_key: CallerKey, key: ApiKey) -> None:
+    machine = Machine(key)
+    ask(card, caller_key)
+    keys.revoke(key, by=SYSTEM, at=timezone.now())
+
+    (error,) = machine.look()
+
+    assert (error["code"], machine.session.closes) == ("unauthorized", 4401)
+    assert machine.look() == []
+    assert Dispatch.objects.get().attempts == 0
+
+
+def test_a_connection_that_nobody_is_behind_leases_nothing_more(
+    card: Card, caller_key: CallerKey, key: ApiKey
+) -> None:
+    """A lid that was closed: three attempts would be spent on it within three minutes."""
+    machine = Machine(key)
+    ask(card, caller_key)
+
+    (error,) = machine.look(at=after(46))
+
+    assert (error["code"], machine.session.closes) == ("silent", 4408)
+    assert Dispatch.objects.get().attempts == 0
+
+
+def test_a_run_of_another_agent_is_not_there(
+    card: Card, caller_key: CallerKey, key: ApiKey, team: Team
+) -> None:
+    """Trap 20."""
+    other, _ = keys.mint(Agent.objects.create(team=team, agent_id="other"), by=SYSTEM)
+    task = ask(card, caller_key)
+    frame = Machine(key).run()
+
+    (error,) = Machine(other).end(frame, "completed", text="Mine now.")
+
+    assert error["code"] == "malformed"
+    assert now(task).state == State.WORKING

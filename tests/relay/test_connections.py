@@ -1,0 +1,207 @@
+"""What carries the conversation with a connector: a WebSocket, or one poll after the other."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import Any
+
+import pytest
+from asgiref.sync import async_to_sync
+from asgiref.testing import ApplicationCommunicator
+from django.test import Client
+from django.utils import timezone
+
+from accounts import keys
+from accounts.audit import SYSTEM
+from accounts.models import ApiKey
+from relay.models import CallerKey, Card, Connector, Task
+from tests.relay.machine import Frame, ask, of
+from wake.asgi import application
+
+State = Task.State
+HELLO = '{"type": "hello", "protocol": 1, "instance_id": "i-1"}'
+
+
+def now(task: Task) -> Task:
+    return Task.objects.get(pk=task.pk)
+
+
+# Over a WebSocket ---------------------------------------------------------------------------------
+
+
+@async_to_sync
+async def knock(path: str = "/connect/v1", **headers: str) -> tuple[bool, Any]:
+    """Whether the relay opened, and how it then closed; the first word is hello."""
+    named = [(b"host", b"testserver")]
+    named += [(name.encode(), value.encode()) for name, value in headers.items()]
+    scope = {
+        **{"type": "websocket", "path": path, "query_string": b"", "headers": named},
+        **{"client": ("127.0.0.1", 5), "subprotocols": []},
+    }
+    socket = ApplicationCommunicator(application, scope)
+    await socket.send_input({"type": "websocket.connect"})
+    if (await socket.receive_output(10))["type"] == "websocket.close":
+        return False, None
+    await socket.send_input({"type": "websocket.receive", "text": HELLO})
+    said = await socket.receive_output(10)
+    await socket.send_input({"type": "websocket.disconnect", "code": 1000})
+    await socket.wait(10)
+    return True, said.get("code") or json.loads(said["text"])["type"]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_key_opens_the_socket_and_hello_is_welcomed(card: Card, key: ApiKey) -> None:
+    text = key.text  # type: ignore[attr-defined]
+
+    assert knock(authorization=f"Bearer {text}") == (True, "welcome")
+
+    assert Connector.objects.get().left_at is not None
+
+
+@pytest.mark.django_db(transaction=True)
+def test_no_browser_opens_it(card: Card, key: ApiKey) -> None:
+    """Trap 28: a page elsewhere would have its reader's machine do so."""
+    text = key.text  # type: ignore[attr-defined]
+
+    assert knock(authorization=f"Bearer {text}", origin="https://wake.example.com") == (False, None)
+
+
+def test_there_is_no_other_socket() -> None:
+    assert knock("/connect/v2") == (False, None)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_what_is_no_live_key_is_closed_at_once(card: Card, key: ApiKey) -> None:
+    _, test = keys.mint(card.agent, by=SYSTEM, lane=ApiKey.Lane.TEST)
+    keys.revoke(key, by=SYSTEM, at=timezone.now())
+    revoked = key.text  # type: ignore[attr-defined]
+
+    for given in (
+        f"Bearer {test}",
+        f"Bearer {revoked}",
+        "Bearer wk_live_x",
+        f"Basic {revoked}",
+        "",
+    ):
+        assert knock(authorization=given) == (True, 4401), given
+
+
+# Over HTTP ----------------------------------------------------------------------------------------
+
+
+class Polls:
+    """`wake connect` where no WebSocket gets through."""
+
+    def __init__(self, key: ApiKey, instance_id: str = "i-1") -> None:
+        self.client = Client(raise_request_exception=False)
+        self.headers = {
+            "Authorization": f"Bearer {key.text}",  # type: ignore[attr-defined]
+            "X-Wake-Instance": instance_id,
+        }
+        self.hello = {"type": "hello", "protocol": 1, "instance_id": instance_id}
+
+    def post(self, *frames: Any, wait: int = 0, **headers: str) -> Any:
+        return self.client.post(
+            f"/connect/v1/poll?wait={wait}",
+            json.dumps({"frames": frames}),
+            content_type="application/json",
+            headers=self.headers | headers,
+        )
+
+    def poll(self, *frames: Any, wait: int = 0) -> list[Frame]:
+        answer = self.post(*frames, wait=wait)
+        assert answer.status_code == 200, answer.content
+        found: list[Frame] = answer.json()["frames"]
+        return found
+
+
+@pytest.fixture
+def polls(key: ApiKey) -> Polls:
+    return Polls(key)
+
+
+def test_the_same_conversation_one_request_after_the_other(
+    card: Card, caller_key: CallerKey, polls: Polls
+) -> None:
+    task = ask(card, caller_key, at=timezone.now())
+
+    welcome, frame = polls.poll(polls.hello)
+    polls.poll({"type": "ack", **of(frame)})
+    working = now(task).state
+    done = polls.poll({"type": "result", **of(frame), "state": "completed", "text": "Ten."})
+
+    assert (welcome["type"], frame["taskId"]) == ("welcome", str(task.pk))
+    assert (working, now(task).state) == (State.WORKING, State.COMPLETED)
+    assert done == [{"type": "done", "dispatch_id": frame["dispatch_id"]}]
+    assert Connector.objects.get().transport == "poll"
+
+
+def test_a_poll_waits_until_there_is_something(
+    card: Card, caller_key: CallerKey, polls: Polls, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    polls.poll(polls.hello)
+    naps = []
+
+    def sleep(seconds: float) -> None:
+        naps.append(seconds)
+        if len(naps) == 3:
+            ask(card, caller_key, at=timezone.now())
+
+    monkeypatch.setattr(time, "sleep", sleep)
+
+    (frame,) = polls.poll(wait=25)
+
+    assert (frame["type"], len(naps)) == ("task", 3)
+
+
+def test_a_poll_of_nobody_known_begins_anew(card: Card, key: ApiKey, polls: Polls) -> None:
+    assert polls.post().status_code == 409
+
+    polls.poll(polls.hello)
+
+    assert polls.post().status_code == 200
+    assert Polls(key, "another").post().status_code == 409
+
+
+def test_a_poll_is_refused_like_a_socket(card: Card, key: ApiKey, polls: Polls) -> None:
+    assert polls.post({"type": "hello", "protocol": 9}).status_code == 400
+    assert polls.post(polls.hello, Origin="https://elsewhere.example").status_code == 403
+    assert polls.post(polls.hello, Authorization="Bearer no").status_code == 401
+    polls.poll(polls.hello)
+
+    keys.revoke(key, by=SYSTEM, at=timezone.now())
+
+    assert polls.post().status_code == 401
+
+
+@pytest.mark.parametrize("body", [b"[]", b"{}", b'{"frames": 7}', b"\xff", b"[" * 100_000])
+def test_a_poll_that_cannot_be_read_is_told_so(card: Card, polls: Polls, body: bytes) -> None:
+    answer = polls.client.post(
+        "/connect/v1/poll", body, content_type="application/json", headers=polls.headers
+    )
+
+    assert (answer.status_code, answer.json()["error"]["code"]) == (400, "malformed")
+
+
+def test_a_poll_that_is_too_long_is_refused(card: Card, polls: Polls, settings: Any) -> None:
+    settings.WAKE_MAX_A2A_BYTES = 1_000
+
+    assert polls.post({"type": "heartbeat", "padding": "x" * 1_000}).status_code == 413
+
+
+@pytest.mark.parametrize("wait", ["soon", "-1", "1.5", "\u0661"])
+def test_a_wait_is_a_number(card: Card, polls: Polls, wait: Any) -> None:
+    assert polls.post(polls.hello, wait=wait).status_code == 400
+
+
+def test_a_poll_has_no_cookies_and_leads_nowhere(card: Card, polls: Polls) -> None:
+    """Traps 1 and 28."""
+    answer = polls.client.post(
+        "/connect/v1/poll/",
+        json.dumps({"frames": [polls.hello]}),
+        content_type="application/json",
+        headers=polls.headers,
+    )
+
+    assert (answer.status_code, dict(answer.cookies)) == (200, {})
