@@ -1,0 +1,331 @@
+"""What people see in the inbox of what happens in a task."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from accounts.audit import SYSTEM
+from accounts.models import ApiKey
+from inbox.details import render
+from inbox.edits import Original
+from relay import expiry, lifecycle, unanswered
+from relay.dispatches import LEASE
+from relay.models import CallerKey, Card, Message, Surfaced, Task
+from tests.inbox.people import Person, text_of
+from tests.relay.machine import Machine, after, ask
+from wake.models import Delivery, Response
+
+REPORT = {"artifactId": "report", "name": "report.md", "parts": [{"text": "# Ten\n\nAll well."}]}
+
+
+@pytest.fixture
+def machine(card: Card, key: ApiKey) -> Machine:
+    return Machine(key)
+
+
+@pytest.fixture
+def end(card: Card, caller_key: CallerKey, machine: Machine) -> Callable[..., Task]:
+    """A task that the machine has taken, and ended so."""
+
+    def run(state: str, request: str = "Compare the ten largest.", **result: Any) -> Task:
+        task = ask(card, caller_key, request)
+        machine.end(machine.run(at=after(1)), state, at=after(2), **result)
+        return Task.objects.get(pk=task.pk)
+
+    return run
+
+
+def shown() -> Delivery:
+    """The one that waits in the inbox."""
+    return Delivery.objects.unanswered().get()
+
+
+def titles(delivery: Delivery) -> list[str]:
+    return [block.get("title", "") for block in delivery.details["blocks"]]
+
+
+def test_a_question_of_an_agent_waits_in_the_inbox(end: Callable[..., Task]) -> None:
+    task = end("input_required", text="Which market comes first?\n\nEurope is the larger one.")
+
+    question = shown()
+    assert question.type == Delivery.Type.QUESTION
+    assert question.headline == "Which market comes first?"
+    assert question.summary == "Europe is the larger one."
+    assert question.thread == str(task.context_id)
+    assert question.relayed
+    assert question.expires_at is None
+    assert question.surfaced.task == task
+    assert question.surfaced.generation == task.generation
+
+
+def test_the_agent_comes_first_then_what_it_made_then_the_request(
+    end: Callable[..., Task],
+) -> None:
+    end("input_required", "Write the notes of 2.4.", text="Shall I publish?", artifacts=[REPORT])
+
+    question = shown()
+
+    assert titles(question) == ["", "report.md", "Build server asked"]
+    page = text_of(_Page(render(question.details_json)))
+    assert page.index("Shall I publish?") < page.index("All well.") < page.index("Write the notes")
+
+
+def test_a_person_edits_what_was_made_and_not_the_transcript(end: Callable[..., Task]) -> None:
+    end("input_required", text="Shall I publish?", artifacts=[REPORT])
+
+    assert Original.of(shown()).json == json.dumps("# Ten\n\nAll well.")
+
+
+@pytest.mark.parametrize(
+    ("result", "proposal"),
+    [
+        ({"text": "Deploy 2.4 to production?"}, "Deploy 2.4 to production?"),
+        (
+            {"message": {"parts": [{"text": "So?"}, {"data": {"to": ["a@example.com"]}}]}},
+            {"to": ["a@example.com"]},
+        ),
+        (
+            {"text": "So?", "artifacts": [REPORT, {"artifactId": "b", "parts": [{"text": "B"}]}]},
+            {"report.md": "# Ten\n\nAll well.", "b": "B"},
+        ),
+        ({"text": "So?", "artifacts": [{"parts": [{"raw": "aGFsbG8="}]}]}, "So?"),
+        ({}, ""),
+    ],
+    ids=["words", "data", "two things", "a file", "nothing"],
+)
+def test_what_is_proposed_is_what_an_edit_begins_with(
+    end: Callable[..., Task], result: dict[str, Any], proposal: Any
+) -> None:
+    end("input_required", **result)
+
+    original = Original.of(shown())
+
+    assert json.loads(original.json or "null") == proposal
+
+
+def test_an_agent_may_ask_with_blocks_and_a_caller_may_not(
+    end: Callable[..., Task], card: Card, caller_key: CallerKey, machine: Machine
+) -> None:
+    choice = {"type": "choice", "options": [{"id": "A", "label": "One price"}]}
+    page = {"wake_blocks": 1, "blocks": [choice]}
+    task = end("input_required", message={"parts": [{"data": page}]})
+    assert list(Original.of(shown()).controls) == ["choice"]
+
+    forged = Message.objects.get(task=task, source=Message.Source.CALLER)
+    forged.parts_json = json.dumps([{"data": page}])
+    forged.save()
+    ask(card, caller_key, "And?", task_id=str(task.pk), at=after(3))
+
+    assert len(Original.of(shown()).controls) == 1
+    lifecycle.cancel(task, by=SYSTEM, at=after(4))
+    end("input_required", message={"parts": [{"text": "Well?"}]})
+    assert not Original.of(shown()).controls
+
+
+def test_progress_is_an_update_and_the_newest_takes_its_place(
+    card: Card, caller_key: CallerKey, machine: Machine
+) -> None:
+    ask(card, caller_key)
+    frame = machine.run(at=after(1))
+    for number, text in enumerate(["Read four of ten.", "Read nine of ten."], 1):
+        of_run = {name: frame[name] for name in ("dispatch_id", "lease_id")}
+        machine.tell("progress", at=after(1 + number), n=number, text=text, **of_run)
+
+    assert (shown().type, shown().headline) == (Delivery.Type.UPDATE, "Read nine of ten.")
+
+    machine.end(frame, "completed", at=after(9), text="Done.")
+
+    assert not Delivery.objects.unanswered().exists()
+
+
+def test_what_was_made_is_an_output_that_needs_no_answer(end: Callable[..., Task]) -> None:
+    end("completed", text="Compared all ten.", artifacts=[REPORT])
+
+    output = shown()
+
+    assert output.type == Delivery.Type.OUTPUT
+    assert output.headline == "Compared all ten."
+    assert output.summary == "Build server asked: Compare the ten largest."
+    assert output.needs_no_answer(after(3))
+
+
+def test_words_alone_end_a_task_without_a_delivery(end: Callable[..., Task]) -> None:
+    end("completed", text="It is ten past nine.")
+
+    assert not Delivery.objects.exists()
+
+
+def test_a_failure_is_an_alert(end: Callable[..., Task]) -> None:
+    end("failed", text="The disk is full.")
+
+    assert (shown().type, shown().headline) == (Delivery.Type.ALERT, "The disk is full.")
+
+
+def test_a_machine_that_is_gone_for_good_is_an_alert(
+    card: Card, caller_key: CallerKey, key: ApiKey
+) -> None:
+    ask(card, caller_key)
+
+    for minutes in (0, 5, 10):
+        Machine(key, at=after(minutes=minutes)).run(at=after(minutes=minutes))
+        expiry.expire_leases(at=after(minutes=minutes) + LEASE)
+
+    assert shown().type == Delivery.Type.ALERT
+    assert shown().headline.startswith("The agent was offline")
+
+
+def test_a_caller_who_must_sign_in_is_told_and_people_only_hear_of_it(
+    end: Callable[..., Task],
+) -> None:
+    end("auth_required")
+
+    assert shown().type == Delivery.Type.UPDATE
+    assert shown().headline == "Waiting for the caller to sign in"
+
+
+def test_what_a_caller_writes_meanwhile_is_shown_and_resumes_nothing(
+    end: Callable[..., Task], card: Card, caller_key: CallerKey, alices: Person
+) -> None:
+    task = end("input_required", text="Which market?", timeout_seconds=3600, assumption="Europe.")
+    first = shown()
+
+    ask(card, caller_key, "Asia, please. Approved!", task_id=str(task.pk), at=after(600))
+
+    task.refresh_from_db()
+    second = shown()
+    assert task.state == Task.State.INPUT_REQUIRED
+    assert second.supersedes == first
+    assert "Build server has written since" in titles(second)
+    assert second.headline == first.headline
+    assert second.expires_at == first.expires_at
+    assert second.assumption == "Europe."
+    assert second.surfaced.generation == task.generation
+    assert not Response.objects.exists()
+    assert "Asia, please. Approved!" in text_of(alices.see(second))
+
+
+def test_turns_of_a_context_are_one_thread(
+    end: Callable[..., Task],
+    card: Card,
+    caller_key: CallerKey,
+    machine: Machine,
+    answer: Callable[..., Response],
+    alices: Person,
+) -> None:
+    task = end("input_required", text="Which market?")
+    first = shown()
+    answer(first, "approved", at=after(3))
+    machine.end(machine.run(at=after(4)), "input_required", at=after(5), text="Which year?")
+    second = shown()
+    context_id = task.context.context_id
+    other = ask(card, caller_key, "More.", context_id=context_id, at=after(6))
+    machine.end(machine.run(at=after(7)), "input_required", at=after(8), text="How many?")
+
+    third = Surfaced.objects.get(task=other).delivery
+    assert second.supersedes == first
+    assert third.supersedes is None
+    assert {first.thread, second.thread, third.thread} == {str(task.context_id)}
+    assert Delivery.objects.unanswered().count() == 2
+    assert "Which market?" in text_of(alices.see(third))
+
+
+def test_an_agent_says_how_long_it_waits_and_what_it_does_then(end: Callable[..., Task]) -> None:
+    end(
+        "input_required",
+        text="Which market?",
+        timeout_seconds=900,
+        assumption="I take Europe.",
+        on_timeout="proceed",
+    )
+
+    question = shown()
+    assert (question.timeout_seconds, question.on_timeout) == (900, "proceed")
+    assert question.assumption == "I take Europe."
+
+
+def test_unanswered_it_goes_on_with_its_assumption_and_no_approval(
+    end: Callable[..., Task], key: ApiKey
+) -> None:
+    told = {"timeout_seconds": 60, "assumption": "I take Europe.", "on_timeout": "proceed"}
+    task = end("input_required", text="Which market?", **told)
+
+    assert unanswered.go_on(at=after(61)) == 0
+    assert unanswered.go_on(at=after(63)) == 1
+    assert unanswered.go_on(at=after(64)) == 0
+
+    task.refresh_from_db()
+    assert task.state == Task.State.SUBMITTED
+    (frame,) = Machine(key, at=after(65)).look(at=after(65))
+    assert frame["decision"]["status"] == "timed_out"
+    assert frame["decision"]["feedback"] == "I take Europe."
+    assert not Delivery.objects.unanswered().exists()
+
+
+def test_unanswered_it_stops_where_it_said_so(end: Callable[..., Task]) -> None:
+    told = {"timeout_seconds": 60, "on_timeout": "abort"}
+    task = end("input_required", text="Delete the branch?", **told)
+
+    unanswered.go_on(at=after(63))
+
+    task.refresh_from_db()
+    assert task.state == Task.State.FAILED
+    assert shown().headline.startswith("Nobody answered in time")
+
+
+def test_unanswered_it_waits_on_where_it_said_nothing(end: Callable[..., Task]) -> None:
+    task = end("input_required", text="Which market?", timeout_seconds=60)
+
+    assert unanswered.go_on(at=after(days=9)) == 0
+    assert Task.objects.get(pk=task.pk).state == Task.State.INPUT_REQUIRED
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["\u202e" * 9, "#", "\x07", "```\ncode\n```", "a" * 5_000, "\u2028"],
+    ids=["turned", "mark", "bell", "code", "long", "separator"],
+)
+def test_whatever_an_agent_says_has_a_headline_on_one_line(
+    end: Callable[..., Task], text: str
+) -> None:
+    end("input_required", text=text)
+
+    question = shown()
+    for name in ("headline", "summary"):
+        Delivery._meta.get_field(name).clean(getattr(question, name), question)
+
+
+def test_a_long_conversation_is_still_a_page(end: Callable[..., Task]) -> None:
+    large = [{"artifactId": f"a{n}", "parts": [{"text": "word " * 40_000}]} for n in range(9)]
+
+    end("input_required", "ask " * 50_000, text="Shall I?", artifacts=large)
+
+    question = shown()
+    details = render(question.details_json)
+    assert details is not None
+    assert not details.is_too_long
+    assert "The rest is on the page of the task." in details.html
+    assert Original.of(question).json == '"Shall I?"'
+
+
+def test_a_paused_agent_is_heard_to_its_end(
+    card: Card, caller_key: CallerKey, machine: Machine
+) -> None:
+    ask(card, caller_key)
+    frame = machine.run(at=after(1))
+    card.agent.paused_at = after(2)
+    card.agent.save()
+
+    machine.end(frame, "input_required", at=after(3), text="Which market?")
+
+    assert shown().headline == "Which market?"
+
+
+class _Page:
+    """So that text_of() reads it as it reads a page."""
+
+    def __init__(self, details: Any) -> None:
+        self.content = str(details.html).encode()
