@@ -6,7 +6,7 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping
-from typing import Any, BinaryIO, TypeGuard, cast
+from typing import Any, TypeGuard
 
 from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse
@@ -21,7 +21,7 @@ from relay.models import CallerKey, Card
 from relay.wire import ContentTypeNotSupported, Json, Version
 from wake.deliveries import Idempotency
 from wake.errors import plain_error
-from wake.parsers import BodyTooLarge, Malformed, parse_strictly
+from wake.parsers import BodyTooLarge, Malformed, parse_strictly, stream_of
 from wake.views import IDEMPOTENCY_KEY_MAX
 
 LONGEST_WAIT_SECONDS = 30
@@ -97,13 +97,8 @@ def _answer(request: HttpRequest, card: Card, caller: CallerKey | None, value: A
 def _json(request: HttpRequest) -> Any:
     """Raises Malformed or BodyTooLarge. Not through `request.body`, whose limit is for forms."""
     limit = settings.WAKE_MAX_A2A_BYTES
-    if int(request.META.get("CONTENT_LENGTH") or 0) > limit:
-        raise BodyTooLarge(BodyTooLarge.__doc__)
-    # A chunked body has no length, so under WSGI Django takes it for an empty one.
-    chunked = "HTTP_TRANSFER_ENCODING" in request.META and request.META.get("wsgi.input_terminated")
-    stream = request.META["wsgi.input"] if chunked else cast(BinaryIO, request)
     try:
-        body = stream.read(limit + 1)
+        body = stream_of(request).read(limit + 1)
     except UnreadablePostError:
         raise Malformed("The body ended too early.") from None
     if len(body) > limit:

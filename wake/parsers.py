@@ -11,10 +11,11 @@ import json
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from typing import IO, Any, NoReturn
+from typing import IO, Any, BinaryIO, NoReturn, cast
 
 import msgspec
 from django.conf import settings
+from django.http import HttpRequest
 from rest_framework.negotiation import BaseContentNegotiation
 from rest_framework.parsers import BaseParser
 from rest_framework.renderers import BaseRenderer
@@ -78,6 +79,14 @@ class AlwaysJson(BaseContentNegotiation):
     ) -> tuple[BaseRenderer, str]:
         renderer = next(iter(renderers))
         return renderer, renderer.media_type or ""
+
+
+def stream_of(request: HttpRequest) -> BinaryIO:
+    """Its body, a chunked one, too: that has no length, and under WSGI Django takes it for an empty
+    one."""
+    if "HTTP_TRANSFER_ENCODING" in request.META and request.META.get("wsgi.input_terminated"):
+        return cast(BinaryIO, request.META["wsgi.input"])
+    return cast(BinaryIO, request)
 
 
 def parse_object(body: bytes) -> JsonObject:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import uuid
-from typing import Any, BinaryIO, cast
+from typing import Any, cast
 
 from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse
@@ -20,7 +20,7 @@ from accounts import quota, throttles
 from accounts.authentication import key_of
 from wake import documents, errors, pickups, wire
 from wake.deliveries import Idempotency, deliver
-from wake.parsers import JsonObject
+from wake.parsers import JsonObject, stream_of
 from wake.serializers import DELIVERY_PAYLOAD, sweep_query, wait_seconds
 from wake.waiting import patiently
 
@@ -36,8 +36,7 @@ class ProtocolView(APIView):
         """Reads a chunked body too: it has no length, and DRF would take it for an empty one."""
         found = super().initialize_request(request, *args, **kwargs)
         if "HTTP_TRANSFER_ENCODING" in request.META:
-            terminated = request.META.get("wsgi.input_terminated")
-            found._stream = request.META["wsgi.input"] if terminated else cast(BinaryIO, request)
+            found._stream = stream_of(request)
         return found
 
 

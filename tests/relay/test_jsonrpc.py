@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import json
 from typing import Any
 
 import pytest
@@ -288,6 +290,21 @@ def test_files_are_larger_than_forms_may_be(caller: Caller, settings: Any) -> No
     task = caller.result("SendMessage", {"message": caller.message() | {"parts": [content]}})
 
     assert task["task"]["status"]["state"] == "TASK_STATE_SUBMITTED"
+
+
+def test_a_body_in_chunks_is_no_empty_one(caller: Caller) -> None:
+    environ: dict[str, Any] = {
+        "wsgi.input": io.BytesIO(json.dumps(GOOD).encode()),
+        "wsgi.input_terminated": True,
+        "HTTP_TRANSFER_ENCODING": "chunked",
+        "CONTENT_LENGTH": "",
+    }
+
+    response = caller.client.generic(
+        "POST", caller.path, content_type="application/json", headers=caller.headers, **environ
+    )
+
+    assert response.json()["error"]["code"] == -32001
 
 
 # Whatever comes -----------------------------------------------------------------------------------
