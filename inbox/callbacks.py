@@ -50,9 +50,11 @@ class Standing:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A host that callbacks go to, by the newest of them; `latest` is the last that was tried."""
+    """A host that answers or A2A pushes go to, by the newest of them; `latest` is the last that was
+    tried."""
 
     host: str
+    is_push: bool
     team: str
     latest: Standing
     delivered: int
@@ -78,14 +80,15 @@ def page(
 def targets(viewer: Viewer, *, at: datetime) -> list[Target]:
     """What the newest callbacks of each team say about the hosts that they went to, the busiest
     first; three queries. Index: callbacks_of_a_team."""
-    columns = ("pk", "team_id", "host", "tries", "due_at", "delivered_at", "given_up_at")
+    columns = ("pk", "team_id", "host", "relayed_task", "tries", "created_at")
+    ends = ("due_at", "delivered_at", "given_up_at")
     recent = first_of_each(
-        [_newest(team_id).only(*columns, "created_at") for team_id in viewer.team_ids], LOOKED_AT
+        [_newest(team_id).only(*columns, *ends) for team_id in viewer.team_ids], LOOKED_AT
     )
-    by_host: dict[tuple[int, str], list[Callback]] = {}
+    by_target: dict[tuple[int, str, bool], list[Callback]] = {}
     for row in sorted(recent, key=lambda row: row.created_at, reverse=True):
-        by_host.setdefault((row.team_id, row.host), []).append(row)
-    busiest = sorted(by_host.values(), key=len, reverse=True)[:MOST_TARGETS]
+        by_target.setdefault(row.target, []).append(row)
+    busiest = sorted(by_target.values(), key=len, reverse=True)[:MOST_TARGETS]
     tried = [next((row for row in rows if row.tries), rows[0]).pk for rows in busiest]
     return [
         _target(rows, latest)
@@ -200,6 +203,7 @@ def _target(rows: list[Callback], latest: Standing) -> Target:
     next_at = min(waiting, default=None)
     return Target(
         host=rows[0].host,
+        is_push=rows[0].is_push,
         team=latest.team,
         latest=latest,
         delivered=sum(row.delivered_at is not None for row in rows),

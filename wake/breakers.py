@@ -33,7 +33,7 @@ PROBES = 1
 
 
 def failing(hosts: Iterable[str]) -> dict[Target, FailingTarget]:
-    """Of these hosts, by team and host; a query on a table that is empty while all is well."""
+    """Those of these hosts; a query on a table that is empty while all is well."""
     rows = FailingTarget.objects.filter(host__in=set(hosts))
     return {row.key: row for row in rows}
 
@@ -67,10 +67,10 @@ def note(finished: Sequence[tuple[Callback, Outcome]], *, at: datetime) -> None:
         _welcome_back(rows[key], by=SYSTEM, at=at)
     if new := sorted(refused.keys() - rows.keys()):
         FailingTarget.objects.bulk_create(
-            [FailingTarget(team_id=team, host=host, failing_since=at) for team, host in new],
+            [FailingTarget(**key._asdict(), failing_since=at) for key in new],
             ignore_conflicts=True,
         )
-        rows |= _locked(host for _, host in new)
+        rows |= _locked(key.host for key in new)
     targets = [target for key, target in rows.items() if key in refused]
     for target in targets:
         _fail(target, refused[target.key], at=at)
@@ -88,11 +88,11 @@ def take_up_orphans(*, at: datetime) -> int:
     return found
 
 
-def begin_anew(*, team_id: int, host: str, at: datetime) -> None:
+def begin_anew(target: Target, *, at: datetime) -> None:
     """A person thinks that it is back: its next attempts go as planned. One that rests is for
     resume()."""
-    targets = FailingTarget.objects.filter(team=team_id, host=host, rested_at__isnull=True)
-    targets.update(failing_since=at, failures=0, postponed_until=None)
+    rows = FailingTarget.objects.filter(**target._asdict(), rested_at__isnull=True)
+    rows.update(failing_since=at, failures=0, postponed_until=None)
 
 
 @transaction.atomic
@@ -130,10 +130,9 @@ def _welcome_back(target: FailingTarget, *, by: Actor, at: datetime) -> int:
     if not FailingTarget.objects.select_for_update().filter(pk=target.pk):
         return missed  # somebody else was quicker
     if target.rested_at is not None:
-        rows = Callback.objects.not_delivered().filter(
+        missing = Callback.objects.not_delivered().to(target.key)
+        rows = missing.filter(
             Q(given_up_at__isnull=True) | Q(tries__gte=TRIES),
-            team=target.team_id,
-            host=target.host,
             due_at__isnull=True,
             erased_at__isnull=True,
             # The first that failed may have waited a while before.

@@ -129,7 +129,7 @@ def send_again(callback: Callback, *, by: User, at: datetime, address: str = "")
     callback.due_at = at
     callback.asked_by_name = by.display_name
     callback.save(update_fields=["given_up_at", "tries", "due_at", "asked_by_name"])
-    breakers.begin_anew(team_id=callback.team_id, host=callback.host, at=at)
+    breakers.begin_anew(callback.target, at=at)
     record(
         "callback.sent_again",
         by=person(by, address),
@@ -178,8 +178,7 @@ def claim(
     *, at: datetime, room: int = AT_ONCE, busy: Mapping[Target, int] | None = None
 ) -> list[Callback]:
     """Takes up to `room` due rows, oldest first, and no more of a host than it has free slots:
-    `busy` counts those in use, by team and host. From here on their answers cannot be taken
-    back."""
+    `busy` counts those in use. From here on their answers cannot be taken back."""
     chosen = slots.choose(at, room=room, busy=busy or {})
     # A try counts when it is claimed, so that a row which kills its sender runs out as well.
     for callback in (each for each in chosen if each.tries >= TRIES):
@@ -209,7 +208,7 @@ def settle(finished: Sequence[tuple[Callback, Outcome]], *, at: datetime) -> Non
     rows = (
         Callback.objects.select_for_update(of=("self",))
         .filter(pk__in=[callback.pk for callback, _ in finished])
-        .only("response_id", "team_id", "host", "due_at", "lease", "tries")
+        .only("response_id", "relayed_task", "team_id", "host", "due_at", "lease", "tries")
         .order_by("pk")
     )
     found = {row.pk: row for row in rows}

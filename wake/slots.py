@@ -22,19 +22,19 @@ def choose(at: datetime, *, room: int, busy: Mapping[Target, int]) -> list[Callb
     chosen: list[UUID] = []
     on_the_way = Counter(busy)
     of_host: Counter[str] = Counter()
-    for (_, host), used in busy.items():
-        of_host[host] += used
+    for target, used in busy.items():
+        of_host[target.host] += used
     full = {host for host, used in of_host.items() if used >= PER_HOST}
     for most in (1, PER_HOST):
         spent = {target for target, used in on_the_way.items() if used >= most}
         while (wanted := min(room - len(chosen), LOOK_AT_ONCE)) > 0:
             due = Callback.objects.due(at).to_others(full, spent).exclude(pk__in=chosen)
-            found = due.values_list("pk", "team_id", "host", "asked_by_name")
+            found = due.values_list("pk", "team_id", "host", "relayed_task", "asked_by_name")
             page = list(found.select_for_update(skip_locked=True)[:wanted])
-            failing = breakers.failing(host for _, _, host, _ in page)
+            failing = breakers.failing(host for _, _, host, _, _ in page)
             held: defaultdict[FailingTarget, list[UUID]] = defaultdict(list)
-            for pk, team_id, host, asked_by in page:
-                target = team_id, host
+            for pk, team_id, host, task_id, asked_by in page:
+                target = Target(team_id, host, is_push=task_id is not None)
                 trouble = failing.get(target)
                 if trouble and trouble.holds_back(at) and not asked_by:
                     held[trouble].append(pk)

@@ -17,6 +17,7 @@ from accounts import encryption
 from accounts.models import Agent, AuditEvent, User
 from tests.inbox.people import Person, text_of
 from tests.outgoing.conftest import Receiver, again, answering, due
+from wake.breakers import FAILURES, resume, take_up_orphans
 from wake.destinations import Outcome
 from wake.models import Callback, CallbackAttempt, FailingTarget
 from wake.outbox import NothingLeftToSend, claim, queue_push, send_again, send_due, settle
@@ -214,6 +215,31 @@ def test_what_it_carried_can_be_erased_and_is_then_never_sent(
     page = text_of(Person(alice).get(f"/webhooks/{callback.pk}/"))
     assert "was erased" in page
     assert "Send again" not in page
+
+
+def test_where_strangers_let_pushes_fail_answers_go_on(
+    push: Push, answered: Callable[..., Callback], receiver: Receiver, bob: User
+) -> None:
+    pushes, answer = [push(url=receiver.url) for _ in range(FAILURES)], answered()
+    at = due(answer)
+    assert answer.host == pushes[0].host
+    for callback in claim(at=at):
+        outcome = Outcome(status_code=200 if callback == answer else 500)
+        settle([(callback, outcome)], at=at)
+    FailingTarget.objects.update(rested_at=at)
+    later, parked = answered(), push(url=receiver.url)
+    at = due(parked)
+
+    claimed = claim(at=at)
+
+    assert claimed == [later]
+    target = FailingTarget.objects.get()
+    assert target.is_push
+    assert again(parked).due_at is None
+    assert take_up_orphans(at=at) == 0
+    assert f"{answer.host}, A2A pushes" in text_of(Person(bob).get("/webhooks/"))
+    assert resume(target, by=bob, at=at) == 1
+    assert again(parked).due_at == at
 
 
 def test_an_answer_and_news_of_a_task_leave_in_one_batch(

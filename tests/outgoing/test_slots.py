@@ -15,6 +15,7 @@ from wake import retries
 from wake.breakers import FAILURES, PROBES
 from wake.destinations import Door
 from wake.models import Callback, CallbackAttempt, FailingTarget
+from wake.models.callbacks import Target
 from wake.outbox import AT_ONCE, LEASE, claim, send_due
 from wake.slots import PER_HOST
 
@@ -33,7 +34,7 @@ def test_a_claim_takes_no_more_of_a_host_than_it_has_slots_and_starves_no_other(
     Callback.objects.filter(pk__in=[each.pk for each in crowd]).update(host="crowd.example")
     at = due(answered())  # of another host, and the youngest
 
-    first = claim(at=at, busy={(crowd[0].team_id, "crowd.example"): 3})
+    first = claim(at=at, busy={again(crowd[0]).target: 3})
     rest = claim(at=at)
 
     hosts = [callback.host for callback in first]
@@ -79,7 +80,7 @@ def test_a_host_counts_what_all_teams_have_on_their_way_there(
     at = due([answered() for _ in range(5)][-1])
     host = Callback.objects.values_list("host", flat=True)[0]
 
-    claimed = claim(at=at, busy={(other_team_id, host): PER_HOST - 2})
+    claimed = claim(at=at, busy={Target(other_team_id, host): PER_HOST - 2})
 
     assert len(claimed) == 2
 

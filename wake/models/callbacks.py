@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from datetime import datetime
 from functools import reduce
 from operator import or_
+from typing import NamedTuple
 
 from django.db import models
 from django.db.models import Exists, OuterRef, Q
@@ -19,8 +20,14 @@ from accounts.models import Agent, Team, User
 from wake.models.content import ContentBinaryField, ContentTextField
 from wake.models.responses import Response
 
-# A team and a host: what fails, rests and is resumed together.
-Target = tuple[int, str]
+
+class Target(NamedTuple):
+    """What fails, rests and is resumed together. Pushes go where strangers asked for, so what
+    becomes of them never holds a team's answers to the same host back."""
+
+    team_id: int
+    host: str
+    is_push: bool = False
 
 
 class CallbackQuerySet(models.QuerySet["Callback"]):
@@ -49,12 +56,21 @@ class CallbackQuerySet(models.QuerySet["Callback"]):
         send them. Index: callbacks_out_of_the_queue."""
         rests = FailingTarget.objects.resting().filter(team=OuterRef("team"), host=OuterRef("host"))
         out = self.not_delivered().filter(due_at__isnull=True, given_up_at__isnull=True)
-        return out.filter(~Exists(rests))
+        return out.filter(
+            Q(~Exists(rests.filter(is_push=False)), relayed_task__isnull=True)
+            | Q(~Exists(rests.filter(is_push=True)), relayed_task__isnull=False)
+        )
+
+    def to(self, target: Target) -> CallbackQuerySet:
+        return self.filter(_to(target))
 
     def to_others(self, hosts: Iterable[str], targets: Iterable[Target]) -> CallbackQuerySet:
         """Neither to one of these hosts nor to one of these targets."""
-        to_targets = (Q(team=team_id, host=host) for team_id, host in targets)
-        return self.exclude(reduce(or_, to_targets, Q(host__in=hosts)))
+        return self.exclude(reduce(or_, map(_to, targets), Q(host__in=hosts)))
+
+
+def _to(target: Target) -> Q:
+    return Q(team=target.team_id, host=target.host, relayed_task__isnull=not target.is_push)
 
 
 class Callback(models.Model):
@@ -139,7 +155,7 @@ class Callback(models.Model):
 
     @property
     def target(self) -> Target:
-        return self.team_id, self.host
+        return Target(self.team_id, self.host, self.is_push)
 
 
 class CallbackAttempt(models.Model):
@@ -173,12 +189,13 @@ class FailingTargetQuerySet(models.QuerySet["FailingTarget"]):
 
 
 class FailingTarget(models.Model):
-    """A host that does not take the callbacks of a team (wake/breakers.py); the row goes when one
-    arrives."""
+    """A host that does not take the answers of a team, or not its pushes (wake/breakers.py); the
+    row goes when one arrives."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="+", db_index=False)
     host = models.CharField(max_length=260)
+    is_push = models.BooleanField(default=False, db_default=False)
     failing_since = models.DateTimeField()
     # In a row, and such that nobody seems to be there.
     failures = models.PositiveIntegerField(default=0)
@@ -190,7 +207,9 @@ class FailingTarget(models.Model):
     class Meta:
         constraints = [
             # The host leads, because that is what a sender has a list of.
-            models.UniqueConstraint(fields=["host", "team"], name="one_failing_target_a_host")
+            models.UniqueConstraint(
+                fields=["host", "team", "is_push"], name="one_failing_target_of_a_kind"
+            )
         ]
         indexes = [
             models.Index(
@@ -203,7 +222,7 @@ class FailingTarget(models.Model):
 
     @property
     def key(self) -> Target:
-        return self.team_id, self.host
+        return Target(self.team_id, self.host, self.is_push)
 
     def holds_back(self, at: datetime) -> bool:
         """Whether nothing goes there for now."""
