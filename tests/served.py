@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import httpx
@@ -30,7 +30,7 @@ class Server:
             *(sys.executable, "-m", "granian", f"wake.{interface}:application"),
             *("--interface", "asginl" if interface == "asgi" else interface),
             "--ws" if interface == "asgi" else "--no-ws",
-            *("--host", "127.0.0.1", "--port", str(port), "--log-level", "critical"),
+            *("--host", "127.0.0.1", "--port", str(port), "--log-level", "debug"),
             *(("--blocking-threads", "8") if interface == "wsgi" else ()),
         ]
         self.environment = {
@@ -60,7 +60,8 @@ class Server:
         raise TimeoutError(f"Nothing answers at {self.origin}.")
 
     def kill(self) -> None:
-        os.killpg(self.process.pid, signal.SIGKILL)
+        with suppress(ProcessLookupError):  # it may have ended by itself
+            os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
 
     def stop(self) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from django.conf import settings
 from django.test import Client
-from playwright.sync_api import Browser, ConsoleMessage, Page, Request
+from playwright.sync_api import Browser, ConsoleMessage, Page, Request, expect
 
 from accounts.models import User
 
@@ -18,7 +18,7 @@ RUN_AXE = """async runOnly =>
 ALL_OF_IT = {"type": "tag", "values": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]}
 # All that another scheme can change: the rest is the same page.
 COLOURS = {"type": "rule", "values": ["color-contrast", "link-in-text-block"]}
-PATIENCE_MS = 10_000  # of a busy machine
+PATIENCE_MS = 30_000  # of a busy machine
 WIDTHS = [1280, 390, 320]
 LISTEN = """document.addEventListener("securitypolicyviolation", event =>
   window.noteComplaint(`policy: ${event.violatedDirective} ${event.blockedURI}`))"""
@@ -54,6 +54,7 @@ class Screen:
         self.context.add_init_script(LISTEN)
         self.context.on("request", self._note_request)
         self.context.set_default_timeout(PATIENCE_MS)
+        expect.set_options(timeout=PATIENCE_MS)
         self.page: Page = self.context.new_page()
         self.page.on("console", self._note_console)
         self.page.on("pageerror", lambda error: self.complaints.append(f"error: {error}"))

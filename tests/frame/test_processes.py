@@ -85,7 +85,7 @@ def is_alive(pid: int) -> bool:
 def test_each_line_says_whose_it_is(together: Callable[..., Together]) -> None:
     wait = "; import time; time.sleep(600)"
 
-    both = together(a="print('one'); print('two', end='')" + wait, long="print('three')" + wait)
+    both = together(a=r"print('one\ntwo', end='')" + wait, long="print('three')" + wait)
     eventually(lambda: len(both.lines) >= 2)
     both.stop()
 

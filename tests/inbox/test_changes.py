@@ -67,11 +67,11 @@ def test_from_nothing_and_to_nothing(before: str, after: str) -> None:
 
 @pytest.mark.parametrize(("before", "after"), HOSTILE.values(), ids=HOSTILE.keys())
 def test_no_text_takes_long(before: str, after: str) -> None:
-    began = time.monotonic()
+    began = time.process_time()
 
     made = changes(before, after)
 
-    assert time.monotonic() - began < 5
+    assert time.process_time() - began < 5
     assert made
     assert len(made.lines) <= 2_000
 

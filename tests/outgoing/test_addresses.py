@@ -28,13 +28,13 @@ def test_a_name_that_is_nobodys_is_a_failure_in_words() -> None:
 
 
 def test_a_name_server_that_never_answers_holds_nobody_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: time.sleep(3))
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: time.sleep(20))
 
     started = time.monotonic()
-    (outcome,) = post("https://slow.example/")
+    (outcome,) = post("https://slow.example/", deadline=0.6)
 
     assert outcome.error == "timed out"
-    assert time.monotonic() - started < 5
+    assert time.monotonic() - started < 20
 
 
 DENIED = """
@@ -198,7 +198,6 @@ def test_bad_tls_gets_nothing(
         f"https://localhost:{receiver.port}/",
         names=Names(["127.0.0.1"]),
         tls=trusting(authority),
-        deadline=5,
     )
 
     assert outcome.status_code is None
@@ -211,7 +210,7 @@ def test_the_systems_own_authorities_are_what_is_trusted_by_default(
 ) -> None:
     receiver = start_receiver(tls=serving(authority))
 
-    (outcome,) = post(f"https://localhost:{receiver.port}/", names=Names(["127.0.0.1"]), deadline=5)
+    (outcome,) = post(f"https://localhost:{receiver.port}/", names=Names(["127.0.0.1"]))
 
     assert outcome.error.startswith("the certificate was not accepted: ")
     assert receiver.received == []

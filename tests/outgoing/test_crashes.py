@@ -7,14 +7,15 @@ import random
 import signal
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from threading import Barrier
+from http.server import BaseHTTPRequestHandler
+from threading import Barrier, Event
 from typing import Any
 
 import pytest
 from django.db import connection
 
 from accounts.models import User
-from tests.outgoing.conftest import Receiver, again, due, slowly
+from tests.outgoing.conftest import Receiver, again, answering, due, slowly
 from tests.outgoing.world import World, eventually
 from wake.models import Callback, CallbackAttempt, Response
 from wake.outbox import claim, send_due
@@ -100,15 +101,23 @@ def test_of_two_senders_on_a_machine_the_second_leaves_the_rows_to_the_first(
 def test_a_sender_whose_time_is_up_lets_another_claim_while_it_waits_for_the_slow(
     answered: Answered, receiver: Receiver
 ) -> None:
-    slow = answered()
-    receiver.then(slowly(2))
+    slow, is_over = answered(), Event()
+
+    def until_it_is_over(request: BaseHTTPRequestHandler) -> None:
+        is_over.wait()
+        answering(200)(request)
+
+    receiver.then(until_it_is_over)
 
     def late() -> int:
-        assert eventually(lambda: receiver.received, seconds=10)
-        quick = answered()
-        assert eventually(send_due, seconds=10)
-        assert again(quick).delivered_at is not None
-        return CallbackAttempt.objects.count()
+        try:
+            assert eventually(lambda: receiver.received, seconds=60)
+            quick = answered()
+            assert eventually(send_due, seconds=60)
+            assert again(quick).delivered_at is not None
+            return CallbackAttempt.objects.count()
+        finally:
+            is_over.set()
 
     first, attempts_meanwhile = at_once(lambda: send_due(seconds=0.05), late)
 
@@ -174,7 +183,7 @@ def test_nothing_is_lost_and_nothing_changes_when_senders_are_killed_in_the_midd
         acknowledged += world.run(f"result = [answered({receiver.url!r}) for _ in range(10)]")
         enough = len(receiver.received) + chance.randint(1, 8)
         sender = world.run("result = start_sender()")
-        assert eventually(lambda enough=enough: len(receiver.received) >= enough, seconds=20)  # type: ignore[misc]
+        assert eventually(lambda enough=enough: len(receiver.received) >= enough, seconds=60)  # type: ignore[misc]
         os.kill(sender, signal.SIGKILL)
         world.run(f"bury({sender})")
     world.run("outbox.send_due()")

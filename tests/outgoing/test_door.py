@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from tests.outgoing.conftest import BODY, DEADLINE, HEADERS, Receiver, answering, post
+from tests.outgoing.conftest import BODY, DEADLINE, HEADERS, PATIENCE, Receiver, answering, post
 
 
 def test_it_carries_the_body_and_the_headers_and_nothing_of_its_own_accord(
@@ -68,11 +68,11 @@ def test_a_server_has_one_deadline_for_all_of_its_answer(
     receiver.then(behaviour)
 
     started = time.monotonic()
-    (outcome,) = post(receiver.url)
+    (outcome,) = post(receiver.url, deadline=DEADLINE)
 
     assert (outcome.status_code, outcome.error) == (None, "timed out")
-    assert DEADLINE <= time.monotonic() - started < DEADLINE * 5
-    assert DEADLINE * 1000 <= outcome.took_ms < DEADLINE * 5000
+    assert DEADLINE <= time.monotonic() - started < PATIENCE
+    assert DEADLINE * 1000 <= outcome.took_ms < PATIENCE * 1000
 
 
 def test_a_connection_that_nobody_accepts_has_the_same_deadline() -> None:
@@ -80,7 +80,7 @@ def test_a_connection_that_nobody_accepts_has_the_same_deadline() -> None:
         full.bind(("127.0.0.1", 0))
         full.listen(0)
         with socket.create_connection(full.getsockname()):
-            (outcome,) = post(f"http://127.0.0.1:{full.getsockname()[1]}/")
+            (outcome,) = post(f"http://127.0.0.1:{full.getsockname()[1]}/", deadline=DEADLINE)
 
     assert (outcome.status_code, outcome.error) == (None, "timed out")
 
@@ -101,11 +101,10 @@ def test_of_an_answer_without_end_only_the_start_is_read(
     receiver = start_receiver()
     receiver.then(never_end)
 
-    (outcome,) = post(receiver.url, deadline=10)
+    (outcome,) = post(receiver.url)
 
     assert outcome.status_code == 200
     assert outcome.answer == "x" * 2048
-    assert outcome.took_ms < 5_000
 
 
 def bomb(request: BaseHTTPRequestHandler) -> None:
@@ -117,7 +116,7 @@ def test_a_compressed_answer_stays_compressed(start_receiver: Callable[..., Rece
     receiver = start_receiver()
     receiver.then(bomb)
 
-    (outcome,) = post(receiver.url, deadline=10)
+    (outcome,) = post(receiver.url)
 
     assert outcome.status_code == 200
     assert len(outcome.answer) <= 2048
@@ -183,7 +182,7 @@ def test_a_broken_answer_is_a_failure_in_words(
     receiver = start_receiver()
     receiver.then(behaviour)
 
-    (outcome,) = post(receiver.url, deadline=10)
+    (outcome,) = post(receiver.url)
 
     assert (outcome.status_code, outcome.error) == (None, error)
 

@@ -260,7 +260,7 @@ def test_it_waits_for_nobody(
 
     with transaction.atomic(), ThreadPoolExecutor(1) as pool:
         Delivery.objects.select_for_update().get(pk=busy.pk)
-        erased = pool.submit(in_thread, lambda: erase_old(at=later)).result(timeout=10)
+        erased = pool.submit(in_thread, lambda: erase_old(at=later)).result(timeout=60)
 
     assert erased == 1
     assert (is_erased(busy), is_erased(free)) == (False, True)
