@@ -1,0 +1,82 @@
+"""Callbacks as the server signs them, verified by the client."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from wake import signatures
+from wake_client import SignatureMismatch, verify
+
+SECRET = "whsec_" + "QUJDREVGR0hJSktMTU5PUFFSU1RVVldYWVphYmNkZWY="
+OLDER = "whsec_" + "ZmVkY2JhWllYV1ZVVFNSUVBPTk1MS0pJSEdGRURDQkE="
+AT = datetime(2026, 3, 7, 9, 14, 22, tzinfo=UTC)
+BODY = json.dumps(
+    {
+        "delivery_id": "550e8400-e29b-41d4-a716-446655440000",
+        "status": "redirected",
+        "feedback": "Cut section 3.",
+        "edited_content": {"updated_brief": "..."},
+        "responded_at": "2026-03-07T09:14:22Z",
+    }
+).encode()
+
+
+def signed(*secrets: str) -> dict[str, str]:
+    return signatures.sign(BODY, secrets=secrets or (SECRET,), message_id="m", at=AT)
+
+
+def test_a_callback_of_the_server_is_read() -> None:
+    answer = verify(BODY, signed(), SECRET, at=AT.timestamp())
+
+    assert (answer.status, answer.feedback) == ("redirected", "Cut section 3.")
+    assert answer.edited_content == {"updated_brief": "..."}
+    assert answer.responded_at == AT
+
+
+@pytest.mark.parametrize("secret", [OLDER, SECRET])
+def test_while_a_secret_is_rotated_both_fit(secret: str) -> None:
+    assert verify(BODY, signed(OLDER, SECRET), secret, at=AT.timestamp()).is_answered
+
+
+def test_the_signature_of_the_specification_alone_is_enough() -> None:
+    headers = {"x-wake-signature": signed()["X-Wake-Signature"]}
+
+    assert verify(BODY, headers, SECRET).is_answered
+
+
+@pytest.mark.parametrize("seconds", [-301, 301])
+def test_what_was_sent_too_long_ago_is_refused(seconds: int) -> None:
+    at = AT + timedelta(seconds=seconds)
+
+    with pytest.raises(SignatureMismatch):
+        verify(BODY, signed(), SECRET, at=at.timestamp())
+    assert verify(BODY, signed(), SECRET, at=at.timestamp(), tolerance=400).is_answered
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"X-Wake-Signature": "sha256=00"},
+        {"X-Wake-Signature": "sha256=\xff"},
+        {"X-Wake-Signature": ""},
+        {},
+        {**signed(), "webhook-signature": "v1,AAAA v1a,BBBB"},
+        {**signed(), "webhook-id": "another"},
+        {**signed(), "webhook-timestamp": "1e9"},
+        {**signed(), "webhook-timestamp": ""},
+    ],
+)
+def test_anything_else_is_refused(wrong: dict[str, str]) -> None:
+    with pytest.raises(SignatureMismatch):
+        verify(BODY, wrong, SECRET, at=AT.timestamp())
+
+
+@pytest.mark.parametrize("headers", [signed(), {"X-Wake-Signature": signed()["X-Wake-Signature"]}])
+def test_another_body_or_secret_is_refused(headers: dict[str, str]) -> None:
+    with pytest.raises(SignatureMismatch):
+        verify(BODY + b" ", headers, SECRET, at=AT.timestamp())
+    with pytest.raises(SignatureMismatch):
+        verify(BODY, headers, OLDER, at=AT.timestamp())
