@@ -14,6 +14,7 @@ TEXT = {"text": "Generated text content"}
 FILE = {"raw": "ZG9uZQ==", "filename": "output.txt", "mediaType": "text/plain"}
 URL = {"url": "https://example.com/output.txt", "filename": "output.txt", "mediaType": "text/plain"}
 DATA = {"data": {"key": "value", "count": 42}, "mediaType": "application/json"}
+PROPOSAL = {"title": "Release notes", "audience": "everybody"}
 
 
 def completed(*parts: dict[str, Any]) -> dict[str, Any]:
@@ -34,6 +35,9 @@ def main() -> None:
     if given["decision"]:
         decision = given["decision"]
         answer = completed({"data": decision["edited_content"] or {"status": decision["status"]}})
+    elif is_about("tck-propose"):
+        parts = [{"text": "Is this the right audience?"}, {"data": PROPOSAL}]
+        answer = {"state": "input_required", "message": {"role": "agent", "parts": parts}}
     elif is_about("tck-input-required"):
         answer = {"state": "input_required", "text": "Which colour?"}
     elif is_about("tck-artifact-file-url"):

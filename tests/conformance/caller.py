@@ -15,10 +15,12 @@ _numbers = itertools.count(1)
 class Caller:
     """Speaks one version to one agent."""
 
-    def __init__(self, url: str, version: str) -> None:
+    def __init__(self, url: str, version: str, *, key: str = "") -> None:
         self.url = url
         self.version = version
         self.headers = {"A2A-Version": "1.0"} if version == "1.0" else {}
+        if key:
+            self.headers["Authorization"] = f"Bearer {key}"
 
     def post(self, body: Any, **headers: str) -> httpx.Response:
         return httpx.post(self.url, json=body, headers=self.headers | headers, timeout=SECONDS)

@@ -1,0 +1,99 @@
+"""The whole way over A2A: a caller asks an agent whose machine is off; it comes on and asks back; a
+person answers with an edit; the agent ends with an artifact; news of it reaches the caller, and
+starts the next agent."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page
+
+from tests.conformance.caller import Caller
+from tests.conformance.conftest import Relay, connected, free_port, manage
+from tests.frame.conftest import Up, clean_environment, eventually, printed
+from tests.outgoing.conftest import Receiver
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="finds the processes in /proc")
+
+EDITED = {"title": "Release notes", "audience": "customers"}
+
+
+@pytest.fixture
+def relay(tmp_path: Path) -> Iterator[Relay]:
+    port, data = free_port(), tmp_path / "data"
+    environment = clean_environment(WAKE_DATA=str(data), PORT=str(port), WAKE_HOLD_SECONDS="0")
+    up = Up(data, port, environment)
+    try:
+        up.start().once_greeted()
+        for agent in ("writer", "editor"):
+            manage(up, "publish_agent", agent, "--input-mode", "*/*")
+        yield Relay(up, "home", "writer", manage(up, "issue_caller_key", "release robot"))
+    finally:
+        up.kill_everything()
+
+
+@pytest.fixture
+def receiver() -> Iterator[Receiver]:
+    receiver = Receiver()
+    yield receiver
+    receiver.stop()
+
+
+def test_from_a_caller_to_the_next_agent(
+    relay: Relay, receiver: Receiver, chromium: Browser, tmp_path: Path
+) -> None:
+    up = relay.up
+    caller = Caller(relay.url, "1.0", key=relay.caller_key)
+    editor = Caller(f"{up.url}/@home/editor", "1.0", key=relay.caller_key)
+
+    # Nobody's machine is on, so the task waits and the caller is not kept.
+    task = caller.send("tck-propose")["task"]
+    assert task["status"]["state"] == "TASK_STATE_SUBMITTED"
+    for config in (
+        {"id": "me", "url": receiver.url},
+        {"id": "next", "url": editor.url, "token": relay.caller_key},
+    ):
+        caller.result("CreateTaskPushNotificationConfig", {"taskId": task["id"], **config})
+
+    with connected(up, manage(up, "issue_key", "writer"), tmp_path / "writer"):
+        eventually(lambda: _state(caller, task["id"]) == "TASK_STATE_INPUT_REQUIRED")
+        page = _signed_in(chromium, up)
+        _redirect(page, "Is this the right audience?", EDITED["audience"])
+        eventually(lambda: _state(caller, task["id"]) == "TASK_STATE_COMPLETED")
+
+    done = caller.result("GetTask", {"id": task["id"]})
+    assert done["artifacts"][0]["parts"][0]["data"] == EDITED
+    told = eventually(lambda: [push for push in receiver.received if "task" in push.json][-1:])
+    assert told[0].json["task"]["id"] == task["id"]
+    following = eventually(lambda: editor.result("ListTasks", {"pageSize": 1})["tasks"])
+    with connected(up, manage(up, "issue_key", "editor"), tmp_path / "editor"):
+        eventually(lambda: _state(editor, following[0]["id"]) == "TASK_STATE_COMPLETED")
+    started_with = editor.result("GetTask", {"id": following[0]["id"]})["history"][0]
+    assert EDITED in [part.get("data") for part in started_with["parts"]]
+
+
+def _state(caller: Caller, task_id: str) -> Any:
+    return caller.result("GetTask", {"id": task_id})["status"]["state"]
+
+
+def _signed_in(chromium: Browser, up: Up) -> Page:
+    page = chromium.new_page()
+    page.goto(f"{up.url}/login/")
+    page.get_by_label("E-mail").fill(printed("Sign in", up.output))
+    page.get_by_label("Password", exact=True).fill(printed("Password", up.output))
+    page.get_by_role("button", name="Sign in").click()
+    return page
+
+
+def _redirect(page: Page, headline: str, audience: str) -> None:
+    page.get_by_role("link", name=re.compile(headline)).first.click()
+    assert "release robot" in page.inner_text("main")
+    page.get_by_role("button", name="Redirect with edits").click()
+    page.get_by_label("audience").fill(audience)
+    page.get_by_role("button", name="Send redirect").click()
+    page.wait_for_load_state()
