@@ -11,6 +11,7 @@ import base64
 import hashlib
 import re
 from collections.abc import Iterable
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from http import HTTPStatus
 from typing import Any
@@ -33,6 +34,13 @@ GOOD_FOR = timedelta(days=1)
 SALT = "relay.blobs"
 # RFC 9110, 8.3.1, without parameters.
 MEDIA_TYPE = re.compile(r"[\w.+-]{1,63}/[\w.+-]{1,63}", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    filename: str
+    media_type: str
+    content: bytes
 
 
 def store_large(task: Task, parts: Iterable[Json], at: datetime) -> list[Json]:
@@ -60,22 +68,36 @@ def show(request: HttpRequest, token: str) -> HttpResponse:
     except signing.BadSignature:
         return _nothing_here()
     blob = Blob.objects.filter(pk=pk).first()
-    return download(blob) if blob else _nothing_here()
+    return download(_of_blob(blob)) if blob else _nothing_here()
 
 
-def download(blob: Blob) -> HttpResponse:
-    """Raises encryption.Unreadable."""
-    is_known = MEDIA_TYPE.fullmatch(blob.media_type)
-    name = blob.filename or f"{blob.pk}"
+def download(file: File) -> HttpResponse:
+    """With nothing that a browser would run, whatever it is."""
+    is_known = MEDIA_TYPE.fullmatch(file.media_type)
+    name = file.filename or "file"
     return HttpResponse(
-        bytes(blob.content),
-        content_type=blob.media_type if is_known else "application/octet-stream",
+        file.content,
+        content_type=file.media_type if is_known else "application/octet-stream",
         headers={
             "Content-Disposition": content_disposition_header(True, name) or "attachment",  # noqa: FBT003 - Django's
             "Content-Security-Policy": "sandbox; default-src 'none'",
             "X-Content-Type-Options": "nosniff",
         },
     )
+
+
+def file_of(task: Task, part: Json) -> File | None:
+    """What was sent of a part of this task, where it is a file that was sent."""
+    if "raw" in part:
+        content = base64.b64decode(part["raw"])
+        return File(part.get("filename", ""), part.get("mediaType", ""), content)
+    blob = Blob.objects.filter(task=task, pk=part["blob"]).first() if "blob" in part else None
+    return _of_blob(blob) if blob else None
+
+
+def _of_blob(blob: Blob) -> File:
+    """Raises encryption.Unreadable."""
+    return File(blob.filename, blob.media_type, bytes(blob.content))
 
 
 def _kept(task: Task, part: Json, *, at: datetime) -> Json:

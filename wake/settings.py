@@ -167,7 +167,10 @@ LOGIN_REDIRECT_URL = "inbox"
 LOGOUT_REDIRECT_URL = "login"
 PASSWORD_RESET_TIMEOUT = 3600
 # What the relay adds to the pages of the inbox, which knows nothing of it (inbox/panels.py).
-WAKE_PANELS = {"agent": ["relay.panels.of_agent"]}
+WAKE_PANELS = {
+    "agent": ["relay.panels.of_agent", "relay.task_panels.of_agent"],
+    "delivery": ["relay.task_panels.of_delivery"],
+}
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
     {

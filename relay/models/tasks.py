@@ -20,6 +20,11 @@ from wake.models import Delivery
 from wake.models.content import ContentBinaryField, ContentTextField
 
 
+class ContextQuerySet(models.QuerySet["Context"]):
+    def for_person(self, user: User) -> ContextQuerySet:
+        return self.filter(agent__team__memberships__user=user)
+
+
 class Context(models.Model):
     """Turns that belong together. Its id is the caller's where they made it, so the same id of
     another caller is another context."""
@@ -31,6 +36,8 @@ class Context(models.Model):
         CallerKey, null=True, on_delete=models.PROTECT, related_name="contexts"
     )
     created_at = models.DateTimeField()
+
+    objects = ContextQuerySet.as_manager()
 
     class Meta:
         constraints = [

@@ -1,0 +1,86 @@
+"""What was said and made in a task, each turn in a frame of its own, for its pages."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.urls import reverse
+
+from inbox.details import Details, render
+from relay.compact import dumps
+from relay.conversation import blocks_of, file_line, speaker
+from relay.models import Artifact, Message, Task
+
+MESSAGES, ARTIFACTS = "messages", "artifacts"
+TURNS_A_PAGE = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """A message, or something that was made. `files` are pairs of what to call one and where it is;
+    `frame` is the id of its frame on the page."""
+
+    title: str
+    at: datetime
+    shown: Details | None
+    files: list[tuple[str, str]]
+    frame: str
+    about: str = ""
+
+
+def turns_of(task: Task, *, before: int | None) -> tuple[list[Turn], int | None]:
+    """The newest ones, oldest first, and where those before them begin."""
+    rows = task.messages.order_by("-pk")
+    if before is not None:
+        rows = rows.filter(pk__lt=before)
+    found = list(rows[: TURNS_A_PAGE + 1])
+    shown = found[:TURNS_A_PAGE]
+    turns = [
+        _turn(task, MESSAGES, one, title=speaker(one, task), at=one.created_at)
+        for one in reversed(shown)
+    ]
+    return turns, shown[-1].pk if len(found) > TURNS_A_PAGE else None
+
+
+def made_in(task: Task) -> list[Turn]:
+    return [
+        _turn(
+            task,
+            ARTIFACTS,
+            one,
+            title=one.name or one.artifact_id,
+            at=one.created_at,
+            about=one.description,
+        )
+        for one in task.artifacts.all()
+    ]
+
+
+def parts_of(task: Task, kind: str, row: int) -> Sequence[dict[str, Any]]:
+    """Of one message or artifact of this task; none where there is no such thing."""
+    rows: Any = {MESSAGES: task.messages, ARTIFACTS: task.artifacts}.get(kind)
+    found = rows.filter(pk=row).first() if rows is not None else None
+    return found.parts if found else []
+
+
+def _turn(
+    task: Task, kind: str, row: Message | Artifact, *, title: str, at: datetime, about: str = ""
+) -> Turn:
+    parts = list(enumerate(row.parts))
+    files = [(number, part) for number, part in parts if part.keys() & {"raw", "blob"}]
+    words = [part for pair in parts if pair not in files for part in pair[1:]]
+    page = {"wake_blocks": 1, "blocks": blocks_of(words)}
+    return Turn(
+        title=title,
+        at=at,
+        shown=render(dumps(page)) if words else None,
+        files=[
+            (file_line(part), reverse("task-file", args=[task.pk, kind, row.pk, number]))
+            for number, part in files
+        ],
+        frame=f"{kind}-{row.pk}",
+        about=about,
+    )
