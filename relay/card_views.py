@@ -35,7 +35,7 @@ def of_root(request: HttpRequest) -> HttpResponseBase:
 
 
 def _answer(request: HttpRequest, card: Card) -> HttpResponseBase:
-    body = cards.body_of(card)
+    body = cards.body_of(card, cards.origin_for(request))
     changed_at, etag = int(card.updated_at.timestamp()), cards.etag_of(body)
     headers = {"ETag": etag, "Last-Modified": http_date(changed_at)}
     whole = HttpResponse(body, content_type="application/json", headers=headers)

@@ -8,6 +8,7 @@ import json
 from typing import Any
 
 from django.conf import settings
+from django.http import HttpRequest
 
 from relay.models import Card
 
@@ -21,32 +22,41 @@ def path_of(card: Card) -> str:
     return f"/{card}"
 
 
-def address_of(card: Card) -> str:
+def address_of(card: Card, origin: str = "") -> str:
     """Where the agent is called, and where a browser finds the page about it."""
-    return f"{settings.WAKE_ORIGIN}{path_of(card)}"
+    return f"{origin or settings.WAKE_ORIGIN}{path_of(card)}"
 
 
-def body_of(card: Card) -> bytes:
-    return json.dumps(write(card), ensure_ascii=False).encode()
+def origin_for(request: HttpRequest) -> str:
+    """In development the name that the reader used, which may be localhost, a container's or a
+    forwarded port; elsewhere what is set, whatever name a request claims."""
+    if settings.DEVELOPMENT:
+        return f"{request.scheme}://{request.get_host()}"
+    return str(settings.WAKE_ORIGIN)
+
+
+def body_of(card: Card, origin: str = "") -> bytes:
+    return json.dumps(write(card, origin), ensure_ascii=False).encode()
 
 
 def etag_of(body: bytes) -> str:
     return f'"{hashlib.sha256(body).hexdigest()[:32]}"'
 
 
-def write(card: Card) -> dict[str, Any]:
+def write(card: Card, origin: str = "") -> dict[str, Any]:
     """What everybody may read of it: not who may call, but whether a key is needed."""
-    team = card.agent.team
+    team, origin = card.agent.team, origin or settings.WAKE_ORIGIN
+    address = address_of(card, origin)
     is_1_0 = card.profile != Card.Profile.V0_3
     is_0_3 = card.profile != Card.Profile.V1_0
     return {
         "name": str(card),
         "description": description_of(card),
         "version": card.version,
-        "provider": {"organization": team.name, "url": settings.WAKE_ORIGIN},
-        "documentationUrl": address_of(card),
-        **(_interfaces_1_0(card) if is_1_0 else {}),
-        **(_interfaces_0_3(card) if is_0_3 else {}),
+        "provider": {"organization": team.name, "url": origin},
+        "documentationUrl": address,
+        **(_interfaces_1_0(card, address) if is_1_0 else {}),
+        **(_interfaces_0_3(address) if is_0_3 else {}),
         "capabilities": {
             "streaming": False,
             "pushNotifications": True,
@@ -75,25 +85,24 @@ def skills_of(card: Card) -> list[dict[str, Any]]:
     return card.skills or [general]
 
 
-def _interfaces_1_0(card: Card) -> dict[str, Any]:
+def _interfaces_1_0(card: Card, address: str) -> dict[str, Any]:
     """In the order of preference; 0.3 is told of a second time, for clients of 1.0 that speak
     both."""
     versions = ["1.0", "0.3"] if card.profile == Card.Profile.BOTH else ["1.0"]
     return {
         "supportedInterfaces": [
-            {"url": address_of(card), "protocolBinding": "JSONRPC", "protocolVersion": version}
+            {"url": address, "protocolBinding": "JSONRPC", "protocolVersion": version}
             for version in versions
         ]
     }
 
 
-def _interfaces_0_3(card: Card) -> dict[str, Any]:
-    url = address_of(card)
+def _interfaces_0_3(address: str) -> dict[str, Any]:
     return {
         "protocolVersion": "0.3.0",
-        "url": url,
+        "url": address,
         "preferredTransport": "JSONRPC",
-        "additionalInterfaces": [{"url": url, "transport": "JSONRPC"}],
+        "additionalInterfaces": [{"url": address, "transport": "JSONRPC"}],
         "supportsAuthenticatedExtendedCard": False,
     }
 

@@ -17,7 +17,7 @@ from relay.publishing import publish, unpublish
 
 HERE = "/@garden/research-agent-01"
 CARD = f"{HERE}/.well-known/agent-card.json"
-URL = f"http://127.0.0.1:8000{HERE}"
+URL = f"http://testserver{HERE}"
 # Of the "AgentCard" of either specification.
 REQUIRED = {
     *("name", "description", "version", "capabilities", "skills"),
@@ -49,7 +49,7 @@ def test_the_card_says_who_the_agent_is_and_what_it_can_do(card: Card) -> None:
     assert told.keys() >= REQUIRED
     assert told["name"] == "@garden/research-agent-01"
     assert told["description"] == "Compares competitors."
-    assert told["provider"] == {"organization": "Garden", "url": "http://127.0.0.1:8000"}
+    assert told["provider"] == {"organization": "Garden", "url": "http://testserver"}
     assert told["capabilities"]["streaming"] is False
     assert told["capabilities"]["pushNotifications"] is True
     assert told["defaultInputModes"] == ["text/plain", "application/json"]
@@ -66,6 +66,19 @@ def test_clients_of_both_versions_find_the_same_address_on_it(card: Card) -> Non
     assert (told["url"], told["preferredTransport"]) == (URL, "JSONRPC")
     assert told["protocolVersion"] == "0.3.0"
     assert told["additionalInterfaces"] == [{"url": URL, "transport": "JSONRPC"}]
+
+
+@pytest.mark.parametrize(
+    ("development", "origin"), [(True, "https://localhost:9000"), (False, "http://127.0.0.1:8000")]
+)
+def test_in_development_it_is_for_whoever_calls_the_server_by_another_name(
+    development: bool, origin: str, card: Card, settings: Any
+) -> None:
+    settings.DEVELOPMENT = development
+
+    told = Client(headers={"Host": "localhost:9000"}).get(CARD, secure=True).json()
+
+    assert told["url"] == told["supportedInterfaces"][0]["url"] == f"{origin}{HERE}"
 
 
 def test_that_a_key_is_needed_is_said_in_the_words_of_both(card: Card) -> None:
