@@ -165,6 +165,7 @@ class Session:
                 "agent": agent.agent_id,
                 "heartbeat_s": int(dispatches.HEARTBEAT.total_seconds()),
                 "lease_s": int(dispatches.LEASE.total_seconds()),
+                "frame_bytes": settings.WAKE_MAX_A2A_BYTES,
             }
         ]
 

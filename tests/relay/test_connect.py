@@ -31,6 +31,7 @@ def test_hello_is_answered_with_what_to_keep_to(card: Card, key: ApiKey) -> None
         "agent": "research-agent-01",
         "heartbeat_s": 15,
         "lease_s": 60,
+        "frame_bytes": 10_485_760,
     }
     assert (machine.row.machine, machine.row.capacity) == ("studio", 3)
 
