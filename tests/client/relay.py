@@ -34,7 +34,7 @@ class Relay:
     def __init__(self) -> None:
         self.url = ""
         self.refuses: HTTPStatus | None = None
-        self.welcome = {
+        self.welcome: Frame = {
             **{"type": "welcome", "protocol": 1, "agent": "painter"},
             **{"heartbeat_s": 0.1, "lease_s": 60},
         }

@@ -243,6 +243,23 @@ async def test_a_run_that_says_too_much_has_failed(journal: Path) -> None:
 
 
 @scenario
+async def test_an_answer_that_the_relay_would_not_take_has_failed(journal: Path) -> None:
+    async with a_relay() as relay:
+        relay.welcome["frame_bytes"] = 2_000
+        async with a_connector(relay, journal, *sh("yes | head -c $WAKEUP_ATTEMPT")):
+            await relay.send(task(attempt=4_000))
+            too_long = await relay.next("result")
+            await relay.send(task(attempt=400))
+            short = await relay.next("result")
+
+    assert (too_long["state"], too_long["text"]) == (
+        "failed",
+        "The agent's answer is larger than the relay takes.",
+    )
+    assert short["state"] == "completed"
+
+
+@scenario
 async def test_what_a_command_leaves_behind_does_not_hold_its_result(journal: Path) -> None:
     async with a_relay() as relay, a_connector(relay, journal, *sh("echo red; sleep 60 &")):
         await relay.send(task())

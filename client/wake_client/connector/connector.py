@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 import uuid
 from collections.abc import Coroutine
@@ -18,6 +19,9 @@ logger = logging.getLogger(__name__)
 # For the relay to confirm the last results, when everything else is over. They are in the journal,
 # and told again the next time.
 SECONDS_TO_CONFIRM = 10.0
+# What a relay takes that does not say it, and what a request has beside its frame.
+FRAME_BYTES = 10_000_000
+FRAME_AROUND = 100
 
 
 @dataclass
@@ -50,6 +54,7 @@ class Connector:
         self._outbox: list[Frame] = []
         self._news = asyncio.Event()
         self.is_draining = False
+        self._frame_bytes = FRAME_BYTES
 
     def hello(self) -> Frame:
         """The first frame of every connection."""
@@ -61,14 +66,15 @@ class Connector:
             holding=[*self._runs, *(one for one, _, _ in self.journal.unconfirmed())],
         )
 
-    def resume(self) -> None:
+    def resume(self, welcome: Frame) -> None:
         """On a new connection: what the last one may have lost is told again."""
+        self._frame_bytes = int(welcome.get("frame_bytes") or FRAME_BYTES)
         self._outbox = [
             frames.ack(run.dispatch.dispatch_id, run.dispatch.lease_id)
             for run in self._runs.values()
             if run.child
         ]
-        self._outbox += [frames.result(*each) for each in self.journal.unconfirmed()]
+        self._outbox += [self._result(*each) for each in self.journal.unconfirmed()]
         if self.is_draining:
             self._outbox.append(frames.drain())
         self._news.set()
@@ -134,7 +140,7 @@ class Connector:
         elif outcome := self.journal.result(dispatch.dispatch_id):
             logger.info("task %s: answered from the journal, not run again", dispatch.task_id)
             self._tell(frames.ack(dispatch.dispatch_id, dispatch.lease_id))
-            self._tell(frames.result(dispatch.dispatch_id, dispatch.lease_id, outcome))
+            self._tell(self._result(dispatch.dispatch_id, dispatch.lease_id, outcome))
         elif not self.is_draining:  # another machine will have it when the lease is over
             run = self._runs[dispatch.dispatch_id] = Run(dispatch)
             self._in_background(self._see_through(run))
@@ -150,11 +156,12 @@ class Connector:
                 logger.exception("task %s: this connector failed", run.dispatch.task_id)
                 outcome = results.failed("The agent's machine could not run its command.")
         dispatch = run.dispatch
-        logger.info("task %s: %s", dispatch.task_id, outcome["state"])
+        state = "stopped" if run.canceled.is_set() else outcome["state"]
+        logger.info("task %s: %s", dispatch.task_id, state)
         self.has_failed = self.has_failed or outcome["state"] == "failed"
         self.journal.finish(dispatch.dispatch_id, dispatch.lease_id, outcome)
         del self._runs[dispatch.dispatch_id]
-        self._tell(frames.result(dispatch.dispatch_id, dispatch.lease_id, outcome))
+        self._tell(self._result(dispatch.dispatch_id, dispatch.lease_id, outcome))
         self._settle()
 
     async def _outcome(self, run: Run) -> results.Outcome:
@@ -178,6 +185,15 @@ class Connector:
         return (
             results.failed("Stopped: the task was canceled.") if run.canceled.is_set() else outcome
         )
+
+    def _result(self, dispatch_id: str, lease_id: str, outcome: results.Outcome) -> Frame:
+        """One that the relay would not take is a run that failed: it would not take it the next
+        time, either, and nothing behind it would be heard."""
+        frame = frames.result(dispatch_id, lease_id, outcome)
+        if len(json.dumps(frame)) <= self._frame_bytes - FRAME_AROUND:
+            return frame
+        why = "The agent's answer is larger than the relay takes."
+        return frames.result(dispatch_id, lease_id, results.failed(why))
 
     def _canceled(self, dispatch_id: str) -> None:
         run = self._runs.get(dispatch_id)

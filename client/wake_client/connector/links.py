@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from http import HTTPStatus
 from typing import Any, Protocol
@@ -12,14 +12,15 @@ import httpx
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidStatus
 
-from wake_client.connector.frames import Frame, result
-from wake_client.connector.results import failed
+from wake_client.connector.frames import Frame
 
 PATH = "/connect/v1"
 # Of a conversation with its history; the relay sends nothing to be afraid of.
 MOST_BYTES = 64 * 1024 * 1024
 SECONDS_TO_CONNECT = 10.0
 LONGEST_POLL = 25
+# Of the frames that are sent in one request. A longer one is sent alone.
+BYTES_TOGETHER = 256 * 1024
 KEY_NOT_VALID, OTHER_AGENT, OTHER_PROTOCOL, REPLACED = 4401, 4403, 4406, 4409
 # What a proxy says while the server behind it is away.
 PASSING = {429, 502, 503, 504}
@@ -39,10 +40,6 @@ class Refused(Exception):
 
 class Replaced(Exception):
     """A connector that was started later on this machine took the place of this one."""
-
-
-class TooLarge(Exception):
-    """The relay takes no frames of this size."""
 
 
 class Broken(Exception):
@@ -135,26 +132,13 @@ class PollingLink:
         self._http = http
 
     async def send(self, frames: list[Frame]) -> list[Frame]:
-        try:
-            return await self._poll(frames, wait=0)
-        except TooLarge:
-            answers: list[Frame] = []
-            for frame in frames:
-                answers += await self._send_alone(frame)
-            return answers
+        answers: list[Frame] = []
+        for few in _together(frames):
+            answers += await self._poll(few, wait=0)
+        return answers
 
     async def receive(self) -> list[Frame]:
         return await self._poll([], wait=LONGEST_POLL)
-
-    async def _send_alone(self, frame: Frame) -> list[Frame]:
-        """A result that the relay does not take is a run that failed: it would not take it the next
-        time, either."""
-        try:
-            return await self._poll([frame], wait=0)
-        except TooLarge:
-            smaller = failed("The agent's answer is larger than the relay takes.")
-            dispatch_id, lease_id = frame["dispatch_id"], frame["lease_id"]
-            return await self._poll([result(dispatch_id, lease_id, smaller)], wait=0)
 
     async def _poll(self, frames: list[Frame], *, wait: int) -> list[Frame]:
         try:
@@ -169,8 +153,6 @@ class PollingLink:
         status = response.status_code
         if status == HTTPStatus.UNAUTHORIZED:
             raise KeyNotValid(KeyNotValid.__doc__)
-        if status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE:
-            raise TooLarge(TooLarge.__doc__)
         if status == HTTPStatus.CONFLICT and '"replaced"' in response.text:
             raise Replaced(Replaced.__doc__)
         if status in PASSING or status >= 500 or status == HTTPStatus.CONFLICT:
@@ -201,6 +183,20 @@ def _reason(closed: ConnectionClosed) -> Exception:
     }
     kind = kinds.get(code or 0)
     return kind(kind.__doc__) if kind else Broken(str(closed))
+
+
+def _together(frames: list[Frame]) -> Iterator[list[Frame]]:
+    """In order, so that no request is long because there are many."""
+    few: list[Frame] = []
+    size = 0
+    for frame in frames:
+        length = len(json.dumps(frame))
+        if few and size + length > BYTES_TOGETHER:
+            yield few
+            few, size = [], 0
+        few.append(frame)
+        size += length
+    yield few
 
 
 def _frames(received: list[Any]) -> list[Frame]:

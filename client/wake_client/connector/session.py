@@ -72,7 +72,7 @@ async def _converse(connector: Connector, link: Link, greeted: asyncio.Event) ->
     welcome = _welcome(received)
     greeted.set()
     logger.info("connected as %s, over %s", welcome.get("agent") or "?", link.name)
-    connector.resume()
+    connector.resume(welcome)
     for frame in received:
         connector.take(frame)
     await _first(

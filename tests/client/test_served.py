@@ -1,0 +1,82 @@
+"""The client of the protocol, and its server as it runs for real."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import wake_client
+from accounts.models import Agent
+from tests.conftest import AgentClient
+from tests.served import served
+from wake.models import Delivery
+from wake_client import AsyncWakeClient, WakeClient
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def test_a_question_is_asked_answered_and_swept(
+    caller: AgentClient, agent: Agent, answer: Callable[..., Any], subtests: pytest.Subtests
+) -> None:
+    """One server for all of them, because starting it takes longer than all they do."""
+    with served("asgi") as origin:
+        key = caller.key.text  # type: ignore[attr-defined]
+        with WakeClient(origin, key, agent_id=agent.agent_id, retry_for=30) as client:
+            receipt = client.deliver(
+                "question",
+                "Two colours are left for the fence",
+                "Approve red, or redirect me with another.",
+                details={"colours": ["red", "blue"]},
+                timeout_seconds=3600,
+                assumption="Red.",
+                on_timeout="proceed",
+                thread="fence",
+            )
+
+            with subtests.test("it arrived as it was sent"):
+                delivery = Delivery.objects.get()
+                assert str(delivery.pk) == receipt.delivery_id
+                assert (delivery.thread, delivery.assumption) == ("fence", "Red.")
+            with subtests.test("it is pending, and its window is known"):
+                pending = client.response(receipt.delivery_id)
+                assert (pending.status, pending.is_final) == ("pending", False)
+                assert pending.expires_at == delivery.expires_at
+            with subtests.test("an answer ends the wait"):
+                later = threading.Timer(
+                    0.5, answer, (delivery, "redirected"), {"edited_json": '{"colour": "blue"}'}
+                )
+                later.start()
+                found = client.wait(receipt.delivery_id, timeout=60)
+                later.join()
+                assert (found.status, found.edited_content) == ("redirected", {"colour": "blue"})
+            with subtests.test("a sweep brings it once"):
+                sweep = client.responses()
+                assert list(sweep) == [found]
+                assert list(client.responses(since=sweep.next_since)) == []
+            with subtests.test("the same key of one's own is the same delivery"):
+                first, second = (
+                    client.deliver("update", "Painted", "All of it.", idempotency_key="mine")
+                    for _ in range(2)
+                )
+                assert (first.replayed, second.replayed) == (False, True)
+                assert first.delivery_id == second.delivery_id
+            with subtests.test("a field that does not fit is named"):
+                with pytest.raises(wake_client.NotAccepted) as refused:
+                    client.deliver("update", "x" * 121, "All of it.")
+                assert [problem.field for problem in refused.value.fields] == ["headline"]
+            with subtests.test("the client that awaits reads the same"):
+                assert asyncio.run(_awaited(origin, key, agent.agent_id)) == [found]
+        with subtests.test("another key is refused"):
+            stranger = WakeClient(origin, "wk_live_made_up", agent_id=agent.agent_id)
+            with stranger, pytest.raises(wake_client.KeyNotValid) as told:
+                stranger.response(receipt.delivery_id)
+            assert told.value.code == "unauthorized"
+
+
+async def _awaited(origin: str, key: str, agent_id: str) -> list[wake_client.Answer]:
+    async with AsyncWakeClient(origin, key, agent_id=agent_id) as client:
+        return [one async for one in client.responses()]
