@@ -48,7 +48,7 @@ class AgentAt:
     def __init__(self, origin: str, key: str, *, agent_id: str = AGENT) -> None:
         self.agent_id = agent_id
         headers = {"Authorization": f"Bearer {key}"}
-        self.client = httpx.Client(base_url=origin, headers=headers, timeout=30)
+        self.client = httpx.Client(base_url=origin, headers=headers, timeout=60)
         self.codes: Counter[int] = Counter()
 
     def post(self, *, once: str = "", callback: str = "", **fields: Any) -> httpx.Response:
@@ -91,7 +91,7 @@ class PersonAt:
     """Alice in a browser without JavaScript."""
 
     def __init__(self, origin: str, email: str = "alice@example.com") -> None:
-        self.client = httpx.Client(base_url=origin, timeout=30)
+        self.client = httpx.Client(base_url=origin, timeout=60)
         self.client.get("/login/")  # for its cookie
         signed_in = self.post("/login/", username=email, password=PASSWORD, next="/")
         assert signed_in.status_code in {302, 303}, signed_in.text

