@@ -35,12 +35,15 @@ logger = logging.getLogger(__name__)
 LOOK_EVERY_SECONDS = 0.5
 # A proxy takes a connection for dead after a silent minute.
 PING_EVERY_SECONDS = 20.0
+ANSWER_SECONDS = 10.0
+PING = {"type": "ping"}
 TRY_AGAIN_LATER = 1013  # RFC 6455's registry
 
 
 class ConnectConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # no types
     async def connect(self) -> None:
         self._session: Session | None = None
+        self._ending: tuple[int, str] | None = None
         self._looking: asyncio.Task[None] | None = None
         self._one_at_a_time = asyncio.Lock()
         request = _request(self.scope)
@@ -60,6 +63,8 @@ class ConnectConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # no types
         self._looking = asyncio.create_task(self._look())
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
+        if self._ending:
+            await self.close(*self._ending)
         if (session := self._session) is None:
             return
         text = text_data if text_data is not None else (bytes_data or b"").decode(errors="replace")
@@ -79,8 +84,11 @@ class ConnectConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # no types
             await self._say(partial(_look, session))
             if time.monotonic() - pinged_at > PING_EVERY_SECONDS:
                 pinged_at = time.monotonic()
-                await self._say(lambda: [{"type": "ping"}])
+                await self._say(lambda: [PING])
             await asyncio.sleep(LOOK_EVERY_SECONDS)
+        await asyncio.sleep(ANSWER_SECONDS)
+        if self._ending:
+            await self.close(*self._ending)
 
     async def _say(self, work: Callable[[], list[Json]]) -> None:
         """Sends what the session has to say, and closes where that was its last word."""
@@ -92,17 +100,25 @@ class ConnectConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # no types
             except DATABASE_AWAY as error:
                 await self._give_up(error)
                 return
+            if session.closes:
+                await self._end(session.closes, frames[-1]["message"])
+                return
             for frame in frames:
                 await self.send(text_data=json.dumps(frame, ensure_ascii=False))
-            if session.closes:
-                self._session = None
-                await self.close(session.closes)
 
     async def _give_up(self, error: Exception) -> None:
         logger.warning("The database did not answer: %s", error)
         connections.forget_dead(error)
-        self._session = None
-        await self.close(TRY_AGAIN_LATER)
+        await self._end(TRY_AGAIN_LATER, "The database is away.")
+
+    async def _end(self, code: int, reason: str) -> None:
+        """Granian (2.8) sends no close frame while it waits for a frame of the other side, so what
+        is found out meanwhile is said when the answer to a ping comes in."""
+        self._session, self._ending = None, (code, reason)
+        if asyncio.current_task() is self._looking:
+            await self.send(text_data=json.dumps(PING))
+        else:
+            await self.close(code, reason)
 
 
 def _look(session: Session) -> list[Json]:

@@ -30,7 +30,7 @@ class Server:
             *(sys.executable, "-m", "granian", f"wake.{interface}:application"),
             *("--interface", "asginl" if interface == "asgi" else interface),
             "--ws" if interface == "asgi" else "--no-ws",
-            *("--host", "127.0.0.1", "--port", str(port), "--log-level", "debug"),
+            *("--host", "127.0.0.1", "--port", str(port), "--log-level", "critical"),
             *(("--blocking-threads", "8") if interface == "wsgi" else ()),
         ]
         self.environment = {
