@@ -155,6 +155,8 @@ async def test_a_lost_connection_is_made_again_and_what_was_lost_is_told(journal
         hello = await relay.next("hello")
         second = await relay.next("result")
         await relay.send({"type": "done", "dispatch_id": given["dispatch_id"]})
+        await relay.send({"type": "ping"})
+        await relay.next("pong")  # so it has read what came before
         await relay.lose()
         confirmed = await relay.next("hello")
 
