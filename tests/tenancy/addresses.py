@@ -31,6 +31,14 @@ ROOMS: dict[str, Callable[[House], Any]] = {
     "webhooks/<uuid:pk>": lambda house: house.callback.pk,
     "webhooks/targets/<uuid:pk>": lambda house: house.target.pk,
     "audit/<int:pk>": lambda house: house.event.pk,
+    "tasks/<uuid:pk>": lambda house: house.task.pk,
+    "tasks/<uuid:pk>/files/<slug:kind>/<int:row>/<int:number>": lambda house: (
+        house.task.pk,
+        "messages",
+        house.task.messages.get().pk,
+        0,
+    ),
+    "contexts/<uuid:pk>": lambda house: house.task.context_id,
     "settings/phrases/<uuid:pk>": lambda house: house.phrase.pk,
     "settings/allowlist/<slug:slug>": lambda house: house.team.slug,
     "settings/retention/<slug:slug>": lambda house: house.team.slug,
@@ -45,8 +53,8 @@ ROOMS: dict[str, Callable[[House], Any]] = {
     "admin/accounts/user/<id>": lambda house: house.owner.pk,
     "admin/r/<path:content_type_id>/<path:object_id>": lambda house: ("1", house.team.pk),
 }
-# The link in a mail is a secret of its own, and belongs to no team.
-OF_NO_TEAM = {"login/reset/<str:uidb64>/<str:token>"}
+# The link in a mail, and that to a file of a task, are secrets of their own, and belong to no team.
+OF_NO_TEAM = {"login/reset/<str:uidb64>/<str:token>", "artifacts/<str:token>"}
 
 
 @dataclass(frozen=True)

@@ -15,9 +15,10 @@ from accounts.audit import SYSTEM, person, record
 from accounts.models import Agent, ApiKey, AuditEvent, Membership, Team, User
 from inbox.batches import Batch
 from inbox.models import Preset
-from relay import callers
-from relay.models import CallerKey, Card
+from relay import callers, lifecycle
+from relay.models import CallerKey, Card, Task
 from relay.publishing import publish
+from relay.wire import Incoming
 from tests.inbox.people import Person
 from wake.deliveries import deliver
 from wake.models import Callback, CallbackAttempt, CallbackHost, Delivery, FailingTarget, Response
@@ -45,6 +46,7 @@ class House:
     batch: UUID
     caller_key: CallerKey
     card: Card
+    task: Task
 
     def row_of(self, model: type[Model]) -> Any:
         """The id of the thing of this kind that is here, for the admin."""
@@ -85,9 +87,11 @@ def build(team: Team, *, words: str) -> House:
     batch = _batch(owner, response)
     caller_key, _ = callers.mint(team, name=f"{words} caller", by=SYSTEM)
     card = publish(agent, by=SYSTEM, at=timezone.now(), callers=[caller_key], description=words)
+    parts = [{"raw": "aGVsbG8=", "filename": words}, {"text": words}]
+    task = lifecycle.send(card, caller_key, Incoming(message_id="m1", parts=parts))
     return House(
         words, team, owner, agent, key, text, delivery, response, callback, attempt, target, host,
-        phrase, event, batch, caller_key, card,
+        phrase, event, batch, caller_key, card, task,
     )  # fmt: skip
 
 
