@@ -165,6 +165,7 @@ def test_the_pages_show_it_with_its_task_and_without_its_secrets(
     shown = text_of(page)
     assert f"A2A push to 127.0.0.1:{elsewhere.port}" in shown
     assert f"task {TASK}" in shown
+    assert f'href="/tasks/{TASK}/"' in page.content.decode()
     assert "no room" in shown
     assert "Authorization ••••" in shown
     assert "saffron" not in page.content.decode()
