@@ -14,7 +14,13 @@ from wake.models import Response
 Detail = Mapping[str, Any]
 Say = Callable[[str, Detail], str]
 
-KINDS = {"person": "person", "agent": "agent", "system": "Wake", "operator": "command line"}
+KINDS = {
+    "person": "person",
+    "agent": "agent",
+    "caller": "caller over A2A",
+    "system": "Wake",
+    "operator": "command line",
+}
 ROUTES = dict(Response.Route.choices)
 CALLERS = {
     "public": "anybody",
@@ -92,6 +98,11 @@ def _erased(who: str, detail: Detail) -> str:
     return f"What was written was erased in {count} {'delivery' if count == 1 else 'deliveries'}"
 
 
+def _passed_over(who: str, detail: Detail) -> str:
+    status = ANSWERS.get(str(detail.get("status")), "answered")
+    return f"{who} {status}, but the task had moved on"
+
+
 def _published(who: str, detail: Detail) -> str:
     return (
         f"{who} published an agent: {CALLERS.get(str(detail.get('access')), 'others')} may call it"
@@ -161,6 +172,17 @@ EVENTS: dict[str, tuple[str, Say]] = {
     "card.unpublished": ("Agent unpublished", _does("let nobody call the agent any more")),
     "caller_key.issued": ("Caller key issued", _does("issued a caller key")),
     "caller_key.revoked": ("Caller key revoked", _does("revoked a caller key")),
+    "task.received": ("Task received", _does("asked the agent over A2A")),
+    "task.continued": ("Message to a task", _does("wrote to a task")),
+    "task.completed": ("Task completed", _does("completed a task")),
+    "task.failed": ("Task failed", lambda who, detail: "A task failed"),
+    "task.canceled": ("Task canceled", _does("canceled a task")),
+    "task.rejected": ("Task rejected", _does("rejected a task")),
+    "task.answer_passed_over": ("Answer passed over", _passed_over),
+    "task.result_came_late": (
+        "Result came late",
+        lambda who, detail: f"{who} sent a result after the task had ended; it was dropped",
+    ),
     "retention.changed": ("Retention changed", _kept),
     "retention.erased": ("Content erased", _erased),
     "team.added": ("Team added", _does("added the team")),
