@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
@@ -12,27 +13,43 @@ from accounts.models import ApiKey
 from relay import wire
 from tests.relay.calling import Caller, State
 from tests.relay.machine import Machine
+from wake import waiting
 
-Meanwhile: TypeAlias = Callable[[Callable[[], Any]], list[float]]
 SEND = {"1.0": "SendMessage", "0.3": "message/send"}
+
+
+class Clock:
+    """Stands in for `time` while a send waits: `what` happens in its first sleep."""
+
+    def __init__(self, what: Callable[[], Any]) -> None:
+        self.what: Callable[[], Any] | None = what
+        self.waited = 0.0
+
+    def monotonic(self) -> float:
+        return self.waited
+
+    def sleep(self, seconds: float) -> None:
+        self.waited += seconds
+        what, self.what = self.what, None
+        if what:
+            what()
+
+
+Meanwhile: TypeAlias = Callable[[Callable[[], Any]], Clock]
 
 
 @pytest.fixture
 def meanwhile(monkeypatch: pytest.MonkeyPatch) -> Meanwhile:
-    """What happens while a send waits: once, and then nothing any more. The seconds it slept."""
-
-    def happens(what: Callable[[], Any]) -> list[float]:
-        slept: list[float] = []
-
-        def sleep(seconds: float) -> None:
-            slept.append(seconds)
-            if len(slept) == 1:
-                what()
-
-        monkeypatch.setattr("wake.waiting.time.sleep", sleep)
-        return slept
+    def happens(what: Callable[[], Any]) -> Clock:
+        clock = Clock(what)
+        monkeypatch.setattr(waiting, "time", clock)
+        return clock
 
     return happens
+
+
+def nothing() -> None:
+    """Happens."""
 
 
 def running(key: ApiKey, state: str, **result: Any) -> Callable[[], None]:
@@ -49,11 +66,11 @@ def running(key: ApiKey, state: str, **result: Any) -> Callable[[], None]:
 def test_a_blocking_send_waits_for_the_answer(
     either: Caller, key: ApiKey, meanwhile: Meanwhile
 ) -> None:
-    slept = meanwhile(running(key, "completed", text="Done."))
+    clock = meanwhile(running(key, "completed", text="Done."))
 
     task = either.send()
 
-    assert len(slept) == 1
+    assert clock.waited == waiting.STEP_SECONDS
     assert wire.read_state(task["status"]["state"]) == State.COMPLETED
     assert task["status"]["message"]["parts"][0]["text"] == "Done."
     assert [each["parts"][0]["text"] for each in task["history"]] == ["Hello"]
@@ -85,22 +102,56 @@ def test_a_send_that_does_not_wait(
     at_once: Any, either: Caller, key: ApiKey, meanwhile: Meanwhile
 ) -> None:
     Machine(key, at=timezone.now())
-    slept = meanwhile(lambda: None)
+    clock = meanwhile(nothing)
 
     method = SEND[either.version]
     either.result(method, either.sending() | {"configuration": at_once})
     either.result(method, either.sending(), Prefer="wait=0")
 
-    assert slept == []
+    assert clock.waited == 0
 
 
 def test_nobody_waits_for_a_machine_that_is_not_there(newer: Caller, meanwhile: Meanwhile) -> None:
-    slept = meanwhile(lambda: None)
+    clock = meanwhile(nothing)
 
     task = newer.result("SendMessage", newer.sending(), Prefer="wait=30")["task"]
 
     assert task["status"]["state"] == "TASK_STATE_SUBMITTED"
-    assert slept == []
+    assert clock.waited == 0
+
+
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [
+        ({}, 4),
+        ({"Prefer": "wait=10"}, 10),
+        ({"Prefer": "respond-async, Wait = 2"}, 2),
+        ({"Prefer": "wait=999999"}, 30),
+        ({"Prefer": "wait=long"}, 4),
+    ],
+)
+def test_for_as_long_as_the_caller_likes(
+    headers: Any, seconds: int, newer: Caller, key: ApiKey, meanwhile: Meanwhile
+) -> None:
+    Machine(key, at=timezone.now())
+    clock = meanwhile(nothing)
+
+    task = newer.result("SendMessage", newer.sending(), **headers)["task"]
+
+    assert clock.waited == seconds
+    assert task["status"]["state"] == "TASK_STATE_SUBMITTED"
+
+
+def test_where_too_many_wait_already_nobody_else_does(
+    newer: Caller, key: ApiKey, meanwhile: Meanwhile, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(waiting, "_places", threading.Semaphore(0))
+    Machine(key, at=timezone.now())
+    clock = meanwhile(nothing)
+
+    newer.send()
+
+    assert clock.waited == 0
 
 
 def test_who_hangs_up_finds_the_task_later(
