@@ -1,0 +1,110 @@
+"""Machines, callers, people and jobs in the same moment, on connections of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+
+import pytest
+
+from accounts.models import ApiKey, User
+from relay import expiry, lifecycle, reports
+from relay.models import CallerKey, Card, Dispatch, Message, Task
+from tests.concurrency.conftest import at_once
+from tests.relay.machine import T0, Machine, after, ask
+from wake.deliveries import Idempotency
+from wake.models import Delivery, Response
+from wake.responses import release, respond
+
+pytestmark = pytest.mark.django_db(transaction=True)
+State = Task.State
+
+
+def now(task: Task) -> Task:
+    return Task.objects.get(pk=task.pk)
+
+
+def test_machines_that_look_at_once_get_each_run_once(
+    card: Card, caller_key: CallerKey, key: ApiKey
+) -> None:
+    machines = [Machine(key, capacity=3) for _ in range(4)]
+    for _ in range(8):
+        ask(card, caller_key)
+
+    looks: list[Callable[[], list[str]]] = [
+        lambda machine=machine: [frame["dispatch_id"] for frame in machine.look()]  # type: ignore[misc]
+        for machine in machines
+    ]
+    found = at_once(*looks)
+
+    runs = [run for one in found for run in one]
+    assert len(runs) == len(set(runs)) == card.max_concurrency
+
+
+def test_one_idempotency_key_at_once_is_one_task(card: Card, caller_key: CallerKey) -> None:
+    once = Idempotency("retry", "hash")
+
+    tasks = at_once(*[lambda: ask(card, caller_key, idempotency=once).pk for _ in range(6)])
+
+    assert len(set(tasks)) == Task.objects.count() == Dispatch.objects.count() == 1
+
+
+def test_one_result_at_once_counts_once(card: Card, caller_key: CallerKey, key: ApiKey) -> None:
+    machine = Machine(key)
+    task = ask(card, caller_key)
+    machine.run()
+    run = Dispatch.objects.get()
+    assert run.lease is not None
+    lease, result = run.lease, {"state": "completed", "text": "Ten."}
+
+    taken = at_once(*[lambda: reports.finish(run, lease, result, at=after(1)) for _ in range(4)])
+
+    assert sorted(taken) == [False, False, False, True]
+    assert Message.objects.filter(task=task, source="agent").count() == 1
+
+
+def test_a_result_in_the_moment_that_its_lease_lapses_is_kept_or_asked_for_again(
+    card: Card, caller_key: CallerKey, key: ApiKey
+) -> None:
+    machine = Machine(key)
+    task = ask(card, caller_key)
+    machine.run()
+    run = Dispatch.objects.get()
+    assert run.lease is not None
+    lease, lapsed = run.lease, T0 + timedelta(seconds=61)
+
+    taken, lost = at_once(
+        lambda: int(reports.finish(run, lease, {"state": "completed"}, at=lapsed)),
+        lambda: expiry.expire_leases(at=lapsed),
+    )
+
+    assert taken + lost == 1
+    run.refresh_from_db()
+    ends = {1: (State.COMPLETED, "done"), 0: (State.SUBMITTED, "queued")}
+    assert (now(task).state, run.state) == ends[taken]
+
+
+def test_an_approval_and_a_cancelling_at_once_leave_a_canceled_task(
+    card: Card, caller_key: CallerKey, key: ApiKey, alice: User
+) -> None:
+    """Trap 23: whoever comes first, and neither waits for the other for ever."""
+    machine = Machine(key, capacity=10)
+    for _ in range(5):
+        task = ask(card, caller_key)
+        machine.end(machine.run(), "input_required", text="Which market?")
+        delivery = Delivery.objects.get(surfaced__task=task)
+        held = respond(
+            delivery, by=alice, status="approved", content_hash=delivery.content_hash, at=after(1)
+        )
+
+        at_once(
+            lambda held=held: release(  # type: ignore[misc]
+                Response.objects.select_related("delivery__agent").get(pk=held.pk), at=after(2)
+            ),
+            lambda task=task: lifecycle.cancel(  # type: ignore[misc]
+                task, by=lifecycle.caller_actor(caller_key), at=after(2)
+            ),
+        )
+
+        assert now(task).state == State.CANCELED
+        assert machine.look(at=after(3)) == []
