@@ -132,6 +132,7 @@ async def _until_it_ends(connector: Connector, origin: str, key: str) -> int:
         return NO_RELAY
     finally:
         connector.kill()
+    logger.info("stopped")
     return RUN_FAILED if connector.once and connector.has_failed else FINE
 
 
