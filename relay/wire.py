@@ -38,8 +38,6 @@ CONTENT = ("text", "raw", "url", "data")
 TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,40}", re.ASCII)  # RFC 9110, 5.6.2
 _urlsafe = str.maketrans("-_", "+/")
 
-__all__ = ["InvalidParams"]
-
 
 class ContentTypeNotSupported(Exception):
     """The agent takes no content of this type."""
