@@ -16,10 +16,11 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from tests.client.relay import KEY, PATIENCE_SECONDS, Frame, task
+from wake_client.connector import links
 from wake_client.connector.command import Command
 from wake_client.connector.connector import Connector
 from wake_client.connector.journal import Journal
-from wake_client.connector.links import KeyNotValid, Refused
+from wake_client.connector.links import KeyNotValid, Refused, Replaced
 from wake_client.connector.session import stay_connected
 
 
@@ -29,9 +30,11 @@ class PollingRelay:
 
     def __init__(self) -> None:
         self.received: queue.Queue[Frame] = queue.Queue()
+        self.lengths: list[int] = []
         self.instances: set[str | None] = set()
         self.status = 200
         self.fails_once = False
+        self.error: Frame | None = None
         self._waiting: queue.Queue[Frame] = queue.Queue()
         relay = self
 
@@ -51,7 +54,9 @@ class PollingRelay:
         self._thread.start()
 
     def answer(self, handler: BaseHTTPRequestHandler) -> None:
-        body = json.loads(handler.rfile.read(int(handler.headers["Content-Length"])))
+        length = int(handler.headers["Content-Length"])
+        self.lengths.append(length)
+        body = json.loads(handler.rfile.read(length))
         assert handler.headers["Authorization"] == f"Bearer {KEY}"
         self.instances.add(handler.headers["X-Wake-Instance"])
         url = urlsplit(handler.path)
@@ -59,10 +64,11 @@ class PollingRelay:
         frames = [self._welcome() for frame in body["frames"] if frame["type"] == "hello"]
         for frame in body["frames"]:
             self.received.put(frame)
-        waits = int(parse_qs(url.query)["wait"][0])
+        waits = "wait" in parse_qs(url.query)
         with contextlib.suppress(queue.Empty):
             frames.append(self._waiting.get(timeout=0.1 if waits else 0.001))
         status, self.status = self.status, 200 if self.fails_once else self.status
+        frames = [self.error] if self.error else frames
         content = json.dumps({"frames": frames}).encode()
         handler.send_response(status)
         handler.send_header("Content-Length", str(len(content)))
@@ -104,10 +110,10 @@ def connect(relay: PollingRelay, journal: Path, *argv: str) -> Any:
             connector = Connector(command, kept, capacity=1, machine="here", once=True)
             try:
                 await stay_connected(connector, relay.url, KEY)
-            except (KeyNotValid, Refused) as problem:
+            except (KeyNotValid, Refused, Replaced) as problem:
                 problems.append(problem)
 
-    thread = threading.Thread(target=lambda: asyncio.run(run()))
+    thread = threading.Thread(target=lambda: asyncio.run(run()), daemon=True)
     thread.start()
 
     def join() -> list[Exception]:
@@ -157,3 +163,35 @@ def test_a_relay_that_will_not_have_it_is_believed(
     join = connect(relay, tmp_path / "journal", "echo", "red")
 
     assert [type(one) for one in join()] == [problem]
+
+
+def test_it_ends_where_a_later_connector_took_over(relay: PollingRelay, tmp_path: Path) -> None:
+    relay.status = 409
+    relay.error = {"type": "error", "code": "replaced", "message": "A newer one is there."}
+
+    join = connect(relay, tmp_path / "journal", "echo", "red")
+
+    assert [type(one) for one in join()] == [Replaced]
+
+
+def test_frames_are_sent_in_requests_of_a_bearable_length(
+    relay: PollingRelay, tmp_path: Path
+) -> None:
+    answers = [links.BYTES_TOGETHER // 2] * 3
+    with Journal(tmp_path / "journal") as kept:
+        for number, length in enumerate(answers):
+            kept.start(str(number))
+            kept.finish(str(number), "lease", {"state": "completed", "text": "x" * length})
+    given = task()
+
+    join = connect(relay, tmp_path / "journal", "echo", "red")
+    told = [relay.next("result")["dispatch_id"] for _ in answers]
+    for one in told:
+        relay.send({"type": "done", "dispatch_id": one})
+    relay.send(given)
+    relay.next("ack")
+    relay.send({"type": "done", "dispatch_id": relay.next("result")["dispatch_id"]})
+
+    assert join() == []
+    assert told == ["0", "1", "2"]
+    assert max(relay.lengths) < links.BYTES_TOGETHER
