@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from accounts.models import ApiKey, User
 from inbox import edits
 from inbox.urls import urlpatterns
+from relay import page_urls
 from tests.hostile.conftest import MORE, ask
 from tests.hostile.test_bodies import GOOD, NASTY, as_json, texts, values
 from wake.models import Delivery
@@ -25,9 +26,15 @@ EXAMPLES = MORE or 40
 # Signing in and mail have tests and limits of their own.
 ELSEWHERE = re.compile("log(in|out)|password|sign|reset|code|second|sessions")
 PAGES: list[URLPattern] = [
-    each for each in urlpatterns if each.name and not ELSEWHERE.search(each.name)
+    each
+    for each in [*urlpatterns, *page_urls.urlpatterns]
+    if each.name and not ELSEWHERE.search(each.name)
 ]
-TEMPLATES = "".join(path.read_text() for path in Path("templates/inbox").rglob("*.html"))
+TEMPLATES = "".join(
+    path.read_text()
+    for app in ("inbox", "relay")
+    for path in Path("templates", app).rglob("*.html")
+)
 FIELDS = sorted({"q", "before", "details", *re.findall(r'\bname="(\w+)"', TEMPLATES)})
 CHOICES = sorted(set(re.findall(r'\bvalue="([\w-]+)"', TEMPLATES)))
 
@@ -116,7 +123,8 @@ def _path(page: URLPattern, pk: str, data: Any) -> str:
     filled = str(page.pattern)
     for converter in re.findall(r"<[^>]+>", filled):
         if converter.startswith("<uuid"):
-            ids = [pk, "00000000-0000-0000-0000-000000000000"]
+            agent = str(Delivery.objects.get(pk=pk).agent_id)
+            ids = [pk, agent, "00000000-0000-0000-0000-000000000000"]
         elif converter.startswith("<int"):
             ids = ["1", "0", "9" * 30]
         else:
