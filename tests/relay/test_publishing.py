@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from accounts.audit import SYSTEM
 from accounts.models import Agent, AuditEvent, Team, User
-from inbox.audit_words import words
+from inbox.audit_words import link, words
 from relay import callers
 from relay.models import CallerKey, Card
 from relay.publishing import DoesNotFit, publish, unpublish
@@ -34,6 +34,7 @@ def test_publishing_makes_a_card_and_is_in_the_audit(agent: Agent) -> None:
     assert events() == ["Wake published an agent: anybody may call it"]
     event = AuditEvent.objects.get(event="card.published")
     assert (event.team_id, event.object_name) == (agent.team_id, "@garden/research-agent-01")
+    assert link(event) == f"/agents/{agent.pk}/"
 
 
 def test_what_is_not_named_stays(agent: Agent) -> None:
