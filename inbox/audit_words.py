@@ -185,6 +185,10 @@ EVENTS: dict[str, tuple[str, Say]] = {
     ),
     "retention.changed": ("Retention changed", _kept),
     "retention.erased": ("Content erased", _erased),
+    "retention.erased_tasks": (
+        "Content of tasks erased",
+        lambda who, detail: f"What was said in tasks was erased: {detail.get('count', 'some')}",
+    ),
     "team.added": ("Team added", _does("added the team")),
     "team.changed": ("Team changed", _does("changed the team")),
     "membership.added": ("Member added", _does("added a member")),

@@ -95,16 +95,22 @@ def file_of(task: Task, part: Json) -> File | None:
     return _of_blob(blob) if blob else None
 
 
+def size_of(part: Json) -> int:
+    """Of a file that was sent, in bytes."""
+    raw: str = part.get("raw", "")
+    size: int = part.get("size") or len(raw) * 3 // 4 - raw[-2:].count("=")
+    return size
+
+
 def _of_blob(blob: Blob) -> File:
     """Raises encryption.Unreadable."""
     return File(blob.filename, blob.media_type, bytes(blob.content))
 
 
 def _kept(task: Task, part: Json, *, at: datetime) -> Json:
-    raw = part.get("raw")
-    if raw is None or len(raw) * 3 // 4 <= LARGE:
+    if "raw" not in part or size_of(part) <= LARGE:
         return part
-    content = base64.b64decode(raw)
+    content = base64.b64decode(part["raw"])
     blob = Blob.objects.create(
         task=task,
         sha256=hashlib.sha256(content).hexdigest(),

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from relay.blobs import Json
+from relay.blobs import Json, size_of
 from relay.compact import dumps
 from relay.models import Artifact, Message, Task
 
@@ -54,9 +54,10 @@ def typed_blocks(part: Json) -> Json | None:
 
 
 def made(artifact: Artifact) -> list[Json]:
-    blocks = blocks_of(artifact.parts, title=artifact.name or artifact.artifact_id)
-    about = [{"type": "text", "text": artifact.description}] if artifact.description else []
-    return [*about, *blocks]
+    """With what the agent says of it first."""
+    about = [_text(artifact.description)] if artifact.description else []
+    blocks = [*about, *blocks_of(artifact.parts)]
+    return [{"title": artifact.name or artifact.artifact_id} | blocks[0], *blocks[1:]]
 
 
 def blocks_of(parts: Iterable[Json], title: str = "", *, longest: int = LONGEST) -> list[Json]:
@@ -80,13 +81,6 @@ def fitting(blocks: Iterable[Json]) -> Iterator[Json]:
 
 def text_of(parts: Iterable[Json]) -> str:
     return "\n\n".join(part["text"] for part in parts if "text" in part)
-
-
-def size_of(part: Json) -> int:
-    """Of a file that was sent, in bytes."""
-    raw: str = part.get("raw", "")
-    size: int = part.get("size") or len(raw) * 3 // 4 - raw[-2:].count("=")
-    return size
 
 
 def file_line(part: Json) -> str:

@@ -4,7 +4,7 @@ made, what was asked of it and the conversation so far; and its proposal, which 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import Any
 
@@ -13,6 +13,7 @@ from django.db.models import Max
 from relay.blobs import Json
 from relay.compact import dumps
 from relay.conversation import (
+    LONGEST,
     LONGEST_EARLIER,
     asked,
     blocks_of,
@@ -32,10 +33,16 @@ LONGEST_PROPOSAL = 60_000
 def details_json(task: Task, said: Message | None, request: Message | None) -> str:
     """`said` is what the agent says now, `request` the first message of the task."""
     artifacts = list(task.artifacts.all())
+    others = task.messages.exclude(pk__in=[one.pk for one in (said, request) if one])
+    newest = list(others.order_by("-pk")[:MOST_TURNS])[::-1]
+    since = [turn for turn in newest if said and turn.pk > said.pk]
+    earlier = [turn for turn in newest if turn not in since]
     blocks = [
         *asked(said),
+        *_titled("{} has written since", since, task),
         *chain.from_iterable(made(artifact) for artifact in artifacts),
-        *_turns(task, said, request),
+        *_titled("{} asked", [request] if request else [], task),
+        *_titled("Earlier: {}", earlier, task, longest=LONGEST_EARLIER),
     ]
     details = {
         "wake_blocks": 1,
@@ -46,19 +53,11 @@ def details_json(task: Task, said: Message | None, request: Message | None) -> s
     return dumps(details)
 
 
-def _turns(task: Task, said: Message | None, request: Message | None) -> Iterator[Json]:
-    """What came after the agent's word, then the request, then what was said in between."""
-    others = task.messages.exclude(pk__in=[one.pk for one in (said, request) if one])
-    newest = list(others.order_by("-pk")[:MOST_TURNS])[::-1]
-    for turn in newest:
-        if said and turn.pk > said.pk:
-            yield from blocks_of(turn.parts, title=f"{speaker(turn, task)} has written since")
-    if request:
-        yield from blocks_of(request.parts, title=f"{speaker(request, task)} asked")
-    for turn in newest:
-        if said is None or turn.pk < said.pk:
-            title = f"Earlier: {speaker(turn, task)}"
-            yield from blocks_of(turn.parts, title=title, longest=LONGEST_EARLIER)
+def _titled(
+    title: str, turns: Iterable[Message], task: Task, *, longest: int = LONGEST
+) -> Iterator[Json]:
+    for turn in turns:
+        yield from blocks_of(turn.parts, title.format(speaker(turn, task)), longest=longest)
 
 
 def _proposal(task: Task, said: Message | None, artifacts: list[Artifact]) -> Json | str:

@@ -1,0 +1,128 @@
+"""Files of tasks: kept apart where they are large, and fetched by a link that is good for a day."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import time
+from typing import Any
+
+import pytest
+from django.core import signing
+from django.test import Client
+from django.utils import timezone
+
+from relay import blobs, wire
+from relay.models import Blob, CallerKey, Card, Task
+from tests.relay.machine import ask
+
+LARGE = b"\x89PNG" * 20_000
+
+
+class Yesterday(signing.TimestampSigner):
+    def timestamp(self) -> str:
+        return signing.b62_encode(int(time.time() - blobs.GOOD_FOR.total_seconds()) - 1)
+
+
+def part(content: bytes, **more: str) -> dict[str, Any]:
+    return {"raw": base64.b64encode(content).decode(), **more}
+
+
+def path_of(blob: Blob) -> str:
+    return blobs.url_of(blob.pk).removeprefix("http://127.0.0.1:8000")
+
+
+@pytest.fixture
+def task(card: Card, caller_key: CallerKey) -> Task:
+    return ask(card, caller_key)
+
+
+@pytest.fixture
+def blob(task: Task) -> Blob:
+    large = part(LARGE, filename="chart.png", mediaType="image/png")
+    blobs.store_large(task, [large], timezone.now())
+    return Blob.objects.get()
+
+
+def test_only_what_is_large_is_kept_apart(task: Task) -> None:
+    exactly = part(b"x" * blobs.LARGE)
+    text = {"text": "y" * 100_000}
+    large = part(LARGE, filename="chart.png", mediaType="image/png")
+
+    kept = blobs.store_large(task, [text, exactly, large], timezone.now())
+
+    blob = Blob.objects.get()
+    assert kept[:2] == [text, exactly]
+    assert kept[2] == {
+        "blob": str(blob.pk),
+        "size": len(LARGE),
+        "filename": "chart.png",
+        "mediaType": "image/png",
+    }
+    assert bytes(blob.content) == LARGE
+    assert blob.sha256 == hashlib.sha256(LARGE).hexdigest()
+
+
+def test_the_link_is_a_download_without_a_key_or_a_session(blob: Blob) -> None:
+    file = Client().get(path_of(blob))
+
+    assert file.status_code == 200
+    assert file.content == LARGE
+    assert file["Content-Type"] == "image/png"
+    assert file["Content-Disposition"] == 'attachment; filename="chart.png"'
+    assert file["X-Content-Type-Options"] == "nosniff"
+    assert file["Content-Security-Policy"] == "sandbox; default-src 'none'"
+    assert "no-store" in file["Cache-Control"]
+    assert not file.cookies
+
+
+@pytest.mark.parametrize("media_type", ["text/html", "text/html\r\nX-A: b", "", "a" * 99, "é/è"])
+def test_a_media_type_is_only_told_where_it_is_one(task: Task, media_type: str) -> None:
+    blobs.store_large(task, [part(LARGE, mediaType=media_type)], timezone.now())
+
+    file = Client().get(path_of(Blob.objects.get()))
+
+    known = media_type if media_type == "text/html" else "application/octet-stream"
+    assert file["Content-Type"] == known
+    assert file["Content-Disposition"].startswith("attachment")
+    assert "X-A" not in file.headers
+
+
+@pytest.mark.parametrize(
+    "name", ['a"; filename="b.exe', "a\r\nX-A: b", "../../etc/passwd", "é.png"]
+)
+def test_a_name_breaks_out_of_nothing(task: Task, name: str) -> None:
+    blobs.store_large(task, [part(LARGE, filename=name)], timezone.now())
+
+    file = Client().get(path_of(Blob.objects.get()))
+
+    assert file.status_code == 200
+    assert file["Content-Disposition"].startswith("attachment; filename")
+    assert "X-A" not in file.headers
+
+
+def test_a_link_that_is_forged_or_too_old_leads_nowhere(blob: Blob, task: Task) -> None:
+    good = path_of(blob)
+    old = Yesterday(salt=blobs.SALT).sign_object(str(blob.pk))
+    other = signing.dumps(str(blob.pk), salt="something.else")
+
+    wrong = [good[:-1], f"/artifacts/{old}", f"/artifacts/{other}", f"/artifacts/{blob.pk}"]
+
+    assert [Client().get(path).status_code for path in wrong] == [404] * 4
+    blob.delete()
+    assert Client().get(good).status_code == 404
+
+
+@pytest.mark.parametrize(("version", "uri"), [("1.0", ["url"]), ("0.3", ["file", "uri"])])
+def test_callers_get_a_link_in_its_place(
+    task: Task, blob: Blob, version: wire.Version, uri: list[str]
+) -> None:
+    kept = [{"blob": str(blob.pk), "size": len(LARGE), "filename": "chart.png"}]
+
+    (written,) = wire.write_parts(kept, version)
+
+    url: Any = written
+    for name in uri:
+        url = url[name]
+    assert Client().get(url.removeprefix("http://127.0.0.1:8000")).content == LARGE
+    assert "blob" not in str(written.keys())

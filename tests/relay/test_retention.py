@@ -1,0 +1,132 @@
+"""What was said and made in a task is encrypted, rotated and erased as all content is."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Callable
+from datetime import timedelta
+from io import StringIO
+from typing import Any
+
+import pytest
+from django.core.management import call_command
+from django.utils import timezone
+
+from accounts.audit import SYSTEM
+from accounts.models import ApiKey, Team
+from relay import lifecycle, retention
+from relay.models import Artifact, Blob, CallerKey, Card, Dispatch, Message, PushConfig, Task
+from relay.wire import PushIn
+from tests.relay.machine import Machine, ask
+from tests.retention.conftest import KEY, encrypting, tables_with
+from wake.models import Delivery, Response, Retention
+from wake.retention import erase_old
+
+__all__ = ["encrypting"]
+
+NEW_KEY = "another-key-of-thirty-two-characters"
+WORDS = ["saffron", "turmeric", "paprika", "vanilla", "nutmeg", "cardamom", "oregano"]
+LATER = timedelta(days=31)
+
+
+@pytest.fixture
+def keeps(team: Team) -> Retention:
+    return Retention.objects.create(team=team, days=30)
+
+
+@pytest.fixture
+def told(
+    card: Card, caller_key: CallerKey, key: ApiKey, answer: Callable[..., Response]
+) -> Callable[[], Task]:
+    """A task that has ended, with a word of its own in each place that is content."""
+
+    def tell() -> Task:
+        at, machine = timezone.now(), Machine(key, at=timezone.now())
+        push = PushIn("p", "https://hooks.example.com/?token=nutmeg", token="vanilla")
+        task = ask(card, caller_key, "Buy saffron.", push=push, at=at)
+        large = base64.b64encode(b"cardamom" * 10_000).decode()
+        made = {"artifactId": "a", "name": "turmeric", "parts": [{"raw": large}]}
+        machine.end(machine.run(at=at), "input_required", text="Well?", artifacts=[made], at=at)
+        question = Delivery.objects.get()
+        answer(question, "redirected", edited_json=json.dumps("More paprika."), feedback="oregano")
+        machine.end(machine.run(at=at), "failed", text="There is no saffron.", at=at)
+        # What a person reads in a list is not content (docs/decisions/0010).
+        Delivery.objects.update(headline="Erased elsewhere", summary="")
+        return Task.objects.get(pk=task.pk)
+
+    return tell
+
+
+def test_no_word_of_a_task_stands_in_the_database(
+    encrypting: Any, told: Callable[[], Task]
+) -> None:
+    told()
+
+    assert {word: tables_with(word) for word in WORDS} == {word: set() for word in WORDS}
+
+
+def test_after_a_rotation_the_old_key_can_go(encrypting: Any, told: Callable[[], Task]) -> None:
+    task = told()
+    encrypting.WAKE_ENCRYPTION_KEYS = [NEW_KEY, KEY]
+
+    call_command("rotate_encryption", stdout=StringIO())
+
+    encrypting.WAKE_ENCRYPTION_KEYS = [NEW_KEY]
+    assert task.messages.first().parts == [{"text": "Buy saffron."}]  # type: ignore[union-attr]
+    assert Artifact.objects.get().name == "turmeric"
+    assert bytes(Blob.objects.get().content)[:8] == b"cardamom"
+    decided = Dispatch.objects.exclude(decision_json="").get()
+    assert decided.decision is not None
+    assert decided.decision["edited_content"] == "More paprika."
+
+
+def test_a_task_is_erased_as_long_after_its_end_as_the_team_keeps_content(
+    keeps: Retention, told: Callable[[], Task]
+) -> None:
+    task = told()
+    ended = task.terminal_at
+    assert ended is not None
+
+    assert retention.erase_old(at=ended + timedelta(days=29)) == 0
+    assert retention.erase_old(at=ended + LATER) == 1
+    assert retention.erase_old(at=ended + LATER) == 0
+
+    task.refresh_from_db()
+    assert task.erased_at == ended + LATER
+    assert task.state == Task.State.FAILED
+    assert task.events.exists()
+    assert {row.parts_json for row in Message.objects.all()} == {"[]"}
+    assert Artifact.objects.get().name == ""
+    assert not Blob.objects.exists()
+    assert not PushConfig.objects.exists()
+    assert not Dispatch.objects.exclude(decision_json="").exists()
+
+
+def test_with_a_delivery_its_task_is_erased(keeps: Retention, told: Callable[[], Task]) -> None:
+    task = told()
+
+    erase_old(at=timezone.now() + LATER)
+    Delivery.objects.filter(erased_at__isnull=True).update(acknowledged_at=timezone.now())
+    erase_old(at=timezone.now() + LATER)
+
+    task.refresh_from_db()
+    assert task.erased_at is not None
+    assert {word: tables_with(word) for word in WORDS} == {word: set() for word in WORDS}
+
+
+def test_an_open_task_keeps_what_was_said(
+    keeps: Retention, card: Card, caller_key: CallerKey
+) -> None:
+    task = ask(card, caller_key, at=timezone.now())
+
+    assert retention.erase_old(at=timezone.now() + LATER) == 0
+    lifecycle.cancel(task, by=SYSTEM, at=timezone.now())
+
+    assert retention.erase_old(at=timezone.now() + LATER) == 1
+
+
+def test_a_team_that_keeps_all_of_it_keeps_its_tasks(told: Callable[[], Task]) -> None:
+    told()
+
+    assert retention.erase_old(at=timezone.now() + LATER) == 0

@@ -1,0 +1,199 @@
+"""What people read of tasks and contexts, and of the machines that run them."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from accounts.audit import SYSTEM
+from accounts.models import Agent, ApiKey, User
+from relay import lifecycle
+from relay.models import CallerKey, Card, Task
+from relay.wire import PushIn
+from tests.inbox.people import Person, text_of
+from tests.relay.machine import Machine, ask, of
+from wake.models import Delivery, Response
+
+HOSTILE = "<script>alert(1)</script> [click](javascript:alert(1)) <img src=x onerror=alert(1)>"
+
+
+@pytest.fixture
+def machine(card: Card, key: ApiKey) -> Machine:
+    return Machine(key, at=timezone.now(), machine="workshop", capacity=2)
+
+
+@pytest.fixture
+def task(card: Card, caller_key: CallerKey, machine: Machine) -> Task:
+    push = PushIn(config_id="p", url="https://hooks.example.com/a2a")
+    task = ask(card, caller_key, f"Compare. {HOSTILE}", push=push, at=timezone.now())
+    image = {"raw": base64.b64encode(b"<svg onload=alert(1)>").decode(), "filename": "chart.svg"}
+    machine.end(
+        machine.run(at=timezone.now()),
+        "input_required",
+        text=f"Which market? {HOSTILE}",
+        artifacts=[
+            {
+                "artifactId": "report",
+                "name": "report.md",
+                "description": HOSTILE,
+                "parts": [{"text": f"# Ten {HOSTILE}"}, image],
+            }
+        ],
+        at=timezone.now(),
+    )
+    return Task.objects.get(pk=task.pk)
+
+
+def test_a_task_shows_what_was_said_and_made_and_how_it_went(task: Task, ritas: Person) -> None:
+    page = ritas.get(f"/tasks/{task.pk}/")
+
+    words = text_of(page)
+    assert page.status_code == 200
+    assert "Waiting for an answer" in words
+    assert "asked by Build server" in words
+    assert words.index("report.md") < words.index("Compare.") < words.rindex("Which market?")
+    assert "Done on workshop" in words
+    assert "News sent to its caller" in words
+    assert "hooks.example.com" in words
+    assert f"/deliveries/{Delivery.objects.get().pk}/" in page.content.decode()
+    assert f"/contexts/{task.context_id}/" in page.content.decode()
+
+
+def test_what_strangers_wrote_is_only_words(task: Task, ritas: Person) -> None:
+    pages = [f"/tasks/{task.pk}/", f"/contexts/{task.context_id}/"]
+    pages.append(f"/deliveries/{Delivery.objects.get().pk}/")
+
+    for path in pages:
+        html = ritas.get(path).content.decode()
+        assert "<script>alert" not in html
+        assert "<img" not in html
+        assert 'href="javascript' not in html
+
+
+def test_a_file_is_only_ever_downloaded(task: Task, ritas: Person, mallory: User) -> None:
+    artifact = task.artifacts.get()
+    path = f"/tasks/{task.pk}/files/artifacts/{artifact.pk}/1"
+    assert path in ritas.get(f"/tasks/{task.pk}/").content.decode()
+
+    file = ritas.get(path)
+
+    assert file.content == b"<svg onload=alert(1)>"
+    assert file["Content-Disposition"] == 'attachment; filename="chart.svg"'
+    assert file["Content-Type"] == "application/octet-stream"
+    assert file["X-Content-Type-Options"] == "nosniff"
+    assert file["Content-Security-Policy"] == "sandbox; default-src 'none'"
+    assert Person(mallory).get(path).status_code == 404
+    for elsewhere in ("artifacts/1/0", "messages/1/9", f"tasks/{artifact.pk}/1"):
+        assert ritas.get(f"/tasks/{task.pk}/files/{elsewhere}").status_code == 404
+
+
+def test_a_context_shows_its_tasks(
+    task: Task, card: Card, caller_key: CallerKey, ritas: Person
+) -> None:
+    context_id = task.context.context_id
+    second = ask(card, caller_key, "And Asia?", context_id=context_id, at=timezone.now())
+    other = ask(card, caller_key, "Something else.", at=timezone.now())
+
+    html = ritas.get(f"/contexts/{task.context_id}/").content.decode()
+
+    assert html.index(f"/tasks/{second.pk}/") < html.index(f"/tasks/{task.pk}/")
+    assert f"/tasks/{other.pk}/" not in html
+    assert "And Asia?" in html
+
+
+def test_a_delivery_leads_to_its_task(task: Task, ritas: Person) -> None:
+    page = ritas.see(Delivery.objects.get())
+
+    assert f"/tasks/{task.pk}/" in page.content.decode()
+    assert "written by the agent and its caller" in text_of(page)
+
+
+def test_an_output_says_that_nobody_waits_for_an_answer(
+    card: Card, caller_key: CallerKey, machine: Machine, alices: Person
+) -> None:
+    ask(card, caller_key, at=timezone.now())
+    made = {"artifactId": "a", "parts": [{"text": "All ten."}]}
+    frame = machine.run(at=timezone.now())
+    machine.end(frame, "completed", text="Done.", artifacts=[made], at=timezone.now())
+
+    assert "the agent does not hear of it" in text_of(alices.see(Delivery.objects.get()))
+
+
+def test_long_tasks_are_read_page_by_page(
+    task: Task, card: Card, caller_key: CallerKey, ritas: Person
+) -> None:
+    for number in range(25):
+        ask(card, caller_key, f"Turn {number}.", task_id=str(task.pk), at=timezone.now())
+
+    newest = ritas.get(f"/tasks/{task.pk}/")
+    assert "Turn 24." in text_of(newest)
+    assert "Turn 4." not in text_of(newest)
+    before = newest.context["older"]
+    older = text_of(ritas.get(f"/tasks/{task.pk}/", before=before))
+
+    assert "Turn 4." in older
+    assert "Turn 24." not in older
+    assert ritas.get(f"/tasks/{task.pk}/", before="x" * 99).status_code == 200
+    assert ritas.get(f"/tasks/{task.pk}/", before="9" * 40).status_code == 200
+
+
+def test_an_agents_page_says_which_machine_is_there_and_what_waits(
+    card: Card, caller_key: CallerKey, machine: Machine, agent: Agent, ritas: Person
+) -> None:
+    for _ in range(2):
+        ask(card, caller_key, at=timezone.now())
+
+    words = text_of(ritas.get(f"/agents/{agent.pk}/"))
+
+    assert "workshop is connected since" in words
+    assert "2 waiting, 0 running." in words
+
+    machine.tell("ack", at=timezone.now(), **of(machine.look(at=timezone.now())[0]))
+
+    assert "0 waiting, 2 running." in text_of(ritas.get(f"/agents/{agent.pk}/"))
+
+
+def test_an_agents_page_says_that_no_machine_is_there(
+    card: Card, agent: Agent, ritas: Person
+) -> None:
+    assert "No machine is connected" in text_of(ritas.get(f"/agents/{agent.pk}/"))
+
+
+def test_an_erased_task_says_so(task: Task, ritas: Person) -> None:
+    lifecycle.cancel(task, by=SYSTEM, at=timezone.now())
+    Task.objects.update(erased_at=timezone.now())
+
+    words = text_of(ritas.get(f"/tasks/{task.pk}/"))
+
+    assert "was erased" in words
+    assert "Compare." not in words
+    assert "Done on workshop" in words
+
+
+def test_pages_of_tasks_ask_the_database_a_few_times(
+    task: Task,
+    card: Card,
+    caller_key: CallerKey,
+    machine: Machine,
+    ritas: Person,
+    answer: Callable[..., Response],
+    django_assert_max_num_queries: Callable[..., Any],
+) -> None:
+    answer(Delivery.objects.get(), "approved")
+    frame = machine.run(at=timezone.now())
+    machine.end(frame, "input_required", text="And then?", at=timezone.now())
+    for _ in range(5):
+        ask(card, caller_key, context_id=task.context.context_id, at=timezone.now())
+
+    with django_assert_max_num_queries(11):
+        ritas.get(f"/tasks/{task.pk}/")
+    with django_assert_max_num_queries(5):
+        ritas.get(f"/contexts/{task.context_id}/")
+    question = Delivery.objects.unanswered().get()
+    ritas.see(question)
+    with django_assert_max_num_queries(9):
+        ritas.see(question)
