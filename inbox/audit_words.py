@@ -47,9 +47,10 @@ def kind(event: AuditEvent) -> str:
 def link(event: AuditEvent) -> str:
     """Where what it happened to can be looked at; empty where there is no such page."""
     match event.object_kind:
-        case "delivery" | "agent" | "callback":
+        case "delivery" | "agent" | "callback" | "card":
+            name = "agent" if event.object_kind == "card" else event.object_kind
             try:
-                return reverse(event.object_kind, args=[UUID(event.object_id)])
+                return reverse(name, args=[UUID(event.object_id)])
             except ValueError:
                 return ""
         case "callbackhost":
