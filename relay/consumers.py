@@ -37,7 +37,7 @@ LOOK_EVERY_SECONDS = 0.5
 PING_EVERY_SECONDS = 20.0
 ANSWER_SECONDS = 10.0
 PING = {"type": "ping"}
-TRY_AGAIN_LATER = 1013  # RFC 6455's registry
+FAILED, TRY_AGAIN_LATER = 1011, 1013  # RFC 6455 and its registry
 
 
 class ConnectConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # no types
@@ -100,6 +100,10 @@ class ConnectConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # no types
             except DATABASE_AWAY as error:
                 await self._give_up(error)
                 return
+            except Exception:  # or nobody would look any more, and the other side would not know
+                logger.exception("The conversation with a connector failed")
+                await self._end(FAILED, "Something on our side failed.")
+                return
             if session.closes:
                 await self._end(session.closes, frames[-1]["message"])
                 return
@@ -119,6 +123,13 @@ class ConnectConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # no types
             await self.send(text_data=json.dumps(PING))
         else:
             await self.close(code, reason)
+
+
+class NothingHere(AsyncWebsocketConsumer):  # type: ignore[misc]  # no types
+    """Any other WebSocket: a 403."""
+
+    async def connect(self) -> None:
+        await self.close()
 
 
 def _look(session: Session) -> list[Json]:
@@ -155,8 +166,3 @@ def _key_of(request: ASGIRequest) -> ApiKey | None:
         return None
     keys.touch(key, at=now)
     return key
-
-
-async def nothing_here(scope: Any, receive: Any, send: Any) -> None:
-    """Any other WebSocket: a 403."""
-    await send({"type": "websocket.close"})

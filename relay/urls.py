@@ -5,7 +5,7 @@ from django.urls import path, re_path
 
 from relay import blobs, card_views, views
 from relay.connect_views import PollView
-from relay.consumers import ConnectConsumer, nothing_here
+from relay.consumers import ConnectConsumer, NothingHere
 
 CARDS = [".well-known/agent-card.json", ".well-known/agent.json"]  # the latter until A2A 0.3
 
@@ -23,5 +23,5 @@ urlpatterns = [
 
 sockets = [
     re_path(r"^connect/v1/?$", ConnectConsumer.as_asgi()),
-    re_path(r"", nothing_here),
+    re_path(r"", NothingHere.as_asgi()),
 ]

@@ -9,12 +9,14 @@ from typing import Any
 import pytest
 from asgiref.sync import async_to_sync
 from asgiref.testing import ApplicationCommunicator
+from django.db import OperationalError
 from django.test import Client
 from django.utils import timezone
 
 from accounts import keys
 from accounts.audit import SYSTEM
 from accounts.models import ApiKey
+from relay.connect import Session
 from relay.models import CallerKey, Card, Connector, Task
 from tests.relay.machine import Frame, ask, of
 from wake.asgi import application
@@ -205,3 +207,19 @@ def test_a_poll_has_no_cookies_and_leads_nowhere(card: Card, polls: Polls) -> No
     )
 
     assert (answer.status_code, dict(answer.cookies)) == (200, {})
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize(
+    ("error", "code"), [(OperationalError("away"), 1013), (LookupError("a slip of ours"), 1011)]
+)
+def test_a_conversation_that_fails_ends_so_that_it_begins_anew(
+    card: Card, key: ApiKey, monkeypatch: pytest.MonkeyPatch, error: Exception, code: int
+) -> None:
+    def fails(*_: Any, **__: Any) -> None:
+        raise error
+
+    monkeypatch.setattr(Session, "read", fails)
+    text = key.text  # type: ignore[attr-defined]
+
+    assert knock(authorization=f"Bearer {text}") == (True, code)
