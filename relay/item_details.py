@@ -1,6 +1,6 @@
 """What a person is shown of a task when it asks them something: what the agent says now, what it
 made, what was asked of it and the conversation so far; and its proposal, which alone they edit
-(docs/decisions/0014-a-task-is-shown-as-blocks.md)."""
+(docs/decisions/0015-a-task-is-shown-as-blocks.md)."""
 
 from __future__ import annotations
 

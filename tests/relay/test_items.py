@@ -295,7 +295,8 @@ def test_whatever_an_agent_says_has_a_headline_on_one_line(
 
     question = shown()
     for name in ("headline", "summary"):
-        Delivery._meta.get_field(name).clean(getattr(question, name), question)
+        field: Any = Delivery._meta.get_field(name)
+        field.clean(getattr(question, name), question)
 
 
 def test_a_long_conversation_is_still_a_page(end: Callable[..., Task]) -> None:
