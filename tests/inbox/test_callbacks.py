@@ -109,6 +109,7 @@ def test_a_callback_has_its_tries_and_what_was_sent(alices: Person, callback: Ma
     assert "12 ms" in page
     assert "&lt;b&gt;out of⟨U+0002⟩ memory&lt;/b&gt;" in answer.content.decode()
     assert "POST /answers?token=1" in page
+    assert one.response
     assert f"X-Wake-Delivery-Id {one.response.delivery_id}" in page
     assert f"webhook-id {one.pk}" in page
     assert "X-Wake-Signature sha256=••••••••" in page

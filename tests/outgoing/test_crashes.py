@@ -15,7 +15,7 @@ import pytest
 from django.db import connection
 
 from accounts.models import User
-from tests.outgoing.conftest import Receiver, again, answering, due, slowly
+from tests.outgoing.conftest import Receiver, again, answer_in, answering, due, slowly
 from tests.outgoing.world import World, eventually
 from wake.models import Callback, CallbackAttempt, Response
 from wake.outbox import claim, send_due
@@ -49,7 +49,7 @@ def test_an_answer_is_either_taken_back_or_sent_never_both(
     for _ in range(12):
         callback = answered()
         at = due(callback)
-        delivery = callback.response.delivery
+        delivery = answer_in(callback).delivery
 
         claimed, taken_back = at_once(
             lambda at=at: claim(at=at),  # type: ignore[misc]
@@ -58,7 +58,7 @@ def test_an_answer_is_either_taken_back_or_sent_never_both(
 
         if isinstance(taken_back, PickedUp):
             assert claimed == [callback]
-            assert again(callback).response.sent_at == at
+            assert answer_in(again(callback)).sent_at == at
             ends.add("sent")
         else:
             assert taken_back.delivery_id == delivery.pk
@@ -139,7 +139,7 @@ def test_a_bulk_read_and_a_claim_of_the_same_answers_do_not_lock_each_other_out(
         )
 
         assert not isinstance(claimed, Exception)
-        assert {str(each.response.delivery_id) for each in callbacks} <= {
+        assert {str(answer_in(each).delivery_id) for each in callbacks} <= {
             item["delivery_id"] for item in swept["deliveries"]
         }
 

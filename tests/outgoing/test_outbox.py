@@ -14,7 +14,7 @@ import pytest
 from accounts.audit import SYSTEM
 from accounts.models import Agent, AuditEvent, Team, User
 from accounts.signing_secrets import rotate_secret, secrets_of
-from tests.outgoing.conftest import Names, Receiver, again, answering, due
+from tests.outgoing.conftest import Names, Receiver, again, answer_in, answering, due
 from wake import outbox
 from wake.destinations import Door, Outcome
 from wake.models import Callback, CallbackAttempt, CallbackHost, Delivery, Response
@@ -64,7 +64,7 @@ def test_it_says_whose_it_is_and_the_specifications_verifier_accepts_it(
     (got,) = receiver.received
     expected = hmac.new(secret.encode("utf-8"), got.body, hashlib.sha256).hexdigest()
     assert got.headers["X-Wake-Signature"] == f"sha256={expected}"
-    assert got.headers["X-Wake-Delivery-Id"] == str(callback.response.delivery_id)
+    assert got.headers["X-Wake-Delivery-Id"] == str(answer_in(callback).delivery_id)
     assert got.headers["X-Wake-Delivery-Id"] == got.json["delivery_id"]
     assert got.headers["Content-Type"] == "application/json"
     assert verify_standard(got.body, got.headers, secret=secret, at=again(callback).delivered_at)  # type: ignore[arg-type]
@@ -105,7 +105,7 @@ def test_a_2xx_is_a_pick_up_and_ends_it(receiver: Receiver, answered: Answered) 
     callback = again(callback)
     assert callback.delivered_at is not None
     assert (callback.due_at, callback.lease, callback.leased_until) == (None, None, None)
-    response = callback.response
+    response = answer_in(callback)
     assert response.picked_up_by == "webhook"
     assert response.picked_up_at == callback.delivered_at
     assert response.sent_at is not None
@@ -123,12 +123,12 @@ def test_a_poll_that_was_earlier_stays_the_pick_up(
     receiver: Receiver, answered: Answered, caller: Any
 ) -> None:
     callback = answered()
-    caller.poll(callback.response.delivery_id)
+    caller.poll(answer_in(callback).delivery_id)
 
     send_due()
 
     assert again(callback).delivered_at is not None
-    assert again(callback).response.picked_up_by == "poll"
+    assert answer_in(again(callback)).picked_up_by == "poll"
     assert AuditEvent.objects.filter(event="response.picked_up").count() == 1
 
 
@@ -140,7 +140,7 @@ def test_a_failed_attempt_is_no_pick_up_but_makes_the_answer_final(
 
     send_due()
 
-    response = again(callback).response
+    response = answer_in(again(callback))
     assert (response.picked_up_at, response.picked_up_by) == (None, "")
     attempt = CallbackAttempt.objects.get()
     assert (attempt.status_code, attempt.answer) == (500, "Traceback:  no")
@@ -157,7 +157,7 @@ def test_the_claim_alone_makes_the_answer_final_before_anything_left(
 
     assert receiver.received == []
     with pytest.raises(PickedUp):
-        take_back(callback.response.delivery, by=alice)
+        take_back(answer_in(callback).delivery, by=alice)
 
 
 def test_an_answer_taken_back_first_is_never_sent(
@@ -165,7 +165,7 @@ def test_an_answer_taken_back_first_is_never_sent(
 ) -> None:
     callback = answered()
 
-    take_back(callback.response.delivery, by=alice)
+    take_back(answer_in(callback).delivery, by=alice)
 
     assert send_due() == 0
     assert receiver.received == []

@@ -11,7 +11,7 @@ import pytest
 
 from accounts.access import NotAllowed
 from accounts.models import AuditEvent, User
-from tests.outgoing.conftest import Receiver, again, answering, due
+from tests.outgoing.conftest import Receiver, again, answer_in, answering, due
 from wake import signals
 from wake.destinations import Outcome
 from wake.models import Callback, CallbackAttempt
@@ -46,7 +46,7 @@ def test_it_is_tried_ten_times_on_schedule_and_then_given_up(answered: Answered)
     numbers = CallbackAttempt.objects.values_list("number", flat=True)
     assert list(numbers) == list(range(1, 11))
     event = AuditEvent.objects.get(event="callback.given_up")
-    assert event.object_id == str(callback.response.delivery_id)
+    assert event.object_id == str(answer_in(callback).delivery_id)
     assert event.detail == {"host": callback.host, "tries": 10}
 
 
@@ -170,7 +170,7 @@ def test_a_person_brings_a_scheduled_retry_forward(
     assert callback.attempts.filter(by_name="").count() == 2
     event = AuditEvent.objects.get(event="callback.sent_again")
     assert (event.actor_name, event.address) == ("bob", "192.0.2.7")
-    assert event.object_id == str(callback.response.delivery_id)
+    assert event.object_id == str(answer_in(callback).delivery_id)
 
 
 def test_a_person_starts_a_given_up_one_anew(
