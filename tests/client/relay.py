@@ -23,7 +23,7 @@ from wake_client.connector.session import stay_connected
 
 CLIENT = Path(__file__).parent.parent.parent / "client"
 KEY = "wk_live_made_up_for_this_test"
-PATIENCE_SECONDS = 20
+PATIENCE_SECONDS = 60
 
 Frame = dict[str, Any]
 
