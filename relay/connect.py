@@ -92,10 +92,10 @@ class Session:
         agent = self.connector.agent_id
         queued = Dispatch.objects.filter(agent=agent, state=Dispatch.State.QUEUED)
         to_stop = Dispatch.objects.to_stop(at).filter(connector=self.connector)
-        seen_at, left_at, draining_at, is_let_in, has_queued, has_to_stop = (
+        connection_id, seen_at, left_at, draining_at, is_let_in, has_queued, has_to_stop = (
             Connector.objects.filter(pk=self.connector.pk)
             .values_list(
-                *("seen_at", "left_at", "draining_at"),
+                *("connection_id", "seen_at", "left_at", "draining_at"),
                 Exists(ApiKey.objects.usable(at).filter(pk=OuterRef("key"))),
                 Exists(queued),
                 Exists(to_stop),
@@ -111,9 +111,9 @@ class Session:
             self.leave(at=at)
             self.closes = SILENT
             return [_error("silent", "Nothing was heard for too long.")]
-        if left_at:
+        if left_at or connection_id != self.connector.connection_id:
             self.closes = REPLACED
-            return [_error("replaced", "Another connector of this machine took its place.")]
+            return [_error("replaced", "Another connection of this machine took its place.")]
         frames = self._stop(to_stop, at=at) if has_to_stop else []
         if has_queued and draining_at is None:
             frames += [task_frame(run) for run in dispatches.lease(self.connector, at=at)]
@@ -122,7 +122,8 @@ class Session:
     def leave(self, *, at: datetime) -> None:
         """The connection is gone. The leases stay for as long as they last: it may come back."""
         if self.connector:
-            Connector.objects.filter(pk=self.connector.pk, left_at__isnull=True).update(left_at=at)
+            mine = Connector.objects.filter(connection_id=self.connector.connection_id)
+            mine.filter(left_at__isnull=True).update(left_at=at)
 
     @transaction.atomic
     def _hello(self, frame: Fields, at: datetime) -> list[Json]:
@@ -136,6 +137,7 @@ class Session:
         capacity = frame.number("capacity", low=1) or 1
         told = {
             "key": self.key,
+            "connection_id": uuid.uuid4(),
             "machine": frame.text("machine")[:80],
             "transport": self.transport,
             "capacity": min(capacity, CAPACITY_AT_MOST),

@@ -30,6 +30,8 @@ class Connector(models.Model):
     agent = models.ForeignKey(Agent, on_delete=models.CASCADE, related_name="connectors")
     key = models.ForeignKey(ApiKey, on_delete=models.CASCADE, related_name="+")
     instance_id = models.CharField(max_length=64)
+    # Its connection of now: an earlier one, whose end is noticed late, says nothing of this one.
+    connection_id = models.UUIDField(default=uuid.uuid4)
     machine = models.CharField(max_length=80, blank=True)
     transport = models.CharField(max_length=9)  # websocket or poll
     capacity = models.PositiveSmallIntegerField(default=1)

@@ -265,3 +265,17 @@ def test_a_machine_that_said_goodbye_is_offline_at_once(card: Card, key: ApiKey)
     machine.session.leave(at=after(2))
 
     assert not presence.is_online(card.agent, at=after(3))
+
+
+def test_a_connection_whose_end_is_noticed_late_takes_nobody_offline(
+    card: Card, caller_key: CallerKey, key: ApiKey
+) -> None:
+    """A machine that moved to another network is back before its old connection times out."""
+    before = Machine(key)
+    back = Machine(key, at=after(5), **before.said)
+
+    before.session.leave(at=after(20))
+
+    assert presence.is_online(card.agent, at=after(21))
+    assert (back.look(at=after(21)), back.session.closes) == ([], None)
+    assert before.look(at=after(22))[0]["code"] == "replaced"
