@@ -114,8 +114,9 @@ def queue_push(
 
 @transaction.atomic
 def send_again(callback: Callback, *, by: User, at: datetime, address: str = "") -> None:
-    """A failed one, at once: a scheduled retry comes forward, one that was given up starts its
-    schedule anew. Raises NotAllowed, AlreadyDelivered or NothingLeftToSend."""
+    """A failed one, at once: a scheduled retry comes forward, one that was given up, or whose last
+    try is under way, starts its schedule anew. Raises NotAllowed, AlreadyDelivered or
+    NothingLeftToSend."""
     callback = Callback.objects.select_for_update(of=("self",)).get(pk=callback.pk)
     if not may_answer(by, callback.team_id):
         raise NotAllowed(NotAllowed.__doc__)
@@ -123,7 +124,7 @@ def send_again(callback: Callback, *, by: User, at: datetime, address: str = "")
         raise AlreadyDelivered(AlreadyDelivered.__doc__)
     if callback.erased_at is not None:
         raise NothingLeftToSend(NothingLeftToSend.__doc__)
-    if callback.given_up_at is not None:
+    if callback.given_up_at is not None or callback.tries >= TRIES:
         callback.given_up_at = None
         callback.tries = 0
     callback.due_at = at

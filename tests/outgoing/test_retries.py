@@ -16,6 +16,7 @@ from wake import signals
 from wake.destinations import Outcome
 from wake.models import Callback, CallbackAttempt
 from wake.outbox import LEASE, AlreadyDelivered, claim, send_again, send_due, settle
+from wake.retries import TRIES
 
 Answered = Callable[..., Callback]
 HOUR = 3600
@@ -213,6 +214,21 @@ def test_asking_while_it_is_under_way_is_not_forgotten(answered: Answered, bob: 
     (second,) = claim(at=at + timedelta(seconds=3))
     settle([(second, Outcome(status_code=200))], at=at + timedelta(seconds=3))
     assert list(callback.attempts.values_list("by_name", flat=True)) == ["", "bob"]
+
+
+def test_asking_while_the_last_try_is_under_way_begins_anew(answered: Answered, bob: User) -> None:
+    """Counted on, it would be given up without having been sent again."""
+    callback = answered()
+    Callback.objects.filter(pk=callback.pk).update(tries=TRIES - 1)
+    at = due(callback)
+    (last,) = claim(at=at)
+
+    send_again(callback, by=bob, at=at + timedelta(seconds=1))
+    settle([(last, Outcome(status_code=500))], at=at + timedelta(seconds=2))
+
+    (first,) = claim(at=at + timedelta(seconds=3))
+    settle([(first, Outcome(status_code=200))], at=at + timedelta(seconds=3))
+    assert list(callback.attempts.values_list("number", "by_name")) == [(TRIES, ""), (1, "bob")]
 
 
 def test_asking_while_a_successful_one_is_under_way_sends_no_second(
