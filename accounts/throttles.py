@@ -116,9 +116,11 @@ def client_address(request: HttpRequest | Request) -> str:
     text = str(request.META.get(settings.WAKE_CLIENT_ADDRESS, "")).split(",")[-1].strip()
     text, _, _ = text.partition("%")  # the zone of a link-local address has no length limit
     try:
-        return str(ipaddress.ip_address(text))
+        address = ipaddress.ip_address(text)
     except ValueError:
         return ""
+    # A socket for both families says ::ffff:192.0.2.1: one /64 for everybody who has IPv4.
+    return str(getattr(address, "ipv4_mapped", None) or address)
 
 
 def client_network(request: HttpRequest) -> str:
