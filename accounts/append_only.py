@@ -14,7 +14,12 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 
 from accounts.models import AuditEvent, AuditSeal
 
-KEPT: list[type[models.Model]] = [AuditEvent, AuditSeal]
+# With each the rows that a new one would replace: those which share something unique with it.
+KEPT: dict[type[models.Model], str] = {
+    AuditEvent: "id = NEW.id",
+    AuditSeal: "id = NEW.id OR event_id = NEW.event_id"
+    " OR (chain = NEW.chain AND position = NEW.position)",
+}
 
 FUNCTION = """
 CREATE OR REPLACE FUNCTION accounts_append_only() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -32,12 +37,19 @@ MAKE = {
         f"CREATE TRIGGER IF NOT EXISTS {{table}}_no_{operation} BEFORE {operation} ON {{table}}"
         f" BEGIN SELECT RAISE(ABORT, 'The audit is append-only: no {operation}.'); END"
         for operation in ("update", "delete")
+    ]
+    + [
+        # INSERT OR REPLACE removes rows without asking the trigger of DELETE.
+        "CREATE TRIGGER IF NOT EXISTS {table}_no_replace BEFORE INSERT ON {table}"
+        " WHEN EXISTS (SELECT 1 FROM {table} WHERE {same})"
+        " BEGIN SELECT RAISE(ABORT, 'The audit is append-only: no replace.'); END"
     ],
 }
 DROP = {
     "postgresql": ["DROP TRIGGER IF EXISTS append_only ON {table}"],
     "sqlite": [
-        f"DROP TRIGGER IF EXISTS {{table}}_no_{operation}" for operation in ("update", "delete")
+        f"DROP TRIGGER IF EXISTS {{table}}_no_{operation}"
+        for operation in ("update", "delete", "replace")
     ],
 }
 
@@ -62,9 +74,11 @@ def let_go(connection: BaseDatabaseWrapper) -> None:
 def _statements(kind: dict[str, list[str]], connection: BaseDatabaseWrapper) -> list[str]:
     """Of the tables that there are: whoever migrates backwards may have none."""
     there = set(connection.introspection.table_names())
-    tables = [model._meta.db_table for model in KEPT if model._meta.db_table in there]
     return [
-        statement.format(table=table) for table in tables for statement in kind[connection.vendor]
+        statement.format(table=table, same=same)
+        for model, same in KEPT.items()
+        if (table := model._meta.db_table) in there
+        for statement in kind[connection.vendor]
     ]
 
 

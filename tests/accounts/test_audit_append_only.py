@@ -42,6 +42,23 @@ def test_neither_events_nor_seals_are_changed_or_removed(sealed: AuditEvent, tab
     assert (AuditEvent.objects.count(), AuditSeal.objects.count()) == (1, 1)
 
 
+@pytest.mark.skipif(connection.vendor != "sqlite", reason="PostgreSQL has no REPLACE")
+@pytest.mark.parametrize(
+    "row",
+    [
+        "accounts_auditevent SELECT * FROM accounts_auditevent",
+        "accounts_auditseal SELECT * FROM accounts_auditseal",
+        "accounts_auditseal SELECT id + 1, event_id, chain, position + 1, hash, sealed_at"
+        " FROM accounts_auditseal",
+        "accounts_auditseal SELECT id + 1, event_id + 1, chain, position, hash, sealed_at"
+        " FROM accounts_auditseal",
+    ],
+)
+def test_nor_are_they_replaced(sealed: AuditEvent, row: str) -> None:
+    assert _refused(f"REPLACE INTO {row}")
+    assert AuditSeal.objects.get().event_id == sealed.pk
+
+
 def test_django_is_refused_as_well(sealed: AuditEvent) -> None:
     sealed.actor_name = "Somebody else"
 
