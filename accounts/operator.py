@@ -83,7 +83,9 @@ def add_person(
     user = User.objects.filter(email=email).first()
     is_new = user is None
     if user is None:
-        user = _new_person(email, password, may_enter_admin=role == Membership.Role.OWNER)
+        is_owner = role == Membership.Role.OWNER
+        is_first = is_owner and not User.objects.filter(is_superuser=True).exists()
+        user = _new_person(email, password, is_superuser=is_first)
     membership, is_new_here = Membership.objects.get_or_create(
         team=team, user=user, defaults={"role": role}
     )
@@ -92,6 +94,12 @@ def add_person(
     elif membership.role != role:
         raise AlreadyMember(AlreadyMember.__doc__)
     return membership, is_new
+
+
+@transaction.atomic
+def add_superuser(email: str, *, password: str) -> User:
+    """Who may do everything in /admin/, and is in no team. Raises ValidationError."""
+    return _new_person(email.strip().lower(), password, is_superuser=True)
 
 
 @transaction.atomic
@@ -145,13 +153,12 @@ def _new_team(slug: str) -> Team:
     return team
 
 
-def _new_person(email: str, password: str, *, may_enter_admin: bool) -> User:
-    is_first = may_enter_admin and not User.objects.filter(is_superuser=True).exists()
+def _new_person(email: str, password: str, *, is_superuser: bool) -> User:
     user = User(email=email, display_name=email.partition("@")[0][:80])
     user.full_clean(exclude=["password"])
     if settings.PRODUCTION:  # to try it out on one's own machine, any password will do
         validate_password(password, user)
-    make = User.objects.create_superuser if is_first else User.objects.create_user
+    make = User.objects.create_superuser if is_superuser else User.objects.create_user
     user = make(email, password)
-    record("person.added", by=OPERATOR, of=user, team=None)
+    record("person.added", by=OPERATOR, of=user, team=None, is_superuser=is_superuser)
     return user

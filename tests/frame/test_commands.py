@@ -163,6 +163,30 @@ def test_only_the_first_owner_of_all_may_enter_the_admin() -> None:
     assert [person.email for person in staff] == ["alice@example.com"]
 
 
+def test_who_may_do_everything_is_in_no_team_and_in_the_audit() -> None:
+    out, _ = manage("createsuperuser", "Alice@example.com")
+
+    alice = User.objects.get(is_staff=True, is_superuser=True)
+    assert alice.email == "alice@example.com"
+    assert alice.check_password(out.strip())
+    assert not alice.memberships.exists()
+    event = AuditEvent.objects.get()
+    assert (event.event, event.actor_kind, event.object_name) == (
+        "person.added",
+        "operator",
+        "alice",
+    )
+    assert event.detail == {"is_superuser": True}
+
+
+def test_nobody_who_is_here_comes_to_do_everything_by_a_command(bob: User) -> None:
+    with pytest.raises(CommandError, match="already exists"):
+        call_command("createsuperuser", bob.email)
+
+    bob.refresh_from_db()
+    assert not bob.is_superuser
+
+
 def test_somebody_who_is_here_joins_another_team_and_keeps_their_password(bob: User) -> None:
     before = bob.password
 
