@@ -68,7 +68,7 @@ def delivery_page(
         "place": Place.back(request.POST or request.GET),
         "delivery": delivery,
         "team": viewer.team_label(delivery.team_id),
-        "window": windows.window(delivery, now),
+        "window": "" if delivery.is_closed else windows.window(delivery, now),
         "is_past": delivery.is_past_deadline(now),
         "passed": windows.passed(delivery, now),
         "events": story.story(delivery),

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
+from inbox.edits import Original
 from tests.conftest import AgentClient
 from tests.inbox.people import Person, text_of
 from wake.models import Delivery, Response
@@ -261,3 +262,32 @@ def test_the_example_of_the_documentation_runs(alices: Person, caller: AgentClie
 
 def test_the_server_says_that_it_knows_blocks(client: Client) -> None:
     assert "wake_blocks" in client.get("/wake/v1").json()["extensions"]
+
+
+@pytest.mark.parametrize("proposal", ["One\nTwo", {"to": "blog", "tags": ["a"]}, ""])
+def test_a_proposal_is_what_an_edit_begins_with(
+    alices: Person, make_delivery: Make, proposal: Any
+) -> None:
+    blocks = [{"type": "markdown", "text": "The whole story."}]
+    page = {"wake_blocks": 1, "proposal": proposal, "blocks": blocks}
+    delivery = make_delivery(type="question", details_json=json.dumps(page))
+
+    editor = alices.get(f"/deliveries/{delivery.pk}/edit").context["editor"]
+    kind = "text" if isinstance(proposal, str) else "json"
+    changed = "Three" if kind == "text" else '{"to": "mail"}'
+    sent = alices.answer(delivery, "redirected", edited_content=changed, edited_as=kind)
+
+    assert (json.loads(editor.text) if kind == "json" else editor.text) == proposal
+    assert editor.kind == kind
+    assert sent.status_code == 303
+    assert answered(delivery)[1] == ("Three" if kind == "text" else {"to": "mail"})
+
+
+@pytest.mark.parametrize("proposal", [None, 7, ["a"]])
+def test_what_cannot_be_a_proposal_is_none(make_delivery: Make, proposal: Any) -> None:
+    page = {"wake_blocks": 1, "proposal": proposal, "blocks": []}
+
+    original = Original.of(make_delivery(details_json=json.dumps(page)))
+
+    assert original.json == json.dumps(page)
+    assert not original.is_proposal
