@@ -17,6 +17,34 @@ from django.db.models.functions import Lower
 from django.utils import timezone
 from django.utils.crypto import salted_hmac
 
+from accounts.audit_models import AuditEvent, AuditHead, AuditSeal, SealedUntil
+
+__all__ = [
+    "SINGLE_LINE",
+    "Agent",
+    "ApiKey",
+    "ApiKeyQuerySet",
+    "AuditEvent",
+    "AuditHead",
+    "AuditSeal",
+    "ClaimedId",
+    "Invitation",
+    "InvitationQuerySet",
+    "Membership",
+    "MembershipQuerySet",
+    "RecoveryCode",
+    "ResetRequest",
+    "SealedUntil",
+    "SecondFactor",
+    "SecondFactorQuerySet",
+    "Session",
+    "SigningSecret",
+    "SigningSecretQuerySet",
+    "Team",
+    "User",
+    "UserManager",
+]
+
 SINGLE_LINE = RegexValidator(
     r"^[^\x00-\x1f\x7f-\x9f\u2028\u2029]*\Z", "Control characters are not allowed here."
 )
@@ -149,6 +177,10 @@ class MembershipQuerySet(models.QuerySet["Membership"]):
     def that_answer(self) -> MembershipQuerySet:
         return self.filter(role__in=[Membership.Role.OWNER, Membership.Role.REVIEWER])
 
+    def that_own(self) -> MembershipQuerySet:
+        """Who was deactivated can do nothing for the team, and so does not own it."""
+        return self.filter(role=Membership.Role.OWNER, user__is_active=True)
+
 
 class Membership(models.Model):
     class Role(models.TextChoices):
@@ -170,6 +202,54 @@ class Membership(models.Model):
 
     def __str__(self) -> str:
         return f"{self.user} in {self.team} ({self.role})"
+
+
+class InvitationQuerySet(models.QuerySet["Invitation"]):
+    def open(self, at: datetime) -> InvitationQuerySet:
+        """Those that let somebody in: one of a person who no longer owns the team does not, or an
+        owner who was removed would have left a door behind."""
+        theirs = Membership.objects.that_own().filter(
+            team=models.OuterRef("team"), user=models.OuterRef("invited_by")
+        )
+        unused = self.filter(accepted_at__isnull=True, revoked_at__isnull=True, expires_at__gt=at)
+        return unused.filter(models.Exists(theirs))
+
+    def to_be_mailed(self, at: datetime) -> InvitationQuerySet:
+        return self.open(at).filter(mail_due_at__lte=at).order_by("mail_due_at")
+
+
+class Invitation(models.Model):
+    """Lets one person into a team, once; only the SHA-256 of its link is kept
+    (accounts/invitations.py)."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="invitations")
+    role = models.CharField(max_length=10, choices=Membership.Role)
+    email = models.EmailField(blank=True)
+    # Until it is mailed, of a text that nobody has: whoever mails it makes the link.
+    digest = models.CharField(max_length=64, unique=True, editable=False)
+    invited_by = models.ForeignKey(User, on_delete=models.CASCADE, related_name="+")
+    created_at = models.DateTimeField()
+    expires_at = models.DateTimeField()
+    mail_due_at = models.DateTimeField(null=True)
+    mailed_at = models.DateTimeField(null=True)
+    revoked_at = models.DateTimeField(null=True)
+    accepted_at = models.DateTimeField(null=True)
+    accepted_by = models.ForeignKey(User, on_delete=models.SET_NULL, null=True, related_name="+")
+
+    objects = InvitationQuerySet.as_manager()
+
+    class Meta:
+        indexes = [
+            models.Index(
+                fields=["mail_due_at"],
+                condition=Q(mail_due_at__isnull=False),
+                name="invitations_to_be_mailed",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"Invitation as {self.role}"
 
 
 class Agent(models.Model):
@@ -298,76 +378,3 @@ class SigningSecret(models.Model):
 
     def __str__(self) -> str:
         return f"Signing secret of {self.agent}"
-
-
-class AuditEvent(models.Model):
-    """Who did what to what. It copies ids and names and points at nothing, so nothing can hold or
-    change it."""
-
-    id = models.BigAutoField(primary_key=True)
-    at = models.DateTimeField(default=timezone.now)
-    team_id = models.BigIntegerField(null=True)
-    event = models.CharField(max_length=40)
-    actor_kind = models.CharField(max_length=8)
-    actor_id = models.CharField(max_length=64, blank=True)
-    actor_name = models.CharField(max_length=150, blank=True)
-    object_kind = models.CharField(max_length=20)
-    object_id = models.CharField(max_length=64)
-    object_name = models.CharField(max_length=150, blank=True)
-    address = models.CharField(max_length=45, blank=True)
-    detail = models.JSONField(default=dict)
-
-    class Meta:
-        indexes = [
-            models.Index(fields=["team_id", "-at", "-id"], name="audit_of_a_team_by_time"),
-            models.Index(fields=["object_id", "id"], name="audit_of_an_object"),
-        ]
-        # Nobody changes or removes what happened, in the admin neither.
-        default_permissions = ("view",)
-
-    def __str__(self) -> str:
-        return f"{self.actor_name} {self.event} {self.object_name}"
-
-
-class AuditSeal(models.Model):
-    """One link of a chain of events: each says what all before it were (accounts/seals.py)."""
-
-    event_id = models.BigIntegerField(unique=True)
-    # The id of the team; 0 for what belongs to none, such as sign-ins.
-    chain = models.BigIntegerField()
-    position = models.BigIntegerField()
-    hash = models.CharField(max_length=64)
-    sealed_at = models.DateTimeField()
-
-    class Meta:
-        constraints = [
-            models.UniqueConstraint(fields=["chain", "position"], name="one_seal_a_position")
-        ]
-        default_permissions = ("view",)
-
-    def __str__(self) -> str:
-        return f"{self.position} of {self.chain}: {self.hash}"
-
-
-class AuditHead(models.Model):
-    """Where a chain ends, as whoever sealed it last knew."""
-
-    chain = models.BigIntegerField(primary_key=True)
-    position = models.BigIntegerField()
-    hash = models.CharField(max_length=64)
-    sealed_at = models.DateTimeField()
-
-    def __str__(self) -> str:
-        return f"{self.position}:{self.hash}"
-
-
-class SealedUntil(models.Model):
-    """The one row that says up to which event everything is sealed; whoever seals holds it."""
-
-    event_id = models.BigIntegerField(default=0)
-    # The newest event of some time ago, and which transactions may have been writing others then.
-    candidate = models.BigIntegerField(default=0)
-    writers = models.JSONField(default=list)
-
-    def __str__(self) -> str:
-        return f"Sealed until {self.event_id}"

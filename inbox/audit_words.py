@@ -55,7 +55,7 @@ def link(event: AuditEvent) -> str:
                 return ""
         case "callbackhost":
             return reverse("settings-allowlist")
-        case "membership":
+        case "membership" | "invitation":
             return reverse("settings-members")
         case "failingtarget":
             return reverse("callbacks")
@@ -116,6 +116,26 @@ def _card_changed(who: str, detail: Detail) -> str:
     if "access" not in names:
         return words
     return f"{words}; {CALLERS.get(str(detail.get('access')), 'others')} may call it now"
+
+
+def _renamed(who: str, detail: Detail) -> str:
+    before = detail.get("before")
+    return f"{who} renamed the team{f', which was {before}' if before else ''}"
+
+
+def _role_changed(who: str, detail: Detail) -> str:
+    role = detail.get("role")
+    return f"{who} changed a member's role{f' to {role}' if role else ''}"
+
+
+def _joined(who: str, detail: Detail) -> str:
+    inviter = detail.get("invited_by")
+    return f"{who} joined the team{f', invited by {inviter}' if inviter else ''}"
+
+
+def _invited(who: str, detail: Detail) -> str:
+    role = detail.get("role")
+    return f"{who} invited somebody{f' as {role}' if role else ''}"
 
 
 def _of_agent(verb: str) -> Say:
@@ -192,7 +212,13 @@ EVENTS: dict[str, tuple[str, Say]] = {
     ),
     "team.added": ("Team added", _does("added the team")),
     "team.changed": ("Team changed", _does("changed the team")),
+    "team.renamed": ("Team renamed", _renamed),
+    "team.handed_over": ("Team handed over", _does("handed the team over, and reviews now")),
     "membership.added": ("Member added", _does("added a member")),
-    "membership.changed": ("Member changed", _does("changed a member's role")),
+    "membership.changed": ("Member changed", _role_changed),
     "membership.removed": ("Member removed", _does("removed a member")),
+    "membership.left": ("Member left", _does("left the team")),
+    "membership.joined": ("Member joined", _joined),
+    "invitation.made": ("Invitation made", _invited),
+    "invitation.revoked": ("Invitation revoked", _does("took an invitation back")),
 }

@@ -1,0 +1,89 @@
+"""What happens to the members of a team: another role, going, and handing the team over.
+
+Each verb holds the team's row, so that of two owners who leave in the same moment one stays.
+"""
+
+from __future__ import annotations
+
+from django.db import transaction
+
+from accounts.audit import Actor, record
+from accounts.models import Membership, Team
+
+
+class LastOwner(Exception):
+    """Somebody must own the team: make another member an owner first."""
+
+
+class NoLongerMember(Exception):
+    """That person is no longer in the team."""
+
+
+class CannotOwn(Exception):
+    """Only another member who can sign in can take the team over."""
+
+
+@transaction.atomic
+def change_role(membership: Membership, role: str, *, by: Actor) -> Membership:
+    """Raises LastOwner and NoLongerMember; the role that they have already is no event."""
+    member = _held(membership)
+    before = member.role
+    if role == before:
+        return member
+    _keep_an_owner(member)
+    member.role = role
+    member.save(update_fields=["role"])
+    record("membership.changed", by=by, of=member, team=member.team_id, before=before, role=role)
+    return member
+
+
+@transaction.atomic
+def remove(membership: Membership, *, by: Actor) -> None:
+    """They are out at the next thing that they ask for. Raises LastOwner and NoLongerMember."""
+    member = _held(membership)
+    _keep_an_owner(member)
+    record("membership.removed", by=by, of=member, team=member.team_id, role=member.role)
+    member.delete()
+
+
+@transaction.atomic
+def leave(membership: Membership, *, by: Actor) -> None:
+    """Raises LastOwner and NoLongerMember."""
+    member = _held(membership)
+    _keep_an_owner(member)
+    record("membership.left", by=by, of=member, team=member.team_id, role=member.role)
+    member.delete()
+
+
+@transaction.atomic
+def hand_over(membership: Membership, *, to: Membership, by: Actor) -> None:
+    """The other one owns the team, and whoever owned it reviews. Raises CannotOwn and
+    NoLongerMember."""
+    former, heir = _held(membership), _held(to)
+    is_other = heir.pk != former.pk and heir.team_id == former.team_id
+    if not is_other or not heir.user.is_active or former.role != Membership.Role.OWNER:
+        raise CannotOwn(CannotOwn.__doc__)
+    heir.role, former.role = Membership.Role.OWNER, Membership.Role.REVIEWER
+    for member in (heir, former):
+        member.save(update_fields=["role"])
+    record("team.handed_over", by=by, of=heir, team=former.team_id, former=former.user.display_name)
+
+
+def hold(team_id: int) -> Team:
+    """Until the transaction ends, nobody else changes who is in this team."""
+    return Team.objects.select_for_update(no_key=True).get(pk=team_id)
+
+
+def _held(membership: Membership) -> Membership:
+    """As it is now that its team is held; raises NoLongerMember."""
+    hold(membership.team_id)
+    member = Membership.objects.select_related("user", "team").filter(pk=membership.pk).first()
+    if member is None:
+        raise NoLongerMember(NoLongerMember.__doc__)
+    return member
+
+
+def _keep_an_owner(member: Membership) -> None:
+    others = member.team.memberships.that_own().exclude(pk=member.pk)
+    if member.role == Membership.Role.OWNER and not others.exists():
+        raise LastOwner(LastOwner.__doc__)

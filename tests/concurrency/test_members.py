@@ -1,0 +1,62 @@
+"""People who leave and come in the same moment."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from django.utils import timezone
+
+from accounts import invitations, members, teams
+from accounts.audit import person
+from accounts.models import AuditEvent, Membership, Team, User
+from tests.concurrency.conftest import at_once
+
+
+def leaving(membership: Membership) -> Callable[[], bool]:
+    def leave() -> bool:
+        try:
+            members.leave(membership, by=person(membership.user))
+        except members.LastOwner:
+            return False
+        return True
+
+    return leave
+
+
+def test_of_two_owners_who_leave_at_once_one_stays(team: Team, alice: User, bob: User) -> None:
+    team.memberships.update(role=Membership.Role.OWNER)
+
+    left = at_once(*[leaving(each) for each in team.memberships.select_related("user")])
+
+    assert sorted(left) == [False, True]
+    assert team.memberships.that_own().count() == 1
+    assert AuditEvent.objects.filter(event="membership.left").count() == 1
+
+
+def test_one_link_lets_one_of_many_in(team: Team, alice: User) -> None:
+    now = timezone.now()
+    invitation, _ = invitations.invite(team, role="reader", by=alice, at=now)
+    many = [User.objects.create_user(f"person{number}@example.com") for number in range(4)]
+
+    def accepting(user: User) -> Callable[[], bool]:
+        def accept() -> bool:
+            try:
+                invitations.accept(invitation, by=user, at=now)
+            except invitations.InvitationEnded:
+                return False
+            return True
+
+        return accept
+
+    let_in = at_once(*[accepting(user) for user in many])
+
+    assert let_in.count(True) == 1
+    assert team.memberships.count() == 2
+
+
+def test_teams_made_at_once_have_a_handle_each(alice: User, bob: User) -> None:
+    made = at_once(
+        *[lambda user=user: teams.create("Orchard", owner=user) for user in (alice, bob)]
+    )
+
+    assert {each.slug for each in made} == {"orchard", "orchard-2"}
