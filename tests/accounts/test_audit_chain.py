@@ -311,6 +311,23 @@ def test_the_command_compares_a_head_from_a_mail(chain: int) -> None:
         call_command("audit_verify", "--team", "nowhere", stdout=StringIO())
 
 
+def test_the_command_compares_a_head_of_what_belongs_to_no_team(chain: int) -> None:
+    told = StringIO()
+    head = str(AuditHead.objects.get(chain=seals.NO_TEAM))
+
+    call_command("audit_verify", "--no-team", "--head", head, stdout=told)
+
+    assert told.getvalue() == f"No team: 2 events, unbroken, up to {head}.\n"
+    with pytest.raises(CommandError, match="No team: the audit was tampered with"):
+        call_command("audit_verify", "--no-team", "--head", f"2:{'0' * 64}", stdout=StringIO())
+
+
+@pytest.mark.parametrize("which", [[], ["--team", "garden", "--no-team"]])
+def test_a_head_is_of_one_chain(chain: int, which: list[str]) -> None:
+    with pytest.raises(CommandError, match="--no-team"):
+        call_command("audit_verify", *which, "--head", f"1:{'0' * 64}", stdout=StringIO())
+
+
 def test_a_team_without_events_is_fine(db: None) -> None:
     Team.objects.create(slug="quiet", name="Quiet")
     told = StringIO()

@@ -21,20 +21,32 @@ class Command(BaseCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--team", metavar="SLUG", help="its chain alone; else all of them")
         parser.add_argument(
+            "--no-team", action="store_true", help="the chain of what belongs to no team alone"
+        )
+        parser.add_argument(
             "--head",
             metavar="POSITION:HASH",
             default="",
-            help="with --team: a head from a digest or /audit/head.json, which must be in it",
+            help="of that one chain: a head from a digest, from /audit/head.json or from here, "
+            "which must be in it",
         )
 
-    def handle(self, *args: Any, team: str | None, head: str, **options: Any) -> None:
-        if head and not (team and HEAD.fullmatch(head)):
-            raise CommandError("--head is POSITION:HASH as a digest says it, and needs --team.")
-        names = {pk: name for pk, slug, name in _teams() if team in {None, slug}}
+    def handle(
+        self, *args: Any, team: str | None, no_team: bool, head: str, **options: Any
+    ) -> None:
+        if team is not None and no_team:
+            raise CommandError("--team and --no-team name one chain each: ask for one of them.")
+        if head and not ((team or no_team) and HEAD.fullmatch(head)):
+            raise CommandError(
+                "--head is POSITION:HASH as a digest says it, and needs --team or --no-team."
+            )
+        names = {pk: name for pk, slug, name in _teams() if not no_team and team in {None, slug}}
         if team is not None and not names:
             raise CommandError(f"There is no team {team!r}.")
-        names.setdefault(NO_TEAM, "No team")
-        chains = verification.chains() if team is None else [pk for pk in names if pk != NO_TEAM]
+        chains = list(names)
+        if team is None:
+            names[NO_TEAM] = "No team"
+            chains = [NO_TEAM] if no_team else verification.chains()
         for chain in chains:
             name = names.get(chain, f"Team {chain}, which was removed")
             try:
