@@ -49,7 +49,9 @@ TOLD = {
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """What came of each choice, as the session keeps it: the id, the answer and the outcome."""
+    """What came of each choice, as the session keeps it: the id, the answer and the outcome. The
+    note is there for what was not sent: who sent it all has it in the answers, from where retention
+    erases it."""
 
     id: UUID
     note: str
@@ -111,7 +113,8 @@ def send(choices: Iterable[Choice], *, by: User, note: str, address: str, at: da
         delivery = found.get(choice.pk)
         outcome = _send(delivery, choice, by, note, address) if delivery else GONE
         results.append((choice.pk, choice.status, outcome))
-    return Batch(uuid4(), note, results)
+    is_sent = all(outcome == SENT for _, _, outcome in results)
+    return Batch(uuid4(), "" if is_sent else note, results)
 
 
 def take_all_back(batch: Batch, *, by: User, address: str) -> None:

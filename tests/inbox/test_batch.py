@@ -130,6 +130,16 @@ def test_answers_go_with_one_note_and_those_decided_later_stay(
     assert Reading.objects.get().delivery == good
 
 
+def test_the_session_keeps_no_word_of_a_note_that_was_sent(
+    alices: Person, make_delivery: Make
+) -> None:
+    """Retention erases the answers, and does not know of sessions."""
+    send(alices, choose(make_delivery()), choose(make_delivery()), note="My words")
+
+    assert Response.objects.filter(feedback="My words").count() == 2
+    assert "My words" not in str(dict(alices.client.session))
+
+
 @pytest.mark.parametrize(
     ("choices", "why"),
     [
