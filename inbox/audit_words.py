@@ -47,7 +47,7 @@ def kind(event: AuditEvent) -> str:
 def link(event: AuditEvent) -> str:
     """Where what it happened to can be looked at; empty where there is no such page."""
     match event.object_kind:
-        case "delivery" | "agent" | "callback" | "card":
+        case "delivery" | "agent" | "callback" | "task" | "card":
             name = "agent" if event.object_kind == "card" else event.object_kind
             try:
                 return reverse(name, args=[UUID(event.object_id)])

@@ -163,6 +163,12 @@ def test_an_agents_page_says_that_no_machine_is_there(
     assert "No machine is connected" in text_of(ritas.get(f"/agents/{agent.pk}/"))
 
 
+def test_the_audit_leads_to_the_task(task: Task, ritas: Person) -> None:
+    lifecycle.cancel(task, by=SYSTEM, at=timezone.now())
+
+    assert f"/tasks/{task.pk}/" in ritas.get("/audit/").content.decode()
+
+
 def test_an_erased_task_says_so(task: Task, ritas: Person) -> None:
     lifecycle.cancel(task, by=SYSTEM, at=timezone.now())
     Task.objects.update(erased_at=timezone.now())
