@@ -39,6 +39,8 @@ def _name(event: AuditEvent) -> str:
     """Of what may be erased the audit holds no name; that of a push is the host it goes to."""
     if event.object_kind == "callback":
         return f"A2A push to {event.detail.get('host', '')}"
+    if event.object_kind == "task":
+        return f"Task {event.object_id[:8]}"
     return event.object_name
 
 
