@@ -20,7 +20,7 @@ from accounts.audit import SYSTEM, Actor, person, record
 from accounts.models import User
 from wake import signals
 from wake.destinations import Outcome
-from wake.models import Callback, FailingTarget
+from wake.models import Callback, CallbackAttempt, FailingTarget
 from wake.models.callbacks import Target
 from wake.retries import ASKS_FOR_TIME, TRIES
 
@@ -29,6 +29,7 @@ log = logging.getLogger(__name__)
 FAILURES = 5
 SHORTEST, LONGEST = timedelta(seconds=10), timedelta(minutes=15)
 REST_AFTER = timedelta(days=5)
+AN_ATTEMPT = timedelta(minutes=1)  # more than it takes
 PROBES = 1
 
 
@@ -74,7 +75,8 @@ def note(finished: Sequence[tuple[Callback, Outcome]], *, at: datetime) -> None:
     targets = [target for key, target in rows.items() if key in refused]
     for target in targets:
         _fail(target, refused[target.key], at=at)
-    FailingTarget.objects.bulk_update(targets, ["failures", "postponed_until", "rested_at"])
+    changes = ["failing_since", "failures", "postponed_until", "rested_at"]
+    FailingTarget.objects.bulk_update(targets, changes)
 
 
 @transaction.atomic
@@ -110,6 +112,9 @@ def _locked(hosts: Iterable[str]) -> dict[Target, FailingTarget]:
 
 
 def _fail(target: FailingTarget, outcome: Outcome, *, at: datetime) -> None:
+    is_long = at - target.failing_since >= REST_AFTER
+    if is_long and target.rested_at is None and not _was_asked_lately(target, at=at):
+        target.failing_since, target.failures, is_long = at, 0, False
     answers = outcome.status_code is not None and outcome.status_code < 500
     if answers and outcome.status_code not in ASKS_FOR_TIME:
         target.failures, target.postponed_until = 0, None  # it refuses, but it is there
@@ -118,9 +123,17 @@ def _fail(target: FailingTarget, outcome: Outcome, *, at: datetime) -> None:
         if target.failures >= FAILURES:
             lasted = at - target.failing_since
             target.postponed_until = at + min(max(SHORTEST, lasted / 2), LONGEST)
-    if target.rested_at is None and at - target.failing_since >= REST_AFTER:
+    if target.rested_at is None and is_long:
         target.rested_at = at
         record("callbacks.rested", by=SYSTEM, of=target, team=target.team_id, at=at)
+
+
+def _was_asked_lately(target: FailingTarget, *, at: datetime) -> bool:
+    """Before this attempt, within REST_AFTER: something that failed once, long ago, and something
+    that fails now are no five days without a success. Index: callbacks_not_delivered."""
+    missing = Callback.objects.not_delivered().to(target.key)
+    then = (at - REST_AFTER, at - AN_ATTEMPT)
+    return CallbackAttempt.objects.filter(callback__in=missing, started_at__range=then).exists()
 
 
 def _welcome_back(target: FailingTarget, *, by: Actor, at: datetime) -> int:

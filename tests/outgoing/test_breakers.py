@@ -162,6 +162,23 @@ def test_after_five_days_without_a_success_callbacks_rest_until_a_person_resumes
     ]
 
 
+def test_one_failure_long_ago_and_one_now_are_no_five_days(
+    dead: Callable[[int], list[Callback]],
+) -> None:
+    gone = dead(1)[0]
+    at = due(gone)
+    fail(at, Outcome(status_code=410))
+    later = at + REST_AFTER * 2
+    hit = dead(1)[0]
+    Callback.objects.filter(pk=hit.pk).update(due_at=later)
+
+    fail(later)
+
+    target = FailingTarget.objects.get()
+    assert (target.failing_since, target.failures, target.rested_at) == (later, 1, None)
+    assert due(hit) > later
+
+
 @pytest.mark.django_db(transaction=True)
 def test_what_a_sender_holds_back_while_a_person_resumes_is_sent_too(
     dead: Callable[[int], list[Callback]], bob: User
