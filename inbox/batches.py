@@ -15,6 +15,7 @@ from django.contrib.sessions.backends.base import SessionBase
 from django.db import DatabaseError
 
 from accounts.access import NotAllowed
+from accounts.encryption import Unreadable
 from accounts.models import User
 from inbox.batch_review import Choice
 from inbox.fates import Fate, fate
@@ -62,7 +63,7 @@ class Batch:
         for kept in session.get(KEY, []):
             if kept["id"] == str(pk):
                 results = [(UUID(id), status, outcome) for id, status, outcome in kept["results"]]
-                return cls(pk, opened(kept["note"]) or "", results)
+                return cls(pk, _note(kept["note"]), results)
         return None
 
     def keep(self, session: SessionBase) -> None:
@@ -136,6 +137,14 @@ def lines(batch: Batch, viewer: Viewer, *, at: datetime) -> list[Line]:
     return [
         _line(found.get(pk), status, outcome, viewer, at) for pk, status, outcome in batch.results
     ]
+
+
+def _note(kept: str) -> str:
+    """Sessions are not rotated: once the old key is gone, the rest of the page is still there."""
+    try:
+        return opened(kept) or ""
+    except Unreadable as error:
+        return str(error)
 
 
 def _send(delivery: Delivery, choice: Choice, by: User, note: str, address: str) -> str:

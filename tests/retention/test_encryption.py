@@ -124,6 +124,9 @@ def test_the_note_of_a_batch_is_encrypted_in_the_session(
 
     assert "paprika" not in str(dict(person.client.session))
     assert "No paprika." in text_of(person.client.get(sent["Location"]))
+    encrypting.WAKE_ENCRYPTION_KEYS = ["another key, since the old one was rotated out"]
+    page = person.client.get(sent["Location"])
+    assert (page.status_code, "can no longer be read" in text_of(page)) == (200, True)
 
 
 @pytest.mark.parametrize(("before", "after"), [(False, True), (True, False)])
