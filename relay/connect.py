@@ -22,13 +22,13 @@ from accounts.models import ApiKey
 from relay import blobs, dispatches, reports
 from relay.dispatches import LeaseLost
 from relay.fields import Fields, InvalidParams
+from relay.history import newest
 from relay.models import SEEN_WITHIN, Card, Connector, Dispatch, Message
 from relay.wire import Json
 from wake.parsers import Malformed, parse_strictly
 
 PROTOCOL = 1
 CAPACITY_AT_MOST = 100
-HISTORY_AT_MOST = 100
 # Why a connection ends (RFC 6455, 7.4.2: 4000 and up are an application's own).
 KEY_REFUSED, OTHER_AGENT, OTHER_PROTOCOL, SILENT, REPLACED = 4401, 4403, 4406, 4408, 4409
 
@@ -234,7 +234,6 @@ def task_frame(run: Dispatch) -> Json:
     """A run with all that its command is told. What a person decided stands beside the message, so
     that no caller can say it in their stead."""
     task, message = run.task, _message(run.message)
-    newest = Message.objects.filter(task=task).order_by("-pk")[:HISTORY_AT_MOST]
     return {
         "type": "task",
         "dispatch_id": str(run.pk),
@@ -245,7 +244,7 @@ def task_frame(run: Dispatch) -> Json:
         "contextId": task.context.context_id,
         "messageId": message["messageId"],
         "message": message,
-        "messages": [_message(one) for one in reversed(newest)],
+        "messages": [_message(one) for one in newest([task])[task.pk]],
         "decision": run.decision,
         "attempt": run.attempts,
         "timeout_s": Card.objects.values_list("timeout_seconds", flat=True).get(agent=run.agent),

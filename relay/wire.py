@@ -18,23 +18,29 @@ from datetime import UTC, datetime
 from typing import Any, Literal
 from uuid import UUID
 
-from django.db.models import F, Window
-from django.db.models.functions import RowNumber
-
 from relay.blobs import with_urls
 from relay.fields import Fields, InvalidParams
+from relay.history import newest
 from relay.models import Artifact, Event, Message, PushConfig, Task
 
 Version = Literal["0.3", "1.0"]
 Json = dict[str, Any]
 
-# Of a history nobody asked to be shorter: the newest ones (1.0, 3.2.4: a server may send fewer).
-HISTORY_AT_MOST = 100
+# Each is checked, kept and sent again by itself.
+PARTS_AT_MOST = 1_000
 LONGEST_TYPE = 128
 LONGEST_NAME = 255
 LONGEST_URL = 2_048
 FOR_PEOPLE = "wake"
 CONTENT = ("text", "raw", "url", "data")
+# What a file's content is called: in 0.3, before it, and in drafts of 1.0.
+FILE_CONTENT = {
+    "bytes": "raw",
+    "uri": "url",
+    "url": "url",
+    "fileWithBytes": "raw",
+    "fileWithUri": "url",
+}
 TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,40}", re.ASCII)  # RFC 9110, 5.6.2
 _urlsafe = str.maketrans("-_", "+/")
 
@@ -100,6 +106,8 @@ def read_parts(value: Any, path: str = "parts") -> list[Json]:
     """One or more, in any dialect, as canonical ones; raises InvalidParams."""
     if not isinstance(value, list) or not value:
         raise InvalidParams(path, "Must be an array of at least one part.")
+    if len(value) > PARTS_AT_MOST:
+        raise InvalidParams(path, f"Must have at most {PARTS_AT_MOST} parts.")
     return [_read_part(Fields(part, f"{path}[{number}]")) for number, part in enumerate(value)]
 
 
@@ -158,9 +166,9 @@ def media_types(parts: Iterable[Json]) -> list[str]:
 def _read_part(part: Fields) -> Json:
     if part.get("file") is not None:
         file = part.inner("file")
-        name, content = _content(file, {"bytes": "raw", "uri": "url"})
-        media_type = file.text("mimeType", longest=LONGEST_TYPE)
-        filename = file.text("name", longest=LONGEST_NAME)
+        name, content = _content(file, FILE_CONTENT)
+        media_type = _first(file, ("mimeType", "mediaType"), longest=LONGEST_TYPE)
+        filename = _first(file, ("name", "filename"), longest=LONGEST_NAME)
     else:
         name, content = _content(part, {kind: kind for kind in CONTENT})
         media_type, filename = "", ""
@@ -176,6 +184,11 @@ def _read_part(part: Fields) -> Json:
     filename = part.text("filename", longest=LONGEST_NAME) or filename
     found = {"mediaType": media_type, "filename": filename, "metadata": metadata}
     return {name: content} | {key: value for key, value in found.items() if value}
+
+
+def _first(given: Fields, names: Sequence[str], *, longest: int) -> str:
+    """Empty where none of them is there."""
+    return next((text for name in names if (text := given.text(name, longest=longest))), "")
 
 
 def _content(part: Fields, names: dict[str, str]) -> tuple[str, Any]:
@@ -229,10 +242,9 @@ def write_tasks(
     history_length: int | None = None,
     artifacts: bool = True,
 ) -> list[Json]:
-    """With at most so many of the newest messages, of which the one in the status is none; of 0
-    the member is not there, and neither is that of artifacts nobody wants."""
-    length = HISTORY_AT_MOST if history_length is None else min(history_length, HISTORY_AT_MOST)
-    history = _newest(tasks, length) if length else {}
+    """With at most so many of the newest messages (relay/history.py), of which the one in the
+    status is none; of 0 the member is not there, and neither is that of artifacts nobody wants."""
+    history = newest(tasks, history_length, without=[task.status_message_id for task in tasks])
     made = _artifacts(tasks) if artifacts else {}
     found = []
     for task in tasks:
@@ -359,23 +371,6 @@ def _status(
     name = state.replace("_", "-") if version == "0.3" else f"TASK_STATE_{state.upper()}"
     said = {"message": _message(message, context_id, version)} if message else {}
     return {"state": name, **said, "timestamp": write_time(at)}
-
-
-def _newest(tasks: Sequence[Task], length: int) -> dict[UUID, list[Message]]:
-    """The newest messages of each, oldest first, in one query for all of them."""
-    backwards = Window(RowNumber(), partition_by=F("task_id"), order_by=F("pk").desc())
-    rows = (
-        Message.objects.filter(task__in=tasks)
-        .exclude(pk__in=[task.status_message_id for task in tasks if task.status_message_id])
-        .annotate(backwards=backwards)
-        .filter(backwards__lte=length)
-        .order_by("pk")
-    )
-    found: dict[UUID, list[Message]] = defaultdict(list)
-    for message in rows:
-        if message.task_id:
-            found[message.task_id].append(message)
-    return found
 
 
 def _artifacts(tasks: Sequence[Task]) -> dict[UUID, list[Artifact]]:

@@ -1,0 +1,64 @@
+"""How much of what was said an answer holds, and what a connector is sent."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from accounts.models import ApiKey
+from relay import history
+from relay.models import CallerKey, Card
+from tests.relay.calling import Caller
+from tests.relay.machine import Machine, after, ask
+
+
+@pytest.fixture(autouse=True)
+def short(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(history, "LONGEST", 1_000)
+
+
+def texts(messages: list[dict[str, Any]]) -> list[str]:
+    return [message["parts"][0]["text"][:3] for message in messages]
+
+
+def test_an_answer_holds_the_newest_that_fit(either: Caller) -> None:
+    task = either.send("1: " + "x" * 600)["id"]
+    for number in (2, 3):
+        told = either.send(f"{number}: " + "x" * 400, taskId=task)
+
+    assert texts(told["history"]) == ["2: ", "3: "]
+
+
+def test_the_newest_is_there_however_long_it_is(either: Caller) -> None:
+    task = either.send("1: ")["id"]
+
+    told = either.send("2: " + "x" * 2_000, taskId=task)
+
+    assert texts(told["history"]) == ["2: "]
+
+
+def test_the_tasks_of_a_page_share_the_room(newer: Caller) -> None:
+    newer.send("1: " + "x" * 600)
+    newer.send("2: " + "x" * 300)
+
+    listed = newer.result("ListTasks", {})["tasks"]
+
+    assert [texts(task.get("history", [])) for task in listed] == [["2: "], []]
+
+
+def test_a_machine_is_sent_the_message_of_now_and_as_much_before_it_as_fits(
+    card: Card, caller_key: CallerKey, key: ApiKey
+) -> None:
+    """However much a caller says in a task, its run fits into a frame: one that does not would be
+    sent again and again, and nothing after it."""
+    machine = Machine(key)
+    task = ask(card, caller_key, "1: " + "x" * 600)
+    machine.end(machine.run(), "auth_required", text="2: Who are you?")
+    long = "3: " + "x" * 2_000
+    ask(card, caller_key, long, task_id=str(task.pk), at=after(1))
+
+    frame = machine.run(at=after(2))
+
+    assert frame["message"]["parts"] == [{"type": "text", "text": long}]
+    assert texts(frame["messages"]) == ["3: "]
