@@ -74,7 +74,7 @@ def show(request: HttpRequest, token: str) -> HttpResponse:
 def download(file: File) -> HttpResponse:
     """With nothing that a browser would run, whatever it is."""
     is_known = MEDIA_TYPE.fullmatch(file.media_type)
-    name = file.filename or "file"
+    name = filename_of(file)
     return HttpResponse(
         file.content,
         content_type=file.media_type if is_known else "application/octet-stream",
@@ -84,6 +84,14 @@ def download(file: File) -> HttpResponse:
             "X-Content-Type-Options": "nosniff",
         },
     )
+
+
+def filename_of(file: File) -> str:
+    """The last part of what it was called, in characters that print: whoever saves it needs no
+    path, and a header has no line breaks."""
+    last = re.split(r"[/\\]", file.filename)[-1]
+    name = "".join(letter for letter in last if letter.isprintable())
+    return name if name.strip(". ") else "file"
 
 
 def file_of(task: Task, part: Json) -> File | None:

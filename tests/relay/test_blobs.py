@@ -89,15 +89,25 @@ def test_a_media_type_is_only_told_where_it_is_one(task: Task, media_type: str) 
 
 
 @pytest.mark.parametrize(
-    "name", ['a"; filename="b.exe', "a\r\nX-A: b", "../../etc/passwd", "é.png"]
+    ("name", "told"),
+    [
+        ('a"; filename="b.exe', 'filename="a\\"; filename=\\"b.exe"'),
+        ("a\r\nX-A: b", 'filename="aX-A: b"'),
+        ("a.txt\n", 'filename="a.txt"'),
+        ("../../etc/passwd", 'filename="passwd"'),
+        ("C:\\autoexec.bat", 'filename="autoexec.bat"'),
+        ("reports/..", 'filename="file"'),
+        ("\u202egpj.exe", 'filename="gpj.exe"'),
+        ("é.png", "filename*=utf-8''%C3%A9.png"),
+    ],
 )
-def test_a_name_breaks_out_of_nothing(task: Task, name: str) -> None:
+def test_a_name_breaks_out_of_nothing(task: Task, name: str, told: str) -> None:
     blobs.store_large(task, [part(LARGE, filename=name)], timezone.now())
 
     file = Client().get(path_of(Blob.objects.get()))
 
     assert file.status_code == 200
-    assert file["Content-Disposition"].startswith("attachment; filename")
+    assert file["Content-Disposition"] == f"attachment; {told}"
     assert "X-A" not in file.headers
 
 
