@@ -57,11 +57,8 @@ def write(card: Card, origin: str = "") -> dict[str, Any]:
         "documentationUrl": address,
         **(_interfaces_1_0(card, address) if is_1_0 else {}),
         **(_interfaces_0_3(address) if is_0_3 else {}),
-        "capabilities": {
-            "streaming": False,
-            "pushNotifications": True,
-            **({"extendedAgentCard": False} if is_1_0 else {}),
-        },
+        # No word of an extended card: there are readers to whom the bare name promises one.
+        "capabilities": {"streaming": False, "pushNotifications": True},
         "defaultInputModes": card.input_modes,
         "defaultOutputModes": card.output_modes,
         "skills": skills_of(card),

@@ -116,7 +116,7 @@ def test_a_card_for_one_version_has_nothing_of_the_other(
     assert told.keys() >= REQUIRED | present
     assert not told.keys() & absent
     assert told["securitySchemes"] == {"bearer": scheme}
-    assert ("extendedAgentCard" in told["capabilities"]) == (profile == "1.0")
+    assert told["capabilities"] == {"streaming": False, "pushNotifications": True}
     interfaces = told.get("supportedInterfaces", [])
     assert {each["protocolVersion"] for each in interfaces} <= {"1.0"}
 
