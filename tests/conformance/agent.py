@@ -1,7 +1,8 @@
 """An agent as a shell command: what it does is said by the id of the message that it is given.
 
 Run by `wake connect`. It reads one JSON object on stdin and prints one on stdout. The ids that
-begin with `tck-` are those of the official conformance kit's scenarios.
+begin with `tck-` are those of the official conformance kit's scenarios for 1.0; its messages of 0.3
+have `-message-id-` in theirs, and their tasks are to be open still when it goes on with them.
 """
 
 import json
@@ -38,7 +39,7 @@ def main() -> None:
     elif is_about("tck-propose"):
         parts = [{"text": "Is this the right audience?"}, {"data": PROPOSAL}]
         answer = {"state": "input_required", "message": {"role": "agent", "parts": parts}}
-    elif is_about("tck-input-required"):
+    elif is_about("tck-input-required") or "-message-id-" in asked:
         answer = {"state": "input_required", "text": "Which colour?"}
     elif is_about("tck-artifact-file-url"):
         answer = completed(URL)

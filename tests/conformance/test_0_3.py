@@ -38,6 +38,18 @@ def test_0_3_goes_on_with_a_task(older: Caller) -> None:
     assert len(limited["history"]) <= 2
 
 
+def test_0_3_goes_on_with_and_cancels_what_an_ordinary_message_began(older: Caller) -> None:
+    """As the kit does, which names no scenario and no context here."""
+    begun = older.send("text-message-id-1")
+    more = older.send("continuation-message-id-2", taskId=begun["id"])
+    canceled = older.result("tasks/cancel", {"id": begun["id"]})
+
+    assert more["id"] == begun["id"]
+    assert begun["status"]["state"] in {"submitted", "working", "input-required"}
+    assert more["status"]["state"] in {"submitted", "working", "input-required"}
+    assert canceled["status"]["state"] == "canceled"
+
+
 @pytest.mark.parametrize(
     ("method", "code"),
     [
