@@ -113,9 +113,8 @@ async def a_connector(
         try:
             yield connector
         finally:
-            connector.kill()
             work.cancel()
-            await asyncio.gather(work, return_exceptions=True)
+            await asyncio.gather(work, connector.end(), return_exceptions=True)
 
 
 @asynccontextmanager

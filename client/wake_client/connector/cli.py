@@ -131,7 +131,7 @@ async def _until_it_ends(connector: Connector, origin: str, key: str) -> int:
         logger.warning("%s", reason)
         return NO_RELAY
     finally:
-        connector.kill()
+        await connector.end()
     logger.info("stopped")
     return RUN_FAILED if connector.once and connector.has_failed else FINE
 

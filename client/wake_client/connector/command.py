@@ -110,6 +110,7 @@ class Child:
             return results.failed(f"The agent's command took longer than {self._timeout:g} s.")
         finally:
             reading.cancel()
+            ending.cancel()
             self._pipe.close()
 
     async def stop(self) -> None:
@@ -122,6 +123,9 @@ class Child:
 
     def kill(self) -> None:
         self._signal(signal.SIGKILL)
+
+    async def gone(self) -> None:
+        await self._process.wait()
 
     def _signal(self, number: signal.Signals) -> None:
         with suppress(ProcessLookupError, PermissionError):

@@ -128,6 +128,13 @@ class Connector:
             if run.child:
                 run.child.kill()
 
+    async def end(self) -> None:
+        """Kills them, and waits until they are gone."""
+        children = [run.child for run in self._runs.values() if run.child]
+        self.kill()
+        ending = (*self._tasks, *(child.gone() for child in children))
+        await asyncio.gather(*ending, return_exceptions=True)
+
     @property
     def running(self) -> int:
         return len(self._runs)
