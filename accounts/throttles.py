@@ -29,6 +29,7 @@ BAD_KEYS = "60/m"
 SIGN_INS = "10/m"
 SIGN_INS_OF_A_PERSON = "60/h"
 RESETS_FOR_AN_ADDRESS = ("3/h", "8/d")
+INVITATIONS_OF_A_PERSON = "40/d"
 SKIP_SECONDS = 5.0
 
 
@@ -92,6 +93,24 @@ def may_mail_a_reset(request: HttpRequest, email: str) -> bool:
     try:
         for rate in RESETS_FOR_AN_ADDRESS:
             _count(request, group="reset-mail", rate=rate, key=lambda: email)
+    except TooMany:
+        return False
+    return True
+
+
+def count_sign_up(request: HttpRequest) -> None:
+    """Raises TooMany where one network makes one new person after the other, or tries addresses."""
+    _count(request, group="sign-up", rate="10/h", key=lambda: client_network(request))
+
+
+def may_mail_an_invitation(request: HttpRequest, email: str) -> bool:
+    """Few to one address, whoever invites, and few of one person: an inbox full of them is no
+    invitation."""
+    email, by = email.strip().lower(), str(request.user.pk)
+    try:
+        for rate in RESETS_FOR_AN_ADDRESS:
+            _count(request, group="invitation-mail", rate=rate, key=lambda: email)
+        _count(request, group="invitations-of", rate=INVITATIONS_OF_A_PERSON, key=lambda: by)
     except TooMany:
         return False
     return True

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from celery import shared_task
 
-from inbox import digests, full_text, last_calls, password_resets
+from inbox import digests, full_text, invitation_mails, last_calls, password_resets
 
 
 @shared_task
@@ -20,6 +20,11 @@ def send_due_last_calls() -> None:
 @shared_task
 def send_due_resets() -> None:
     password_resets.send_due()
+
+
+@shared_task
+def send_due_invitations() -> None:
+    invitation_mails.send_due()
 
 
 @shared_task

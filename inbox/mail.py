@@ -1,5 +1,5 @@
 """Writes the mail that people get: headlines and counts, and links that ask who is there; and the
-one link that leads to a new password."""
+two links that let somebody in: to a new password, and into a team."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ from django.urls import reverse
 from django.utils import timezone
 
 from accounts import second_factor
-from accounts.models import User
+from accounts.invitations import OPEN_FOR
+from accounts.models import Invitation, User
 from inbox.audit_heads import heads
 from inbox.invisible import reveal
 from inbox.models import Preferences
@@ -100,8 +101,26 @@ def send_reset(user: User, *, uid: str, token: str) -> None:
         "minutes": settings.PASSWORD_RESET_TIMEOUT // 60,
         "has_second_factor": second_factor.is_on(user),
     }
-    mail = _written(user, subject="Wake: a new password", template="reset", context=context)
-    _deliver(mail)
+    _deliver(
+        _written(user.email, subject="Wake: a new password", template="reset", context=context)
+    )
+
+
+def send_invitation(invitation: Invitation, text: str) -> None:
+    """The link into a team, to somebody who may never have heard of us; raises NotTaken."""
+    context = {
+        "origin": settings.WAKE_ORIGIN,
+        "inviter": unlinked(invitation.invited_by.display_name),
+        "team": unlinked(invitation.team.name),
+        "role": invitation.role,
+        "url": _url("join", text),
+        "days": OPEN_FOR.days,
+    }
+    _deliver(
+        _written(
+            invitation.email, subject="Wake: an invitation", template="invitation", context=context
+        )
+    )
 
 
 def unlinked(text: str) -> str:
@@ -112,19 +131,19 @@ def unlinked(text: str) -> str:
 def _send(user: User, *, subject: str, template: str, **context: Any) -> None:
     settings_url = _url("settings-digest")
     context |= {"inbox_url": _url("inbox"), "settings_url": settings_url}
-    mail = _written(user, subject=subject, template=template, context=context)
+    mail = _written(user.email, subject=subject, template=template, context=context)
     # Not RFC 8058's one click: whoever holds a mail may read it, and change nothing.
     mail.extra_headers["List-Unsubscribe"] = f"<{settings_url}>"
     _deliver(mail)
 
 
 def _written(
-    user: User, *, subject: str, template: str, context: dict[str, Any]
+    to: str, *, subject: str, template: str, context: dict[str, Any]
 ) -> EmailMultiAlternatives:
     mail = EmailMultiAlternatives(
         subject=subject,
         body=render_to_string(f"inbox/mail/{template}.txt", context),
-        to=[user.email],
+        to=[to],
         headers={"Auto-Submitted": "auto-generated"},
     )
     html = render_to_string(f"inbox/mail/{template}.html", context)

@@ -1,23 +1,26 @@
-"""A person's teams: who else is in them, and where their callbacks may go."""
+"""A person's teams: who else is in them, who is invited, and where their callbacks may go."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from itertools import groupby
 
 from accounts.access import teams_of
-from accounts.models import Membership, Team, User
+from accounts.models import Invitation, Membership, Team, User
 from wake.models import CallbackHost
 
 
 @dataclass(slots=True)
 class OwnTeam:
-    """`is_owner` is about the person who looks."""
+    """`mine` is the membership of the person who looks, `is_owner` is about them."""
 
     team: Team
+    mine: Membership
     is_owner: bool
     people: list[Membership]
+    invitations: list[Invitation] = field(default_factory=list)
     hosts: list[CallbackHost] = field(default_factory=list)
 
 
@@ -31,7 +34,7 @@ def own_teams(user: User) -> list[OwnTeam]:
     for team, members in groupby(ordered, lambda membership: membership.team):
         people = list(members)
         mine = next(membership for membership in people if membership.user_id == user.pk)
-        made.append(OwnTeam(team, mine.role == Membership.Role.OWNER, people))
+        made.append(OwnTeam(team, mine, mine.role == Membership.Role.OWNER, people))
     return made
 
 
@@ -39,6 +42,16 @@ def people_of(team_ids: Sequence[int]) -> list[User]:
     """Whoever belongs to one of these teams, by name."""
     rows = User.objects.filter(memberships__team__in=team_ids).distinct()
     return list(rows.order_by("display_name", "pk"))
+
+
+def own_teams_with_invitations(user: User, *, at: datetime) -> list[OwnTeam]:
+    """And, where they are an owner, with the invitations that are open; two queries."""
+    made = own_teams(user)
+    owned = {own.team.pk: own for own in made if own.is_owner}
+    rows = Invitation.objects.open(at).filter(team__in=owned).select_related("invited_by")
+    for invitation in rows.order_by("created_at"):
+        owned[invitation.team_id].invitations.append(invitation)
+    return made
 
 
 def own_teams_with_hosts(user: User) -> list[OwnTeam]:

@@ -16,7 +16,6 @@ from django.views.decorators.http import require_safe
 
 from inbox.forms_settings import DigestForm, KeyboardForm, QuietHoursForm, ThemeForm
 from inbox.preferences import change_preferences, preferences_of
-from inbox.teams import own_teams
 from inbox.views.page import PersonRequest, SeeOther, form_page, page
 
 
@@ -50,12 +49,6 @@ def digest(request: PersonRequest) -> HttpResponse:
 @page
 def quiet_hours(request: PersonRequest) -> HttpResponse:
     return _preferences_page(request, "quiet-hours", QuietHoursForm)
-
-
-@require_safe
-@page
-def members(request: PersonRequest) -> HttpResponse:
-    return settings_page(request, "members", teams=own_teams(request.user))
 
 
 def _preferences_page(

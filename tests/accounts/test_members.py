@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -99,7 +100,7 @@ def test_the_last_owner_stays(
         User.objects.filter(pk=bob.pk).update(is_active=False)
     before = roles(team)
     hers, by = of(alice, team), person(alice)
-    going = {
+    going: dict[str, Callable[[], object]] = {
         "leave": lambda: members.leave(hers, by=by),
         "remove": lambda: members.remove(hers, by=by),
         "reviewer": lambda: members.change_role(hers, "reviewer", by=by),

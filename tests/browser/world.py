@@ -11,9 +11,10 @@ from uuid import uuid4
 
 from django.utils import timezone
 
+from accounts import invitations
 from accounts.audit import SYSTEM
 from accounts.keys import mint, revoke
-from accounts.models import Agent, ApiKey, AuditEvent, User
+from accounts.models import Agent, ApiKey, AuditEvent, Membership, User
 from inbox import later
 from inbox.models import Preset
 from relay import callers
@@ -53,6 +54,8 @@ class World:
     agent: Agent
     callback: Callback
     phrase: Preset
+    colleague: Membership
+    link: str
 
     def path(self, name: str, rest: str = "") -> str:
         return f"/deliveries/{self.deliveries[name].pk}/{rest}"
@@ -72,7 +75,11 @@ def build(make: Make, answer: Answer, *, key: ApiKey, alice: User, bob: User) ->
         ("rejected", "x" * 40, "y" * 2000),
     ]:
         phrase = Preset.objects.create(user=alice, status=status, name=name, text=text)
-    return World(deliveries, agent, _callback(make, answer), phrase)
+    colleague = agent.team.memberships.get(user=bob)
+    _, link = invitations.invite(
+        agent.team, role="owner", by=alice, at=now, email=f"{'w' * 60}@example.com"
+    )
+    return World(deliveries, agent, _callback(make, answer), phrase, colleague, link)
 
 
 def _published(agent: Agent, *, at: datetime) -> None:
@@ -147,6 +154,7 @@ def _callback(make: Make, answer: Answer) -> Callback:
 def as_fields(world: World) -> dict[str, Any]:
     """For `reverse`, of each address that names an object."""
     delivery = {"pk": world.deliveries["report"].pk}
+    team = {"slug": world.agent.team.slug}
     return {
         "delivery": delivery,
         "editor": delivery,
@@ -158,4 +166,8 @@ def as_fields(world: World) -> dict[str, Any]:
         "audit-event": {"pk": AuditEvent.objects.latest("pk").pk},
         "callback": {"pk": world.callback.pk},
         "settings-phrase": {"pk": world.phrase.pk},
+        "settings-leave": team,
+        "settings-invite": team,
+        "settings-member": {**team, "pk": world.colleague.pk},
+        "join": {"token": world.link},
     }

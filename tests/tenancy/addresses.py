@@ -42,6 +42,13 @@ ROOMS: dict[str, Callable[[House], Any]] = {
     "settings/phrases/<uuid:pk>": lambda house: house.phrase.pk,
     "settings/allowlist/<slug:slug>": lambda house: house.team.slug,
     "settings/retention/<slug:slug>": lambda house: house.team.slug,
+    "settings/teams/<slug:slug>": lambda house: house.team.slug,
+    "settings/members/<slug:slug>": lambda house: house.team.slug,
+    "settings/members/<slug:slug>/<int:pk>": lambda house: (house.team.slug, house.membership.pk),
+    "settings/members/<slug:slug>/invitations/<uuid:pk>": lambda house: (
+        house.team.slug,
+        house.invitation.pk,
+    ),
     "@<str:handle>": lambda house: house.team.slug,
     "@<str:handle>/<str:name>": lambda house: (house.team.slug, house.agent.agent_id),
     "wake/v1/response/<str:delivery_id>": lambda house: house.delivery.pk,
@@ -53,8 +60,12 @@ ROOMS: dict[str, Callable[[House], Any]] = {
     "admin/accounts/user/<id>": lambda house: house.owner.pk,
     "admin/r/<path:content_type_id>/<path:object_id>": lambda house: ("1", house.team.pk),
 }
-# The link in a mail, and that to a file of a task, are secrets of their own, and belong to no team.
-OF_NO_TEAM = {"login/reset/<str:uidb64>/<str:token>", "artifacts/<str:token>"}
+# The links in mails, and that to a file of a task, are secrets of their own, and ask for no team.
+OF_NO_TEAM = {
+    "login/reset/<str:uidb64>/<str:token>",
+    "join/<str:token>",
+    "artifacts/<str:token>",
+}
 
 
 @dataclass(frozen=True)

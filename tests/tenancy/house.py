@@ -10,9 +10,9 @@ from django.apps import apps
 from django.db.models import Model
 from django.utils import timezone
 
-from accounts import keys, signing_secrets
+from accounts import invitations, keys, signing_secrets
 from accounts.audit import SYSTEM, person, record
-from accounts.models import Agent, ApiKey, AuditEvent, Membership, Team, User
+from accounts.models import Agent, ApiKey, AuditEvent, Invitation, Membership, Team, User
 from inbox.batches import Batch
 from inbox.models import Preset
 from relay import callers, lifecycle
@@ -47,6 +47,8 @@ class House:
     caller_key: CallerKey
     card: Card
     task: Task
+    membership: Membership
+    invitation: Invitation
 
     def row_of(self, model: type[Model]) -> Any:
         """The id of the thing of this kind that is here, for the admin."""
@@ -63,7 +65,8 @@ class House:
 
 def build(team: Team, *, words: str) -> House:
     """The first owner of the team made all of it."""
-    owner = team.memberships.filter(role=Membership.Role.OWNER)[0].user
+    membership = team.memberships.filter(role=Membership.Role.OWNER)[0]
+    owner = membership.user
     agent = Agent.objects.create(team=team, agent_id=f"{team.slug}-{words}-agent")
     signing_secrets.ensure_secret(agent, by=SYSTEM)
     key, text = keys.mint(agent, by=SYSTEM)
@@ -89,9 +92,10 @@ def build(team: Team, *, words: str) -> House:
     card = publish(agent, by=SYSTEM, at=timezone.now(), callers=[caller_key], description=words)
     parts = [{"raw": "aGVsbG8=", "filename": words}, {"text": words}]
     task = lifecycle.send(card, caller_key, Incoming(message_id="m1", parts=parts))
+    invitation, _ = invitations.invite(team, role="reader", by=owner, at=timezone.now())
     return House(
         words, team, owner, agent, key, text, delivery, response, callback, attempt, target, host,
-        phrase, event, batch, caller_key, card, task,
+        phrase, event, batch, caller_key, card, task, membership, invitation,
     )  # fmt: skip
 
 

@@ -20,6 +20,8 @@ THEIR_OWN = {
     "deliveries/<uuid:pk>/reading",
     "deliveries/<uuid:pk>/undo",
 }
+# Whoever belongs to a team may go.
+GOING = "settings/members/<slug:slug>/leave/"
 OF_A_PERSON = {
     "AuditEvent",
     "Draft",
@@ -43,6 +45,8 @@ def test_a_reader_who_acts_is_refused(
     refused = set()
 
     for address in addresses.WITH_AN_OBJECT:
+        if address.route == GOING:
+            continue
         with subtests.test(address.route):
             answer = ritas.client.post(address.path_in(ours), fields(ours))
 

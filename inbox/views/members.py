@@ -1,0 +1,144 @@
+"""Who is in a person's teams; owners give roles, remove members and hand the team over."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import Any
+
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404
+from django.utils import timezone
+from django.views.decorators.http import require_POST, require_safe
+
+from accounts import members
+from accounts.access import is_owner, teams_of
+from accounts.audit import Actor, person
+from accounts.models import Membership, Team
+from accounts.throttles import client_address
+from inbox.forms_teams import RoleForm
+from inbox.teams import own_teams_with_invitations
+from inbox.views.page import PersonRequest, SeeOther, form_page, page
+from inbox.views.password_again import password_again
+from inbox.views.settings import saved, settings_page
+
+OWNERS_ONLY = "Only owners of the team change who is in it"
+REFUSALS = (members.LastOwner, members.CannotOwn)
+
+
+@require_safe
+@page
+def show(request: PersonRequest) -> HttpResponse:
+    now = timezone.now()
+    teams = own_teams_with_invitations(request.user, at=now)
+    return settings_page(request, "members", teams=teams, now=now)
+
+
+@require_safe
+@page
+@password_again
+def member(request: PersonRequest, slug: str, pk: int) -> HttpResponse:
+    membership = _member(request, slug, pk)
+    return _page(request, membership, RoleForm(initial={"role": membership.role}))
+
+
+@require_POST
+@page
+@password_again
+def role(request: PersonRequest, slug: str, pk: int) -> HttpResponse:
+    membership = _member(request, slug, pk)
+    form = RoleForm(request.POST)
+    if not form.is_valid():
+        return _page(request, membership, form)
+    try:
+        members.change_role(membership, form.cleaned_data["role"], by=actor(request))
+    except REFUSALS as reason:
+        return _refused(request, membership, reason)
+    except members.NoLongerMember as reason:
+        return _gone(request, reason)
+    return saved(request, "settings-members")
+
+
+@require_POST
+@page
+@password_again
+def remove(request: PersonRequest, slug: str, pk: int) -> HttpResponse:
+    membership = _member(request, slug, pk)
+    try:
+        members.remove(membership, by=actor(request))
+    except REFUSALS as reason:
+        return _refused(request, membership, reason)
+    except members.NoLongerMember as reason:
+        return _gone(request, reason)
+    words = f"{membership.user} is no longer in {membership.team}."
+    return saved(request, "settings-members", words)
+
+
+@require_POST
+@page
+@password_again
+def hand_over(request: PersonRequest, slug: str, pk: int) -> HttpResponse:
+    membership = _member(request, slug, pk)
+    mine = get_object_or_404(membership.team.memberships, user=request.user)
+    try:
+        members.hand_over(mine, to=membership, by=actor(request))
+    except REFUSALS as reason:
+        return _refused(request, membership, reason)
+    except members.NoLongerMember as reason:
+        return _gone(request, reason)
+    words = f"{membership.user} owns {membership.team} now. You review."
+    return saved(request, "settings-members", words)
+
+
+@form_page
+@page
+def leave(request: PersonRequest, slug: str) -> HttpResponse:
+    team = get_object_or_404(teams_of(request.user), slug=slug)
+    if request.method != "POST":
+        return settings_page(request, "members_leave", team=team)
+    mine = get_object_or_404(team.memberships, user=request.user)
+    try:
+        members.leave(mine, by=actor(request))
+    except members.LastOwner as reason:
+        refused = settings_page(request, "members_leave", team=team, reason=reason)
+        refused.status_code = HTTPStatus.CONFLICT
+        return refused
+    except members.NoLongerMember as reason:
+        return _gone(request, reason)
+    return saved(request, "settings-members", f"You left {team}.")
+
+
+def actor(request: PersonRequest) -> Actor:
+    return person(request.user, client_address(request))
+
+
+def team_of_an_owner(request: PersonRequest, slug: str) -> Team:
+    """Not theirs and not there are the same 404."""
+    team = get_object_or_404(teams_of(request.user), slug=slug)
+    if not is_owner(request.user, team.pk):
+        raise PermissionDenied(OWNERS_ONLY)
+    return team
+
+
+def _member(request: PersonRequest, slug: str, pk: int) -> Membership:
+    team = team_of_an_owner(request, slug)
+    return get_object_or_404(team.memberships.select_related("user", "team"), pk=pk)
+
+
+def _page(
+    request: PersonRequest, membership: Membership, form: RoleForm, **context: Any
+) -> HttpResponse:
+    return settings_page(request, "members_member", member=membership, form=form, **context)
+
+
+def _refused(request: PersonRequest, membership: Membership, reason: Exception) -> HttpResponse:
+    form = RoleForm(initial={"role": membership.role})
+    response = _page(request, membership, form, reason=reason)
+    response.status_code = HTTPStatus.CONFLICT
+    return response
+
+
+def _gone(request: PersonRequest, reason: Exception) -> HttpResponse:
+    messages.warning(request, str(reason))
+    return SeeOther("settings-members")

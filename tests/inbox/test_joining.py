@@ -1,0 +1,311 @@
+"""Invitations, from the owner's page to the first look at the inbox; nothing tells who exists."""
+
+from __future__ import annotations
+
+import re
+import smtplib
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.core import mail as outbox
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from accounts import sessions
+from accounts.models import AuditEvent, Invitation, Team, User
+from inbox import invitation_mails
+from tests.conftest import PASSWORD
+from tests.inbox.people import Person, text_of
+
+INVITE = "/settings/members/garden/invite/"
+NEW = "another pair of words"
+LINK = re.compile(r"http://[^/\s]+(/join/wk_join_\w{36}/)")
+
+
+def invite(alices: Person, **fields: Any) -> Any:
+    form = {"role": "reviewer", "email": "", "seen": Invitation.objects.count(), **fields}
+    return alices.client.post(INVITE, form)
+
+
+def link_on(page: Any) -> str:
+    found = LINK.search(page.content.decode())
+    assert found
+    return found[1]
+
+
+def link_in_the_mail() -> str:
+    found = LINK.search(str(outbox.outbox[-1].body))
+    assert found
+    return found[1]
+
+
+def sign_up(client: Client, path: str, **fields: Any) -> Any:
+    form = {"display_name": "Nora", "email": "nora@example.com"}
+    return client.post(path, {**form, "new_password1": NEW, "new_password2": NEW, **fields})
+
+
+@pytest.fixture
+def link(alices: Person) -> str:
+    return link_on(invite(alices))
+
+
+def test_a_link_is_shown_once(alices: Person) -> None:
+    page = invite(alices)
+    again = alices.client.post(INVITE, {"role": "reviewer", "seen": 0})
+
+    assert page.status_code == 200
+    assert "no-store" in page["Cache-Control"]
+    assert "This is the only time it is shown." in text_of(page)
+    assert (again.status_code, Invitation.objects.count()) == (410, 1)
+    assert "No longer visible" in text_of(again)
+    assert not LINK.search(again.content.decode())
+    listed = alices.get("/settings/members/")
+    assert "By link" in text_of(listed)
+    assert not LINK.search(listed.content.decode())
+
+
+def test_somebody_who_signs_in_here_joins(link: str, mallory: User, team: Team) -> None:
+    mallorys = Person(mallory)
+    page = text_of(mallorys.get(link))
+    assert "Join Garden" in page
+    assert "alice invites you as reviewer" in page
+
+    joined = mallorys.client.post(link, follow=True)
+
+    assert joined.redirect_chain == [("/", 303)]
+    assert "You are in Garden." in text_of(joined)
+    assert team.memberships.get(user=mallory).role == "reviewer"
+    assert "mallory joined the team, invited by alice" in text_of(mallorys.get("/audit/"))
+
+
+def test_somebody_new_says_who_they_are_and_signs_in(link: str, team: Team) -> None:
+    browser = Client()
+    assert "Have you signed in here before?" in text_of(browser.get(link))
+
+    made = sign_up(browser, link)
+    assert (made.status_code, made["Location"]) == (303, f"/login/?next={link.replace('/', '%2F')}")
+    assert "Now sign in" in text_of(browser.get(made["Location"]))
+    form = {"username": "nora@example.com", "password": NEW, "next": link}
+    assert browser.post("/login/", form)["Location"] == link
+    first = browser.get(link, follow=True)
+
+    assert first.redirect_chain == [("/", 303)]
+    assert "You are in Garden." in text_of(first)
+    nora = User.objects.get(email="nora@example.com")
+    assert (nora.display_name, nora.memberships.get().role) == ("Nora", "reviewer")
+    events = AuditEvent.objects.filter(actor_id=str(nora.pk)).order_by("pk")
+    assert [event.event for event in events] == [
+        "person.added",
+        "membership.joined",
+        "person.signed_in",
+    ]
+    assert NEW not in str(list(AuditEvent.objects.values()))
+
+
+def test_new_and_known_addresses_get_the_same_answer(
+    alices: Person, mallory: User, team: Team
+) -> None:
+    gone = User.objects.create_user("gone@example.com", PASSWORD, is_active=False)
+    answers = []
+    for email in ("nora@example.com", mallory.email, gone.email):
+        browser, link = Client(), link_on(invite(alices))
+        answer = sign_up(browser, link, email=email)
+        shown = text_of(browser.get(answer["Location"]))
+        answers.append((answer.status_code, answer["Location"].replace(link[6:-1], ""), shown))
+
+    assert answers[0] == answers[1] == answers[2]
+    mallory.refresh_from_db()
+    assert mallory.check_password(PASSWORD)
+    assert not team.memberships.filter(user__in=[mallory, gone]).exists()
+
+
+def test_inviting_an_address_tells_its_owner_nothing(
+    alices: Person, mallory: User, settings: Any
+) -> None:
+    settings.WAKE_SENDS_MAIL = False
+    pages, work = [], []
+    for email in (mallory.email, "nobody@example.com"):
+        with CaptureQueriesContext(connection) as queries:
+            page = invite(alices, email=email)
+        link = link_on(page)
+        shown = text_of(page) + text_of(Client().get(link))
+        pages.append(shown.replace(link, "").replace(email, ""))
+        work.append([re.sub(r"'[^']*'|\d+", "…", query["sql"]) for query in queries])
+
+    assert pages[0] == pages[1]
+    assert work[0] == work[1]
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"new_password1": "short", "new_password2": "short"}, "too short"),
+        ({"new_password2": "a different one"}, "The two are not the same"),
+        (dict.fromkeys(["new_password1", "new_password2"], "nora@example.com"), "too similar"),
+        ({"display_name": " "}, "Write a name"),
+        ({"display_name": "No\u2028ra"}, "Control characters"),
+        ({"email": "nora"}, "such as you@example.com"),
+        ({"email": ""}, "Write your e-mail address"),
+    ],
+)
+def test_what_is_not_right_is_said(fields: dict[str, str], words: str, link: str) -> None:
+    refused = sign_up(Client(), link, **fields)
+
+    assert refused.status_code == 422
+    assert words in text_of(refused)
+    assert not User.objects.filter(email="nora@example.com").exists()
+    assert Invitation.objects.get().accepted_at is None
+
+
+@pytest.mark.parametrize("what", ["used", "taken back", "made up", "no link at all"])
+def test_a_link_that_ended_leads_nowhere(what: str, alices: Person, link: str) -> None:
+    invitation = Invitation.objects.get()
+    match what:
+        case "used":
+            sign_up(Client(), link)
+        case "taken back":
+            path = f"/settings/members/garden/invitations/{invitation.pk}/revoke"
+            assert alices.client.post(path).status_code == 303
+            assert "works until" not in text_of(alices.get("/settings/members/"))
+        case "made up":
+            link = link[:-2] + ("A/" if link[-2] != "A" else "B/")
+        case _:
+            link = "/join/any/"
+    before = User.objects.count()
+
+    for answer in (
+        Client().get(link),
+        sign_up(Client(), link, email="otto@example.com"),
+        alices.get(link),
+        alices.client.post(link),
+    ):
+        assert answer.status_code == 410
+        assert "This link no longer works" in text_of(answer)
+        assert "Garden" not in text_of(answer)
+    assert User.objects.count() == before
+
+
+def test_who_belongs_already_is_told_and_leaves_it_open(
+    alices: Person, bobs: Person, link: str
+) -> None:
+    assert "You belong to this team already." in text_of(bobs.get(link))
+    assert "You belong to this team already." in text_of(bobs.client.post(link, follow=True))
+    assert bobs.user.memberships.get().role == "reviewer"
+    assert Client().get(link).status_code == 200
+
+
+def test_an_invitation_goes_by_mail(alices: Person, mallory: User, team: Team) -> None:
+    sent = invite(alices, email="Nora@Example.com", role="owner")
+
+    assert (sent.status_code, sent["Location"]) == (303, "/settings/members/")
+    assert outbox.outbox == [], "The worker sends it."
+    assert "mail on its way" in text_of(alices.get("/settings/members/"))
+    assert invitation_mails.send_due() == 1
+    assert invitation_mails.send_due() == 0
+    [mail] = outbox.outbox
+    assert mail.to == ["nora@example.com"]
+    assert mail.subject == "Wake: an invitation"
+    assert "alice invites you as owner to the team Garden" in str(mail.body)
+    assert "!" not in str(mail.body)
+    assert "mailed" in text_of(alices.get("/settings/members/"))
+    page = Client().get(link_in_the_mail())
+    assert "You will sign in as nora@example.com." in text_of(page)
+    assert sign_up(Client(), link_in_the_mail(), email="other@example.com").status_code == 303
+    assert team.memberships.get(user__email="nora@example.com").role == "owner"
+
+
+def test_no_name_in_a_mail_leads_anywhere(alices: Person, team: Team) -> None:
+    Team.objects.filter(pk=team.pk).update(name="Win https://evil.example now")
+
+    invite(alices, email="nora@example.com")
+    invitation_mails.send_due()
+
+    assert "https[:]//evil[.]example" in str(outbox.outbox[0].body)
+    assert "evil.example" not in str(vars(outbox.outbox[0])["alternatives"])
+
+
+def test_while_no_mail_server_answers_the_invitation_waits(
+    alices: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = timezone.now()
+    invite(alices, email="nora@example.com")
+    with monkeypatch.context() as away:
+        away.setattr("django.core.mail.EmailMultiAlternatives.send", _raise(OSError("away")))
+        assert invitation_mails.send_due() == 0
+    assert invitation_mails.send_due(clock=lambda: now + timedelta(minutes=1)) == 0
+
+    assert invitation_mails.send_due(clock=lambda: now + timedelta(minutes=5)) == 1
+    assert Client().get(link_in_the_mail()).status_code == 200
+
+
+@pytest.mark.parametrize("what", ["refused", "taken back"])
+def test_what_no_mail_server_takes_is_not_tried_on_and_on(
+    what: str, alices: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    invite(alices, email="nora@example.com")
+    if what == "refused":
+        refused = _raise(smtplib.SMTPRecipientsRefused({}))
+        with monkeypatch.context() as refusing:
+            refusing.setattr("django.core.mail.EmailMultiAlternatives.send", refused)
+            assert invitation_mails.send_due() == 0
+        assert "not mailed" in text_of(alices.get("/settings/members/"))
+    else:
+        path = f"/settings/members/garden/invitations/{Invitation.objects.get().pk}/revoke"
+        alices.client.post(path)
+
+    later = timezone.now() + timedelta(minutes=5)
+    assert invitation_mails.send_due(clock=lambda: later) == 0
+    assert outbox.outbox == []
+
+
+def test_few_mails_go_to_one_address(alices: Person) -> None:
+    codes = [invite(alices, email="nora@example.com").status_code for _ in range(10)]
+
+    assert codes[:3] == [303] * 3
+    assert 200 in codes, "A link to pass on instead."
+    assert invitation_mails.send_due() == codes.count(303) <= 6
+
+
+def test_one_place_signs_nobody_up_on_and_on(alices: Person, link: str) -> None:
+    short = {"new_password1": "x", "new_password2": "x"}
+    codes = [sign_up(Client(), link, **short).status_code for _ in range(25)]
+
+    assert codes[:10] == [422] * 10
+    assert 429 in codes
+
+
+def test_inviting_takes_the_password_again(alices: Person) -> None:
+    session = alices.client.session
+    session[sessions.PASSWORD] = (timezone.now() - timedelta(minutes=16)).timestamp()
+    session.save()
+
+    for answer in (alices.get(INVITE), invite(alices)):
+        assert (answer.status_code, answer["Location"].partition("?")[0]) == (303, "/sudo/")
+    assert not Invitation.objects.exists()
+
+
+def test_only_owners_invite_and_take_back(alices: Person, bobs: Person, ritas: Person) -> None:
+    invite(alices)
+    path = f"/settings/members/garden/invitations/{Invitation.objects.get().pk}/revoke"
+
+    for person in (bobs, ritas):
+        assert invite(person).status_code == 403
+        assert person.client.post(path).status_code == 403
+        assert "By link" not in text_of(person.get("/settings/members/"))
+    assert Invitation.objects.get().revoked_at is None
+
+
+def test_an_invitation_has_a_role_and_an_address_or_none(alices: Person) -> None:
+    assert invite(alices, role="emperor").status_code == 422
+    assert invite(alices, email="nobody").status_code == 422
+    assert not Invitation.objects.exists()
+
+
+def _raise(error: Exception) -> Any:
+    def send(self: Any) -> None:
+        raise error
+
+    return send

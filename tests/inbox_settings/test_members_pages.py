@@ -1,0 +1,170 @@
+"""Members in the browser: owners change who is in a team, the others see it, everybody may go."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from accounts import sessions
+from accounts.models import AuditEvent, Membership, Team, User
+from tests.inbox.people import Person, text_of
+from wake.models import Delivery
+
+MEMBERS = "/settings/members/"
+
+
+def page_of(user: User, team: Team, action: str = "") -> str:
+    return f"{MEMBERS}{team.slug}/{team.memberships.get(user=user).pk}/{action}"
+
+
+def roles(team: Team) -> dict[str, str]:
+    return dict(team.memberships.values_list("user__display_name", "role"))
+
+
+@pytest.fixture
+def alices(alice: User) -> Person:
+    return Person(alice)
+
+
+@pytest.fixture
+def bobs(bob: User) -> Person:
+    return Person(bob)
+
+
+def test_owners_get_what_others_do_not(alices: Person, bobs: Person, team: Team) -> None:
+    hers, his = (person.get(MEMBERS) for person in (alices, bobs))
+
+    assert page_of(bobs.user, team) in hers.content.decode()
+    assert f"{MEMBERS}garden/invite/" in hers.content.decode()
+    assert "invite/" not in his.content.decode()
+    assert "Owners of the team change who is in it" in text_of(his)
+    for page in (hers, his):
+        assert f"{MEMBERS}garden/leave/" in page.content.decode()
+
+
+def test_an_owner_gives_another_role(alices: Person, bob: User, team: Team) -> None:
+    page = alices.get(page_of(bob, team))
+    assert re.search(r'<input[^>]+value="reviewer"[^>]+checked', page.content.decode())
+
+    answer = alices.client.post(page_of(bob, team, "role"), {"role": "reader"}, follow=True)
+
+    assert answer.redirect_chain == [(MEMBERS, 303)]
+    assert "Saved." in text_of(answer)
+    assert roles(team)["bob"] == "reader"
+    assert AuditEvent.objects.get(event="membership.changed").address == "127.0.0.1"
+    assert "alice changed a member's role to reader" in text_of(alices.get("/audit/"))
+
+
+@pytest.mark.parametrize("role", ["", "emperor"])
+def test_there_are_three_roles(role: str, alices: Person, bob: User, team: Team) -> None:
+    answer = alices.client.post(page_of(bob, team, "role"), {"role": role})
+
+    assert answer.status_code == 422
+    assert roles(team)["bob"] == "reviewer"
+
+
+def test_a_team_is_handed_over(alices: Person, bob: User, team: Team) -> None:
+    answer = alices.client.post(page_of(bob, team, "hand-over"), follow=True)
+
+    assert "bob owns Garden now. You review." in text_of(answer)
+    assert roles(team) == {"alice": "reviewer", "bob": "owner"}
+    assert alices.get(page_of(bob, team)).status_code == 403
+
+
+@pytest.mark.parametrize(("action", "form"), [("role", {"role": "reader"}), ("remove", {})])
+def test_the_last_owner_is_told_that_she_stays(
+    action: str, form: dict[str, str], alices: Person, bob: User, team: Team
+) -> None:
+    before = roles(team)
+
+    answer = alices.client.post(page_of(alices.user, team, action), form)
+
+    assert answer.status_code == 409
+    assert "Somebody must own the team" in text_of(answer)
+    assert roles(team) == before
+
+
+def test_everybody_else_may_leave(alices: Person, bobs: Person, team: Team) -> None:
+    assert "Stay" in text_of(bobs.get(f"{MEMBERS}garden/leave/"))
+
+    left = bobs.client.post(f"{MEMBERS}garden/leave/", follow=True)
+    refused = alices.client.post(f"{MEMBERS}garden/leave/")
+
+    assert "You left Garden." in text_of(left)
+    assert refused.status_code == 409
+    assert "Somebody must own the team" in text_of(refused)
+    assert roles(team) == {"alice": "owner"}
+    assert AuditEvent.objects.get(event="membership.left").actor_name == "bob"
+
+
+def test_who_is_removed_is_out_at_the_next_request(
+    alices: Person, bobs: Person, team: Team, make_delivery: Any, answer: Any
+) -> None:
+    """The session is open still, and knows nothing of the team any more."""
+    delivery: Delivery = make_delivery(headline="Only for the garden", details_json='"Long."')
+    done: Delivery = make_delivery(headline="Answered by bob")
+    answer(done, by=bobs.user)
+    of_it = [
+        f"/deliveries/{delivery.pk}/",
+        f"/deliveries/{delivery.pk}/raw",
+        f"/deliveries/{delivery.pk}/edit",
+        f"/deliveries/{done.pk}/",
+        f"/agents/{delivery.agent_id}/",
+        f"/audit/{AuditEvent.objects.filter(team_id=team.pk).latest('pk').pk}/",
+        f"{MEMBERS}garden/leave/",
+    ]
+    assert [bobs.get(path).status_code for path in of_it] == [200] * len(of_it)
+
+    removed = alices.client.post(page_of(bobs.user, team, "remove"), follow=True)
+
+    assert "bob is no longer in Garden." in text_of(removed)
+    assert [bobs.get(path).status_code for path in of_it] == [404] * len(of_it)
+    assert bobs.answer(delivery).status_code == 404
+    assert bobs.undo(done).status_code == 404
+    for path in ("/", "/history/", "/agents/", "/audit/", MEMBERS):
+        page = bobs.get(path).content.decode()
+        assert "garden" not in page.replace("Only for the garden", "garden!"), path
+        assert delivery.agent.agent_id not in page
+    assert roles(team) == {"alice": "owner"}
+
+
+def test_who_was_removed_meanwhile_is_not_there(alices: Person, bob: User, team: Team) -> None:
+    path = page_of(bob, team, "remove")
+    Membership.objects.filter(user=bob).delete()
+
+    assert alices.client.post(path).status_code == 404
+
+
+@pytest.mark.parametrize("action", ["", "role", "remove", "hand-over"])
+def test_a_page_left_open_changes_no_member(
+    action: str, alices: Person, bob: User, team: Team
+) -> None:
+    session = alices.client.session
+    session[sessions.PASSWORD] = (timezone.now() - timedelta(minutes=16)).timestamp()
+    session.save()
+    path, before = page_of(bob, team, action), roles(team)
+
+    send = alices.client.post if action else alices.client.get
+    answer = send(path, {"role": "owner"})
+
+    assert (answer.status_code, answer["Location"].partition("?")[0]) == (303, "/sudo/")
+    assert roles(team) == before
+
+
+@pytest.mark.parametrize("who", ["bob", "rita"])
+@pytest.mark.parametrize("action", ["role", "remove", "hand-over"])
+def test_only_owners_change_who_is_in_a_team(
+    who: str, action: str, team: Team, alice: User, request: pytest.FixtureRequest
+) -> None:
+    user = request.getfixturevalue(who)
+    before = roles(team)
+
+    for target in (user, alice):
+        answer = Person(user).client.post(page_of(target, team, action), {"role": "owner"})
+        assert answer.status_code == 403
+        assert "Only owners of the team" in text_of(answer)
+    assert roles(team) == before
