@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from http import HTTPStatus
-from typing import Any
+from typing import Any, cast
 
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.forms import SetPasswordForm
 from django.contrib.auth.views import INTERNAL_RESET_SESSION_TOKEN, PasswordResetConfirmView
+from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
@@ -65,9 +66,15 @@ class NewPassword(PasswordResetConfirmView):
         user = super().get_user(uidb64)
         return user if user is not None and user.is_active else None
 
+    @transaction.atomic
     def form_valid(self, form: SetPasswordForm[Any]) -> HttpResponse:
-        """Nobody is signed in by a mail: not even with the new password, which comes next."""
-        user: User = self.user  # type: ignore[assignment]
+        """Nobody is signed in by a mail: not even with the new password, which comes next. Of two
+        who use a link in the same moment the second finds it used."""
+        user = User.objects.select_for_update().get(pk=cast(User, self.user).pk)
+        token = self.request.session[INTERNAL_RESET_SESSION_TOKEN]
+        if not self.token_generator.check_token(user, token):
+            self.validlink = False
+            return self.render_to_response(self.get_context_data())
         new = form.cleaned_data["new_password1"]
         change_password(user, new, by=person(user, client_address(self.request)))
         del self.request.session[INTERNAL_RESET_SESSION_TOKEN]
