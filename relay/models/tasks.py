@@ -111,6 +111,8 @@ class Task(models.Model):
     source_task = models.CharField(max_length=128, blank=True)
     source_generation = models.PositiveIntegerField(default=0)
     hop = models.PositiveSmallIntegerField(default=0)
+    # Whose tasks are counted together where there is no caller key.
+    network = models.CharField(max_length=50, blank=True, db_default="")
 
     objects = TaskQuerySet.as_manager()
 
@@ -244,7 +246,7 @@ class Blob(models.Model):
     sha256 = models.CharField(max_length=64)
     size = models.PositiveIntegerField()
     media_type = models.CharField(max_length=128, blank=True)
-    filename = models.CharField(max_length=255, blank=True)
+    filename: models.TextField[str, str] = ContentTextField(blank=True)
     content = ContentBinaryField()
     created_at = models.DateTimeField()
 
