@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from django.conf import settings
+
 from accounts.access import is_owner
 from accounts.models import Agent, User
 from inbox.panels import Panel
@@ -21,3 +23,12 @@ def of_agent(agent: Agent, *, user: User, at: datetime) -> Panel:
         "is_owner": is_owner(user, agent.team_id),
     }
     return Panel("relay/_agent.html", shown)
+
+
+def of_connecting(agent: Agent, *, user: User, at: datetime) -> Panel | None:
+    """The command that runs it where its people are, once it is published."""
+    card = Card.objects.published().filter(agent=agent).first()
+    if card is None:
+        return None
+    command = f"wake connect --url {settings.WAKE_ORIGIN} -- ./agent.sh"
+    return Panel("relay/_connect.html", {"address": cards.address_of(card), "command": command})

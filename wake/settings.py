@@ -169,6 +169,7 @@ PASSWORD_RESET_TIMEOUT = 3600
 # What the relay adds to the pages of the inbox, which knows nothing of it (inbox/panels.py).
 WAKE_PANELS = {
     "agent": ["relay.panels.of_agent", "relay.task_panels.of_agent"],
+    "connect": ["relay.panels.of_connecting"],
     "delivery": ["relay.task_panels.of_delivery"],
 }
 AUTH_PASSWORD_VALIDATORS = [

@@ -161,6 +161,7 @@ def as_fields(world: World) -> dict[str, Any]:
         "raw": delivery,
         "agent": {"pk": world.agent.pk},
         "agent-card": {"pk": world.agent.pk},
+        "connect": {"pk": world.agent.pk},
         "caller-keys": {"pk": world.agent.pk},
         "caller-key-new": {"pk": world.agent.pk},
         "audit-event": {"pk": AuditEvent.objects.latest("pk").pk},

@@ -1,0 +1,86 @@
+"""What a person pastes so that an agent delivers here: filled with its id and this server's
+address, and never with a key."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass, replace
+from functools import cache
+
+from django.conf import settings
+
+from accounts.models import Agent
+
+# Each file is whole and right as it stands, for an agent and a server that it names as these.
+EXAMPLES = re.compile(r'"research-agent-01"|https://wake\.example\.com')
+
+
+@dataclass(frozen=True, slots=True)
+class Snippet:
+    """`hint` says what to do with `text`, which comes from templates/inbox/connect/`name`.txt."""
+
+    name: str
+    title: str
+    hint: str
+    text: str = ""
+
+
+KINDS = (
+    Snippet("curl", "curl", "For a shell that has the key."),
+    Snippet(
+        "system-prompt",
+        "System prompt",
+        "For the instructions of any agent that can make HTTP requests. It is the template of the "
+        "specification, filled in.",
+    ),
+    Snippet(
+        "python",
+        "Python",
+        "Save it as wake_inbox.py. It needs the standard library alone; started by itself it asks "
+        "one question, and other programs import it.",
+    ),
+    Snippet(
+        "wake-client",
+        "Python with wake-client",
+        "Install it from a checkout of Wake with pip install ./client. It tries again by itself "
+        "and never delivers twice.",
+    ),
+    Snippet("node", "Node", "Save it as wake.mjs. Node 18 or later, nothing to install."),
+    Snippet(
+        "claude-code",
+        "Claude Code",
+        "Save it as .claude/skills/wake/SKILL.md in a project, and start Claude Code where the key "
+        "is in the environment. It asks before it runs curl for the first time.",
+    ),
+    Snippet("openai-agents", "OpenAI Agents SDK", "A tool with which the agent asks and waits."),
+    Snippet("langgraph", "LangGraph", "A tool with which the agent asks and waits."),
+    Snippet("crewai", "CrewAI", "A tool with which the crew asks and waits."),
+    Snippet(
+        "n8n",
+        "n8n",
+        "Copy it and paste it onto an empty workflow. n8n keeps keys by itself: choose a Bearer "
+        "Auth credential that holds the key in both HTTP nodes.",
+    ),
+)
+
+
+def snippets(agent: Agent) -> list[Snippet]:
+    return [
+        replace(kind, text=fill(_text(kind.name), agent.agent_id, origin=settings.WAKE_ORIGIN))
+        for kind in KINDS
+    ]
+
+
+def fill(text: str, agent_id: str, *, origin: str) -> str:
+    """A JSON text of the id is also one of Python, of JavaScript and of YAML, and harmless in a
+    here-document, whose end is a line of its own."""
+    written = json.dumps(agent_id, ensure_ascii=False)
+    return EXAMPLES.sub(lambda found: written if found[0][0] == '"' else origin, text)
+
+
+@cache
+def _text(name: str) -> str:
+    path = settings.BASE_DIR / "templates" / "inbox" / "connect" / f"{name}.txt"
+    text: str = path.read_text(encoding="utf-8")
+    return text

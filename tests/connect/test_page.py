@@ -1,0 +1,145 @@
+"""The connect page of an agent: for everybody in its team, without a key, and it waits for the
+first delivery."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.test.utils import CaptureQueriesContext
+
+from accounts.audit import SYSTEM
+from accounts.models import Agent, ApiKey, Membership, Team, User
+from relay.publishing import publish
+from tests.conftest import AgentClient
+from tests.inbox.people import Person, text_of
+from wake.models import Delivery
+
+Make = Callable[..., Delivery]
+
+
+def see(person: Person, agent: Agent, rest: str = "") -> Any:
+    return person.get(f"/agents/{agent.pk}/connect/{rest}")
+
+
+@pytest.mark.parametrize("role", Membership.Role.values)
+def test_everybody_in_the_team_may_read_it(team: Team, agent: Agent, role: str) -> None:
+    user = User.objects.create_user("somebody@example.com", "x")
+    Membership.objects.create(team=team, user=user, role=role)
+
+    page = text_of(see(Person(user), agent))
+
+    assert "Connect research-agent-01" in page
+
+
+def test_both_forms_of_the_endpoint_say_whose_they_are(
+    alices: Person, agent: Agent, settings: Any
+) -> None:
+    settings.WAKE_ORIGIN = "https://wake.example.org"
+
+    page = text_of(see(alices, agent))
+
+    assert "The specification: with /wake/v1 https://wake.example.org/wake/v1 Copy" in page
+    assert "without, they add it https://wake.example.org Copy" in page
+
+
+def test_it_never_has_a_key_and_says_where_one_is_issued(
+    alices: Person, agent: Agent, key: ApiKey
+) -> None:
+    page = see(alices, agent).content.decode()
+
+    assert key.text not in page  # type: ignore[attr-defined]
+    assert key.hint not in page
+    assert key.digest not in page
+    assert page.count("WAKE_API_KEY") >= 8
+    assert f'href="/agents/{agent.pk}/#keys-title"' in page
+    assert 'id="keys-title"' in alices.get(f"/agents/{agent.pk}/").content.decode()
+    assert "A test key (wk_test_) is for trying things out" in text_of(see(alices, agent))
+
+
+def test_every_prompt_and_program_stands_there_to_be_copied_or_selected(
+    alices: Person, agent: Agent
+) -> None:
+    publish(agent, by=SYSTEM, at=agent.created_at)
+    answer = see(alices, agent)
+    page = answer.content.decode()
+    shown = dict(re.findall(r'<pre [^>]*id="code-([\w-]+)"[^>]*>(.*?)</pre>', page, re.DOTALL))
+
+    assert {name: html.unescape(text) for name, text in shown.items()} == {
+        **{snippet.name: snippet.text for snippet in answer.context["snippets"]},
+        "wake-connect": answer.context["panels"][0].shown["command"],
+    }
+    copied = re.findall(r'data-copy="#([\w-]+)"', page)
+    assert len(copied) == len(shown) + 2
+    assert all(page.count(f' id="{target}"') == 1 for target in copied)
+
+
+def test_it_waits_for_the_first_delivery_and_then_leads_to_it(
+    alices: Person, agent: Agent, make_delivery: Make
+) -> None:
+    waiting, nothing = see(alices, agent), see(alices, agent, "pulse")
+
+    delivery = make_delivery()
+    came, arrived = see(alices, agent, "pulse"), see(alices, agent)
+
+    assert "Waiting for it. Look again" in text_of(waiting)
+    assert f'data-pulse="/agents/{agent.pk}/connect/pulse"' in waiting.content.decode()
+    assert (nothing.status_code, nothing.content) == (204, b"")
+    assert "<html" not in came.content.decode()
+    for answer in (came, arrived):
+        assert "A delivery has arrived" in text_of(answer)
+        assert f'href="/deliveries/{delivery.pk}/"' in answer.content.decode()
+    assert "Look again" not in text_of(arrived)
+
+
+def test_a_test_delivery_counts_and_is_called_one(
+    alices: Person, agent: Agent, in_test_lane: AgentClient
+) -> None:
+    in_test_lane.deliver()
+
+    assert "A test delivery has arrived" in text_of(see(alices, agent, "pulse"))
+
+
+def test_what_another_agent_of_the_team_delivers_does_not(
+    alices: Person, agent: Agent, others: AgentClient
+) -> None:
+    others.deliver()
+
+    assert see(alices, agent, "pulse").status_code == 204
+
+
+def test_of_several_it_leads_to_the_first(
+    alices: Person, agent: Agent, make_delivery: Make, in_test_lane: AgentClient
+) -> None:
+    first = make_delivery()
+    make_delivery()
+    in_test_lane.deliver()
+
+    assert f'href="/deliveries/{first.pk}/"' in see(alices, agent, "pulse").content.decode()
+
+
+def test_the_page_of_the_agent_and_the_first_run_lead_there(
+    alices: Person, agent: Agent, key: ApiKey
+) -> None:
+    way = f'href="/agents/{agent.pk}/connect/"'
+
+    assert way in alices.get(f"/agents/{agent.pk}/").content.decode()
+    assert way in alices.get("/welcome/").content.decode()
+
+
+def test_it_takes_few_queries(
+    alices: Person,
+    agent: Agent,
+    make_delivery: Make,
+    django_assert_max_num_queries: Callable[..., CaptureQueriesContext],
+) -> None:
+    publish(agent, by=SYSTEM, at=agent.created_at)
+    make_delivery()
+
+    with django_assert_max_num_queries(9):
+        see(alices, agent)
+    with django_assert_max_num_queries(5):
+        see(alices, agent, "pulse")

@@ -1,0 +1,257 @@
+"""What the connect page offers to paste, run as it stands against a server that listens.
+
+The frameworks themselves (OpenAI Agents SDK, LangChain with LangGraph, CrewAI) are not installed
+here: in their place stand the tiny modules below, so that their programs are imported whole, and
+the tool in each is called. n8n and Claude Code are not there either: their files are read, and the
+requests in them are made.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import json
+import re
+import shlex
+import shutil
+import subprocess
+import textwrap
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+import yaml
+
+from accounts.audit import SYSTEM
+from accounts.models import Agent
+from inbox.snippets import KINDS, fill
+from relay.publishing import publish
+from tests.connect.conftest import Page, finished
+from tests.frame.conftest import eventually
+from tests.inbox.people import Person
+from wake.models import Delivery, Response
+from wake_client.connector import cli
+
+Copied = Callable[[], Page]
+Answer = Callable[..., Response]
+HOSTILE = 'it\'s "$(touch x)" `y` \\ <b> \u540d\u524d {{ 1 }}'
+LANTERN = {"feedback": "The second.", "edited_json": '{"names": ["Lantern"]}'}
+STUBS = {
+    "openai-agents": {
+        "agents.py": """
+            class Agent:
+                def __init__(self, *, name, instructions, tools): ...
+            class Runner:
+                run_sync = None
+            def function_tool(function): return function
+        """
+    },
+    "langgraph": {
+        "langchain/__init__.py": "",
+        "langchain/agents.py": """
+            def create_agent(model, *, tools, system_prompt, name): return tools
+        """,
+        "langchain/tools.py": "def tool(function): return function",
+    },
+    "crewai": {
+        "crewai/__init__.py": """
+            class Agent:
+                def __init__(self, *, role, goal, backstory, tools): ...
+            class Task:
+                def __init__(self, *, description, expected_output, agent): ...
+            class Crew:
+                def __init__(self, *, agents, tasks): ...
+        """,
+        "crewai/tools.py": "def tool(name): return lambda function: function",
+    },
+}
+BUILT = {"openai-agents": "agent", "langgraph": "build('a model')", "crewai": "build()"}
+
+
+def delivered() -> Delivery:
+    found: Delivery = eventually(Delivery.objects.first)
+    return found
+
+
+@pytest.mark.parametrize("name", ["python", "wake-client"])
+def test_a_python_program_asks_and_prints_the_answer(
+    copied: Copied, answer: Answer, python: str, name: str
+) -> None:
+    page = copied()
+    program = page.start(python, page.save(name, "wake_inbox.py"))
+
+    answer(delivered(), "redirected", **LANTERN)
+
+    assert finished(program).endswith("redirected The second. {'names': ['Lantern']}\n")
+    assert delivered().details == {"names": ["Harbour", "Lantern"]}
+
+
+def test_a_node_program_asks_and_prints_the_answer(copied: Copied, answer: Answer) -> None:
+    node = shutil.which("node")
+    if not node:
+        pytest.skip("There is no node to run the program with.")
+    version = subprocess.run([node, "--version"], capture_output=True, text=True, check=True).stdout
+    if int(version.removeprefix("v").partition(".")[0]) < 18:
+        pytest.skip(f"Its fetch came with node 18; this is {version}")
+    page = copied()
+    program = page.start(node, page.save("node", "wake.mjs"))
+
+    answer(delivered(), "redirected", **LANTERN)
+
+    assert finished(program) == "redirected The second. { names: [ 'Lantern' ] }\n"
+
+
+@pytest.mark.parametrize("agent_id", ["research-agent-01", HOSTILE])
+def test_curl_delivers_and_reads(copied: Copied, agent_id: str) -> None:
+    Agent.objects.update(agent_id=agent_id)
+    page = copied()
+
+    receipt, sweep = page.shell(page.texts["curl"])
+
+    assert receipt["status"] == "received"
+    assert [row["delivery_id"] for row in sweep["deliveries"]] == [receipt["delivery_id"]]
+    assert delivered().claimed_agent_id == agent_id
+
+
+@pytest.mark.parametrize("agent_id", ["research-agent-01", HOSTILE])
+def test_the_skill_of_claude_code_has_its_two_fields_and_both_its_commands_work(
+    copied: Copied, answer: Answer, agent_id: str
+) -> None:
+    Agent.objects.update(agent_id=agent_id)
+    page = copied()
+    _, fields, words = page.texts["claude-code"].split("---\n", 2)
+    deliver, read = re.findall(r"```sh\n(.*?)```", words, re.DOTALL)
+
+    [receipt] = page.shell(deliver)
+    answer(receipt["delivery_id"], "approved", feedback="Good.")
+    [found] = page.shell(read, DELIVERY_ID=receipt["delivery_id"])
+
+    assert set(yaml.safe_load(fields)) == {"name", "description"}
+    assert yaml.safe_load(fields)["name"] == "wake"
+    assert (found["status"], found["feedback"]) == ("approved", "Good.")
+
+
+def test_the_request_in_the_system_prompt_is_one(copied: Copied) -> None:
+    page = copied()
+    prompt = page.texts["system-prompt"]
+    body = json.loads(prompt[prompt.index("{\n") : prompt.index("\n  }\n") + 5])
+    [url] = re.findall(r"^  POST (\S+)$", prompt, re.MULTILINE)
+
+    for type in re.split(r", | or ", body["type"]):
+        headers = {"Authorization": f"Bearer {page.environment['WAKE_API_KEY']}"}
+        receipt = httpx.post(url, headers=headers, json={**body, "type": type})
+        [path] = re.findall(r"Poll GET (\S+)", prompt)
+        polled = httpx.get(path.format(**receipt.json()), headers=headers).json()
+
+        assert receipt.status_code == 201, receipt.text
+        assert polled["status"] == "pending"
+    assert sorted(Delivery.objects.values_list("type", flat=True)) == sorted(Delivery.Type.values)
+
+
+def test_the_workflow_of_n8n_is_whole_and_its_requests_work(copied: Copied, answer: Answer) -> None:
+    page = copied()
+    workflow = json.loads(page.texts["n8n"])
+    nodes = {node["name"]: node for node in workflow["nodes"]}
+    ways = [
+        (node, way["node"])
+        for node, outputs in workflow["connections"].items()
+        for output in outputs["main"]
+        for way in output
+    ]
+
+    receipt = _request(nodes["Deliver"], page).json()
+    answer(receipt["delivery_id"], "rejected", feedback="No.")
+    found = _request(nodes["Read the answer"], page, receipt=receipt).json()
+
+    assert {name for way in ways for name in way} == set(nodes)
+    assert ("Still pending?", "Wait a minute") in ways
+    assert (found["status"], found["feedback"]) == ("rejected", "No.")
+    assert delivered().provider == "n8n"
+
+
+def _request(node: dict[str, Any], page: Page, receipt: Any = None) -> httpx.Response:
+    """As n8n makes it: what begins with "=" is an expression, and this one knows the only one."""
+    given = node["parameters"]
+    assert (given["authentication"], given["genericAuthType"]) == (
+        "genericCredentialType",
+        "httpBearerAuth",
+    )
+    url = given["url"]
+    if url.startswith("="):
+        expression = "{{ $('Deliver').first().json.delivery_id }}"
+        assert expression in url
+        url = url[1:].replace(expression, receipt["delivery_id"])
+    fields = given.get("bodyParameters", {}).get("parameters", [])
+    assert not [field for field in fields if field["value"].startswith("=")]
+    return httpx.request(
+        given["method"],
+        url,
+        headers={"Authorization": f"Bearer {page.environment['WAKE_API_KEY']}"},
+        json={field["name"]: field["value"] for field in fields} or None,
+    )
+
+
+@pytest.mark.parametrize("name", STUBS)
+def test_the_tool_for_a_framework_asks_and_says_what_was_answered(
+    copied: Copied, answer: Answer, python: str, name: str
+) -> None:
+    """The framework is a stub; the program and its tool are not."""
+    page = copied()
+    page.save("python", "wake_inbox.py")
+    page.save(name, "program.py")
+    for path, source in STUBS[name].items():
+        stub = Path(page.folder, path)
+        stub.parent.mkdir(exist_ok=True)
+        stub.write_text(textwrap.dedent(source))
+    asks = "program.ask_a_person('Two names are ready', 'Pick one.', 'Harbour, or Lantern.')"
+
+    program = page.start(
+        python, "-c", f"import program; assert program.{BUILT[name]}; print({asks})"
+    )
+    answer(delivered(), "redirected", **LANTERN)
+
+    assert json.loads(finished(program)) == {
+        "status": "redirected",
+        "feedback": "The second.",
+        "edited_content": {"names": ["Lantern"]},
+    }
+
+
+def test_the_command_for_a_published_agent_is_one_of_wake_connect(
+    alices: Person, agent: Agent, alice: Any
+) -> None:
+    before = alices.get(f"/agents/{agent.pk}/connect/").context["panels"]
+    publish(agent, by=SYSTEM, at=agent.created_at)
+    parser = argparse.ArgumentParser()
+    cli.add_arguments(parser)
+
+    [panel] = alices.get(f"/agents/{agent.pk}/connect/").context["panels"]
+    words = shlex.split(panel.shown["command"])
+
+    assert before == []
+    assert words[:2] == ["wake", "connect"]
+    given = parser.parse_args(words[2 : words.index("--")])
+    assert given.url == panel.shown["address"].partition("/@")[0]
+    assert given.key is None
+
+
+@pytest.mark.parametrize("name", [kind.name for kind in KINDS])
+def test_the_id_is_written_wherever_the_example_stood(name: str) -> None:
+    example = (Path("templates/inbox/connect") / f"{name}.txt").read_text()
+    text = fill(example, HOSTILE, origin="https://inbox.example.org")
+
+    assert "wake.example.com" not in text
+    assert "research-agent-01" not in text
+    assert json.dumps(HOSTILE, ensure_ascii=False) in text
+    assert "https://inbox.example.org" in text or name in STUBS
+
+
+@pytest.mark.parametrize("name", ["python", "wake-client", *STUBS])
+def test_python_reads_the_id_as_it_is(name: str) -> None:
+    example = (Path("templates/inbox/connect") / f"{name}.txt").read_text()
+
+    tree = ast.parse(fill(example, HOSTILE, origin="https://inbox.example.org"))
+
+    assert HOSTILE in [node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)]
