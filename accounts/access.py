@@ -19,6 +19,12 @@ def teams_of(user: User | AnonymousUser) -> QuerySet[Team]:
     return Team.objects.filter(memberships__user_id=user.pk or 0)
 
 
+def teams_owned_by(user: User) -> QuerySet[Team]:
+    """By name."""
+    owned = Membership.objects.filter(user=user, role=Membership.Role.OWNER)
+    return Team.objects.filter(pk__in=owned.values("team")).order_by("name", "pk")
+
+
 def agents_of(user: User | AnonymousUser) -> QuerySet[Agent]:
     """The agents of those teams."""
     return Agent.objects.filter(team__memberships__user_id=user.pk or 0)

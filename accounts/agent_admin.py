@@ -18,9 +18,9 @@ from django.urls import URLPattern, path
 from django.utils import timezone
 from django.utils.formats import date_format
 
-from accounts import agents, keys, signing_secrets
+from accounts import agents, credentials, keys, signing_secrets
 from accounts.audited_admin import AuditedAdmin, AuditedInline, actor
-from accounts.forms import ClaimedIdForm, IssueKeyForm, OnceForm, RotateKeyForm, credentials_seen
+from accounts.forms import ClaimedIdForm, IssueKeyForm, OnceForm, RotateKeyForm
 from accounts.models import Agent, ApiKey, ClaimedId
 
 KEYS_SHOWN = 50
@@ -203,7 +203,7 @@ class AgentAdmin(AuditedAdmin):
 
 
 def _credentials(agent: Agent, now: datetime) -> dict[str, Any]:
-    seen = {"seen": credentials_seen(agent)}
+    seen = {"seen": credentials.seen(agent)}
     return {
         "keys": [
             {

@@ -4,17 +4,26 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from django.db import transaction
+from django.db import IntegrityError, transaction
 
 from accounts.audit import Actor, record
 from accounts.models import Agent
 from accounts.signing_secrets import ensure_secret
 
 
+class AgentIdTaken(Exception):
+    """This team has an agent of that id already."""
+
+
 @transaction.atomic
 def register(agent: Agent, *, by: Actor) -> str | None:
-    """Stores a new agent with its signing secret, which is returned and never to be had again."""
-    agent.save(force_insert=True)
+    """Stores a new agent with its signing secret, which is returned and never to be had again.
+    Raises AgentIdTaken."""
+    try:
+        with transaction.atomic():
+            agent.save(force_insert=True)
+    except IntegrityError as error:
+        raise AgentIdTaken(AgentIdTaken.__doc__) from error
     record("agent.registered", by=by, of=agent, team=agent.team_id)
     return ensure_secret(agent, by=by)
 

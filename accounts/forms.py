@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from django import forms
 from django.contrib.auth.forms import BaseUserCreationForm
 
+from accounts import claims, credentials
 from accounts.models import Agent, ApiKey, ClaimedId, User
 
 if TYPE_CHECKING:
@@ -51,12 +52,8 @@ class PersonForm(ModelForm):
 
 class ClaimedIdForm(ModelForm):
     def clean_pattern(self) -> str:
-        """A star elsewhere would match nothing, and a star alone everybody."""
         pattern: str = self.cleaned_data["pattern"].strip()
-        if "*" in pattern[:-1]:
-            raise forms.ValidationError("A star may only stand at the end.")
-        if pattern == "*":
-            raise forms.ValidationError("Say how the ids begin: a star alone is every agent.")
+        claims.check(pattern)
         return pattern
 
     class Meta:
@@ -71,7 +68,7 @@ class OnceForm(forms.Form):
     seen = forms.CharField(widget=forms.HiddenInput)
 
     def is_first_for(self, agent: Agent) -> bool:
-        return self.is_valid() and self.cleaned_data["seen"] == credentials_seen(agent)
+        return self.is_valid() and self.cleaned_data["seen"] == credentials.seen(agent)
 
 
 class IssueKeyForm(OnceForm):
@@ -86,8 +83,3 @@ class RotateKeyForm(OnceForm):
     @property
     def delta(self) -> timedelta:
         return timedelta(seconds=int(self.cleaned_data["overlap"]))
-
-
-def credentials_seen(agent: Agent) -> str:
-    """Keys and secrets are never deleted while their agent lives, so each new one changes this."""
-    return f"{agent.keys.count()}-{agent.signing_secrets.count()}"

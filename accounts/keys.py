@@ -27,6 +27,10 @@ KEY = re.compile(r"wk_(?:live|test)_[0-9A-Za-z]{36}", re.ASCII)
 LAST_USED_EVERY = timedelta(minutes=1)
 
 
+class NoLongerWorks(Exception):
+    """This key was revoked or has expired: issue a new one."""
+
+
 @transaction.atomic
 def mint(
     agent: Agent, *, by: Actor, lane: str = ApiKey.Lane.LIVE, expires_at: datetime | None = None
@@ -46,12 +50,21 @@ def mint(
 
 
 @transaction.atomic
-def rotate(key: ApiKey, *, by: Actor, overlap: timedelta, at: datetime) -> tuple[ApiKey, str]:
+def rotate(
+    key: ApiKey,
+    *,
+    by: Actor,
+    overlap: timedelta,
+    at: datetime,
+    expires_at: datetime | None = None,
+) -> tuple[ApiKey, str]:
     """A new key of the same agent and lane; the old one works for `overlap` longer, never past its
-    own expiry."""
+    own expiry. Raises NoLongerWorks: a key that was revoked has no successor by accident."""
     # Only the key: a delivery locks its agent first, and the two would wait for each other.
     old = ApiKey.objects.select_for_update(of=("self",)).select_related("agent").get(pk=key.pk)
-    new, text = mint(old.agent, by=by, lane=old.lane)
+    if not old.is_usable(at):
+        raise NoLongerWorks(NoLongerWorks.__doc__)
+    new, text = mint(old.agent, by=by, lane=old.lane, expires_at=expires_at)
     ends = at + overlap
     old.expires_at = min(old.expires_at, ends) if old.expires_at else ends
     old.save(update_fields=["expires_at"])

@@ -19,6 +19,10 @@ class SecretUnreadable(Exception):
     with."""
 
 
+class RotationUnderWay(Exception):
+    """Two secrets are in use already: retire the older one first."""
+
+
 @transaction.atomic
 def ensure_secret(agent: Agent, *, by: Actor) -> str | None:
     """The new secret where the agent had none, to be shown once; else None."""
@@ -30,8 +34,11 @@ def ensure_secret(agent: Agent, *, by: Actor) -> str | None:
 
 @transaction.atomic
 def rotate_secret(agent: Agent, *, by: Actor) -> str:
-    """A second secret beside the first: both sign `webhook-signature` until `switch_secret`."""
+    """A second secret beside the first: both sign `webhook-signature` until `switch_secret`.
+    Raises RotationUnderWay."""
     Agent.objects.select_for_update().get(pk=agent.pk)
+    if agent.signing_secrets.in_use().count() > 1:
+        raise RotationUnderWay(RotationUnderWay.__doc__)
     return _store(agent, by=by, event="secret.rotated")
 
 
