@@ -42,11 +42,10 @@ def first_run(viewer: Viewer, *, at: datetime) -> FirstRun:
     keys = ApiKey.objects.usable(at).filter(agent=OuterRef("pk"), lane=ApiKey.Lane.LIVE)
     agents = Agent.objects.filter(team__in=viewer.team_ids).annotate(has_key=Exists(keys))
     agent = agents.order_by("-has_key", "created_at", "pk").first()
-    owns = any(viewer.is_owner(team_id) for team_id in viewer.team_ids)
     return FirstRun(
         agent=agent,
         has_key=agent is not None and agent.has_key,
-        may_add=owns and viewer.user.is_staff,
+        may_add=bool(viewer.owned_team_ids),
     )
 
 

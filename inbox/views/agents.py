@@ -1,5 +1,5 @@
-"""The agents of the person's teams: what each delivers, what becomes of it, and its keys, which are
-issued in the admin."""
+"""The agents of the person's teams: what each delivers, what becomes of it, and its keys, which
+owners look after."""
 
 from __future__ import annotations
 
@@ -43,6 +43,7 @@ def list_all(request: PersonRequest) -> HttpResponse:
             for agent in shown
         ],
         "pages": shown,
+        "may_add": bool(viewer.owned_team_ids),
     }
     return render(request, "inbox/agents.html", context)
 
@@ -61,7 +62,10 @@ def show(request: PersonRequest, pk: UUID) -> HttpResponse:
         "now": now,
         "agent": agent,
         "team": viewer.team_label(agent.team_id),
+        "is_owner": viewer.is_owner(agent.team_id),
         "keys": keys,
+        "claims": agent.claimed_ids.order_by("pattern"),
+        "secrets": agent.signing_secrets.in_use(),
         "slowed_down": slowed_down_since(keys, midnight(now)),
         "figures": figures,
         "took": figures.answers.took and amount(figures.answers.took),

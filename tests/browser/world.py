@@ -11,7 +11,7 @@ from uuid import uuid4
 
 from django.utils import timezone
 
-from accounts import invitations
+from accounts import claims, invitations
 from accounts.audit import SYSTEM
 from accounts.keys import mint, revoke
 from accounts.models import Agent, ApiKey, AuditEvent, Membership, User
@@ -52,6 +52,7 @@ BLOCKS: list[dict[str, Any]] = [
 class World:
     deliveries: dict[str, Delivery]
     agent: Agent
+    key: ApiKey
     callback: Callback
     phrase: Preset
     colleague: Membership
@@ -65,6 +66,7 @@ def build(make: Make, answer: Answer, *, key: ApiKey, alice: User, bob: User) ->
     now = timezone.now()
     agent = key.agent
     _published(agent, at=now)
+    claims.grant(agent, f"{'w' * 127}*", by=SYSTEM)
     old, _ = mint(agent, by=SYSTEM, lane="test", expires_at=now + timedelta(days=1))
     revoke(old, by=SYSTEM, at=now)
     deliveries = {**_waiting(make, key=key), **_answered(make, answer, by=bob)}
@@ -79,7 +81,7 @@ def build(make: Make, answer: Answer, *, key: ApiKey, alice: User, bob: User) ->
     _, link = invitations.invite(
         agent.team, role="owner", by=alice, at=now, email=f"{'w' * 60}@example.com"
     )
-    return World(deliveries, agent, _callback(make, answer), phrase, colleague, link)
+    return World(deliveries, agent, key, _callback(make, answer), phrase, colleague, link)
 
 
 def _published(agent: Agent, *, at: datetime) -> None:
@@ -161,7 +163,11 @@ def as_fields(world: World) -> dict[str, Any]:
         "raw": delivery,
         "agent": {"pk": world.agent.pk},
         "agent-card": {"pk": world.agent.pk},
-        "connect": {"pk": world.agent.pk},
+        "agent-key-new": {"pk": world.agent.pk},
+        "agent-key-rotate": {"pk": world.agent.pk, "key": world.key.pk},
+        "agent-key-revoke": {"pk": world.agent.pk, "key": world.key.pk},
+        "agent-secret": {"pk": world.agent.pk},
+        "agent-claims": {"pk": world.agent.pk},
         "caller-keys": {"pk": world.agent.pk},
         "caller-key-new": {"pk": world.agent.pk},
         "audit-event": {"pk": AuditEvent.objects.latest("pk").pk},

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from datetime import timedelta
 
 from django.utils import timezone
@@ -44,19 +43,6 @@ def test_an_agents_page_has_the_hints_and_dates_of_its_keys(
     assert f"{old.hint} Revoked" in page
     assert key.digest not in answer.content.decode()
     assert key.text not in answer.content.decode()  # type: ignore[attr-defined]
-
-
-def test_only_those_who_may_enter_the_admin_are_led_there(
-    alices: Person, browser: Callable[[User], Person], agent: Agent, alice: User
-) -> None:
-    before = alices.get(f"/agents/{agent.pk}/").content.decode()
-    alice.is_staff = alice.is_superuser = True
-    alice.save(update_fields=["is_staff", "is_superuser"])
-
-    after = browser(alice).get(f"/agents/{agent.pk}/").content.decode()
-
-    assert "/admin/" not in before
-    assert f"/admin/accounts/agent/{agent.pk}/change/" in after
 
 
 def test_without_agents_the_page_says_so(alices: Person) -> None:

@@ -18,36 +18,28 @@ from wake.models import Delivery
 Make = Callable[..., Delivery]
 
 
-@pytest.fixture
-def operators(browser: Callable[[User], Person], alice: User) -> Person:
-    """Alice, who may also enter the admin."""
-    alice.is_staff = alice.is_superuser = True
-    alice.save()
-    return browser(alice)
-
-
-def test_with_no_agent_the_owner_is_led_to_where_one_is_made(operators: Person) -> None:
-    page = operators.get("/")
+def test_with_no_agent_the_owner_is_led_to_where_one_is_made(alices: Person) -> None:
+    page = alices.get("/")
 
     assert "Your agents will leave their work here" in text_of(page)
     assert "Add your first agent" in text_of(page)
-    assert 'href="/admin/accounts/agent/add/"' in page.content.decode()
+    assert 'href="/agents/new/"' in page.content.decode()
 
 
-def test_an_agent_without_a_usable_key_needs_one(operators: Person, key: ApiKey) -> None:
+def test_an_agent_without_a_usable_key_needs_one(alices: Person, key: ApiKey) -> None:
     ApiKey.objects.update(revoked_at=timezone.now())
 
-    page = operators.get("/")
+    page = alices.get("/")
 
     assert "Issue a key for research-agent-01" in text_of(page)
-    assert f'href="/admin/accounts/agent/{key.agent_id}/change/"' in page.content.decode()
+    assert f'href="/agents/{key.agent_id}/"' in page.content.decode()
 
 
 def test_who_may_not_make_agents_is_told_whom_to_ask(bobs: Person) -> None:
     page = bobs.get("/")
 
     assert "Ask an owner of your team" in text_of(page)
-    assert "/admin/" not in page.content.decode()
+    assert "/agents/new/" not in page.content.decode()
 
 
 def test_who_belongs_to_no_team_is_told_so(browser: Callable[[User], Person], db: None) -> None:

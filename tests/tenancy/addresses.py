@@ -27,6 +27,8 @@ ROOMS: dict[str, Callable[[House], Any]] = {
     "deliveries/<uuid:pk>": lambda house: house.delivery.pk,
     "agents/<uuid:pk>": lambda house: house.agent.pk,
     "agents/<uuid:pk>/callers/<uuid:key>": lambda house: (house.agent.pk, house.caller_key.pk),
+    "agents/<uuid:pk>/keys/<uuid:key>": lambda house: (house.agent.pk, house.key.pk),
+    "agents/<uuid:pk>/claims/<int:claim>": lambda house: (house.agent.pk, house.claim.pk),
     "batch/<uuid:pk>": lambda house: house.batch,
     "webhooks/<uuid:pk>": lambda house: house.callback.pk,
     "webhooks/targets/<uuid:pk>": lambda house: house.target.pk,

@@ -10,9 +10,9 @@ from django.apps import apps
 from django.db.models import Model
 from django.utils import timezone
 
-from accounts import invitations, keys, signing_secrets
+from accounts import claims, invitations, keys, signing_secrets
 from accounts.audit import SYSTEM, person, record
-from accounts.models import Agent, ApiKey, AuditEvent, Invitation, Membership, Team, User
+from accounts.models import Agent, ApiKey, AuditEvent, ClaimedId, Invitation, Membership, Team, User
 from inbox.batches import Batch
 from inbox.models import Preset
 from relay import callers, lifecycle
@@ -45,6 +45,7 @@ class House:
     event: AuditEvent
     batch: UUID
     caller_key: CallerKey
+    claim: ClaimedId
     card: Card
     task: Task
     membership: Membership
@@ -88,6 +89,7 @@ def build(team: Team, *, words: str) -> House:
     record("team.changed", by=person(owner), of=team, team=team, note=words)
     event = AuditEvent.objects.filter(team_id=team.pk).latest("pk")
     batch = _batch(owner, response)
+    claim = claims.grant(agent, f"{words}-*", by=SYSTEM)
     caller_key, _ = callers.mint(team, name=f"{words} caller", by=SYSTEM)
     card = publish(agent, by=SYSTEM, at=timezone.now(), callers=[caller_key], description=words)
     parts = [{"raw": "aGVsbG8=", "filename": words}, {"text": words}]
@@ -95,7 +97,7 @@ def build(team: Team, *, words: str) -> House:
     invitation, _ = invitations.invite(team, role="reader", by=owner, at=timezone.now())
     return House(
         words, team, owner, agent, key, text, delivery, response, callback, attempt, target, host,
-        phrase, event, batch, caller_key, card, task, membership, invitation,
+        phrase, event, batch, caller_key, claim, card, task, membership, invitation,
     )  # fmt: skip
 
 

@@ -1,0 +1,28 @@
+"""What every page has in common on which owners look after an agent."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from django.core.exceptions import PermissionDenied
+from django.shortcuts import get_object_or_404
+
+from accounts.access import agents_of, is_owner
+from accounts.audit import Actor, person
+from accounts.models import Agent
+from accounts.throttles import client_address
+from inbox.views.page import PersonRequest
+
+OWNERS_ONLY = "Only owners of the team register its agents and look after their keys"
+
+
+def owned_agent(request: PersonRequest, pk: UUID) -> Agent:
+    """Not theirs and not there are the same 404; who is no owner of its team is refused."""
+    agent = get_object_or_404(agents_of(request.user).select_related("team"), pk=pk)
+    if not is_owner(request.user, agent.team_id):
+        raise PermissionDenied(OWNERS_ONLY)
+    return agent
+
+
+def actor(request: PersonRequest) -> Actor:
+    return person(request.user, client_address(request))

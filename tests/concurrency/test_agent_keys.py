@@ -1,0 +1,42 @@
+"""Two owners, or one hasty hand, at the keys of one agent."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+from django.test import Client
+
+from accounts import credentials
+from accounts.models import ApiKey, Membership, User
+from tests.concurrency.conftest import at_once
+
+
+def posting(user: User, path: str, form: dict[str, Any]) -> Callable[[], int]:
+    browser = Client()
+    browser.force_login(user)
+    return lambda: int(browser.post(path, form).status_code)
+
+
+def test_of_owners_who_rotate_one_key_in_the_same_moment_one_does(
+    alice: User, bob: User, key: ApiKey
+) -> None:
+    Membership.objects.filter(user=bob).update(role=Membership.Role.OWNER)
+    form = {"overlap": "86400", "days": "", "seen": credentials.seen(key.agent)}
+    path = f"/agents/{key.agent_id}/keys/{key.pk}/rotate/"
+
+    answers = at_once(*[posting(owner, path, form) for owner in (alice, bob) for _ in range(3)])
+
+    assert Counter(answers) == {200: 1, 410: 5}
+    assert ApiKey.objects.count() == 2
+
+
+def test_an_agent_is_registered_once_however_often_its_button_is_pressed(
+    alice: User, key: ApiKey
+) -> None:
+    form = {"team": key.agent.team_id, "agent_id": "writing-agent"}
+
+    answers = at_once(*[posting(alice, "/agents/new/", form) for _ in range(4)])
+
+    assert Counter(answers) == {200: 1, 422: 3}

@@ -1,0 +1,217 @@
+"""Owners rotate an agent's signing secret, grant it other ids, and pause it."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from accounts import claims, credentials, quota, signing_secrets
+from accounts.audit import SYSTEM
+from accounts.models import Agent, ApiKey, AuditEvent, ClaimedId
+from tests.conftest import AgentClient
+from tests.inbox.people import Person, text_of
+
+
+def rotate(person: Person, agent: Agent, **fields: Any) -> Any:
+    given = {"seen": credentials.seen(agent), **fields}
+    return person.client.post(f"/agents/{agent.pk}/secret/", given, follow=True)
+
+
+def retire(person: Person, agent: Agent, **fields: Any) -> Any:
+    given = {"seen": credentials.seen(agent), **fields}
+    return person.client.post(f"/agents/{agent.pk}/secret/switch", given, follow=True)
+
+
+def claim(person: Person, agent: Agent, pattern: str) -> Any:
+    return person.client.post(f"/agents/{agent.pk}/claims/", {"pattern": pattern}, follow=True)
+
+
+def say(person: Person, agent: Agent, what: str) -> Any:
+    return person.client.post(f"/agents/{agent.pk}/{what}", follow=True)
+
+
+# The signing secret -------------------------------------------------------------------------------
+
+
+def test_a_secret_is_rotated_in_two_steps(alices: Person, agent: Agent) -> None:
+    [old] = signing_secrets.secrets_of(agent.pk)
+
+    shown = rotate(alices, agent)
+
+    [new] = re.findall(r"whsec_[\w+/=]+", shown.content.decode())
+    assert "no-store" in shown["Cache-Control"]
+    assert signing_secrets.secrets_of(agent.pk) == [old, new]
+    between = alices.get(f"/agents/{agent.pk}/secret/")
+    assert "Two secrets are in use" in text_of(between)
+    assert new not in between.content.decode()
+    page = text_of(retire(alices, agent))
+    assert "The old secret is retired." in page
+    assert signing_secrets.secrets_of(agent.pk) == [new]
+
+
+def test_the_same_form_sent_again_makes_no_second_secret(alices: Person, agent: Agent) -> None:
+    seen = credentials.seen(agent)
+    rotate(alices, agent, seen=seen)
+
+    again = rotate(alices, agent, seen=seen)
+
+    assert again.status_code == 410
+    assert len(signing_secrets.secrets_of(agent.pk)) == 2
+
+
+def test_a_rotation_under_way_is_ended_before_the_next(alices: Person, agent: Agent) -> None:
+    rotate(alices, agent)
+
+    page = text_of(rotate(alices, agent))
+
+    assert "Two secrets are in use already: retire the older one first." in page
+    assert len(signing_secrets.secrets_of(agent.pk)) == 2
+
+
+def test_a_stale_page_retires_nothing_of_the_next_rotation(alices: Person, agent: Agent) -> None:
+    rotate(alices, agent)
+    stale = credentials.seen(agent)
+    retire(alices, agent)
+    rotate(alices, agent)
+
+    page = text_of(retire(alices, agent, seen=stale))
+
+    assert "Nothing was retired: look again." in page
+    assert len(signing_secrets.secrets_of(agent.pk)) == 2
+
+
+# Other ids ----------------------------------------------------------------------------------------
+
+
+def test_an_orchestrator_delivers_under_a_granted_id_until_it_is_taken_back(
+    alices: Person, agent: Agent, caller: AgentClient
+) -> None:
+    as_other = caller.payload(agent_id="crawler-7")
+    assert caller.post(as_other).status_code == 403
+
+    page = text_of(claim(alices, agent, " crawler-* "))
+    assert "research-agent-01 may deliver as crawler-*." in page
+    assert caller.post(as_other).status_code == 201
+    assert "It may also deliver as crawler-*." in text_of(alices.get(f"/agents/{agent.pk}/"))
+
+    page = text_of(say(alices, agent, f"claims/{ClaimedId.objects.get().pk}/remove"))
+    assert "may no longer deliver as crawler-*." in page
+    assert caller.post(as_other).status_code == 403
+    named = AuditEvent.objects.filter(event__startswith="claim.").order_by("pk")
+    assert [(each.event, each.object_name, each.actor_name) for each in named] == [
+        ("claim.added", "crawler-*", "alice"),
+        ("claim.removed", "crawler-*", "alice"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "words"),
+    [
+        ("*", "a star alone is every agent"),
+        ("a*b", "A star may only stand at the end."),
+        ("research-agent-01", "That is its own id"),
+        ("", "Write an id."),
+        ("two\nlines", "Control characters"),
+        ("x" * 129, "at most 128 characters"),
+    ],
+)
+def test_what_would_match_everybody_or_nothing_is_refused(
+    alices: Person, agent: Agent, pattern: str, words: str
+) -> None:
+    page = claim(alices, agent, pattern)
+
+    assert page.status_code == 422
+    assert words in text_of(page)
+    assert not ClaimedId.objects.exists()
+
+
+def test_the_same_id_twice_is_one(alices: Person, agent: Agent) -> None:
+    for _ in range(2):
+        claim(alices, agent, "crawler-*")
+
+    assert ClaimedId.objects.count() == 1
+    assert AuditEvent.objects.filter(event="claim.added").count() == 1
+
+
+def test_there_is_an_end_to_other_ids(agent: Agent, alices: Person) -> None:
+    ClaimedId.objects.bulk_create(
+        ClaimedId(agent=agent, pattern=f"agent-{number}") for number in range(claims.MOST)
+    )
+
+    assert claim(alices, agent, "one-more").status_code == 422
+    assert ClaimedId.objects.count() == claims.MOST
+
+
+# The pause ----------------------------------------------------------------------------------------
+
+
+def test_a_paused_agent_delivers_nothing_and_still_reads(
+    alices: Person, agent: Agent, caller: AgentClient
+) -> None:
+    page = text_of(say(alices, agent, "pause"))
+
+    assert "research-agent-01 is paused. It can still read answers." in page
+    assert caller.post(caller.payload()).status_code == 429
+    assert caller.get("responses").status_code == 200
+    page = text_of(say(alices, agent, "resume"))
+    assert "research-agent-01 may deliver again." in page
+    caller.deliver()
+
+
+def test_the_button_sends_the_token_of_its_page(alices: Person, agent: Agent) -> None:
+    browser = Client(enforce_csrf_checks=True)
+    browser.cookies = alices.client.cookies
+    here = f"/agents/{agent.pk}/"
+    main = browser.get(here).content.decode().partition("<main")[2]
+    [token] = re.findall(r'action="[^"]+/pause">\s*<input[^>]+value="(\w+)"', main)
+
+    answer = browser.post(f"{here}pause", {"csrfmiddlewaretoken": token})
+
+    assert answer.status_code == 303
+    agent.refresh_from_db()
+    assert agent.paused_at is not None
+
+
+def test_an_agent_that_was_slowed_down_is_probably_a_loop(
+    alices: Person, agent: Agent, key: ApiKey
+) -> None:
+    before = text_of(alices.get(f"/agents/{agent.pk}/"))
+
+    quota.note_refused(key, at=timezone.now())
+
+    after = text_of(alices.get(f"/agents/{agent.pk}/"))
+    assert "probably a loop" not in before
+    assert "Slowed down 1 time today" in after
+    assert "which is probably a loop. Pause its deliveries" in after
+
+
+# Who may ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("role", ["bobs", "ritas"])
+def test_who_is_no_owner_changes_none_of_it(
+    role: str, request: pytest.FixtureRequest, agent: Agent
+) -> None:
+    person: Person = request.getfixturevalue(role)
+    granted = claims.grant(agent, "crawler-*", by=SYSTEM)
+
+    answers = [
+        person.get(f"/agents/{agent.pk}/secret/"),
+        rotate(person, agent),
+        retire(person, agent),
+        person.get(f"/agents/{agent.pk}/claims/"),
+        claim(person, agent, "other-*"),
+        say(person, agent, f"claims/{granted.pk}/remove"),
+        say(person, agent, "pause"),
+        say(person, agent, "resume"),
+    ]
+
+    assert [answer.status_code for answer in answers] == [403] * 8
+    assert ClaimedId.objects.get() == granted
+    agent.refresh_from_db()
+    assert agent.paused_at is None
+    assert "It may also deliver as crawler-*." in text_of(person.get(f"/agents/{agent.pk}/"))

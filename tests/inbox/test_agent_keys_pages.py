@@ -1,0 +1,263 @@
+"""Owners register agents and look after their keys in the browser; each key is shown once."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from accounts import credentials, keys, signing_secrets
+from accounts.audit import SYSTEM
+from accounts.models import Agent, ApiKey, AuditEvent, Membership, Team, User
+from tests.conftest import AgentClient
+from tests.inbox.people import Person, text_of
+
+
+def register(person: Person, team: Team, agent_id: str) -> Any:
+    return person.client.post("/agents/new/", {"team": team.pk, "agent_id": agent_id})
+
+
+def issue(person: Person, agent: Agent, **fields: Any) -> Any:
+    given = {"lane": "live", "days": "", "seen": credentials.seen(agent), **fields}
+    return person.client.post(f"/agents/{agent.pk}/keys/new/", given)
+
+
+def rotate(person: Person, key: ApiKey, **fields: Any) -> Any:
+    given = {"overlap": "3600", "days": "", "seen": credentials.seen(key.agent), **fields}
+    return person.client.post(f"/agents/{key.agent_id}/keys/{key.pk}/rotate/", given)
+
+
+def revoke(person: Person, key: ApiKey) -> Any:
+    return person.client.post(f"/agents/{key.agent_id}/keys/{key.pk}/revoke/", follow=True)
+
+
+def text_shown(answer: Any) -> str:
+    assert answer.status_code == 200
+    assert "no-store" in answer["Cache-Control"]
+    [text] = re.findall(r'<code class="secret" id="once">(\S+)</code>', answer.content.decode())
+    return str(text)
+
+
+# Registering --------------------------------------------------------------------------------------
+
+
+def test_an_owner_registers_an_agent_and_sees_its_secret_once(alices: Person, team: Team) -> None:
+    shown = register(alices, team, "writing-agent")
+
+    agent = Agent.objects.get(agent_id="writing-agent")
+    assert agent.team == team
+    assert signing_secrets.secrets_of(agent.pk) == [text_shown(shown)]
+    assert f"/agents/{agent.pk}/keys/new/" in shown.content.decode()
+    event = AuditEvent.objects.get(event="agent.registered")
+    assert (event.actor_name, event.address) == ("alice", "127.0.0.1")
+    assert text_shown(shown) not in alices.get(f"/agents/{agent.pk}/").content.decode()
+
+
+def test_the_list_of_agents_leads_an_owner_there(alices: Person, bobs: Person) -> None:
+    assert 'href="/agents/new/"' in alices.get("/agents/").content.decode()
+    assert 'href="/agents/new/"' not in bobs.get("/agents/").content.decode()
+    assert alices.get("/agents/new/").status_code == 200
+    assert bobs.get("/agents/new/").status_code == 403
+
+
+def test_a_team_has_an_id_once_however_often_the_form_is_sent(alices: Person, team: Team) -> None:
+    register(alices, team, "writing-agent")
+
+    again = register(alices, team, " writing-agent ")
+
+    assert again.status_code == 422
+    assert "This team has an agent of that id already." in text_of(again)
+    assert Agent.objects.count() == 1
+
+
+@pytest.mark.parametrize("agent_id", ["", "  ", "x" * 129, "two\nlines", "nothing\x00"])
+def test_what_is_no_id_registers_nothing(alices: Person, team: Team, agent_id: str) -> None:
+    page = register(alices, team, agent_id)
+
+    assert page.status_code == 422
+    assert not Agent.objects.exists()
+
+
+def test_an_owner_of_two_teams_says_which(alices: Person, second_team: Team, team: Team) -> None:
+    one = alices.get("/agents/new/").content.decode()
+    Membership.objects.filter(team=second_team).update(role=Membership.Role.OWNER)
+
+    two = alices.get("/agents/new/").content.decode()
+    register(alices, second_team, "writing-agent")
+
+    assert "Orchard" not in one
+    assert "Orchard" in two
+    assert "Garden" in two
+    assert Agent.objects.get().team == second_team
+
+
+def test_nobody_registers_for_a_team_that_they_do_not_own(
+    alices: Person, second_team: Team, mallory: User
+) -> None:
+    answers = [
+        register(alices, second_team, "writing-agent"),
+        register(alices, mallory.teams.get(), "writing-agent"),
+    ]
+
+    assert [answer.status_code for answer in answers] == [422, 422]
+    assert not Agent.objects.exists()
+
+
+# Issuing ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("lane", ["live", "test"])
+def test_a_key_is_shown_once_and_delivers(alices: Person, agent: Agent, lane: str) -> None:
+    text = text_shown(issue(alices, agent, lane=lane, days="90"))
+
+    key = keys.find(text, at=timezone.now())
+    assert key is not None
+    assert (key.lane, key.issued_by, key.agent) == (lane, "alice", agent)
+    assert key.expires_at is not None
+    assert timedelta(days=89) < key.expires_at - timezone.now() < timedelta(days=90)
+    key.text = text  # type: ignore[attr-defined]
+    AgentClient(key, agent.agent_id).deliver()
+    page = alices.get(f"/agents/{agent.pk}/")
+    assert f"{key.hint} Ends soon" in text_of(page)
+    assert "by alice last used" in text_of(page)
+    assert text not in page.content.decode()
+
+
+def test_the_same_form_sent_again_makes_no_second_key(alices: Person, agent: Agent) -> None:
+    seen = credentials.seen(agent)
+    issue(alices, agent, seen=seen)
+
+    again = issue(alices, agent, seen=seen)
+
+    assert again.status_code == 410
+    assert "No longer visible" in text_of(again)
+    assert ApiKey.objects.count() == 1
+
+
+@pytest.mark.parametrize("wrong", [{"lane": "both"}, {"days": "7"}, {"seen": ""}, {"lane": ""}])
+def test_a_form_that_is_none_of_ours_issues_nothing(
+    alices: Person, agent: Agent, wrong: dict[str, str]
+) -> None:
+    assert issue(alices, agent, **wrong).status_code == 422
+    assert not ApiKey.objects.exists()
+
+
+# Rotating and revoking ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seconds", ["3600", "86400", "604800"])
+def test_while_a_key_is_rotated_both_work(alices: Person, key: ApiKey, seconds: str) -> None:
+    at = timezone.now()
+    text = text_shown(rotate(alices, key, overlap=seconds))
+
+    key.refresh_from_db()
+    assert key.expires_at is not None
+    assert timedelta() <= key.expires_at - at - timedelta(seconds=int(seconds)) < timedelta(hours=1)
+    assert keys.find(key.text, at=key.expires_at - timedelta(seconds=1)) == key  # type: ignore[attr-defined]
+    assert keys.find(key.text, at=key.expires_at) is None  # type: ignore[attr-defined]
+    new = keys.find(text, at=at)
+    assert new is not None
+    assert (new.agent, new.lane, new.expires_at) == (key.agent, "live", None)
+
+
+def test_an_old_key_can_stop_at_once(alices: Person, key: ApiKey, caller: AgentClient) -> None:
+    shown = rotate(alices, key, overlap="0")
+
+    assert "works no more" in text_of(shown)
+    assert caller.get("responses").status_code == 401
+
+
+def test_of_two_owners_who_rotate_one_key_the_second_is_told(alices: Person, key: ApiKey) -> None:
+    seen = credentials.seen(key.agent)
+    rotate(alices, key, seen=seen)
+    ends = ApiKey.objects.get(pk=key.pk).expires_at
+
+    second = rotate(alices, key, seen=seen, overlap="0")
+
+    assert second.status_code == 410
+    assert ApiKey.objects.count() == 2
+    assert ApiKey.objects.get(pk=key.pk).expires_at == ends
+
+
+def test_a_key_that_was_revoked_meanwhile_has_no_successor(alices: Person, key: ApiKey) -> None:
+    keys.revoke(key, by=SYSTEM, at=timezone.now())
+
+    answer = rotate(alices, key)
+
+    assert answer.status_code == 303
+    page = text_of(alices.get(answer["Location"]))
+    assert "This key was revoked or has expired: issue a new one." in page
+    assert ApiKey.objects.count() == 1
+
+
+def test_revoking_is_asked_about_once_more(
+    alices: Person, key: ApiKey, caller: AgentClient
+) -> None:
+    asked = text_of(alices.get(f"/agents/{key.agent_id}/keys/{key.pk}/revoke/"))
+    assert caller.get("responses").status_code == 200
+
+    page = text_of(revoke(alices, key))
+
+    assert f"Revoke {key.hint}" in asked
+    assert f"{key.hint} is revoked. It works no more." in page
+    assert f"{key.hint} Revoked" in page
+    assert caller.get("responses").status_code == 401
+    assert AuditEvent.objects.get(event="key.revoked").actor_name == "alice"
+    revoke(alices, key)
+    assert AuditEvent.objects.filter(event="key.revoked").count() == 1
+
+
+# Who may ------------------------------------------------------------------------------------------
+
+
+def test_what_shows_or_ends_a_secret_asks_for_the_password_again(
+    alices: Person, key: ApiKey, team: Team
+) -> None:
+    session = alices.client.session
+    session["password_at"] = (timezone.now() - timedelta(minutes=16)).timestamp()
+    session.save()
+    here = f"/agents/{key.agent_id}/"
+
+    answers = [
+        register(alices, team, "writing-agent"),
+        issue(alices, key.agent),
+        rotate(alices, key),
+        alices.client.post(f"{here}keys/{key.pk}/revoke/"),
+        alices.client.post(f"{here}secret/", {"seen": credentials.seen(key.agent)}),
+        alices.client.post(f"{here}secret/switch", {"seen": credentials.seen(key.agent)}),
+        alices.client.post(f"{here}claims/", {"pattern": "other-*"}),
+        alices.get(f"{here}keys/new/"),
+    ]
+
+    assert {answer.status_code for answer in answers} == {303}
+    assert all(answer["Location"].startswith("/sudo/?next=") for answer in answers)
+    assert [(each.revoked_at, each.expires_at) for each in ApiKey.objects.all()] == [(None, None)]
+    assert Agent.objects.count() == 1
+    assert alices.get(here).status_code == 200
+
+
+@pytest.mark.parametrize("role", ["bobs", "ritas"])
+def test_who_is_no_owner_sees_hints_and_last_use_and_no_buttons(
+    role: str, request: pytest.FixtureRequest, key: ApiKey, team: Team, caller: AgentClient
+) -> None:
+    person: Person = request.getfixturevalue(role)
+    caller.deliver()
+
+    page = person.get(f"/agents/{key.agent_id}/")
+    answers = [
+        register(person, team, "writing-agent"),
+        issue(person, key.agent),
+        rotate(person, key),
+        revoke(person, key),
+    ]
+
+    assert f"{key.hint} In use" in text_of(page)
+    assert "last used" in text_of(page)
+    main = page.content.decode().partition("<main")[2]
+    assert "<button" not in main
+    assert "/keys/" not in main
+    assert [answer.status_code for answer in answers] == [403] * 4
+    assert ApiKey.objects.count() == 1
