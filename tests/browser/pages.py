@@ -22,6 +22,8 @@ ANY = {
 # What a person did in this session is behind it: test_accessibility does it first. And the link in
 # a mail, which tests/browser/test_sign_in.py opens.
 AFTER_AN_ACT = {"batch-result", "reset-password"}
+# Of a page, and asked for by a script of it.
+A_PIECE = {"connect-pulse"}
 NO_PAGE = {HTTPStatus.FOUND, HTTPStatus.SEE_OTHER, HTTPStatus.NO_CONTENT}
 
 
@@ -31,6 +33,8 @@ def pages(world: World, user: User) -> dict[str, str]:
     client.force_login(user)
     found = {}
     for pattern in [*urls.urlpatterns, *page_urls.urlpatterns]:
+        if pattern.name in A_PIECE:
+            continue
         path = _path(pattern, as_fields(world), client)
         if path and _is_page(client.get(path)):
             found[str(pattern.name)] = path

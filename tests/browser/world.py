@@ -163,6 +163,7 @@ def as_fields(world: World) -> dict[str, Any]:
         "raw": delivery,
         "agent": {"pk": world.agent.pk},
         "agent-card": {"pk": world.agent.pk},
+        "connect": {"pk": world.agent.pk},
         "agent-key-new": {"pk": world.agent.pk},
         "agent-key-rotate": {"pk": world.agent.pk, "key": world.key.pk},
         "agent-key-revoke": {"pk": world.agent.pk, "key": world.key.pk},
