@@ -128,6 +128,7 @@ def _go_on(request: HttpRequest, card: Card, body: Json, *, at: datetime) -> Tas
         caller,
         incoming,
         address=throttles.client_address(request),
+        network=throttles.client_network(request),
         hop=hop,
         source=(news.task_id, news.generation),
         at=at,

@@ -21,6 +21,9 @@ HEARTBEAT = timedelta(seconds=15)
 LEASE = timedelta(seconds=60)
 ATTEMPTS_AT_MOST = 3
 QUEUE_AT_MOST = 500
+# Of those, for callers without a key: all of them, and those of one network. Strangers can shut an
+# agent neither for its team's callers nor, from one place, for each other.
+OF_STRANGERS_AT_MOST, OF_A_NETWORK_AT_MOST = 400, 100
 
 
 class LeaseLost(Exception):
@@ -37,6 +40,20 @@ def enqueue(
         message=message,
         decision_json=json.dumps(decision, ensure_ascii=False) if decision else "",
         created_at=at,
+    )
+
+
+def has_room(agent: Agent, *, stranger: bool, network: str = "") -> bool:
+    """Whether one more task may wait for this agent; of strangers, who have no key, by the network
+    that they call from."""
+    waiting = Dispatch.objects.queued(agent)
+    if not stranger:
+        return waiting.count() < QUEUE_AT_MOST
+    theirs = waiting.filter(task__caller=None)
+    return (
+        waiting.count() < QUEUE_AT_MOST
+        and theirs.count() < OF_STRANGERS_AT_MOST
+        and theirs.filter(task__network=network).count() < OF_A_NETWORK_AT_MOST
     )
 
 
@@ -87,13 +104,16 @@ def renew(connector: Connector, ids: Collection[uuid.UUID], *, at: datetime) -> 
 @transaction.atomic
 def resume(connector: Connector, ids: Collection[uuid.UUID], *, at: datetime) -> list[Dispatch]:
     """After a new connection: it goes on with the runs that it names, whichever connector of the
-    agent they were leased to; and what was on its way to it and it does not name never arrived.
+    agent they were leased to; and what was on its way to it and it does not name never arrived. The
+    third time it stays on its lease, with which its task fails: it may be what the machine dies of.
 
     Returns those whose lease had lapsed meanwhile and whom nobody else took: the lease is good
     again. (A relay that was away for longer than a lease comes back to nothing but those.)
     """
     agent = Agent.objects.select_for_update(no_key=True).get(pk=connector.agent_id)
-    lost = Dispatch.objects.running(agent).filter(connector=connector, state=State.LEASED)
+    lost = Dispatch.objects.running(agent).filter(
+        connector=connector, state=State.LEASED, attempts__lt=ATTEMPTS_AT_MOST
+    )
     lost.exclude(pk__in=ids).update(state=State.QUEUED, lease=None, leased_until=None)
     again = list(Dispatch.objects.queued(agent).filter(pk__in=ids, lease__isnull=False))
     named = Dispatch.objects.filter(agent=agent, pk__in=ids, lease__isnull=False)

@@ -13,7 +13,7 @@ from django.utils import timezone
 from accounts.audit import SYSTEM, Actor, person, record
 from accounts.models import Agent
 from relay import dispatches, moves, presence, pushes
-from relay.models import CallerKey, Card, Context, Dispatch, Event, Message, Surfaced, Task
+from relay.models import CallerKey, Card, Context, Event, Message, Surfaced, Task
 from relay.moves import IllegalMove, TaskIsTerminal, TaskNotFound, transition
 from relay.wire import Incoming, Json, PushIn
 from wake.deliveries import REPLAY_WINDOW, Idempotency, IdempotencyConflict
@@ -56,17 +56,18 @@ def send(
     idempotency: Idempotency | None = None,
     push: PushIn | None = None,
     address: str = "",
+    network: str = "",
     hop: int = 0,
     source: tuple[str, int] | None = None,
     at: datetime | None = None,
 ) -> Task:
     """A new task, or one more message to an open one; returns without waiting for anybody.
 
-    `source` is the task of another agent, and its generation, of which this one is made (`hop`
-    links from the first); the same one again is the task that is there. So is the same Idempotency
-    key of the same caller: nobody's cannot be told apart, and is passed over. Raises TaskNotFound,
-    TaskIsTerminal, ContextMismatch, AgentBusy, IdempotencyConflict, and what pushes.create() does;
-    then nothing was stored.
+    `network` is that of a caller without a key. `source` is the task of another agent, and its
+    generation, of which this one is made (`hop` links from the first); the same one again is the
+    task that is there. So is the same Idempotency key of the same caller: nobody's cannot be told
+    apart, and is passed over. Raises TaskNotFound, TaskIsTerminal, ContextMismatch, AgentBusy,
+    IdempotencyConflict, and what pushes.create() does; then nothing was stored.
     """
     at = at or timezone.now()
     moves.lock_agent(card.agent)
@@ -81,7 +82,7 @@ def send(
     made_of = {"source_task": source[0], "source_generation": source[1]} if source else {}
     if source and (earlier := Task.objects.filter(agent=card.agent, **made_of).first()):
         return earlier
-    if Dispatch.objects.queued(card.agent).count() >= dispatches.QUEUE_AT_MOST:
+    if not dispatches.has_room(card.agent, stranger=caller is None, network=network):
         raise AgentBusy
     task = Task.objects.create(
         agent=card.agent,
@@ -92,6 +93,7 @@ def send(
         idempotency_key=idempotency.key if idempotency else None,
         idempotency_hash=idempotency.fingerprint if idempotency else "",
         hop=hop,
+        network="" if caller else network,
         **made_of,
     )
     dispatches.enqueue(task, _said(task, incoming, at=at), at=at)

@@ -47,6 +47,7 @@ class Call:
     wait_seconds: float = 0
     idempotency: Idempotency | None = None
     address: str = ""
+    network: str = ""
 
 
 Method = Callable[[Call], Any]
@@ -64,6 +65,7 @@ def send(call: Call) -> Json:
         idempotency=call.idempotency,
         push=wanted.push,
         address=call.address,
+        network=call.network,
     )
     seconds = call.wait_seconds if wanted.blocking else 0
     reply = lifecycle.reply_with(lifecycle.wait_for(task.pk, seconds=seconds))

@@ -55,6 +55,6 @@ def _erase(tasks: TaskQuerySet, *, at: datetime) -> int:
         Dispatch.objects.filter(task__in=ids).update(decision_json="")
         pushes.erase(ids, at=at)
         Task.objects.filter(pk__in=ids).update(
-            erased_at=at, idempotency_key=None, idempotency_hash=""
+            erased_at=at, idempotency_key=None, idempotency_hash="", network=""
         )
     return len(ids)

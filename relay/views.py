@@ -86,6 +86,7 @@ def _answer(request: HttpRequest, card: Card, caller: CallerKey | None, value: A
             wait_seconds=_wait_seconds(request),
             idempotency=_idempotency(request, asked.params),
             address=throttles.client_address(request),
+            network=throttles.client_network(request),
         )
         return errors.respond(jsonrpc.answered(id, method(call)))
     except jsonrpc.InvalidRequest as failure:

@@ -279,3 +279,19 @@ def test_a_connection_whose_end_is_noticed_late_takes_nobody_offline(
     assert presence.is_online(card.agent, at=after(21))
     assert (back.look(at=after(21)), back.session.closes) == ([], None)
     assert before.look(at=after(22))[0]["code"] == "replaced"
+
+
+def test_what_a_machine_is_lost_with_three_times_fails_though_it_comes_back_at_once(
+    card: Card, caller_key: CallerKey, key: ApiKey
+) -> None:
+    """Or a run that its machine dies of would come again and again, and nothing after it."""
+    machine = Machine(key)
+    task = ask(card, caller_key)
+    for _ in range(3):
+        (frame,) = machine.look()
+        machine = Machine(key, instance_id=machine.said["instance_id"])
+
+    assert frame["attempt"] == 3
+    assert machine.look() == []
+    assert expiry.expire_leases(at=after(61)) == 1
+    assert Task.objects.get(pk=task.pk).state == Task.State.FAILED
