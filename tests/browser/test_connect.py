@@ -1,0 +1,71 @@
+"""The connect page in a browser: it sees the first delivery by itself, and copies what it shows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from playwright.sync_api import expect
+
+from accounts.audit import SYSTEM
+from accounts.models import Agent, User
+from relay.publishing import publish
+from tests.browser.conftest import Open
+from wake.models import Delivery
+
+
+def test_the_first_delivery_takes_the_place_of_the_waiting(
+    open_browser: Open, alice: User, agent: Agent, make_delivery: Callable[..., Delivery]
+) -> None:
+    screen = open_browser(alice)
+    screen.page.clock.install()
+    page = screen.go(f"/agents/{agent.pk}/connect/")
+    expect(page.get_by_text("Waiting for it.")).to_be_visible()
+
+    delivery = make_delivery()
+    with page.expect_request_finished(lambda request: request.url.endswith("/connect/pulse")):
+        page.clock.run_for(31_000)
+
+    expect(page.get_by_role("status")).to_contain_text("A delivery has arrived")
+    expect(page.get_by_text("Waiting for it.")).to_be_hidden()
+    screen.follow("Open it")
+    assert page.url.endswith(f"/deliveries/{delivery.pk}/")
+
+
+def test_a_program_is_unfolded_and_copied_with_the_keyboard(
+    open_browser: Open, alice: User, agent: Agent
+) -> None:
+    screen = open_browser(alice, permissions=["clipboard-read", "clipboard-write"])
+    page = screen.go(f"/agents/{agent.pk}/connect/")
+
+    page.locator("#snippet-node > summary").press("Enter")
+    page.locator("#snippet-node").get_by_role("button", name="Copy").press("Enter")
+
+    expect(page.get_by_role("button", name="Copied")).to_be_visible()
+    copied = page.evaluate("navigator.clipboard.readText()")
+    assert 'const AGENT_ID = "research-agent-01";' in copied
+    assert copied == page.locator("#code-node").text_content()
+
+
+def test_unfolded_it_is_accessible_and_inside_its_window(
+    open_browser: Open, alice: User, agent: Agent
+) -> None:
+    publish(agent, by=SYSTEM, at=agent.created_at)
+    screen = open_browser(alice)
+    page = screen.go(f"/agents/{agent.pk}/connect/")
+
+    page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
+
+    assert screen.problems() == []
+
+
+def test_without_scripts_nothing_offers_to_copy_and_one_looks_again(
+    open_browser: Open, alice: User, agent: Agent, make_delivery: Callable[..., Delivery]
+) -> None:
+    screen = open_browser(alice, scripts=False, width=390)
+    page = screen.go(f"/agents/{agent.pk}/connect/")
+    make_delivery()
+
+    expect(page.get_by_role("button", name="Copy")).to_have_count(0)
+    screen.follow("Look again")
+
+    expect(page.get_by_text("A delivery has arrived")).to_be_visible()
