@@ -31,8 +31,8 @@ KINDS = (
     Snippet(
         "system-prompt",
         "System prompt",
-        "For the instructions of any agent that can make HTTP requests. It is the template of the "
-        "specification, filled in.",
+        "For the instructions of any agent that can make HTTP requests. It follows the template in "
+        "the specification.",
     ),
     Snippet(
         "python",
@@ -43,8 +43,8 @@ KINDS = (
     Snippet(
         "wake-client",
         "Python with wake-client",
-        "Install it from a checkout of Wake with pip install ./client. It tries again by itself "
-        "and never delivers twice.",
+        "Install it from a checkout of Wake with pip install ./client (Python 3.11 or later). It "
+        "tries again by itself and never delivers twice.",
     ),
     Snippet("node", "Node", "Save it as wake.mjs. Node 18 or later, nothing to install."),
     Snippet(

@@ -239,7 +239,7 @@ def test_the_command_for_a_published_agent_is_one_of_wake_connect(
 
 @pytest.mark.parametrize("name", [kind.name for kind in KINDS])
 def test_the_id_is_written_wherever_the_example_stood(name: str) -> None:
-    example = (Path("templates/inbox/connect") / f"{name}.txt").read_text()
+    example = (EXAMPLES / f"{name}.txt").read_text()
     text = fill(example, HOSTILE, origin="https://inbox.example.org")
 
     assert "wake.example.com" not in text
@@ -250,7 +250,7 @@ def test_the_id_is_written_wherever_the_example_stood(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["python", "wake-client", *STUBS])
 def test_python_reads_the_id_as_it_is(name: str) -> None:
-    example = (Path("templates/inbox/connect") / f"{name}.txt").read_text()
+    example = (EXAMPLES / f"{name}.txt").read_text()
 
     tree = ast.parse(fill(example, HOSTILE, origin="https://inbox.example.org"))
 
