@@ -23,6 +23,7 @@ from typing import Any
 import httpx
 import pytest
 import yaml
+from django.conf import settings
 
 from accounts.audit import SYSTEM
 from accounts.models import Agent
@@ -36,6 +37,7 @@ from wake_client.connector import cli
 
 Copied = Callable[[], Page]
 Answer = Callable[..., Response]
+EXAMPLES = Path(settings.BASE_DIR, "templates", "inbox", "connect")
 HOSTILE = 'it\'s "$(touch x)" `y` \\ <b> \u540d\u524d {{ 1 }}'
 LANTERN = {"feedback": "The second.", "edited_json": '{"names": ["Lantern"]}'}
 STUBS = {
