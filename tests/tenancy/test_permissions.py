@@ -1,0 +1,115 @@
+"""What each role may do at every address, as docs/permissions.md says."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.conf import settings
+from django.db import transaction
+from django.test import Client
+
+from accounts.models import User
+from tests.inbox.people import Person
+from tests.tenancy import addresses
+from tests.tenancy.addresses import Address
+from tests.tenancy.house import House
+from tests.tenancy.test_other_teams import fields
+
+DOCUMENT = Path(__file__).parent.parent.parent / "docs/permissions.md"
+LINE = re.compile(r"^\| (GET|POST) \| `(/\S*)` \|[^|]*\|(.*)\|$", re.MULTILINE)
+ROLES = ("nobody", "stranger", "reader", "reviewer", "owner")
+# An owner's look-up asks a name server.
+ASKS_ELSEWHERE = "/settings/allowlist/<slug:slug>/look-up"
+
+Table = dict[tuple[str, str], dict[str, str]]
+
+
+def table() -> Table:
+    """Role and word of each method and address."""
+    found: Table = {}
+    for method, route, cells in LINE.findall(DOCUMENT.read_text()):
+        words = [cell.strip() for cell in cells.split("|")]
+        assert (method, route) not in found, f"{method} {route} has two lines."
+        found[method, route] = dict(zip(ROLES, words, strict=True))
+    return found
+
+
+def ends(address: Address, house: House) -> str:
+    of_no_team = address.room in addresses.OF_NO_TEAM
+    return address.path_to_nothing() if of_no_team else address.path_in(house)
+
+
+@pytest.fixture
+def sessions(alice: User, bob: User, rita: User, mallory: User) -> dict[str, str]:
+    """The cookie of each; nobody has none."""
+    people = {"stranger": mallory, "reader": rita, "reviewer": bob, "owner": alice}
+    name = settings.SESSION_COOKIE_NAME
+    return {role: Person(user).client.cookies[name].value for role, user in people.items()}
+
+
+def asked(method: str, path: str, form: dict[str, Any], session: str | None) -> Any:
+    """The answer to one request, of which nothing stays."""
+    client = Client()
+    if session:
+        client.cookies[settings.SESSION_COOKIE_NAME] = session
+    with transaction.atomic():
+        answer = client.get(path) if method == "GET" else client.post(path, form)
+        b"".join(answer)
+        transaction.set_rollback(True)
+    return answer
+
+
+def said(answer: Any) -> str:
+    """In the words of the table."""
+    if answer.get("Location", "").startswith("/login/?next="):
+        return "sign in"
+    match answer.status_code:
+        case HTTPStatus.FORBIDDEN:
+            return "no"
+        case HTTPStatus.NOT_FOUND:
+            return "not there"
+        case HTTPStatus.METHOD_NOT_ALLOWED:
+            return "no such method"
+    assert answer.status_code < HTTPStatus.INTERNAL_SERVER_ERROR
+    return "yes"
+
+
+def observed(house: House, sessions: dict[str, str]) -> Iterator[tuple[str, str, dict[str, str]]]:
+    """Method, address, and what each role was told."""
+    form = fields(house)
+    for address in addresses.OF_PAGES:
+        path = ends(address, house)
+        for method in ("GET", "POST"):
+            told = {
+                role: said(asked(method, path, form, sessions.get(role)))
+                for role in ROLES
+                if (f"/{address.route}", role) != (ASKS_ELSEWHERE, "owner")
+            }
+            yield method, f"/{address.route}", told
+
+
+def test_every_role_may_do_what_the_table_says(
+    ours: House, sessions: dict[str, str], subtests: pytest.Subtests
+) -> None:
+    lines = table()
+
+    for method, route, told in observed(ours, sessions):
+        line = lines.pop((method, route), None)
+        with subtests.test(f"{method} {route}"):
+            if line is None:
+                assert set(told.values()) <= {"no such method", "sign in"}, (
+                    f"{method} {route} has no line in docs/permissions.md."
+                )
+            elif set(line.values()) == {"link"}:
+                assert len(set(told.values())) == 1, "The link alone counts, not who has it."
+            elif line["reader"] == "own":
+                others = [told[role] for role in ROLES[:-1]]  # it is the owner's
+                assert others == ["sign in", "not there", "not there", "not there"]
+            else:
+                assert told == {role: line[role] for role in told}
+    assert not lines, "Lines of docs/permissions.md without an address."
