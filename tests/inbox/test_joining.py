@@ -208,7 +208,7 @@ def test_an_invitation_goes_by_mail(alices: Person, mallory: User, team: Team) -
     [mail] = outbox.outbox
     assert mail.to == ["nora@example.com"]
     assert mail.subject == "Wake: an invitation"
-    assert "alice invites you as owner to the team Garden" in str(mail.body)
+    assert "alice invites you, as owner, to the team Garden" in str(mail.body)
     assert "!" not in str(mail.body)
     assert "mailed" in text_of(alices.get("/settings/members/"))
     page = Client().get(link_in_the_mail())
