@@ -86,7 +86,7 @@ def list_(call: Call) -> Json:
     wanted = task_list.read(call.params, call.caller)
     length = call.params.number("historyLength", low=0)
     artifacts = call.params.flag("includeArtifacts") or False
-    page = task_list.page(call.card, call.caller, wanted)
+    page = task_list.page(call.card, call.caller, wanted, network=call.network)
     return {
         "tasks": wire.write_tasks(
             page.tasks, call.version, history_length=length, artifacts=artifacts

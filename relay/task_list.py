@@ -55,8 +55,12 @@ def read(params: Fields, caller: CallerKey | None) -> Wanted:
     )
 
 
-def page(card: Card, caller: CallerKey | None, wanted: Wanted) -> Page:
+def page(card: Card, caller: CallerKey | None, wanted: Wanted, *, network: str = "") -> Page:
+    """Of those that nobody owns only what came from the same network: the id of a context is often
+    one that its caller made up, and others guess."""
     found = Task.objects.of_caller(card.agent, caller)
+    if caller is None:
+        found = found.filter(network=network)
     if wanted.context_id:
         found = found.filter(context__context_id=wanted.context_id)
     if wanted.state:

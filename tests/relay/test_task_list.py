@@ -155,3 +155,16 @@ def test_without_a_key_only_a_context_that_one_holds(card: Card, newer: Caller) 
     assert everything["code"] == -32602
     assert ids(mine) == [task["id"]]
     assert (theirs["tasks"], theirs["totalSize"]) == ([], 0)
+
+
+def test_nor_one_whose_id_somebody_else_made_up_too(card: Card) -> None:
+    Card.objects.filter(pk=card.pk).update(access=Card.Access.PUBLIC)
+    here, there = Caller(card), Caller(card)
+    there.client.defaults["REMOTE_ADDR"] = "::1"
+    task = here.send(contextId="talk")
+
+    mine = here.result("ListTasks", {"contextId": "talk"})
+    theirs = there.result("ListTasks", {"contextId": "talk"})
+
+    assert ids(mine) == [task["id"]]
+    assert (theirs["tasks"], theirs["totalSize"]) == ([], 0)
