@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import threading
 import uuid
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 
@@ -24,6 +26,9 @@ __all__ = ["IllegalMove", "TaskIsTerminal", "TaskNotFound", "transition"]
 
 State = Task.State
 BUSY_SECONDS = 60
+# Half of those who may wait (wake/waiting.py): a crowd of callers, whom nobody may know, must leave
+# room for the agents that wait for their answers, and for the machines that poll for tasks.
+_places = threading.BoundedSemaphore((settings.WAKE_MAX_WAITING + 1) // 2)
 
 
 class ContextMismatch(Exception):
@@ -151,7 +156,7 @@ def decide(task_id: uuid.UUID, *, delivery: Delivery, response: Response) -> Non
 
 def wait_for(task_id: uuid.UUID, *, seconds: float) -> Task:
     """The task as soon as it has ended or waits for somebody, or as it is after `seconds`; at once
-    where no machine of its agent is there to move it."""
+    where no machine of its agent is there to move it, or too many wait already."""
 
     def look() -> Task:
         return Task.objects.select_related("agent", "context", "status_message").get(pk=task_id)
@@ -162,7 +167,12 @@ def wait_for(task_id: uuid.UUID, *, seconds: float) -> Task:
     task = look()
     if is_settled(task) or not presence.is_online(task.agent, at=timezone.now()):
         return task
-    return patiently(look, seconds=seconds, until=is_settled)
+    if not seconds or not _places.acquire(blocking=False):
+        return task
+    try:
+        return patiently(look, seconds=seconds, until=is_settled)
+    finally:
+        _places.release()
 
 
 def reply_with(task: Task) -> Reply:

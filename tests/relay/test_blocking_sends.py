@@ -10,7 +10,7 @@ import pytest
 from django.utils import timezone
 
 from accounts.models import ApiKey
-from relay import wire
+from relay import lifecycle, wire
 from tests.relay.calling import Caller, State
 from tests.relay.machine import Machine
 from wake import waiting
@@ -152,6 +152,23 @@ def test_where_too_many_wait_already_nobody_else_does(
     newer.send()
 
     assert clock.waited == 0
+
+
+def test_callers_leave_room_for_others_who_wait(
+    newer: Caller, key: ApiKey, meanwhile: Meanwhile, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    places = threading.BoundedSemaphore(1)
+    monkeypatch.setattr(lifecycle, "_places", places)
+    Machine(key, at=timezone.now())
+    waited = meanwhile(nothing)
+    newer.send()
+    assert waited.waited > 0
+
+    with places:
+        before = waited.waited
+        newer.send()
+
+    assert waited.waited == before
 
 
 def test_who_hangs_up_finds_the_task_later(
