@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from django.test import Client
 from django.urls import NoReverseMatch, URLPattern, reverse
+from django.urls.converters import IntConverter, SlugConverter, StringConverter, UUIDConverter
 
 from accounts.models import User
 from inbox import urls
@@ -16,8 +17,10 @@ from relay import page_urls
 from tests.browser.world import World, as_fields
 
 ANY = {
-    **{"pk": uuid.uuid4(), "key": uuid.uuid4(), "claim": 1},
-    **{"slug": "any", "uidb64": "any", "token": "any"},
+    UUIDConverter: uuid.uuid4(),
+    IntConverter: 1,
+    SlugConverter: "any",
+    StringConverter: "any",
 }
 # What a person did in this session is behind it: test_accessibility does it first. And the link in
 # a mail, which tests/browser/test_sign_in.py opens.
@@ -48,7 +51,7 @@ def _path(pattern: URLPattern, fields: dict[str, Any], client: Client) -> str | 
         return reverse(name, kwargs=fields.get(name))
     except NoReverseMatch:
         wanted = pattern.pattern.converters
-        path = reverse(name, kwargs={field: ANY[field] for field in wanted})
+        path = reverse(name, kwargs={field: ANY[type(kind)] for field, kind in wanted.items()})
     if name not in AFTER_AN_ACT and client.get(path).status_code != HTTPStatus.METHOD_NOT_ALLOWED:
         pytest.fail(f"{name!r} is a page of something: say of what in tests/browser/world.py.")
     return None

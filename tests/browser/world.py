@@ -17,8 +17,10 @@ from accounts.keys import mint, revoke
 from accounts.models import Agent, ApiKey, AuditEvent, Membership, User
 from inbox import later
 from inbox.models import Preset
-from relay import callers
+from relay import callers, lifecycle
+from relay.models import Task
 from relay.publishing import publish
+from relay.wire import Incoming
 from wake.destinations import Outcome
 from wake.models import Callback, Delivery, Response
 from wake.outbox import settle
@@ -55,6 +57,7 @@ class World:
     key: ApiKey
     callback: Callback
     phrase: Preset
+    task: Task
     colleague: Membership
     link: str
 
@@ -65,7 +68,7 @@ class World:
 def build(make: Make, answer: Answer, *, key: ApiKey, alice: User, bob: User) -> World:
     now = timezone.now()
     agent = key.agent
-    _published(agent, at=now)
+    task = _asked(agent, at=now)
     claims.grant(agent, f"{'w' * 127}*", by=SYSTEM)
     old, _ = mint(agent, by=SYSTEM, lane="test", expires_at=now + timedelta(days=1))
     revoke(old, by=SYSTEM, at=now)
@@ -81,15 +84,15 @@ def build(make: Make, answer: Answer, *, key: ApiKey, alice: User, bob: User) ->
     _, link = invitations.invite(
         agent.team, role="owner", by=alice, at=now, email=f"{'w' * 60}@example.com"
     )
-    return World(deliveries, agent, key, _callback(make, answer), phrase, colleague, link)
+    return World(deliveries, agent, key, _callback(make, answer), phrase, task, colleague, link)
 
 
-def _published(agent: Agent, *, at: datetime) -> None:
-    """For two callers, of whom one's key is revoked."""
+def _asked(agent: Agent, *, at: datetime) -> Task:
+    """Published for two callers, of whom one's key is revoked and the other sent a task."""
     caller, _ = callers.mint(agent.team, name="Build server", by=SYSTEM)
     former, _ = callers.mint(agent.team, name="w" * 80, by=SYSTEM)
     callers.revoke(former, by=SYSTEM, at=at)
-    publish(
+    card = publish(
         agent,
         by=SYSTEM,
         at=at,
@@ -98,6 +101,8 @@ def _published(agent: Agent, *, at: datetime) -> None:
         description="w" * 200,
         skills=[{"id": "x", "name": "x" * 80, "description": "Finds ten.", "tags": ["market"]}],
     )
+    parts = [{"raw": "aGVsbG8=", "filename": f"{'w' * 80}.txt"}, {"text": "w" * 200}]
+    return lifecycle.send(card, caller, Incoming(message_id="m1", parts=parts))
 
 
 def _waiting(make: Make, *, key: ApiKey) -> dict[str, Delivery]:
@@ -164,6 +169,9 @@ def as_fields(world: World) -> dict[str, Any]:
         "agent": {"pk": world.agent.pk},
         "agent-card": {"pk": world.agent.pk},
         "connect": {"pk": world.agent.pk},
+        "record": {"pk": world.agent.pk},
+        "record-csv": {"pk": world.agent.pk},
+        "record-json": {"pk": world.agent.pk},
         "agent-key-new": {"pk": world.agent.pk},
         "agent-key-rotate": {"pk": world.agent.pk, "key": world.key.pk},
         "agent-key-revoke": {"pk": world.agent.pk, "key": world.key.pk},
@@ -171,6 +179,14 @@ def as_fields(world: World) -> dict[str, Any]:
         "agent-claims": {"pk": world.agent.pk},
         "caller-keys": {"pk": world.agent.pk},
         "caller-key-new": {"pk": world.agent.pk},
+        "task": {"pk": world.task.pk},
+        "task-file": {
+            "pk": world.task.pk,
+            "kind": "messages",
+            "row": world.task.messages.get().pk,
+            "number": 0,
+        },
+        "context": {"pk": world.task.context_id},
         "audit-event": {"pk": AuditEvent.objects.latest("pk").pk},
         "callback": {"pk": world.callback.pk},
         "settings-phrase": {"pk": world.phrase.pk},
