@@ -21,6 +21,9 @@ DAYS = 30
 ANSWERS_LOOKED_AT = 2_000
 WAITING_AT_MOST = 1_000
 QUARTER_SECONDS = 900
+# Below the first, a day is no flood; the second is how many times its busiest day it takes.
+FLOOD_AT_LEAST = 50
+FLOOD_TIMES = 5
 COUNTED = ("delivered", "approved", "redirected", "rejected", "continued")
 
 APPROVED = Q(status=Delivery.Status.APPROVED)
@@ -72,6 +75,12 @@ class Figures:
     totals: Day
     answers: Answers
 
+    @property
+    def is_flood(self) -> bool:
+        """Whether it delivered far more today than on any day before; never on its first."""
+        *before, today = (day.delivered for day in self.days)
+        return today >= FLOOD_AT_LEAST and today >= FLOOD_TIMES * max(before) > 0
+
 
 def outlines(agents: Iterable[Agent], *, at: datetime) -> dict[UUID, Outline]:
     """This week's deliveries, and what became of those of the last thirty days; one query."""
@@ -95,14 +104,14 @@ def outlines(agents: Iterable[Agent], *, at: datetime) -> dict[UUID, Outline]:
 
 def figures(agent: Agent, *, at: datetime) -> Figures:
     """Two queries."""
-    days = _days(agent, at)
+    days = days_of(agent, at=at)
     sums = {name: sum(getattr(day, name) for day in days) for name in COUNTED}
     return Figures(days, Day(days[0].date, **sums), _answers(agent, at))
 
 
-def first_day(at: datetime) -> datetime:
-    """When the first of the thirty days began, where the person is."""
-    return midnight(at) - timedelta(days=DAYS - 1)
+def first_day(at: datetime, *, count: int = DAYS) -> datetime:
+    """When the first of so many days began, where the person is; today is the last of them."""
+    return midnight(at) - timedelta(days=count - 1)
 
 
 def with_provider(agents: QuerySet[Agent]) -> QuerySet[Agent]:
@@ -117,10 +126,10 @@ def waiting_of(agent: Agent) -> int:
     return rows.awaiting_response().order_by()[:WAITING_AT_MOST].count()
 
 
-def _days(agent: Agent, at: datetime) -> list[Day]:
-    """Counted by quarters of an hour, because every clock on earth is whole quarters from the
-    database's: a day of the person's own is a sum of those."""
-    start = first_day(at)
+def days_of(agent: Agent, *, at: datetime, count: int = DAYS) -> list[Day]:
+    """Oldest first. Counted by quarters of an hour, because every clock on earth is whole quarters
+    from the database's: a day of the person's own is a sum of those."""
+    start = first_day(at, count=count)
     rows = (
         delivered_since(start)
         .filter(agent=agent)
@@ -138,7 +147,7 @@ def _days(agent: Agent, at: datetime) -> list[Day]:
     )
     zone = timezone.get_current_timezone()
     first = timezone.localtime(start).date()
-    days = {each: Day(each) for each in (first + timedelta(days=n) for n in range(DAYS))}
+    days = {each: Day(each) for each in (first + timedelta(days=n) for n in range(count))}
     for quarter, *counts in rows:
         began = datetime.fromtimestamp(quarter * QUARTER_SECONDS, UTC).astimezone(zone)
         day = days.get(began.date())  # none where the day has ended meanwhile

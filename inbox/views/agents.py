@@ -66,6 +66,7 @@ def show(request: PersonRequest, pk: UUID) -> HttpResponse:
         "keys": keys,
         "claims": agent.claimed_ids.order_by("pattern"),
         "secrets": agent.signing_secrets.in_use(),
+        "delivered_today": figures.days[-1].delivered,
         "slowed_down": slowed_down_since(keys, midnight(now)),
         "figures": figures,
         "took": figures.answers.took and amount(figures.answers.took),

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -12,8 +14,12 @@ from django.utils import timezone
 from accounts import claims, credentials, quota, signing_secrets
 from accounts.audit import SYSTEM
 from accounts.models import Agent, ApiKey, AuditEvent, ClaimedId
+from inbox.moments import midnight
 from tests.conftest import AgentClient
 from tests.inbox.people import Person, text_of
+from wake.models import Delivery
+
+Make = Callable[..., Delivery]
 
 
 def rotate(person: Person, agent: Agent, **fields: Any) -> Any:
@@ -187,6 +193,24 @@ def test_an_agent_that_was_slowed_down_is_probably_a_loop(
     assert "probably a loop" not in before
     assert "Slowed down 1 time today" in after
     assert "which is probably a loop. Pause its deliveries" in after
+
+
+@pytest.mark.parametrize(
+    ("before", "today", "is_said"),
+    [(10, 50, True), (11, 50, False), (1, 49, False), (0, 50, False)],
+)
+def test_far_more_than_on_any_day_before_is_probably_a_loop(
+    alices: Person, make_delivery: Make, agent: Agent, before: int, today: int, *, is_said: bool
+) -> None:
+    at = midnight(timezone.now())
+    for count, when in ((before, at - timedelta(days=3)), (today, at)):
+        for _ in range(count):
+            make_delivery(at=when)
+
+    page = text_of(alices.get(f"/agents/{agent.pk}/"))
+
+    words = f"It delivered {today} times today, far more than on any day before: probably a loop."
+    assert (words in page) == is_said
 
 
 # Who may ------------------------------------------------------------------------------------------
