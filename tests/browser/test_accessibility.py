@@ -73,6 +73,8 @@ def test_everybodys_pages_are_accessible_and_inside_their_window(
 
     with subtests.test("who is not signed in"):
         nobody = open_browser()
+        nobody.go(f"/join/{world.link}/")
+        assert nobody.problems() == []
         nobody.go("/login/")
         assert nobody.problems() == []
         nobody.page.get_by_label("E-mail").fill("nobody@example.com")
