@@ -97,6 +97,9 @@ def read(body: Json) -> News | None:
         parts = _parts(status.inner("message"))
     if not parts:
         return None
+    if len(parts) > wire.PARTS_AT_MOST:
+        text = f"Must have at most {wire.PARTS_AT_MOST} parts, all of them together."
+        raise told.wrong("artifacts", text)
     metadata = Fields(told.object("metadata"), told.path_of("metadata"))
     return News(
         task_id=told.needed_id("id" if name == "task" else "taskId"),

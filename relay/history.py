@@ -30,7 +30,7 @@ def newest(
     if not tasks or not length:
         return found
     task, backwards = F("task_id"), F("pk").desc()
-    chars = Sum(length_of("parts_json"))
+    chars = Sum(length_of("parts_json") + length_of("metadata_json"))
     rows: QuerySet[Message] = (
         Message.objects.filter(task__in=tasks)
         .exclude(pk__in=[pk for pk in without if pk])

@@ -28,6 +28,7 @@ Json = dict[str, Any]
 
 # Each is checked, kept and sent again by itself.
 PARTS_AT_MOST = 1_000
+REFERENCES_AT_MOST = 100
 LONGEST_TYPE = 128
 LONGEST_NAME = 255
 LONGEST_URL = 2_048
@@ -92,13 +93,16 @@ def read_message(value: Any, path: str = "message") -> Incoming:
     message_id = message.needed_id("messageId")
     if message.text("role").upper().removeprefix("ROLE_") != "USER":
         raise message.wrong("role", "Must be ROLE_USER (in 0.3: user), since a caller sent it.")
+    references = message.ids("referenceTaskIds")
+    if len(references) > REFERENCES_AT_MOST:
+        raise message.wrong("referenceTaskIds", f"Must have at most {REFERENCES_AT_MOST} ids.")
     return Incoming(
         message_id=message_id,
         parts=read_parts(message.get("parts"), message.path_of("parts")),
         metadata=message.object("metadata"),
         task_id=message.id("taskId"),
         context_id=message.id("contextId"),
-        reference_task_ids=message.ids("referenceTaskIds"),
+        reference_task_ids=references,
     )
 
 

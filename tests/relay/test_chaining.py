@@ -265,6 +265,16 @@ def test_news_with_a_bad_member_is_refused(post: Post, body: dict[str, Any]) -> 
     assert not Task.objects.exists()
 
 
+def test_more_than_one_message_may_have_is_refused(post: Post) -> None:
+    """However it is spread over artifacts: it is one message to the next."""
+    artifact = {"artifactId": "report", "parts": [{"text": ""}] * 501}
+
+    answer = post({"task": ended(artifacts=[artifact, artifact])})
+
+    assert (answer.status_code, answer.json()["error"]["code"]) == (400, "invalid_push")
+    assert not Task.objects.exists()
+
+
 @pytest.mark.parametrize("version", ["1.0", "0.3"])
 @pytest.mark.django_db(transaction=True)
 def test_one_agent_ends_and_its_push_starts_the_next(

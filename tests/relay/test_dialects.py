@@ -140,6 +140,7 @@ def test_a_message_of_any_dialect(sent: Any) -> None:
         ({"contextId": "x" * 129}, "message.contextId"),
         ({"referenceTaskIds": "r"}, "message.referenceTaskIds"),
         ({"referenceTaskIds": [7]}, "message.referenceTaskIds"),
+        ({"referenceTaskIds": ["r"] * 101}, "message.referenceTaskIds"),
         ({"metadata": "m"}, "message.metadata"),
     ],
 )

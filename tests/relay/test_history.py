@@ -38,6 +38,14 @@ def test_the_newest_is_there_however_long_it_is(either: Caller) -> None:
     assert texts(told["history"]) == ["2: "]
 
 
+def test_what_is_said_about_a_message_counts_too(either: Caller) -> None:
+    task = either.send("1: ", metadata={"note": "x" * 2_000})["id"]
+
+    told = either.send("2: ", taskId=task)
+
+    assert texts(told["history"]) == ["2: "]
+
+
 def test_the_tasks_of_a_page_share_the_room(newer: Caller) -> None:
     newer.send("1: " + "x" * 600)
     newer.send("2: " + "x" * 300)
