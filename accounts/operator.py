@@ -21,7 +21,7 @@ PASSWORD_LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"  # noqa: S105 - the alphabe
 
 
 class AlreadyMember(Exception):
-    """This person is in this team already, in another role; an owner changes it in /admin/."""
+    """This person is in this team already, in another role; an owner changes it under Members."""
 
 
 class NoSuchPerson(Exception):
