@@ -66,10 +66,10 @@ def _records(events: list[AuditEvent], teams: dict[int, str]) -> Iterator[Record
 def _cells(record: Record) -> list[str]:
     detail = json.dumps(record["detail"], ensure_ascii=False)
     values = {**record, "detail": detail}.values()
-    return ["" if value is None else _cell(str(value)) for value in values]
+    return ["" if value is None else cell(str(value)) for value in values]
 
 
-def _cell(text: str) -> str:
+def cell(text: str) -> str:
     """Never a formula: what agents call their deliveries reaches whoever opens the file."""
     return f"'{text}" if text.startswith(BEGINS_FORMULA) else text
 

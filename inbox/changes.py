@@ -71,6 +71,15 @@ def changes(before: str, after: str, *, budget: float = BUDGET_SECONDS) -> Chang
     )
 
 
+def share_changed(before: str, after: str, *, budget: float) -> float:
+    """From 0 to 1: of all that was there before and after, what is in words that went or came;
+    rather too much where the time is up."""
+    if before == after:
+        return 0.0
+    diffs = _by_words(diff_match_patch(), before, after, time.time() + budget)
+    return sum(len(text) for op, text in diffs if op) / (len(before) + len(after))
+
+
 def _ended(text: str) -> str:
     return text if text.endswith("\n") else f"{text}\n"
 

@@ -1,0 +1,92 @@
+"""The record of an agent as a file: CSV for a spreadsheet, JSON for a program."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterator
+from datetime import timedelta
+from io import StringIO
+from typing import Any
+
+from django.utils import timezone
+
+from accounts.models import Agent
+from inbox.agent_figures import COUNTED, Day
+from inbox.audit_export import cell
+from inbox.record import Period, Record
+
+COLUMNS = ["agent", "period", "from", "until", "figure", "value"]
+
+
+def as_csv(agent: Agent, record: Record) -> str:
+    """One figure a line: of the days together, of as many before, and of each day."""
+    written = StringIO()
+    writer = csv.writer(written)
+    writer.writerow(COLUMNS)
+    for row in _rows(record):
+        writer.writerow(["" if value is None else cell(str(value)) for value in (agent, *row)])
+    return written.getvalue()
+
+
+def as_json(agent: Agent, record: Record) -> str:
+    """The same, and how often each type was delivered and each answer was given as objects."""
+    told = {
+        "agent": agent.agent_id,
+        "agent_uuid": str(agent.pk),
+        "time_zone": timezone.get_current_timezone_name(),
+        "days": record.days,
+        "now": _told(record.now),
+        "before": _told(record.before),
+        "by_day": [{"date": str(day.date), **_counts(day)} for day in record.by_day],
+    }
+    return json.dumps(told, ensure_ascii=False, indent=2) + "\n"
+
+
+def _rows(record: Record) -> Iterator[tuple[Any, ...]]:
+    for name, period in (("now", record.now), ("before", record.before)):
+        for figure, value in _flat(_figures(period)):
+            yield name, _local(period.start), _local(period.end), figure, value
+    for day in record.by_day:
+        for figure, value in _counts(day).items():
+            yield "day", day.date, day.date, figure, value
+
+
+def _told(period: Period) -> dict[str, Any]:
+    return {"from": _local(period.start), "until": _local(period.end), **_figures(period)}
+
+
+def _figures(period: Period) -> dict[str, Any]:
+    return {
+        "delivered": {str(name): count for name, count in period.delivered.items()},
+        "answered": {str(name): count for name, count in period.answered.items()},
+        "half_answered_within_seconds": _seconds(period.half),
+        "nine_in_ten_answered_within_seconds": _seconds(period.most),
+        "windows_ended": period.windows,
+        "windows_missed": period.missed,
+        "answered_without_opening": period.unopened,
+        "edits": period.edits,
+        "edits_compared": period.compared,
+        "half_of_edits_changed_up_to_percent": period.changed,
+        "redirects_erased": period.gone,
+    }
+
+
+def _flat(figures: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+    for name, value in figures.items():
+        if isinstance(value, dict):
+            yield from ((f"{name}_{kind}", count) for kind, count in value.items())
+        else:
+            yield name, value
+
+
+def _counts(day: Day) -> dict[str, int]:
+    return {name: getattr(day, name) for name in COUNTED}
+
+
+def _seconds(span: timedelta | None) -> float | None:
+    return None if span is None else span.total_seconds()
+
+
+def _local(at: Any) -> str:
+    return timezone.localtime(at).isoformat(timespec="seconds")

@@ -1,0 +1,239 @@
+"""The record of an agent: exact numbers of made-up weeks."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from io import StringIO
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from accounts.models import Agent, User
+from inbox.reading import mark_read
+from inbox.record import Period, record
+from tests.conftest import AgentClient
+from tests.inbox.people import Person, text_of
+from wake.models import Delivery, Response
+
+Make = Callable[..., Delivery]
+Answer = Callable[..., Response]
+
+KATHMANDU = ZoneInfo("Asia/Kathmandu")  # 5 h 45 min ahead
+AT = datetime(2026, 3, 20, 12, tzinfo=KATHMANDU)
+
+
+@pytest.fixture(autouse=True)
+def _in_kathmandu() -> Any:
+    with timezone.override(KATHMANDU):
+        yield
+
+
+@pytest.fixture
+def weeks(make_delivery: Make, answer: Answer, alice: User) -> None:
+    """Of the seven days up to 20 March, and of the seven before."""
+
+    def made(
+        day: int, hour: int = 9, *, minutes: int = 0, opened: bool = True, **fields: Any
+    ) -> None:
+        status, words = fields.pop("status", "approved"), fields.pop("words", {})
+        at = datetime(2026, 3, day, hour, tzinfo=KATHMANDU)
+        delivery = make_delivery(at=at, **fields)
+        if opened:
+            mark_read(delivery, by=alice, at=at)
+        if minutes:
+            answer(delivery, status, at=at + timedelta(minutes=minutes), **words)
+
+    edited = {"edited_json": '"one two three five"'}
+    made(7, minutes=40)
+    made(8, minutes=40, opened=False)
+    made(9, type="question", timeout_seconds=600, minutes=50)
+    made(13, type="alert")
+    for number in range(1, 10):
+        made(14, 9 + number, minutes=2 * number, timeout_seconds=900)
+    made(
+        15,
+        minutes=200,
+        opened=False,
+        status="redirected",
+        details_json='"one two three four"',
+        words=edited,
+    )
+    made(16, type="question", timeout_seconds=3600)
+    made(20, type="update", opened=False)
+
+
+def _week(agent: Agent) -> tuple[Period, Period]:
+    found = record(agent, days=7, at=AT)
+    return found.now, found.before
+
+
+@pytest.mark.usefixtures("weeks")
+def test_a_week_and_the_week_before_have_their_numbers(agent: Agent) -> None:
+    now, before = _week(agent)
+
+    assert now.delivered == {"question": 1, "alert": 0, "output": 10, "update": 1}
+    assert before.delivered == {"question": 1, "alert": 1, "output": 2, "update": 0}
+    assert now.answered == {"approved": 9, "rejected": 0, "redirected": 1}
+    assert before.answered == {"approved": 3, "rejected": 0, "redirected": 0}
+    assert (now.windows, now.missed) == (10, 3)
+    assert (before.windows, before.missed) == (1, 1)
+    assert (now.unopened, before.unopened) == (1, 1)
+
+
+@pytest.mark.usefixtures("weeks")
+def test_half_and_nine_in_ten_of_the_answers_came_within_a_time_that_one_took(
+    agent: Agent,
+) -> None:
+    now, before = _week(agent)
+
+    assert (now.half, now.most) == (timedelta(minutes=10), timedelta(minutes=18))
+    assert (before.half, before.most) == (timedelta(minutes=40), timedelta(minutes=50))
+
+
+@pytest.mark.usefixtures("weeks")
+def test_an_edit_is_as_large_as_what_it_changed_of_the_words(agent: Agent) -> None:
+    now, before = _week(agent)
+
+    # Of the 36 letters of both, "four" went and "five" came.
+    assert (now.edits, now.compared, now.changed, now.gone) == (1, 1, 22, 0)
+    assert (before.edits, before.compared, before.changed) == (0, 0, None)
+
+
+@pytest.mark.usefixtures("weeks")
+def test_what_is_erased_is_said_to_be_gone(agent: Agent) -> None:
+    Response.objects.update(edited_json=None)
+    Delivery.objects.update(details_json=None, erased_at=AT)
+
+    now, _ = _week(agent)
+
+    assert (now.edits, now.compared, now.changed, now.gone) == (0, 0, None, 1)
+    assert now.answered["redirected"] == 1
+    assert (now.half, now.missed) == (timedelta(minutes=10), 3)
+
+
+def test_days_begin_where_the_person_is(agent: Agent, make_delivery: Make) -> None:
+    make_delivery(at=datetime(2026, 3, 13, 23, 59, 59, tzinfo=KATHMANDU))
+    make_delivery(at=datetime(2026, 3, 14, 0, 0, tzinfo=KATHMANDU))
+
+    found = record(agent, days=7, at=AT)
+
+    assert [day.delivered for day in found.by_day] == [1, 0, 0, 0, 0, 0, 0]
+    assert (found.now.deliveries, found.before.deliveries) == (1, 1)
+
+
+def test_an_agent_without_a_past_has_no_times(agent: Agent) -> None:
+    now, before = _week(agent)
+
+    assert (now.deliveries, now.answers, now.half, now.most, now.changed) == (
+        0,
+        0,
+        None,
+        None,
+        None,
+    )
+    assert before.deliveries == 0
+
+
+def test_it_asks_six_queries_however_much_there_is(
+    agent: Agent, make_delivery: Make, answer: Answer
+) -> None:
+    for _ in range(5):
+        answer(make_delivery(), "redirected", edited_json='"Other."', feedback="See.")
+
+    with CaptureQueriesContext(connection) as asked:
+        found = record(agent, days=90, at=timezone.now())
+
+    assert (found.now.compared, len(asked)) == (5, 6)
+
+
+@pytest.fixture
+def today(alice: User, make_delivery: Make, answer: Answer) -> None:
+    """Four outputs: three answered in 12 minutes, of which one unread; 40 minutes a month ago."""
+    now = timezone.now()
+    then = now - timedelta(days=40)
+    mark_read(earlier := make_delivery(at=then), by=alice, at=then)
+    answer(earlier, at=then + timedelta(minutes=40))
+    start = now - timedelta(hours=2)
+    made = [make_delivery(at=start + timedelta(minutes=n), timeout_seconds=3600) for n in range(4)]
+    for delivery in made[:3]:
+        answer(delivery, at=delivery.created_at + timedelta(minutes=12))
+    for delivery in made[1:]:
+        mark_read(delivery, by=alice, at=now)
+
+
+@pytest.mark.usefixtures("today")
+def test_the_page_says_what_changed_and_shows_the_figures_beside_those_before(
+    ritas: Person, agent: Agent
+) -> None:
+    answered = ritas.get(f"/agents/{agent.pk}/record/")
+
+    page = text_of(answered)
+    assert "Last 30 days 4 deliveries" in page
+    assert "It never loosens anything by itself." in page
+    assert "Half of the answers came within 12 min, was 40 min." in page
+    assert "Windows missed: 1 of 4." in page
+    assert "Answered without opening: 1 of 3, was 0 of 1." in page
+    assert "Deliveries 4 1 Questions 0 0" in page
+    assert "Nine in ten came within 12 min 40 min" in page
+    assert "style=" not in answered.content.decode()
+
+
+@pytest.mark.usefixtures("today")
+@pytest.mark.parametrize(("asked", "days"), [("7", 7), ("90", 90), ("1000", 30), ("x", 30)])
+def test_there_is_a_bar_for_each_of_the_days(
+    alices: Person, agent: Agent, asked: str, days: int
+) -> None:
+    page = alices.get(f"/agents/{agent.pk}/record/", days=asked).content.decode()
+
+    assert page.count("<rect ") == days
+    assert f'<a class="tabs__tab" href="?days={days}" aria-current="page">' in page
+
+
+def test_an_agents_page_leads_to_its_record(alices: Person, agent: Agent) -> None:
+    page = alices.get(f"/agents/{agent.pk}/").content.decode()
+
+    assert f'href="/agents/{agent.pk}/record/"' in page
+
+
+def test_the_page_says_what_is_gone(
+    alices: Person, agent: Agent, make_delivery: Make, answer: Answer
+) -> None:
+    answer(delivery := make_delivery(), "redirected", feedback="Shorter.")
+    Delivery.objects.filter(pk=delivery.pk).update(erased_at=timezone.now())
+
+    page = text_of(alices.get(f"/agents/{agent.pk}/record/"))
+
+    assert "Size of edits 1 redirect erased, what changed is gone no edits" in page
+
+
+@pytest.mark.usefixtures("today")
+def test_the_record_goes_along_as_a_table_and_for_programs(alices: Person, agent: Agent) -> None:
+    Agent.objects.filter(pk=agent.pk).update(agent_id="=1+1")
+
+    written = alices.get(f"/agents/{agent.pk}/record/export.csv", days="7")
+    told = alices.get(f"/agents/{agent.pk}/record/export.json", days="90")
+
+    rows = list(csv.DictReader(StringIO(written.content.decode(), newline="")))
+    now = {row["figure"]: row["value"] for row in rows if row["period"] == "now"}
+    assert {row["agent"] for row in rows} == {"'=1+1"}
+    assert (now["delivered_output"], now["windows_missed"]) == ("4", "1")
+    assert now["half_answered_within_seconds"] == "720.0"
+    assert sum(row["period"] == "day" for row in rows) == 7 * 5
+    assert written["Content-Disposition"].endswith('-7-days.csv"')
+    record = json.loads(told.content)
+    assert (record["agent"], record["days"], len(record["by_day"])) == ("=1+1", 90, 90)
+    assert record["now"]["delivered"] == {"question": 0, "alert": 0, "output": 5, "update": 0}
+    assert record["before"]["half_answered_within_seconds"] is None
+
+
+def test_test_deliveries_do_not_count(agent: Agent, in_test_lane: AgentClient) -> None:
+    in_test_lane.deliver()
+
+    assert record(agent, days=7, at=timezone.now()).now.deliveries == 0
