@@ -127,8 +127,9 @@ def sign_up(
     at: datetime,
     address: str = "",
 ) -> None:
-    """A new person, in the team. For an address that somebody has the same work is done, nothing
-    is kept, and nothing says so: they sign in, and accept. Raises InvitationEnded."""
+    """A new person, in the team. Of an address that somebody has nothing is kept and nothing is
+    said, after a password was hashed as for any other: they sign in, and accept. Raises
+    InvitationEnded."""
     members.hold(invitation.team_id)
     if not Invitation.objects.open(at).filter(pk=invitation.pk).exists():
         raise InvitationEnded(InvitationEnded.__doc__)
