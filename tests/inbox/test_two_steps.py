@@ -229,9 +229,11 @@ def test_set_up_twice_is_once(alices: Person) -> None:
 def test_owners_see_who_has_it(alices: Person, bobs: Person, alice: User) -> None:
     set_up(alices)
 
-    assert "alice you Two-step sign-in" in text_of(alices.get("/settings/members/"))
-    assert "bob Password alone" in text_of(alices.get("/settings/members/"))
-    assert "Password alone" not in text_of(bobs.get("/settings/members/"))
+    hers, his = (text_of(person.get("/settings/members/")) for person in (alices, bobs))
+    assert "alice you Owner: everything · two-step sign-in" in hers
+    assert "bob Reviewer: answers · password alone" in hers
+    assert "password alone" not in his
+    assert "two-step" not in his
 
 
 def test_the_picture_says_what_the_text_says() -> None:
