@@ -69,6 +69,7 @@ def test_no_browser_opens_it(card: Card, key: ApiKey) -> None:
     assert knock(authorization=f"Bearer {text}", origin="https://wake.example.com") == (False, None)
 
 
+@pytest.mark.django_db(transaction=True)  # after each request Django looks at its connections
 def test_there_is_no_other_socket() -> None:
     assert knock("/connect/v2") == (False, None)
 
