@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from http import HTTPStatus
 from typing import Any
 
@@ -24,7 +25,6 @@ from inbox.views.password_again import password_again
 from inbox.views.settings import saved, settings_page
 
 OWNERS_ONLY = "Only owners of the team change who is in it"
-REFUSALS = (members.LastOwner, members.CannotOwn)
 
 
 @require_safe
@@ -51,44 +51,27 @@ def role(request: PersonRequest, slug: str, pk: int) -> HttpResponse:
     form = RoleForm(request.POST)
     if not form.is_valid():
         return _page(request, membership, form)
-    try:
-        members.change_role(membership, form.cleaned_data["role"], by=actor(request))
-    except REFUSALS as reason:
-        return _refused(request, membership, reason)
-    except members.NoLongerMember as reason:
-        return _gone(request, reason)
-    return saved(request, "settings-members")
+    wanted, by = form.cleaned_data["role"], actor(request)
+    return _done(request, membership, lambda: members.change_role(membership, wanted, by=by))
 
 
 @require_POST
 @page
 @password_again
 def remove(request: PersonRequest, slug: str, pk: int) -> HttpResponse:
-    membership = _member(request, slug, pk)
-    try:
-        members.remove(membership, by=actor(request))
-    except REFUSALS as reason:
-        return _refused(request, membership, reason)
-    except members.NoLongerMember as reason:
-        return _gone(request, reason)
+    membership, by = _member(request, slug, pk), actor(request)
     words = f"{membership.user} is no longer in {membership.team}."
-    return saved(request, "settings-members", words)
+    return _done(request, membership, lambda: members.remove(membership, by=by), words)
 
 
 @require_POST
 @page
 @password_again
 def hand_over(request: PersonRequest, slug: str, pk: int) -> HttpResponse:
-    membership = _member(request, slug, pk)
+    membership, by = _member(request, slug, pk), actor(request)
     mine = get_object_or_404(membership.team.memberships, user=request.user)
-    try:
-        members.hand_over(mine, to=membership, by=actor(request))
-    except REFUSALS as reason:
-        return _refused(request, membership, reason)
-    except members.NoLongerMember as reason:
-        return _gone(request, reason)
     words = f"{membership.user} owns {membership.team} now. You review."
-    return saved(request, "settings-members", words)
+    return _done(request, membership, lambda: members.hand_over(mine, to=membership, by=by), words)
 
 
 @form_page
@@ -132,11 +115,22 @@ def _page(
     return settings_page(request, "members_member", member=membership, form=form, **context)
 
 
-def _refused(request: PersonRequest, membership: Membership, reason: Exception) -> HttpResponse:
-    form = RoleForm(initial={"role": membership.role})
-    response = _page(request, membership, form, reason=reason)
-    response.status_code = HTTPStatus.CONFLICT
-    return response
+def _done(
+    request: PersonRequest,
+    membership: Membership,
+    change: Callable[[], object],
+    words: str = "Saved.",
+) -> HttpResponse:
+    try:
+        change()
+    except (members.LastOwner, members.CannotOwn) as reason:
+        form = RoleForm(initial={"role": membership.role})
+        refused = _page(request, membership, form, reason=reason)
+        refused.status_code = HTTPStatus.CONFLICT
+        return refused
+    except members.NoLongerMember as reason:
+        return _gone(request, reason)
+    return saved(request, "settings-members", words)
 
 
 def _gone(request: PersonRequest, reason: Exception) -> HttpResponse:
