@@ -29,6 +29,7 @@ FACTS: dict[type[Exception], int] = {
     pushes.PushConfigNotFound: jsonrpc.TASK_NOT_FOUND,
     methods.NotCancelable: jsonrpc.TASK_NOT_CANCELABLE,
     lifecycle.TaskIsTerminal: jsonrpc.UNSUPPORTED_OPERATION,
+    lifecycle.TaskIsFull: jsonrpc.UNSUPPORTED_OPERATION,
     methods.UnsupportedOperation: jsonrpc.UNSUPPORTED_OPERATION,
     wire.ContentTypeNotSupported: jsonrpc.CONTENT_TYPE_NOT_SUPPORTED,
     methods.NoExtendedCard: jsonrpc.EXTENDED_CARD_NOT_CONFIGURED,

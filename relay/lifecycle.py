@@ -26,6 +26,7 @@ __all__ = ["IllegalMove", "TaskIsTerminal", "TaskNotFound", "transition"]
 
 State = Task.State
 BUSY_SECONDS = 60
+MESSAGES_AT_MOST = 1_000  # of a task, whoever said them
 # Half of those who may wait (wake/waiting.py): a crowd of callers, whom nobody may know, must leave
 # room for the agents that wait for their answers, and for the machines that poll for tasks.
 _places = threading.BoundedSemaphore((settings.WAKE_MAX_WAITING + 1) // 2)
@@ -33,6 +34,10 @@ _places = threading.BoundedSemaphore((settings.WAKE_MAX_WAITING + 1) // 2)
 
 class ContextMismatch(Exception):
     """This task belongs to another context."""
+
+
+class TaskIsFull(Exception):
+    """This task has as many messages as one may have: go on in a new one of the same context."""
 
 
 class AgentBusy(Exception):
@@ -71,13 +76,15 @@ def send(
     `network` is that of a caller without a key. `source` is the task of another agent, and its
     generation, of which this one is made (`hop` links from the first); the same one again is the
     task that is there. So is the same Idempotency key of the same caller: nobody's cannot be told
-    apart, and is passed over. Raises TaskNotFound, TaskIsTerminal, ContextMismatch, AgentBusy,
-    IdempotencyConflict, and what pushes.create() does; then nothing was stored.
+    apart, and is passed over. Raises TaskNotFound, TaskIsTerminal, TaskIsFull, ContextMismatch,
+    AgentBusy, IdempotencyConflict, and what pushes.create() does; then nothing was stored.
     """
     at = at or timezone.now()
     moves.lock_agent(card.agent)
     if incoming.task_id:
         task = _of_caller(card.agent, caller, incoming)
+        if task.messages.count() >= MESSAGES_AT_MOST:
+            raise TaskIsFull(TaskIsFull.__doc__)
         if push:
             pushes.create(task, push, at=at)
         return _go_on(task, incoming, card, address=address, at=at)
@@ -217,6 +224,10 @@ def _go_on(task: Task, incoming: Incoming, card: Card, *, address: str, at: date
     if task.state not in Task.INTERRUPTED or waits_for_people:
         moves.note(task, Event.Kind.MESSAGE, message=message, at=at)
         return task
+    # A stranger may have had many tasks run that now wait for it, and go on with all of them.
+    stranger = task.caller is None
+    if stranger and not dispatches.has_room(task.agent, stranger=True, network=task.network):
+        raise AgentBusy
     dispatches.enqueue(task, message, at=at)
     return transition(task.pk, State.SUBMITTED, by=by, at=at)
 

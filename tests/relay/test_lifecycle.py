@@ -217,25 +217,6 @@ def test_a_full_queue_takes_no_more_tasks(
     assert ask(card, caller_key, task_id=str(tasks[0].pk)).pk == tasks[0].pk
 
 
-def test_strangers_leave_room_for_each_other_and_for_callers_with_a_key(
-    card: Card, caller_key: CallerKey, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    card.access = Card.Access.PUBLIC
-    card.save()
-    monkeypatch.setattr(dispatches, "OF_STRANGERS_AT_MOST", 3)
-    monkeypatch.setattr(dispatches, "OF_A_NETWORK_AT_MOST", 2)
-    for _ in range(2):
-        ask(card, None, network="192.0.2.1")
-
-    with pytest.raises(lifecycle.AgentBusy):
-        ask(card, None, network="192.0.2.1")
-    ask(card, None, network="192.0.2.2")
-    with pytest.raises(lifecycle.AgentBusy):
-        ask(card, None, network="192.0.2.3")
-
-    assert [ask(card, caller_key, network="192.0.2.1").network for _ in range(4)] == [""] * 4
-
-
 def test_a_caller_hears_of_changes_and_not_of_what_it_was_just_told(
     card: Card, caller_key: CallerKey, key: ApiKey
 ) -> None:

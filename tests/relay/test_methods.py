@@ -141,6 +141,19 @@ def test_the_end_is_the_end(state: Task.State, either: Caller) -> None:
     assert (canceled["code"], canceled["data"][0]["reason"]) == (-32002, "TASK_NOT_CANCELABLE")
 
 
+def test_a_task_takes_no_message_without_end(
+    either: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("relay.lifecycle.MESSAGES_AT_MOST", 2)
+    task = either.send()
+    more = either.send(taskId=task["id"])
+
+    error = either.error(METHODS[either.version]["send"], either.sending(taskId=task["id"]))
+
+    assert len(more["history"]) == 2
+    assert (error["code"], error["data"][0]["reason"]) == (-32004, "UNSUPPORTED_OPERATION")
+
+
 def test_too_much_waits_already(newer: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("relay.dispatches.QUEUE_AT_MOST", 1)
     newer.send()
