@@ -109,8 +109,25 @@ def read(body: Json) -> News | None:
     )
 
 
+def caller_of(request: HttpRequest, card: Card, *, at: datetime) -> CallerKey | None:
+    """A push carries what its config says, as credentials or as a token: either may be a caller
+    key. What is none may mean something to others, so a public agent takes it from nobody in
+    particular. Raises UnknownCaller, NotLetIn and throttles.TooMany."""
+    _, _, credentials = request.headers.get("Authorization", "").partition(" ")
+    for text in (credentials, request.headers.get(TOKEN_HEADER, "")):
+        if key := callers.find(text.strip(), at=at):
+            if not card.lets_in(key):
+                raise callers.NotLetIn(callers.NotLetIn.__doc__)
+            callers.touch(key, at=at)
+            return key
+    if not card.lets_in(None):
+        throttles.count_bad_key(request)
+        raise callers.UnknownCaller(callers.UnknownCaller.__doc__)
+    return None
+
+
 def _go_on(request: HttpRequest, card: Card, body: Json, *, at: datetime) -> Task | None:
-    caller = _caller(request, card, at=at)
+    caller = caller_of(request, card, at=at)
     throttles.count_call(request, str(caller.pk) if caller else "")
     news = read(body)
     if news is None:
@@ -136,23 +153,6 @@ def _go_on(request: HttpRequest, card: Card, body: Json, *, at: datetime) -> Tas
         source=(news.task_id, news.generation),
         at=at,
     )
-
-
-def _caller(request: HttpRequest, card: Card, *, at: datetime) -> CallerKey | None:
-    """A push carries what its config says, as credentials or as a token: either may be a caller
-    key. What is none may mean something to others, so a public agent takes it from nobody in
-    particular. Raises UnknownCaller, NotLetIn and throttles.TooMany."""
-    _, _, credentials = request.headers.get("Authorization", "").partition(" ")
-    for text in (credentials, request.headers.get(TOKEN_HEADER, "")):
-        if key := callers.find(text.strip(), at=at):
-            if not card.lets_in(key):
-                raise callers.NotLetIn(callers.NotLetIn.__doc__)
-            callers.touch(key, at=at)
-            return key
-    if not card.lets_in(None):
-        throttles.count_bad_key(request)
-        raise callers.UnknownCaller(callers.UnknownCaller.__doc__)
-    return None
 
 
 def _member(body: Json) -> tuple[Fields, str]:

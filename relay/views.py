@@ -25,6 +25,7 @@ from wake.parsers import BodyTooLarge, Malformed, parse_strictly, stream_of
 from wake.views import IDEMPOTENCY_KEY_MAX
 
 LONGEST_WAIT_SECONDS = 30
+LONG = 65_536  # bytes
 WAIT = re.compile(r"(?:^|[,;\s])wait\s*=\s*(\d{1,6})\b", re.ASCII | re.IGNORECASE)  # RFC 7240, 4.3
 VERSION = re.compile(r"(\d{1,3}\.\d{1,3})(?:\.\d{1,6})?", re.ASCII)
 VERSIONS: Mapping[str, Version] = {"1.0": "1.0", "0.3": "0.3"}
@@ -46,16 +47,18 @@ def agent(request: HttpRequest, handle: str, name: str) -> HttpResponse:
         raise Http404
     value, broken = None, None
     try:
-        value = _json(request)
-    except BodyTooLarge:
-        return plain_error(413, "body_too_large")
-    except Malformed as failure:
-        broken = failure
-    if _is_push(value):
-        return chaining.accept(request, card, value)
-    try:
+        if _is_long(request):  # whoever may not come in is told so before it is read
+            chaining.caller_of(request, card, at=timezone.now())
+        try:
+            value = _json(request)
+        except Malformed as failure:
+            broken = failure
+        if _is_push(value):
+            return chaining.accept(request, card, value)
         caller = callers.authenticate(request, card, at=timezone.now())
         throttles.count_call(request, str(caller.pk) if caller else "")
+    except BodyTooLarge:
+        return plain_error(413, "body_too_large")
     except throttles.TooMany as failure:
         return errors.refuse(None, failure)
     except callers.UnknownCaller as failure:
@@ -93,6 +96,12 @@ def _answer(request: HttpRequest, card: Card, caller: CallerKey | None, value: A
         return errors.refuse(failure.id, failure)
     except Exception as failure:  # errors.refuse() notes what nobody expected
         return errors.refuse(id, failure)
+
+
+def _is_long(request: HttpRequest) -> bool:
+    """Or does not say how long it is."""
+    length = request.META.get("CONTENT_LENGTH") or ""
+    return not length.isdecimal() or int(length) > LONG
 
 
 def _json(request: HttpRequest) -> Any:
