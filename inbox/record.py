@@ -102,7 +102,8 @@ def record(agent: Agent, *, days: int, at: datetime) -> Record:
         period.gone += gone
     for is_now, span in _times(answered, now):  # the shorter one first
         period = periods[is_now]
-        period.half, period.most = period.half or span, span
+        period.half = span if period.half is None else period.half
+        period.most = span
     _measure(now, answered.filter(answered_at__gte=start))
     _measure(before, answered.filter(answered_at__lt=start))
     return Record(days, now, before, days_of(agent, at=at, count=days))

@@ -61,7 +61,7 @@ def _export(
     now = timezone.now()
     agent = get_object_or_404(agents_of(request.user), pk=pk)
     found = record.record(agent, days=_days(request), at=now)
-    name = f"record-{timezone.localdate(now)}-{found.days}-days.{ending}"
+    name = f"record-{agent.pk}-{timezone.localdate(now)}-{found.days}-days.{ending}"
     return HttpResponse(
         write(agent, found),
         content_type=content_type,

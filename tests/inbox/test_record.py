@@ -16,6 +16,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from accounts.models import Agent, User
+from inbox import edit_sizes
 from inbox.reading import mark_read
 from inbox.record import Period, record
 from tests.conftest import AgentClient
@@ -104,6 +105,40 @@ def test_an_edit_is_as_large_as_what_it_changed_of_the_words(agent: Agent) -> No
     # Of the 36 letters of both, "four" went and "five" came.
     assert (now.edits, now.compared, now.changed, now.gone) == (1, 1, 22, 0)
     assert (before.edits, before.compared, before.changed) == (0, 0, None)
+
+
+def test_the_newest_edits_are_compared_and_none_that_is_too_long(
+    agent: Agent, make_delivery: Make, answer: Answer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(edit_sizes, "MOST_EDITS", 2)
+    at = AT - timedelta(hours=5)
+    long = f'"{"x " * edit_sizes.COMPARED_AT_ONCE}"'
+    for number, edited in enumerate(['"all of it"', '"one two"', '"one"', long]):
+        delivery = make_delivery(at=at + timedelta(hours=number), details_json='"one"')
+        answer(delivery, "redirected", at=delivery.created_at, edited_json=edited, feedback="See.")
+
+    now, _ = _week(agent)
+
+    # Of "one" and "one two", four of the ten letters came; "one" is as it was.
+    assert (now.edits, now.compared, now.changed) == (4, 2, 20)
+
+
+@pytest.mark.usefixtures("weeks")
+def test_what_cannot_be_read_keeps_nothing_else_from_anybody(agent: Agent, settings: Any) -> None:
+    response = Response.objects.get(status="redirected")
+    settings.WAKE_ENCRYPT_CONTENT = True
+    response.save(update_fields=["edited_json"])
+    settings.WAKE_ENCRYPTION_KEYS = ["another-key-of-thirty-two-characters"]
+
+    now, _ = _week(agent)
+
+    assert (now.edits, now.compared, now.answers) == (1, 0, 10)
+
+
+def test_comparing_ends_when_its_time_is_up(make_delivery: Make, answer: Answer) -> None:
+    answer(delivery := make_delivery(), "redirected", edited_json='"Other."', feedback="See.")
+
+    assert edit_sizes.shares([delivery], budget=-1) == []
 
 
 @pytest.mark.usefixtures("weeks")
