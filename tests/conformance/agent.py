@@ -2,7 +2,7 @@
 
 Run by `wake connect`. It reads one JSON object on stdin and prints one on stdout. The ids that
 begin with `tck-` are those of the official conformance kit's scenarios for 1.0; its messages of 0.3
-have `-message-id-` in theirs, and their tasks are to be open still when it goes on with them.
+have `-message-` in theirs, and their tasks are to be open still when it goes on with them.
 """
 
 import json
@@ -39,7 +39,9 @@ def main() -> None:
     elif is_about("tck-propose"):
         parts = [{"text": "Is this the right audience?"}, {"data": PROPOSAL}]
         answer = {"state": "input_required", "message": {"role": "agent", "parts": parts}}
-    elif is_about("tck-input-required") or "-message-id-" in asked:
+    elif is_about("tck-auth-required"):
+        answer = {"state": "auth_required", "text": "Who are you?"}
+    elif is_about("tck-input-required") or ("-message-" in asked and not is_about("tck-")):
         answer = {"state": "input_required", "text": "Which colour?"}
     elif is_about("tck-artifact-file-url"):
         answer = completed(URL)

@@ -40,13 +40,16 @@ def test_0_3_goes_on_with_a_task(older: Caller) -> None:
 
 def test_0_3_goes_on_with_and_cancels_what_an_ordinary_message_began(older: Caller) -> None:
     """As the kit does, which names no scenario and no context here."""
-    begun = older.send("text-message-id-1")
-    more = older.send("continuation-message-id-2", taskId=begun["id"])
+    begun = older.send("test-history-create-message-id-1")
+    for number in (1, 2, 3):
+        more = older.send(f"test-history-message-{number}-2", taskId=begun["id"])
+    limited = older.result("tasks/get", {"id": begun["id"], "historyLength": 2})
     canceled = older.result("tasks/cancel", {"id": begun["id"]})
 
     assert more["id"] == begun["id"]
     assert begun["status"]["state"] in {"submitted", "working", "input-required"}
     assert more["status"]["state"] in {"submitted", "working", "input-required"}
+    assert len(limited["history"]) == 2
     assert canceled["status"]["state"] == "canceled"
 
 

@@ -235,6 +235,16 @@ def test_a_push_has_its_credentials_and_exactly_one_thing_to_say(
     assert set(push.json) <= {"task", "message", "statusUpdate", "artifactUpdate"}
 
 
+# 7.6.1 Authorization in a task -------------------------------------------------------------------
+
+
+def test_a_task_that_waits_for_credentials_has_not_ended(caller: Caller) -> None:
+    sent = caller.send("tck-auth-required")["task"]
+    got = caller.result("GetTask", {"id": sent["id"]})
+
+    assert sent["status"]["state"] == got["status"]["state"] == "TASK_STATE_AUTH_REQUIRED"
+
+
 # 3.3.4 What the card does not promise -------------------------------------------------------------
 
 
