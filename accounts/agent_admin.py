@@ -154,7 +154,10 @@ class AgentAdmin(AuditedAdmin):
     def rotate_secret(self, request: HttpRequest, agent: Agent) -> HttpResponse:
         if not OnceForm(request.POST).is_first_for(agent):
             return self._no_longer_visible(request, agent)
-        text = signing_secrets.rotate_secret(agent, by=actor(request))
+        try:
+            text = signing_secrets.rotate_secret(agent, by=actor(request))
+        except signing_secrets.RotationUnderWay as reason:
+            return self._done(request, agent, str(reason), level=messages.WARNING)
         return self._show_once(request, agent, "signing secret", text)
 
     def switch_secret(self, request: HttpRequest, agent: Agent) -> HttpResponse:
@@ -169,8 +172,10 @@ class AgentAdmin(AuditedAdmin):
         agents.resume(agent, by=actor(request))
         return self._done(request, agent, f"{agent} may deliver again.")
 
-    def _done(self, request: HttpRequest, agent: Agent, message: str) -> HttpResponse:
-        self.message_user(request, message, messages.SUCCESS)
+    def _done(
+        self, request: HttpRequest, agent: Agent, message: str, *, level: int = messages.SUCCESS
+    ) -> HttpResponse:
+        self.message_user(request, message, level)
         return redirect("admin:accounts_agent_change", agent.pk)
 
     # Pages ----------------------------------------------------------------------------------------

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from accounts.models import Agent, ApiKey, AuditEvent
 from accounts.quota import Allowance, look
 from wake.cursor import microseconds
+
+SOON = timedelta(days=7)  # the longest overlap of a rotation
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,5 +38,6 @@ def slowed_down_since(lines: list[KeyLine], since: datetime) -> int:
 def _line(key: ApiKey, at: datetime) -> KeyLine:
     if not key.is_usable(at):
         return KeyLine(key, "Revoked" if key.revoked_at else "Expired", "expired", None)
-    state = "Ends soon" if key.expires_at else "In use"
+    ends_soon = key.expires_at is not None and key.expires_at - at <= SOON
+    state = "Ends soon" if ends_soon else "In use"
     return KeyLine(key, state, "approved", look(key, now_us=microseconds(at)))

@@ -204,6 +204,16 @@ def test_an_agent_is_paused_and_resumed_and_twice_is_once(operator: Client, agen
     assert sorted(events) == ["agent.paused", "agent.resumed"]
 
 
+def test_a_rotation_under_way_is_ended_before_the_next(operator: Client, agent: Agent) -> None:
+    operator.post(url(agent, "rotate_secret"), {"seen": seen(operator, agent)})
+
+    form = {"seen": seen(operator, agent)}
+    page = operator.post(url(agent, "rotate_secret"), form, follow=True).content.decode()
+
+    assert "retire the older one first" in page
+    assert agent.signing_secrets.in_use().count() == 2
+
+
 @pytest.mark.parametrize("action", ["pause", "resume", "switch_secret", "rotate_secret"])
 def test_opening_an_action_does_nothing(operator: Client, agent: Agent, action: str) -> None:
     before = AuditEvent.objects.count()
