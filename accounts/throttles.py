@@ -30,6 +30,7 @@ SIGN_INS = "10/m"
 SIGN_INS_OF_A_PERSON = "60/h"
 RESETS_FOR_AN_ADDRESS = ("3/h", "8/d")
 INVITATIONS_OF_A_PERSON = "40/d"
+REHEARSALS = "10/m"
 SKIP_SECONDS = 5.0
 
 
@@ -114,6 +115,12 @@ def may_mail_an_invitation(request: HttpRequest, email: str) -> bool:
     except TooMany:
         return False
     return True
+
+
+def count_rehearsal(request: HttpRequest) -> None:
+    """Raises TooMany: each is waited for, and a host that is slow must not take the pages with
+    it."""
+    _count(request, group="rehearsal", rate=REHEARSALS, key=lambda: str(request.user.pk))
 
 
 def count_read(request: Request, key: ApiKey) -> None:

@@ -89,6 +89,10 @@ def _given_up(who: str, detail: Detail) -> str:
     return f"Webhook to {detail.get('host', '')} stopped after {detail.get('tries', '')} tries"
 
 
+def _rehearsed(who: str, detail: Detail) -> str:
+    return f"{who} sent a test callback to {detail.get('host', '')}"
+
+
 def _kept(who: str, detail: Detail) -> str:
     days = detail.get("days")
     return f"{who} set what was written to be kept {f'for {days} days' if days else 'for ever'}"
@@ -161,6 +165,7 @@ EVENTS: dict[str, tuple[str, Say]] = {
     "delivery.withdrawn": ("Withdrawn", lambda who, detail: "Withdrawn; nothing to answer"),
     "delivery.brought_back": ("Brought back", _does("brought it back to the inbox")),
     "callback.sent_again": ("Webhook sent again", _does("sent the webhook again")),
+    "callback.rehearsed": ("Test callback sent", _rehearsed),
     "callback.given_up": ("Webhook stopped", _given_up),
     "callbacks.rested": (
         "Webhooks rest",

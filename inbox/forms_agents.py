@@ -106,3 +106,13 @@ class ClaimForm(forms.Form):
         help_text="With a star at the end it is every id that begins so.",
         error_messages={"required": "Write an id."},
     )
+
+
+class RehearsalForm(forms.Form):
+    url = forms.CharField(
+        label="Where to",
+        max_length=2048,
+        widget=forms.URLInput(attrs={**AN_ID, "placeholder": "https://hooks.example.com/wake"}),
+        help_text="As the agent writes it in callback_webhook. Nothing is sent again by itself.",
+        error_messages={"required": "Write an address."},
+    )

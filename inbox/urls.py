@@ -8,6 +8,7 @@ from inbox.views import (
     agent_keys,
     agent_pauses,
     agent_register,
+    agent_rehearsals,
     agent_secret,
     agents,
     allowlist,
@@ -93,6 +94,7 @@ urlpatterns = [
     path("agents/<uuid:pk>/keys/<uuid:key>/revoke/", agent_keys.revoke, name="agent-key-revoke"),
     path("agents/<uuid:pk>/secret/", agent_secret.rotate, name="agent-secret"),
     path("agents/<uuid:pk>/secret/switch", agent_secret.switch, name="agent-secret-switch"),
+    path("agents/<uuid:pk>/rehearsal/", agent_rehearsals.show, name="agent-rehearsal"),
     path("agents/<uuid:pk>/claims/", agent_claims.show, name="agent-claims"),
     path(
         "agents/<uuid:pk>/claims/<int:claim>/remove", agent_claims.remove, name="agent-claim-remove"
