@@ -15,7 +15,7 @@ from wake.models.content import length_of
 MOST_EDITS = 50
 COMPARED_AT_ONCE = 40_000
 EACH_SECONDS = 0.005
-ALL_SECONDS = 0.25  # about what fifty of them take at most
+ALL_SECONDS = 0.25  # fifty long ones would take more than a second
 
 
 def newest_edits(answered: DeliveryQuerySet) -> list[Delivery]:
