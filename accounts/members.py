@@ -6,6 +6,7 @@ Each verb holds the team's row, so that of two owners who leave in the same mome
 from __future__ import annotations
 
 from django.db import transaction
+from django.utils import timezone
 
 from accounts.audit import Actor, record
 from accounts.models import Membership, Team
@@ -19,30 +20,40 @@ class NoLongerMember(Exception):
     """That person is no longer in the team."""
 
 
+class NoLongerOwner(Exception):
+    """You no longer own this team, so nothing was changed."""
+
+
 class CannotOwn(Exception):
     """Only another member who can sign in can take the team over."""
 
 
 @transaction.atomic
 def change_role(membership: Membership, role: str, *, by: Actor) -> Membership:
-    """Raises LastOwner and NoLongerMember; the role that they have already is no event."""
+    """Raises LastOwner, NoLongerMember and NoLongerOwner; the role that they have already is no
+    event."""
     member = _held(membership)
+    _still_owned(member.team, by)
     before = member.role
     if role == before:
         return member
     _keep_an_owner(member)
     member.role = role
     member.save(update_fields=["role"])
+    _end_invitations(member)
     record("membership.changed", by=by, of=member, team=member.team_id, before=before, role=role)
     return member
 
 
 @transaction.atomic
 def remove(membership: Membership, *, by: Actor) -> None:
-    """They are out at the next thing that they ask for. Raises LastOwner and NoLongerMember."""
+    """They are out at the next thing that they ask for. Raises LastOwner, NoLongerMember and
+    NoLongerOwner."""
     member = _held(membership)
+    _still_owned(member.team, by)
     _keep_an_owner(member)
     record("membership.removed", by=by, of=member, team=member.team_id, role=member.role)
+    _end_invitations(member)
     member.delete()
 
 
@@ -52,6 +63,7 @@ def leave(membership: Membership, *, by: Actor) -> None:
     member = _held(membership)
     _keep_an_owner(member)
     record("membership.left", by=by, of=member, team=member.team_id, role=member.role)
+    _end_invitations(member)
     member.delete()
 
 
@@ -66,6 +78,7 @@ def hand_over(membership: Membership, *, to: Membership, by: Actor) -> None:
     heir.role, former.role = Membership.Role.OWNER, Membership.Role.REVIEWER
     for member in (heir, former):
         member.save(update_fields=["role"])
+    _end_invitations(former)
     record("team.handed_over", by=by, of=heir, team=former.team_id, former=former.user.display_name)
 
 
@@ -81,6 +94,22 @@ def _held(membership: Membership) -> Membership:
     if member is None:
         raise NoLongerMember(NoLongerMember.__doc__)
     return member
+
+
+def _still_owned(team: Team, by: Actor) -> None:
+    """Asked again now that the team is held: somebody may have removed them meanwhile. The admin's
+    and the commands' people need not belong to it."""
+    is_member = team.memberships.filter(user_id=by.id) if by.kind == "person" else None
+    if is_member is not None and not is_member.that_own().exists():
+        raise NoLongerOwner(NoLongerOwner.__doc__)
+
+
+def _end_invitations(member: Membership) -> None:
+    """For good, so that none comes back to life with a later role of whoever made it."""
+    mine = member.team.invitations.filter(invited_by=member.user_id)
+    mine.filter(accepted_at__isnull=True, revoked_at__isnull=True).update(
+        revoked_at=timezone.now(), mail_due_at=None
+    )
 
 
 def _keep_an_owner(member: Membership) -> None:

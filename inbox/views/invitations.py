@@ -9,6 +9,7 @@ from uuid import UUID
 
 from django.conf import settings
 from django.contrib import messages
+from django.core.exceptions import PermissionDenied
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
@@ -93,6 +94,8 @@ def _invite(request: PersonRequest, team: Team, form: InvitationForm) -> HttpRes
             is_mailed=is_mailed,
             address=client_address(request),
         )
+    except invitations.NotAnOwner as reason:
+        raise PermissionDenied(str(reason)) from None
     except invitations.TooManyInvitations as reason:
         form.add_error(None, str(reason))
         return _form(request, team, form)

@@ -89,6 +89,8 @@ def leave(request: PersonRequest, slug: str) -> HttpResponse:
         return refused
     except members.NoLongerMember as reason:
         return _gone(request, reason)
+    except members.NoLongerOwner as reason:
+        raise PermissionDenied(str(reason)) from None
     return saved(request, "settings-members", f"You left {team}.")
 
 
@@ -130,6 +132,8 @@ def _done(
         return refused
     except members.NoLongerMember as reason:
         return _gone(request, reason)
+    except members.NoLongerOwner as reason:
+        raise PermissionDenied(str(reason)) from None
     return saved(request, "settings-members", words)
 
 

@@ -81,6 +81,28 @@ def test_a_link_ends(what: str, team: Team, alice: User, bob: User, mallory: Use
     assert not User.objects.filter(email="n@example.com").exists()
 
 
+@pytest.mark.parametrize("goes", ["removed", "reviews", "leaves", "hands over"])
+def test_it_stays_ended_whatever_becomes_of_its_maker(
+    goes: str, team: Team, alice: User, bob: User
+) -> None:
+    members.change_role(team.memberships.get(user=bob), "owner", by=person(alice))
+    _, text = make(team, alice)
+    hers, his = team.memberships.get(user=alice), team.memberships.get(user=bob)
+
+    match goes:
+        case "removed":
+            members.remove(hers, by=person(bob))
+        case "reviews":
+            members.change_role(hers, "reviewer", by=person(bob))
+        case "leaves":
+            members.leave(hers, by=person(alice))
+        case "hands over":
+            members.hand_over(hers, to=his, by=person(alice))
+    team.memberships.update_or_create(user=alice, defaults={"role": "owner"})
+
+    assert invitations.find(text, at=AT) is None
+
+
 @pytest.mark.parametrize("text", ["", "wk_join_", "wk_join_" + "0" * 36, "é" * 44, "x" * 9000])
 def test_what_is_no_link_finds_nothing_without_a_query(
     text: str, db: None, django_assert_num_queries: pytest.FixtureRequest

@@ -149,3 +149,22 @@ def test_only_another_member_takes_it_over(
 def test_a_reviewer_hands_nothing_over(team: Team, alice: User, bob: User, rita: User) -> None:
     with pytest.raises(members.CannotOwn):
         members.hand_over(of(bob, team), to=of(rita, team), by=person(bob))
+
+
+@pytest.mark.parametrize("what", ["remove", "promote"])
+def test_who_was_removed_while_they_asked_changes_nobody(
+    what: str, team: Team, alice: User, bob: User, rita: User
+) -> None:
+    """The page had looked before; the verb looks again when it holds the team."""
+    members.change_role(of(bob, team), "owner", by=person(alice))
+    members.remove(of(bob, team), by=person(alice))
+    before = roles(team)
+    acts: dict[str, Callable[[], object]] = {
+        "remove": lambda: members.remove(of(alice, team), by=person(bob)),
+        "promote": lambda: members.change_role(of(rita, team), "owner", by=person(bob)),
+    }
+
+    with pytest.raises(members.NoLongerOwner):
+        acts[what]()
+
+    assert roles(team) == before
