@@ -69,7 +69,13 @@ def rotate(
     old.expires_at = min(old.expires_at, ends) if old.expires_at else ends
     old.save(update_fields=["expires_at"])
     record(
-        "key.rotated", by=by, of=old, team=old.agent.team_id, to=new.hint, until=ends.isoformat()
+        "key.rotated",
+        by=by,
+        of=old,
+        team=old.agent.team_id,
+        agent=old.agent.agent_id,
+        to=new.hint,
+        until=old.expires_at.isoformat(),
     )
     return new, text
 

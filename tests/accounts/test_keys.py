@@ -108,6 +108,10 @@ def test_rotating_never_makes_a_key_live_longer(agent: Agent) -> None:
 
     keys.rotate(old, by=SYSTEM, overlap=timedelta(hours=1), at=at)
 
+    told = AuditEvent.objects.get(event="key.rotated").detail
+    assert told["until"] == (at + timedelta(minutes=1)).isoformat()
+    assert told["agent"] == agent.agent_id
+
     assert keys.find(text, at=at + timedelta(minutes=2)) is None
 
 

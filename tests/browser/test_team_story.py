@@ -121,7 +121,7 @@ def _the_audit_tells_it(owner: Screen) -> None:
         "writing-agent delivered",
         "Rosa approved",
         "Picked up by poll",
-        "alice rotated a key",
+        "alice rotated a key of writing-agent",
         "alice removed a member",
     ):
         assert words in told
