@@ -92,7 +92,8 @@ def send(
     if idempotency and (earlier := _replayed(card.agent, caller, idempotency, at=at)):
         return earlier
     made_of = {"source_task": source[0], "source_generation": source[1]} if source else {}
-    if source and (earlier := Task.objects.filter(agent=card.agent, **made_of).first()):
+    mine = Task.objects.of_caller(card.agent, caller)  # whoever else was told of it made their own
+    if source and (earlier := mine.filter(**made_of).first()):
         return earlier
     if not dispatches.has_room(card.agent, stranger=caller is None, network=network):
         raise AgentBusy

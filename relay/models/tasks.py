@@ -135,9 +135,14 @@ class Task(models.Model):
                 name="one_task_an_idempotency_key",
             ),
             models.UniqueConstraint(
-                fields=["agent", "source_task", "source_generation"],
+                fields=["agent", "caller", "source_task", "source_generation"],
                 condition=~Q(source_task=""),
                 name="one_task_a_link_of_a_chain",
+            ),
+            models.UniqueConstraint(
+                fields=["agent", "source_task", "source_generation"],
+                condition=~Q(source_task="") & Q(caller__isnull=True),
+                name="one_task_a_link_of_nobody",
             ),
         ]
         indexes = [

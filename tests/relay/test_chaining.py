@@ -161,6 +161,17 @@ def test_each_agent_goes_on_by_itself(post: Post, agent: Agent, caller_key: str)
     assert Task.objects.filter(source_task=SOURCE).count() == 2
 
 
+def test_nobody_takes_the_place_of_another_caller(post: Post, team: Team) -> None:
+    """Whoever knows of the task could else be there first, with words of their own."""
+    _, another = callers.mint(team, name="Somebody else", by=SYSTEM)
+    theirs = post({"task": ended()}, Authorization=f"Bearer {another}").json()
+
+    mine = post({"task": ended()}).json()
+
+    assert mine != theirs
+    assert Task.objects.filter(source_task=SOURCE).count() == 2
+
+
 def test_a_chain_ends_somewhere(post: Post) -> None:
     last = post({"task": ended(metadata={"wakeHop": HOPS_AT_MOST - 1})})
     too_far = post({"task": ended(metadata={"wakeHop": HOPS_AT_MOST, "wakeGeneration": 1})})
