@@ -3,7 +3,9 @@ for."""
 
 from __future__ import annotations
 
+import logging
 import uuid
+from collections.abc import Callable
 from datetime import datetime, timedelta
 
 from django.db import transaction
@@ -12,6 +14,9 @@ from accounts.audit import SYSTEM
 from relay import moves
 from relay.dispatches import ATTEMPTS_AT_MOST
 from relay.models import Dispatch, DispatchQuerySet, Message, Task
+from wake.outbox import DATABASE_IS_AWAY
+
+log = logging.getLogger(__name__)
 
 WAITS_AT_MOST = timedelta(days=7)
 AT_ONCE = 200
@@ -24,13 +29,28 @@ NOBODY_CAME = f"The agent was offline for {WAITS_AT_MOST.days} days."
 def expire_leases(*, at: datetime) -> int:
     """Each run goes back to the head of the queue, at the third time its task fails; returns how
     many."""
-    return sum(_take_back(*run, at=at) for run in _first(Dispatch.objects.lapsed(at)))
+    return each(_take_back, _first(Dispatch.objects.lapsed(at)), at=at)
 
 
 def give_up_old(*, at: datetime) -> int:
     """The tasks of what has waited for a week fail; returns how many."""
     old = Dispatch.objects.given_up(at - WAITS_AT_MOST)
-    return sum(_give_up(*run, at=at) for run in _first(old))
+    return each(_give_up, _first(old), at=at)
+
+
+def each(
+    work: Callable[..., bool], rows: list[tuple[uuid.UUID, uuid.UUID]], *, at: datetime
+) -> int:
+    """How many were done. One that cannot be (no key opens it any more) holds no other back."""
+    done = 0
+    for row in rows:
+        try:
+            done += work(*row, at=at)
+        except DATABASE_IS_AWAY:
+            raise
+        except Exception:
+            log.exception("Task %s cannot be moved", row[1])
+    return done
 
 
 def _first(runs: DispatchQuerySet) -> list[tuple[uuid.UUID, uuid.UUID]]:
@@ -60,8 +80,12 @@ def _take_back(pk: uuid.UUID, task_id: uuid.UUID, *, at: datetime) -> bool:
 @transaction.atomic
 def _give_up(pk: uuid.UUID, task_id: uuid.UUID, *, at: datetime) -> bool:
     task = moves.lock(task_id)
-    if not Dispatch.objects.given_up(at - WAITS_AT_MOST).filter(pk=pk).exists():
+    run = Dispatch.objects.given_up(at - WAITS_AT_MOST).filter(pk=pk)
+    if not run.exists():
         return False
+    if task.is_terminal:
+        run.update(state=Dispatch.State.EXPIRED, finished_at=at)
+        return True
     _fail(task, NOBODY_CAME, at=at)
     return True
 

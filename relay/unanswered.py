@@ -12,7 +12,7 @@ from datetime import datetime
 from django.db import transaction
 
 from accounts.audit import SYSTEM
-from relay import dispatches, moves
+from relay import dispatches, expiry, moves
 from relay.models import Message, Surfaced, Task
 from wake.models import Delivery
 
@@ -33,7 +33,7 @@ def go_on(*, at: datetime) -> int:
         ),
     )
     pairs = list(overdue.values_list("pk", "task")[:AT_ONCE])
-    return sum(_go_on(pk, task_id, at=at) for pk, task_id in pairs)
+    return expiry.each(_go_on, pairs, at=at)
 
 
 @transaction.atomic
@@ -43,7 +43,8 @@ def _go_on(pk: uuid.UUID, task_id: uuid.UUID, *, at: datetime) -> bool:
     shown = Surfaced.objects.select_related("delivery").get(pk=pk)
     question = Delivery.objects.select_for_update(of=("self",)).get(pk=pk)
     is_open = question.answered_at is None and question.superseded_at is None
-    if not is_open or shown.generation != task.generation:
+    # Not its generation: nobody answers here, and one that is out of date is not open any more.
+    if not is_open or task.state != Task.State.INPUT_REQUIRED:
         return False
     if question.on_timeout == _Does.ABORT:
         why = moves.say(task, Message.Source.RELAY, [{"text": STOPPED}], at=at)
