@@ -19,7 +19,7 @@ from django.db import transaction
 from django.db.models import Exists, OuterRef
 
 from accounts.models import ApiKey
-from relay import blobs, dispatches, reports
+from relay import blobs, dispatches, moves, reports
 from relay.dispatches import LeaseLost
 from relay.fields import Fields, InvalidParams
 from relay.history import newest
@@ -134,6 +134,7 @@ class Session:
         if named and agent.agent_id not in named:
             self.closes = OTHER_AGENT
             return [_error("agent_mismatch", f"This key is {agent.agent_id}'s.")]
+        moves.lock_agent(agent)  # before its connector, as whoever leases it a run does
         capacity = frame.number("capacity", low=1) or 1
         told = {
             "key": self.key,

@@ -64,7 +64,14 @@ def lease(connector: Connector, *, at: datetime) -> list[Dispatch]:
     and all of them together never too many."""
     agent = Agent.objects.select_for_update(no_key=True).get(pk=connector.agent_id)
     card = Card.objects.filter(agent=agent).first()
-    if agent.paused_at is not None or card is None:
+    here = Connector.objects.filter(
+        pk=connector.pk,
+        connection_id=connector.connection_id,
+        left_at__isnull=True,
+        draining_at__isnull=True,
+    )
+    # Asked again now that the agent is held: what goes to nobody is lost for as long as a lease.
+    if agent.paused_at is not None or card is None or not here.exists():
         return []
     running = Dispatch.objects.running(agent)
     room = min(
@@ -114,7 +121,11 @@ def resume(connector: Connector, ids: Collection[uuid.UUID], *, at: datetime) ->
     lost = Dispatch.objects.running(agent).filter(
         connector=connector, state=State.LEASED, attempts__lt=ATTEMPTS_AT_MOST
     )
-    lost.exclude(pk__in=ids).update(state=State.QUEUED, lease=None, leased_until=None)
+    lost = lost.exclude(pk__in=ids)
+    lost.filter(cancel_asked_at__isnull=False).update(state=State.EXPIRED, finished_at=at)
+    lost.filter(cancel_asked_at__isnull=True).update(
+        state=State.QUEUED, lease=None, leased_until=None
+    )
     again = list(Dispatch.objects.queued(agent).filter(pk__in=ids, lease__isnull=False))
     named = Dispatch.objects.filter(agent=agent, pk__in=ids, lease__isnull=False)
     named.filter(pk__in=[one.pk for one in again]).update(state=State.LEASED)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from django.utils import timezone
 
 from accounts.audit import SYSTEM
+from accounts.encryption import Unreadable
 from accounts.models import ApiKey
-from relay import expiry, lifecycle, presence
+from relay import expiry, lifecycle, moves, presence
 from relay.dispatches import ATTEMPTS_AT_MOST, LEASE
 from relay.models import CallerKey, Card, Dispatch, Task
 from tests.relay.machine import Machine, after, ask, of
@@ -212,6 +215,41 @@ def test_a_task_that_got_lost_on_its_way_is_sent_again_at_once(
 
     (again,) = back.look(at=after(2))
     assert again["dispatch_id"] == lost["dispatch_id"]
+
+
+def test_what_was_canceled_on_its_way_is_not_sent_again(
+    card: Card, caller_key: CallerKey, key: ApiKey
+) -> None:
+    task = ask(card, caller_key)
+    machine = Machine(key)
+    machine.look()
+    lifecycle.cancel(task, by=SYSTEM, at=after(1))
+
+    back = Machine(key, at=after(2), **machine.said)
+
+    assert back.look(at=after(3)) == []
+    assert Dispatch.objects.get().state == Dispatch.State.EXPIRED
+
+
+def test_one_run_that_cannot_be_moved_holds_no_other_back(
+    card: Card, caller_key: CallerKey, key: ApiKey, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = (ask(card, caller_key) for _ in range(2))
+    machine = Machine(key, capacity=2)
+    machine.look()
+    lock = moves.lock
+
+    def locked(task_id: Any) -> Task:
+        if task_id == first.pk:
+            raise Unreadable
+        return lock(task_id)
+
+    monkeypatch.setattr(moves, "lock", locked)
+    taken_back = expiry.expire_leases(at=after(LAPSED))
+
+    assert taken_back == 1
+    states = {run.task_id: run.state for run in Dispatch.objects.all()}
+    assert states == {first.pk: Dispatch.State.LEASED, second.pk: Dispatch.State.QUEUED}
 
 
 def test_a_machine_that_was_started_anew_takes_the_place_of_what_it_was(
