@@ -63,7 +63,7 @@ class Connector:
             instance_id=self.instance_id,
             machine=self.machine,
             capacity=self.capacity,
-            holding=[*self._runs, *(one for one, _, _ in self.journal.unconfirmed())],
+            holding=self._held(),
         )
 
     def resume(self, welcome: Frame) -> None:
@@ -81,7 +81,11 @@ class Connector:
 
     def heartbeat(self) -> None:
         """Renews the leases of what is here."""
-        self._tell(frames.heartbeat(list(self._runs)))
+        self._tell(frames.heartbeat(self._held()))
+
+    def _held(self) -> list[str]:
+        """What runs, and what has a result that the relay may not have yet."""
+        return [*self._runs, *(one for one, _, _ in self.journal.unconfirmed())]
 
     async def outgoing(self) -> list[Frame]:
         """What is to be sent, as soon as there is something."""
