@@ -10,7 +10,8 @@ from __future__ import annotations
 import copy
 import logging
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import Any
 
 import psycopg
@@ -24,6 +25,8 @@ ABOUT_NO_CONTENT = (
 )
 # The broker carries the names of jobs and ids; and workers that die.
 ABOUT_JOBS = ("amqp.", "billiard.exceptions", "kombu.exceptions", "redis.exceptions")
+
+DEPTH = 5  # of what stands in what, in the arguments of a line
 
 CAUSE = "\n\nThe above exception was the direct cause of the following exception:\n\n"
 CONTEXT = "\n\nDuring handling of the above exception, another exception occurred:\n\n"
@@ -59,17 +62,27 @@ def described(error: BaseException) -> str:
 def _message(record: logging.LogRecord) -> str:
     """Also where Celery or asyncio wrote the failure into it."""
     told = copy.copy(record)
-    if isinstance(told.args, tuple):
-        told.args = tuple(map(_described, told.args))
-    told.msg = _described(told.msg)
+    told.msg, told.args = _described(record.msg), _described(record.args)
     message = told.getMessage()
     for error, _ in _chain(record.exc_info[1] if record.exc_info else None):
         message = message.replace(repr(error), described(error))
     return message
 
 
-def _described(part: Any) -> Any:
-    return described(part) if isinstance(part, BaseException) else part
+def _described(part: Any, depth: int = DEPTH) -> Any:
+    """The same, with each failure in it as its description, so that no format prints it as it is.
+    What lies too deep to be looked through is left out."""
+    if isinstance(part, BaseException):
+        return described(part)
+    if not isinstance(part, Mapping | list | tuple | set | frozenset):
+        return part
+    if not depth:
+        return "…"
+    inside = partial(_described, depth=depth - 1)
+    if isinstance(part, Mapping):
+        return {inside(key): inside(value) for key, value in part.items()}
+    kind = next(kind for kind in (list, tuple, set, frozenset) if isinstance(part, kind))
+    return kind(map(inside, part))
 
 
 def _traceback(error: BaseException) -> str:

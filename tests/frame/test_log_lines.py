@@ -148,3 +148,32 @@ def test_other_handlers_see_the_record_as_it_was() -> None:
 
     assert Line().format(record) == "It: ValueError"
     assert record.args == (failure,)
+
+
+@pytest.mark.parametrize("wrap", ["%s", "%r", "%(error)s", "%(error)r"])
+def test_nor_in_what_stands_in_something_else(lines: io.StringIO, wrap: str) -> None:
+    failure = ValueError(SECRET)
+
+    log.error(wrap, {"error": failure, "seconds": 3})
+    log.error("It: %s %s %s", [failure], ("a", {failure: {failure}}), frozenset([failure]))
+
+    assert SECRET not in lines.getvalue()
+    assert lines.getvalue().count("ValueError") == 5
+
+
+def test_numbers_and_texts_in_something_else_are_told(lines: io.StringIO) -> None:
+    log.error("%(name)s took %(seconds).1f s", {"name": "It", "seconds": 3})
+    log.error("At %s", ("192.0.2.1", 443))
+
+    assert "It took 3.0 s" in lines.getvalue()
+    assert "At ('192.0.2.1', 443)" in lines.getvalue()
+
+
+def test_what_never_ends_is_told_no_further_than_a_few_steps(lines: io.StringIO) -> None:
+    without_end: list[Any] = [ValueError(SECRET)]
+    without_end.append(without_end)
+
+    log.error("It: %s", without_end)
+
+    assert SECRET not in lines.getvalue()
+    assert "…" in lines.getvalue()
