@@ -95,3 +95,11 @@ def _warnings() -> Iterator[Warning]:
             hint="Set DATABASE_URL=postgresql://USER:PASSWORD@HOST:5432/NAME",
             id="wake.W001",
         )
+    if "*" in settings.ALLOWED_HOSTS:
+        yield Warning(
+            "WAKE_HOSTS has a *, so this server answers to any name: whoever points one of theirs "
+            "at it has pages under that name.",
+            hint="Set WAKE_HOSTS to the names that people and agents use, or leave it out: the "
+            "host of WAKE_ORIGIN is enough.",
+            id="wake.W003",
+        )

@@ -69,9 +69,28 @@ def test_sqlite_in_production_is_said_but_not_refused(production: Any) -> None:
     assert "DATABASE_URL" in message.msg
 
 
+@pytest.mark.parametrize("hosts", [["*"], ["wake.example.com", "*"]])
+def test_answering_to_any_name_is_said_but_not_refused(production: Any, hosts: list[str]) -> None:
+    production.ALLOWED_HOSTS = hosts
+
+    (message,) = [one for one in checks.run_checks() if one.id == "wake.W003"]
+
+    assert not message.is_serious()
+    assert "WAKE_HOSTS" in message.msg
+    assert "Set WAKE_HOSTS to the names" in (message.hint or "")
+
+
+@pytest.mark.parametrize("hosts", [["wake.example.com"], [".example.com"]])
+def test_answering_to_names_of_ones_own_is_fine(production: Any, hosts: list[str]) -> None:
+    production.ALLOWED_HOSTS = hosts
+
+    assert found() == []
+
+
 def test_development_needs_none_of_it(settings: Any) -> None:
     settings.PRODUCTION = False
     settings.SECRET_KEY = "short"
+    settings.ALLOWED_HOSTS = ["*"]
 
     assert found() == []
 
