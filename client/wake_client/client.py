@@ -10,7 +10,7 @@ from typing import Any, Self, TypeVar, Unpack
 
 import httpx
 
-from wake_client import addresses
+from wake_client import addresses, keys
 from wake_client.answers import Answer, Receipt, Status, Sweep, Type
 from wake_client.flows import Ask, Flow, Flows, OptionalFields, Pause
 
@@ -26,7 +26,8 @@ class WakeClient:
     `endpoint` is the server, with or without `/wake/v1`; https, unless it is on this machine.
     `retry_for` is for how many seconds a request is tried again when the server is away (502 to
     504, no connection) or asks for time (429). `transport`, `sleep` and `now` are for tests. Use
-    it in one thread at a time. Every method raises WakeError.
+    it in one thread at a time. Every method raises WakeError, and this one ValueError for an
+    endpoint or a key that cannot be one.
     """
 
     def __init__(
@@ -69,7 +70,9 @@ class WakeClient:
 
     def wait(self, delivery_id: str, *, timeout: float | None = None) -> Answer:
         """Until a person answered, the delivery's window passed (`expired`) or `timeout` seconds
-        are over; without both, for ever. Look at the `status` of what it returns."""
+        are over; without both, for ever. Look at the `status` of what it returns. A server that is
+        away for longer than `retry_for`, or than what is left of `timeout`, raises Unavailable:
+        call it again, nothing is lost."""
         return self._run(self._flows.wait(delivery_id, timeout=timeout))
 
     def sweep(
@@ -289,7 +292,7 @@ def _options(endpoint: str, key: str) -> dict[str, Any]:
         raise ValueError("A key is one line of plain characters, as it was shown once.")
     return {
         "base_url": addresses.api(endpoint),
-        "headers": {"Authorization": f"Bearer {key}"},
+        "headers": {"Authorization": f"Bearer {keys.checked(key)}"},
         "follow_redirects": False,
     }
 

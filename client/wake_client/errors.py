@@ -33,7 +33,8 @@ class WakeError(Exception):
         fields: tuple[FieldProblem, ...] = (),
         retry_after: float | None = None,
     ) -> None:
-        super().__init__(f"{message} ({code})")
+        wrong = "".join(f"; {one.field}: {one.message}" for one in fields)
+        super().__init__(f"{message} ({code}){wrong}")
         self.code = code
         self.message = message
         self.status = status
@@ -88,18 +89,20 @@ def error_of(response: httpx.Response) -> WakeError:
     said = _said(response)
     return kind(
         said.get("code") or f"http_{status}",
-        said.get("message") or f"{response.url.host} answered {status}, and did not say why.",
+        said.get("message") or _unsaid(response),
         status=status,
-        fields=tuple(
-            FieldProblem(*(str(one.get(name, "")) for name in ("field", "code", "message")))
-            for one in said.get("fields", [])
-        ),
+        fields=_fields(said.get("fields")),
         retry_after=_retry_after(response),
     )
 
 
-def unreachable(failure: httpx.TransportError) -> Unavailable:
-    return Unavailable("unreachable", str(failure) or type(failure).__name__)
+def unreachable(failure: httpx.TransportError) -> WakeError:
+    """One that may pass, but for what this side cannot send (a header with a line break)."""
+    why = str(failure) or type(failure).__name__
+    if isinstance(failure, httpx.LocalProtocolError | httpx.UnsupportedProtocol):
+        return NotAccepted("not_sent", f"This cannot be sent: {why}. Nothing was stored.")
+    host = failure.request.url.host
+    return Unavailable("unreachable", f"{host} could not be reached, or did not answer: {why}")
 
 
 def _said(response: httpx.Response) -> dict[str, Any]:
@@ -109,6 +112,27 @@ def _said(response: httpx.Response) -> dict[str, Any]:
     except (ValueError, TypeError, KeyError):
         return {}
     return said if isinstance(said, dict) else {}
+
+
+def _unsaid(response: httpx.Response) -> str:
+    host, status = response.url.host, response.status_code
+    if response.has_redirect_location:
+        where = response.headers["Location"]
+        return (
+            f"{host} answered {status} and points to {where}. A key is sent nowhere but where it "
+            "was given for: if that is your server, too, name it as the endpoint."
+        )
+    return f"{host} answered {status}, and did not say why."
+
+
+def _fields(said: Any) -> tuple[FieldProblem, ...]:
+    if not isinstance(said, list):
+        return ()
+    return tuple(
+        FieldProblem(*(str(one.get(name, "")) for name in ("field", "code", "message")))
+        for one in said
+        if isinstance(one, dict)
+    )
 
 
 def _retry_after(response: httpx.Response) -> float | None:

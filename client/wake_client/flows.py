@@ -17,7 +17,7 @@ import httpx
 
 from wake_client.answers import Answer, Receipt, Status, Sweep, Type
 from wake_client.backoff import no_sooner_than, pauses
-from wake_client.errors import NotWake, WakeError, error_of, unreachable
+from wake_client.errors import NotWake, Unavailable, WakeError, error_of, unreachable
 
 LONGEST_POLL = 25
 SECONDS_FOR_AN_ANSWER = 15.0
@@ -102,11 +102,14 @@ class Flows:
         replayed = response.headers.get("Idempotency-Replayed") == "true"
         return Receipt.read(_json(response), replayed=replayed)
 
-    def response(self, delivery_id: str, *, wait: int = 0) -> Flow[Answer]:
-        """`wait`: seconds (1 to 25) that the server may take until there is an answer."""
+    def response(
+        self, delivery_id: str, *, wait: int = 0, until: float | None = None
+    ) -> Flow[Answer]:
+        """`wait`: seconds (1 to 25) that the server may take until there is an answer; `until`
+        when, by the clock, it is tried again at most."""
         params = {"wait": str(wait)} if wait else {}
         path = f"/response/{quote(delivery_id, safe='')}"
-        response = yield from self._sent(Ask("GET", path, params=params, wait=wait))
+        response = yield from self._sent(Ask("GET", path, params=params, wait=wait), until=until)
         answer = Answer.read(_json(response))
         if answer.delivery_id.lower() != delivery_id.lower():
             raise NotWake("not_wake", f"Asked for {delivery_id}, told of {answer.delivery_id}.")
@@ -120,7 +123,7 @@ class Flows:
             left = LONGEST_POLL if until is None else until - self.now()
             wait = max(1, min(LONGEST_POLL, int(left)))
             asked_at = self.now()
-            answer = yield from self.response(delivery_id, wait=wait)
+            answer = yield from self.response(delivery_id, wait=wait, until=until)
             if answer.is_final or (until is not None and self.now() >= until):
                 return answer
             if self.now() - asked_at >= wait / 2:
@@ -144,9 +147,10 @@ class Flows:
         response = yield from self._sent(Ask("GET", "/responses", params=params, wait=wait))
         return Sweep.read(_json(response))
 
-    def _sent(self, ask: Ask) -> Flow[httpx.Response]:
+    def _sent(self, ask: Ask, *, until: float | None = None) -> Flow[httpx.Response]:
         """Tried again while it may help, and no sooner than the server asks. Raises WakeError."""
-        until = self.now() + self.retry_for
+        last = self.now() + self.retry_for
+        last = last if until is None else min(last, until)
         failure: WakeError
         tries = pauses()
         while True:
@@ -154,6 +158,9 @@ class Flows:
                 response: httpx.Response = yield ask
             except httpx.TransportError as error:
                 failure = unreachable(error)
+                failure.__cause__ = error
+                if not isinstance(failure, Unavailable):
+                    raise failure from error
             else:
                 if response.is_success:
                     return response
@@ -163,7 +170,7 @@ class Flows:
             pause = next(tries)
             if failure.retry_after is not None:
                 pause = no_sooner_than(failure.retry_after)
-            if self.now() + pause > until:
+            if self.now() + pause > last:
                 raise failure
             yield Pause(pause)
 
