@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 from functools import cache
+from typing import Any
 
 from django.conf import settings
 from django.db import InterfaceError, OperationalError, transaction
@@ -34,7 +35,7 @@ from accounts.signing_secrets import SecretUnreadable, secrets_of
 from wake import breakers, destinations, retries, signals, signatures, slots, wire
 from wake.clock import database_now
 from wake.destinations import Door, Outcome, Refused
-from wake.models import Callback, CallbackAttempt, Response
+from wake.models import Callback, CallbackAttempt, Delivery, Response
 from wake.models.callbacks import Target
 from wake.retries import TRIES
 from wake.signatures import NoSecret
@@ -49,6 +50,7 @@ DRAIN_SECONDS = 30.0
 TICK_SECONDS = 0.1
 
 GONE = 410
+UNREADABLE_HOST = "(unreadable)"  # no name of a host, so it holds none back
 DATABASE_IS_AWAY = (OperationalError, InterfaceError, PoolTimeout)
 
 
@@ -73,12 +75,13 @@ def queue(response: Response) -> Callback:
         responded_at=response.responded_at,
         at=response.answered_at,
     )
+    url, host = _address(delivery)
     callback = Callback.objects.create(
         response=response,
         agent_id=delivery.agent_id,
         team_id=delivery.team_id,
-        url=delivery.callback_webhook,
-        host=_host(delivery.callback_webhook),
+        url=url,
+        host=host,
         body=wire.encode(answer),
         due_at=response.responded_at,
     )
@@ -365,6 +368,16 @@ def _only_sender() -> Iterator[bool]:
         yield is_ours
     finally:
         os.close(descriptor)
+
+
+def _address(delivery: Delivery) -> tuple[Any, str]:
+    """Its URL and host. One that no key opens stays as it is stored: each try tells of it, and the
+    first one after the key is back arrives."""
+    try:
+        url = delivery.callback_webhook
+    except Unreadable:
+        return vars(delivery)["callback_webhook"], UNREADABLE_HOST
+    return url, _host(url)
 
 
 def _host(url: str) -> str:

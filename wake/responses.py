@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import json
 import logging
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
 from django.conf import settings
-from django.db import DataError, IntegrityError, transaction
+from django.db import transaction
 from django.utils import timezone
 
 from accounts.access import NotAllowed, is_owner, may_answer
 from accounts.audit import person, record
-from accounts.encryption import Unreadable
 from accounts.models import Agent, User
 from wake import outbox, signals
 from wake.cursor import stamp_activity
@@ -23,6 +22,7 @@ from wake.models import Callback, Delivery, Draft, Response
 log = logging.getLogger(__name__)
 
 RELEASE_AT_ONCE = 500
+LOOK_AGAIN_AFTER = timedelta(minutes=1)
 
 
 class AlreadyAnswered(Exception):
@@ -151,7 +151,7 @@ def release(response: Response, *, at: datetime) -> bool:
     delivery.status = held.status
     delivery.activity_at = activity_at
     delivery.save(update_fields=["status", "activity_at"])
-    if delivery.callback_webhook:
+    if vars(delivery)["callback_webhook"]:  # not read: the agent's poll must not need its key
         outbox.queue(held)
     signals.released.send(sender=Response, response=held)
     return True
@@ -159,17 +159,30 @@ def release(response: Response, *, at: datetime) -> bool:
 
 def release_due(*, at: datetime, agent_id: UUID | None = None) -> int:
     """Releases every answer whose hold is over, of all agents or of the one that is reading; each
-    on its own, so that one that fails holds no other back."""
+    on its own. One that fails goes to the end, and in the sweep of all is due again in a minute, so
+    that however many fail they hold no other back."""
     due = Response.objects.due(at).select_related("delivery__agent").order_by("release_at")
     due = due.defer("delivery__details_json", "feedback", "edited_json")
     if agent_id is not None:
         due = due.filter(delivery__agent_id=agent_id)
     released = 0
+    failed: list[tuple[UUID, Exception]] = []
     for response in due[:RELEASE_AT_ONCE]:
         try:
             released += release(response, at=at)
-        except (DataError, IntegrityError, Unreadable):
-            log.exception("The answer %s cannot be released", response.pk)
+        except outbox.DATABASE_IS_AWAY:
+            raise
+        except Exception as error:
+            wait = LOOK_AGAIN_AFTER if agent_id is None else timedelta(0)
+            Response.objects.held().filter(pk=response.pk).update(release_at=at + wait)
+            failed.append((response.pk, error))
+    if failed:
+        log.error(
+            "%s held answers cannot be released and are tried again; the first is %s",
+            len(failed),
+            failed[0][0],
+            exc_info=failed[0][1],
+        )
     return released
 
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.core import checks
+from django.utils import timezone
 
 from accounts.audit import SYSTEM
 from accounts.models import SigningSecret, User
@@ -23,6 +25,8 @@ from wake.outbox import send_due
 from wake.responses import release_due, take_back
 
 Answer = Callable[..., Response]
+
+OTHER_KEY = "another-key-of-thirty-two-characters"
 
 
 def told(caller: AgentClient, **fields: Any) -> str:
@@ -203,7 +207,7 @@ def test_what_is_empty_needs_no_key(
     encrypting: Any, make_delivery: Callable[..., Delivery]
 ) -> None:
     make_delivery(details_json=None)
-    encrypting.WAKE_ENCRYPTION_KEYS = ["another-key-of-thirty-two-characters"]
+    encrypting.WAKE_ENCRYPTION_KEYS = [OTHER_KEY]
 
     found = Delivery.objects.get()
 
@@ -220,7 +224,7 @@ def unreadable(
     """The id of an answered delivery whose key is gone."""
     delivery_id = told(caller)
     answer(delivery_id, "rejected", feedback="Less paprika.")
-    encrypting.WAKE_ENCRYPTION_KEYS = ["another-key-of-thirty-two-characters"]
+    encrypting.WAKE_ENCRYPTION_KEYS = [OTHER_KEY]
     return delivery_id
 
 
@@ -265,7 +269,7 @@ def test_a_callback_that_cannot_be_read_holds_no_other_back(
 ) -> None:
     gone = caller.deliver(callback_webhook=receiver.url)
     answer(gone, "rejected", feedback="Less paprika.")
-    encrypting.WAKE_ENCRYPTION_KEYS = ["another-key-of-thirty-two-characters"]
+    encrypting.WAKE_ENCRYPTION_KEYS = [OTHER_KEY]
     SigningSecret.objects.all().delete()
     ensure_secret(caller.key.agent, by=SYSTEM)
     there = caller.deliver(callback_webhook=receiver.url)
@@ -280,19 +284,74 @@ def test_a_callback_that_cannot_be_read_holds_no_other_back(
     assert b"Less paprika." in Callback.objects.get(response__delivery_id=gone).body
 
 
-def test_an_answer_is_held_while_nobody_can_read_where_to_send_it(
-    encrypting: Any, caller: AgentClient, answer: Answer, allowed_host: str
+@pytest.mark.django_db(transaction=True)
+def test_an_answer_does_not_wait_for_the_key_of_where_to_send_it(
+    encrypting: Any,
+    receiver: Receiver,
+    caller: AgentClient,
+    answer: Answer,
+    age: Callable[..., None],
 ) -> None:
-    url = f"https://{allowed_host}/?token=nutmeg"
-    answer(caller.deliver(callback_webhook=url), held=True)
-    later = Response.objects.get().release_at
+    delivery_id = caller.deliver(callback_webhook=f"{receiver.url}?token=nutmeg")
+    encrypting.WAKE_ENCRYPTION_KEYS = [OTHER_KEY]
+    answer(delivery_id, "rejected", feedback="Less paprika.", held=True)
+    age(delivery_id, seconds=60)
 
-    encrypting.WAKE_ENCRYPTION_KEYS = ["another-key-of-thirty-two-characters"]
-    without_key = release_due(at=later)
+    assert release_due(at=timezone.now()) == 1
+
+    assert caller.poll(delivery_id)["feedback"] == "Less paprika."
+    send_due()
+    assert "the encryption key" in CallbackAttempt.objects.get().error
     encrypting.WAKE_ENCRYPTION_KEYS.append(KEY)
+    Callback.objects.update(due_at=timezone.now())
+    send_due()
+    assert receiver.received[0].path.endswith("?token=nutmeg")
+    assert receiver.received[0].json["feedback"] == "Less paprika."
 
-    assert (without_key, release_due(at=later)) == (0, 1)
-    assert Callback.objects.get().url == url
+
+@pytest.fixture
+def many_unreadable(
+    encrypting: Any,
+    caller: AgentClient,
+    answer: Answer,
+    age: Callable[..., None],
+    allowed_host: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> str:
+    """The id of a delivery whose answer is due; ten answers are before it that cannot be sent, and
+    a sweep takes four."""
+    monkeypatch.setattr("wake.responses.RELEASE_AT_ONCE", 4)
+    ids = [caller.deliver(callback_webhook=f"https://{allowed_host}/") for _ in range(10)]
+    for pk in ids:
+        answer(pk, "rejected", feedback="Less paprika.", held=True)
+        age(pk, seconds=90)
+    encrypting.WAKE_ENCRYPTION_KEYS = [OTHER_KEY]
+    good = caller.deliver()
+    answer(good, "rejected", feedback="More paprika.", held=True)
+    age(good, seconds=60)
+    return good
+
+
+def test_answers_that_cannot_be_sent_hold_no_other_back_however_many_they_are(
+    many_unreadable: str, encrypting: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    now = timezone.now()
+
+    assert [release_due(at=now) for _ in range(4)] == [0, 0, 1, 0]
+
+    told = [record.getMessage() for record in caplog.records if record.name == "wake.responses"]
+    assert [message.split(" held answers")[0] for message in told] == ["4", "4", "2"]
+    encrypting.WAKE_ENCRYPTION_KEYS.append(KEY)
+    later = now + timedelta(minutes=1)
+    assert sum(release_due(at=later) for _ in range(3)) == Callback.objects.count() == 10
+
+
+def test_nor_from_an_agent_that_asks_where_no_worker_runs(
+    many_unreadable: str, caller: AgentClient
+) -> None:
+    statuses = [caller.poll(many_unreadable)["status"] for _ in range(3)]
+
+    assert statuses == ["pending", "pending", "rejected"]
 
 
 # Whether it may start -----------------------------------------------------------------------------
