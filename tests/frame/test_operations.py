@@ -11,6 +11,7 @@ from wake.roles import ROLES
 
 OPERATIONS = (ROOT / "docs/operations.md").read_text()
 COMPOSE = (ROOT / "docker-compose.yml").read_text()
+OURS = {"accounts", "inbox", "relay", "wake"}
 
 
 def test_every_variable_that_the_settings_read_is_explained() -> None:
@@ -26,6 +27,24 @@ def test_every_command_that_is_named_exists() -> None:
 
     assert named - set(get_commands()) == set()
     assert set(re.findall(r"`manage\.py up ([a-z]+)", OPERATIONS)) == set(ROLES)
+
+
+def test_every_command_has_its_line() -> None:
+    ours = {name for name, app in get_commands().items() if app in OURS}
+
+    assert {name for name in ours if f"| `manage.py {name}" not in OPERATIONS} == set()
+
+
+def test_every_container_that_is_named_exists_and_every_command_in_one() -> None:
+    services = set(re.findall(r"^  (\w+):$", COMPOSE.partition("\nservices:")[2], re.MULTILINE))
+    lines = re.findall(r"docker compose ([^`\n|<>]+)", OPERATIONS)
+    words = [[word for word in line.split() if not re.match(r"-|\d", word)] for line in lines]
+    run = [rest for verb, *rest in words if verb == "run"]
+    looked_at = [rest for verb, *rest in words if verb in {"logs", "ps", "restart", "stop"}]
+
+    assert {"worker", "postgres"} <= {name for names in looked_at for name in names} <= services
+    assert {names[0] for verb, *names in words if verb in {"exec", "run"}} <= services
+    assert {"audit_verify", "shell"} <= {rest[1] for rest in run if rest[1:]} <= set(get_commands())
 
 
 def test_the_containers_run_every_role_and_carry_no_secret() -> None:
