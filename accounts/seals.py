@@ -11,14 +11,18 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import time
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
-from django.db import connection, transaction
-from django.db.models import Exists, Max, OuterRef, QuerySet
+from django.db import IntegrityError, connection, transaction
+from django.db.models import Exists, Max, OuterRef, QuerySet, Subquery
+from django.db.models.functions import Coalesce
 
 from accounts.models import AuditEvent, AuditHead, AuditSeal, SealedUntil
+
+log = logging.getLogger(__name__)
 
 BEGINNING = "0" * 64
 NO_TEAM = 0
@@ -26,16 +30,33 @@ AT_ONCE = 1_000
 DRAIN_SECONDS = 20.0
 
 
+class InTheWay(Exception):
+    """A seal stands after the end of its chain, where the next one belongs: somebody wrote it, or
+    set the end back."""
+
+    def __init__(self, seal: AuditSeal) -> None:
+        super().__init__(InTheWay.__doc__)
+        self.seal = seal
+
+
 def seal_new(*, at: datetime, seconds: float = DRAIN_SECONDS) -> int:
     """Seals what nobody has sealed yet, for so long at most; returns how many events that were.
-    Where somebody else is at it, none."""
+    Where somebody else is at it, none; nor where a seal is in the way, which the log then tells."""
     if not _is_news():
         return 0
     decided = _note_decided()
     sealed, after = 0, 0
     stop_at = time.monotonic() + seconds
     while decided is not None and time.monotonic() < stop_at:
-        batch = _seal_next(after, decided=decided, at=at)
+        try:
+            batch = _seal_next(after, decided=decided, at=at)
+        except InTheWay as found:
+            log.critical(
+                "The audit cannot be sealed: %s stands after the end of its chain. Events are kept "
+                "and wait; what to do is in docs/operations.md, A seal after the end",
+                described(found.seal),
+            )
+            break
         sealed += len(batch)
         if len(batch) < AT_ONCE:
             break
@@ -74,6 +95,20 @@ def canonical(event: AuditEvent) -> bytes:
 def unsealed() -> QuerySet[AuditEvent]:
     seals = AuditSeal.objects.filter(event_id=OuterRef("pk"))
     return AuditEvent.objects.filter(~Exists(seals)).order_by("pk")
+
+
+def beyond_head(chain: int) -> AuditSeal | None:
+    """The first seal after the end of the chain, where there is one: a sweep writes both at once.
+    Asked in one statement, or a sweep could come between."""
+    ends = AuditHead.objects.filter(chain=chain).values("position")
+    after = AuditSeal.objects.filter(chain=chain, position__gt=Coalesce(Subquery(ends), 0))
+    return after.order_by("position").first()
+
+
+def described(seal: AuditSeal) -> str:
+    return (
+        f"seal {seal.pk} (of event {seal.event_id}, position {seal.position}, chain {seal.chain})"
+    )
 
 
 def _is_news() -> bool:
@@ -142,13 +177,24 @@ def _append(events: Sequence[AuditEvent], *, at: datetime) -> None:
                 sealed_at=at,
             )
         )
-    AuditSeal.objects.bulk_create(seals)
+    _insert(seals)
     AuditHead.objects.bulk_create(
         heads.values(),
         update_conflicts=True,
         unique_fields=["chain"],
         update_fields=["position", "hash", "sealed_at"],
     )
+
+
+def _insert(seals: Sequence[AuditSeal]) -> None:
+    try:
+        with transaction.atomic():
+            AuditSeal.objects.bulk_create(seals)
+    except IntegrityError:
+        for chain in sorted({seal.chain for seal in seals}):
+            if seal := beyond_head(chain):
+                raise InTheWay(seal) from None
+        raise
 
 
 def _held_mark() -> SealedUntil | None:

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from django.db.models import Max
-
 from accounts.models import AuditEvent, AuditHead, AuditSeal, SealedUntil
-from accounts.seals import BEGINNING, NO_TEAM, chain_of, link, unsealed
+from accounts.seals import BEGINNING, NO_TEAM, beyond_head, chain_of, described, link, unsealed
 
 AT_ONCE = 2_000
 
@@ -93,10 +91,10 @@ def _check_end(chain: int, head: AuditHead, position: int, reached: str) -> None
         raise Broken(f"Position {position + 1}: the end is missing, up to {head.position}.")
     if reached != head.hash:
         raise Broken(f"Position {position}: the chain ended here with another hash.")
-    newest = AuditSeal.objects.filter(chain=chain).aggregate(newest=Max("position"))["newest"] or 0
-    ends = AuditHead.objects.filter(chain=chain).values_list("position", flat=True).first() or 0
-    if newest > ends:  # a sweep writes both at once, and the seals were asked for first
-        raise Broken(f"Position {ends + 1}: nobody sealed it, the chain ends before it.")
+    if seal := beyond_head(chain):
+        raise Broken(
+            f"Position {seal.position}: {described(seal)} stands after the end of the chain."
+        )
 
 
 def _check_no_stranger() -> None:

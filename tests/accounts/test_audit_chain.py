@@ -245,11 +245,14 @@ def test_a_seal_that_no_sweep_wrote_is_found(chain: int, team: Team) -> None:
     record("lamp.lit", by=SYSTEM, of=team, team=team)
     event = AuditEvent.objects.latest("pk")
 
-    AuditSeal.objects.create(
+    seal = AuditSeal.objects.create(
         event_id=event.pk, chain=chain, position=8, hash="0" * 64, sealed_at=AT
     )
 
-    assert _broken(chain) == "Position 8: nobody sealed it, the chain ends before it."
+    assert _broken(chain) == (
+        f"Position 8: seal {seal.pk} (of event {event.pk}, position 8, chain {chain}) stands after "
+        "the end of the chain."
+    )
 
 
 def test_a_rewritten_head_is_found(chain: int, tamper: Callable[..., None]) -> None:
@@ -257,7 +260,11 @@ def test_a_rewritten_head_is_found(chain: int, tamper: Callable[..., None]) -> N
     assert _broken(chain) == "Position 7: the chain ended here with another hash."
 
     tamper("DELETE FROM accounts_audithead WHERE chain = %s", chain)
-    assert _broken(chain) == "Position 1: nobody sealed it, the chain ends before it."
+    first = AuditSeal.objects.get(chain=chain, position=1)
+    assert _broken(chain) == (
+        f"Position 1: seal {first.pk} (of event {first.event_id}, position 1, chain {chain}) "
+        "stands after the end of the chain."
+    )
 
 
 def test_the_command_says_that_all_is_well(chain: int) -> None:
