@@ -11,9 +11,11 @@ from typing import Any
 from celery import Celery
 from celery.exceptions import SecurityWarning
 from celery.signals import celeryd_init, task_received, worker_ready
+from celery.worker.state import active_requests
 from django.conf import settings
 
-import wake.folder_broker  # noqa: F401 - so that kombu knows what folder: means
+import wake.folder_broker
+import wake.redis_broker  # noqa: F401 - so that kombu knows both
 from wake.watchdog import Watchdog, watch
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "wake.settings")
@@ -49,6 +51,7 @@ app.conf.beat_schedule = {
         "relay.jobs.give_up_old": 60.0,
         "relay.jobs.go_on_unanswered": 3.0,
         "relay.jobs.erase_old_tasks": 60.0,
+        "relay.jobs.forget_gone_connectors": 3600.0,
     }.items()
 }
 
@@ -70,7 +73,7 @@ def _let_root_be(**_: Any) -> None:
 
 @worker_ready.connect
 def _watch_over_the_worker(**_: Any) -> None:
-    dog = Watchdog(jobs_waiting, began_at=time.monotonic())
+    dog = Watchdog(jobs_waiting, lambda: len(active_requests), began_at=time.monotonic())
     task_received.connect(lambda **_: dog.note_job(at=time.monotonic()), weak=False)
     watch(dog)
 

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from statistics import median
 
 import httpx
+import psycopg
 import pytest
 
 from tests.faults.conftest import Parts
@@ -17,6 +18,10 @@ from tests.outgoing.world import eventually
 
 # Its time-outs are 0.2 s for a limit, which is then skipped, and one and two for the bell.
 AT_NORMAL_SPEED = 1.0
+NOT_TOLD, ENDED = "Couldn't ack", "this worker takes none"
+WAITING = """
+SELECT count(*) FROM pg_locks WHERE relation = 'wake_heartbeat'::regclass AND NOT granted
+"""
 TROUBLES: dict[str, tuple[Callable[[Parts], None], Callable[[Parts], None]]] = {
     "refused": (lambda parts: parts.redis.kill(), lambda parts: parts.redis.start()),
     "frozen": (lambda parts: parts.redis.freeze(), lambda parts: parts.redis.thaw()),
@@ -54,3 +59,25 @@ def test_without_redis_all_goes_on_and_the_callbacks_follow_when_it_is_back(
     assert set(agent_at.codes) == {200, 201}
     assert eventually(lambda: not ledger.missing, seconds=90), parts.site.logs
     ledger.judge(agent_at)
+
+
+def test_a_worker_whose_hands_were_full_when_redis_went_takes_jobs_again(
+    parts: Parts, ledger: Ledger, agent_at: AgentAt, alice_at: PersonAt
+) -> None:
+    """By itself, not because its watchdog ended it."""
+    not_told, ended = parts.site.logs.count(NOT_TOLD), parts.site.logs.count(ENDED)
+
+    with psycopg.connect(parts.site.database_url) as someone:
+        someone.execute("LOCK wake_heartbeat")
+        parts.site.run("from wake import jobs; jobs.beat.delay(); jobs.beat.delay()")
+        assert eventually(lambda: someone.execute(WAITING).fetchall() == [(2,)], seconds=20)
+        parts.redis.kill()
+    assert eventually(lambda: parts.site.logs.count(NOT_TOLD) > not_told, seconds=20)
+    parts.redis.start()
+    pk = agent_at.deliver(once="hands-full", callback=ledger.receivers[0].url)
+    ledger.told_agent("hands-full", pk, has_callback=True)
+    assert alice_at.answer(pk).status_code == 303
+    ledger.told_person(pk, "approved")
+
+    assert eventually(lambda: not ledger.missing, seconds=12), parts.site.logs
+    assert parts.site.logs.count(ENDED) == ended
