@@ -6,38 +6,65 @@ import os
 import subprocess
 import sys
 
-from wake.watchdog import PATIENCE_SECONDS, Watchdog
+from wake.watchdog import BUSY_SECONDS, IDLE_SECONDS, LOOK_SECONDS, Watchdog
 
 BEGAN = 1_000.0
-LATER = BEGAN + PATIENCE_SECONDS
+LATER = BEGAN + IDLE_SECONDS
 STUCK = """
 import time
 from wake.watchdog import Watchdog, watch
-watch(Watchdog(lambda: 1, began_at=time.monotonic() - 1_000))
+watch(Watchdog(lambda: 1, lambda: 0, began_at=time.monotonic() - 1_000))
 time.sleep(60)
 """
 
 
-def test_a_worker_is_stuck_that_takes_nothing_for_two_minutes_while_jobs_wait() -> None:
-    dog = Watchdog(lambda: 3, began_at=BEGAN)
+def some() -> int:
+    return 3
+
+
+def none() -> int:
+    return 0
+
+
+def refused() -> int:
+    raise ConnectionRefusedError("Connection refused")
+
+
+def test_an_idle_worker_is_stuck_that_takes_nothing_while_jobs_wait() -> None:
+    dog = Watchdog(some, none, began_at=BEGAN)
 
     assert not dog.is_stuck(at=LATER - 1)
     assert dog.is_stuck(at=LATER)
 
 
-def test_who_takes_jobs_or_has_none_to_take_is_not_stuck() -> None:
-    busy, idle = Watchdog(lambda: 3, began_at=BEGAN), Watchdog(lambda: 0, began_at=BEGAN)
-    busy.note_job(at=LATER - 1)
+def test_a_worker_with_its_hands_full_is_given_the_time_that_jobs_may_take() -> None:
+    dog = Watchdog(some, some, began_at=BEGAN)
 
-    assert not busy.is_stuck(at=LATER)
+    assert not dog.is_stuck(at=BEGAN + BUSY_SECONDS - 1)
+    assert dog.is_stuck(at=BEGAN + BUSY_SECONDS)
+
+
+def test_who_takes_jobs_or_has_none_to_take_is_not_stuck() -> None:
+    taking, idle = Watchdog(some, none, began_at=BEGAN), Watchdog(none, none, began_at=BEGAN)
+    taking.note_job(at=LATER - 1)
+
+    assert not taking.is_stuck(at=LATER)
     assert not idle.is_stuck(at=LATER + 3_600)
 
 
-def test_while_the_broker_is_away_nobody_is_called_stuck() -> None:
-    def refused() -> int:
-        raise ConnectionRefusedError("Connection refused")
+def test_jobs_that_came_after_a_long_pause_are_no_sign_of_being_stuck() -> None:
+    waiting = 0
+    dog = Watchdog(lambda: waiting, none, began_at=BEGAN)
+    assert not dog.is_stuck(at=LATER + 3_600)
 
-    assert not Watchdog(refused, began_at=BEGAN).is_stuck(at=LATER)
+    waiting = 3
+
+    assert not dog.is_stuck(at=LATER + 3_600 + LOOK_SECONDS)
+    assert dog.is_stuck(at=LATER + 3_600 + IDLE_SECONDS)
+
+
+def test_while_the_broker_is_away_nobody_is_called_stuck() -> None:
+    assert not Watchdog(refused, none, began_at=BEGAN).is_stuck(at=LATER)
 
 
 def test_the_process_ends_though_its_main_thread_does_nothing() -> None:
