@@ -80,7 +80,8 @@ class World:
     server: str = field(default_factory=lambda: os.environ.get("DATABASE_URL", ""))
     database_url: str = ""
     copied: str = ""  # where its migrated database comes from (tests/migrated.py)
-    running: list[subprocess.Popen[bytes]] = field(default_factory=list)
+    # What was started, by its process: celery's role and arguments.
+    running: dict[subprocess.Popen[bytes], tuple[str, ...]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.folder.mkdir(exist_ok=True)
@@ -143,7 +144,14 @@ class World:
                 stderr=subprocess.STDOUT,
                 process_group=0,
             )
-        self.running.append(process)
+        self.running[process] = (role, *arguments)
+
+    def start_ended(self) -> int:
+        """Again, as compose does with what ended by itself; how many."""
+        ended = [process for process in self.running if process.poll() is not None]
+        for process in ended:
+            self._start(*self.running.pop(process))
+        return len(ended)
 
     def stop(self, number: int = signal.SIGTERM) -> None:
         for process in self.running:

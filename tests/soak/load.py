@@ -48,6 +48,9 @@ class Soak:
     codes: Counter[int] = field(default_factory=Counter)
     took: list[float] = field(default_factory=list)
     faults: list[tuple[str, float, float]] = field(default_factory=list)
+    # Whoever holds it stops and starts worker and beat.
+    in_charge: threading.Lock = field(default_factory=threading.Lock)
+    started_again: int = 0
 
 
 def run(folder: Path) -> list[str]:
@@ -60,8 +63,9 @@ def run(folder: Path) -> list[str]:
         site.start_worker()
         site.start_beat()
         soak = Soak(site, postgres, redis, web, Ledger([receiver]))
-        _all(soak, keys)
-        return _judge(soak, keys)
+        with _supervised(soak):
+            _all(soak, keys)
+            return _judge(soak, keys)
     finally:
         receiver.stop()
         site.end()
@@ -78,6 +82,25 @@ for number in range({agents}):
     call_command('issue_key', f'soak-{{number}}', stdout=told, stderr=io.StringIO())
     result.append(told.getvalue().strip())
 """
+
+
+@contextmanager
+def _supervised(soak: Soak) -> Iterator[None]:
+    """A worker or beat that ends by itself is started again, as in docker-compose.yml."""
+    over = threading.Event()
+
+    def look() -> None:
+        while not over.wait(1):
+            with soak.in_charge:
+                soak.started_again += soak.site.start_ended()
+
+    supervisor = threading.Thread(target=look, name="supervisor")
+    supervisor.start()
+    try:
+        yield
+    finally:
+        over.set()
+        supervisor.join()
 
 
 def _all(soak: Soak, keys: list[str]) -> None:
@@ -200,9 +223,10 @@ def _postgresql_away(soak: Soak) -> None:
 
 
 def _worker_killed(soak: Soak) -> None:
-    soak.site.stop(signal.SIGKILL)
-    soak.site.start_worker()
-    soak.site.start_beat()
+    with soak.in_charge:
+        soak.site.stop(signal.SIGKILL)
+        soak.site.start_worker()
+        soak.site.start_beat()
 
 
 def _web_killed(soak: Soak) -> None:
@@ -256,7 +280,8 @@ def _figures(soak: Soak, *, received: int) -> list[str]:
     reached = len(ledger.acknowledged) / SECONDS
     return [
         f"{SECONDS} s; injected: "
-        + ", ".join(f"{name} ({end - begin:.1f} s)" for name, begin, end in soak.faults),
+        + ", ".join(f"{name} ({end - begin:.1f} s)" for name, begin, end in soak.faults)
+        + f"; ended by its watchdog and started again: {soak.started_again}",
         f"deliveries acknowledged {len(ledger.acknowledged)} ({reached:.0f} a second), all stored",
         f"answers {len(ledger.answered)} ({len(ledger.answered) / SECONDS:.1f} a second), "
         f"callbacks received {received}, none missing, none different",
