@@ -4,6 +4,7 @@ outbox, written in the transaction that made it."""
 from __future__ import annotations
 
 import json
+import logging
 import uuid
 from collections.abc import Collection, Mapping
 from datetime import datetime
@@ -11,11 +12,14 @@ from datetime import datetime
 from django.db import transaction
 
 from accounts import encryption
+from accounts.encryption import Unreadable
 from relay.fields import InvalidParams
 from relay.models import Event, PushConfig, PushNotification, Task
 from relay.wire import Json, PushIn, Version, write_event, write_task
 from wake import destinations, outbox, retention
 from wake.models import Callback
+
+log = logging.getLogger(__name__)
 
 CONFIGS_AT_MOST = 20
 TOKEN_HEADER = "X-A2A-Notification-Token"  # noqa: S105 - a name
@@ -75,21 +79,31 @@ def delete(task: Task, config_id: str) -> None:
 
 def queue(task: Task, event: Event) -> None:
     """Inside the transaction that moved the task: one notification for each config. What others
-    said to the task is no news of it."""
+    said to the task is no news of it. What no key opens any more is told to nobody, and holds the
+    task back no more than it does the others who want to hear of it."""
     if event.kind == Event.Kind.MESSAGE:
         return
     bodies: dict[str, bytes] = {}
     notifications = []
     for config in task.push_configs.all():
         version: Version = "0.3" if config.wire_version == "0.3" else "1.0"
-        if version not in bodies:
-            bodies[version] = json.dumps(payload(task, event, version)).encode()
+        try:
+            url, headers = config.url, _headers(config)
+            if version not in bodies:
+                bodies[version] = json.dumps(payload(task, event, version)).encode()
+        except Unreadable:
+            log.error(  # noqa: TRY400 - the trace says nothing more
+                "No push of task %s to config %s: WAKE_ENCRYPTION_KEYS lacks the key of a row",
+                task.pk,
+                config.pk,
+            )
+            continue
         callback = outbox.queue_push(
             task.agent,
             task_id=task.pk,
-            url=config.url,
+            url=url,
             body=bodies[version],
-            headers=_headers(config),
+            headers=headers,
             at=event.at,
         )
         notifications.append(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 from collections.abc import Callable
 from io import StringIO
 from typing import Any
@@ -18,12 +19,13 @@ from relay import lifecycle, moves, publishing, pushes, wire
 from relay.fields import InvalidParams
 from relay.models import Artifact, Card, Event, Message, PushConfig, PushNotification, Task
 from relay.wire import Incoming, PushIn
-from tests.outgoing.conftest import Receiver, receiver, start_receiver
-from tests.retention.conftest import tables_with
-from wake.models import Callback
+from tests.outgoing.conftest import Names, Receiver, answering, receiver, start_receiver
+from tests.retention.conftest import encrypting, tables_with
+from wake.destinations import Door
+from wake.models import Callback, CallbackAttempt
 from wake.outbox import send_due
 
-__all__ = ["receiver", "start_receiver"]
+__all__ = ["encrypting", "receiver", "start_receiver"]
 
 URL = "https://hooks.example.com/a2a?for=saffron"
 State = Task.State
@@ -198,6 +200,33 @@ def test_its_secrets_are_rotated_with_the_others(sent: Sent, settings: Any) -> N
     assert Callback.objects.get().headers["X-A2A-Notification-Token"] == "cardamom"
 
 
+def test_what_no_key_opens_any_more_keeps_no_task_and_nobody_else_from_its_news(
+    sent: Sent, settings: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    task = sent(push(token="cardamom"))
+    lost = pushes.get(task)
+    settings.WAKE_ENCRYPTION_KEYS = ["another-key-of-thirty-two-characters"]
+    pushes.create(task, push("theirs", token="turmeric"), at=timezone.now())
+
+    moved = move(task, State.COMPLETED, "Done.")
+
+    assert moved.state == State.COMPLETED
+    assert PushNotification.objects.get().config == pushes.get(task, "theirs")
+    assert f"No push of task {task.pk} to config {lost.pk}" in caplog.text
+    pushes.create(task, push(token="cardamom"), at=timezone.now())
+
+
+@pytest.mark.usefixtures("encrypting")
+def test_nor_does_an_address_or_an_artifact_that_no_key_opens(sent: Sent, settings: Any) -> None:
+    task = sent(push())
+    make_artifact(task)
+    settings.WAKE_ENCRYPTION_KEYS = ["another-key-of-thirty-two-characters"]
+    pushes.create(task, push("theirs"), at=timezone.now())
+
+    assert lifecycle.cancel(task, by=SYSTEM, at=timezone.now()).state == State.CANCELED
+    assert PushNotification.objects.count() == 1, "That of the artifact, from before."
+
+
 def test_the_same_id_replaces_and_no_id_gets_one(sent: Sent) -> None:
     task = sent(push(), push(url="https://other.example.com/"), push(""), push(""))
 
@@ -263,6 +292,42 @@ def test_a_url_that_nothing_is_sent_to_is_refused_at_once(sent: Sent, url: str) 
 
     assert refused.value.field == "url"
     assert not PushConfig.objects.exists()
+
+
+def test_a_name_is_looked_up_when_something_is_sent_and_not_before(
+    sent: Sent, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Trap 13: who makes a config learns nothing of what this server's names lead to, and a name
+    that led somewhere harmless then is checked where it leads now."""
+    looked_up: list[Any] = []
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *asked, **_: looked_up.append(asked))
+    names = Names(["10.0.0.1"], ["93.184.216.34", "169.254.169.254"])
+
+    task = sent(push(), push("theirs", url="https://rebound.example.com/"))
+    assert pushes.get(task).url == URL
+    assert (looked_up, names.asked) == ([], [])
+    move(task, State.COMPLETED, "Done.")
+    assert (looked_up, names.asked) == ([], [])
+    send_due(open_door=lambda: Door(names=names))
+
+    assert looked_up == []
+    assert sorted(names.asked) == ["hooks.example.com", "rebound.example.com"]
+    errors = CallbackAttempt.objects.values_list("status_code", "error")
+    assert [code for code, _ in errors] == [None, None]
+    assert all("leads to an address that callbacks may not go to" in error for _, error in errors)
+
+
+def test_a_redirect_leads_it_nowhere(sent: Sent, start_receiver: Callable[..., Receiver]) -> None:
+    """Trap 13: what was checked is where it goes."""
+    first, second = start_receiver(), start_receiver()
+    first.then(answering(307, Location=second.url))
+    task = sent(push(url=first.url, token="saffron"))
+
+    move(task, State.COMPLETED, "Done.")
+    send_due()
+
+    assert (len(first.received), second.received) == (1, [])
+    assert CallbackAttempt.objects.get().error == "redirects are not followed"
 
 
 def test_this_machine_is_for_development_only(sent: Sent, settings: Any) -> None:
