@@ -34,12 +34,15 @@ class PushConfigNotFound(Exception):
 @transaction.atomic
 def create(task: Task, push: PushIn, *, at: datetime) -> PushConfig:
     """In place of an earlier one of the same id; also of a task that has ended (which sends nothing
-    more). Its name is looked up when something is sent, not now. Raises InvalidParams."""
+    more), unless it was erased since: nothing would ever erase this. Its name is looked up when
+    something is sent, not now. Raises InvalidParams."""
     try:
         destinations.parse(push.url)
     except destinations.Refused as reason:
         raise InvalidParams("url", str(reason)) from None
-    Task.objects.select_for_update().only("pk").get(pk=task.pk)
+    locked = Task.objects.select_for_update().only("erased_at").get(pk=task.pk)
+    if locked.erased_at is not None:
+        raise InvalidParams("taskId", "This task was erased, and nothing more is sent of it.")
     config_id = push.config_id or _own_id(task, push.version)
     if task.push_configs.exclude(config_id=config_id).count() >= CONFIGS_AT_MOST:
         text = f"A task has at most {CONFIGS_AT_MOST} push notification configs."

@@ -15,12 +15,23 @@ from django.utils import timezone
 
 from accounts.audit import SYSTEM
 from accounts.models import ApiKey, Team
-from relay import lifecycle, retention
-from relay.models import Artifact, Blob, CallerKey, Card, Dispatch, Message, PushConfig, Task
+from relay import lifecycle, pushes, retention
+from relay.fields import InvalidParams
+from relay.models import (
+    Artifact,
+    Blob,
+    CallerKey,
+    Card,
+    Dispatch,
+    Message,
+    PushConfig,
+    Surfaced,
+    Task,
+)
 from relay.wire import PushIn
 from tests.relay.machine import Machine, ask
 from tests.retention.conftest import KEY, encrypting, tables_with
-from wake.models import Delivery, Response, Retention
+from wake.models import Callback, Delivery, Response, Retention
 from wake.retention import erase_old
 
 __all__ = ["encrypting"]
@@ -53,9 +64,24 @@ def told(
         machine.end(machine.run(at=at), "failed", text="There is no saffron.", at=at)
         # What a person reads in a list is not content (docs/decisions/0010).
         Delivery.objects.update(headline="Erased elsewhere", summary="")
+        Callback.objects.update(due_at=None, delivered_at=at)
         return Task.objects.get(pk=task.pk)
 
     return tell
+
+
+def read_all() -> None:
+    """Somebody says "Got it" to what is in the inbox."""
+    unread = Delivery.objects.filter(answered_at__isnull=True, acknowledged_at__isnull=True)
+    unread.update(acknowledged_at=timezone.now())
+
+
+def sweep(*, days: int) -> bool:
+    """So many days from now; whether the one task is erased then."""
+    at = timezone.now() + timedelta(days=days)
+    erase_old(at=at)
+    retention.erase_old(at=at)
+    return Task.objects.get().erased_at is not None
 
 
 def test_no_word_of_a_task_stands_in_the_database(
@@ -85,6 +111,7 @@ def test_a_task_is_erased_as_long_after_its_end_as_the_team_keeps_content(
     keeps: Retention, told: Callable[[], Task]
 ) -> None:
     task = told()
+    Surfaced.objects.all().delete()  # as one of which nobody was ever shown anything
     ended = task.terminal_at
     assert ended is not None
 
@@ -113,6 +140,77 @@ def test_with_a_delivery_its_task_is_erased(keeps: Retention, told: Callable[[],
     task.refresh_from_db()
     assert task.erased_at is not None
     assert {word: tables_with(word) for word in WORDS} == {word: set() for word in WORDS}
+
+
+def test_what_nobody_has_read_keeps_its_task_and_its_files(
+    keeps: Retention, told: Callable[[], Task]
+) -> None:
+    """The question before it was answered, and goes."""
+    told()
+
+    assert not sweep(days=31)
+    assert not sweep(days=300)
+    assert list(Delivery.objects.filter(erased_at__isnull=True).values_list("type", flat=True)) == [
+        "alert"
+    ]
+    assert bytes(Blob.objects.get().content)[:8] == b"cardamom"
+    assert Message.objects.exclude(parts_json="[]").count() == 4
+
+    read_all()
+
+    assert not sweep(days=29)
+    assert sweep(days=31)
+
+
+def test_a_task_is_not_erased_before_its_time_because_its_question_is(
+    keeps: Retention, told: Callable[[], Task]
+) -> None:
+    told()
+    read_all()
+    Task.objects.update(terminal_at=timezone.now() + timedelta(days=10))
+
+    assert not sweep(days=31)
+    assert not Delivery.objects.filter(erased_at__isnull=True).exists()
+    assert sweep(days=41)
+
+
+def test_news_that_is_still_on_its_way_keeps_its_task(
+    keeps: Retention, told: Callable[[], Task]
+) -> None:
+    told()
+    read_all()
+    Callback.objects.update(delivered_at=None, due_at=timezone.now() + timedelta(days=32))
+
+    assert not sweep(days=31)
+    Callback.objects.update(due_at=None, given_up_at=timezone.now())
+
+    assert sweep(days=31)
+
+
+def test_news_that_rests_keeps_no_task(keeps: Retention, told: Callable[[], Task]) -> None:
+    """Its caller chose an address; if that never answers, what was said is erased all the same."""
+    told()
+    read_all()
+    Callback.objects.update(delivered_at=None, due_at=None)
+
+    assert sweep(days=31)
+    assert not Callback.objects.filter(given_up_at__isnull=True).exists()
+
+
+def test_an_erased_task_names_no_other_and_takes_no_secret_any_more(
+    keeps: Retention, told: Callable[[], Task]
+) -> None:
+    task = told()
+    read_all()
+    Message.objects.update(reference_task_ids=["marjoram"])
+    pushes.create(task, PushIn("late", "https://hooks.example.com/"), at=timezone.now())
+    assert sweep(days=31)
+
+    with pytest.raises(InvalidParams):
+        pushes.create(task, PushIn("later", "https://hooks.example.com/"), at=timezone.now())
+
+    assert tables_with("marjoram") == set()
+    assert not PushConfig.objects.exists()
 
 
 def test_an_open_task_keeps_what_was_said(
