@@ -127,7 +127,10 @@ class AgentAdmin(AuditedAdmin):
                 raise PermissionDenied
             if request.method != "POST":
                 return self._no_longer_visible(request, agent)
-            return view(request, agent, **rest)
+            try:
+                return view(request, agent, **rest)
+            except keys.TooManyKeys as reason:
+                return self._done(request, agent, str(reason), level=messages.WARNING)
 
         return self.admin_site.admin_view(with_agent)
 

@@ -17,6 +17,7 @@ from functools import cache
 
 from django.db import connection, transaction
 from django.db.models import Q
+from django.utils import timezone
 
 from accounts.audit import Actor, record
 from accounts.models import Agent, ApiKey
@@ -25,6 +26,13 @@ from accounts.prepared import Prepared, Slot
 BASE62 = string.digits + string.ascii_uppercase + string.ascii_lowercase
 KEY = re.compile(r"wk_(?:live|test)_[0-9A-Za-z]{36}", re.ASCII)
 LAST_USED_EVERY = timedelta(minutes=1)
+# Each has a quota of its own: keys without end would be deliveries without end. Enough for one per
+# machine that an agent runs on, and for all of them to be rotated one after the other.
+MOST_USABLE = 25
+
+
+class TooManyKeys(Exception):
+    """25 keys of this agent work already: revoke one that nobody needs, then try again."""
 
 
 class NoLongerWorks(Exception):
@@ -35,7 +43,10 @@ class NoLongerWorks(Exception):
 def mint(
     agent: Agent, *, by: Actor, lane: str = ApiKey.Lane.LIVE, expires_at: datetime | None = None
 ) -> tuple[ApiKey, str]:
-    """The row and the key itself, which is never to be had again."""
+    """The row and the key itself, which is never to be had again. Raises TooManyKeys."""
+    Agent.objects.select_for_update(no_key=True).get(pk=agent.pk)  # one key at a time
+    if agent.keys.usable(timezone.now()).count() >= MOST_USABLE:
+        raise TooManyKeys(TooManyKeys.__doc__)
     text = new_text(f"wk_{lane}_")
     key = ApiKey.objects.create(
         agent=agent,
@@ -59,15 +70,16 @@ def rotate(
     expires_at: datetime | None = None,
 ) -> tuple[ApiKey, str]:
     """A new key of the same agent and lane; the old one works for `overlap` longer, never past its
-    own expiry. Raises NoLongerWorks: a key that was revoked has no successor by accident."""
-    # Only the key: a delivery locks its agent first, and the two would wait for each other.
+    own expiry. Raises NoLongerWorks: a key that was revoked has no successor by accident. Raises
+    TooManyKeys while the old one would be one too many."""
+    Agent.objects.select_for_update(no_key=True).get(pk=key.agent_id)  # first, as deliveries do
     old = ApiKey.objects.select_for_update(of=("self",)).select_related("agent").get(pk=key.pk)
     if not old.is_usable(at):
         raise NoLongerWorks(NoLongerWorks.__doc__)
-    new, text = mint(old.agent, by=by, lane=old.lane, expires_at=expires_at)
     ends = at + overlap
     old.expires_at = min(old.expires_at, ends) if old.expires_at else ends
     old.save(update_fields=["expires_at"])
+    new, text = mint(old.agent, by=by, lane=old.lane, expires_at=expires_at)
     record(
         "key.rotated",
         by=by,

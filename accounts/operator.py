@@ -10,7 +10,7 @@ from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError
 from django.db import transaction
 
-from accounts import agents, keys, passwords, second_factor, sessions, signing_secrets
+from accounts import agents, keys, members, passwords, second_factor, sessions, signing_secrets
 from accounts.audit import Actor, record
 from accounts.models import Agent, Membership, Team, User
 
@@ -42,8 +42,9 @@ class Issued:
 
 @transaction.atomic
 def issue_key(agent_id: str, *, team_slug: str | None, lane: str) -> Issued:
-    """A key of that agent, which is registered if new, as is the team. Raises ValidationError, and
-    SecretUnreadable where the agent's secret needs an encryption key that is no longer there.
+    """A key of that agent, which is registered if new, as is the team. Raises ValidationError,
+    TooManyKeys, and SecretUnreadable where the agent's secret needs an encryption key that is no
+    longer there.
 
     An older agent's signing secret is told again: whoever runs this can read WAKE_ENCRYPTION_KEYS
     and the database anyway, and a script needs both halves at every start.
@@ -59,7 +60,7 @@ def agent_called(agent_id: str, *, team_slug: str | None) -> tuple[Agent, bool]:
     """The agent, and whether it was registered just now, as was its team if new. Raises
     ValidationError."""
     team = _team_called(team_slug)
-    Team.objects.select_for_update().get(pk=team.pk)  # one registration at a time
+    members.hold(team.pk)  # one registration at a time
     agent = Agent.objects.filter(team=team, agent_id=agent_id).first()
     if agent is not None:
         return agent, False

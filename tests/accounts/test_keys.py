@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from accounts import authentication, keys
 from accounts.audit import SYSTEM, person
-from accounts.models import Agent, ApiKey, AuditEvent, User
+from accounts.models import Agent, ApiKey, AuditEvent, Team, User
 from tests.conftest import AgentClient
 from tests.spec.test_errors import error_of
 from wake.models import Delivery
@@ -113,6 +113,31 @@ def test_rotating_never_makes_a_key_live_longer(agent: Agent) -> None:
     assert told["agent"] == agent.agent_id
 
     assert keys.find(text, at=at + timedelta(minutes=2)) is None
+
+
+def test_an_agent_has_no_more_keys_than_it_can_look_after(agent: Agent, team: Team) -> None:
+    at = timezone.now()
+    first, *_ = (keys.mint(agent, by=SYSTEM)[0] for _ in range(keys.MOST_USABLE))
+
+    with pytest.raises(keys.TooManyKeys, match=f"{keys.MOST_USABLE} keys"):
+        keys.mint(agent, by=SYSTEM)
+    with pytest.raises(keys.TooManyKeys):
+        keys.rotate(first, by=SYSTEM, overlap=timedelta(hours=1), at=at)
+    first.refresh_from_db()
+
+    assert first.expires_at is None
+    assert agent.keys.count() == keys.MOST_USABLE
+    assert keys.mint(Agent.objects.create(team=team, agent_id="another"), by=SYSTEM)
+
+
+def test_a_key_that_stops_makes_room_for_another(agent: Agent) -> None:
+    first, second, *_ = (keys.mint(agent, by=SYSTEM)[0] for _ in range(keys.MOST_USABLE))
+
+    keys.rotate(first, by=SYSTEM, overlap=timedelta(), at=timezone.now())
+    keys.revoke(second, by=SYSTEM, at=timezone.now())
+
+    assert keys.mint(agent, by=SYSTEM)
+    assert agent.keys.count() == keys.MOST_USABLE + 2
 
 
 def test_revoking_is_at_once_and_for_good(key: ApiKey, caller: AgentClient) -> None:

@@ -13,6 +13,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from accounts import keys, signing_secrets
+from accounts.audit import SYSTEM
 from accounts.models import Agent, ApiKey, AuditEvent, SigningSecret, Team, User
 
 KEY = re.compile(r'value="(wk_(?:live|test)_[0-9A-Za-z]{36})"')
@@ -268,3 +269,19 @@ def test_who_did_it_is_in_the_audit_with_their_address(
     assert {(event.actor_id, event.address, event.team_id) for event in events} == {
         (str(olga.pk), "127.0.0.1", agent.team_id)
     }
+
+
+def test_keys_without_end_are_refused_with_a_sentence(operator: Client, agent: Agent) -> None:
+    row, *_ = (keys.mint(agent, by=SYSTEM)[0] for _ in range(keys.MOST_USABLE))
+    forms: list[tuple[str, dict[str, str]]] = [
+        (url(agent, "issue_key"), {"lane": "live"}),
+        (url(agent, "rotate_key", row.pk), {"overlap": "3600"}),
+    ]
+
+    for path, form in forms:
+        page = operator.post(path, {"seen": seen(operator, agent), **form}, follow=True)
+        assert "revoke one that nobody needs, then try again" in page.content.decode()
+
+    row.refresh_from_db()
+    assert row.expires_at is None
+    assert agent.keys.count() == keys.MOST_USABLE

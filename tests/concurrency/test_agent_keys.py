@@ -8,7 +8,8 @@ from typing import Any
 
 from django.test import Client
 
-from accounts import credentials
+from accounts import credentials, keys
+from accounts.audit import SYSTEM
 from accounts.models import ApiKey, Membership, User
 from tests.concurrency.conftest import at_once
 
@@ -39,4 +40,18 @@ def test_an_agent_is_registered_once_however_often_its_button_is_pressed(
 
     answers = at_once(*[posting(alice, "/agents/new/", form) for _ in range(4)])
 
-    assert Counter(answers) == {200: 1, 422: 3}
+    assert Counter(answers) == {200: 1, 410: 3}
+
+
+def test_of_those_who_issue_in_the_same_moment_one_gets_the_last_key(key: ApiKey) -> None:
+    for _ in range(keys.MOST_USABLE - 2):
+        keys.mint(key.agent, by=SYSTEM)
+
+    def issue() -> bool:
+        try:
+            keys.mint(key.agent, by=SYSTEM)
+        except keys.TooManyKeys:
+            return False
+        return True
+
+    assert at_once(*[issue] * 3).count(True) == 1

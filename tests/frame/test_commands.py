@@ -116,6 +116,16 @@ def test_a_secret_that_cannot_be_read_is_said(agent: Agent, settings: Any) -> No
     assert not ApiKey.objects.exists()
 
 
+def test_keys_without_end_are_refused_in_a_sentence(agent: Agent) -> None:
+    for _ in range(keys.MOST_USABLE):
+        manage("issue_key", agent.agent_id)
+
+    with pytest.raises(CommandError, match="revoke one that nobody needs, then try again"):
+        manage("issue_key", agent.agent_id)
+
+    assert ApiKey.objects.count() == keys.MOST_USABLE
+
+
 def test_a_person_gets_a_generated_password_which_is_alone_on_stdout() -> None:
     out, err = manage("add_person", "Bob@Example.com", "--team", "lab", "--role", "reader")
 

@@ -10,6 +10,7 @@ from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from accounts import operator
+from accounts.keys import TooManyKeys
 from accounts.models import ApiKey
 from accounts.signing_secrets import SecretUnreadable
 
@@ -31,7 +32,7 @@ class Command(BaseCommand):
             )
         except ValidationError as error:
             raise CommandError(operator.in_one_sentence(error)) from error
-        except SecretUnreadable as error:
+        except (SecretUnreadable, TooManyKeys) as error:
             raise CommandError(str(error)) from error
         team = issued.agent.team
         if options["json"]:
