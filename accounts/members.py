@@ -5,6 +5,7 @@ Each verb holds the team's row, so that of two owners who leave in the same mome
 
 from __future__ import annotations
 
+from django.core.exceptions import PermissionDenied
 from django.db import transaction
 from django.utils import timezone
 
@@ -20,7 +21,7 @@ class NoLongerMember(Exception):
     """That person is no longer in the team."""
 
 
-class NoLongerOwner(Exception):
+class NoLongerOwner(PermissionDenied):
     """You no longer own this team, so nothing was changed."""
 
 
@@ -85,6 +86,12 @@ def hand_over(membership: Membership, *, to: Membership, by: Actor) -> None:
 def hold(team_id: int) -> Team:
     """Until the transaction ends, nobody else changes who is in this team."""
     return Team.objects.select_for_update(no_key=True).get(pk=team_id)
+
+
+def hold_as_owner(team_id: int, *, by: Actor) -> None:
+    """The same, once more for whoever could only act as an owner: they may have been removed since
+    their page looked. Raises NoLongerOwner."""
+    _still_owned(hold(team_id), by)
 
 
 def _held(membership: Membership) -> Membership:

@@ -14,8 +14,9 @@ from django.shortcuts import get_object_or_404, render
 from django.utils import timezone
 from django.views.decorators.http import require_POST, require_safe
 
+from accounts import members
 from accounts.access import is_owner
-from accounts.models import Agent, Team
+from accounts.models import Agent
 from inbox.views.page import PersonRequest, SeeOther, form_page, page
 from inbox.views.password_again import password_again
 from relay import callers, publishing
@@ -65,16 +66,17 @@ def revoke(request: PersonRequest, pk: UUID, key: UUID) -> HttpResponse:
 
 @transaction.atomic
 def _issue(request: PersonRequest, agent: Agent, form: CallerKeyForm) -> HttpResponse:
-    """One at a time for each team: a double click, too, issues one key. No redirect: the key is
-    nowhere else, and this is the only time that it is shown."""
-    Team.objects.select_for_update(no_key=True).get(pk=agent.team_id)
+    """One at a time for each team, and of an owner still: a double click, too, issues one key. No
+    redirect: the key is nowhere else, and this is the only time that it is shown."""
+    by = actor(request)
+    members.hold_as_owner(agent.team_id, by=by)
     if not form.is_valid():
         return _page(
             request, agent, "caller_new", status=HTTPStatus.UNPROCESSABLE_ENTITY, form=form
         )
     if form.cleaned_data["seen"] != _seen(agent):
         return _page(request, agent, "caller_shown", status=HTTPStatus.GONE)
-    now, by = timezone.now(), actor(request)
+    now = timezone.now()
     name, ends = form.cleaned_data["name"], form.expires_at(at=now)
     key, text = callers.mint(agent.team, name=name, by=by, expires_at=ends)
     publishing.let_in(key, agent, by=by, at=now)

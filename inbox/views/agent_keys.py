@@ -26,17 +26,20 @@ from inbox.views.settings import posted
 @page
 @password_again
 def issue(request: PersonRequest, pk: UUID) -> HttpResponse:
-    agent, now = owned_agent(request, pk), timezone.now()
+    agent, by, now = owned_agent(request, pk), actor(request), timezone.now()
     form = NewKeyForm(posted(request), initial={"seen": credentials.seen(agent)})
     if not form.is_valid():
         return _form(request, agent, "agent_key_new", form)
     try:
         with transaction.atomic():
-            credentials.hold(agent, as_seen=form.cleaned_data["seen"])
+            credentials.hold(agent, as_seen=form.cleaned_data["seen"], by=by)
             lane, ends = form.cleaned_data["lane"], form.expires_at(at=now)
-            key, text = keys.mint(agent, by=actor(request), lane=lane, expires_at=ends)
+            key, text = keys.mint(agent, by=by, lane=lane, expires_at=ends)
     except credentials.AlreadyMade:
         return no_longer_visible(request, agent)
+    except keys.TooManyKeys as reason:
+        form.add_error(None, str(reason))
+        return _form(request, agent, "agent_key_new", form)
     return shown_once(request, agent, "key", text, key=key)
 
 
@@ -52,13 +55,16 @@ def rotate(request: PersonRequest, pk: UUID, key: UUID) -> HttpResponse:
     by, overlap, ends = actor(request), form.delta, form.expires_at(at=now)
     try:
         with transaction.atomic():
-            credentials.hold(agent, as_seen=form.cleaned_data["seen"])
+            credentials.hold(agent, as_seen=form.cleaned_data["seen"], by=by)
             new, text = keys.rotate(old, by=by, overlap=overlap, expires_at=ends, at=now)
     except credentials.AlreadyMade:
         return no_longer_visible(request, agent)
     except keys.NoLongerWorks as reason:
         messages.warning(request, str(reason))
         return SeeOther("agent", pk=pk)
+    except keys.TooManyKeys as reason:
+        form.add_error(None, str(reason))
+        return _form(request, agent, "agent_key_rotate", form, key=old)
     old.refresh_from_db(fields=["expires_at"])
     return shown_once(request, agent, "key", text, key=new, old=old, now=now)
 

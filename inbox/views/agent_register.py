@@ -5,10 +5,11 @@ from __future__ import annotations
 from http import HTTPStatus
 
 from django.core.exceptions import PermissionDenied
+from django.db import transaction
 from django.http import HttpResponse
 from django.shortcuts import render
 
-from accounts import agents
+from accounts import agents, members
 from accounts.access import teams_owned_by
 from accounts.models import Agent
 from inbox.forms_agents import NewAgentForm
@@ -30,9 +31,11 @@ def new(request: PersonRequest) -> HttpResponse:
     form = NewAgentForm(posted(request), teams=teams)
     if not form.is_valid():
         return _form(request, form)
-    agent = Agent(**form.cleaned_data)
+    agent, by = Agent(**form.cleaned_data), actor(request)
     try:
-        secret = agents.register(agent, by=actor(request))
+        with transaction.atomic():
+            members.hold_as_owner(agent.team_id, by=by)
+            secret = agents.register(agent, by=by)
     except agents.AgentIdTaken as reason:
         form.add_error("agent_id", str(reason))
         return _form(request, form)

@@ -26,14 +26,14 @@ from inbox.views.settings import posted
 @page
 @password_again
 def rotate(request: PersonRequest, pk: UUID) -> HttpResponse:
-    agent = owned_agent(request, pk)
+    agent, by = owned_agent(request, pk), actor(request)
     form = SeenForm(posted(request), initial={"seen": credentials.seen(agent)})
     if not form.is_valid():
         return _form(request, agent, form)
     try:
         with transaction.atomic():
-            credentials.hold(agent, as_seen=form.cleaned_data["seen"])
-            text = signing_secrets.rotate_secret(agent, by=actor(request))
+            credentials.hold(agent, as_seen=form.cleaned_data["seen"], by=by)
+            text = signing_secrets.rotate_secret(agent, by=by)
     except credentials.AlreadyMade:
         return no_longer_visible(request, agent)
     except signing_secrets.RotationUnderWay as reason:
@@ -47,11 +47,11 @@ def rotate(request: PersonRequest, pk: UUID) -> HttpResponse:
 @password_again
 def switch(request: PersonRequest, pk: UUID) -> HttpResponse:
     """Of the two that the page showed: another rotation since then has an old one of its own."""
-    agent = owned_agent(request, pk)
+    agent, by = owned_agent(request, pk), actor(request)
     try:
         with transaction.atomic():
-            credentials.hold(agent, as_seen=request.POST.get("seen", ""))
-            signing_secrets.switch_secret(agent, by=actor(request), at=timezone.now())
+            credentials.hold(agent, as_seen=request.POST.get("seen", ""), by=by)
+            signing_secrets.switch_secret(agent, by=by, at=timezone.now())
     except credentials.AlreadyMade as reason:
         messages.warning(request, f"{reason} Nothing was retired: look again.")
     else:

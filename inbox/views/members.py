@@ -89,8 +89,6 @@ def leave(request: PersonRequest, slug: str) -> HttpResponse:
         return refused
     except members.NoLongerMember as reason:
         return _gone(request, reason)
-    except members.NoLongerOwner as reason:
-        raise PermissionDenied(str(reason)) from None
     return saved(request, "settings-members", f"You left {team}.")
 
 
@@ -132,8 +130,6 @@ def _done(
         return refused
     except members.NoLongerMember as reason:
         return _gone(request, reason)
-    except members.NoLongerOwner as reason:
-        raise PermissionDenied(str(reason)) from None
     return saved(request, "settings-members", words)
 
 

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.db import connection
 from django.utils import timezone
 
 from accounts import credentials, keys, signing_secrets
 from accounts.audit import SYSTEM
-from accounts.models import Agent, ApiKey, AuditEvent, Membership, Team, User
+from accounts.models import Agent, ApiKey, AuditEvent, Membership, SigningSecret, Team, User
+from relay.models import CallerKey
 from tests.conftest import AgentClient
 from tests.inbox.people import Person, text_of
 
@@ -150,6 +153,21 @@ def test_a_form_that_is_none_of_ours_issues_nothing(
 
 @pytest.mark.parametrize("seconds", ["3600", "86400", "604800"])
 def test_while_a_key_is_rotated_both_work(alices: Person, key: ApiKey, seconds: str) -> None:
+def test_keys_without_end_are_refused_with_a_sentence(
+    alices: Person, key: ApiKey, agent: Agent
+) -> None:
+    for _ in range(keys.MOST_USABLE - 1):
+        keys.mint(agent, by=SYSTEM)
+
+    answers = [issue(alices, agent), rotate(alices, key)]
+
+    for answer in answers:
+        assert answer.status_code == 422
+        assert "Not saved. 25 keys of this agent work already: revoke one" in text_of(answer)
+    assert agent.keys.filter(expires_at=None).count() == agent.keys.count() == keys.MOST_USABLE
+    assert text_shown(rotate(alices, key, overlap="0"))
+
+
     at = timezone.now()
     text = text_shown(rotate(alices, key, overlap=seconds))
 
@@ -261,3 +279,41 @@ def test_who_is_no_owner_sees_hints_and_last_use_and_no_buttons(
     assert "/keys/" not in main
     assert [answer.status_code for answer in answers] == [403] * 4
     assert ApiKey.objects.count() == 1
+
+
+@pytest.mark.parametrize("becomes", [None, Membership.Role.REVIEWER])
+@pytest.mark.parametrize("what", ["register", "issue", "rotate", "secret", "switch", "caller"])
+def test_who_owns_the_team_no_more_when_it_is_held_is_shown_nothing(
+    what: str, becomes: str | None, alices: Person, key: ApiKey, team: Team
+) -> None:
+    """Another owner is quicker by the moment between the first look and the lock."""
+    here, seen = f"/agents/{key.agent_id}/", {"seen": credentials.seen(key.agent)}
+    asks: dict[str, Callable[[], Any]] = {
+        "register": lambda: register(alices, team, "writing-agent"),
+        "issue": lambda: issue(alices, key.agent),
+        "rotate": lambda: rotate(alices, key),
+        "secret": lambda: alices.client.post(f"{here}secret/", seen),
+        "switch": lambda: alices.client.post(f"{here}secret/switch", seen),
+        "caller": lambda: alices.client.post(f"{here}callers/new/", {"name": "Otto", "seen": 0}),
+    }
+
+    with connection.execute_wrapper(_loses_the_team(alices.user, becomes)):
+        answer = asks[what]()
+
+    assert answer.status_code == 403
+    assert "You no longer own this team, so nothing was changed." in text_of(answer)
+    assert credentials.seen(key.agent) == seen["seen"]
+    assert [(each.revoked_at, each.expires_at) for each in ApiKey.objects.all()] == [(None, None)]
+    assert (Agent.objects.count(), CallerKey.objects.count()) == (1, 0)
+
+
+def _loses_the_team(user: User, becomes: str | None) -> Callable[..., Any]:
+    """As its transaction begins, which a test sees as a savepoint."""
+
+    def run(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
+        if sql.startswith("SAVEPOINT"):
+            theirs = Membership.objects.filter(user=user, role=Membership.Role.OWNER)
+            theirs.update(role=becomes) if becomes else theirs.delete()
+        return execute(sql, params, many, context)
+
+    return run
