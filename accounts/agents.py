@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from django.db import IntegrityError, transaction
 
 from accounts.audit import Actor, record
 from accounts.models import Agent
 from accounts.signing_secrets import ensure_secret
+
+JUST_NOW = timedelta(minutes=10)
 
 
 class AgentIdTaken(Exception):
@@ -26,6 +28,12 @@ def register(agent: Agent, *, by: Actor) -> str | None:
         raise AgentIdTaken(AgentIdTaken.__doc__) from error
     record("agent.registered", by=by, of=agent, team=agent.team_id)
     return ensure_secret(agent, by=by)
+
+
+def registered_just_now(agent: Agent, *, at: datetime) -> Agent | None:
+    """The one of this id, where it is so new that the same form probably came twice."""
+    same = Agent.objects.filter(team=agent.team_id, agent_id=agent.agent_id)
+    return same.filter(created_at__gt=at - JUST_NOW).first()
 
 
 @transaction.atomic

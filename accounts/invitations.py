@@ -15,6 +15,7 @@ PREFIX = "wk_join_"
 TEXT = re.compile(rf"{PREFIX}[0-9A-Za-z]{{36}}", re.ASCII)
 OPEN_FOR = timedelta(days=7)
 KEPT_FOR = timedelta(days=30)
+JUST_NOW = timedelta(minutes=10)
 MOST_OPEN = 50
 
 
@@ -67,6 +68,14 @@ def invite(
     actor = person(by, address)
     record("invitation.made", by=actor, of=invitation, team=team, at=at, role=role)
     return invitation, text
+
+
+def made_just_now(
+    team: Team, *, role: str, email: str, by: User, at: datetime
+) -> Invitation | None:
+    """One that says the same, and is so new that its form probably came twice."""
+    same = team.invitations.open(at).filter(role=role, email=email.strip().lower(), invited_by=by)
+    return same.filter(created_at__gt=at - JUST_NOW).first()
 
 
 @transaction.atomic

@@ -20,7 +20,7 @@ def shown_once(
     return render(request, "inbox/agent_once.html", context)
 
 
-def no_longer_visible(request: PersonRequest, agent: Agent) -> HttpResponse:
+def no_longer_visible(request: PersonRequest, agent: Agent, **context: Any) -> HttpResponse:
     """The same form again, or another owner was quicker: nothing was made."""
-    context = {"here": "agents", "agent": agent}
+    context = {"here": "agents", "agent": agent, **context}
     return render(request, "inbox/agent_once.html", context, status=HTTPStatus.GONE)

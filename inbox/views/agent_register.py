@@ -8,12 +8,13 @@ from django.core.exceptions import PermissionDenied
 from django.db import transaction
 from django.http import HttpResponse
 from django.shortcuts import render
+from django.utils import timezone
 
 from accounts import agents, members
 from accounts.access import teams_owned_by
 from accounts.models import Agent
 from inbox.forms_agents import NewAgentForm
-from inbox.views.agent_once import shown_once
+from inbox.views.agent_once import no_longer_visible, shown_once
 from inbox.views.owners import OWNERS_ONLY, actor
 from inbox.views.page import PersonRequest, form_page, page
 from inbox.views.password_again import password_again
@@ -24,7 +25,7 @@ from inbox.views.settings import posted
 @page
 @password_again
 def new(request: PersonRequest) -> HttpResponse:
-    """Sent again, the form is refused, because the agent is there."""
+    """Sent again, the form makes nothing, because the agent is there."""
     teams = teams_owned_by(request.user)
     if not teams:
         raise PermissionDenied(OWNERS_ONLY)
@@ -37,6 +38,8 @@ def new(request: PersonRequest) -> HttpResponse:
             members.hold_as_owner(agent.team_id, by=by)
             secret = agents.register(agent, by=by)
     except agents.AgentIdTaken as reason:
+        if made := agents.registered_just_now(agent, at=timezone.now()):
+            return no_longer_visible(request, made, is_new_agent=True)
         form.add_error("agent_id", str(reason))
         return _form(request, form)
     return shown_once(request, agent, "secret", secret, is_new_agent=True)

@@ -81,7 +81,7 @@ def _invite(request: PersonRequest, team: Team, form: InvitationForm) -> HttpRes
     if not form.is_valid():
         return _form(request, team, form)
     if form.cleaned_data["seen"] != team.invitations.count():
-        return _shown(request, team, status=HTTPStatus.GONE)
+        return _made_already(request, team, form)
     email = form.cleaned_data["email"]
     is_mailed = bool(email) and settings.WAKE_SENDS_MAIL and may_mail_an_invitation(request, email)
     try:
@@ -103,6 +103,17 @@ def _invite(request: PersonRequest, team: Team, form: InvitationForm) -> HttpRes
         return saved(request, "settings-members", f"An invitation is on its way to {email}.")
     link = settings.WAKE_ORIGIN + reverse("join", args=[text])
     return _shown(request, team, invitation=invitation, link=link)
+
+
+def _made_already(request: PersonRequest, team: Team, form: InvitationForm) -> HttpResponse:
+    """The same form again, or somebody else invited in this moment: nothing was made."""
+    role, email = form.cleaned_data["role"], form.cleaned_data["email"]
+    made = invitations.made_just_now(
+        team, role=role, email=email, by=request.user, at=timezone.now()
+    )
+    if made and (made.mail_due_at or made.mailed_at):
+        return saved(request, "settings-members", f"An invitation is on its way to {made.email}.")
+    return _shown(request, team, made=made, status=HTTPStatus.GONE)
 
 
 def _form(request: PersonRequest, team: Team, form: InvitationForm) -> HttpResponse:
@@ -136,15 +147,15 @@ def _join(request: HttpRequest, invitation: Invitation, user: User) -> HttpRespo
 def _sign_up(request: HttpRequest, invitation: Invitation, token: str) -> HttpResponse:
     if request.method != "POST":
         return _ask(request, invitation, SignUpForm(invitation), token)
+    form = SignUpForm(invitation, request.POST)
+    if not form.is_valid():  # nobody is tried: what was mistyped counts for nothing
+        return _ask(request, invitation, form, token)
     try:
         count_sign_up(request)
     except TooMany as error:
         minutes = -(-error.retry_after // 60)
         refused = _ask(request, invitation, SignUpForm(invitation), token, minutes=minutes)
         return too_many(refused, error.retry_after)
-    form = SignUpForm(invitation, request.POST)
-    if not form.is_valid():
-        return _ask(request, invitation, form, token)
     invitations.sign_up(
         invitation,
         email=form.cleaned_data.get("email", invitation.email),

@@ -11,7 +11,7 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from accounts import credentials, keys, signing_secrets
+from accounts import agents, credentials, keys, signing_secrets
 from accounts.audit import SYSTEM
 from accounts.models import Agent, ApiKey, AuditEvent, Membership, SigningSecret, Team, User
 from relay.models import CallerKey
@@ -69,11 +69,16 @@ def test_the_list_of_agents_leads_an_owner_there(alices: Person, bobs: Person) -
 def test_a_team_has_an_id_once_however_often_the_form_is_sent(alices: Person, team: Team) -> None:
     register(alices, team, "writing-agent")
 
-    again = register(alices, team, " writing-agent ")
+    twice = register(alices, team, " writing-agent ")
+    Agent.objects.update(created_at=timezone.now() - agents.JUST_NOW)
+    later = register(alices, team, "writing-agent")
 
-    assert again.status_code == 422
-    assert "This team has an agent of that id already." in text_of(again)
-    assert Agent.objects.count() == 1
+    assert twice.status_code == 410
+    assert "writing-agent is registered already" in text_of(twice)
+    assert f"/agents/{Agent.objects.get().pk}/secret/" in twice.content.decode()
+    assert later.status_code == 422
+    assert "This team has an agent of that id already." in text_of(later)
+    assert Agent.objects.count() == SigningSecret.objects.count() == 1
 
 
 @pytest.mark.parametrize("agent_id", ["", "  ", "x" * 129, "two\nlines", "nothing\x00"])
@@ -148,11 +153,6 @@ def test_a_form_that_is_none_of_ours_issues_nothing(
     assert not ApiKey.objects.exists()
 
 
-# Rotating and revoking ----------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("seconds", ["3600", "86400", "604800"])
-def test_while_a_key_is_rotated_both_work(alices: Person, key: ApiKey, seconds: str) -> None:
 def test_keys_without_end_are_refused_with_a_sentence(
     alices: Person, key: ApiKey, agent: Agent
 ) -> None:
@@ -168,6 +168,11 @@ def test_keys_without_end_are_refused_with_a_sentence(
     assert text_shown(rotate(alices, key, overlap="0"))
 
 
+# Rotating and revoking ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seconds", ["3600", "86400", "604800"])
+def test_while_a_key_is_rotated_both_work(alices: Person, key: ApiKey, seconds: str) -> None:
     at = timezone.now()
     text = text_shown(rotate(alices, key, overlap=seconds))
 

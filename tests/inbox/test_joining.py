@@ -61,6 +61,7 @@ def test_a_link_is_shown_once(alices: Person) -> None:
     assert "This is the only time it is shown." in text_of(page)
     assert (again.status_code, Invitation.objects.count()) == (410, 1)
     assert "No longer visible" in text_of(again)
+    assert "The invitation is made already: its form came twice" in text_of(again)
     assert not LINK.search(again.content.decode())
     listed = alices.get("/settings/members/")
     assert "By link" in text_of(listed)
@@ -217,6 +218,26 @@ def test_an_invitation_goes_by_mail(alices: Person, mallory: User, team: Team) -
     assert team.memberships.get(user__email="nora@example.com").role == "owner"
 
 
+def test_a_form_that_came_twice_mails_once_and_says_that_it_does(alices: Person) -> None:
+    first, second = (invite(alices, email="Nora@example.com", seen=0) for _ in range(2))
+
+    assert (first.status_code, second.status_code) == (303, 303)
+    words = "An invitation is on its way to nora@example.com."
+    assert words in text_of(alices.get(second["Location"]))
+    assert Invitation.objects.count() == 1
+
+
+def test_who_invites_beside_another_owner_is_not_told_of_hers(alices: Person, bobs: Person) -> None:
+    bobs.user.memberships.update(role="owner")
+    invite(alices)
+
+    beside = invite(bobs, seen=0)
+
+    assert beside.status_code == 410
+    assert "somebody else invited in this moment" in text_of(beside)
+    assert Invitation.objects.count() == 1
+
+
 def test_no_name_in_a_mail_leads_anywhere(alices: Person, team: Team) -> None:
     Team.objects.filter(pk=team.pk).update(name="Win https://evil.example now")
 
@@ -270,11 +291,20 @@ def test_few_mails_go_to_one_address(alices: Person) -> None:
 
 
 def test_one_place_signs_nobody_up_on_and_on(alices: Person, link: str) -> None:
-    short = {"new_password1": "x", "new_password2": "x"}
-    codes = [sign_up(Client(), link, **short).status_code for _ in range(25)]
+    known = alices.user.email
+    codes = [sign_up(Client(), link, email=known).status_code for _ in range(25)]
 
-    assert codes[:10] == [422] * 10
+    assert codes[:10] == [303] * 10
     assert 429 in codes
+
+
+def test_what_was_mistyped_is_no_try(link: str) -> None:
+    mistyped = {"new_password2": "a different one"}
+    codes = [sign_up(Client(), link, **mistyped).status_code for _ in range(12)]
+
+    assert codes == [422] * 12
+    assert sign_up(Client(), link).status_code == 303
+    assert User.objects.filter(email="nora@example.com").exists()
 
 
 def test_inviting_takes_the_password_again(alices: Person) -> None:
