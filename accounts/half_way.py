@@ -7,20 +7,22 @@ from datetime import datetime, timedelta
 from django.contrib.sessions.backends.base import SessionBase
 from django.utils.crypto import constant_time_compare
 
+from accounts import encryption
 from accounts.models import User
 
-KEY = "half_way"
+KEY = "half_way_in"
 HOLDS = timedelta(minutes=10)
 
 
 def begin(session: SessionBase, user: User, *, to: str, at: datetime) -> None:
-    """`to` is where they wanted to go, a path of ours."""
+    """`to` is where they wanted to go, a path of ours: it may be the link of an invitation, which
+    the database knows by its hash alone."""
     session.cycle_key()
     session[KEY] = {
         "person": user.pk,
         "fits": user.get_session_auth_hash(),
         "at": at.timestamp(),
-        "to": to,
+        "to": encryption.encrypt(to.encode()).decode(),
     }
 
 
@@ -37,5 +39,4 @@ def who(session: SessionBase, *, at: datetime) -> User | None:
 
 def finish(session: SessionBase) -> str:
     """Where they wanted to go."""
-    to: str = session.pop(KEY)["to"]
-    return to
+    return encryption.decrypt(session.pop(KEY)["to"].encode()).decode()

@@ -68,6 +68,15 @@ def test_password_and_code_lead_where_she_wanted_to_go(client: Client, secret: s
     assert half_way.KEY not in client.session
 
 
+def test_where_she_wanted_to_go_is_no_text_in_the_database(client: Client, secret: str) -> None:
+    """It may be the link of an invitation."""
+    way = "/join/wk_join_" + "0" * 36 + "/"
+    write_password(client, next=way)
+
+    assert way not in str(dict(client.session.items()))
+    assert write_code(client, code_of(secret))["Location"] == way
+
+
 def test_there_is_no_way_into_the_admin_by_password_alone(
     client: Client, alice: User, secret: str
 ) -> None:
