@@ -31,6 +31,7 @@ SIGN_INS_OF_A_PERSON = "60/h"
 RESETS_FOR_AN_ADDRESS = ("3/h", "8/d")
 INVITATIONS_OF_A_PERSON = "40/d"
 REHEARSALS = "10/m"
+LOOK_UPS = "10/m"
 SKIP_SECONDS = 5.0
 
 
@@ -126,6 +127,12 @@ def count_rehearsal(request: HttpRequest) -> None:
 def count_read(request: Request, key: ApiKey) -> None:
     """Raises TooMany; generous, because a poll costs next to nothing (PROTOCOL.md, Limits)."""
     rate = f"{settings.WAKE_READS_PER_MINUTE}/m"
+def count_look_up(request: HttpRequest) -> None:
+    """Raises TooMany: so is each of these, and it asks a name server for a name that a person
+    chose."""
+    _count(request, group="look-up", rate=LOOK_UPS, key=lambda: str(request.user.pk))
+
+
     _count(request._request, group="read", rate=rate, key=lambda: str(key.pk))
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import threading
+from typing import Any
+
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.http import HttpResponse
@@ -11,16 +14,20 @@ from django.views.decorators.http import require_POST, require_safe
 from accounts.access import is_owner, teams_of
 from accounts.audit import person
 from accounts.models import Team
-from accounts.throttles import client_address
+from accounts.throttles import TooMany, client_address, count_look_up
 from inbox.forms_settings import HostForm
 from inbox.teams import own_teams_with_hosts
-from inbox.views.page import PersonRequest, SeeOther, page
+from inbox.views.page import PersonRequest, SeeOther, page, too_many
 from inbox.views.settings import saved, settings_page
 from wake import destinations
 from wake.models import CallbackHost
 
 NOWHERE = "the name leads nowhere, or no name server answered in good time."
 OWNERS_ONLY = "Only owners of the team change the hosts that its callbacks may go to"
+# Of each process, as in wake/rehearsals.py: whoever waits has one of its few threads meanwhile.
+AT_ONCE = 2
+BUSY = "Others are checking in this moment. Nothing was changed; try again in ten seconds."
+_places = threading.BoundedSemaphore(AT_ONCE)
 
 
 @require_safe
@@ -60,23 +67,40 @@ def look_up(request: PersonRequest, slug: str) -> HttpResponse:
     """Whether its name leads somewhere that callbacks would connect to, now."""
     line = _line_of_an_owner(request, slug)
     try:
-        destinations.look_up(line.pattern)
-    except destinations.Refused as reason:
-        messages.warning(request, str(reason))
-    except OSError:
-        messages.warning(request, f"{line.pattern}: {NOWHERE}")
+        count_look_up(request)
+    except TooMany as error:
+        waits = _show(request, HostForm(), team_id=None, wait=error.retry_after)
+        return too_many(waits, error.retry_after)
+    if _places.acquire(blocking=False):
+        try:
+            _look_up(request, line.pattern)
+        finally:
+            _places.release()
     else:
-        messages.success(request, f"{line.pattern} leads to an address that callbacks may go to.")
+        messages.warning(request, BUSY)
     return SeeOther("settings-allowlist")
 
 
-def _show(request: PersonRequest, form: HostForm, *, team_id: int | None) -> HttpResponse:
+def _look_up(request: PersonRequest, name: str) -> None:
+    try:
+        destinations.look_up(name)
+    except destinations.Refused as reason:
+        messages.warning(request, str(reason))
+    except OSError:
+        messages.warning(request, f"{name}: {NOWHERE}")
+    else:
+        messages.success(request, f"{name} leads to an address that callbacks may go to.")
+
+
+def _show(
+    request: PersonRequest, form: HostForm, *, team_id: int | None, **context: Any
+) -> HttpResponse:
     """With the form that was sent under its own team."""
     lines = [
         (own, form if own.team.pk == team_id else HostForm(auto_id=f"team-{own.team.pk}-%s"))
         for own in own_teams_with_hosts(request.user)
     ]
-    return settings_page(request, "allowlist", lines=lines, form=form)
+    return settings_page(request, "allowlist", lines=lines, form=form, **context)
 
 
 def _line_of_an_owner(request: PersonRequest, slug: str) -> CallbackHost:

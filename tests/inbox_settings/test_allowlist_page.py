@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -10,7 +11,9 @@ import pytest
 from aiohttp.abc import AbstractResolver
 from django.test import Client
 
+from accounts import throttles
 from accounts.models import AuditEvent, Membership, Team, User
+from inbox.views import allowlist
 from wake import destinations
 from wake.models import CallbackHost
 
@@ -135,6 +138,41 @@ def test_an_owner_sees_where_a_host_leads(alice: User, team: Team, signed_in: Si
 
     words = "localhost:9000 leads to an address that callbacks may go to."
     assert words in page.content.decode()
+
+
+def test_nobody_asks_name_servers_on_and_on(
+    alice: User, team: Team, signed_in: SignedIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    CallbackHost.objects.create(team=team, pattern="localhost:9000")
+    monkeypatch.setattr(throttles, "LOOK_UPS", "1/m")
+    client = signed_in(alice)
+
+    first, second = (
+        client.post(f"{GARDEN}/look-up", {"pattern": "localhost:9000"}) for _ in range(2)
+    )
+
+    assert (first.status_code, second.status_code) == (303, 429)
+    assert int(second["Retry-After"]) > 0
+    assert "Too many in a row." in second.content.decode()
+
+
+def test_few_wait_for_a_name_server_at_once(
+    alice: User, team: Team, signed_in: SignedIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    CallbackHost.objects.create(team=team, pattern="localhost:9000")
+    places = threading.BoundedSemaphore(1)
+    monkeypatch.setattr(allowlist, "_places", places)
+    client = signed_in(alice)
+
+    with places:
+        busy = client.post(f"{GARDEN}/look-up", {"pattern": "localhost:9000"}, follow=True)
+    free = [
+        client.post(f"{GARDEN}/look-up", {"pattern": "localhost:9000"}, follow=True)
+        for _ in range(2)
+    ]
+
+    assert "Others are checking in this moment." in busy.content.decode()
+    assert all("leads to an address" in page.content.decode() for page in free)
 
 
 class Names(AbstractResolver):
