@@ -46,6 +46,23 @@ def test_owners_get_what_others_do_not(alices: Person, bobs: Person, team: Team)
         assert f"{MEMBERS}garden/leave/" in page.content.decode()
 
 
+def test_owners_see_addresses_and_the_others_names(
+    alices: Person, bobs: Person, rita: User, mallory: User, team: Team
+) -> None:
+    Membership.objects.create(team=team, user=mallory, role=Membership.Role.READER)
+    addresses = {user.email for user in (alices.user, bobs.user, rita, mallory)}
+
+    hers = alices.get(MEMBERS).content.decode()
+    one = alices.get(page_of(rita, team)).content.decode()
+    theirs = [person.get(MEMBERS).content.decode() for person in (bobs, Person(rita))]
+    of_another_teams_owner = Person(mallory).get(MEMBERS).content.decode()
+
+    assert {each for each in addresses if each in hers} == addresses
+    assert rita.email in one
+    assert not [each for each in addresses for page in theirs if each in page]
+    assert {each for each in addresses if each in of_another_teams_owner} == {mallory.email}
+
+
 def test_an_owner_gives_another_role(alices: Person, bob: User, team: Team) -> None:
     page = alices.get(page_of(bob, team))
     assert re.search(r'<input[^>]+value="reviewer"[^>]+checked', page.content.decode())
