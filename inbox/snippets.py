@@ -46,7 +46,12 @@ KINDS = (
         "Install it from a checkout of Wake with pip install ./client (Python 3.11 or later). It "
         "tries again by itself and never delivers twice.",
     ),
-    Snippet("node", "Node", "Save it as wake.mjs. Node 18 or later, nothing to install."),
+    Snippet(
+        "node",
+        "Node",
+        "Save it as wake.mjs. Node 18 or later, nothing to install; started by itself it asks one "
+        "question, and other programs import it.",
+    ),
     Snippet(
         "claude-code",
         "Claude Code",
@@ -67,9 +72,18 @@ KINDS = (
 
 def snippets(agent: Agent) -> list[Snippet]:
     return [
-        replace(kind, text=fill(_text(kind.name), agent.agent_id, origin=settings.WAKE_ORIGIN))
+        replace(kind, text=fill(_text(kind.name), _value(kind, agent), origin=settings.WAKE_ORIGIN))
         for kind in KINDS
     ]
+
+
+def _value(kind: Snippet, agent: Agent) -> str:
+    """Its id. n8n takes what begins with `=` for an expression: there it is one that says the id,
+    with braces escaped, because two of them would end it."""
+    if kind.name != "n8n" or not agent.agent_id.startswith("="):
+        return agent.agent_id
+    text = json.dumps(agent.agent_id).replace("{", r"\u007b").replace("}", r"\u007d")
+    return f"={{{{ {text} }}}}"
 
 
 def fill(text: str, agent_id: str, *, origin: str) -> str:

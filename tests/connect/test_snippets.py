@@ -16,7 +16,9 @@ import shlex
 import shutil
 import subprocess
 import textwrap
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -90,19 +92,105 @@ def test_a_python_program_asks_and_prints_the_answer(
     assert delivered().details == {"names": ["Harbour", "Lantern"]}
 
 
-def test_a_node_program_asks_and_prints_the_answer(copied: Copied, answer: Answer) -> None:
-    node = shutil.which("node")
-    if not node:
+@pytest.fixture
+def node() -> str:
+    found = shutil.which("node")
+    if not found:
         pytest.skip("There is no node to run the program with.")
-    version = subprocess.run([node, "--version"], capture_output=True, text=True, check=True).stdout
-    if int(version.removeprefix("v").partition(".")[0]) < 18:
-        pytest.skip(f"Its fetch came with node 18; this is {version}")
+    told = subprocess.run([found, "--version"], capture_output=True, text=True, check=True).stdout
+    if int(told.removeprefix("v").partition(".")[0]) < 18:
+        pytest.skip(f"Its fetch came with node 18; this is {told}")
+    return found
+
+
+def test_a_node_program_asks_and_prints_the_answer(
+    copied: Copied, answer: Answer, node: str
+) -> None:
     page = copied()
     program = page.start(node, page.save("node", "wake.mjs"))
 
     answer(delivered(), "redirected", **LANTERN)
 
     assert finished(program) == "redirected The second. { names: [ 'Lantern' ] }\n"
+
+
+def test_a_node_program_that_is_imported_asks_nothing(copied: Copied, node: str) -> None:
+    page = copied()
+    page.save("node", "wake.mjs")
+
+    printed = page.run(
+        node, "-e", "import('./wake.mjs').then(wake => console.log(typeof wake.wait))"
+    )
+
+    assert printed == "function\n"
+    assert not Delivery.objects.exists()
+
+
+class Away(ThreadingHTTPServer):
+    """Sends everybody on to itself under another name, and keeps what came with the requests."""
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), _SendsAway)
+        self.origin = f"http://127.0.0.1:{self.server_port}"
+        self.elsewhere = f"http://localhost:{self.server_port}/elsewhere"
+        self.keys: dict[str, str | None] = {}
+
+
+class _SendsAway(BaseHTTPRequestHandler):
+    server: Away
+
+    def do_GET(self) -> None:
+        is_elsewhere = self.path == "/elsewhere"
+        self.server.keys["elsewhere" if is_elsewhere else "here"] = self.headers["Authorization"]
+        body = b'{"status": "approved"}' if is_elsewhere else b""
+        self.send_response(200 if is_elsewhere else 302)
+        self.send_header("Location", self.server.elsewhere)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: Any) -> None:
+        pass
+
+
+@pytest.fixture
+def away() -> Iterator[Away]:
+    with Away() as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield server
+        server.shutdown()
+        thread.join()
+
+
+def test_the_key_goes_nowhere_else_from_python(
+    copied: Copied, away: Away, python: str, settings: Any
+) -> None:
+    settings.WAKE_ORIGIN = away.origin
+    page = copied()
+    page.save("python", "wake_inbox.py")
+
+    printed = page.run(python, "-c", "import wake_inbox; print(wake_inbox.wait('any')['status'])")
+
+    assert printed == "approved\n"
+    key = f"Bearer {page.environment['WAKE_API_KEY']}"
+    assert away.keys == {"here": key, "elsewhere": None}
+
+
+def test_the_key_goes_nowhere_else_from_node(
+    copied: Copied, away: Away, node: str, settings: Any
+) -> None:
+    settings.WAKE_ORIGIN = away.origin
+    page = copied()
+    page.save("node", "wake.mjs")
+    waits = (
+        "import('./wake.mjs').then(wake => wake.wait('any')).catch(() => console.log('refused'))"
+    )
+
+    printed = page.run(node, "-e", waits)
+
+    assert printed == "refused\n"
+    assert away.keys == {"here": f"Bearer {page.environment['WAKE_API_KEY']}"}
 
 
 @pytest.mark.parametrize("agent_id", ["research-agent-01", HOSTILE])
@@ -171,6 +259,20 @@ def test_the_workflow_of_n8n_is_whole_and_its_requests_work(copied: Copied, answ
     assert ("Still pending?", "Wait a minute") in ways
     assert (found["status"], found["feedback"]) == ("rejected", "No.")
     assert delivered().provider == "n8n"
+
+
+@pytest.mark.parametrize("agent_id", ["=1", '={{ $env.KEY }} "\\{" \u540d'])
+def test_an_id_is_no_expression_of_n8n(copied: Copied, agent_id: str) -> None:
+    """What begins with "=" is one there, and its braces hold JavaScript, as JSON is."""
+    Agent.objects.update(agent_id=agent_id)
+
+    nodes = {node["name"]: node for node in json.loads(copied().texts["n8n"])["nodes"]}
+    fields = nodes["Deliver"]["parameters"]["bodyParameters"]["parameters"]
+    [value] = [field["value"] for field in fields if field["name"] == "agent_id"]
+
+    found = re.fullmatch(r"=\{\{ ([^{}]+) \}\}", value)
+    assert found
+    assert json.loads(found[1]) == agent_id
 
 
 def _request(node: dict[str, Any], page: Page, receipt: Any = None) -> httpx.Response:
