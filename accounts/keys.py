@@ -22,6 +22,7 @@ from django.utils import timezone
 from accounts.audit import Actor, record
 from accounts.models import Agent, ApiKey
 from accounts.prepared import Prepared, Slot
+from accounts.quota import KeyEnded
 
 BASE62 = string.digits + string.ascii_uppercase + string.ascii_lowercase
 KEY = re.compile(r"wk_(?:live|test)_[0-9A-Za-z]{36}", re.ASCII)
@@ -110,6 +111,12 @@ def find(text: str, *, at: datetime) -> ApiKey | None:
     key = ApiKey.from_db(connection.alias, _KEY, rows[0][: len(_KEY)])
     key.agent = Agent.from_db(connection.alias, _AGENT, rows[0][len(_KEY) :])
     return key if key.is_usable(at) else None
+
+
+def check_again(key: ApiKey, *, at: datetime) -> None:
+    """Raises KeyEnded: it was found a while ago, or what is handed out now cannot be taken back."""
+    if not ApiKey.objects.usable(at).filter(pk=key.pk).exists():
+        raise KeyEnded(KeyEnded.__doc__)
 
 
 def touch(key: ApiKey, *, at: datetime) -> None:

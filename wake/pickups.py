@@ -13,6 +13,7 @@ from uuid import UUID
 from django.db import transaction
 from django.db.models import Field, Model
 
+from accounts import keys
 from accounts.audit import SYSTEM, record_many
 from accounts.models import ApiKey
 from accounts.prepared import Prepared, Slot
@@ -125,7 +126,7 @@ class SweepQuery:
 
 def read(key: ApiKey, delivery_id: UUID, *, at: datetime) -> wire.Answer | None:
     """The answer of one delivery of this agent and lane, released first where its hold is over;
-    else None."""
+    else None. Raises KeyEnded."""
     row = _find(key, delivery_id)
     if row and row.is_due(at):
         release_due(at=at, agent_id=key.agent_id)
@@ -136,7 +137,8 @@ def read(key: ApiKey, delivery_id: UUID, *, at: datetime) -> wire.Answer | None:
 
 
 def sweep(key: ApiKey, query: SweepQuery, *, at: datetime) -> wire.Sweep:
-    """This agent's deliveries after `since` in commit order (PROTOCOL.md, Time, order, cursor)."""
+    """This agent's deliveries after `since` in commit order (PROTOCOL.md, Time, order, cursor).
+    Raises KeyEnded."""
     values = {
         "agent": key.agent_id,
         "lane": key.lane,
@@ -166,7 +168,8 @@ def sweep(key: ApiKey, query: SweepQuery, *, at: datetime) -> wire.Sweep:
 def mark_picked_up(rows: list[Row], *, key: ApiKey, route: str, at: datetime) -> int:
     """Stamps released answers that are about to be handed out. Fewer than asked means that some
     were taken back, or handed out by another request, in this very moment: the caller reads
-    again."""
+    again. Raises KeyEnded, and nothing is stamped: the answer waits for the next key."""
+    keys.check_again(key, at=at)
     fresh = (
         Response.objects.select_for_update(of=("self",))
         .select_related("delivery")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import uuid
+from collections.abc import Callable
 from typing import Any, cast
 
 from django.conf import settings
@@ -16,13 +17,14 @@ from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
-from accounts import quota, throttles
+from accounts import keys, quota, throttles
 from accounts.authentication import key_of
+from accounts.models import ApiKey
 from wake import documents, errors, pickups, wire
 from wake.deliveries import Idempotency, deliver
 from wake.parsers import JsonObject, stream_of
 from wake.serializers import DELIVERY_PAYLOAD, sweep_query, wait_seconds
-from wake.waiting import patiently
+from wake.waiting import Found, patiently
 
 IDEMPOTENCY_KEY_MAX = 255
 
@@ -72,7 +74,8 @@ class ResponseView(ProtocolView):
         throttles.count_read(request, key)
         seconds = wait_seconds(request.GET)
         pk = _uuid(delivery_id)
-        answer = patiently(
+        answer = _for_key(
+            key,
             lambda: pickups.read(key, pk, at=timezone.now()),
             seconds=seconds,
             until=lambda answer: answer is None or answer.status != "pending",
@@ -92,7 +95,8 @@ class ResponsesView(ProtocolView):
         throttles.count_read(request, key)
         seconds, query = wait_seconds(request.GET), sweep_query(request.GET)
         return _json(
-            patiently(
+            _for_key(
+                key,
                 lambda: pickups.sweep(key, query, at=timezone.now()),
                 seconds=seconds,
                 until=lambda sweep: bool(sweep.deliveries),
@@ -140,6 +144,16 @@ def nothing_here(request: HttpRequest) -> HttpResponse:
             f"your client adds it again: set WAKE_ENDPOINT to {settings.WAKE_ORIGIN}.",
         )
     return errors.plain_error(404, "not_found")
+
+
+def _for_key(
+    key: ApiKey, look: Callable[[], Found], *, seconds: int, until: Callable[[Found], bool]
+) -> Found:
+    """A key that was revoked during a long poll gets nothing at the end of it, either."""
+    found = patiently(look, seconds=seconds, until=until)
+    if seconds:
+        keys.check_again(key, at=timezone.now())
+    return found
 
 
 def _json(value: Any, *, status: int = 200) -> HttpResponse:

@@ -9,7 +9,11 @@ from typing import Any
 
 import pytest
 from django.db import connection
+from django.utils import timezone
 
+from accounts import keys
+from accounts.audit import SYSTEM
+from accounts.models import ApiKey
 from tests.conftest import AgentClient
 from tests.spec.test_errors import error_of
 from wake import waiting
@@ -118,6 +122,32 @@ def test_a_wait_gives_its_place_back(
     caller.get(f"response/{pk}", wait=1)
 
     assert places.acquire(blocking=False)
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("path", ["response/{}", "responses?status=approved"])
+@pytest.mark.parametrize("comes", ["nothing", "the answer"])
+def test_a_key_that_is_revoked_meanwhile_gets_nothing(
+    caller: AgentClient, key: ApiKey, answer: Answer, path: str, comes: str
+) -> None:
+    """ "revocation bites within a second": the answer is kept for the key that comes after it."""
+    path = path.format(caller.deliver())
+
+    def revoke() -> None:
+        keys.revoke(key, by=SYSTEM, at=timezone.now())
+        if comes == "the answer":
+            answer(Delivery.objects.get())
+
+    with soon(revoke):
+        ended = caller.get(f"{path}{'&' if '?' in path else '?'}wait=2")
+
+    error_of(ended, 401, "unauthorized")
+    assert not Response.objects.filter(picked_up_at__isnull=False).exists()
+    if comes == "the answer":
+        _, text = keys.mint(key.agent, by=SYSTEM)
+        caller.headers["Authorization"] = f"Bearer {text}"
+        assert caller.get(path).status_code == 200
+        assert Response.objects.get().picked_up_at is not None
 
 
 class soon:  # noqa: N801 - reads as the word that it is
