@@ -152,7 +152,8 @@ def check(url: str, *, team_id: int) -> None:
         raise Refused(
             "host_not_allowed",
             f"{destination.name} is not on the list of hosts that callbacks of this team may go "
-            f"to. Whoever runs this server adds it: manage.py allow_callback {destination.name}",
+            f"to. An owner of the team adds it at {settings.WAKE_ORIGIN}/settings/allowlist/ or, "
+            f"on the server, manage.py allow_callback {destination.name}",
         )
 
 

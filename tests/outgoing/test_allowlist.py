@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.urls import reverse
 
 from accounts.audit import SYSTEM
 from accounts.models import AuditEvent, Team, User
@@ -204,14 +205,17 @@ def test_a_check_asks_the_database_once(team: Team, django_assert_num_queries: A
 
 
 def test_a_delivery_whose_callback_may_not_go_there_is_422_and_says_how_to_allow_it(
-    caller: Any,
+    caller: Any, settings: Any
 ) -> None:
+    settings.WAKE_ORIGIN = "https://wake.example.org"
     answer = caller.post(caller.payload(callback_webhook="https://hooks.example.com/x"))
 
     assert answer.status_code == 422
     (problem,) = answer.json()["error"]["fields"]
     assert problem["field"] == "callback_webhook"
     assert problem["code"] == "host_not_allowed"
+    page = "https://wake.example.org" + reverse("settings-allowlist")
+    assert f"An owner of the team adds it at {page} or" in problem["message"]
     assert "allow_callback hooks.example.com" in problem["message"]
 
 
