@@ -13,6 +13,7 @@ from django.conf import settings
 from django.db import transaction
 from django.test import Client
 
+from accounts import sessions as sign_ins
 from accounts.models import User
 from tests.inbox.people import Person
 from tests.tenancy import addresses
@@ -21,7 +22,7 @@ from tests.tenancy.house import House
 from tests.tenancy.test_other_teams import fields
 
 DOCUMENT = Path(__file__).parent.parent.parent / "docs/permissions.md"
-LINE = re.compile(r"^\| (GET|POST) \| `(/\S*)` \|[^|]*\|(.*)\|$", re.MULTILINE)
+LINE = re.compile(r"^\| (GET|POST) \| `(/\S*)` \|([^|]*)\|(.*)\|$", re.MULTILINE)
 ROLES = ("nobody", "stranger", "reader", "reviewer", "owner")
 # An owner's look-up asks a name server.
 ASKS_ELSEWHERE = "/settings/allowlist/<slug:slug>/look-up"
@@ -32,11 +33,17 @@ Table = dict[tuple[str, str], dict[str, str]]
 def table() -> Table:
     """Role and word of each method and address."""
     found: Table = {}
-    for method, route, cells in LINE.findall(DOCUMENT.read_text()):
+    for method, route, _, cells in LINE.findall(DOCUMENT.read_text()):
         words = [cell.strip() for cell in cells.split("|")]
         assert (method, route) not in found, f"{method} {route} has two lines."
         found[method, route] = dict(zip(ROLES, words, strict=True))
     return found
+
+
+def stars() -> dict[tuple[str, str], bool]:
+    """Whether each line bears one: the password again."""
+    lines = LINE.findall(DOCUMENT.read_text())
+    return {(method, route): what.endswith("* ") for method, route, what, _ in lines}
 
 
 def ends(address: Address, house: House) -> str:
@@ -113,3 +120,19 @@ def test_every_role_may_do_what_the_table_says(
             else:
                 assert told == {role: line[role] for role in told}
     assert not lines, "Lines of docs/permissions.md without an address."
+
+
+def test_what_bears_a_star_and_nothing_else_takes_the_password_again(
+    ours: House, alice: User, subtests: pytest.Subtests
+) -> None:
+    session = Person(alice).client.session
+    session[sign_ins.PASSWORD] = 0
+    session.save()
+
+    for (method, route), bears_one in stars().items():
+        path = ends(Address(route.removeprefix("/")), ours)
+        if route == ASKS_ELSEWHERE:
+            continue
+        with subtests.test(f"{method} {route}"):
+            answer = asked(method, path, fields(ours), session.session_key)
+            assert answer.get("Location", "").startswith("/sudo/?next=") == bears_one
