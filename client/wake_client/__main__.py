@@ -16,7 +16,9 @@ def main() -> int:
     verbs = parser.add_subparsers(required=True, metavar="VERB")
     connect = verbs.add_parser("connect", help="run a command for the tasks that come in")
     cli.add_arguments(connect)
-    arguments = parser.parse_args(own)
+    arguments, unknown = parser.parse_known_args(own)
+    if unknown:
+        connect.error(f"not known: {' '.join(unknown)} (the command goes behind --)")
     _log_to_stderr()
     try:
         return cli.connect(arguments, command, os.environ)

@@ -30,6 +30,9 @@ def origin(url: str) -> str:
             f"{parts.hostname} must be reached over https: "
             "a key that travels over plain http must be taken for stolen."
         )
+    if parts.path.startswith("/@"):
+        server = f"{parts.scheme}://{parts.netloc}"
+        raise ValueError(f"This is where an agent is called. Its server is {server}")
     path = parts.path.rstrip("/").removesuffix(PREFIX)
     return f"{parts.scheme}://{parts.netloc}{path}"
 

@@ -34,6 +34,7 @@ class Relay:
     def __init__(self) -> None:
         self.url = ""
         self.refuses: HTTPStatus | None = None
+        self.points_to = ""
         self.welcome: Frame = {
             **{"type": "welcome", "protocol": 1, "agent": "painter"},
             **{"heartbeat_s": 0.1, "lease_s": 60},
@@ -78,7 +79,12 @@ class Relay:
 
     def refuse(self, connection: ServerConnection, request: Request) -> Response | None:
         self.keys.append(request.headers.get("Authorization"))
-        return connection.respond(self.refuses, "") if self.refuses else None
+        if self.refuses is None:
+            return None
+        response = connection.respond(self.refuses, "")
+        if self.points_to:
+            response.headers["Location"] = self.points_to
+        return response
 
     async def converse(self, connection: ServerConnection) -> None:
         self._connection = connection

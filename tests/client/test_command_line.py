@@ -26,7 +26,7 @@ async def test_a_key_that_is_not_valid_ends_it_and_is_not_shown(journal: Path) -
 
     log = journal.with_suffix(".log").read_text()
     assert status == cli.NO_KEY
-    assert "the key is not valid any more" in log
+    assert "the key is not valid, or not any more" in log
     assert KEY not in log
 
 
@@ -166,8 +166,14 @@ async def test_a_journal_is_for_one_connector(journal: Path) -> None:
         (["--url", "http://wake.example.com", "--", "true"], "over https"),
         (["--url", "https://wake.example.com"], "A command is needed"),
         (["--url", "wake.example.com", "--", "true"], "begins with https://"),
+        (["--url", "https://wake.example.com/@home/painter", "--", "true"], "is called"),
+        (["--url", "https://wake.example.com", "python3", "agent.py"], "goes behind --"),
+        (["--url", "https://wake.example.com", "--", "no-such-agent"], "no command no-such-agent"),
+        (["--url", "https://wake.example.com", "--", "/etc/passwd"], "chmod +x"),
+        (["--url", "https://wake.example.com", "--key", "wk live", "--", "true"], "no key"),
         (["--", "true"], "--url"),
         (["--url", "https://wake.example.com", "--capacity", "0", "--", "true"], "from 1 to 100"),
+        (["--url", "https://wake.example.com", "--capacity", "x", "--", "true"], "from 1 to 100"),
     ],
 )
 def test_arguments_that_cannot_be_are_refused(arguments: list[str], says: str) -> None:
@@ -177,11 +183,82 @@ def test_arguments_that_cannot_be_are_refused(arguments: list[str], says: str) -
     assert says in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("key", "says"), [("wk_call_made_up", "a caller's key"), ("wk_test_made_up", "with a test key")]
+)
+def test_a_key_of_another_kind_is_said_to_be_one(tmp_path: Path, key: str, says: str) -> None:
+    async def run() -> int:
+        async with a_relay() as relay:
+            relay.refuses = HTTPStatus.UNAUTHORIZED
+            options = {"options": ("--key", key)}
+            async with a_process(relay.url, tmp_path / "journal", "true", **options) as process:
+                return await ended(process)
+
+    assert asyncio.run(run()) == cli.NO_KEY
+    assert says in (tmp_path / "journal.log").read_text()
+
+
+@scenario
+async def test_why_a_run_failed_is_said_here(journal: Path) -> None:
+    async with a_relay() as relay, a_process(relay.url, journal, *sh("exit 3")):
+        await relay.send(task())
+        await relay.next("result")
+
+    assert "failed: The agent's command ended with status 3." in log_of(journal)
+
+
+@scenario
+async def test_a_server_that_is_away_is_waited_for_and_named(journal: Path) -> None:
+    async with a_relay() as relay:
+        url = relay.url
+    async with a_process(url, journal, "true") as process:
+        async with asyncio.timeout(30):
+            while log_of(journal).count(f"not connected to {url}") < 2:
+                await asyncio.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        status = await ended(process)
+
+    assert status == cli.FINE
+    assert log_of(journal).count("look at --url") == 1
+
+
+@scenario
+async def test_two_agents_of_one_machine_have_a_journal_each(journal: Path) -> None:
+    state = str(journal.with_name("state"))
+
+    async def start(key: str) -> asyncio.subprocess.Process:
+        return await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "wake_client", "connect", "--url", relay.url, "--", "true"),
+            env={
+                **{"PATH": os.environ["PATH"], "PYTHONPATH": str(CLIENT)},
+                **{"WAKE_API_KEY": key, "XDG_STATE_HOME": state},
+            },
+            stderr=asyncio.subprocess.DEVNULL,
+        )
+
+    async with a_relay() as relay:
+        agents = [await start(f"{KEY}_{name}") for name in ("one", "two")]
+        for _ in agents:
+            await relay.next("hello")
+        for agent in agents:
+            agent.terminate()
+            assert await ended(agent) == cli.FINE
+
+    journals = list(Path(state).glob("wake/*.journal"))
+    assert len(journals) == 2
+    assert not any(KEY in str(one) for one in journals)
+
+
 def test_without_a_key_it_asks_for_one() -> None:
     done = _connect("--url", "https://wake.example.com", "--", "true")
 
     assert done.returncode == cli.USAGE
     assert "WAKE_API_KEY" in done.stderr
+
+
+def log_of(journal: Path) -> str:
+    """So far."""
+    return journal.with_suffix(".log").read_text()
 
 
 def _connect(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:

@@ -8,11 +8,15 @@ import os
 import time
 from collections.abc import Callable, Coroutine
 from functools import wraps
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.client.relay import KEY, a_connector, a_relay, task
 from wake_client.connector import command as commands
+from wake_client.connector import links
 
 WAITS = ("sleep", "60")
 Scenario = Callable[[Path], Coroutine[Any, Any, None]]
@@ -49,6 +53,18 @@ async def test_it_says_who_it_is_and_what_it_can_take(journal: Path) -> None:
         "last_dispatch_ids": [],
     }
     assert relay.keys == [f"Bearer {KEY}"]
+
+
+@scenario
+async def test_a_key_does_not_follow_a_redirect(journal: Path) -> None:
+    async with a_relay() as relay, a_relay() as elsewhere:
+        relay.refuses, relay.points_to = HTTPStatus.PERMANENT_REDIRECT, f"{elsewhere.url}/connect"
+        with pytest.raises(links.NoWebSocket, match="308"):
+            async with links.websocket(relay.url, KEY):
+                pass
+
+    assert relay.keys == [f"Bearer {KEY}"]
+    assert elsewhere.keys == []
 
 
 @scenario
@@ -249,7 +265,7 @@ async def test_an_answer_that_the_relay_would_not_take_has_failed(journal: Path)
     async with a_relay() as relay:
         relay.welcome["frame_bytes"] = 2_000
         async with a_connector(relay, journal, *sh("yes | head -c $WAKEUP_ATTEMPT")):
-            await relay.send(task(attempt=4_000))
+            await relay.send(given := task(attempt=4_000))
             too_long = await relay.next("result")
             await relay.send(task(attempt=400))
             short = await relay.next("result")
@@ -259,6 +275,9 @@ async def test_an_answer_that_the_relay_would_not_take_has_failed(journal: Path)
         "The agent's answer is larger than the relay takes.",
     )
     assert short["state"] == "completed"
+    (kept,) = journal.with_name("journal.kept").iterdir()
+    assert kept.name == f"{given['dispatch_id']}.json"
+    assert len(json.loads(kept.read_text())["text"]) > 3_900
 
 
 @scenario

@@ -35,6 +35,11 @@ class PollingRelay:
         self.status = 200
         self.fails_once = False
         self.error: Frame | None = None
+        self.says_instead: Frame | None = None
+        self.points_to = ""
+        self.heartbeat_s = 15.0
+        self.takes_results = threading.Event()
+        self.takes_results.set()
         self._waiting: queue.Queue[Frame] = queue.Queue()
         relay = self
 
@@ -64,13 +69,18 @@ class PollingRelay:
         frames = [self._welcome() for frame in body["frames"] if frame["type"] == "hello"]
         for frame in body["frames"]:
             self.received.put(frame)
+            if frame["type"] == "result":
+                self.takes_results.wait(PATIENCE_SECONDS)
         waits = "wait" in parse_qs(url.query)
         with contextlib.suppress(queue.Empty):
             frames.append(self._waiting.get(timeout=0.1 if waits else 0.001))
         status, self.status = self.status, 200 if self.fails_once else self.status
         frames = [self.error] if self.error else frames
-        content = json.dumps({"frames": frames}).encode()
+        said = {"frames": frames} if self.says_instead is None else self.says_instead
+        content = json.dumps(said).encode()
         handler.send_response(status)
+        if self.points_to:
+            handler.send_header("Location", self.points_to)
         handler.send_header("Content-Length", str(len(content)))
         handler.end_headers()
         handler.wfile.write(content)
@@ -90,7 +100,12 @@ class PollingRelay:
         self._thread.join()
 
     def _welcome(self) -> Frame:
-        return {"type": "welcome", "protocol": 1, "heartbeat_s": 15, "agent": "painter"}
+        return {
+            "type": "welcome",
+            "protocol": 1,
+            "heartbeat_s": self.heartbeat_s,
+            "agent": "painter",
+        }
 
 
 @pytest.fixture
@@ -154,6 +169,25 @@ def test_a_poll_that_fails_is_made_again(relay: PollingRelay, tmp_path: Path) ->
     assert result["text"] == "red"
 
 
+def test_a_result_that_takes_long_holds_no_heartbeat_up(
+    relay: PollingRelay, tmp_path: Path
+) -> None:
+    relay.heartbeat_s = 0.05
+    relay.takes_results.clear()
+    given = task()
+
+    join = connect(relay, tmp_path / "journal", "sh", "-c", "yes | head -c 1000000")
+    relay.next("hello")
+    relay.send(given)
+    relay.next("result")
+    beat = relay.next("heartbeat")
+    relay.send({"type": "done", "dispatch_id": given["dispatch_id"]})
+    relay.takes_results.set()
+
+    assert join() == []
+    assert beat["dispatch_ids"] == [given["dispatch_id"]]
+
+
 @pytest.mark.parametrize(("status", "problem"), [(401, KeyNotValid), (403, Refused)])
 def test_a_relay_that_will_not_have_it_is_believed(
     relay: PollingRelay, tmp_path: Path, status: int, problem: type[Exception]
@@ -163,6 +197,26 @@ def test_a_relay_that_will_not_have_it_is_believed(
     join = connect(relay, tmp_path / "journal", "echo", "red")
 
     assert [type(one) for one in join()] == [problem]
+
+
+@pytest.mark.parametrize(
+    ("status", "error", "says"),
+    [
+        (404, None, "no Wake server"),
+        (501, None, "no Wake server"),
+        (403, {"error": {"message": "This is for no browser."}}, "This is for no browser."),
+        (301, None, "points to https://elsewhere.example.com"),
+    ],
+)
+def test_it_says_why_there_is_no_relay(
+    relay: PollingRelay, tmp_path: Path, status: int, error: Frame | None, says: str
+) -> None:
+    relay.status, relay.says_instead = status, error or {}
+    relay.points_to = "https://elsewhere.example.com" if status == 301 else ""
+
+    join = connect(relay, tmp_path / "journal", "echo", "red")
+
+    assert [says in str(one) for one in join()] == [True]
 
 
 def test_it_ends_where_a_later_connector_took_over(relay: PollingRelay, tmp_path: Path) -> None:

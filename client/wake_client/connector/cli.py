@@ -7,13 +7,14 @@ import asyncio
 import hashlib
 import logging
 import shlex
+import shutil
 import signal
 import socket
 from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
 
-from wake_client import addresses
+from wake_client import addresses, keys
 from wake_client.connector.command import ENVIRONMENT, Command
 from wake_client.connector.connector import Connector
 from wake_client.connector.journal import Journal, JournalInUse
@@ -30,7 +31,7 @@ stdin, and answers on stdout; see the README of wake-client.
 exit status:
   0    drained after SIGINT or SIGTERM; with --once, the run did not fail
   1    with --once: the run failed
-  2    the arguments are wrong
+  2    the arguments are wrong, or there is no such command
   3    the key is not valid (any more)
   4    what answers at --url is no relay, or speaks another version
   5    the journal cannot be used: another connector has it, or the disk refuses it
@@ -71,20 +72,26 @@ def connect(arguments: argparse.Namespace, command: list[str], given: Mapping[st
     key = (arguments.key or given.get("WAKE_API_KEY", "")).strip()
     if not key:
         raise ValueError("A key is needed: in WAKE_API_KEY, or with --key.")
+    key = keys.checked(key)
     if not command:
         raise ValueError("A command is needed, after --.")
     origin = addresses.origin(arguments.url)
+    environment = _environment(given, arguments.env)
     argv = ["/bin/sh", "-c", " ".join(command)] if arguments.shell else command
+    _find(argv[0], environment)
     journal = arguments.journal or _journal(given, origin, key)
     with ExitStack() as opened:
         try:
             kept = opened.enter_context(Journal(journal))
             run_log = arguments.run_log and opened.enter_context(arguments.run_log.open("ab"))
-        except (JournalInUse, OSError) as error:
-            logger.warning("%s: %s", journal, error)
+        except JournalInUse:
+            logger.warning("another connector of this agent runs here (%s): end it first", journal)
+            return JOURNAL
+        except OSError as error:
+            logger.warning("a file cannot be written: %s", error)
             return JOURNAL
         connector = Connector(
-            Command(argv, _environment(given, arguments.env), run_log),
+            Command(argv, environment, run_log),
             kept,
             capacity=1 if arguments.once else arguments.capacity,
             machine=socket.gethostname()[:80],
@@ -108,7 +115,8 @@ async def _until_it_ends(connector: Connector, origin: str, key: str) -> int:
         connector.drain()
         if connector.running:
             logger.info(
-                "no new tasks; waiting for %s that run (again to stop them)", connector.running
+                "no new tasks; waiting for what runs (%s). Again, and it is stopped",
+                connector.running,
             )
 
     loop = asyncio.get_running_loop()
@@ -122,7 +130,7 @@ async def _until_it_ends(connector: Connector, origin: str, key: str) -> int:
         logger.info("stopped, with what was running; it will be run again")
         return KILLED
     except KeyNotValid:
-        logger.warning("the key is not valid any more: ask for a new one")
+        logger.warning("%s", _of_a_refused(key))
         return NO_KEY
     except Replaced as reason:
         logger.warning("%s", reason)
@@ -132,8 +140,34 @@ async def _until_it_ends(connector: Connector, origin: str, key: str) -> int:
         return NO_RELAY
     finally:
         await connector.end()
-    logger.info("stopped")
+    if owed := len(connector.journal.unconfirmed()):
+        logger.info(
+            "stopped; results that did not get through are told at the next start: %s", owed
+        )
+    else:
+        logger.info("stopped")
     return RUN_FAILED if connector.once and connector.has_failed else FINE
+
+
+def _of_a_refused(key: str) -> str:
+    match key.split("_")[:2]:
+        case ["wk", "call"]:
+            return "this is a caller's key: the agent's own is needed, wk_live_..."
+        case ["wk", "test"]:
+            return "with a test key nothing is run: a live one is needed, wk_live_..."
+    return (
+        "the key is not valid, or not any more: ask an owner of the team for a new one. "
+        "Tasks wait until then."
+    )
+
+
+def _find(command: str, environment: Mapping[str, str]) -> None:
+    """Raises ValueError, rather than to let every task fail."""
+    if shutil.which(command, path=environment.get("PATH")):
+        return
+    if Path(command).is_file():
+        raise ValueError(f"{command} cannot be executed: chmod +x, or name what runs it first.")
+    raise ValueError(f"There is no command {command} on this machine: its whole path always works.")
 
 
 def _environment(given: Mapping[str, str], more: list[str]) -> dict[str, str]:
@@ -152,7 +186,7 @@ def _journal(given: Mapping[str, str], origin: str, key: str) -> Path:
 
 
 def _count(text: str) -> int:
-    number = int(text)
+    number = int(text) if text.isascii() and text.isdecimal() else 0
     if not 1 <= number <= 100:
         raise argparse.ArgumentTypeError("from 1 to 100")
     return number

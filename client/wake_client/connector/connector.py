@@ -13,6 +13,7 @@ from wake_client.connector import frames, results
 from wake_client.connector.command import Child, Command
 from wake_client.connector.frames import Dispatch, Frame, NotAFrame
 from wake_client.connector.journal import Journal
+from wake_client.connector.owed import MOST_TRIES, Owed
 
 logger = logging.getLogger(__name__)
 
@@ -22,6 +23,8 @@ SECONDS_TO_CONFIRM = 10.0
 # What a relay takes that does not say it, and what a request has beside its frame.
 FRAME_BYTES = 10_000_000
 FRAME_AROUND = 100
+# A run that is acknowledged late would be taken for one that never arrived.
+CANNOT_WAIT = {"ack", "heartbeat", "pong"}
 
 
 @dataclass
@@ -52,6 +55,7 @@ class Connector:
         self._tasks: set[asyncio.Task[None]] = set()
         self._slots = asyncio.Semaphore(self.capacity)
         self._outbox: list[Frame] = []
+        self._owed = Owed(self.journal)
         self._news = asyncio.Event()
         self.is_draining = False
         self._frame_bytes = FRAME_BYTES
@@ -74,14 +78,26 @@ class Connector:
             for run in self._runs.values()
             if run.child
         ]
-        self._outbox += [self._result(*each) for each in self.journal.unconfirmed()]
         if self.is_draining:
             self._outbox.append(frames.drain())
+        self._owed.resume()
+        self._look_after_results()
         self._news.set()
 
     def heartbeat(self) -> None:
         """Renews the leases of what is here."""
+        self._look_after_results()
         self._tell(frames.heartbeat(self._held()))
+
+    @property
+    def sends_for_long(self) -> bool:
+        return self._owed.is_long_on_its_way
+
+    def held_up(self) -> list[Frame]:
+        """What cannot wait until that is over."""
+        held = [one for one in self._outbox if one["type"] in CANNOT_WAIT]
+        self._outbox = [one for one in self._outbox if one not in held]
+        return held
 
     def _held(self) -> list[str]:
         """What runs, and what has a result that the relay may not have yet."""
@@ -93,9 +109,12 @@ class Connector:
         return self.unsent()
 
     def unsent(self) -> list[Frame]:
-        """What is to be sent, if anything."""
+        """What is to be sent next, if anything."""
         self._news.clear()
         told, self._outbox = self._outbox, []
+        told += [self._result(*each) for each in self._owed.next()]
+        if self._owed.is_due:
+            self._news.set()
         return told
 
     def take(self, frame: Frame) -> None:
@@ -110,12 +129,14 @@ class Connector:
             case "cancel":
                 self._canceled(dispatch_id)
             case "done":
-                self.journal.confirm(dispatch_id)
+                self._owed.settle(dispatch_id)
                 self._settle()
             case "ping":
                 self._tell(frames.pong())
             case "error":
                 logger.warning("The relay says: %s (%s)", frame.get("message"), frame.get("code"))
+                if frame.get("code") == "lease_lost":
+                    self._lease_lost(dispatch_id)
 
     def drain(self) -> None:
         """Takes no new tasks; `finished` is set when those that run are over."""
@@ -151,7 +172,7 @@ class Connector:
         elif outcome := self.journal.result(dispatch.dispatch_id):
             logger.info("task %s: answered from the journal, not run again", dispatch.task_id)
             self._tell(frames.ack(dispatch.dispatch_id, dispatch.lease_id))
-            self._tell(self._result(dispatch.dispatch_id, dispatch.lease_id, outcome))
+            self._ended(dispatch, outcome)
         elif not self.is_draining:  # another machine will have it when the lease is over
             run = self._runs[dispatch.dispatch_id] = Run(dispatch)
             self._in_background(self._see_through(run))
@@ -168,12 +189,18 @@ class Connector:
                 outcome = results.failed("The agent's machine could not run its command.")
         dispatch = run.dispatch
         state = "stopped" if run.canceled.is_set() else outcome["state"]
-        logger.info("task %s: %s", dispatch.task_id, state)
+        why = f": {outcome.get('text')}"[:200] if state == "failed" else ""
+        logger.info("task %s: %s%s", dispatch.task_id, state, why)
         self.has_failed = self.has_failed or outcome["state"] == "failed"
-        self.journal.finish(dispatch.dispatch_id, dispatch.lease_id, outcome)
+        self._ended(dispatch, outcome)
         del self._runs[dispatch.dispatch_id]
-        self._tell(self._result(dispatch.dispatch_id, dispatch.lease_id, outcome))
         self._settle()
+
+    def _ended(self, dispatch: Dispatch, outcome: results.Outcome) -> None:
+        """Noted under the lease that the run has now, and told."""
+        self.journal.finish(dispatch.dispatch_id, dispatch.lease_id, outcome)
+        self._owed.tell(dispatch.dispatch_id)
+        self._news.set()
 
     async def _outcome(self, run: Run) -> results.Outcome:
         dispatch = run.dispatch
@@ -203,8 +230,36 @@ class Connector:
         frame = frames.result(dispatch_id, lease_id, outcome)
         if len(json.dumps(frame)) <= self._frame_bytes - FRAME_AROUND:
             return frame
+        kept = self.journal.keep(dispatch_id, outcome)
+        logger.warning("run %s: its result is larger than the relay takes: %s", dispatch_id, kept)
         why = "The agent's answer is larger than the relay takes."
         return frames.result(dispatch_id, lease_id, results.failed(why))
+
+    def _look_after_results(self) -> None:
+        """A result that does not get through is a run that failed: as long as it was held, its task
+        would go on working."""
+        for dispatch_id, lease_id, outcome in self._owed.beat():
+            self._set_aside(dispatch_id, outcome, f"was told {MOST_TRIES} times and not confirmed")
+            if outcome != results.UNTOLD:
+                self.journal.finish(dispatch_id, lease_id, results.UNTOLD)
+                self._owed.tell(dispatch_id)
+                self._news.set()
+        self._settle()
+
+    def _lease_lost(self, dispatch_id: str) -> None:
+        """Another connector has that run by now, or it comes again under another lease and is
+        answered from what was set aside."""
+        for held, _, outcome in self.journal.unconfirmed():
+            if held == dispatch_id:
+                self._set_aside(dispatch_id, outcome, "is not wanted from this connector any more")
+        self._settle()
+
+    def _set_aside(self, dispatch_id: str, outcome: results.Outcome, why: str) -> None:
+        """Tells it no more. `why` completes "its result ..."."""
+        kept = "" if outcome == results.UNTOLD else self.journal.keep(dispatch_id, outcome)
+        self._owed.settle(dispatch_id)
+        where = f"; it is kept in {kept}" if kept else ""
+        logger.warning("run %s: its result %s%s", dispatch_id, why, where)
 
     def _canceled(self, dispatch_id: str) -> None:
         run = self._runs.get(dispatch_id)
@@ -231,4 +286,11 @@ class Connector:
         if not self.journal.unconfirmed():
             self.finished.set()
             return
-        asyncio.get_running_loop().call_later(SECONDS_TO_CONFIRM, self.finished.set)
+        asyncio.get_running_loop().call_later(SECONDS_TO_CONFIRM, self._finish)
+
+    def _finish(self) -> None:
+        """Not in the middle of a long result: it would be as long the next time."""
+        if self.sends_for_long:
+            self._settle()
+        else:
+            self.finished.set()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
@@ -19,8 +20,13 @@ PATH = "/connect/v1"
 MOST_BYTES = 64 * 1024 * 1024
 SECONDS_TO_CONNECT = 10.0
 LONGEST_POLL = 25
+# For an answer to what was sent, with all that is still on its way up a slow line.
+SECONDS_FOR_AN_ANSWER = 60.0
+# The relay has a ping every 20 seconds, whatever else there is.
+SECONDS_OF_SILENCE = 90.0
 # Of the frames that are sent in one request. A longer one is sent alone.
 BYTES_TOGETHER = 256 * 1024
+NO_RELAY = "What answers is no Wake server, or only a part of one: look at --url."
 KEY_NOT_VALID, OTHER_AGENT, OTHER_PROTOCOL, REPLACED = 4401, 4403, 4406, 4409
 # What a proxy says while the server behind it is away.
 PASSING = {429, 502, 503, 504}
@@ -80,7 +86,11 @@ class WebSocketLink:
 
     async def receive(self) -> list[Frame]:
         try:
-            return _frames([json.loads(await self._connection.recv())])
+            async with asyncio.timeout(SECONDS_OF_SILENCE):
+                text = await self._connection.recv()
+            return _frames([json.loads(text)])
+        except TimeoutError as silence:
+            raise Broken(f"nothing was heard for {SECONDS_OF_SILENCE:g} s") from silence
         except ConnectionClosed as closed:
             raise _reason(closed) from closed
         except ValueError as error:
@@ -102,6 +112,9 @@ async def websocket(origin: str, key: str) -> AsyncIterator[WebSocketLink]:
         additional_headers={"Authorization": f"Bearer {key}"},
         open_timeout=SECONDS_TO_CONNECT,
         max_size=MOST_BYTES,
+        # Its pings wait behind a long result that is being sent, and it would take the connection
+        # for dead. The heartbeats of both sides are enough.
+        ping_interval=None,
     )
     try:
         connection = await opening
@@ -146,7 +159,10 @@ class PollingLink:
                 "/poll",
                 params={"wait": str(wait)} if wait else {},
                 json={"frames": frames},
-                timeout=SECONDS_TO_CONNECT + wait,
+                timeout=httpx.Timeout(
+                    SECONDS_TO_CONNECT,
+                    read=wait + SECONDS_TO_CONNECT if wait else SECONDS_FOR_AN_ANSWER,
+                ),
             )
         except httpx.TransportError as failure:
             raise Broken(str(failure) or type(failure).__name__) from failure
@@ -155,14 +171,16 @@ class PollingLink:
             raise KeyNotValid(KeyNotValid.__doc__)
         if status == HTTPStatus.CONFLICT and '"replaced"' in response.text:
             raise Replaced(Replaced.__doc__)
+        if status == HTTPStatus.NOT_IMPLEMENTED:
+            raise Refused(_refusal(response))
         if status in PASSING or status >= 500 or status == HTTPStatus.CONFLICT:
             raise Broken(f"the server answered {status}")
         if status != HTTPStatus.OK:
-            raise Refused(f"{Refused.__doc__} It answered {status}: {response.text[:300]}")
+            raise Refused(_refusal(response))
         try:
             return _frames(response.json()["frames"])
         except (ValueError, KeyError, TypeError) as error:
-            raise Refused("What answered is no relay: look at --url.") from error
+            raise Refused(NO_RELAY) from error
 
 
 @asynccontextmanager
@@ -183,6 +201,18 @@ def _reason(closed: ConnectionClosed) -> Exception:
     }
     kind = kinds.get(code or 0)
     return kind(kind.__doc__) if kind else Broken(str(closed))
+
+
+def _refusal(response: httpx.Response) -> str:
+    """Its own reason, where it is a relay and has one."""
+    if response.has_redirect_location:
+        where = response.headers["Location"]
+        return f"The server points to {where}: if that is yours, too, give --url its address."
+    try:
+        said = str(response.json()["error"]["message"])
+    except (ValueError, KeyError, TypeError):
+        return f"{NO_RELAY} It answered {response.status_code}."
+    return f"{Refused.__doc__} It says: {said[:300]}"
 
 
 def _together(frames: list[Frame]) -> Iterator[list[Frame]]:

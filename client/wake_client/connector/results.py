@@ -50,6 +50,10 @@ def failed(why: str, exit_code: int | None = None) -> Outcome:
     return {"state": "failed", "text": why, **ended}
 
 
+# In place of a result that does not get through to the relay.
+UNTOLD = failed("The agent's answer did not reach the server. It is kept on the agent's machine.")
+
+
 def _contract(text: str) -> dict[str, Any] | None:
     if not text.startswith("{"):
         return None

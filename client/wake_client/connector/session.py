@@ -17,6 +17,7 @@ from wake_client.connector.links import (
     Link,
     NoWebSocket,
     OtherProtocol,
+    PollingLink,
     Refused,
     polling,
     websocket,
@@ -40,17 +41,20 @@ async def stay_connected(connector: Connector, origin: str, key: str) -> None:
     that lets none through may be gone.
     """
     waits = pauses()
-    was_connected = False
+    was_connected = has_failed = False
     while not connector.finished.is_set():
         greeted = asyncio.Event()
         try:
             try:
-                async with websocket(origin, key) as link:
-                    await _converse(connector, link, greeted)
+                async with (
+                    websocket(origin, key) as link,
+                    polling(origin, key, connector.instance_id) as beside,
+                ):
+                    await _converse(connector, link, beside, greeted)
             except (NoWebSocket, NoWelcome) as reason:
                 logger.info("no WebSocket gets through (%s)", reason)
                 async with polling(origin, key, connector.instance_id) as link:
-                    await _converse(connector, link, greeted)
+                    await _converse(connector, link, link, greeted)
         except (Broken, NoWelcome, Refused) as reason:
             was_connected = was_connected or greeted.is_set()
             if isinstance(reason, Refused) and not was_connected:
@@ -59,10 +63,15 @@ async def stay_connected(connector: Connector, origin: str, key: str) -> None:
                 return
             if greeted.is_set():
                 waits = pauses()
-            await _pause(connector, waits, reason)
+            if not (was_connected or has_failed):
+                logger.info("tasks wait until it answers; if it never does, look at --url")
+            has_failed = True
+            await _pause(connector, waits, f"{origin}: {reason}")
 
 
-async def _converse(connector: Connector, link: Link, greeted: asyncio.Event) -> None:
+async def _converse(
+    connector: Connector, link: Link, beside: PollingLink, greeted: asyncio.Event
+) -> None:
     """Until the connector has finished, or the link breaks."""
     try:
         async with asyncio.timeout(SECONDS_FOR_A_WELCOME):
@@ -78,10 +87,11 @@ async def _converse(connector: Connector, link: Link, greeted: asyncio.Event) ->
     await _first(
         _receive(connector, link),
         _send(connector, link),
-        _keep_leases(connector, float(welcome.get("heartbeat_s") or HEARTBEAT_SECONDS)),
+        _keep_leases(connector, beside, float(welcome.get("heartbeat_s") or HEARTBEAT_SECONDS)),
         connector.finished.wait(),
     )
-    await link.send(connector.unsent())
+    while unsent := connector.unsent():
+        await link.send(unsent)
 
 
 def _welcome(received: list[Frame]) -> Frame:
@@ -106,10 +116,16 @@ async def _send(connector: Connector, link: Link) -> None:
             connector.take(frame)
 
 
-async def _keep_leases(connector: Connector, every: float) -> None:
+async def _keep_leases(connector: Connector, beside: PollingLink, every: float) -> None:
+    """A long result that goes up a slow line holds up what is behind it, for longer than a relay
+    waits for a heartbeat: so one goes beside it."""
     while True:
         await asyncio.sleep(every)
         connector.heartbeat()
+        if connector.sends_for_long:
+            with suppress(Broken, Refused):
+                for frame in await beside.send(connector.held_up()):
+                    connector.take(frame)
 
 
 async def _first(*works: Coroutine[Any, Any, Any]) -> None:
@@ -125,8 +141,8 @@ async def _first(*works: Coroutine[Any, Any, Any]) -> None:
         task.result()
 
 
-async def _pause(connector: Connector, waits: Iterator[float], reason: Exception) -> None:
+async def _pause(connector: Connector, waits: Iterator[float], reason: str) -> None:
     seconds = next(waits)
-    logger.info("not connected: %s; trying again in %.1f s", reason, seconds)
+    logger.info("not connected to %s; trying again in %.1f s", reason, seconds)
     with suppress(TimeoutError):
         await asyncio.wait_for(connector.finished.wait(), seconds)
