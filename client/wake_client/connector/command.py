@@ -8,12 +8,12 @@ import logging
 import os
 import signal
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import IO, Any
 
-from wake_client.connector import results
+from wake_client.connector import progress, results
 from wake_client.connector.frames import Dispatch
 
 logger = logging.getLogger(__name__)
@@ -42,8 +42,9 @@ class Command:
     environment: Mapping[str, str]
     run_log: IO[bytes] | None = None
 
-    async def start(self, dispatch: Dispatch, *, attempt: int) -> Child:
-        """Raises OSError where there is no such command."""
+    async def start(self, dispatch: Dispatch, *, attempt: int, say: Callable[[str], None]) -> Child:
+        """`say` is called with what it says while it works. Raises OSError where there is no such
+        command."""
         stdin = tempfile.TemporaryFile()  # noqa: SIM115 - a file: a command need not read it
         reading, writing = os.pipe()
         try:
@@ -63,7 +64,7 @@ class Command:
         finally:
             stdin.close()
             os.close(writing)
-        return await Child.of(process, reading, dispatch.timeout_s)
+        return await Child.of(process, reading, dispatch.timeout_s, say)
 
 
 class Child:
@@ -75,21 +76,28 @@ class Child:
         stdout: asyncio.StreamReader,
         pipe: asyncio.ReadTransport,
         timeout: float | None,
+        say: Callable[[str], None],
     ) -> None:
         self._process, self._stdout, self._pipe = process, stdout, pipe
         self._timeout = timeout
+        self._say = say
         self._output = bytearray()
+        self._heard = 0
 
     @classmethod
     async def of(
-        cls, process: asyncio.subprocess.Process, descriptor: int, timeout: float | None
+        cls,
+        process: asyncio.subprocess.Process,
+        descriptor: int,
+        timeout: float | None,
+        say: Callable[[str], None],
     ) -> Child:
         """`descriptor`: the end of its stdout to read from."""
         stdout = asyncio.StreamReader()
         pipe, _ = await asyncio.get_running_loop().connect_read_pipe(
             lambda: asyncio.StreamReaderProtocol(stdout), os.fdopen(descriptor, "rb")
         )
-        return cls(process, stdout, pipe, timeout)
+        return cls(process, stdout, pipe, timeout, say)
 
     async def outcome(self) -> results.Outcome:
         """When it is over; it is stopped where it takes too long or says too much."""
@@ -134,6 +142,15 @@ class Child:
     async def _read(self) -> None:
         while not self._is_too_much and (chunk := await self._stdout.read(65_536)):
             self._output += chunk
+            self._hear()
+
+    def _hear(self) -> None:
+        """Takes out of what came since, as far as its lines are whole, what is no answer."""
+        end = self._output.rfind(b"\n", self._heard) + 1
+        if end:
+            answer = progress.without(bytes(self._output[self._heard : end]), self._say)
+            self._output[self._heard : end] = answer
+            self._heard += len(answer)
 
     @property
     def _is_too_much(self) -> bool:

@@ -6,7 +6,7 @@ import asyncio
 import json
 import logging
 import uuid
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
 
 from wake_client.connector import frames, results
@@ -14,6 +14,7 @@ from wake_client.connector.command import Child, Command
 from wake_client.connector.frames import Dispatch, Frame, NotAFrame
 from wake_client.connector.journal import Journal
 from wake_client.connector.owed import MOST_TRIES, Owed
+from wake_client.connector.progress import Progress
 
 logger = logging.getLogger(__name__)
 
@@ -211,7 +212,7 @@ class Connector:
         attempt = max(dispatch.attempt, self.journal.starts(dispatch.dispatch_id) + 1)
         self.journal.start(dispatch.dispatch_id)
         try:
-            run.child = await self.command.start(dispatch, attempt=attempt)
+            run.child = await self.command.start(dispatch, attempt=attempt, say=self._listen(run))
         except OSError as error:
             logger.warning("task %s: the command cannot be started: %s", dispatch.task_id, error)
             return results.failed("The agent's command cannot be started.")
@@ -223,6 +224,29 @@ class Connector:
         return (
             results.failed("Stopped: the task was canceled.") if run.canceled.is_set() else outcome
         )
+
+    def _listen(self, run: Run) -> Callable[[str], None]:
+        """What to call with what it says while it works."""
+        loop = asyncio.get_running_loop()
+        said = Progress(at=loop.time())
+
+        def tell() -> None:
+            number, text = said.tell(at=loop.time())
+            if self._runs.get(run.dispatch.dispatch_id) is run and not run.canceled.is_set():
+                self._tell_progress(run.dispatch, number, text)
+
+        def say(text: str) -> None:
+            pause = said.say(text, at=loop.time())
+            if pause is not None:
+                loop.call_later(pause, tell)
+
+        return say
+
+    def _tell_progress(self, dispatch: Dispatch, number: int, text: str) -> None:
+        """In place of what of this run is not sent yet: there may be no connection for long."""
+        frame = frames.progress(dispatch.dispatch_id, dispatch.lease_id, number, text)
+        self._outbox = [one for one in self._outbox if not _is_older(one, frame)]
+        self._tell(frame)
 
     def _result(self, dispatch_id: str, lease_id: str, outcome: results.Outcome) -> Frame:
         """One that the relay would not take is a run that failed: it would not take it the next
@@ -294,3 +318,7 @@ class Connector:
             self._settle()
         else:
             self.finished.set()
+
+
+def _is_older(one: Frame, progress: Frame) -> bool:
+    return all(one.get(name) == progress[name] for name in ("type", "dispatch_id"))

@@ -71,6 +71,12 @@ def ack(dispatch_id: str, lease_id: str) -> Frame:
     return {"type": "ack", "dispatch_id": dispatch_id, "lease_id": lease_id}
 
 
+def progress(dispatch_id: str, lease_id: str, number: int, text: str) -> Frame:
+    """`number` counts up within a run."""
+    told = {"dispatch_id": dispatch_id, "lease_id": lease_id}
+    return {"type": "progress", **told, "n": number, "text": text}
+
+
 def result(dispatch_id: str, lease_id: str, outcome: dict[str, Any]) -> Frame:
     """`outcome`: {state, message | text, artifacts, exit_code, ...} (results.py)."""
     return {**outcome, "type": "result", "dispatch_id": dispatch_id, "lease_id": lease_id}
