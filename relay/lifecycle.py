@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import re
 import threading
 import uuid
 from dataclasses import dataclass
@@ -15,6 +17,7 @@ from django.utils import timezone
 from accounts.audit import SYSTEM, Actor, person, record
 from accounts.models import Agent
 from relay import dispatches, moves, presence, pushes
+from relay.fields import InvalidParams
 from relay.models import CallerKey, Card, Context, Event, Message, Surfaced, Task
 from relay.moves import IllegalMove, TaskIsTerminal, TaskNotFound, transition
 from relay.wire import Incoming, Json, PushIn
@@ -27,6 +30,13 @@ __all__ = ["IllegalMove", "TaskIsTerminal", "TaskNotFound", "transition"]
 State = Task.State
 BUSY_SECONDS = 60
 MESSAGES_AT_MOST = 1_000  # of a task, whoever said them
+# A version 4 UUID, as they are made here: 122 random bits.
+GUESSED_BY_NOBODY = re.compile(
+    r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}", re.IGNORECASE
+)
+CONTEXT_IS_TAKEN = (
+    "Somebody else uses this id. Nothing was stored: leave it out, and a new one is made for you."
+)
 # Half of those who may wait (wake/waiting.py): a crowd of callers, whom nobody may know, must leave
 # room for the agents that wait for their answers, and for the machines that poll for tasks.
 _places = threading.BoundedSemaphore((settings.WAKE_MAX_WAITING + 1) // 2)
@@ -77,7 +87,7 @@ def send(
     generation, of which this one is made (`hop` links from the first); the same one again is the
     task that is there. So is the same Idempotency key of the same caller: nobody's cannot be told
     apart, and is passed over. Raises TaskNotFound, TaskIsTerminal, TaskIsFull, ContextMismatch,
-    AgentBusy, IdempotencyConflict, and what pushes.create() does; then nothing was stored.
+    AgentBusy, IdempotencyConflict, and InvalidParams; then nothing was stored.
     """
     at = at or timezone.now()
     moves.lock_agent(card.agent)
@@ -91,7 +101,7 @@ def send(
     idempotency = idempotency if caller else None
     if idempotency and (earlier := _replayed(card.agent, caller, idempotency, at=at)):
         return earlier
-    made_of = {"source_task": source[0], "source_generation": source[1]} if source else {}
+    made_of = _link(caller, network, source) if source else {}
     mine = Task.objects.of_caller(card.agent, caller)  # whoever else was told of it made their own
     if source and (earlier := mine.filter(**made_of).first()):
         return earlier
@@ -99,7 +109,7 @@ def send(
         raise AgentBusy
     task = Task.objects.create(
         agent=card.agent,
-        context=_context(card.agent, caller, incoming.context_id, at=at),
+        context=_context(card.agent, caller, incoming.context_id, network=network, at=at),
         caller=caller,
         status_at=at,
         created_at=at,
@@ -250,14 +260,32 @@ def _replayed(
     return earlier
 
 
-def _context(agent: Agent, caller: CallerKey | None, given: str, *, at: datetime) -> Context:
-    """The caller's own of this id, which is made where it is not there."""
-    found, _ = Context.objects.get_or_create(
+def _link(caller: CallerKey | None, network: str, source: tuple[str, int]) -> dict[str, Any]:
+    """What a task was made of, by which the same news is told. Ids of elsewhere may be as short as
+    "1": of those who have no key they count for one network alone, or whoever guesses one would be
+    told somebody else's task, or be there first with words of their own."""
+    task_id, generation = source
+    if caller is None:
+        task_id = hashlib.sha256(f"{network} {task_id}".encode()).hexdigest()
+    return {"source_task": task_id, "source_generation": generation}
+
+
+def _context(
+    agent: Agent, caller: CallerKey | None, given: str, *, network: str, at: datetime
+) -> Context:
+    """The caller's own of this id, which is made where it is not there. Those who have no key are
+    one caller: whoever holds an id that nobody guesses was told it, any other is of the network
+    that it came from first. Raises InvalidParams."""
+    found, is_new = Context.objects.get_or_create(
         agent=agent,
         caller=caller,
         context_id=given or str(uuid.uuid4()),
         defaults={"created_at": at},
     )
+    if caller is None and not is_new and not GUESSED_BY_NOBODY.fullmatch(given):
+        of_others = found.tasks.exclude(network__in=["", network])
+        if of_others.exists():
+            raise InvalidParams("message.contextId", CONTEXT_IS_TAKEN)
     return found
 
 

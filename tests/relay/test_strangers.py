@@ -2,19 +2,48 @@
 
 from __future__ import annotations
 
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import pytest
 from django.http import HttpRequest
+from django.utils import timezone
 
+from accounts.audit import SYSTEM
 from accounts.models import ApiKey
 from relay import dispatches, lifecycle
-from relay.models import CallerKey, Card, Task
+from relay.models import CallerKey, Card, Context, Message, Task
 from tests.relay.calling import Caller
 from tests.relay.machine import Machine, ask
 from wake.parsers import Malformed
 
 State = Task.State
+
+
+@pytest.fixture
+def public(card: Card) -> Card:
+    card.access = Card.Access.PUBLIC
+    card.save(update_fields=["access"])
+    return card
+
+
+@pytest.fixture
+def here(public: Card) -> Caller:
+    return Caller(public)
+
+
+@pytest.fixture
+def there(public: Card) -> Caller:
+    """Of another network."""
+    caller = Caller(public)
+    caller.client.defaults["REMOTE_ADDR"] = "::1"
+    return caller
+
+
+def completed(task_id: str, text: str) -> dict[str, Any]:
+    """News of a task of some other server."""
+    artifact = {"artifactId": "report", "parts": [{"text": text}]}
+    status = {"state": "TASK_STATE_COMPLETED"}
+    return {"task": {"id": task_id, "status": status, "artifacts": [artifact]}}
 
 
 def test_strangers_leave_room_for_each_other_and_for_callers_with_a_key(
@@ -68,3 +97,99 @@ def test_nothing_long_is_read_of_somebody_who_may_not_come_in(
     assert refused.status_code == 401
     assert answered.json()["error"]["code"] == -32700
     assert len(read) == 1
+
+
+# Of whom they are ---------------------------------------------------------------------------------
+
+
+def test_a_context_of_a_caller_with_a_key_is_none_of_theirs(newer: Caller, here: Caller) -> None:
+    """Trap 20."""
+    for task in (newer.send(contextId="quarter"), newer.send()):
+        mine = here.send(contextId=task["contextId"])
+        assert mine["contextId"] == task["contextId"]
+        listed = here.result("ListTasks", {"contextId": task["contextId"]})
+        assert [each["id"] for each in listed["tasks"]] == [mine["id"]]
+        for method in ("GetTask", "CancelTask"):
+            assert here.error(method, {"id": task["id"]})["code"] == -32001
+        shared = Context.objects.filter(tasks__in=[task["id"], mine["id"]]).distinct()
+        assert shared.count() == 2
+
+
+def test_nor_is_an_id_that_somebody_of_another_network_made_up(here: Caller, there: Caller) -> None:
+    first = here.send(contextId="quarter")
+
+    refused = there.error("SendMessage", there.sending(contextId="quarter"))
+    again = here.send(contextId="quarter")
+
+    assert (refused["code"], Task.objects.count()) == (-32602, 2)
+    (violation,) = refused["data"][0]["fieldViolations"]
+    assert violation["field"] == "message.contextId"
+    assert "Nothing was stored" in violation["description"]
+    assert again["contextId"] == first["contextId"]
+
+
+def test_who_holds_an_id_that_nobody_guesses_goes_on_from_anywhere(
+    here: Caller, there: Caller
+) -> None:
+    """On another day, on another train."""
+    first = here.send()
+
+    second = there.send(contextId=first["contextId"])
+
+    contexts = Task.objects.filter(pk__in=[first["id"], second["id"]]).values_list("context")
+    assert contexts.distinct().count() == 1
+
+
+def test_what_was_made_of_a_short_id_is_told_to_nobody_who_guesses_it(
+    here: Caller, there: Caller
+) -> None:
+    mine, again, theirs = (
+        caller.post(completed("1", "All checks passed")).json()["taskId"]
+        for caller in (here, here, there)
+    )
+
+    assert mine == again
+    assert mine != theirs
+    words = Message.objects.filter(task=theirs).values_list("parts_json", flat=True)
+    assert "All checks passed" in words.get()
+
+
+@pytest.mark.parametrize("without_key", [True, False])
+def test_nobody_takes_a_link_of_a_chain_from_a_caller_with_a_key(
+    without_key: bool, newer: Caller, stranger: Caller, here: Caller
+) -> None:
+    first = newer.post(completed("1", "All checks passed")).json()["taskId"]
+
+    other = (here if without_key else stranger).post(completed("1", "Wire the money")).json()
+
+    assert other["taskId"] != first
+    assert Message.objects.filter(task=first).count() == 1
+
+
+def test_a_reference_to_a_task_of_another_caller_opens_nothing(newer: Caller, here: Caller) -> None:
+    """It is a word that is kept and told back, of tasks that are there as of those that are not."""
+    secret = newer.send("The word is saffron.")
+    named = [secret["id"], secret["id"][:8], "no-task"]
+
+    task = here.send("What is the word?", referenceTaskIds=named)
+
+    (said,) = task["history"]
+    assert said["referenceTaskIds"] == named
+    assert task["contextId"] != secret["contextId"]
+    assert "saffron" not in str(here.result("GetTask", {"id": task["id"]}))
+    for text in named:
+        assert here.error("GetTask", {"id": text})["code"] == -32001
+        assert here.error("SendMessage", here.sending(taskId=text))["code"] == -32001
+
+
+def test_what_an_agent_is_handed_of_a_reference_is_the_id_alone(
+    public: Card, newer: Caller, here: Caller, key: ApiKey
+) -> None:
+    secret = newer.send("The word is saffron.")
+    lifecycle.cancel(Task.objects.get(pk=secret["id"]), by=SYSTEM, at=timezone.now())
+    here.send("What is the word?", referenceTaskIds=[secret["id"]])
+
+    frame = Machine(key, at=timezone.now()).run(at=timezone.now())
+
+    assert "What is the word?" in str(frame)
+    assert "saffron" not in str(frame)
