@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from itertools import islice
 from typing import Any, TypeAlias
 
 import pytest
+from django.db import connection
 from django.utils import timezone
 
 from accounts.models import ApiKey
 from relay import lifecycle, wire
+from relay.models import Card, Task
 from tests.relay.calling import Caller, State
 from tests.relay.machine import Machine
 from wake import waiting
 
+PATIENCE = 60.0
 SEND = {"1.0": "SendMessage", "0.3": "message/send"}
 
 
@@ -33,6 +38,19 @@ class Clock:
         what, self.what = self.what, None
         if what:
             what()
+
+
+class Held:
+    """Stands in for `time` while sends wait: for all of them it stands still until it is over."""
+
+    def __init__(self) -> None:
+        self.over = threading.Event()
+
+    def monotonic(self) -> float:
+        return float(self.over.is_set()) * PATIENCE
+
+    def sleep(self, _: float) -> None:
+        self.over.wait(PATIENCE)
 
 
 Meanwhile: TypeAlias = Callable[[Callable[[], Any]], Clock]
@@ -169,6 +187,41 @@ def test_callers_leave_room_for_others_who_wait(
         newer.send()
 
     assert waited.waited == before
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_crowd_that_waits_leaves_threads_for_everybody_else(
+    card: Card, caller_key: Any, key: ApiKey, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Trap 17: of eight callers at once so many wait as may, and meanwhile the others are answered,
+    with the task that they can look at again."""
+    clock = Held()
+    monkeypatch.setattr(waiting, "time", clock)
+    monkeypatch.setattr(waiting, "_places", threading.BoundedSemaphore(4))
+    monkeypatch.setattr(lifecycle, "_places", threading.BoundedSemaphore(2))
+    Machine(key, at=timezone.now())
+
+    def send() -> dict[str, Any]:
+        try:
+            return Caller(card, "1.0", caller_key.text).send()
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(8) as threads:
+        crowd = [threads.submit(send) for _ in range(8)]
+        try:
+            answered = [each.result() for each in islice(as_completed(crowd, PATIENCE), 6)]
+            waits = [each for each in crowd if not each.done()]
+            has_room = waiting._places.acquire(blocking=False)
+        finally:
+            clock.over.set()
+
+    assert len(waits) == 2
+    assert has_room, "Agents that poll for their answers still find a place."
+    assert {task["status"]["state"] for task in answered} == {"TASK_STATE_SUBMITTED"}
+    ids = {task["id"] for task in answered} | {each.result()["id"] for each in waits}
+    assert ids == {str(pk) for pk in Task.objects.values_list("pk", flat=True)}
+    assert len(ids) == 8
 
 
 def test_who_hangs_up_finds_the_task_later(

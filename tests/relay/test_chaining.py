@@ -15,7 +15,7 @@ from django.utils import timezone
 from accounts import signing_secrets
 from accounts.audit import SYSTEM
 from accounts.models import Agent, Team
-from relay import callers, lifecycle, moves, publishing
+from relay import callers, lifecycle, moves, publishing, pushes
 from relay.chaining import HOPS_AT_MOST
 from relay.models import Artifact, Card, Dispatch, Event, Message, Task
 from relay.wire import Incoming, PushIn
@@ -314,3 +314,34 @@ def test_one_agent_ends_and_its_push_starts_the_next(
     assert (begun.source_task, begun.source_generation) == (str(task.pk), ended.generation)
     assert (begun.hop, begun.caller) == (1, caller)
     assert said(begun).parts == [{"text": "All checks passed"}]
+
+
+@pytest.mark.parametrize("version", ["1.0", "0.3"])
+@pytest.mark.django_db(transaction=True)
+def test_two_agents_that_push_to_each_other_come_to_an_end(
+    version: Any, agent: Agent, second: Card, caller_key: str, live_server: Any
+) -> None:
+    """Trap 24: whoever chains each task of the one to the other, and of the other to the one."""
+    first = publishing.publish(agent, by=SYSTEM, at=timezone.now())
+    caller = callers.find(caller_key, at=timezone.now())
+    others = {first.pk: f"{live_server.url}/{second}", second.pk: f"{live_server.url}/{first}"}
+    lifecycle.send(first, caller, Incoming(message_id="m-1", parts=[{"text": "Review it"}]))
+
+    for _ in range(HOPS_AT_MOST + 5):
+        if (task := Task.objects.open().first()) is None:
+            break
+        push = PushIn("on", others[task.agent_id], token=caller_key, version=version)
+        pushes.create(task, push, at=timezone.now())
+        report = json.dumps([{"text": f"Seen {task.hop + 1} times"}])
+        Artifact.objects.create(
+            task=task, artifact_id="report", parts_json=report, created_at=timezone.now()
+        )
+        moves.transition(task.pk, State.COMPLETED, at=timezone.now())
+        send_due()
+
+    tasks = Task.objects.order_by("hop")
+    assert [task.hop for task in tasks] == list(range(HOPS_AT_MOST + 1))
+    assert {task.state for task in tasks} == {State.COMPLETED}
+    assert [task.agent_id for task in tasks] == [first.pk, second.pk] * (HOPS_AT_MOST // 2 + 1)
+    codes = CallbackAttempt.objects.order_by("pk").values_list("status_code", flat=True)
+    assert list(codes) == [200] * HOPS_AT_MOST + [422]
