@@ -124,15 +124,15 @@ def count_rehearsal(request: HttpRequest) -> None:
     _count(request, group="rehearsal", rate=REHEARSALS, key=lambda: str(request.user.pk))
 
 
-def count_read(request: Request, key: ApiKey) -> None:
-    """Raises TooMany; generous, because a poll costs next to nothing (PROTOCOL.md, Limits)."""
-    rate = f"{settings.WAKE_READS_PER_MINUTE}/m"
 def count_look_up(request: HttpRequest) -> None:
     """Raises TooMany: so is each of these, and it asks a name server for a name that a person
     chose."""
     _count(request, group="look-up", rate=LOOK_UPS, key=lambda: str(request.user.pk))
 
 
+def count_read(request: Request, key: ApiKey) -> None:
+    """Raises TooMany; generous, because a poll costs next to nothing (PROTOCOL.md, Limits)."""
+    rate = f"{settings.WAKE_READS_PER_MINUTE}/m"
     _count(request._request, group="read", rate=rate, key=lambda: str(key.pk))
 
 
