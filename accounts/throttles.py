@@ -15,6 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from django.conf import settings
+from django.core.cache import cache
 from django.http import HttpRequest
 from django_ratelimit.core import get_usage
 from redis.exceptions import RedisError
@@ -32,6 +33,8 @@ RESETS_FOR_AN_ADDRESS = ("3/h", "8/d")
 INVITATIONS_OF_A_PERSON = "40/d"
 REHEARSALS = "10/m"
 LOOK_UPS = "10/m"
+HOUR = 3_600
+BYTES_OF_STRANGERS = 100 * 2**20  # an hour of one network: ten of the longest messages
 SKIP_SECONDS = 5.0
 
 
@@ -143,6 +146,25 @@ def count_call(request: HttpRequest, caller: str) -> None:
     _count(request, group="call", rate=rate, key=lambda: caller or client_network(request))
 
 
+def count_bytes(network: str, size: int) -> None:
+    """Raises TooMany; what is sent over A2A without a caller key, to be stored, by network. Beside
+    how often (count_call): few calls may be as long as thousands."""
+    if time.monotonic() < _outage.until:
+        return
+    hour, passed = divmod(int(time.time()), HOUR)
+    key = f"wake.bytes:{network}:{hour}"
+    try:
+        cache.add(key, 0, HOUR)
+        sent = cache.incr(key, size)
+    except ValueError:  # thrown out in between, to make room
+        return
+    except (RedisError, OSError) as error:
+        _let_pass(error)
+        return
+    if sent > BYTES_OF_STRANGERS:
+        raise TooMany(HOUR - passed)
+
+
 def client_address(request: HttpRequest | Request) -> str:
     """The peer's address, or what the one configured proxy header says (never a header that anyone
     can send)."""
@@ -172,8 +194,12 @@ def _count(request: HttpRequest, *, group: str, rate: str, key: Callable[[], str
             request, group=f"wake.{group}", key=lambda *_: key(), rate=rate, increment=True
         )
     except (RedisError, OSError) as error:
-        _outage.until = time.monotonic() + SKIP_SECONDS
-        logger.warning("Rate limits are off for %d s, the cache is away: %s", SKIP_SECONDS, error)
+        _let_pass(error)
         return
     if usage and usage["should_limit"]:
         raise TooMany(math.ceil(usage["time_left"]))
+
+
+def _let_pass(error: Exception) -> None:
+    _outage.until = time.monotonic() + SKIP_SECONDS
+    logger.warning("Rate limits are off for %d s, the cache is away: %s", SKIP_SECONDS, error)

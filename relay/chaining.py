@@ -53,11 +53,11 @@ class News:
     parts: list[Json]
 
 
-def accept(request: HttpRequest, card: Card, body: Json) -> HttpResponse:
-    """Of a POST that does not mean to be JSON-RPC. Whatever does not make this agent act is
-    accepted all the same, so that nobody sends it again."""
+def accept(request: HttpRequest, card: Card, body: Json, *, size: int) -> HttpResponse:
+    """Of a POST of `size` bytes that does not mean to be JSON-RPC. Whatever does not make this
+    agent act is accepted all the same, so that nobody sends it again."""
     try:
-        task = _go_on(request, card, body, at=timezone.now())
+        task = _go_on(request, card, body, size=size, at=timezone.now())
     except NoNews:
         return errors.refuse(None, jsonrpc.InvalidRequest('The member "jsonrpc" must be "2.0".'))
     except InvalidParams as reason:
@@ -126,7 +126,7 @@ def caller_of(request: HttpRequest, card: Card, *, at: datetime) -> CallerKey | 
     return None
 
 
-def _go_on(request: HttpRequest, card: Card, body: Json, *, at: datetime) -> Task | None:
+def _go_on(request: HttpRequest, card: Card, body: Json, *, size: int, at: datetime) -> Task | None:
     caller = caller_of(request, card, at=at)
     throttles.count_call(request, str(caller.pk) if caller else "")
     news = read(body)
@@ -137,6 +137,9 @@ def _go_on(request: HttpRequest, card: Card, body: Json, *, at: datetime) -> Tas
         raise TooFar(TooFar.__doc__)
     if not card.takes(wire.media_types(news.parts)):
         raise wire.ContentTypeNotSupported(wire.ContentTypeNotSupported.__doc__)
+    network = throttles.client_network(request)
+    if caller is None:
+        throttles.count_bytes(network, size)
     incoming = Incoming(
         message_id=str(uuid.uuid4()),
         parts=news.parts,
@@ -148,7 +151,7 @@ def _go_on(request: HttpRequest, card: Card, body: Json, *, at: datetime) -> Tas
         caller,
         incoming,
         address=throttles.client_address(request),
-        network=throttles.client_network(request),
+        network=network,
         hop=hop,
         source=(news.task_id, news.generation),
         at=at,

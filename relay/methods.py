@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 
 from django.utils import timezone
 
+from accounts import throttles
 from relay import lifecycle, pushes, task_list, wire
 from relay.fields import Fields
 from relay.models import CallerKey, Card, PushConfig, Task
@@ -38,7 +39,8 @@ class NotCancelable(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """What one caller asks of one agent. A send waits for at most `wait_seconds`."""
+    """What one caller asks of one agent, in `size` bytes. A send waits for at most
+    `wait_seconds`."""
 
     card: Card
     caller: CallerKey | None
@@ -48,6 +50,7 @@ class Call:
     idempotency: Idempotency | None = None
     address: str = ""
     network: str = ""
+    size: int = 0
 
 
 Method = Callable[[Call], Any]
@@ -58,6 +61,8 @@ def send(call: Call) -> Json:
     wanted = wire.read_configuration(call.params.get("configuration"), call.version)
     if not call.card.takes(wire.media_types(incoming.parts)):
         raise wire.ContentTypeNotSupported(wire.ContentTypeNotSupported.__doc__)
+    if call.caller is None:
+        throttles.count_bytes(call.network, call.size)
     task = lifecycle.send(
         call.card,
         call.caller,

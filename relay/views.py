@@ -45,16 +45,16 @@ def agent(request: HttpRequest, handle: str, name: str) -> HttpResponse:
     card = Card.objects.at(handle, name).first()
     if card is None:
         raise Http404
-    value, broken = None, None
+    value, size, broken = None, 0, None
     try:
         if _is_long(request):  # whoever may not come in is told so before it is read
             chaining.caller_of(request, card, at=timezone.now())
         try:
-            value = _json(request)
+            value, size = _json(request)
         except Malformed as failure:
             broken = failure
         if _is_push(value):
-            return chaining.accept(request, card, value)
+            return chaining.accept(request, card, value, size=size)
         caller = callers.authenticate(request, card, at=timezone.now())
         throttles.count_call(request, str(caller.pk) if caller else "")
     except BodyTooLarge:
@@ -69,10 +69,14 @@ def agent(request: HttpRequest, handle: str, name: str) -> HttpResponse:
         refusal = plain_error(403, "forbidden", str(failure))
         refusal["WWW-Authenticate"] = f'{CHALLENGE}, error="insufficient_scope"'
         return refusal
-    return errors.refuse(None, broken) if broken else _answer(request, card, caller, value)
+    if broken:
+        return errors.refuse(None, broken)
+    return _answer(request, card, caller, value, size=size)
 
 
-def _answer(request: HttpRequest, card: Card, caller: CallerKey | None, value: Any) -> HttpResponse:
+def _answer(
+    request: HttpRequest, card: Card, caller: CallerKey | None, value: Any, *, size: int
+) -> HttpResponse:
     """Always JSON-RPC, under the id of the request where it has one."""
     id: jsonrpc.Id = None
     try:
@@ -90,6 +94,7 @@ def _answer(request: HttpRequest, card: Card, caller: CallerKey | None, value: A
             idempotency=_idempotency(request, asked.params),
             address=throttles.client_address(request),
             network=throttles.client_network(request),
+            size=size,
         )
         return errors.respond(jsonrpc.answered(id, method(call)))
     except jsonrpc.InvalidRequest as failure:
@@ -104,8 +109,9 @@ def _is_long(request: HttpRequest) -> bool:
     return not length.isdecimal() or int(length) > LONG
 
 
-def _json(request: HttpRequest) -> Any:
-    """Raises Malformed or BodyTooLarge. Not through `request.body`, whose limit is for forms."""
+def _json(request: HttpRequest) -> tuple[Any, int]:
+    """And how many bytes it was. Raises Malformed or BodyTooLarge. Not through `request.body`,
+    whose limit is for forms."""
     limit = settings.WAKE_MAX_A2A_BYTES
     try:
         body = stream_of(request).read(limit + 1)
@@ -113,7 +119,7 @@ def _json(request: HttpRequest) -> Any:
         raise Malformed("The body ended too early.") from None
     if len(body) > limit:
         raise BodyTooLarge(BodyTooLarge.__doc__)
-    return parse_strictly(body)
+    return parse_strictly(body), len(body)
 
 
 def _is_push(value: Any) -> TypeGuard[Json]:

@@ -172,3 +172,24 @@ def test_after_a_while_the_cache_is_asked_again(caller: AgentClient, settings: A
     throttles._outage.until = time.monotonic() - 1
 
     assert caller.get("responses").status_code == 429
+
+
+def test_bytes_are_not_counted_while_the_cache_is_away(
+    settings: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(throttles, "BYTES_OF_STRANGERS", 10)
+    throttles.count_bytes("192.0.2.1", 10)
+    with pytest.raises(throttles.TooMany):
+        throttles.count_bytes("192.0.2.1", 1)
+    settings.CACHES = {
+        "default": {
+            "BACKEND": "django.core.cache.backends.redis.RedisCache",
+            "LOCATION": "redis://127.0.0.1:1/0",
+            "OPTIONS": {"socket_timeout": 0.2, "socket_connect_timeout": 0.2},
+        }
+    }
+
+    for _ in range(3):
+        throttles.count_bytes("192.0.2.1", 11)
+
+    assert len(caplog.records) == 1

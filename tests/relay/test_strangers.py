@@ -8,6 +8,7 @@ import pytest
 from django.http import HttpRequest
 from django.utils import timezone
 
+from accounts import throttles
 from accounts.audit import SYSTEM
 from accounts.models import ApiKey
 from relay import dispatches, lifecycle
@@ -97,6 +98,38 @@ def test_nothing_long_is_read_of_somebody_who_may_not_come_in(
     assert refused.status_code == 401
     assert answered.json()["error"]["code"] == -32700
     assert len(read) == 1
+
+
+# How much they send -------------------------------------------------------------------------------
+
+
+def test_a_network_without_a_key_sends_so_many_bytes_an_hour(
+    here: Caller, there: Caller, newer: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    long = "x" * 5_000
+    monkeypatch.setattr(throttles, "BYTES_OF_STRANGERS", 10_000)
+    task = here.send(long)
+
+    body = {"jsonrpc": "2.0", "id": "req-1", "method": "SendMessage", "params": here.sending(long)}
+    refused = here.post(body)
+
+    assert (refused.status_code, refused.json()["error"]["code"]) == (429, -32603)
+    assert refused.json()["id"] == "req-1"
+    assert 0 < int(refused["Retry-After"]) <= 3_600
+    assert Task.objects.count() == 1
+    assert here.result("GetTask", {"id": task["id"]})["id"] == task["id"], "What is there is read."
+    assert there.send(long)["id"]
+    assert [newer.send(long) for _ in range(3)]
+
+
+def test_also_by_news_of_other_tasks(here: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(throttles, "BYTES_OF_STRANGERS", 10_000)
+
+    answers = [here.post(completed(str(number), "x" * 4_000)) for number in range(3)]
+
+    assert [answer.status_code for answer in answers] == [200, 200, 429]
+    assert int(answers[2]["Retry-After"]) > 0
+    assert Task.objects.count() == 2
 
 
 # Of whom they are ---------------------------------------------------------------------------------
