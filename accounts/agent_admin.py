@@ -1,4 +1,5 @@
-"""The admin's page of an agent: who it is, its keys, its signing secret, and its pause."""
+"""The admin's page of an agent: who it is, its keys, its signing secret, its limit and its
+pause."""
 
 from __future__ import annotations
 
@@ -18,9 +19,9 @@ from django.urls import URLPattern, path
 from django.utils import timezone
 from django.utils.formats import date_format
 
-from accounts import agents, credentials, keys, signing_secrets
+from accounts import agents, credentials, keys, limits, signing_secrets
 from accounts.audited_admin import AuditedAdmin, AuditedInline, actor
-from accounts.forms import ClaimedIdForm, IssueKeyForm, OnceForm, RotateKeyForm
+from accounts.forms import AgentForm, ClaimedIdForm, IssueKeyForm, OnceForm, RotateKeyForm
 from accounts.models import Agent, ApiKey, ClaimedId
 
 KEYS_SHOWN = 50
@@ -37,6 +38,7 @@ class ClaimedIdInline(AuditedInline):
 @admin.register(Agent)
 class AgentAdmin(AuditedAdmin):
     thing = "agent"
+    form = AgentForm
     inlines = [ClaimedIdInline]
     list_display = ("agent_id", "team", "keys_in_use", "last_seen", "paused_at")
     list_filter = (("paused_at", admin.EmptyFieldListFilter), "team")
@@ -63,11 +65,13 @@ class AgentAdmin(AuditedAdmin):
         return seen
 
     def get_fields(self, request: HttpRequest, obj: Agent | None = None) -> Any:
-        return ("team", "agent_id", "created_at", "paused_at") if obj else ("team", "agent_id")
+        if obj is None:
+            return ("team", "agent_id")
+        return ("team", "agent_id", "created_at", "paused_at", "hourly_limit")
 
     def get_readonly_fields(self, request: HttpRequest, obj: Agent | None = None) -> Any:
         """Its deliveries and keys stay with the team and the id that it was registered with."""
-        return self.get_fields(request, obj) if obj else ()
+        return ("team", "agent_id", "created_at", "paused_at") if obj else ()
 
     def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
         """Its keys go with it, although nobody deletes a key on its own."""
@@ -84,10 +88,10 @@ class AgentAdmin(AuditedAdmin):
         return super().add_view(request, form_url, {**(extra_context or {}), **only_save})
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:  # noqa: FBT001 - Django's
-        if change:
-            super().save_model(request, obj, form, change)
-        else:
+        if not change:
             obj.first_secret = agents.register(obj, by=actor(request))
+        elif form.changed_data:  # the one field; what the row holds besides changes meanwhile
+            limits.limit(obj, obj.hourly_limit, by=actor(request), at=timezone.now())
 
     def response_add(
         self, request: HttpRequest, obj: Any, post_url_continue: str | None = None

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from django import forms
 from django.contrib.auth.forms import BaseUserCreationForm
 
-from accounts import claims, credentials
+from accounts import claims, credentials, limits
 from accounts.models import Agent, ApiKey, ClaimedId, User
 
 if TYPE_CHECKING:
@@ -48,6 +48,13 @@ class PersonForm(ModelForm):
         if name not in zoneinfo.available_timezones():
             raise forms.ValidationError("There is no such time zone: try one like Europe/Berlin.")
         return name
+
+
+class AgentForm(ModelForm):
+    def clean_hourly_limit(self) -> int | None:
+        hourly: int | None = self.cleaned_data["hourly_limit"]
+        limits.check(hourly)
+        return hourly
 
 
 class ClaimedIdForm(ModelForm):

@@ -263,6 +263,14 @@ class Agent(models.Model):
     )
     created_at = models.DateTimeField(default=timezone.now)
     paused_at = models.DateTimeField(null=True, blank=True)
+    # How many deliveries an hour each of its keys may make, where its team allows fewer than the
+    # server (accounts/limits.py).
+    hourly_limit = models.PositiveIntegerField(
+        "deliveries an hour",
+        null=True,
+        blank=True,
+        help_text="From each of its keys; empty: as many as the server gives.",
+    )
     # The last activity stamp handed out, in microseconds since 1970. An integer, because both
     # databases can take the later of it and the clock, add one and return it in a single UPDATE
     # that also locks the row.
@@ -270,7 +278,10 @@ class Agent(models.Model):
 
     class Meta:
         constraints = [
-            models.UniqueConstraint(fields=["team", "agent_id"], name="one_agent_id_a_team")
+            models.UniqueConstraint(fields=["team", "agent_id"], name="one_agent_id_a_team"),
+            models.CheckConstraint(
+                condition=Q(hourly_limit__gte=1), name="some_deliveries_an_hour"
+            ),
         ]
 
     def __str__(self) -> str:

@@ -36,9 +36,11 @@ class Allowance:
 class QuotaSpent(Exception):
     """This key has delivered as much as it may for now."""
 
-    def __init__(self, allowance: Allowance) -> None:
+    def __init__(self, allowance: Allowance, *, own_limit: int | None = None) -> None:
+        """`own_limit` is the agent's, where that and not the server's quota was in the way."""
         super().__init__(QuotaSpent.__doc__)
         self.allowance = allowance
+        self.own_limit = own_limit
 
 
 class KeyEnded(Exception):
@@ -48,7 +50,7 @@ class KeyEnded(Exception):
 def spend(key: ApiKey, *, now_us: int) -> Allowance:
     """Takes one token inside the caller's transaction; raises QuotaSpent, or KeyEnded for a key
     that just ended."""
-    interval, burst = _rate(key)
+    interval, burst = _rate(key.lane, key.agent.hourly_limit)
     with connection.cursor() as cursor:
         cursor.execute(
             """
@@ -77,14 +79,37 @@ def note_refused(key: ApiKey, *, address: str = "", at: datetime) -> None:
 
 def look(key: ApiKey, *, now_us: int) -> Allowance:
     """What it may do now, as its row says; takes nothing."""
-    return _allowance(key.quota_us, now_us, *_rate(key))
+    return _allowance(key.quota_us, now_us, *_rate(key.lane, key.agent.hourly_limit))
+
+
+def given(lane: str, own_limit: int | None = None) -> tuple[int, int]:
+    """Deliveries an hour and at once, of each key of this lane. An agent's own limit lowers what
+    the server gives, and never raises it."""
+    hourly, burst = (
+        settings.WAKE_QUOTA_LIVE if lane == ApiKey.Lane.LIVE else settings.WAKE_QUOTA_TEST
+    )
+    if own_limit is None or own_limit >= hourly:
+        return hourly, burst
+    return own_limit, min(burst, own_limit)
+
+
+def carried_over(key: ApiKey, *, to: int | None, now_us: int) -> int:
+    """What `quota_us` becomes when the agent's limit does: what was spent stays spent, in tokens
+    and in time, so that no change frees any; but whoever waits, waits for one token at most."""
+    old, _ = _rate(key.lane, key.agent.hourly_limit)
+    new, burst = _rate(key.lane, to)
+    missing = max(0, key.quota_us - now_us)
+    return now_us + min(burst * new, max(missing, missing * new // old))
 
 
 def _refusal(key: ApiKey, now_us: int) -> Exception:
     revoked_at, full_at = ApiKey.objects.values_list("revoked_at", "quota_us").get(pk=key.pk)
     if revoked_at is not None:
         return KeyEnded(KeyEnded.__doc__)
-    return QuotaSpent(_allowance(full_at, now_us, *_rate(key)))
+    own = key.agent.hourly_limit
+    is_own = given(key.lane, own) != given(key.lane)
+    allowance = _allowance(full_at, now_us, *_rate(key.lane, own))
+    return QuotaSpent(allowance, own_limit=own if is_own else None)
 
 
 def _allowance(full_at: int, now_us: int, interval: int, burst: int) -> Allowance:
@@ -98,12 +123,10 @@ def _allowance(full_at: int, now_us: int, interval: int, burst: int) -> Allowanc
     )
 
 
-def _rate(key: ApiKey) -> tuple[int, int]:
+def _rate(lane: str, own_limit: int | None) -> tuple[int, int]:
     """Microseconds a token and the burst; the interval is rounded up, so that the hourly figure is
     never exceeded."""
-    hourly, burst = (
-        settings.WAKE_QUOTA_LIVE if key.lane == ApiKey.Lane.LIVE else settings.WAKE_QUOTA_TEST
-    )
+    hourly, burst = given(lane, own_limit)
     return -(-3_600_000_000 // hourly), burst
 
 

@@ -103,6 +103,13 @@ def _erased(who: str, detail: Detail) -> str:
     return f"What was written was erased in {count} {'delivery' if count == 1 else 'deliveries'}"
 
 
+def _limited(who: str, detail: Detail) -> str:
+    an_hour = detail.get("an_hour")
+    if an_hour is None:
+        return f"{who} took the limit of an agent's deliveries away"
+    return f"{who} limited an agent to {an_hour} deliver{'y' if an_hour == 1 else 'ies'} an hour"
+
+
 def _passed_over(who: str, detail: Detail) -> str:
     status = ANSWERS.get(str(detail.get("status")), "answered")
     return f"{who} {status}, but the task had moved on"
@@ -178,6 +185,7 @@ EVENTS: dict[str, tuple[str, Say]] = {
     "agent.registered": ("Agent registered", _does("registered an agent")),
     "agent.paused": ("Agent paused", _does("paused an agent")),
     "agent.resumed": ("Agent resumed", _does("let an agent deliver again")),
+    "agent.limited": ("Agent limited", _limited),
     "agent.changed": ("Agent changed", _does("changed an agent")),
     "agent.removed": ("Agent removed", _does("removed an agent")),
     "claim.added": ("Other id granted", _does("let an agent deliver under another id")),

@@ -108,6 +108,16 @@ class ClaimForm(forms.Form):
     )
 
 
+class LimitForm(forms.Form):
+    hourly_limit = forms.IntegerField(
+        label="Deliveries an hour from each of its keys",
+        required=False,
+        widget=forms.NumberInput(attrs={**INPUT, "min": 1, "inputmode": "numeric"}),
+        help_text="Empty: as many as the server gives.",
+        error_messages={"invalid": "Write a whole number, or nothing."},
+    )
+
+
 class RehearsalForm(forms.Form):
     url = forms.CharField(
         label="Where to",

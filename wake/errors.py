@@ -80,6 +80,11 @@ MESSAGES = {
     "rate_limited": (
         "Too many requests for now. Nothing was stored. Wait as many seconds as Retry-After says."
     ),
+    "own_limit": (
+        "Too many requests for now: this agent has a limit of its own, {limit} an hour for each of "
+        "its keys. Nothing was stored. Wait as many seconds as Retry-After says; an owner of the "
+        "agent's team can change the limit on its page."
+    ),
     "unavailable": "The database cannot be reached for the moment. Nothing was stored; try again.",
     "unreadable": (
         "An answer cannot be read: the server lacks the encryption key that it was stored with. "
@@ -206,6 +211,9 @@ def _body(exception: Exception) -> tuple[int | None, wire.Error]:
     if isinstance(exception, UnknownRevision):
         problem = wire.Problem("supersedes", "unknown", str(exception))
         return 422, wire.Error("invalid_field", f"supersedes: {exception}", [problem])
+    if isinstance(exception, QuotaSpent) and exception.own_limit:
+        message = MESSAGES["own_limit"].format(limit=exception.own_limit)
+        return 429, wire.Error("rate_limited", message)
     if isinstance(exception, DATABASE_AWAY):
         return 503, wire.Error("unavailable", MESSAGES["unavailable"])
     for fact, (status, code) in FACTS.items():

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from uuid import UUID
 
-from django.conf import settings
 from django.core.paginator import Paginator
 from django.db.models import Max
 from django.http import HttpResponse
@@ -13,7 +12,9 @@ from django.shortcuts import get_object_or_404, render
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
+from accounts import quota
 from accounts.access import agents_of
+from accounts.models import ApiKey
 from inbox import agent_figures, callbacks
 from inbox.bars import bars
 from inbox.keys import key_lines, slowed_down_since
@@ -79,6 +80,6 @@ def show(request: PersonRequest, pk: UUID) -> HttpResponse:
         ),
         "counted_at_most": agent_figures.WAITING_AT_MOST,
         "panels": panels("agent", agent, user=request.user, at=now),
-        "quota": {"live": settings.WAKE_QUOTA_LIVE, "test": settings.WAKE_QUOTA_TEST},
+        "quota": {lane: quota.given(lane, agent.hourly_limit) for lane in ApiKey.Lane.values},
     }
     return render(request, "inbox/agent.html", context)

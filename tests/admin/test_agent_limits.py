@@ -1,0 +1,57 @@
+"""An agent's own limit in the admin: the same rules, and the same event."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+
+from accounts.models import Agent, AuditEvent, User
+
+NO_CLAIMS = {"claimed_ids-TOTAL_FORMS": "0", "claimed_ids-INITIAL_FORMS": "0"}
+
+
+def save(operator: Client, agent: Agent, hourly: str) -> Any:
+    url = reverse("admin:accounts_agent_change", args=[agent.pk])
+    return operator.post(url, {"hourly_limit": hourly, **NO_CLAIMS})
+
+
+def test_it_is_lowered_and_given_back(operator: Client, olga: User, agent: Agent) -> None:
+    for hourly in ("10", "10", ""):
+        assert save(operator, agent, hourly).status_code == 302
+
+    agent.refresh_from_db()
+    assert agent.hourly_limit is None
+    events = AuditEvent.objects.filter(actor_id=str(olga.pk), team_id=agent.team_id).order_by("pk")
+    assert [(event.event, event.detail) for event in events] == [
+        ("agent.limited", {"an_hour": 10}),
+        ("agent.limited", {"an_hour": None}),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("hourly", "words"), [("0", "To stop its deliveries, pause it"), ("500", "500 an hour at most")]
+)
+def test_what_lowers_nothing_is_refused(
+    operator: Client, agent: Agent, hourly: str, words: str
+) -> None:
+    page = save(operator, agent, hourly)
+
+    assert words in page.content.decode()
+    agent.refresh_from_db()
+    assert agent.hourly_limit is None
+
+
+def test_saving_the_page_writes_nothing_else(operator: Client, agent: Agent) -> None:
+    """Each column as it was when the page was read would set the stamp back by which the agent
+    sweeps."""
+    with CaptureQueriesContext(connection) as asked:
+        save(operator, agent, "10")
+
+    written = [each["sql"] for each in asked if each["sql"].startswith('UPDATE "accounts_agent"')]
+    assert len(written) == 1
+    assert "activity_us" not in written[0]

@@ -1,0 +1,40 @@
+"""An agent's own limit while it delivers from several threads."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from django.utils import timezone
+
+from accounts import limits
+from accounts.audit import SYSTEM
+from accounts.models import Agent, AuditEvent
+from tests.concurrency.conftest import at_once, patiently
+from tests.conftest import AgentClient
+from wake.models import Delivery
+
+
+def test_a_limit_is_exact_across_threads(caller: AgentClient, agent: Agent) -> None:
+    limits.limit(agent, 3, by=SYSTEM, at=timezone.now())
+
+    codes = at_once(*[lambda: patiently(lambda: caller.post(caller.payload())).status_code] * 20)
+
+    assert Counter(codes) == {201: 3, 429: 17}
+    assert Delivery.objects.count() == 3
+
+
+def test_a_limit_that_comes_while_it_delivers_waits_for_nobody_for_ever(
+    caller: AgentClient, agent: Agent
+) -> None:
+    def lower() -> int:
+        limits.limit(agent, 1, by=SYSTEM, at=timezone.now())
+        return 0
+
+    codes = at_once(
+        lower, *[lambda: patiently(lambda: caller.post(caller.payload())).status_code] * 20
+    )
+
+    assert set(codes) <= {0, 201, 429}
+    assert AuditEvent.objects.filter(event="agent.limited").count() == 1
+    assert patiently(lambda: caller.post(caller.payload())).status_code in {201, 429}
+    assert patiently(lambda: caller.post(caller.payload())).status_code == 429
