@@ -15,7 +15,7 @@ from uuid import UUID
 from django.db.models import Exists, Func, OuterRef, Q, QuerySet, UUIDField
 from django.utils import timezone
 
-from accounts.models import AuditEvent, User
+from accounts.models import Agent, AuditEvent, User
 from inbox.audit_words import EVENTS
 from inbox.ids import uuid_or_none
 from inbox.slices import PAGE, Cursor, first_of_each, older_than
@@ -23,6 +23,7 @@ from wake.models import Delivery
 
 LOOK_AT = 50_000
 EXPORT_AT_ONCE = 1_000
+MOST_AGENTS = 500
 WITHOUT_ID = {"agent": "Agents", "system": "Wake itself", "operator": "The command line"}
 
 
@@ -104,6 +105,11 @@ def actors(people: Iterable[User]) -> list[tuple[str, str]]:
         *((f"person:{person.pk}", person.display_name) for person in people),
         *WITHOUT_ID.items(),
     ]
+
+
+def agents(team_ids: Sequence[int]) -> QuerySet[Agent]:
+    """About which one can ask."""
+    return Agent.objects.filter(team__in=team_ids).order_by("agent_id", "pk")[:MOST_AGENTS]
 
 
 def page(team_ids: Sequence[int], asked: Asked, *, before: EventCursor | None) -> Page:

@@ -12,11 +12,12 @@ from uuid import UUID
 from django.http import QueryDict
 
 from inbox.ids import uuid_or_none
+from inbox.query_language import read_form
 
 MOST_SELECTED = 50
 LONGEST_QUERY = 4_000
 # Of its address; what was just answered is for one visit only.
-KEPT = ("q", "agent", "type", "window", "before")
+KEPT = ("q", "team", "agent", "type", "window", "before")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +43,11 @@ class Place:
         """The same, where each selected box is an `id` beside it."""
         back = cls.back(data)
         return replace(back, ids=read_ids([*data.getlist("id"), *map(str, back.ids)]))
+
+    @property
+    def team(self) -> str:
+        """The slug of the only team there, or nothing."""
+        return read_form(QueryDict(self.query)).team
 
     def without(self, ids: Collection[UUID]) -> Self:
         return replace(self, ids=tuple(pk for pk in self.ids if pk not in ids))

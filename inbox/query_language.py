@@ -25,7 +25,7 @@ LONGEST_VALUE = 128
 MOST_TERMS = 20
 MOST_NOTES = 5
 KINDS = ("expired", "held", "late", "later", "soon", "test")
-NAMES = ("agent", "type", "status", "by", "thread")
+NAMES = ("team", "agent", "type", "status", "by", "thread")
 # What a control of a form is called in the language, where it has another name.
 CONTROLS = {"from": "after", "to": "before", "window": "is:soon"}
 ONE_DAY = timedelta(days=1)
@@ -66,6 +66,7 @@ class Query:
     not."""
 
     terms: tuple[Term, ...] = ()
+    team: str = ""
     agent: str = ""
     type: str = ""
     status: str = ""
@@ -82,13 +83,22 @@ class Query:
 
     @property
     def narrows(self) -> bool:
-        """Asks for more than another lane."""
-        return self != Query(kinds=self.kinds & {"test"})
+        """Asks for more than another lane, or one team."""
+        return self != self._where
+
+    @property
+    def cleared(self) -> str:
+        """What is still asked for when the filter is cleared; mostly nothing."""
+        return str(self._where)
+
+    @property
+    def _where(self) -> Query:
+        return Query(team=self.team, kinds=self.kinds & {"test"})
 
     @property
     def delivery_id(self) -> UUID | None:
         """Where nothing but an id, or the address of a delivery, was pasted."""
-        match = ID.fullmatch(str(self).strip('"'))
+        match = ID.fullmatch(self._written(without=["team"]).strip('"'))
         return UUID(match[1]) if match else None
 
     def __str__(self) -> str:
@@ -259,6 +269,7 @@ def _day_after(text: str) -> str:
 
 
 FILTERS: dict[str, Callable[[str], Any]] = {
+    "team": _name,
     "agent": _name,
     "type": _one_of(tuple(Delivery.Type.values), "a type is"),
     "status": _one_of(tuple(Outcome.values), "a status is"),

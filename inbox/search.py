@@ -61,7 +61,8 @@ class Search:
     @classmethod
     def of(cls, viewer: Viewer, query: Query) -> Self:
         """A database query for each kind of name, and one or two for words. A single word that is
-        the id of an agent means that agent."""
+        the id of an agent means that agent. `viewer` is then in the one team that is asked for."""
+        viewer, query = _of_a_team(viewer, query)
         query = _of_an_agent(viewer, query)
         senders = _senders(viewer, query.agent) if query.agent else None
         people = _people(viewer, query.by) if query.by else None
@@ -202,6 +203,14 @@ class Search:
 
     def _of_people(self, rows: DeliveryQuerySet) -> DeliveryQuerySet:
         return rows if self.people is None else rows.filter(response__by__in=self.people)
+
+
+def _of_a_team(viewer: Viewer, query: Query) -> tuple[Viewer, Query]:
+    within = viewer.within(query.team) if query.team else viewer
+    if within is not None:
+        return within, query
+    note = f"“team:{query.team}” was left out: none of your teams is called so in addresses."
+    return viewer, replace(query, team="", notes=(*query.notes, note))
 
 
 def _of_an_agent(viewer: Viewer, query: Query) -> Query:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self
 
 from accounts.models import Membership, User
@@ -31,6 +31,13 @@ class Viewer:
     @property
     def owned_team_ids(self) -> list[int]:
         return [team_id for team_id in self.memberships if self.is_owner(team_id)]
+
+    def within(self, slug: str) -> Self | None:
+        """As if the team of this slug were their only one; None where it is not theirs."""
+        for team_id, membership in self.memberships.items():
+            if membership.team.slug == slug:
+                return replace(self, memberships={team_id: membership})
+        return None
 
     def may_answer(self, team_id: int) -> bool:
         return self._role(team_id) in {Membership.Role.OWNER, Membership.Role.REVIEWER}

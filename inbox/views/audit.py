@@ -12,8 +12,7 @@ from django.shortcuts import get_object_or_404, render
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
-from accounts.access import agents_of
-from inbox import audit_export, audit_log
+from inbox import audit_export, audit_log, switch
 from inbox.audit_heads import heads, seal_of
 from inbox.audit_lines import lines_of
 from inbox.audit_words import EVENTS
@@ -22,27 +21,30 @@ from inbox.viewer import Viewer
 from inbox.views.page import PersonRequest, page
 from inbox.views.streaming import streamed
 
-MOST_AGENTS = 500
+KEPT = ("actor", "event", "from", "to")  # an agent is in one team
 OWNERS_ONLY = "Only owners of a team take its audit along as a file"
 
 
 @require_safe
 @page
 def show(request: PersonRequest) -> HttpResponse:
-    viewer = Viewer.of(request.user)
+    everywhere = Viewer.of(request.user)
+    viewer = switch.chosen(everywhere, request.GET)
     asked = audit_log.read(request.GET)
     before = audit_log.EventCursor.read(request.GET.get("before", ""))
     found = audit_log.page(viewer.team_ids, asked, before=before)
     context = {
         "here": "audit",
         "now": timezone.now(),
+        "in_team": switch.slug_of(request.GET),
+        "tabs": switch.tabs(everywhere, switch.slug_of(request.GET), **_kept(request)),
         "asked": asked,
         "asked_again": _query(request),
         "lines": lines_of(found.events, viewer),
         "found": found,
         "events": {name: title for name, (title, _) in EVENTS.items()},
         "actors": audit_log.actors(people_of(viewer.team_ids)),
-        "agents": agents_of(request.user).order_by("agent_id", "pk")[:MOST_AGENTS],
+        "agents": audit_log.agents(viewer.team_ids),
         "is_later_page": before is not None,
         "heads": heads(viewer),
         "may_export": bool(viewer.owned_team_ids),
@@ -101,7 +103,7 @@ def export_jsonl(request: PersonRequest) -> StreamingHttpResponse:
 def _export(
     request: PersonRequest, write: Callable[..., Iterator[str]], ending: str, content_type: str
 ) -> StreamingHttpResponse:
-    viewer = Viewer.of(request.user)
+    viewer = switch.chosen(Viewer.of(request.user), request.GET)
     if not viewer.owned_team_ids:
         raise PermissionDenied(OWNERS_ONLY)
     asked = audit_log.read(request.GET)
@@ -112,6 +114,11 @@ def _export(
         name=f"audit-{timezone.now():%Y-%m-%d}.{ending}",
         content_type=content_type,
     )
+
+
+def _kept(request: PersonRequest) -> dict[str, str]:
+    """Of the filter, in another team."""
+    return {name: request.GET.get(name, "") for name in KEPT}
 
 
 def _query(request: PersonRequest) -> str:

@@ -61,11 +61,12 @@ def delivery_page(
 ) -> HttpResponse:
     now = timezone.now()
     viewer = Viewer.of(request.user)
+    place = Place.back(request.POST or request.GET)
     response: Response | None = getattr(delivery, "response", None)
     context = {
         "now": now,
         "viewer": viewer,
-        "place": Place.back(request.POST or request.GET),
+        "place": place,
         "delivery": delivery,
         "team": viewer.team_label(delivery.team_id),
         "window": "" if delivery.is_closed else windows.window(delivery, now),
@@ -90,7 +91,8 @@ def delivery_page(
             and delivery.acknowledged_at is None
             and viewer.may_answer(delivery.team_id)
         )
-        context["around"] = neighbours.neighbours(delivery, viewer, at=now)
+        here = viewer.within(place.team) or viewer
+        context["around"] = neighbours.neighbours(delivery, here, at=now)
     return render(request, "inbox/delivery.html", context | extra, status=status)
 
 

@@ -7,7 +7,7 @@ from django.shortcuts import render
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
-from inbox import history
+from inbox import history, switch
 from inbox.outcomes import PAST
 from inbox.query_language import read_form
 from inbox.search import Search
@@ -15,7 +15,7 @@ from inbox.slices import Cursor
 from inbox.viewer import Viewer
 from inbox.views.page import PersonRequest, SeeOther, page
 
-CONTROLS = ("status", "agent", "by", "from", "to")
+CONTROLS = ("team", "status", "agent", "by", "from", "to")
 
 
 @require_safe
@@ -25,7 +25,9 @@ def show(request: PersonRequest) -> HttpResponse:
     if query.delivery_id:
         return SeeOther("delivery", pk=query.delivery_id)
     now = timezone.now()
-    search = Search.of(Viewer.of(request.user), query)
+    viewer = Viewer.of(request.user)
+    switch.chosen(viewer, request.GET)  # or 404
+    search = Search.of(viewer, query)
     before = Cursor.read(request.GET.get("before", ""))
     rows, older = history.page(search, at=now, before=before)
     context = {
@@ -33,6 +35,8 @@ def show(request: PersonRequest) -> HttpResponse:
         "now": now,
         "asked": search.query,
         "form": search.query.as_form(CONTROLS),
+        "tabs": switch.tabs(viewer, search.query.team, q=search.query.as_form([switch.TEAM])["q"]),
+        "in_team": search.query.team,
         "outcomes": PAST,
         "rows": rows,
         "older": older,

@@ -10,17 +10,17 @@ from django.shortcuts import render
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
-from inbox import got_it, leaving, pulse, sections, today, welcome
+from inbox import got_it, leaving, pulse, sections, switch, today, welcome
 from inbox.fates import fate, just_answered
 from inbox.ids import uuid_or_none
 from inbox.places import Place
-from inbox.query_language import Query, read_form
+from inbox.query_language import read_form
 from inbox.search import Search
 from inbox.slices import Cursor
 from inbox.viewer import Viewer
 from inbox.views.page import PersonRequest, SeeOther, page
 
-CONTROLS = ("agent", "type", "window")
+CONTROLS = ("team", "agent", "type", "window")
 
 
 @require_safe
@@ -31,6 +31,7 @@ def show(request: PersonRequest) -> HttpResponse:
         return SeeOther("delivery", pk=query.delivery_id)
     now = timezone.now()
     viewer = Viewer.of(request.user)
+    switch.chosen(viewer, request.GET)  # or 404
     search = Search.of(viewer, query)
     query = search.query
     before = Cursor.read(request.GET.get("before", ""))
@@ -43,29 +44,34 @@ def show(request: PersonRequest) -> HttpResponse:
         "viewer": viewer,
         "asked": query,
         "form": query.as_form(CONTROLS),
+        "tabs": switch.tabs(viewer, query.team, q=query.as_form([switch.TEAM])["q"]),
         "titles": sections.TITLES,
         "inbox": found,
         "headline": sections.headline(found.sections),
         "until_back": leaving.until_when(back, at=now),
         "is_later_page": before is not None,
+        "in_team": query.team,
         "place": place,
         "elsewhere": place.away(found.ids),
         "got_it": got_it.remembered(request.session, by=request.user, at=now),
         "since": pulse.mark(now),
-        **_beside(viewer, query, found, request.GET.get("answered", ""), at=now),
+        **_beside(viewer, search, found, request.GET.get("answered", ""), at=now),
     }
     return render(request, "inbox/inbox.html", context)
 
 
 def _beside(
-    viewer: Viewer, query: Query, found: sections.Inbox, answered: str, *, at: datetime
+    viewer: Viewer, search: Search, found: sections.Inbox, answered: str, *, at: datetime
 ) -> dict[str, Any]:
-    """What a clear inbox says of today, or of how to begin, and what was just answered."""
+    """What a clear inbox says of today, or of how to begin, and what was just answered, in any
+    team."""
     beside: dict[str, Any] = {}
-    if found.is_clear and not query.narrows and not query.is_test:
-        beside["today"] = today.today(viewer, at=at)
+    if found.is_clear and not search.query.narrows and not search.query.is_test:
+        beside["today"] = today.today(search.viewer, at=at)
         if not beside["today"].has_begun and viewer.team_ids:
-            return {"first_run": welcome.first_run(viewer, at=at)}
+            beside["first_run"] = welcome.first_run(search.viewer, at=at)
+            if search.viewer == viewer:  # in no other team either
+                return beside
     responses = just_answered(viewer, also=uuid_or_none(answered))
     beside["answered"] = [(response, fate(response, viewer, at=at)) for response in responses]
     return beside

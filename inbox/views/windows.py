@@ -7,7 +7,7 @@ from django.shortcuts import render
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
-from inbox import assumed, leaving
+from inbox import assumed, leaving, switch
 from inbox.slices import Cursor
 from inbox.viewer import Viewer
 from inbox.views.page import PersonRequest, page
@@ -18,10 +18,14 @@ from inbox.views.page import PersonRequest, page
 def before_leaving(request: PersonRequest) -> HttpResponse:
     now = timezone.now()
     back = leaving.back_at_work(request.user, at=now)
-    found = leaving.closing(Viewer.of(request.user), at=now, until=back)
+    viewer = Viewer.of(request.user)
+    here = switch.chosen(viewer, request.GET)
+    found = leaving.closing(here, at=now, until=back)
     context = {
         "here": "inbox",
         "now": now,
+        "in_team": switch.slug_of(request.GET),
+        "tabs": switch.tabs(viewer, switch.slug_of(request.GET)),
         "until": leaving.until_when(back, at=now),
         "closing": found[: leaving.LISTED],
         "has_more": len(found) > leaving.LISTED,

@@ -22,7 +22,8 @@ PIECES = st.one_of(
 TEXTS = st.lists(PIECES, max_size=30).map(" ".join) | st.lists(PIECES, max_size=30).map("".join)
 
 
-INBOX, HISTORY = ("agent", "type", "window"), ("status", "agent", "by", "from", "to")
+INBOX = ("team", "agent", "type", "window")
+HISTORY = ("team", "status", "agent", "by", "from", "to")
 
 
 def form(values: dict[str, str]) -> QueryDict:
@@ -33,7 +34,8 @@ def form(values: dict[str, str]) -> QueryDict:
 
 def test_the_sentence_of_the_manual_is_understood() -> None:
     text = (
-        "agent:research type:output is:expired is:held by:sam before:2026-11-01 after:2026-10-01 "
+        "team:garden agent:research type:output is:expired is:held by:sam "
+        "before:2026-11-01 after:2026-10-01 "
         "status:approved is:test is:late is:later is:soon thread:x "
         '"exact words" free words -negation'
     )
@@ -47,6 +49,7 @@ def test_the_sentence_of_the_manual_is_understood() -> None:
             Term("words"),
             Term("negation", is_unwanted=True),
         ),
+        team="garden",
         agent="research",
         type="output",
         status="approved",
@@ -148,11 +151,15 @@ def test_a_form_says_what_the_text_says(controls: tuple[str, ...], text: str) ->
 
 
 def test_what_is_typed_moves_to_the_control_that_a_form_has_for_it() -> None:
-    query = read("by:sam agent:research is:soon is:late report")
+    query = read("by:sam agent:research is:soon team:garden is:late report")
 
     assert query.as_form(INBOX) == {
-        "q": "by:sam is:late report", "agent": "research", "type": "", "window": "soon"
-    }  # fmt: skip
+        "q": "by:sam is:late report",
+        "team": "garden",
+        "agent": "research",
+        "type": "",
+        "window": "soon",
+    }
     assert query.as_form(HISTORY)["q"] == "is:late is:soon report"
 
 

@@ -1,0 +1,242 @@
+"""Who is in more than one team looks at all of them, or at one as if it were the only one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+from urllib.parse import parse_qs
+
+import pytest
+from django.utils import timezone
+
+from accounts.audit import SYSTEM, record
+from accounts.models import Agent, Membership, Team
+from inbox import pulse
+from inbox.full_text import index_new
+from tests.inbox.people import Person, text_of
+from wake.deliveries import deliver
+from wake.models import Delivery, Response
+
+Make = Callable[..., Delivery]
+Answer = Callable[..., Response]
+
+
+@pytest.fixture
+def orchards(second_team: Team) -> Agent:
+    """An agent of the other team that Alice is in."""
+    return Agent.objects.create(team=second_team, agent_id="orchard-agent")
+
+
+def give(agent: Agent, headline: str, **fields: Any) -> Delivery:
+    given = {"provider": "claude", "type": "output", "summary": "In short.", **fields}
+    return deliver(agent, agent_id=agent.agent_id, headline=headline, **given).delivery
+
+
+def tabs(answer: Any) -> dict[str, str]:
+    return {tab.name: tab.query for tab in answer.context["tabs"]}
+
+
+@pytest.mark.parametrize("path", ["/", "/history/", "/audit/", "/leaving/"])
+def test_who_is_in_one_team_sees_no_menu(bobs: Person, agent: Agent, path: str) -> None:
+    page = bobs.get(path)
+
+    assert page.context["tabs"] == []
+    assert 'aria-label="Teams"' not in page.content.decode()
+
+
+def test_the_menu_has_all_teams_and_each_of_them(alices: Person, orchards: Agent) -> None:
+    page = alices.get("/", team="orchard", q="agent:orchard prices")
+
+    assert tabs(page) == {
+        "All teams": "q=agent%3Aorchard+prices",
+        "Garden": "team=garden&q=agent%3Aorchard+prices",
+        "Orchard": "team=orchard&q=agent%3Aorchard+prices",
+    }
+    assert [tab.name for tab in page.context["tabs"] if tab.is_here] == ["Orchard"]
+    assert page.content.decode().count('aria-current="page" dir="auto">Orchard</a>') == 1
+
+
+def test_a_team_has_its_own_sections_and_counts(
+    alices: Person, orchards: Agent, make_delivery: Make
+) -> None:
+    make_delivery(headline="Of the garden")
+    for number in range(2):
+        give(orchards, f"Of the orchard {number}")
+
+    everything, one = alices.get("/"), alices.get("/", team="orchard")
+
+    assert "For review 3" in text_of(everything)
+    assert "Of the garden" in text_of(everything)
+    assert "For review 2" in text_of(one)
+    assert "Two deliveries wait for you" in text_of(one)
+    assert "Of the garden" not in text_of(one)
+    assert "Of the orchard 1" in text_of(one)
+
+
+def test_the_name_of_the_team_stands_on_no_row_of_it(alices: Person, orchards: Agent) -> None:
+    give(orchards, "Apples")
+
+    def named(**query: str) -> list[str]:
+        sections = alices.get("/", **query).context["inbox"].sections
+        return [row.team for section in sections for row in section.rows]
+
+    assert named() == ["Orchard"]
+    assert named(team="orchard") == [""]
+
+
+def test_it_is_a_word_of_the_search_too(
+    alices: Person, orchards: Agent, make_delivery: Make
+) -> None:
+    make_delivery(headline="Prices of the garden")
+    give(orchards, "Prices of the orchard")
+    index_new()
+
+    page = alices.get("/", q="team:orchard prices")
+
+    assert "Prices of the orchard" in text_of(page)
+    assert "Prices of the garden" not in text_of(page)
+    assert page.context["form"]["team"] == "orchard"
+    assert page.context["form"]["q"] == "prices"
+    assert '<input type="hidden" name="team" value="orchard">' in page.content.decode()
+
+
+def test_a_typed_team_that_is_not_ones_own_is_left_out_and_told(
+    alices: Person, mallory: Any, orchards: Agent
+) -> None:
+    give(orchards, "Apples")
+
+    for slug in ("other", "nobody-there"):
+        page = text_of(alices.get("/", q=f"team:{slug}"))
+
+        assert f"“team:{slug}” was left out: none of your teams is called so" in page
+        assert "Apples" in page
+
+
+def test_an_id_is_found_from_a_team_as_well(alices: Person, orchards: Agent) -> None:
+    delivery = give(orchards, "Apples")
+
+    answer = alices.get("/", team="orchard", q=str(delivery.pk))
+
+    assert answer["Location"] == f"/deliveries/{delivery.pk}/"
+
+
+def test_a_team_where_nothing_waits_is_clear(
+    alices: Person, orchards: Agent, make_delivery: Make, answer: Answer
+) -> None:
+    make_delivery(headline="Of the garden")
+    give(orchards, "An update", type="update")
+    Delivery.objects.filter(type="update").update(acknowledged_at=timezone.now())
+
+    page = text_of(alices.get("/", team="orchard"))
+
+    assert "All clear" in page
+    assert "Nothing matches" not in page
+    assert "Of the garden" not in page
+
+
+def test_what_one_just_answered_is_told_in_any_team(
+    alices: Person, orchards: Agent, make_delivery: Make
+) -> None:
+    """It can still be undone."""
+    alices.answer(make_delivery(headline="Of the garden"))
+
+    for page in (alices.get("/", team="orchard"), alices.get("/", team="garden")):
+        assert "Approved: Of the garden" in text_of(page)
+        assert ">Undo</button>" in page.content.decode()
+
+
+def test_the_team_stays_while_one_answers(
+    alices: Person, orchards: Agent, make_delivery: Make
+) -> None:
+    first, second = make_delivery(), make_delivery()
+    give(orchards, "Apples")
+    list_of_one = alices.get("/", team="garden").content.decode()
+    assert f"/deliveries/{second.pk}/?back=team%3Dgarden" in list_of_one
+
+    seen = alices.see(second, back="team=garden")
+    answered = alices.answer(second, back="team=garden")
+
+    assert seen.context["around"].place == "1 of 2"
+    assert seen.context["around"].next == first
+    assert parse_qs(answered["Location"].partition("?")[2])["team"] == ["garden"]
+
+
+def test_what_leads_further_keeps_the_team(alices: Person, orchards: Agent) -> None:
+    give(orchards, "Apples", type="question", timeout_seconds=600)
+
+    page = alices.get("/", team="orchard").content.decode()
+
+    assert '<a href="/history/?team=orchard" data-keys="g h"' in page
+    assert '<a href="/audit/?team=orchard">Audit</a>' in page
+    assert '<a href="/" data-keys="g i"' in alices.get("/").content.decode()
+
+
+def test_the_history_of_one_team(
+    alices: Person, orchards: Agent, make_delivery: Make, answer: Answer
+) -> None:
+    answer(make_delivery(headline="Of the garden"))
+    apples = give(orchards, "Of the orchard", timeout_seconds=60)
+    Delivery.objects.filter(pk=apples.pk).update(expires_at=timezone.now() - timedelta(minutes=1))
+
+    everything, one = alices.get("/history/"), alices.get("/history/", team="orchard")
+
+    assert "Of the garden" in text_of(everything)
+    assert "Of the orchard" in text_of(everything)
+    assert "Of the garden" not in text_of(one)
+    assert "Of the orchard" in text_of(one)
+    assert tabs(one)["Garden"] == "team=garden"
+    nothing = alices.get("/history/", team="orchard", status="approved").content.decode()
+    assert '<a class="button" href="/history/?q=team:orchard">Clear filter</a>' in nothing
+
+
+def test_the_audit_of_one_team(alices: Person, agent: Agent, orchards: Agent) -> None:
+    record("agent.paused", by=SYSTEM, of=agent, team=agent.team)
+    record("agent.resumed", by=SYSTEM, of=orchards, team=orchards.team)
+
+    page = alices.get("/audit/", team="garden", event="agent.paused", agent=str(agent.pk))
+
+    shown = [line.event.event for line in alices.get("/audit/", team="orchard").context["lines"]]
+    assert shown == ["agent.resumed"]
+    assert [line.event.event for line in page.context["lines"]] == ["agent.paused"]
+    assert tabs(page)["Orchard"] == "team=orchard&event=agent.paused"
+    assert list(page.context["agents"]) == [agent]
+
+
+def test_the_export_of_one_team(alices: Person, agent: Agent, second_team: Team) -> None:
+    Membership.objects.filter(team=second_team).update(role=Membership.Role.OWNER)
+    record("team.changed", by=SYSTEM, of=agent.team, team=agent.team)
+    record("team.changed", by=SYSTEM, of=second_team, team=second_team)
+
+    lines = b"".join(alices.get("/audit/export.jsonl", team="orchard")).decode()
+
+    assert '"team": "orchard"' in lines
+    assert '"team": "garden"' not in lines
+
+
+def test_a_team_that_one_only_reads_is_not_exported(alices: Person, orchards: Agent) -> None:
+    page = alices.get("/audit/", team="orchard")
+
+    assert page.context["may_export"] is False
+    assert alices.get("/audit/export.csv", team="orchard").status_code == 403
+
+
+def test_what_came_since_and_what_closes_is_of_that_team(
+    alices: Person, orchards: Agent, make_delivery: Make
+) -> None:
+    Membership.objects.filter(team=orchards.team).update(role=Membership.Role.REVIEWER)
+    since = pulse.mark(timezone.now() - timedelta(minutes=1))
+    for _ in range(2):
+        make_delivery(timeout_seconds=600)
+    give(orchards, "Apples", timeout_seconds=600)
+
+    new = alices.get("/pulse", since=since, team="orchard")
+    closing = alices.get("/leaving/", team="orchard")
+
+    assert "Show 1 new delivery" in text_of(new)
+    assert 'href="/?team=orchard"' in new.content.decode()
+    assert [each.row.delivery.headline for each in closing.context["closing"]] == ["Apples"]
+    inbox = alices.get("/", team="orchard")
+    assert "1 continues on its own within the hour" in text_of(inbox)
+    assert 'href="/leaving/?team=orchard"' in inbox.content.decode()
+    assert f"since={inbox.context['since']}&amp;team=orchard" in inbox.content.decode()
