@@ -17,10 +17,10 @@ from django.views.decorators.http import require_POST, require_safe
 from accounts import members
 from accounts.access import is_owner
 from accounts.models import Agent
-from inbox.views.page import PersonRequest, SeeOther, form_page, page
+from inbox.views.page import PersonRequest, SeeOther, actor, form_page, page
 from inbox.views.password_again import password_again
 from relay import callers, publishing
-from relay.card_pages import actor, find_agent, owners_only
+from relay.card_pages import find_agent, owners_only
 from relay.forms import CallerKeyForm
 from relay.models import Card
 

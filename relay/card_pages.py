@@ -16,10 +16,8 @@ from django.utils import timezone
 from django.views.decorators.http import require_POST
 
 from accounts.access import agents_of, is_owner
-from accounts.audit import Actor, person
 from accounts.models import Agent
-from accounts.throttles import client_address
-from inbox.views.page import PersonRequest, SeeOther, form_page, page
+from inbox.views.page import PersonRequest, SeeOther, actor, form_page, page
 from inbox.views.settings import posted
 from relay import cards, publishing
 from relay.forms import CardForm, skill_forms
@@ -65,10 +63,6 @@ def find_agent(request: PersonRequest, pk: UUID) -> Agent:
 def owners_only(request: PersonRequest, agent: Agent) -> None:
     if not is_owner(request.user, agent.team_id):
         raise PermissionDenied(OWNERS_ONLY)
-
-
-def actor(request: PersonRequest) -> Actor:
-    return person(request.user, client_address(request))
 
 
 def _show(request: PersonRequest, card: Card, **forms: Any) -> HttpResponse:

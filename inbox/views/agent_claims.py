@@ -15,8 +15,8 @@ from django.views.decorators.http import require_POST
 from accounts import claims
 from accounts.models import Agent
 from inbox.forms_agents import ClaimForm
-from inbox.views.owners import actor, owned_agent
-from inbox.views.page import PersonRequest, SeeOther, form_page, page
+from inbox.views.owners import owned_agent
+from inbox.views.page import PersonRequest, SeeOther, actor, form_page, page
 from inbox.views.password_again import password_again
 from inbox.views.settings import posted
 

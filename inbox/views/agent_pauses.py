@@ -10,8 +10,8 @@ from django.utils import timezone
 from django.views.decorators.http import require_POST
 
 from accounts import agents
-from inbox.views.owners import actor, owned_agent
-from inbox.views.page import PersonRequest, SeeOther, page
+from inbox.views.owners import owned_agent
+from inbox.views.page import PersonRequest, SeeOther, actor, page
 
 
 @require_POST

@@ -15,8 +15,8 @@ from accounts.access import teams_owned_by
 from accounts.models import Agent
 from inbox.forms_agents import NewAgentForm
 from inbox.views.agent_once import no_longer_visible, shown_once
-from inbox.views.owners import OWNERS_ONLY, actor
-from inbox.views.page import PersonRequest, form_page, page
+from inbox.views.owners import OWNERS_ONLY
+from inbox.views.page import PersonRequest, actor, form_page, page
 from inbox.views.password_again import password_again
 from inbox.views.settings import posted
 

@@ -13,8 +13,8 @@ from django.utils import timezone
 from accounts.models import Agent
 from accounts.throttles import TooMany, count_rehearsal
 from inbox.forms_agents import RehearsalForm
-from inbox.views.owners import actor, owned_agent
-from inbox.views.page import PersonRequest, form_page, page, too_many
+from inbox.views.owners import owned_agent
+from inbox.views.page import PersonRequest, actor, form_page, page, too_many
 from inbox.views.settings import posted
 from wake.rehearsals import rehearse
 

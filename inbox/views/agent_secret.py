@@ -16,8 +16,8 @@ from accounts import credentials, signing_secrets
 from accounts.models import Agent
 from inbox.forms_agents import SeenForm
 from inbox.views.agent_once import no_longer_visible, shown_once
-from inbox.views.owners import actor, owned_agent
-from inbox.views.page import PersonRequest, SeeOther, form_page, page
+from inbox.views.owners import owned_agent
+from inbox.views.page import PersonRequest, SeeOther, actor, form_page, page
 from inbox.views.password_again import password_again
 from inbox.views.settings import posted
 

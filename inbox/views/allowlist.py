@@ -12,12 +12,11 @@ from django.shortcuts import get_object_or_404
 from django.views.decorators.http import require_POST, require_safe
 
 from accounts.access import is_owner, teams_of
-from accounts.audit import person
 from accounts.models import Team
-from accounts.throttles import TooMany, client_address, count_look_up
+from accounts.throttles import TooMany, count_look_up
 from inbox.forms_settings import HostForm
 from inbox.teams import own_teams_with_hosts
-from inbox.views.page import PersonRequest, SeeOther, page, too_many
+from inbox.views.page import PersonRequest, SeeOther, actor, page, too_many
 from inbox.views.settings import saved, settings_page
 from wake import destinations
 from wake.models import CallbackHost
@@ -42,9 +41,8 @@ def allow(request: PersonRequest, slug: str) -> HttpResponse:
     team = _team_of_an_owner(request, slug)
     form = HostForm(request.POST)
     if form.is_valid():
-        actor = person(request.user, client_address(request))
         try:
-            line, _ = destinations.allow(form.cleaned_data["pattern"], team=team, by=actor)
+            line, _ = destinations.allow(form.cleaned_data["pattern"], team=team, by=actor(request))
         except destinations.Refused as reason:
             form.add_error("pattern", str(reason))
         else:
@@ -56,7 +54,7 @@ def allow(request: PersonRequest, slug: str) -> HttpResponse:
 @page
 def disallow(request: PersonRequest, slug: str) -> HttpResponse:
     line = _line_of_an_owner(request, slug)
-    destinations.disallow(line, by=person(request.user, client_address(request)))
+    destinations.disallow(line, by=actor(request))
     words = f"Callbacks no longer go to {line.pattern}; answers can still be fetched by polling."
     return saved(request, "settings-allowlist", words)
 

@@ -23,8 +23,8 @@ from accounts import invitations, members
 from accounts.models import Invitation, Membership, Team, User
 from accounts.throttles import TooMany, client_address, count_sign_up, may_mail_an_invitation
 from inbox.forms_teams import InvitationForm, SignUpForm
-from inbox.views.members import actor, team_of_an_owner
-from inbox.views.page import PersonRequest, SeeOther, form_page, page, too_many
+from inbox.views.members import team_of_an_owner
+from inbox.views.page import PersonRequest, SeeOther, actor, form_page, page, too_many
 from inbox.views.password_again import password_again
 from inbox.views.settings import saved, settings_page
 

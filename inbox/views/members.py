@@ -15,12 +15,10 @@ from django.views.decorators.http import require_POST, require_safe
 
 from accounts import members
 from accounts.access import is_owner, teams_of
-from accounts.audit import Actor, person
 from accounts.models import Membership, Team
-from accounts.throttles import client_address
 from inbox.forms_teams import RoleForm
 from inbox.teams import own_teams_with_invitations
-from inbox.views.page import PersonRequest, SeeOther, form_page, page
+from inbox.views.page import PersonRequest, SeeOther, actor, form_page, page
 from inbox.views.password_again import password_again
 from inbox.views.settings import saved, settings_page
 
@@ -90,10 +88,6 @@ def leave(request: PersonRequest, slug: str) -> HttpResponse:
     except members.NoLongerMember as reason:
         return _gone(request, reason)
     return saved(request, "settings-members", f"You left {team}.")
-
-
-def actor(request: PersonRequest) -> Actor:
-    return person(request.user, client_address(request))
 
 
 def team_of_an_owner(request: PersonRequest, slug: str) -> Team:

@@ -8,9 +8,7 @@ from django.core.exceptions import PermissionDenied
 from django.shortcuts import get_object_or_404
 
 from accounts.access import agents_of, is_owner
-from accounts.audit import Actor, person
 from accounts.models import Agent
-from accounts.throttles import client_address
 from inbox.views.page import PersonRequest
 
 OWNERS_ONLY = "Only owners of the team register its agents and look after their keys"
@@ -22,7 +20,3 @@ def owned_agent(request: PersonRequest, pk: UUID) -> Agent:
     if not is_owner(request.user, agent.team_id):
         raise PermissionDenied(OWNERS_ONLY)
     return agent
-
-
-def actor(request: PersonRequest) -> Actor:
-    return person(request.user, client_address(request))

@@ -20,8 +20,10 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
+from accounts.audit import Actor, person
 from accounts.encryption import Unreadable
 from accounts.models import User
+from accounts.throttles import client_address
 from inbox.drafts import with_draft
 from inbox.story import with_key
 from wake.models import Delivery
@@ -36,6 +38,11 @@ class PersonRequest(HttpRequest):
     """A request of somebody who is signed in."""
 
     user: User
+
+
+def actor(request: PersonRequest) -> Actor:
+    """Them, with the address that they came from, for the audit."""
+    return person(request.user, client_address(request))
 
 
 class SeeOther(HttpResponseRedirect):

@@ -10,12 +10,11 @@ from django.utils import timezone
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_POST
 
-from accounts.audit import person
 from accounts.passwords import change_password
 from accounts.throttles import TooMany, client_address, count_sign_in
 from inbox.forms_settings import PasswordForm, ProfileForm
 from inbox.profile import change_profile
-from inbox.views.page import PersonRequest, form_page, page, too_many
+from inbox.views.page import PersonRequest, actor, form_page, page, too_many
 from inbox.views.settings import posted, saved, settings_page
 
 CHANGED = "Your password is changed. Every other place where you were signed in is signed out."
@@ -45,7 +44,7 @@ def password(request: PersonRequest) -> HttpResponse:
     if not form.is_valid():
         return _show(request, password_form=form)
     new = form.cleaned_data["new_password1"]
-    change_password(request.user, new, by=person(request.user, client_address(request)))
+    change_password(request.user, new, by=actor(request))
     update_session_auth_hash(request, request.user)
     return saved(request, "settings-profile", CHANGED)
 

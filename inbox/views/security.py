@@ -13,12 +13,10 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_POST, require_safe
 
 from accounts import encryption, one_time_codes, second_factor, sessions
-from accounts.audit import Actor, person
 from accounts.models import SecondFactor
-from accounts.throttles import client_address
 from inbox.forms_sign_in import CodeForm
 from inbox.qr import qr_code
-from inbox.views.page import PersonRequest, SeeOther, form_page, page, too_many
+from inbox.views.page import PersonRequest, SeeOther, actor, form_page, page, too_many
 from inbox.views.password_again import password_again
 from inbox.views.settings import posted, saved, settings_page
 
@@ -51,7 +49,7 @@ def show(request: PersonRequest) -> HttpResponse:
 @password_again
 def sign_out_elsewhere(request: PersonRequest) -> HttpResponse:
     """`browser` is the mark of one of them."""
-    mark, by, now = request.POST.get("browser", ""), _actor(request), timezone.now()
+    mark, by, now = request.POST.get("browser", ""), actor(request), timezone.now()
     ended = sessions.sign_out(request.user, mark, here=request.session, by=by, at=now)
     words = SIGNED_OUT_THERE if ended else ENDED_ALREADY
     return saved(request, "settings-security", words)
@@ -61,7 +59,7 @@ def sign_out_elsewhere(request: PersonRequest) -> HttpResponse:
 @page
 @password_again
 def sign_out_everywhere(request: PersonRequest) -> HttpResponse:
-    sessions.sign_out_everywhere(request.user, by=_actor(request))
+    sessions.sign_out_everywhere(request.user, by=actor(request))
     update_session_auth_hash(request, request.user)
     return saved(request, "settings-security", SIGNED_OUT)
 
@@ -79,7 +77,7 @@ def set_up(request: PersonRequest) -> HttpResponse:
     if not form.is_valid():
         return _show_secret(request, secret, form)
     codes = second_factor.turn_on(
-        request.user, secret, form.typed, by=_actor(request), at=timezone.now()
+        request.user, secret, form.typed, by=actor(request), at=timezone.now()
     )
     if codes is None:
         form.refuse()
@@ -95,9 +93,7 @@ def set_up(request: PersonRequest) -> HttpResponse:
 def renew_recovery_codes(request: PersonRequest) -> HttpResponse:
     if not second_factor.is_on(request.user):
         return SeeOther("settings-security")
-    return _show_codes(
-        request, second_factor.renew_recovery_codes(request.user, by=_actor(request))
-    )
+    return _show_codes(request, second_factor.renew_recovery_codes(request.user, by=actor(request)))
 
 
 @sensitive_post_parameters()
@@ -110,7 +106,7 @@ def turn_off(request: PersonRequest) -> HttpResponse:
     form = CodeForm(posted(request))
     if not form.is_valid():
         return settings_page(request, "security-off", form=form)
-    by = _actor(request)
+    by = actor(request)
     try:
         is_right = second_factor.check(request.user, form.typed, by=by, at=timezone.now())
     except second_factor.TriesSpent as error:
@@ -142,7 +138,3 @@ def _show_secret(request: PersonRequest, secret: str, form: CodeForm) -> HttpRes
 def _show_codes(request: PersonRequest, codes: list[str]) -> HttpResponse:
     """No redirect: they are nowhere else, and this is the only time that they are shown."""
     return settings_page(request, "security-codes", codes=codes)
-
-
-def _actor(request: PersonRequest) -> Actor:
-    return person(request.user, client_address(request))

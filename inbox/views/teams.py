@@ -9,8 +9,8 @@ from accounts import teams
 from accounts.throttles import client_address
 from inbox.forms_teams import TeamForm
 from inbox.teams import own_teams
-from inbox.views.members import actor, team_of_an_owner
-from inbox.views.page import PersonRequest, form_page, page
+from inbox.views.members import team_of_an_owner
+from inbox.views.page import PersonRequest, actor, form_page, page
 from inbox.views.settings import posted, saved, settings_page
 
 
