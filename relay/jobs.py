@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from celery import shared_task
 
-from relay import expiry, retention, unanswered
+from relay import expiry, presence, retention, unanswered
 from wake.clock import database_now
 
 
@@ -21,6 +21,11 @@ def give_up_old() -> None:
 @shared_task
 def go_on_unanswered() -> None:
     unanswered.go_on(at=database_now())
+
+
+@shared_task
+def forget_gone_connectors() -> None:
+    presence.forget_gone(at=database_now())
 
 
 @shared_task
