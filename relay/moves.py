@@ -64,17 +64,16 @@ def transition(
     to: Task.State,
     *,
     at: datetime,
-    expect: int | None = None,
     message: Message | None = None,
     by: Actor | None = None,
 ) -> Task:
-    """The one way into another state; `message` says why, `expect` is the generation that this was
-    decided upon, `by` is the agent unless it is given. Raises TaskNotFound, TaskIsTerminal, and
-    IllegalMove where the table has no such move or the task has moved on."""
+    """The one way into another state; `message` says why, `by` is the agent unless it is given.
+    Raises TaskNotFound, TaskIsTerminal, and IllegalMove where the table has no such move. Whoever
+    decided upon what a generation shows compares it under the lock (lifecycle.decide)."""
     task = lock(task_id)
     if task.is_terminal:
         raise TaskIsTerminal(TaskIsTerminal.__doc__)
-    if to not in LEGAL[State(task.state)] or expect not in {None, task.generation}:
+    if to not in LEGAL[State(task.state)]:
         raise IllegalMove(IllegalMove.__doc__)
     task.state, task.status_message, task.status_at = to, message, at
     if to in Task.TERMINAL:

@@ -71,7 +71,7 @@ class TaskQuerySet(models.QuerySet["Task"]):
 
 
 class Task(models.Model):
-    """One piece of work that a caller asked of an agent; relay/lifecycle.py alone moves it."""
+    """One piece of work that a caller asked of an agent; relay/moves.py alone moves it."""
 
     class State(models.TextChoices):
         """As people and the connector read them; relay/wire.py knows the wire's names."""

@@ -122,17 +122,6 @@ def test_what_waits_for_somebody_neither_completes_nor_works_by_itself(
     assert now(task).generation == task.generation
 
 
-def test_what_was_decided_upon_an_older_generation_moves_nothing(
-    card: Card, caller_key: CallerKey
-) -> None:
-    task = ask(card, caller_key)
-
-    with pytest.raises(IllegalMove):
-        moves.transition(task.pk, State.FAILED, expect=task.generation - 1, at=after(1))
-
-    assert moves.transition(task.pk, State.FAILED, expect=task.generation, at=after(1)).is_terminal
-
-
 def test_anothers_task_is_not_there(
     card: Card, caller_key: CallerKey, other_caller: CallerKey
 ) -> None:
