@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import timedelta
+from functools import partial
 
 import pytest
 
@@ -14,7 +15,7 @@ from tests.concurrency.conftest import at_once
 from tests.relay.machine import T0, Machine, after, ask
 from wake.deliveries import Idempotency
 from wake.models import Delivery, Response
-from wake.responses import release, respond
+from wake.responses import AlreadyAnswered, release, respond
 
 pytestmark = pytest.mark.django_db(transaction=True)
 State = Task.State
@@ -108,3 +109,38 @@ def test_an_approval_and_a_cancelling_at_once_leave_a_canceled_task(
 
         assert now(task).state == State.CANCELED
         assert machine.look(at=after(3)) == []
+
+
+def test_two_people_who_answer_at_once_start_one_run(
+    card: Card, caller_key: CallerKey, key: ApiKey, alice: User, bob: User
+) -> None:
+    """Trap 23: the first answer counts, and the agent is told one decision."""
+    people = {"approved": alice, "redirected": bob}
+    machine = Machine(key, capacity=10)
+    for _ in range(5):
+        task = ask(card, caller_key)
+        machine.end(machine.run(), "input_required", text="Which market?")
+        delivery = Delivery.objects.get(surfaced__task=task)
+
+        outcomes = at_once(
+            *[partial(_answer, delivery, by, status) for status, by in people.items()]
+        )
+
+        assert sorted(outcomes) == ["AlreadyAnswered", "released"]
+        winner = list(people)[outcomes.index("released")]
+        run = Dispatch.objects.exclude(decision_json="").get(task=task)
+        assert run.decision is not None
+        assert (run.decision["status"], now(task).state) == (winner, State.SUBMITTED)
+        assert Message.objects.filter(task=task, source="owner").count() == 1
+        machine.end(machine.run(at=after(3)), "completed", at=after(3))
+
+
+def _answer(delivery: Delivery, by: User, status: str) -> str:
+    """As the inbox does, and the end of its hold in the same moment."""
+    given = {"status": status, "content_hash": delivery.content_hash, "feedback": "Norway."}
+    try:
+        response = respond(delivery, by=by, at=after(1), **given)
+    except AlreadyAnswered:
+        return "AlreadyAnswered"
+    release(Response.objects.select_related("delivery__agent").get(pk=response.pk), at=after(2))
+    return "released"
