@@ -122,7 +122,7 @@ class WakeClient:
                     continue
                 try:
                     response = self._http.request(**_request(step))
-                except httpx.TransportError as failure:
+                except httpx.RequestError as failure:
                     step = flow.throw(failure)
                 else:
                     step = flow.send(response)
@@ -248,7 +248,7 @@ class AsyncWakeClient:
                     continue
                 try:
                     response = await self._http.request(**_request(step))
-                except httpx.TransportError as failure:
+                except httpx.RequestError as failure:
                     step = flow.throw(failure)
                 else:
                     step = flow.send(response)

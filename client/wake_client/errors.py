@@ -85,8 +85,10 @@ KINDS: dict[int, type[WakeError]] = {
 def error_of(response: httpx.Response) -> WakeError:
     """Of an answer that is no success."""
     status = response.status_code
-    kind = Unavailable if status >= 500 else KINDS.get(status, NotWake)
     said = _said(response)
+    kind = Unavailable if status >= 500 else KINDS.get(status, NotWake)
+    if kind is NotFound and not said:  # some other server, at an address that it does not know
+        kind = NotWake
     return kind(
         said.get("code") or f"http_{status}",
         said.get("message") or _unsaid(response),
@@ -96,7 +98,7 @@ def error_of(response: httpx.Response) -> WakeError:
     )
 
 
-def unreachable(failure: httpx.TransportError) -> WakeError:
+def unreachable(failure: httpx.RequestError) -> WakeError:
     """One that may pass, but for what this side cannot send (a header with a line break)."""
     why = str(failure) or type(failure).__name__
     if isinstance(failure, httpx.LocalProtocolError | httpx.UnsupportedProtocol):
@@ -122,7 +124,8 @@ def _unsaid(response: httpx.Response) -> str:
             f"{host} answered {status} and points to {where}. A key is sent nowhere but where it "
             "was given for: if that is your server, too, name it as the endpoint."
         )
-    return f"{host} answered {status}, and did not say why."
+    hint = "" if status >= 500 else " Look at the endpoint."
+    return f"{host} answered {status}, and did not say why.{hint}"
 
 
 def _fields(said: Any) -> tuple[FieldProblem, ...]:

@@ -50,7 +50,7 @@ class Pause:
     seconds: float
 
 
-# Each Ask is answered with its response, or the httpx.TransportError is thrown in; a Pause with
+# Each Ask is answered with its response, or the httpx.RequestError is thrown in; a Pause with
 # nothing.
 Flow = Generator[Ask | Pause, Any, Made]
 
@@ -156,7 +156,7 @@ class Flows:
         while True:
             try:
                 response: httpx.Response = yield ask
-            except httpx.TransportError as error:
+            except httpx.RequestError as error:
                 failure = unreachable(error)
                 failure.__cause__ = error
                 if not isinstance(failure, Unavailable):

@@ -37,6 +37,9 @@ def verify(
     sends only `X-Wake-Signature` is believed whenever it was sent: an answer is final, so one that
     comes again says nothing new.
     """
+    secret = secret.strip()
+    if not _is_there(secret):
+        raise SignatureMismatch("There is no secret to verify with: whsec_ and base64.")
     given = {name.lower(): value for name, value in headers.items()}
     if "webhook-signature" in given:
         now = time.time() if at is None else at
@@ -54,8 +57,15 @@ def verify(
 
 def verify_signature(body: bytes, signature: str, secret: str) -> bool:
     """Whether `X-Wake-Signature` fits (specification, "Webhook Signatures")."""
+    if not _is_there(secret):
+        return False
     expected = "sha256=" + hmac.new(secret.encode(), body, hashlib.sha256).hexdigest()
     return _same(expected, signature)
+
+
+def _is_there(secret: str) -> bool:
+    """Without one, which is what a variable that nobody has set holds, anybody could sign."""
+    return bool(secret.removeprefix(PREFIX).strip())
 
 
 def _fits_the_standard(

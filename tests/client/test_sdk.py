@@ -227,6 +227,20 @@ def test_what_can_be_no_key_is_refused_and_not_shown(key: str) -> None:
     assert "live" not in str(raised.value).replace("wk_live_...", "")
 
 
+def test_another_server_that_knows_no_such_address_is_no_lost_delivery() -> None:
+    server = Server(httpx.Response(404, text="<h1>Not Found</h1>"))
+
+    with pytest.raises(wake_client.NotWake, match="Look at the endpoint"):
+        server.client().response(ID)
+
+
+def test_an_answer_that_cannot_be_decoded_is_one_of_our_errors() -> None:
+    garbled = httpx.DecodingError("Error -3 while decompressing data")
+
+    with pytest.raises(wake_client.Unavailable, match="decompressing"):
+        Server(garbled).client(retry_for=0).response(ID)
+
+
 def test_a_key_may_come_out_of_a_file() -> None:
     server = Server(ok(APPROVED))
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import base64
+import hmac
 import json
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from wake import signatures
-from wake_client import SignatureMismatch, verify
+from wake_client import SignatureMismatch, verify, verify_signature
 
 SECRET = "whsec_" + "QUJDREVGR0hJSktMTU5PUFFSU1RVVldYWVphYmNkZWY="
 OLDER = "whsec_" + "ZmVkY2JhWllYV1ZVVFNSUVBPTk1MS0pJSEdGRURDQkE="
@@ -80,3 +82,26 @@ def test_another_body_or_secret_is_refused(headers: dict[str, str]) -> None:
         verify(BODY + b" ", headers, SECRET, at=AT.timestamp())
     with pytest.raises(SignatureMismatch):
         verify(BODY, headers, OLDER, at=AT.timestamp())
+
+
+@pytest.mark.parametrize("secret", ["", " ", "whsec_"])
+@pytest.mark.parametrize("alone", [False, True])
+def test_without_a_secret_nothing_is_believed(secret: str, *, alone: bool) -> None:
+    plain = hmac.new(secret.encode(), BODY, "sha256").hexdigest()
+    standard = f"m.{AT.timestamp():.0f}.".encode() + BODY
+    headers = {"X-Wake-Signature": f"sha256={plain}"}
+    if not alone:
+        headers |= {
+            "webhook-id": "m",
+            "webhook-timestamp": f"{AT.timestamp():.0f}",
+            "webhook-signature": "v1,"
+            + base64.b64encode(hmac.digest(b"", standard, "sha256")).decode(),
+        }
+
+    with pytest.raises(SignatureMismatch, match="no secret"):
+        verify(BODY, headers, secret, at=AT.timestamp())
+    assert not verify_signature(BODY, headers["X-Wake-Signature"], secret)
+
+
+def test_a_secret_may_come_out_of_a_file() -> None:
+    assert verify(BODY, signed(), f"{SECRET}\n", at=AT.timestamp()).is_answered
