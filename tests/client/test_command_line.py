@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from tests.client.relay import CLIENT, KEY, a_process, a_relay, ended, task
-from tests.client.test_connector import scenario, sh
-from wake_client.connector import cli
+from tests.client.test_connector import is_gone, pid_in, scenario, sh
+from wake_client.connector import cli, links
 
 
 @scenario
@@ -88,6 +88,42 @@ async def test_a_second_signal_ends_what_runs_too(journal: Path) -> None:
 
     assert status == cli.KILLED
     assert not mark.exists()
+
+
+@scenario
+async def test_with_its_terminal_what_runs_ends_too(journal: Path) -> None:
+    pids = journal.with_name("pids")
+    async with a_relay() as relay:
+        command = sh(f"echo $$ > {pids}; sleep 60")
+        async with a_process(relay.url, journal, *command) as process:
+            await relay.send(task())
+            await relay.next("ack")
+            child = await pid_in(pids)
+            process.send_signal(signal.SIGHUP)
+            status = await ended(process)
+
+    assert status == cli.KILLED
+    assert await is_gone(child)
+
+
+@scenario
+async def test_a_server_that_never_answers_does_not_hold_it(journal: Path) -> None:
+    called = asyncio.Event()
+
+    async def never_answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        called.set()
+        await reader.read()
+        writer.close()
+
+    async with await asyncio.start_server(never_answer, "127.0.0.1", 0) as server:
+        url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        async with a_process(url, journal, "true") as process:
+            await called.wait()
+            process.send_signal(signal.SIGINT)
+            async with asyncio.timeout(links.SECONDS_TO_CONNECT - 1):
+                status = await process.wait()
+
+    assert status == cli.FINE
 
 
 @scenario

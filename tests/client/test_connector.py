@@ -208,12 +208,12 @@ async def test_a_cancel_ends_the_whole_group(journal: Path) -> None:
     async with a_relay() as relay, a_connector(relay, journal, *family):
         await relay.send(given)
         await relay.next("ack")
-        child = await _pid_in(pids)
+        child = await pid_in(pids)
         await relay.send({"type": "cancel", "dispatch_id": given["dispatch_id"]})
         result = await relay.next("result")
 
     assert result["state"] == "failed"
-    assert await _is_gone(child)
+    assert await is_gone(child)
 
 
 @scenario
@@ -336,14 +336,14 @@ async def test_frames_that_nobody_knows_are_ignored(journal: Path) -> None:
     assert result["text"] == "red"
 
 
-async def _pid_in(path: Path) -> int:
+async def pid_in(path: Path) -> int:
     async with asyncio.timeout(10):
         while not (path.exists() and path.read_text().strip()):
             await asyncio.sleep(0.02)
     return int(path.read_text())
 
 
-async def _is_gone(pid: int) -> bool:
+async def is_gone(pid: int) -> bool:
     """Within a moment: it was not our child, so that nobody waits for it."""
     for _ in range(100):
         try:

@@ -24,6 +24,8 @@ from wake_client.connector.session import stay_connected
 logger = logging.getLogger(__name__)
 
 FINE, RUN_FAILED, USAGE, NO_KEY, NO_RELAY, JOURNAL, REPLACED, KILLED = 0, 1, 2, 3, 4, 5, 6, 130
+# For the last frames, and the end of the connection.
+SECONDS_TO_LEAVE = 3.0
 EPILOG = """\
 Everything after -- is the command. It is started once for each task, with one JSON object on
 stdin, and answers on stdout; see the README of wake-client.
@@ -36,7 +38,7 @@ exit status:
   4    what answers at --url is no relay, or speaks another version
   5    the journal cannot be used: another connector has it, or the disk refuses it
   6    a connector that was started later on this machine took over
-  130  stopped by a second signal, with the commands that ran
+  130  stopped by a second signal, or with its terminal (SIGHUP), and so were the commands
 """
 
 
@@ -102,15 +104,18 @@ def connect(arguments: argparse.Namespace, command: list[str], given: Mapping[st
 
 
 async def _until_it_ends(connector: Connector, origin: str, key: str) -> int:
-    work = asyncio.create_task(stay_connected(connector, origin, key))
+    work = asyncio.create_task(_connected(connector, origin, key))
     killed = False
 
-    def stop() -> None:
+    def kill() -> None:
         nonlocal killed
+        killed = True
+        connector.kill()
+        work.cancel()
+
+    def stop() -> None:
         if connector.is_draining:
-            killed = True
-            connector.kill()
-            work.cancel()
+            kill()
             return
         connector.drain()
         if connector.running:
@@ -122,12 +127,14 @@ async def _until_it_ends(connector: Connector, origin: str, key: str) -> int:
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stop)
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # as nohup has it
+        loop.add_signal_handler(signal.SIGHUP, kill)
     try:
         await work
     except asyncio.CancelledError:
         if not killed:
             raise
-        logger.info("stopped, with what was running; it will be run again")
+        logger.info("stopped; what was running is stopped, too, and will be run again")
         return KILLED
     except KeyNotValid:
         logger.warning("%s", _of_a_refused(key))
@@ -147,6 +154,21 @@ async def _until_it_ends(connector: Connector, origin: str, key: str) -> int:
     else:
         logger.info("stopped")
     return RUN_FAILED if connector.once and connector.has_failed else FINE
+
+
+async def _connected(connector: Connector, origin: str, key: str) -> None:
+    """Until it has finished, and then not for long: what it is connecting to may never answer."""
+    work = asyncio.create_task(stay_connected(connector, origin, key))
+    finished = asyncio.create_task(connector.finished.wait())
+    try:
+        await asyncio.wait({work, finished}, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait({work}, timeout=SECONDS_TO_LEAVE)
+        if work.done():
+            work.result()
+    finally:
+        for one in (work, finished):
+            one.cancel()
+        await asyncio.gather(work, finished, return_exceptions=True)
 
 
 def _of_a_refused(key: str) -> str:
