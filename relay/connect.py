@@ -9,6 +9,7 @@ pong, drain; to it: welcome, task, done, cancel, ping, error.
 from __future__ import annotations
 
 import json
+import logging
 import uuid
 from collections.abc import Callable
 from datetime import datetime
@@ -21,11 +22,14 @@ from django.db.models import Exists, OuterRef
 from accounts.models import ApiKey
 from relay import blobs, dispatches, moves, reports
 from relay.dispatches import LeaseLost
-from relay.fields import Fields, InvalidParams
+from relay.fields import LONGEST_ID, Fields, InvalidParams
 from relay.history import newest
 from relay.models import SEEN_WITHIN, Card, Connector, Dispatch, Message
 from relay.wire import Json
+from wake.errors import DATABASE_AWAY
 from wake.parsers import Malformed, parse_strictly
+
+logger = logging.getLogger(__name__)
 
 PROTOCOL = 1
 CAPACITY_AT_MOST = 100
@@ -59,14 +63,25 @@ class Session:
         self._seen(at)
 
     def read(self, text: str, *, at: datetime) -> list[Json]:
-        """Answers one frame, as JSON. A result that could not be kept (it is too long, or the
-        database takes no U+0000) is a run that failed: sent again it would be the same."""
+        """Answers one frame, as JSON. One that nothing can be done with, for a reason that nobody
+        thought of, is said to be so: a connection that ended over it would begin with it again."""
+        try:
+            return self._read(text, at=at)
+        except DATABASE_AWAY:
+            raise
+        except Exception:
+            logger.exception("A frame of a connector could not be taken")
+            return [_error("failed", "Something on our side failed.", _leniently(text))]
+
+    def _read(self, text: str, *, at: datetime) -> list[Json]:
+        """A result that could not be kept (it is too long, or the database takes no U+0000) is a
+        run that failed: sent again it would be the same."""
         try:
             return self.receive(_strictly(text), at=at)
         except Malformed as reason:
             frame = _leniently(text)
             if frame.get("type") != "result":
-                return [_error("malformed", str(reason))]
+                return [_error("malformed", str(reason), frame)]
             why = f"The agent's answer cannot be kept: {reason}"
             return self.receive(frame | {"state": "failed", "text": why}, at=at)
 
@@ -82,7 +97,7 @@ class Session:
                 return [_error("hello_first", "Say hello before anything else.")]
             return take(frame, at)
         except InvalidParams as reason:
-            return [_error("malformed", str(reason))]
+            return [_error("malformed", str(reason), value)]
 
     def look(self, *, at: datetime) -> list[Json]:
         """What has come up for this connector: runs, and requests to stop them. Its key is looked
@@ -313,8 +328,11 @@ def _uuids(frame: Fields, name: str) -> list[uuid.UUID]:
 
 
 def _lost(run: Dispatch, reason: LeaseLost) -> Json:
-    return _error("lease_lost", str(reason)) | {"dispatch_id": str(run.pk)}
+    return _error("lease_lost", str(reason), {"dispatch_id": str(run.pk)})
 
 
-def _error(code: str, message: str) -> Json:
-    return {"type": "error", "code": code, "message": message}
+def _error(code: str, message: str, about: Any = None) -> Json:
+    """With the run that the frame `about` names, where it does."""
+    run = about.get("dispatch_id") if isinstance(about, dict) else None
+    named = {"dispatch_id": run[:LONGEST_ID]} if isinstance(run, str) else {}
+    return {"type": "error", "code": code, "message": message} | named

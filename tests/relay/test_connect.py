@@ -6,11 +6,13 @@ import json
 from typing import Any
 
 import pytest
+from django.db import OperationalError
 from django.utils import timezone
 
 from accounts import keys
 from accounts.audit import SYSTEM
 from accounts.models import Agent, ApiKey, Team
+from relay import reports
 from relay.models import CallerKey, Card, Connector, Dispatch, Message, Task
 from tests.relay.machine import Frame, Machine, after, ask, of
 from wake.models import Delivery
@@ -298,6 +300,49 @@ def test_a_connection_that_nobody_is_behind_leases_nothing_more(
 
     assert (error["code"], machine.session.closes) == ("silent", 4408)
     assert Dispatch.objects.get().attempts == 0
+
+
+@pytest.mark.parametrize("kind", ["ack", "progress", "result"])
+def test_a_frame_that_something_of_ours_fails_at_is_answered_for_itself(
+    card: Card, caller_key: CallerKey, key: ApiKey, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    """A connection that ended over it would begin with it again, and so on for ever."""
+
+    def slip(*_: Any, **__: Any) -> None:
+        raise LookupError("a slip of ours")
+
+    machine = Machine(key)
+    ask(card, caller_key)
+    frame = machine.run()
+    with monkeypatch.context() as patched:
+        for verb in ("begin", "get_on", "finish"):
+            patched.setattr(reports, verb, slip)
+        text = json.dumps({"type": kind, **of(frame), "state": "completed"})
+        (error,) = machine.session.read(text, at=after(1))
+
+    assert error == {
+        "type": "error",
+        "code": "failed",
+        "message": "Something on our side failed.",
+        "dispatch_id": frame["dispatch_id"],
+    }
+    assert machine.session.closes is None
+    assert machine.end(frame, "completed", at=after(2))[0]["type"] == "done"
+
+
+def test_a_database_that_is_away_is_no_fault_of_the_frame(
+    card: Card, caller_key: CallerKey, key: ApiKey, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def away(*_: Any, **__: Any) -> None:
+        raise OperationalError("away")
+
+    machine = Machine(key)
+    ask(card, caller_key)
+    frame = machine.run()
+    monkeypatch.setattr(reports, "finish", away)
+
+    with pytest.raises(OperationalError):
+        machine.session.read(json.dumps({"type": "result", **of(frame)}), at=after(1))
 
 
 def test_a_run_of_another_agent_is_not_there(
