@@ -25,6 +25,7 @@ from relay.dispatches import LeaseLost
 from relay.fields import LONGEST_ID, Fields, InvalidParams
 from relay.history import newest
 from relay.models import SEEN_WITHIN, Card, Connector, Dispatch, Message
+from relay.reports import TooMuchMade
 from relay.wire import Json
 from wake.errors import DATABASE_AWAY
 from wake.parsers import Malformed, parse_strictly
@@ -201,6 +202,8 @@ class Session:
             reports.get_on(run, lease, frame.value, at=at)
         except LeaseLost as reason:
             return [_lost(run, reason)]
+        except TooMuchMade as reason:
+            return [_error("too_much", str(reason), frame.value)]
         return []
 
     def _result(self, frame: Fields, at: datetime) -> list[Json]:

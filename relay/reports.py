@@ -5,6 +5,7 @@ from __future__ import annotations
 import uuid
 from datetime import datetime
 
+from django.conf import settings
 from django.db import transaction
 
 from accounts.audit import agent_actor, record
@@ -13,10 +14,21 @@ from relay.compact import dumps
 from relay.dispatches import LeaseLost
 from relay.fields import Fields
 from relay.models import Artifact, Dispatch, Event, Message, Task
-from relay.results import Made, read_artifact, read_result
-from relay.wire import Json
+from relay.results import Made, failed, read_artifact, read_result
+from relay.wire import PARTS_AT_MOST, Json
 
 State = Task.State
+
+# Messages that a task may have before what a run says on its way is passed over: the other half
+# (lifecycle.MESSAGES_AT_MOST) is for what people say to it and for what comes of it.
+WORDS_WITHIN = 500
+# Events that it may have before a run adds no more pieces: each is a push, too.
+PIECES_WITHIN = 2_000
+ARTIFACTS_AT_MOST = 1_000
+
+
+class TooMuchMade(Exception):
+    """This task has made more than is kept of it."""
 
 
 @transaction.atomic
@@ -35,8 +47,9 @@ def begin(dispatch: Dispatch, lease: uuid.UUID, *, at: datetime) -> None:
 @transaction.atomic
 def get_on(dispatch: Dispatch, lease: uuid.UUID, report: Json, *, at: datetime) -> bool:
     """`{n, text?, artifact?}` of a run that goes on: a word for who waits, or a piece of what is
-    being made. `n` counts up within a run, and one that was heard before changes nothing. False
-    where nothing was written; raises LeaseLost, InvalidParams."""
+    being made. `n` counts up within a run, and one that was heard before changes nothing. Words
+    too many are passed over, a piece too many is not. False where nothing was written; raises
+    LeaseLost, InvalidParams, TooMuchMade."""
     task = moves.lock(dispatch.task_id)
     run = dispatches.held(dispatch, lease)
     given = Fields(report, "progress")
@@ -47,11 +60,14 @@ def get_on(dispatch: Dispatch, lease: uuid.UUID, report: Json, *, at: datetime) 
     run.progress = number or run.progress
     run.save(update_fields=["progress"])
     if made:
+        if task.generation >= PIECES_WITHIN:
+            raise TooMuchMade(f"A task has at most {PIECES_WITHIN:,} events before its result.")
         _keep(task, made, at=at)
-    if text:
+    says = bool(text) and task.messages.count() < WORDS_WITHIN
+    if says:
         message = moves.say(task, Message.Source.AGENT, [{"text": text}], at=at)
         moves.transition(task.pk, State.WORKING, message=message, at=at)
-    return bool(made or text)
+    return bool(made) or says
 
 
 @transaction.atomic
@@ -78,8 +94,10 @@ def finish(dispatch: Dispatch, lease: uuid.UUID, result: Json, *, at: datetime) 
             state=outcome.state,
         )
         return False
-    for made in outcome.artifacts:
-        _keep(task, made, at=at)
+    try:
+        _keep_all(task, outcome.artifacts, at=at)
+    except TooMuchMade as reason:
+        outcome = failed(f"The agent's answer cannot be kept: {reason}")
     message = None
     if outcome.parts:
         source, metadata = Message.Source.AGENT, outcome.metadata
@@ -90,17 +108,36 @@ def finish(dispatch: Dispatch, lease: uuid.UUID, result: Json, *, at: datetime) 
     return True
 
 
+@transaction.atomic
+def _keep_all(task: Task, artifacts: list[Made], *, at: datetime) -> None:
+    """Or none of them; raises TooMuchMade."""
+    for made in artifacts:
+        _keep(task, made, at=at)
+
+
 def _keep(task: Task, made: Made, *, at: datetime) -> None:
-    """The same id again is the same artifact: replaced, or gone on with."""
-    parts = blobs.store_large(task, made.parts, at)
+    """The same id again is the same artifact: replaced, or gone on with. Raises TooMuchMade."""
     row = Artifact.objects.filter(task=task, artifact_id=made.artifact_id).first()
     if row is None:
+        if task.artifacts.count() >= ARTIFACTS_AT_MOST:
+            raise TooMuchMade(f"A task has at most {ARTIFACTS_AT_MOST:,} artifacts.")
         row = Artifact(task=task, artifact_id=made.artifact_id, created_at=at)
-    elif made.append:
-        parts = row.parts + parts
+    parts = blobs.store_large(task, made.parts, at)
+    if row.pk and made.append:
+        parts = _together(row.parts, parts)
+    row.parts_json = dumps(parts)
     row.name = made.name or row.name
     row.description = made.description or row.description
-    row.parts_json = dumps(parts)
     row.metadata_json = dumps(made.metadata) if made.metadata else row.metadata_json
     row.save()
     moves.note(task, Event.Kind.ARTIFACT, artifact=row, at=at)
+
+
+def _together(there: list[Json], more: list[Json]) -> list[Json]:
+    """An artifact in pieces has no more in it than one that comes at once; raises TooMuchMade."""
+    parts = there + more
+    if len(parts) > PARTS_AT_MOST:
+        raise TooMuchMade(f"An artifact has at most {PARTS_AT_MOST:,} parts.")
+    if len(dumps(parts).encode()) > settings.WAKE_MAX_A2A_BYTES:
+        raise TooMuchMade(f"An artifact has at most {settings.WAKE_MAX_A2A_BYTES:,} bytes.")
+    return parts
