@@ -174,7 +174,8 @@ class Session:
             self.closes = REPLACED
             return [_error("replaced", "A newer connector of this machine is there.")]
         self.connector = connector
-        for run in dispatches.resume(connector, _uuids(frame, "last_dispatch_ids"), at=at):
+        runs, leases = _uuids(frame, "last_dispatch_ids"), _uuids(frame, "last_lease_ids")
+        for run in dispatches.resume(connector, runs, leases, at=at):
             if run.started_at and run.lease:
                 reports.begin(run, run.lease, at=at)
         return [

@@ -109,27 +109,39 @@ def renew(connector: Connector, ids: Collection[uuid.UUID], *, at: datetime) -> 
 
 
 @transaction.atomic
-def resume(connector: Connector, ids: Collection[uuid.UUID], *, at: datetime) -> list[Dispatch]:
-    """After a new connection: it goes on with the runs that it names, whichever connector of the
-    agent they were leased to; and what was on its way to it and it does not name never arrived. The
-    third time it stays on its lease, with which its task fails: it may be what the machine dies of.
+def resume(
+    connector: Connector,
+    ids: Collection[uuid.UUID],
+    leases: Collection[uuid.UUID] = (),
+    *,
+    at: datetime,
+) -> list[Dispatch]:
+    """After a new connection: it goes on with the runs that it names and nobody else has been given
+    since; and what was on its way to it and it does not name never arrived. The third time it stays
+    on its lease, with which its task fails: it may be what the machine dies of.
+
+    `leases` are those under which it has them. Without any, what another connector that is there
+    has stays with that one.
 
     Returns those whose lease had lapsed meanwhile and whom nobody else took: the lease is good
     again. (A relay that was away for longer than a lease comes back to nothing but those.)
     """
     agent = Agent.objects.select_for_update(no_key=True).get(pk=connector.agent_id)
+    named = Dispatch.objects.filter(agent=agent, pk__in=ids, lease__isnull=False)
+    others = Connector.objects.filter(agent=agent).online(at).exclude(pk=connector.pk)
+    named = named.filter(lease__in=leases) if leases else named.exclude(connector__in=others)
+    still_its = Dispatch.objects.filter(pk__in=list(named.values_list("pk", flat=True)))
     lost = Dispatch.objects.running(agent).filter(
         connector=connector, state=State.LEASED, attempts__lt=ATTEMPTS_AT_MOST
     )
-    lost = lost.exclude(pk__in=ids)
+    lost = lost.exclude(pk__in=still_its)
     lost.filter(cancel_asked_at__isnull=False).update(state=State.EXPIRED, finished_at=at)
     lost.filter(cancel_asked_at__isnull=True).update(
         state=State.QUEUED, lease=None, leased_until=None
     )
-    again = list(Dispatch.objects.queued(agent).filter(pk__in=ids, lease__isnull=False))
-    named = Dispatch.objects.filter(agent=agent, pk__in=ids, lease__isnull=False)
-    named.filter(pk__in=[one.pk for one in again]).update(state=State.LEASED)
-    named.on_lease().update(connector=connector, leased_until=at + LEASE, cancel_told_at=None)
+    again = list(still_its.filter(state=State.QUEUED))
+    still_its.filter(state=State.QUEUED).update(state=State.LEASED)
+    still_its.on_lease().update(connector=connector, leased_until=at + LEASE, cancel_told_at=None)
     return again
 
 
