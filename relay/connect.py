@@ -132,7 +132,7 @@ class Session:
             return [_error("replaced", "Another connection of this machine took its place.")]
         frames = self._stop(to_stop, at=at) if has_to_stop else []
         if has_queued and draining_at is None:
-            frames += [task_frame(run) for run in dispatches.lease(self.connector, at=at)]
+            frames += _told(dispatches.lease(self.connector, at=at))
         return frames
 
     def leave(self, *, at: datetime) -> None:
@@ -248,6 +248,20 @@ class Session:
         found = list(runs.values_list("pk", flat=True))
         Dispatch.objects.filter(pk__in=found).update(cancel_told_at=at)
         return [{"type": "cancel", "dispatch_id": str(pk)} for pk in found]
+
+
+def _told(runs: list[Dispatch]) -> list[Json]:
+    """Each by itself: one that cannot be told holds no other back, and its lease is over in a
+    minute."""
+    frames = []
+    for run in runs:
+        try:
+            frames.append(task_frame(run))
+        except DATABASE_AWAY:
+            raise
+        except Exception:
+            logger.exception("The run %s cannot be told", run.pk)
+    return frames
 
 
 def task_frame(run: Dispatch) -> Json:

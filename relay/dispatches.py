@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import json
+import logging
 import uuid
 from collections.abc import Collection
 from datetime import datetime, timedelta
+from functools import lru_cache
+from itertools import islice
 
 from django.db import transaction
+from django.db.models import Count, Exists, Q
 
+from accounts.encryption import Unreadable
 from accounts.models import Agent
+from relay.history import newest
 from relay.models import Card, Connector, Dispatch, Message, Task
 from relay.wire import Json
 from wake.pickups import picked_up_by_machine
 
 State = Dispatch.State
+log = logging.getLogger(__name__)
 
 # A connector gives a sign every HEARTBEAT; three of them may be lost.
 HEARTBEAT = timedelta(seconds=15)
@@ -57,29 +64,22 @@ def has_room(agent: Agent, *, stranger: bool, network: str = "") -> bool:
     )
 
 
-@transaction.atomic
 def lease(connector: Connector, *, at: datetime) -> list[Dispatch]:
-    """The oldest that wait, as many as this connector and its agent have room for; each counts as
-    an attempt from now on. The agent is locked meanwhile, so no two connectors get the same one,
-    and all of them together never too many."""
+    """The oldest that wait and can be read, as many as this connector and its agent have room for;
+    each counts as an attempt from now on."""
+    # Who has no room looks twice a second: it must not stand in the way of whoever moves a task.
+    return _lease(connector, at=at) if _room(connector) else []
+
+
+@transaction.atomic
+def _lease(connector: Connector, *, at: datetime) -> list[Dispatch]:
+    """The agent is locked meanwhile, so no two connectors get the same one, and all of them
+    together never too many."""
     agent = Agent.objects.select_for_update(no_key=True).get(pk=connector.agent_id)
-    card = Card.objects.filter(agent=agent).first()
-    here = Connector.objects.filter(
-        pk=connector.pk,
-        connection_id=connector.connection_id,
-        left_at__isnull=True,
-        draining_at__isnull=True,
-    )
     # Asked again now that the agent is held: what goes to nobody is lost for as long as a lease.
-    if agent.paused_at is not None or card is None or not here.exists():
-        return []
-    running = Dispatch.objects.running(agent)
-    room = min(
-        connector.capacity - running.filter(connector=connector).count(),
-        card.max_concurrency - running.count(),
-    )
+    room = _room(connector)
     rows = Dispatch.objects.queued(agent).select_related("task__context", "message")
-    found = list(rows[: max(0, room)])
+    found = list(islice(filter(_is_readable, rows.iterator(chunk_size=10)), room))
     for dispatch in found:
         dispatch.state, dispatch.connector = State.LEASED, connector
         dispatch.lease, dispatch.leased_until = uuid.uuid4(), at + LEASE
@@ -91,6 +91,50 @@ def lease(connector: Connector, *, at: datetime) -> list[Dispatch]:
     if answers := [run.decision["delivery_id"] for run in found if run.decision]:
         picked_up_by_machine(answers, at=at)
     return found
+
+
+def _room(connector: Connector) -> int:
+    """For how many runs more; for none where its connection is over or it takes no more, or its
+    agent is paused."""
+    here = Connector.objects.filter(
+        pk=connector.pk,
+        connection_id=connector.connection_id,
+        left_at__isnull=True,
+        draining_at__isnull=True,
+    )
+    cards = Card.objects.filter(agent=connector.agent_id, agent__paused_at__isnull=True)
+    card = cards.filter(Exists(here)).first()
+    if card is None:
+        return 0
+    running = Dispatch.objects.running(connector.agent)
+    found = running.aggregate(all=Count("pk"), here=Count("pk", filter=Q(connector=connector)))
+    room: int = min(connector.capacity - found["here"], card.max_concurrency - found["all"])
+    return max(0, room)
+
+
+def _is_readable(run: Dispatch) -> bool:
+    """Whether all that its machine is told can be read. What cannot waits on, since its key may
+    only be missing here, and holds nothing back that can."""
+    try:
+        _texts_of(run)
+    except Unreadable:
+        _say_unreadable(run.pk)
+        return False
+    return True
+
+
+def _texts_of(run: Dispatch) -> list[str]:
+    """Its own first, for which nothing more is asked; raises Unreadable."""
+    texts = [run.decision_json, run.message.parts_json, run.message.metadata_json]
+    for message in newest([run.task])[run.task_id]:
+        texts += [message.parts_json, message.metadata_json]
+    return texts
+
+
+@lru_cache(maxsize=1_000)
+def _say_unreadable(run_id: uuid.UUID) -> None:
+    """Once, although it is looked at twice a second."""
+    log.error("The run %s waits: WAKE_ENCRYPTION_KEYS lacks the key of a row", run_id)
 
 
 def held(dispatch: Dispatch, lease: uuid.UUID) -> Dispatch:

@@ -1,4 +1,4 @@
-"""Whose a run is, of two machines."""
+"""Whose a run is, and what is leased at all."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from accounts.models import ApiKey
 from relay import expiry
 from relay.dispatches import LEASE
-from relay.models import CallerKey, Card, Dispatch, Task
+from relay.models import CallerKey, Card, Dispatch, Message, Task
 from tests.relay.machine import Machine, after, ask
 
 LAPSED = LEASE.total_seconds() + 1
@@ -82,3 +82,66 @@ def test_a_lease_that_another_machine_had_since_is_not_taken_up_again(
     assert again["attempt"] == 3
     back.end(again, "completed", at=after(154))
     assert now(task).state == Task.State.COMPLETED
+
+
+@pytest.mark.parametrize("what", ["message", "history", "decision"])
+def test_one_task_that_no_key_opens_holds_no_other_back(
+    card: Card, caller_key: CallerKey, key: ApiKey, settings: Any, what: str
+) -> None:
+    """And it is there for when its key is back."""
+    settings.WAKE_ENCRYPTION_KEYS = ["a-key-that-is-lost-by-tomorrow-morning"]
+    settings.WAKE_ENCRYPT_CONTENT = what == "message"
+    lost = ask(card, caller_key)
+    settings.WAKE_ENCRYPT_CONTENT = True
+    run = Dispatch.objects.get()
+    if what == "history":
+        Message.objects.create(
+            task=lost, context=lost.context, message_id="0", parts_json="[]", created_at=after()
+        )
+    if what == "decision":
+        run.decision_json = '{"delivery_id": "7"}'
+        run.save()
+    settings.WAKE_ENCRYPTION_KEYS = ["a-key-that-everything-else-is-stored-with"]
+    task = ask(card, caller_key, at=after(1))
+    machine = Machine(key)
+
+    assert [frame["taskId"] for frame in machine.look(at=after(2))] == [str(task.pk)]
+
+    run.refresh_from_db(fields=["state", "attempts"])
+    assert (run.state, run.attempts) == (Dispatch.State.QUEUED, 0)
+
+
+def test_one_task_that_cannot_be_told_holds_no_other_back(
+    card: Card,
+    caller_key: CallerKey,
+    key: ApiKey,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    broken, task = (ask(card, caller_key, at=after(number)) for number in range(2))
+    broken.messages.update(parts_json="no json")
+    machine = Machine(key, capacity=2)
+
+    frames = machine.look(at=after(2))
+
+    assert [frame["taskId"] for frame in frames] == [str(task.pk)]
+    assert str(broken.dispatches.get().pk) in caplog.text
+    assert machine.session.closes is None
+
+
+def test_a_full_machine_looks_without_a_lock(
+    card: Card,
+    caller_key: CallerKey,
+    key: ApiKey,
+    django_assert_num_queries: Any,
+) -> None:
+    """Twice a second it would hold up whoever moves a task of this agent."""
+    machine = Machine(key)
+    for _ in range(2):
+        ask(card, caller_key)
+    machine.run()
+
+    with django_assert_num_queries(3) as asked:
+        assert machine.look(at=after(1)) == []
+
+    assert all(query["sql"].startswith("SELECT") for query in asked.captured_queries)
+    assert not any("FOR NO KEY UPDATE" in query["sql"] for query in asked.captured_queries)
