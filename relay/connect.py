@@ -24,7 +24,7 @@ from relay import blobs, dispatches, moves, reports
 from relay.dispatches import LeaseLost
 from relay.fields import LONGEST_ID, Fields, InvalidParams
 from relay.history import newest
-from relay.models import SEEN_WITHIN, Card, Connector, Dispatch, Message
+from relay.models import SEEN_WITHIN, SENDS_WITHIN, Card, Connector, Dispatch, Message
 from relay.reports import TooMuchMade
 from relay.wire import Json
 from wake.errors import DATABASE_AWAY
@@ -96,6 +96,7 @@ class Session:
                 return []
             if self.connector is None and take != self._hello:
                 return [_error("hello_first", "Say hello before anything else.")]
+            self._seen(at)
             return take(frame, at)
         except InvalidParams as reason:
             return [_error("malformed", str(reason), value)]
@@ -105,24 +106,26 @@ class Session:
         at first each time, so one that was revoked leases nothing more."""
         if self.connector is None or self.closes:
             return []
-        agent = self.connector.agent_id
-        queued = Dispatch.objects.filter(agent=agent, state=Dispatch.State.QUEUED)
-        to_stop = Dispatch.objects.to_stop(at).filter(connector=self.connector)
-        connection_id, seen_at, left_at, draining_at, is_let_in, has_queued, has_to_stop = (
+        runs = Dispatch.objects.filter(agent=self.connector.agent_id)
+        queued = runs.filter(state=Dispatch.State.QUEUED)
+        begun = runs.begun_by(self.connector)
+        to_stop = runs.to_stop(at).filter(connector=self.connector)
+        connection_id, seen_at, left_at, draining_at, is_let_in, *has = (
             Connector.objects.filter(pk=self.connector.pk)
             .values_list(
                 *("connection_id", "seen_at", "left_at", "draining_at"),
                 Exists(ApiKey.objects.usable(at).filter(pk=OuterRef("key"))),
-                Exists(queued),
-                Exists(to_stop),
+                *(Exists(queued), Exists(begun), Exists(begun.ending(at)), Exists(to_stop)),
             )
             .get()
         )
+        has_queued, has_begun, has_ending, has_to_stop = has
         if not is_let_in:
             self.leave(at=at)
             self.closes = KEY_REFUSED
             return [_error("unauthorized", "This key is not valid any more.")]
-        if seen_at <= at - SEEN_WITHIN:
+        is_silent = seen_at <= at - SEEN_WITHIN
+        if is_silent and (not has_begun or seen_at <= at - SENDS_WITHIN):
             # What is leased to a connection that nobody is behind is lost for a minute each time.
             self.leave(at=at)
             self.closes = SILENT
@@ -130,8 +133,12 @@ class Session:
         if left_at or connection_id != self.connector.connection_id:
             self.closes = REPLACED
             return [_error("replaced", "Another connection of this machine took its place.")]
+        # Heartbeats wait behind a result that takes long to send. One that comes says what is here;
+        # a poll comes beside them.
+        if has_ending and (is_silent or self.transport == "poll"):
+            dispatches.hold(self.connector, at=at)
         frames = self._stop(to_stop, at=at) if has_to_stop else []
-        if has_queued and draining_at is None:
+        if has_queued and draining_at is None and not is_silent:
             frames += _told(dispatches.lease(self.connector, at=at))
         return frames
 
@@ -218,13 +225,11 @@ class Session:
         return [_lost(run, LeaseLost(LeaseLost.__doc__))]
 
     def _heartbeat(self, frame: Fields, at: datetime) -> list[Json]:
-        self._seen(at)
         if self.connector:
             dispatches.renew(self.connector, _uuids(frame, "dispatch_ids"), at=at)
         return []
 
     def _pong(self, frame: Fields, at: datetime) -> list[Json]:
-        self._seen(at)
         return []
 
     def _drain(self, frame: Fields, at: datetime) -> list[Json]:

@@ -84,10 +84,9 @@ def _lease(connector: Connector, *, at: datetime) -> list[Dispatch]:
         dispatch.state, dispatch.connector = State.LEASED, connector
         dispatch.lease, dispatch.leased_until = uuid.uuid4(), at + LEASE
         dispatch.attempts += 1
-        dispatch.progress = 0
-    Dispatch.objects.bulk_update(
-        found, ["state", "connector", "lease", "leased_until", "attempts", "progress"]
-    )
+        dispatch.progress, dispatch.started_at = 0, None
+    changed = ["state", "connector", "lease", "leased_until", "attempts", "progress", "started_at"]
+    Dispatch.objects.bulk_update(found, changed)
     if answers := [run.decision["delivery_id"] for run in found if run.decision]:
         picked_up_by_machine(answers, at=at)
     return found
@@ -150,6 +149,12 @@ def renew(connector: Connector, ids: Collection[uuid.UUID], *, at: datetime) -> 
     """Its leases last from now; returns how many of them it still had."""
     mine = Dispatch.objects.on_lease().filter(connector=connector, pk__in=ids)
     return mine.update(leased_until=at + LEASE)
+
+
+def hold(connector: Connector, *, at: datetime) -> int:
+    """What it has begun stays its own for another while; returns how many were about to lapse."""
+    begun = Dispatch.objects.begun_by(connector).ending(at)
+    return begun.update(leased_until=at + LEASE)
 
 
 @transaction.atomic

@@ -23,6 +23,7 @@ AT_ONCE = 200
 STOPPED = (
     f"The agent was offline: its machine was not heard of again, {ATTEMPTS_AT_MOST} times in a row."
 )
+TOO_LONG = f"The agent took too long, {ATTEMPTS_AT_MOST} times in a row."
 NOBODY_CAME = f"The agent was offline for {WAITS_AT_MOST.days} days."
 
 
@@ -67,7 +68,8 @@ def _take_back(pk: uuid.UUID, task_id: uuid.UUID, *, at: datetime) -> bool:
         run.state, run.finished_at = Dispatch.State.EXPIRED, at
         run.save(update_fields=["state", "finished_at"])
         if not task.is_terminal:
-            _fail(task, STOPPED, at=at)
+            was_heard_of = run.leased_until is not None and run.leased_until > at
+            _fail(task, TOO_LONG if was_heard_of else STOPPED, at=at)
         return True
     # It keeps its lease: whoever had it may come back before another takes it (dispatches.resume).
     run.state = Dispatch.State.QUEUED

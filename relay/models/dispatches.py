@@ -8,7 +8,8 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import models
-from django.db.models import Q
+from django.db.models import ExpressionWrapper, F, Q, Value
+from django.db.models.functions import Cast
 
 from accounts.models import Agent, ApiKey
 from relay.models.tasks import Message, Task
@@ -16,6 +17,12 @@ from wake.models.content import ContentTextField
 
 TELL_AGAIN_AFTER = timedelta(seconds=15)
 SEEN_WITHIN = timedelta(seconds=45)  # three heartbeats
+# A result is a single frame, and nothing else is heard before its end: ten megabytes over half a
+# megabit a second take as long.
+SENDS_WITHIN = timedelta(minutes=3)
+# Before the end of a lease: three of its four heartbeats did not come.
+ENDS_WITHIN = timedelta(seconds=15)
+OVERTIME = timedelta(minutes=5)
 
 
 class ConnectorQuerySet(models.QuerySet["Connector"]):
@@ -65,6 +72,13 @@ class DispatchQuerySet(models.QuerySet["Dispatch"]):
     def on_lease(self) -> DispatchQuerySet:
         return self.filter(state__in=[Dispatch.State.LEASED, Dispatch.State.ACKED])
 
+    def begun_by(self, connector: Connector) -> DispatchQuerySet:
+        return self.filter(connector=connector, state=Dispatch.State.ACKED)
+
+    def ending(self, at: datetime) -> DispatchQuerySet:
+        """Whose lease is about to be over."""
+        return self.filter(leased_until__lte=at + ENDS_WITHIN)
+
     def to_stop(self, at: datetime) -> DispatchQuerySet:
         """Which a connector runs and has not been told of, or so long ago that it may not have
         heard it."""
@@ -72,8 +86,13 @@ class DispatchQuerySet(models.QuerySet["Dispatch"]):
         return self.on_lease().filter(unheard, cancel_asked_at__isnull=False)
 
     def lapsed(self, at: datetime) -> DispatchQuerySet:
-        """Leased by a connector that was not heard of again. Index: dispatches_on_lease."""
-        return self.on_lease().filter(leased_until__lte=at)
+        """Leased by a connector that was not heard of again, or for longer than a run of its agent
+        may take and its machine has to stop it and say so. Index: dispatches_on_lease."""
+        seconds = Cast("agent__card__timeout_seconds", models.IntegerField())
+        allowed = ExpressionWrapper(seconds * Value(timedelta(seconds=1)), models.DurationField())
+        ends = ExpressionWrapper(F("started_at") + allowed, models.DateTimeField())
+        overdue = Q(ends__lte=at - OVERTIME)
+        return self.on_lease().alias(ends=ends).filter(Q(leased_until__lte=at) | overdue)
 
     def given_up(self, at: datetime) -> DispatchQuerySet:
         """For which no machine came by then. Index: dispatches_to_lease."""

@@ -1,4 +1,5 @@
-"""Whose a run is, and what is leased at all."""
+"""Whose a run is, and for how long: of two machines, of one that says nothing, of one that never
+ends."""
 
 from __future__ import annotations
 
@@ -8,9 +9,9 @@ import pytest
 
 from accounts.models import ApiKey
 from relay import expiry
-from relay.dispatches import LEASE
+from relay.dispatches import ATTEMPTS_AT_MOST, LEASE
 from relay.models import CallerKey, Card, Dispatch, Message, Task
-from tests.relay.machine import Machine, after, ask
+from tests.relay.machine import Frame, Machine, after, ask
 
 LAPSED = LEASE.total_seconds() + 1
 
@@ -82,6 +83,99 @@ def test_a_lease_that_another_machine_had_since_is_not_taken_up_again(
     assert again["attempt"] == 3
     back.end(again, "completed", at=after(154))
     assert now(task).state == Task.State.COMPLETED
+
+
+def _hangs(machine: Machine, frame: Frame, *, since: int, until: int) -> None:
+    """It gives a sign all the time, and says nothing more of its run."""
+    for seconds in range(since, until, 30):
+        machine.tell("heartbeat", dispatch_ids=[frame["dispatch_id"]], at=after(seconds))
+        assert expiry.expire_leases(at=after(seconds)) == 0
+
+
+def test_a_run_that_never_ends_is_tried_again_and_then_failed_whatever_its_machine_says(
+    card: Card, caller_key: CallerKey, key: ApiKey
+) -> None:
+    card.timeout_seconds = 600
+    card.save()
+    task = ask(card, caller_key)
+    machine = Machine(key)
+    for attempt in range(1, ATTEMPTS_AT_MOST + 1):
+        start = (attempt - 1) * 1_000
+        machine.tell("heartbeat", dispatch_ids=[], at=after(start))
+        frame = machine.run(at=after(start))
+        assert frame["attempt"] == attempt
+        _hangs(machine, frame, since=start, until=start + 600 + 300)
+
+        taken_back = [expiry.expire_leases(at=after(start + 901)) for _ in range(2)]
+        assert taken_back == [1, 0]
+
+    assert now(task).state == Task.State.FAILED
+    assert said_last(task) == "The agent took too long, 3 times in a row."
+    assert machine.end(frame, "completed", at=after(2_905))[0]["type"] == "done"
+
+
+def test_a_run_that_took_too_long_is_answered_for_under_its_next_lease(
+    card: Card, caller_key: CallerKey, key: ApiKey
+) -> None:
+    """As a machine does that was asleep for hours and goes on with it."""
+    task = ask(card, caller_key)
+    machine = Machine(key)
+    frame = machine.run()
+    machine.tell("heartbeat", dispatch_ids=[frame["dispatch_id"]], at=after(hours=5))
+    assert expiry.expire_leases(at=after(hours=5)) == 1
+
+    again = machine.run(at=after(hours=5))
+    machine.tell("heartbeat", dispatch_ids=[frame["dispatch_id"]], at=after(hours=5, minutes=1))
+    assert expiry.expire_leases(at=after(hours=5, minutes=1)) == 0
+    machine.end(again, "completed", text="Done.", at=after(hours=5, minutes=1))
+
+    assert said_last(task) == "Done."
+
+
+def test_a_machine_that_sends_a_long_result_is_not_cut_off(
+    card: Card, caller_key: CallerKey, key: ApiKey
+) -> None:
+    """Nothing else is heard before its end, two minutes later; and it takes nothing new before."""
+    machine = Machine(key, capacity=2)
+    task = ask(card, caller_key)
+    frame = machine.run()
+    ask(card, caller_key)
+
+    for seconds in range(50, 120, 5):
+        assert machine.look(at=after(seconds)) == []
+        assert expiry.expire_leases(at=after(seconds)) == 0
+    machine.end(frame, "completed", text="Long.", at=after(120))
+
+    assert now(task).state == Task.State.COMPLETED
+    assert [one["type"] for one in machine.look(at=after(121))] == ["task"]
+
+
+def test_a_machine_that_is_silent_for_minutes_is_gone_whatever_it_has_begun(
+    card: Card, caller_key: CallerKey, key: ApiKey
+) -> None:
+    machine = Machine(key)
+    ask(card, caller_key)
+    machine.run()
+
+    machine.look(at=after(179))
+    (error,) = machine.look(at=after(180))
+
+    assert (error["code"], machine.session.closes) == ("silent", 4408)
+    assert expiry.expire_leases(at=after(240)) == 1
+
+
+def test_a_heartbeat_says_what_is_here_and_what_is_not(
+    card: Card, caller_key: CallerKey, key: ApiKey
+) -> None:
+    machine = Machine(key)
+    ask(card, caller_key)
+    machine.run()
+
+    for seconds in range(15, 61, 15):
+        machine.tell("heartbeat", dispatch_ids=[], at=after(seconds))
+        machine.look(at=after(seconds))
+
+    assert expiry.expire_leases(at=after(61)) == 1
 
 
 @pytest.mark.parametrize("what", ["message", "history", "decision"])
