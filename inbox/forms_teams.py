@@ -59,7 +59,7 @@ class SignUpForm(NewPasswordForm):
         label="E-mail",
         max_length=254,
         widget=forms.EmailInput(attrs={**INPUT, "autocomplete": "username"}),
-        help_text="You sign in with it.",
+        help_text="You sign in with it. Owners of the team see it, too.",
         error_messages={
             "required": "Write your e-mail address.",
             "invalid": "Write an address such as you@example.com.",

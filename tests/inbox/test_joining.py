@@ -73,6 +73,7 @@ def test_somebody_who_signs_in_here_joins(link: str, mallory: User, team: Team) 
     page = text_of(mallorys.get(link))
     assert "Join Garden" in page
     assert "alice invites you as reviewer" in page
+    assert "signed in as mallory@example.com. Owners of the team will see that." in page
 
     joined = mallorys.client.post(link, follow=True)
 
@@ -84,7 +85,9 @@ def test_somebody_who_signs_in_here_joins(link: str, mallory: User, team: Team) 
 
 def test_somebody_new_says_who_they_are_and_signs_in(link: str, team: Team) -> None:
     browser = Client()
-    assert "Have you signed in here before?" in text_of(browser.get(link))
+    asked = text_of(browser.get(link))
+    assert "Have you signed in here before?" in asked
+    assert "You sign in with it. Owners of the team see it, too." in asked
 
     made = sign_up(browser, link)
     assert (made.status_code, made["Location"]) == (303, f"/login/?next={link.replace('/', '%2F')}")
