@@ -1,8 +1,8 @@
 """Ends a worker that takes no job though some wait, so that whoever runs it starts it again.
 
 Celery's Redis consumer may come back from a lost connection and never take anything again, in a
-process that lives and is idle (celery/celery#8384). Nothing is lost, because the rows are the
-queue; but nobody would send them.
+process that lives and is idle (celery/celery#8384; wake/redis_broker.py takes away the cause that
+we know). Nothing is lost, because the rows are the queue; but nobody would send them.
 """
 
 from __future__ import annotations
