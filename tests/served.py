@@ -21,7 +21,7 @@ PATIENCE_SECONDS = 90  # a busy machine needs ten to import Django
 class Server:
     """One port; `kill` is -9 for all of it, and `start` may be called again afterwards."""
 
-    def __init__(self, interface: str, **environment: str) -> None:
+    def __init__(self, interface: str, processes: int = 1, /, **environment: str) -> None:
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             port = free.getsockname()[1]
@@ -31,6 +31,7 @@ class Server:
             *("--interface", "asginl" if interface == "asgi" else interface),
             "--ws" if interface == "asgi" else "--no-ws",
             *("--host", "127.0.0.1", "--port", str(port), "--log-level", "critical"),
+            *("--workers", str(processes)),
             *(("--blocking-threads", "8") if interface == "wsgi" else ()),
         ]
         self.environment = {

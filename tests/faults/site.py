@@ -30,8 +30,10 @@ class Site(World):
         }
         return {**super().env, **GENEROUS, **ours}
 
-    def start_web(self, interface: str = "wsgi", **environment: str) -> Server:
-        self.webs.append(Server(interface, **(self.env | environment)))
+    def start_web(
+        self, interface: str = "wsgi", processes: int = 1, /, **environment: str
+    ) -> Server:
+        self.webs.append(Server(interface, processes, **(self.env | environment)))
         self.webs[-1].start()
         return self.webs[-1]
 
