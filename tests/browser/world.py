@@ -177,6 +177,7 @@ def as_fields(world: World) -> dict[str, Any]:
         "agent-key-revoke": {"pk": world.agent.pk, "key": world.key.pk},
         "agent-secret": {"pk": world.agent.pk},
         "agent-claims": {"pk": world.agent.pk},
+        "agent-limit": {"pk": world.agent.pk},
         "agent-rehearsal": {"pk": world.agent.pk},
         "caller-keys": {"pk": world.agent.pk},
         "caller-key-new": {"pk": world.agent.pk},
