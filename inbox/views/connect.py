@@ -11,7 +11,9 @@ from django.shortcuts import get_object_or_404, render
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
+from accounts import quota
 from accounts.access import agents_of
+from accounts.models import ApiKey
 from inbox.first_delivery import first_delivery
 from inbox.panels import panels
 from inbox.snippets import snippets
@@ -33,7 +35,7 @@ def show(request: PersonRequest, pk: UUID) -> HttpResponse:
         "snippets": snippets(agent),
         "delivery": first_delivery(agent),
         "panels": panels("connect", agent, user=request.user, at=now),
-        "quota": settings.WAKE_QUOTA_TEST,
+        "quota": quota.given(ApiKey.Lane.TEST, agent.hourly_limit),
     }
     return render(request, "inbox/connect.html", context)
 

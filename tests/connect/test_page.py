@@ -60,6 +60,15 @@ def test_it_never_has_a_key_and_says_where_one_is_issued(
     assert "A test key (wk_test_) is for trying things out" in text_of(see(alices, agent))
 
 
+def test_a_test_key_delivers_no_more_than_the_limit_of_its_agent(
+    alices: Person, agent: Agent
+) -> None:
+    agent.hourly_limit = 3
+    agent.save(update_fields=["hourly_limit"])
+
+    assert "up to 3 an hour and 3 at once" in text_of(see(alices, agent))
+
+
 def test_every_prompt_and_program_stands_there_to_be_copied_or_selected(
     alices: Person, agent: Agent
 ) -> None:
