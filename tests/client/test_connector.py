@@ -51,6 +51,7 @@ async def test_it_says_who_it_is_and_what_it_can_take(journal: Path) -> None:
         "machine": "here",
         "capacity": 3,
         "last_dispatch_ids": [],
+        "last_lease_ids": [],
     }
     assert relay.keys == [f"Bearer {KEY}"]
 
@@ -177,8 +178,9 @@ async def test_a_lost_connection_is_made_again_and_what_was_lost_is_told(journal
         confirmed = await relay.next("hello")
 
     assert hello["last_dispatch_ids"] == [given["dispatch_id"]]
+    assert hello["last_lease_ids"] == [given["lease_id"]]
     assert second == first
-    assert confirmed["last_dispatch_ids"] == []
+    assert confirmed["last_dispatch_ids"] == confirmed["last_lease_ids"] == []
 
 
 @scenario
@@ -196,6 +198,7 @@ async def test_a_run_goes_on_while_there_is_no_connection(journal: Path) -> None
         result = await relay.next("result")
 
     assert hello["last_dispatch_ids"] == [given["dispatch_id"]]
+    assert hello["last_lease_ids"] == [given["lease_id"]]
     assert ack["dispatch_id"] == given["dispatch_id"]
     assert result["text"] == "red"
 

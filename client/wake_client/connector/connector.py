@@ -88,7 +88,7 @@ class Connector:
     def heartbeat(self) -> None:
         """Renews the leases of what is here."""
         self._look_after_results()
-        self._tell(frames.heartbeat(self._held()))
+        self._tell(frames.heartbeat(list(self._held())))
 
     @property
     def sends_for_long(self) -> bool:
@@ -100,9 +100,10 @@ class Connector:
         self._outbox = [one for one in self._outbox if one not in held]
         return held
 
-    def _held(self) -> list[str]:
-        """What runs, and what has a result that the relay may not have yet."""
-        return [*self._runs, *(one for one, _, _ in self.journal.unconfirmed())]
+    def _held(self) -> dict[str, str]:
+        """What runs, and what has a result that the relay may not have yet, each with its lease."""
+        ended = {dispatch_id: lease_id for dispatch_id, lease_id, _ in self.journal.unconfirmed()}
+        return {one: run.dispatch.lease_id for one, run in self._runs.items()} | ended
 
     async def outgoing(self) -> list[Frame]:
         """What is to be sent, as soon as there is something."""

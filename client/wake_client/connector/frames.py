@@ -53,9 +53,10 @@ class Dispatch:
 
 
 def hello(
-    *, agents: list[str], instance_id: str, machine: str, capacity: int, holding: list[str]
+    *, agents: list[str], instance_id: str, machine: str, capacity: int, holding: dict[str, str]
 ) -> Frame:
-    """`holding`: dispatches that run here, or whose result the relay has not confirmed."""
+    """`holding`: dispatches that run here, or whose result the relay has not confirmed, each with
+    its lease. By that the relay knows which of them another connector was given since."""
     return {
         "type": "hello",
         "protocol": PROTOCOL,
@@ -63,7 +64,8 @@ def hello(
         "instance_id": instance_id,
         "machine": machine,
         "capacity": capacity,
-        "last_dispatch_ids": holding,
+        "last_dispatch_ids": list(holding),
+        "last_lease_ids": list(holding.values()),
     }
 
 
