@@ -38,6 +38,10 @@ CAPACITY_AT_MOST = 100
 KEY_REFUSED, OTHER_AGENT, OTHER_PROTOCOL, SILENT, REPLACED = 4401, 4403, 4406, 4408, 4409
 
 
+class RunUnknown(Exception):
+    """There is no such run of this agent."""
+
+
 class Session:
     """As long as one key's holder stays. `closes` is why it is over, from then on."""
 
@@ -100,6 +104,8 @@ class Session:
             return take(frame, at)
         except InvalidParams as reason:
             return [_error("malformed", str(reason), value)]
+        except RunUnknown as reason:
+            return [_error("unknown_run", str(reason), value)]
 
     def look(self, *, at: datetime) -> list[Json]:
         """What has come up for this connector: runs, and requests to stop them. Its key is looked
@@ -242,11 +248,11 @@ class Session:
             Connector.objects.filter(pk=self.connector.pk).update(seen_at=at)
 
     def _named(self, frame: Fields) -> tuple[Dispatch, uuid.UUID]:
-        """The run of this agent that a frame is about; raises InvalidParams."""
+        """The run of this agent that a frame is about; raises InvalidParams, RunUnknown."""
         run_id = _uuid(frame, "dispatch_id")
         run = Dispatch.objects.filter(pk=run_id, agent=self.key.agent_id).first()
         if run is None:
-            raise frame.wrong("dispatch_id", "There is no such run of this agent.")
+            raise RunUnknown(RunUnknown.__doc__)
         return run, _uuid(frame, "lease_id")
 
     def _stop(self, runs: Any, *, at: datetime) -> list[Json]:

@@ -90,6 +90,19 @@ def test_a_long_one_has_time_to_go_up_a_slow_line(journal: Journal) -> None:
     assert told(owed) == ["huge"]
 
 
+def test_a_long_one_that_the_relay_failed_at_is_not_waited_for(journal: Journal) -> None:
+    ended(journal, "huge", 10 * BYTES_IN_A_BEAT)
+    owed = Owed(journal)
+    owed.resume()
+    told(owed)
+
+    owed.in_vain("huge")
+
+    assert not owed.is_long_on_its_way
+    a_while_later(owed)
+    assert told(owed) == ["huge"]
+
+
 def test_it_is_no_longer_on_its_way_when_that_is_lost(journal: Journal) -> None:
     ended(journal, "huge", 10 * BYTES_IN_A_BEAT)
     owed = Owed(journal)

@@ -68,6 +68,75 @@ async def test_a_result_under_a_lost_lease_is_set_aside(journal: Path) -> None:
 
 
 @scenario
+async def test_a_result_of_a_run_that_the_relay_has_not_got_is_set_aside_at_once(
+    journal: Path,
+) -> None:
+    given = task()
+    async with a_relay() as relay, a_connector(relay, journal, "echo", "red"):
+        await relay.send(given)
+        await relay.next("result")
+        await refuse(relay, given["dispatch_id"], "unknown_run")
+        while (await relay.next("heartbeat"))["dispatch_ids"]:
+            pass
+        await relay.nothing_but("heartbeat", seconds=0.2)
+        (kept,) = kept_in(journal)
+
+    assert json.loads(kept.read_text())["text"] == "red"
+
+
+@scenario
+async def test_a_result_that_is_too_much_is_kept_and_the_task_says_so(journal: Path) -> None:
+    """And that is said once, whatever the relay thinks of it."""
+    given = task()
+    async with a_relay() as relay, a_connector(relay, journal, "echo", "red"):
+        await relay.send(given)
+        await relay.next("result")
+        await refuse(relay, given["dispatch_id"], "too_much")
+        said = await relay.next("result")
+        (kept,) = kept_in(journal)
+        await refuse(relay, given["dispatch_id"], "too_much")
+        while (await relay.next("heartbeat"))["dispatch_ids"]:
+            pass
+        await relay.nothing_but("heartbeat", seconds=0.2)
+
+    assert (said["state"], said["text"]) == ("failed", results.TOO_MUCH["text"])
+    assert said["lease_id"] == given["lease_id"]
+    assert json.loads(kept.read_text())["text"] == "red"
+
+
+@scenario
+async def test_progress_that_is_too_much_takes_no_result_with_it(journal: Path) -> None:
+    gate = journal.with_name("gate")
+    waits = sh(f"while ! test -e {gate}; do sleep 0.05; done; echo red")
+    given = task()
+    async with a_relay() as relay, a_connector(relay, journal, *waits):
+        await relay.send(given)
+        await relay.next("ack")
+        await refuse(relay, given["dispatch_id"], "too_much")
+        gate.touch()
+        result = await relay.next("result")
+
+    assert result["text"] == "red"
+    assert kept_in(journal) == []
+
+
+@scenario
+async def test_a_result_that_the_relay_fails_at_is_tried_so_often_and_not_for_ever(
+    journal: Path,
+) -> None:
+    given = task()
+    async with a_relay() as relay, a_connector(relay, journal, "echo", "red"):
+        relay.welcome["heartbeat_s"] = 0.01
+        await relay.send(given)
+        told = []
+        for _ in range(MOST_TRIES + 1):
+            told.append(await relay.next("result"))
+            await refuse(relay, given["dispatch_id"], "failed")
+
+    assert [one["text"] for one in told] == ["red"] * MOST_TRIES + [results.UNTOLD["text"]]
+
+
+@scenario
 async def test_a_lease_lost_without_a_result_is_only_logged(journal: Path) -> None:
     gate = journal.with_name("gate")
     waits = sh(f"while ! test -e {gate}; do sleep 0.05; done; echo red")
@@ -112,5 +181,9 @@ async def test_a_relay_that_falls_silent_is_left_and_no_ping_waits_for_it(journa
 
 
 async def lose_lease(relay: Relay, dispatch_id: str) -> None:
-    error = {"type": "error", "code": "lease_lost", "message": "This run is not yours any more."}
+    await refuse(relay, dispatch_id, "lease_lost")
+
+
+async def refuse(relay: Relay, dispatch_id: str, code: str) -> None:
+    error = {"type": "error", "code": code, "message": "This cannot be taken."}
     await relay.send({**error, "dispatch_id": dispatch_id})

@@ -355,5 +355,5 @@ def test_a_run_of_another_agent_is_not_there(
 
     (error,) = Machine(other).end(frame, "completed", text="Mine now.")
 
-    assert error["code"] == "malformed"
+    assert (error["code"], error["dispatch_id"]) == ("unknown_run", frame["dispatch_id"])
     assert now(task).state == State.WORKING

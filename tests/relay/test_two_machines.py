@@ -89,3 +89,20 @@ def test_the_first_comes_back_before_anybody_else_was_given_its_run(
     assert done == {"type": "done", "dispatch_id": run["dispatch_id"]}
     assert journal.unconfirmed() == []
     assert Task.objects.get(pk=task.pk).state == Task.State.COMPLETED
+
+
+def test_a_run_that_the_agent_has_not_got_is_set_aside_at_once(
+    card: Card, key: ApiKey, journal: Journal
+) -> None:
+    """As of another agent, or of a database that was restored to a day before it."""
+    gone = {"dispatch_id": "6f1f4a9e-2a55-4f4b-8b0a-000000000001", "lease_id": "x"}
+    journal.finish(gone["dispatch_id"], gone["lease_id"], {"state": "completed", "text": "Red."})
+    connector = started_anew(journal)
+
+    machine = comes_back(connector, key, seconds=0)
+    (refused,) = tells(connector, machine, seconds=1)
+
+    assert (refused["code"], refused["dispatch_id"]) == ("unknown_run", gone["dispatch_id"])
+    assert journal.unconfirmed() == []
+    assert journal.result(gone["dispatch_id"]) == {"state": "completed", "text": "Red."}
+    assert tells(connector, machine, seconds=2) == []

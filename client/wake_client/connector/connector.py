@@ -13,7 +13,7 @@ from wake_client.connector import frames, results
 from wake_client.connector.command import Child, Command
 from wake_client.connector.frames import Dispatch, Frame, NotAFrame
 from wake_client.connector.journal import Journal
-from wake_client.connector.owed import MOST_TRIES, Owed
+from wake_client.connector.owed import MOST_TRIES, Owed, Result
 from wake_client.connector.progress import Progress
 
 logger = logging.getLogger(__name__)
@@ -137,8 +137,7 @@ class Connector:
                 self._tell(frames.pong())
             case "error":
                 logger.warning("The relay says: %s (%s)", frame.get("message"), frame.get("code"))
-                if frame.get("code") == "lease_lost":
-                    self._lease_lost(dispatch_id)
+                self._refused(dispatch_id, str(frame.get("code")))
 
     def drain(self) -> None:
         """Takes no new tasks; `finished` is set when those that run are over."""
@@ -263,25 +262,40 @@ class Connector:
     def _look_after_results(self) -> None:
         """A result that does not get through is a run that failed: as long as it was held, its task
         would go on working."""
-        for dispatch_id, lease_id, outcome in self._owed.beat():
-            self._set_aside(dispatch_id, outcome, f"was told {MOST_TRIES} times and not confirmed")
-            if outcome != results.UNTOLD:
-                self.journal.finish(dispatch_id, lease_id, results.UNTOLD)
-                self._owed.tell(dispatch_id)
-                self._news.set()
+        for result in self._owed.beat():
+            why = f"was told {MOST_TRIES} times and not confirmed"
+            self._replace(result, results.UNTOLD, why)
         self._settle()
 
-    def _lease_lost(self, dispatch_id: str) -> None:
-        """Another connector has that run by now, or it comes again under another lease and is
-        answered from what was set aside."""
-        for held, _, outcome in self.journal.unconfirmed():
-            if held == dispatch_id:
-                self._set_aside(dispatch_id, outcome, "is not wanted from this connector any more")
+    def _refused(self, dispatch_id: str, code: str) -> None:
+        """What becomes of that run's result, where it was told already. After `lease_lost`
+        another connector has the run by now, or it comes again under another lease and is answered
+        from what was set aside."""
+        for result in self._owed.told(dispatch_id):
+            match code:
+                case "lease_lost":
+                    self._set_aside(result, "is not wanted from this connector any more")
+                case "unknown_run":
+                    self._set_aside(result, "is of a run that the relay has not got")
+                case "too_much":
+                    self._replace(result, results.TOO_MUCH, "is more than the relay takes")
+                case "failed":
+                    self._owed.in_vain(dispatch_id)
         self._settle()
 
-    def _set_aside(self, dispatch_id: str, outcome: results.Outcome, why: str) -> None:
+    def _replace(self, result: Result, by: results.Outcome, why: str) -> None:
+        """Tells another one in its place, but nothing in place of that."""
+        self._set_aside(result, why)
+        dispatch_id, lease_id, outcome = result
+        if outcome not in results.STAND_INS:
+            self.journal.finish(dispatch_id, lease_id, by)
+            self._owed.tell(dispatch_id)
+            self._news.set()
+
+    def _set_aside(self, result: Result, why: str) -> None:
         """Tells it no more. `why` completes "its result ..."."""
-        kept = "" if outcome == results.UNTOLD else self.journal.keep(dispatch_id, outcome)
+        dispatch_id, _, outcome = result
+        kept = "" if outcome in results.STAND_INS else self.journal.keep(dispatch_id, outcome)
         self._owed.settle(dispatch_id)
         where = f"; it is kept in {kept}" if kept else ""
         logger.warning("run %s: its result %s%s", dispatch_id, why, where)

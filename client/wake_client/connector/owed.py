@@ -56,6 +56,16 @@ class Owed:
         """As soon as there is a connection for it."""
         self._due.add(dispatch_id)
 
+    def told(self, dispatch_id: str) -> list[Result]:
+        """The result of that run, where it is here and was told."""
+        tries = self._told[dispatch_id].tries if dispatch_id in self._told else 0
+        return [one for one in self._journal.unconfirmed() if tries and one[0] == dispatch_id]
+
+    def in_vain(self, dispatch_id: str) -> None:
+        """The relay had it and could do nothing with it: there is no more to wait for, and the next
+        try is a few heartbeats away."""
+        self._told[dispatch_id].patience = 0
+
     def settle(self, dispatch_id: str) -> None:
         """It is never told again."""
         self._journal.confirm(dispatch_id)

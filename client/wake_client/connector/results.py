@@ -50,8 +50,10 @@ def failed(why: str, exit_code: int | None = None) -> Outcome:
     return {"state": "failed", "text": why, **ended}
 
 
-# In place of a result that does not get through to the relay.
+# In place of a result that does not get through to the relay, and of one that it does not take.
 UNTOLD = failed("The agent's answer did not reach the server. It is kept on the agent's machine.")
+TOO_MUCH = failed("The agent's answer is larger than the relay takes. It is kept on its machine.")
+STAND_INS = (UNTOLD, TOO_MUCH)
 
 
 def _contract(text: str) -> dict[str, Any] | None:
