@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from django.conf import settings
 
 from tests.outgoing.conftest import Receiver, slowly
 from tests.outgoing.world import World, eventually
@@ -23,10 +24,11 @@ def receiver(start_receiver: Callable[..., Receiver]) -> Receiver:
     return start_receiver()
 
 
-@pytest.fixture(scope="module", params=["redis", "folder"])
+@pytest.fixture(scope="module")
 def settled_world(request: pytest.FixtureRequest, make_world: Callable[..., World]) -> World:
-    on_redis = request.param == "redis"
-    return make_world(redis_url=request.getfixturevalue("redis_url") if on_redis else "")
+    """Embedded or in production: SQLite and a folder, or PostgreSQL and Redis."""
+    in_production = bool(settings.DATABASE_URL)
+    return make_world(redis_url=request.getfixturevalue("redis_url") if in_production else "")
 
 
 @pytest.fixture

@@ -1,0 +1,16 @@
+"""The client has no database: only what asks a whole server is run on each."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).parent
+ON_EVERY_DATABASE = {"test_served.py"}
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if item.path.parent == HERE and item.path.name not in ON_EVERY_DATABASE:
+            item.add_marker(pytest.mark.once)
