@@ -3,12 +3,15 @@ concerns them, in place of the one before."""
 
 from __future__ import annotations
 
+import logging
 import math
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from relay.conversation import speaker, text_of
+from accounts.encryption import Unreadable
+from relay.compact import dumps
+from relay.conversation import asked, fitting, speaker, text_of
 from relay.headlines import in_short
 from relay.item_details import details_json
 from relay.models import Event, Message, Surfaced, Task
@@ -16,8 +19,13 @@ from wake.deliveries import deliver
 from wake.models import Delivery
 from wake.withdrawals import withdraw
 
+log = logging.getLogger(__name__)
+
 PROVIDER = "A2A"
 SHORTEST_WINDOW = 60
+UNREADABLE = (
+    "What was asked and made before cannot be read: the key that it was stored with is not there."
+)
 
 State = Task.State
 Type = Delivery.Type
@@ -95,7 +103,7 @@ def _show(
     task: Task, event: Event, kind: Type, *, said: Message | None, window: Window
 ) -> Delivery:
     request = task.messages.order_by("pk").first()
-    headline, summary = _in_short(task, kind, said, request)
+    headline, summary, details = _words(task, kind, said, request)
     delivery = deliver(
         task.agent,
         agent_id=task.agent.agent_id,
@@ -103,7 +111,7 @@ def _show(
         type=kind,
         headline=headline,
         summary=summary,
-        details_json=details_json(task, said, request),
+        details_json=details,
         timeout_seconds=window.seconds,
         assumption=window.assumption,
         on_timeout=window.on_timeout,
@@ -121,8 +129,34 @@ def _earlier(task: Task, kind: Type) -> Any:
     return rows.order_by("-surfaced__generation").values_list("pk", flat=True).first()
 
 
-def _in_short(
+def _words(
     task: Task, kind: Type, said: Message | None, request: Message | None
+) -> tuple[str, str, str]:
+    """Headline, summary and details. That a task has failed is told with what can be read: else it
+    would never end, and keep its place on the agent. Anything else raises Unreadable, since nobody
+    should answer what is not shown."""
+    try:
+        wanted = text_of(request.parts) if request else ""
+        details = details_json(task, said, request)
+    except Unreadable:
+        if kind != Type.ALERT:
+            raise
+        log.error(  # noqa: TRY400 - the trace says nothing more
+            "The end of task %s is told without its request: WAKE_ENCRYPTION_KEYS lacks a key",
+            task.pk,
+        )
+        wanted, details = "", _of_what_is_said(said)
+    return *_in_short(task, kind, said, request, wanted), details
+
+
+def _of_what_is_said(said: Message | None) -> str:
+    text = text_of(said.parts) if said else ""
+    blocks = [*asked(said), {"type": "text", "text": UNREADABLE}]
+    return dumps({"wake_blocks": 1, "text": text, "blocks": list(fitting(blocks))})
+
+
+def _in_short(
+    task: Task, kind: Type, said: Message | None, request: Message | None, wanted: str
 ) -> tuple[str, str]:
     agent = task.agent.agent_id
     stand_in = {
@@ -135,7 +169,6 @@ def _in_short(
         stand_in[Type.UPDATE] = "Waiting for the caller to sign in"
     if kind == Type.OUTPUT and (names := [one.name for one in task.artifacts.all() if one.name]):
         stand_in[kind] = f"Made: {', '.join(names)}"
-    wanted = text_of(request.parts) if request else ""
     who = speaker(request, task) if request else "Somebody"
     return in_short(
         text_of(said.parts) if said else "",
