@@ -249,3 +249,21 @@ def test_frames_are_sent_in_requests_of_a_bearable_length(
     assert join() == []
     assert told == ["0", "1", "2"]
     assert max(relay.lengths) < links.BYTES_TOGETHER
+
+
+def test_it_says_that_it_goes_also_where_it_waits_for_nothing(
+    relay: PollingRelay, tmp_path: Path
+) -> None:
+    async def come_and_go() -> None:
+        with Journal(tmp_path / "journal") as kept:
+            command = Command(["true"], {"PATH": "/usr/bin:/bin"})
+            connector = Connector(command, kept, capacity=1, machine="here")
+            staying = asyncio.create_task(stay_connected(connector, relay.url, KEY))
+            while len(relay.lengths) < 3:  # its hello, and polls that wait
+                await asyncio.sleep(0.01)
+            connector.drain()
+            await staying
+
+    asyncio.run(come_and_go())
+
+    assert relay.next("drain") == {"type": "drain"}

@@ -90,6 +90,9 @@ async def _converse(
         _keep_leases(connector, beside, float(welcome.get("heartbeat_s") or HEARTBEAT_SECONDS)),
         connector.finished.wait(),
     )
+    # Again: the first was dropped with what was sending it, and a poll of ours that still waits
+    # there would be given a task.
+    await link.send([frames.drain()])
     while unsent := connector.unsent():
         await link.send(unsent)
 
