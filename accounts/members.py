@@ -9,8 +9,8 @@ from django.core.exceptions import PermissionDenied
 from django.db import transaction
 from django.utils import timezone
 
-from accounts.audit import Actor, record
-from accounts.models import Membership, Team
+from accounts.audit import Actor, record, record_many
+from accounts.models import Invitation, Membership, Team
 
 
 class LastOwner(Exception):
@@ -41,7 +41,7 @@ def change_role(membership: Membership, role: str, *, by: Actor) -> Membership:
     _keep_an_owner(member)
     member.role = role
     member.save(update_fields=["role"])
-    _end_invitations(member)
+    _end_invitations(member, by=by)
     record("membership.changed", by=by, of=member, team=member.team_id, before=before, role=role)
     return member
 
@@ -54,7 +54,7 @@ def remove(membership: Membership, *, by: Actor) -> None:
     _still_owned(member.team, by)
     _keep_an_owner(member)
     record("membership.removed", by=by, of=member, team=member.team_id, role=member.role)
-    _end_invitations(member)
+    _end_invitations(member, by=by)
     member.delete()
 
 
@@ -64,7 +64,7 @@ def leave(membership: Membership, *, by: Actor) -> None:
     member = _held(membership)
     _keep_an_owner(member)
     record("membership.left", by=by, of=member, team=member.team_id, role=member.role)
-    _end_invitations(member)
+    _end_invitations(member, by=by)
     member.delete()
 
 
@@ -79,7 +79,7 @@ def hand_over(membership: Membership, *, to: Membership, by: Actor) -> None:
     heir.role, former.role = Membership.Role.OWNER, Membership.Role.REVIEWER
     for member in (heir, former):
         member.save(update_fields=["role"])
-    _end_invitations(former)
+    _end_invitations(former, by=by)
     record("team.handed_over", by=by, of=heir, team=former.team_id, former=former.user.display_name)
 
 
@@ -111,12 +111,13 @@ def _still_owned(team: Team, by: Actor) -> None:
         raise NoLongerOwner(NoLongerOwner.__doc__)
 
 
-def _end_invitations(member: Membership) -> None:
+def _end_invitations(member: Membership, *, by: Actor) -> None:
     """For good, so that none comes back to life with a later role of whoever made it."""
-    mine = member.team.invitations.filter(invited_by=member.user_id)
-    mine.filter(accepted_at__isnull=True, revoked_at__isnull=True).update(
-        revoked_at=timezone.now(), mail_due_at=None
-    )
+    now = timezone.now()
+    unused = Invitation.objects.filter(accepted_at__isnull=True, revoked_at__isnull=True)
+    mine = unused.filter(team=member.team_id, invited_by=member.user_id)
+    record_many("invitation.revoked", by=by, of=list(mine.filter(expires_at__gt=now)), at=now)
+    mine.update(revoked_at=now, mail_due_at=None)
 
 
 def _keep_an_owner(member: Membership) -> None:

@@ -101,6 +101,8 @@ def test_it_stays_ended_whatever_becomes_of_its_maker(
     team.memberships.update_or_create(user=alice, defaults={"role": "owner"})
 
     assert invitations.find(text, at=AT) is None
+    ended = AuditEvent.objects.get(event="invitation.revoked")
+    assert ended.actor_name == ("alice" if goes in {"leaves", "hands over"} else "bob")
 
 
 @pytest.mark.parametrize("text", ["", "wk_join_", "wk_join_" + "0" * 36, "é" * 44, "x" * 9000])
