@@ -40,6 +40,12 @@ HEADS_SHOWN = 10
 SAID_NO = (smtplib.SMTPResponseException, smtplib.SMTPRecipientsRefused)
 
 
+def reaches_people() -> bool:
+    """Development prints its mail where only whoever runs it reads."""
+    is_printed = settings.EMAIL_BACKEND == "django.core.mail.backends.console.EmailBackend"
+    return bool(settings.WAKE_SENDS_MAIL) and not is_printed
+
+
 class NotTaken(Exception):
     """The mail server did not take this mail."""
 

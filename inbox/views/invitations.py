@@ -23,6 +23,7 @@ from accounts import invitations, members
 from accounts.models import Invitation, Membership, Team, User
 from accounts.throttles import TooMany, client_address, count_sign_up, may_mail_an_invitation
 from inbox.forms_teams import InvitationForm, SignUpForm
+from inbox.mail import reaches_people
 from inbox.views.members import team_of_an_owner
 from inbox.views.page import PersonRequest, SeeOther, actor, form_page, page, too_many
 from inbox.views.password_again import password_again
@@ -83,7 +84,7 @@ def _invite(request: PersonRequest, team: Team, form: InvitationForm) -> HttpRes
     if form.cleaned_data["seen"] != team.invitations.count():
         return _made_already(request, team, form)
     email = form.cleaned_data["email"]
-    is_mailed = bool(email) and settings.WAKE_SENDS_MAIL and may_mail_an_invitation(request, email)
+    is_mailed = bool(email) and reaches_people() and may_mail_an_invitation(request, email)
     try:
         invitation, text = invitations.invite(
             team,
@@ -117,7 +118,7 @@ def _made_already(request: PersonRequest, team: Team, form: InvitationForm) -> H
 
 
 def _form(request: PersonRequest, team: Team, form: InvitationForm) -> HttpResponse:
-    sends = settings.WAKE_SENDS_MAIL
+    sends = reaches_people()
     return settings_page(request, "members_invite", team=team, form=form, sends_mail=sends)
 
 

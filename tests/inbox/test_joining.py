@@ -143,6 +143,19 @@ def test_inviting_an_address_tells_its_owner_nothing(
     assert work[0] == work[1]
 
 
+def test_where_mail_is_printed_the_link_is_shown_instead(alices: Person, settings: Any) -> None:
+    """In development only whoever runs the server would read it."""
+    settings.EMAIL_BACKEND = "django.core.mail.backends.console.EmailBackend"
+
+    form = text_of(alices.get(INVITE))
+    page = invite(alices, email="nora@example.com")
+
+    assert "this server sends no mail" in form
+    assert "pass it on to nora@example.com alone" in text_of(page)
+    assert sign_up(Client(), link_on(page)).status_code == 303
+    assert Invitation.objects.get().mail_due_at is None
+
+
 @pytest.mark.parametrize(
     ("fields", "words"),
     [
