@@ -8,6 +8,7 @@ from django.db import OperationalError
 from django.http import HttpRequest
 from django.test import RequestFactory
 
+from accounts.models import Team
 from tests.inbox.people import Person, text_of
 from wake.errors import bad_request, server_error
 
@@ -18,6 +19,16 @@ def test_what_is_not_there_is_a_page_with_a_way_back(alices: Person) -> None:
     assert answer.status_code == 404
     assert "There is nothing here" in text_of(answer)
     assert "Sign out" in text_of(answer)
+
+
+def test_what_a_role_does_not_include_says_who_can_help(bobs: Person, team: Team) -> None:
+    """Whatever it was: most of it has nothing to do with answers."""
+    answer = bobs.get("/settings/members/garden/invite/")
+
+    assert answer.status_code == 403
+    assert "Only owners of the team change who is in it" in text_of(answer)
+    assert "An owner can give you another role." in text_of(answer)
+    assert "take an answer back" not in text_of(answer)
 
 
 def test_it_is_one_for_strangers_too(client: Any, db: None) -> None:
