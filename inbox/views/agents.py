@@ -31,7 +31,9 @@ PAGE = 100
 def list_all(request: PersonRequest) -> HttpResponse:
     now = timezone.now()
     viewer = Viewer.of(request.user)
-    agents = agents_of(request.user).annotate(last_seen=Max("keys__last_used_at"))
+    agents = agents_of(request.user).annotate(
+        last_seen=Max("keys__last_used_at"), slowed_at=Max("keys__slowed_at")
+    )
     pages = Paginator(agent_figures.with_provider(agents).order_by("agent_id", "pk"), PAGE)
     shown = pages.get_page(request.GET.get("page"))
     outlines = agent_figures.outlines(shown, at=now)
@@ -39,6 +41,7 @@ def list_all(request: PersonRequest) -> HttpResponse:
     context = {
         "here": "agents",
         "now": now,
+        "today": midnight(now),
         "lines": [
             (agent, viewer.team_label(agent.team_id), outlines.get(agent.pk, nothing))
             for agent in shown

@@ -195,6 +195,19 @@ def test_an_agent_that_was_slowed_down_is_probably_a_loop(
     assert "which is probably a loop. Pause its deliveries" in after
 
 
+def test_the_list_of_agents_says_today_who_was_slowed_down(
+    alices: Person, agent: Agent, key: ApiKey
+) -> None:
+    words = "0 this week slowed down today: probably a loop"
+    quota.note_refused(key, at=midnight(timezone.now()) - timedelta(minutes=11))
+    before = text_of(alices.get("/agents/"))
+
+    quota.note_refused(key, at=timezone.now())
+
+    assert words not in before
+    assert words in text_of(alices.get("/agents/"))
+
+
 @pytest.mark.parametrize(
     ("before", "today", "is_said"),
     [(10, 50, True), (11, 50, False), (1, 49, False), (0, 50, False)],
