@@ -39,8 +39,9 @@ class NewAgentForm(forms.Form):
         error_messages={"required": "Write an id."},
     )
 
-    def __init__(self, data: QueryDict | None, *, teams: QuerySet[Team]) -> None:
-        super().__init__(data, initial={"team": teams.first()})
+    def __init__(self, data: QueryDict | None, *, teams: QuerySet[Team], slug: str = "") -> None:
+        """`slug` is of the team that the person was looking at, if any."""
+        super().__init__(data, initial={"team": teams.filter(slug=slug).first() or teams.first()})
         field = self.fields["team"]
         assert isinstance(field, forms.ModelChoiceField)  # noqa: S101 - for the type checker
         field.queryset = teams

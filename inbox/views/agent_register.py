@@ -13,6 +13,7 @@ from django.utils import timezone
 from accounts import agents, members
 from accounts.access import teams_owned_by
 from accounts.models import Agent
+from inbox import switch
 from inbox.forms_agents import NewAgentForm
 from inbox.views.agent_once import no_longer_visible, shown_once
 from inbox.views.owners import OWNERS_ONLY
@@ -29,7 +30,7 @@ def new(request: PersonRequest) -> HttpResponse:
     teams = teams_owned_by(request.user)
     if not teams:
         raise PermissionDenied(OWNERS_ONLY)
-    form = NewAgentForm(posted(request), teams=teams)
+    form = NewAgentForm(posted(request), teams=teams, slug=switch.slug_of(request.GET))
     if not form.is_valid():
         return _form(request, form)
     agent, by = Agent(**form.cleaned_data), actor(request)

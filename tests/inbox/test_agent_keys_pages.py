@@ -102,6 +102,19 @@ def test_an_owner_of_two_teams_says_which(alices: Person, second_team: Team, tea
     assert Agent.objects.get().team == second_team
 
 
+def test_from_the_steps_of_one_team_that_team_is_chosen(
+    alices: Person, second_team: Team, team: Team
+) -> None:
+    Membership.objects.filter(team=second_team).update(role=Membership.Role.OWNER)
+    steps = alices.get("/", team=second_team.slug).content.decode()
+
+    chosen = alices.get("/agents/new/", team=second_team.slug).context["form"]
+    unknown = alices.get("/agents/new/", team="nowhere").context["form"]
+
+    assert f'href="/agents/new/?team={second_team.slug}"' in steps
+    assert (chosen["team"].initial, unknown["team"].initial) == (second_team, team)
+
+
 def test_nobody_registers_for_a_team_that_they_do_not_own(
     alices: Person, second_team: Team, mallory: User
 ) -> None:
