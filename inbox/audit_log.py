@@ -13,6 +13,7 @@ from typing import Any
 from uuid import UUID
 
 from django.db.models import Exists, Func, OuterRef, Q, QuerySet, UUIDField
+from django.db.models.fields.json import KeyTextTransform
 from django.utils import timezone
 
 from accounts.models import Agent, AuditEvent, User
@@ -196,10 +197,19 @@ class _DeliveryId(Func):
 
 
 def _about(agent_pk: UUID) -> Q:
-    """What the agent did, what was done to it, and what became of its deliveries."""
+    """What the agent did, what was done to it, to its keys and to its other ids, and what became of
+    its deliveries."""
     theirs = Delivery.objects.filter(pk=_DeliveryId(OuterRef("object_id")), agent=agent_pk)
     itself = Q(actor_id=str(agent_pk)) | Q(object_id=str(agent_pk))
-    return itself | Q(Exists(theirs), object_kind="delivery")
+    return itself | Q(Exists(theirs), object_kind="delivery") | _held_by(agent_pk)
+
+
+def _held_by(agent_pk: UUID) -> Q:
+    """Keys and other ids, by the name that their events keep: an id that was taken away has no row
+    any more."""
+    name = KeyTextTransform("agent", OuterRef("detail"))
+    holder = Agent.objects.filter(pk=agent_pk, team=OuterRef("team_id"), agent_id=name)
+    return Q(Exists(holder), object_kind__in=["apikey", "claimedid"])
 
 
 def _midnight(text: str, *, days_later: int = 0) -> datetime | None:

@@ -12,7 +12,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from accounts import agents
+from accounts import agents, claims, keys
 from accounts.audit import SYSTEM, Actor, person, record, record_many
 from accounts.models import Agent, ApiKey, AuditEvent, Team, User
 from inbox import audit_log
@@ -152,9 +152,38 @@ def test_about_an_agent_is_what_it_did_what_was_done_to_it_and_its_deliveries(
         "delivery.received",
         "delivery.answered",
         "agent.paused",
+        "key.issued",
         "secret.issued",
     }
     assert "Not mine" not in {line.name for line in found}
+
+
+def test_about_an_agent_is_what_was_done_to_its_keys_and_other_ids(
+    alices: Person, agent: Agent, second_team: Team
+) -> None:
+    """Of this agent alone: neither of another one of the team, nor of its namesake elsewhere."""
+    neighbour = Agent.objects.create(team=agent.team, agent_id="writing-agent")
+    namesake = Agent.objects.create(team=second_team, agent_id=agent.agent_id)
+    for each in (agent, neighbour, namesake):
+        now = timezone.now()
+        key, _ = keys.mint(each, by=SYSTEM)
+        keys.rotate(key, by=SYSTEM, overlap=timedelta(hours=1), at=now)
+        keys.revoke(key, by=SYSTEM, at=now)
+        claims.withdraw(claims.grant(each, "crawler-*", by=SYSTEM), by=SYSTEM)
+
+    lines = alices.get("/audit/", agent=str(agent.pk)).context["lines"]
+
+    found = [line for line in lines if line.event.object_kind != "agent"]
+    assert sorted(line.event.event for line in found) == [
+        "claim.added",
+        "claim.removed",
+        "key.issued",
+        "key.issued",
+        "key.revoked",
+        "key.rotated",
+    ]
+    assert {line.event.team_id for line in found} == {agent.team_id}
+    assert {line.event.detail["agent"] for line in found} == {agent.agent_id}
 
 
 def test_older_events_are_a_page_further(alices: Person, team: Team, agent: Agent) -> None:
