@@ -157,6 +157,14 @@ def _of_agent(verb: str) -> Say:
     return say
 
 
+def _granted(who: str, detail: Detail) -> str:
+    return f"{who} let {detail.get('agent', 'an agent')} deliver under another id"
+
+
+def _taken_away(who: str, detail: Detail) -> str:
+    return f"{who} took an id away from {detail.get('agent', 'an agent')}"
+
+
 def _does(verb: str) -> Say:
     return lambda who, detail: f"{who} {verb}"
 
@@ -188,9 +196,9 @@ EVENTS: dict[str, tuple[str, Say]] = {
     "agent.limited": ("Agent limited", _limited),
     "agent.changed": ("Agent changed", _does("changed an agent")),
     "agent.removed": ("Agent removed", _does("removed an agent")),
-    "claim.added": ("Other id granted", _does("let an agent deliver under another id")),
+    "claim.added": ("Other id granted", _granted),
     "claim.changed": ("Other id changed", _does("changed an id that an agent delivers under")),
-    "claim.removed": ("Other id removed", _does("took an id away from an agent")),
+    "claim.removed": ("Other id removed", _taken_away),
     "key.issued": ("Key issued", _of_agent("issued a key")),
     "key.rotated": ("Key rotated", _of_agent("rotated a key")),
     "key.revoked": ("Key revoked", _of_agent("revoked a key")),

@@ -60,6 +60,15 @@ def test_every_kind_of_event_has_words(alices: Person, team: Team, agent: Agent)
     assert "Webhook to stopped after tries" in page
 
 
+def test_of_an_other_id_it_says_whose_it_is(alices: Person, agent: Agent) -> None:
+    claims.withdraw(claims.grant(agent, "crawler-*", by=SYSTEM), by=SYSTEM)
+
+    page = text_of(alices.get("/audit/"))
+
+    assert "Wake let research-agent-01 deliver under another id crawler-*" in page
+    assert "Wake took an id away from research-agent-01 crawler-*" in page
+
+
 def test_an_event_has_a_page_of_its_own(
     alices: Person, make_delivery: Make, answer: Callable[..., Response]
 ) -> None:
