@@ -27,7 +27,11 @@ OVERTIME = timedelta(minutes=5)
 
 class ConnectorQuerySet(models.QuerySet["Connector"]):
     def online(self, at: datetime) -> ConnectorQuerySet:
-        return self.filter(left_at__isnull=True, seen_at__gt=at - SEEN_WITHIN)
+        """Heard of lately. One that drains is gone when it has done what it had: over polls nothing
+        else says so."""
+        runs = Dispatch.objects.filter(connector=models.OuterRef("pk")).on_lease()
+        stays = Q(draining_at__isnull=True) | models.Exists(runs)
+        return self.filter(stays, left_at__isnull=True, seen_at__gt=at - SEEN_WITHIN)
 
 
 class Connector(models.Model):

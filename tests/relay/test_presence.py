@@ -40,3 +40,16 @@ def test_a_machine_whose_run_is_on_lease_is_not_forgotten(
     Machine(key, at=after(5))
 
     assert presence.forget_gone(at=after(days=40)) == 0
+
+
+def test_a_machine_that_drains_is_there_until_it_has_done_what_it_had(
+    card: Card, caller_key: CallerKey, key: ApiKey
+) -> None:
+    machine = Machine(key)
+    ask(card, caller_key)
+    run = machine.run()
+    machine.tell("drain", at=after(1))
+
+    assert presence.is_online(card.agent, at=after(2))
+    machine.end(run, "completed", at=after(3))
+    assert not presence.is_online(card.agent, at=after(4))
