@@ -26,7 +26,7 @@ from wake.processes import run_together
 
 # What a start just after a kill -9 waits for the old one to be gone.
 PATIENCE_SECONDS = 8.0
-FIRST_EMAIL = "you@example.com"
+FIRST_EMAIL = "owner@example.com"  # whose name, "owner", reads well where others see it
 
 
 class Command(BaseCommand):
