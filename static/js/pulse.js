@@ -1,10 +1,11 @@
 // Asks now and then whether more has come, and shows the server's line about it. No row moves, and
-// neither the title nor the icon of the page changes.
-const OFTEN_MS = 30_000;
-const SELDOM_MS = 120_000;
+// neither the title nor the icon of the page changes. Four times as seldom where nobody has touched
+// the page for a minute.
+const SECONDS = 30;
 const IN_USE_MS = 60_000;
 
 export default function pulse(place, signal) {
+  const often = 1000 * (place.dataset.pulseSeconds ?? SECONDS);
   let used = Date.now();
   let asked = Date.now();
   let timer = 0;
@@ -12,7 +13,7 @@ export default function pulse(place, signal) {
   const wait = () => {
     clearTimeout(timer);
     const isInUse = Date.now() - used < IN_USE_MS;
-    const due = asked + (isInUse ? OFTEN_MS : SELDOM_MS);
+    const due = asked + (isInUse ? often : 4 * often);
     timer = setTimeout(ask, Math.max(0, due - Date.now()));
   };
   const ask = async () => {
@@ -25,7 +26,7 @@ export default function pulse(place, signal) {
   const use = () => { used = Date.now(); };
   const turn = () => {
     if (document.hidden) clearTimeout(timer);
-    else if (Date.now() - asked > OFTEN_MS) ask();
+    else if (Date.now() - asked > often) ask();
     else wait();
   };
   for (const kind of ["pointerdown", "keydown", "scroll"]) {

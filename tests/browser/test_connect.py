@@ -23,7 +23,7 @@ def test_the_first_delivery_takes_the_place_of_the_waiting(
 
     delivery = make_delivery()
     with page.expect_request_finished(lambda request: request.url.endswith("/connect/pulse")):
-        page.clock.run_for(31_000)
+        page.clock.run_for(3_500)
 
     expect(page.get_by_role("status")).to_contain_text("A delivery has arrived")
     expect(page.get_by_text("Waiting for it.")).to_be_hidden()
