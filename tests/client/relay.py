@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import signal
 import sys
 import uuid
 from collections.abc import AsyncIterator
@@ -123,6 +124,11 @@ async def a_connector(
             await asyncio.gather(work, connector.end(), return_exceptions=True)
 
 
+def _hears_of_its_terminal() -> None:
+    """Also where the tests were started with nohup, which whoever they start inherits."""
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+
 @asynccontextmanager
 async def a_process(
     url: str, journal: Path, *argv: str, options: tuple[str, ...] = ()
@@ -135,6 +141,7 @@ async def a_process(
             *("--journal", str(journal), *options, "--", *argv),
             env={"PATH": os.environ["PATH"], "PYTHONPATH": str(CLIENT), "WAKE_API_KEY": KEY},
             stderr=log,
+            preexec_fn=_hears_of_its_terminal,
         )
     try:
         yield process
