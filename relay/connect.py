@@ -27,7 +27,7 @@ from relay.history import newest
 from relay.models import SEEN_WITHIN, SENDS_WITHIN, Card, Connector, Dispatch, Message
 from relay.reports import TooMuchMade
 from relay.wire import Json
-from wake.errors import DATABASE_AWAY
+from wake.connections import DATABASE_AWAY
 from wake.parsers import Malformed, parse_strictly
 
 logger = logging.getLogger(__name__)

@@ -27,7 +27,7 @@ from relay.connect import Session
 from relay.wire import Json
 from wake import connections
 from wake.clock import database_now
-from wake.errors import DATABASE_AWAY
+from wake.connections import DATABASE_AWAY
 from wake.middleware import LOOPBACK
 
 logger = logging.getLogger(__name__)

@@ -13,8 +13,9 @@ from accounts.throttles import TooMany
 from relay import jsonrpc, lifecycle, methods, pushes, wire
 from relay.fields import InvalidParams
 from wake import connections
+from wake.connections import DATABASE_AWAY
 from wake.deliveries import IdempotencyConflict
-from wake.errors import DATABASE_AWAY, MESSAGES, RETRY_OUTAGE_AFTER, RETRY_UNREADABLE_AFTER
+from wake.errors import MESSAGES, RETRY_OUTAGE_AFTER, RETRY_UNREADABLE_AFTER
 from wake.parsers import Malformed
 from wake.wire import encode
 

@@ -14,7 +14,7 @@ from accounts.audit import SYSTEM
 from relay import moves
 from relay.dispatches import ATTEMPTS_AT_MOST
 from relay.models import Dispatch, DispatchQuerySet, Message, Task
-from wake.outbox import DATABASE_IS_AWAY
+from wake.connections import DATABASE_AWAY
 
 log = logging.getLogger(__name__)
 
@@ -47,7 +47,7 @@ def each(
     for row in rows:
         try:
             done += work(*row, at=at)
-        except DATABASE_IS_AWAY:
+        except DATABASE_AWAY:
             raise
         except Exception:
             log.exception("Task %s cannot be moved", row[1])

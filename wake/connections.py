@@ -1,11 +1,13 @@
-"""Lets go of the database connections that died with the server."""
+"""What a database that is away looks like, and what became of the connections to it."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from django.db import connection
+from django.db import InterfaceError, OperationalError, connection
 from psycopg_pool import PoolTimeout
+
+DATABASE_AWAY = (OperationalError, InterfaceError, PoolTimeout)
 
 
 def forget_dead(failure: BaseException | None) -> None:

@@ -11,17 +11,16 @@ from http import HTTPStatus
 from typing import Any
 
 from django.core.exceptions import SuspiciousOperation
-from django.db import InterfaceError, OperationalError
 from django.http import Http404, HttpRequest, HttpResponse
 from django.http.multipartparser import MultiPartParserError
 from django.shortcuts import render
-from psycopg_pool import PoolTimeout
 from rest_framework import exceptions
 
 from accounts.encryption import Unreadable
 from accounts.quota import Allowance, KeyEnded, QuotaSpent
 from accounts.throttles import TooMany
 from wake import connections, wire
+from wake.connections import DATABASE_AWAY
 from wake.deliveries import AgentMismatch, AgentPaused, IdempotencyConflict
 from wake.destinations import Refused
 from wake.parsers import BodyTooLarge, Malformed
@@ -31,7 +30,6 @@ logger = logging.getLogger(__name__)
 
 # Whatever goes wrong there, a machine reads it.
 ANSWER_JSON = ("/wake/", "/@", "/connect/", "/.well-known/")
-DATABASE_AWAY = (OperationalError, InterfaceError, PoolTimeout)
 RETRY_OUTAGE_AFTER = 2
 RETRY_PAUSED_AFTER = 3600
 RETRY_UNREADABLE_AFTER = 60

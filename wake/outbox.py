@@ -22,9 +22,8 @@ from functools import cache
 from typing import Any
 
 from django.conf import settings
-from django.db import InterfaceError, OperationalError, transaction
+from django.db import transaction
 from django.db.models import F
-from psycopg_pool import PoolTimeout
 
 from accounts import encryption
 from accounts.access import NotAllowed, may_answer
@@ -34,6 +33,7 @@ from accounts.models import Agent, User
 from accounts.signing_secrets import SecretUnreadable, secrets_of
 from wake import breakers, destinations, retries, signals, signatures, slots, wire
 from wake.clock import database_now
+from wake.connections import DATABASE_AWAY
 from wake.destinations import Door, Outcome, Refused
 from wake.models import Callback, CallbackAttempt, Delivery, Response
 from wake.models.callbacks import Target
@@ -51,7 +51,6 @@ TICK_SECONDS = 0.1
 
 GONE = 410
 UNREADABLE_HOST = "(unreadable)"  # no name of a host, so it holds none back
-DATABASE_IS_AWAY = (OperationalError, InterfaceError, PoolTimeout)
 
 
 class AlreadyDelivered(Exception):
@@ -275,7 +274,7 @@ def _settle_finished(
     finished = [(sending.pop(task), _outcome(task)) for task in done]
     try:
         settle(finished, at=clock())
-    except DATABASE_IS_AWAY:
+    except DATABASE_AWAY:
         raise  # their leases run out, and whoever claims them next tells by the id
     except Exception:
         for pair in finished:  # so that one that cannot be written down holds no other back
@@ -286,7 +285,7 @@ def _settle_finished(
 def _settle_one(pair: tuple[Callback, Outcome], *, at: datetime) -> None:
     try:
         settle([pair], at=at)
-    except DATABASE_IS_AWAY:
+    except DATABASE_AWAY:
         raise
     except Exception:
         log.exception("The attempt of callback %s cannot be written down", pair[0].pk)

@@ -16,6 +16,7 @@ from accounts.access import NotAllowed, is_owner, may_answer
 from accounts.audit import person, record
 from accounts.models import Agent, User
 from wake import outbox, signals
+from wake.connections import DATABASE_AWAY
 from wake.cursor import stamp_activity
 from wake.models import Callback, Delivery, Draft, Response
 
@@ -170,7 +171,7 @@ def release_due(*, at: datetime, agent_id: UUID | None = None) -> int:
     for response in due[:RELEASE_AT_ONCE]:
         try:
             released += release(response, at=at)
-        except outbox.DATABASE_IS_AWAY:
+        except DATABASE_AWAY:
             raise
         except Exception as error:
             wait = LOOK_AGAIN_AFTER if agent_id is None else timedelta(0)
