@@ -1,32 +1,36 @@
 """Reads the newest rows of several lists in one statement.
 
-A list of one team and one type is read from its index and stops after 51 rows; `team_id IN (...)
-ORDER BY ... LIMIT 51` would sort everything that waits. SQLite takes no LIMIT inside a UNION unless
-it is wrapped, and Django does not wrap it, so the SELECTs are Django's and the UNION ALL is ours.
+A list of one team and one type is read from its index and stops after 51 rows, while `team_id IN
+(...) ORDER BY ... LIMIT 51` would sort every waiting row. SQLite accepts a LIMIT inside a UNION
+only if it is wrapped, and Django does not wrap it. So Django builds the SELECTs, and this module
+the UNION ALL.
 """
 
 from __future__ import annotations
 
 import uuid
-from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
+from collections.abc import Iterator, Sequence
+from datetime import datetime, timedelta
 from typing import Any, Self, TypeVar
 
 from django.db import connection
 from django.db.models import Model, Q, QuerySet
 
+from database.clock import EPOCH
+
 M = TypeVar("M", bound=Model)
+L = TypeVar("L", bound=QuerySet[Any])
+SELECTS_AT_ONCE = 400  # SQLite takes 500 in a UNION ALL
 PAGE = 50
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MICROSECOND = timedelta(microseconds=1)
 
 
 class Cursor(tuple[datetime, Any]):
-    """Where a page ended; in a URL `1763635321000000-<uuid>`."""
+    """The position at which a page ended; in a URL `1763635321000000-<uuid>`."""
 
     @classmethod
     def read(cls, text: str) -> Self | None:
-        """None for what is no cursor, which is the first page."""
+        """Returns None, which is the first page, for a text that is no cursor."""
         number, _, key = text.partition("-")
         try:
             return cls((EPOCH + int(number[:17]) * MICROSECOND, cls.read_key(key)))
@@ -42,8 +46,8 @@ class Cursor(tuple[datetime, Any]):
 
 
 def older_than(rows: QuerySet[M], column: str, cursor: Cursor | None) -> QuerySet[M]:
-    """Newest first by `column`, from the cursor on. The first condition is the index's, the second
-    is for equal times."""
+    """Returns the newest rows first by `column`, starting after the cursor. The index serves the
+    first condition; the second is for equal times."""
     if cursor is not None:
         at, pk = cursor
         rows = rows.filter(**{f"{column}__lte": at}).exclude(Q(**{column: at, "pk__gte": pk}))
@@ -51,9 +55,23 @@ def older_than(rows: QuerySet[M], column: str, cursor: Cursor | None) -> QuerySe
 
 
 def first_of_each(lists: Sequence[QuerySet[M]], count: int = PAGE + 1) -> list[M]:
-    """At most `count` rows of each, all in one query; every list selects the same columns."""
-    if not lists:
-        return []
+    """Returns at most `count` rows of each list, in one query. Every list selects the same
+    columns."""
+    return [row for batch in _batches(lists) for row in _first_of_each(batch, count)]
+
+
+def count_each(lists: Sequence[QuerySet[Any]], at_most: int) -> list[int]:
+    """Counts the rows of each list, up to `at_most`, which is more than people look through."""
+    return [number for batch in _batches(lists) for number in _count_each(batch, at_most)]
+
+
+def _batches(lists: Sequence[L]) -> Iterator[Sequence[L]]:
+    """Splits the lists of a person in very many teams; all other people have one batch."""
+    for begin in range(0, len(lists), SELECTS_AT_ONCE):
+        yield lists[begin : begin + SELECTS_AT_ONCE]
+
+
+def _first_of_each(lists: Sequence[QuerySet[M]], count: int) -> list[M]:
     parts, values = _statements([rows[:count] for rows in lists])
     sql = " UNION ALL ".join(
         f"SELECT * FROM ({part}) s{number}"  # noqa: S608 - Django made it, the values stay apart
@@ -62,21 +80,16 @@ def first_of_each(lists: Sequence[QuerySet[M]], count: int = PAGE + 1) -> list[M
     return list(lists[0].model._default_manager.raw(sql, values))
 
 
-def count_each(lists: Sequence[QuerySet[Any]], at_most: int) -> list[int]:
-    """How many rows each has, and `at_most` where there are more: nobody reads past five
-    hundred."""
+def _count_each(lists: Sequence[QuerySet[Any]], at_most: int) -> list[int]:
     parts, values = _statements([rows.order_by().values("pk")[:at_most] for rows in lists])
-    counts = [0] * len(lists)
-    if parts:
-        sql = " UNION ALL ".join(
-            f"SELECT {number}, COUNT(*) FROM ({part}) s{number}"  # noqa: S608 - as above
-            for number, part in parts
-        )
-        with connection.cursor() as cursor:
-            cursor.execute(sql, values)
-            for number, count in cursor.fetchall():
-                counts[number] = count
-    return counts
+    sql = " UNION ALL ".join(
+        f"SELECT {number}, COUNT(*) FROM ({part}) s{number}"  # noqa: S608 - as above
+        for number, part in parts
+    )
+    with connection.cursor() as cursor:
+        cursor.execute(sql, values)
+        counts = dict(cursor.fetchall())
+    return [counts[number] for number, _ in parts]
 
 
 def _statements(lists: Sequence[QuerySet[Any, Any]]) -> tuple[list[tuple[int, str]], list[Any]]:

@@ -1,8 +1,7 @@
-"""Columns for what agents and people wrote: encrypted in the database where WAKE_ENCRYPT_CONTENT
-is on, and readable either way.
+"""Columns for what agents and people wrote, encrypted while WAKE_ENCRYPT_CONTENT is on.
 
-A row is decrypted when somebody reads that attribute, not when it is loaded: lists load columns
-that they do not show, and one row whose key is gone must not keep the others from anybody
+A value is decrypted when its attribute is read, not when its row is loaded: lists load columns that
+they do not show, and one row whose key is gone must not make the others unreadable
 (docs/decisions/0010-content-is-encrypted-by-the-column.md).
 """
 
@@ -18,20 +17,20 @@ from django.db.models.expressions import Case, ExpressionWrapper, When
 from django.db.models.functions import Coalesce, Length
 from django.db.models.query_utils import DeferredAttribute
 
-from accounts import encryption
+from database import encryption
 
-# What begins with the mark was written by this module. Plain text that begins with it is stored
-# behind PLAIN, so nothing that anybody sends is ever taken for a ciphertext.
+# This module writes the mark before every ciphertext. Plain text that begins with the mark is
+# stored after PLAIN, so that it is never taken for a ciphertext.
 MARK = "\x01"
 CIPHER = f"{MARK}fernet:"
 PLAIN = f"{MARK}plain:"
-# Version, time, initialisation vector and signature: what a token has beside the content.
+# The bytes that a token has besides the content: version, time, initialisation vector, signature.
 FRAME = 1 + 8 + 16 + 32
 
 
 @dataclass(frozen=True, slots=True)
 class Ciphertext:
-    """What a row holds until somebody reads it; no text, so that nobody takes it for one."""
+    """The value of a row before it is read. It is no text, so that it cannot be taken for one."""
 
     token: str
 
@@ -44,18 +43,18 @@ class Ciphertext:
         return encryption.decrypt(self.token.encode())
 
     def __str__(self) -> str:
-        """As it is stored."""
+        """Returns the text that the database stores."""
         return CIPHER + self.token
 
 
 def stored(name: str) -> ExpressionWrapper[Any]:
-    """The column as it is in the database; `opened()` reads it. For the few queries that skip
-    Django's models."""
+    """Selects the column as it is stored, for the few queries without Django's models; `opened()`
+    reads its value."""
     return ExpressionWrapper(models.F(name), output_field=models.TextField())
 
 
 def length_of(name: str) -> Case:
-    """In characters; of what is encrypted in bytes, and up to 16 more than there are."""
+    """Measures a plain value in characters, and an encrypted one in bytes, up to 16 too many."""
     encrypted = (Length(name) - len(CIPHER)) * 3 / 4 - FRAME
     is_encrypted = When(**{f"{name}__startswith": CIPHER}, then=encrypted)
     return Case(is_encrypted, default=Coalesce(Length(name), 0))
@@ -65,12 +64,12 @@ def opened(text: str | None) -> str | None:
     """Raises encryption.Unreadable."""
     if text is None or not text.startswith(MARK):
         return text
-    found = _read(text)
-    return found.decrypted().decode() if isinstance(found, Ciphertext) else found
+    value = _read(text)
+    return value.decrypted().decode() if isinstance(value, Ciphertext) else value
 
 
 def as_stored(value: str | Ciphertext) -> str:
-    """What `opened()` reads. An empty text stays empty: there is nothing to hide in it."""
+    """Returns the text to store, which `opened()` reads. An empty text stays empty."""
     if isinstance(value, Ciphertext):
         return str(value)
     if value and settings.WAKE_ENCRYPT_CONTENT:
@@ -79,7 +78,7 @@ def as_stored(value: str | Ciphertext) -> str:
 
 
 class ContentAttribute(DeferredAttribute):
-    """Decrypts at the first look, which raises encryption.Unreadable where no key fits."""
+    """Decrypts the value when it is first read. Raises encryption.Unreadable if its key is gone."""
 
     field: ContentField
 
@@ -91,12 +90,13 @@ class ContentAttribute(DeferredAttribute):
         return value
 
     def __set__(self, instance: models.Model, value: Any) -> None:
-        """Without it Python would find what was loaded before it asks __get__."""
+        """Makes this a data descriptor; otherwise Python would return the loaded value before it
+        calls __get__."""
         instance.__dict__[self.field.attname] = value
 
 
 class ContentField(models.Field):  # type: ignore[type-arg]  # no generic at run time
-    """What the three have in common; each adds how plain content reads and is stored."""
+    """The base of the three fields; each adds how plain content is read and stored."""
 
     descriptor_class = ContentAttribute
 
@@ -104,7 +104,7 @@ class ContentField(models.Field):  # type: ignore[type-arg]  # no generic at run
         raise NotImplementedError
 
     def pre_save(self, model_instance: models.Model, add: bool) -> Any:  # noqa: FBT001 - Django's
-        """What nobody looked at is written back as it was."""
+        """Writes a value that was never read back as it was loaded."""
         return vars(model_instance)[self.attname]
 
 
@@ -128,10 +128,10 @@ class ContentBinaryField(ContentField, models.BinaryField):  # type: ignore[type
     def from_db_value(self, value: Any, *_: Any) -> bytes | Ciphertext | None:
         if value is None:
             return None
-        kept = bytes(value)
-        if kept.startswith(CIPHER.encode()):
-            return Ciphertext(kept[len(CIPHER) :].decode())
-        return kept.removeprefix(PLAIN.encode())
+        content = bytes(value)
+        if content.startswith(CIPHER.encode()):
+            return Ciphertext(content[len(CIPHER) :].decode())
+        return content.removeprefix(PLAIN.encode())
 
     def get_db_prep_save(self, value: Any, connection: Any) -> Any:
         if isinstance(value, Ciphertext):
@@ -145,14 +145,14 @@ class ContentBinaryField(ContentField, models.BinaryField):  # type: ignore[type
 
 
 class ContentJSONField(ContentField, models.JSONField):
-    """An object; where it is encrypted, a JSON text stands in its place."""
+    """Stores an object, or a JSON text in its place while it is encrypted."""
 
     def from_plain(self, plain: bytes) -> Any:
         return json.loads(plain)
 
     def from_db_value(self, value: Any, expression: Any, connection: Any) -> Any:
-        found = super().from_db_value(value, expression, connection)
-        return Ciphertext(found.removeprefix(CIPHER)) if isinstance(found, str) else found
+        content = super().from_db_value(value, expression, connection)
+        return Ciphertext(content.removeprefix(CIPHER)) if isinstance(content, str) else content
 
     def get_db_prep_save(self, value: Any, connection: Any) -> Any:
         if isinstance(value, dict) and value and settings.WAKE_ENCRYPT_CONTENT:

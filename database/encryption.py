@@ -1,8 +1,7 @@
-"""Encrypts what the database must not show to whoever reads it: signing secrets always, content
-where WAKE_ENCRYPT_CONTENT is on.
+"""Encrypts signing secrets, and content while WAKE_ENCRYPT_CONTENT is on.
 
-The newest of WAKE_ENCRYPTION_KEYS encrypts, each of them decrypts, so a key is rotated by putting
-another one in front (docs/decisions/0010-content-is-encrypted-by-the-column.md).
+The newest of WAKE_ENCRYPTION_KEYS encrypts and each of them decrypts, so a key is rotated by
+putting a new one first (docs/decisions/0010-content-is-encrypted-by-the-column.md).
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ class Unreadable(Exception):
 
 
 def encrypt(plain: bytes) -> bytes:
-    """A token of ASCII letters, digits, `-`, `_` and `=`."""
+    """Returns a token of ASCII letters, digits, `-`, `_` and `=`."""
     return _ring(tuple(settings.WAKE_ENCRYPTION_KEYS)).encrypt(plain)
 
 
@@ -47,5 +46,5 @@ def _ring(keys: tuple[str, ...]) -> MultiFernet:
 
 @cache
 def _fernet(key: str) -> Fernet:
-    """Any text of enough entropy is a key: it is hashed to the 32 bytes that Fernet wants."""
+    """Accepts any text as a key: it is hashed to the 32 bytes that Fernet needs."""
     return Fernet(base64.urlsafe_b64encode(hashlib.sha256(key.encode()).digest()))

@@ -1,0 +1,1 @@
+"""Gives other packages what they need of the database: queries, clock, sweeps, encryption."""

@@ -1,0 +1,58 @@
+"""Makes a request with an Idempotency-Key safe to repeat: the same key and body within 24 hours get
+the row that the first one made."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, Self, TypeVar
+
+from django.db import models
+
+REPLAY_WINDOW = timedelta(hours=24)
+LONGEST_KEY = 255
+
+Row = TypeVar("Row", bound=models.Model)
+
+
+class IdempotencyConflict(Exception):
+    """This Idempotency-Key was used with another body in the last 24 hours."""
+
+
+class BadIdempotencyKey(Exception):
+    """Must be 1 to 255 printable ASCII characters."""
+
+
+@dataclass(frozen=True, slots=True)
+class Idempotency:
+    """A client's key and the fingerprint of the parsed body that came with it."""
+
+    key: str
+    fingerprint: str
+
+    @classmethod
+    def of(cls, key: str | None, body: Any) -> Self | None:
+        """Returns None for a request without a key. Raises BadIdempotencyKey."""
+        if key is None:
+            return None
+        if not (0 < len(key) <= LONGEST_KEY and key.isascii() and key.isprintable()):
+            raise BadIdempotencyKey(BadIdempotencyKey.__doc__)
+        text = json.dumps(body, sort_keys=True)
+        return cls(key, hashlib.sha256(text.encode()).hexdigest())
+
+    def replay(self, rows: models.QuerySet[Row], *, at: datetime) -> Row | None:
+        """Returns the row that this key made within the window; frees the key of an older one.
+        Raises IdempotencyConflict. The caller holds the agent's lock."""
+        earlier = rows.filter(idempotency_key=self.key).first()
+        if earlier is None:
+            return None
+        made: Any = earlier
+        if made.created_at <= at - REPLAY_WINDOW:
+            made.idempotency_key = None
+            made.save(update_fields=["idempotency_key"])
+            return None
+        if made.idempotency_hash != self.fingerprint:
+            raise IdempotencyConflict(IdempotencyConflict.__doc__)
+        return earlier
