@@ -1,4 +1,4 @@
-"""What a person may see and do: every page finds its objects through these."""
+"""Knows what a person may see and do: every page finds its objects through these functions."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ class NotAllowed(Exception):
 
 
 def teams_of(user: User | AnonymousUser) -> QuerySet[Team]:
-    """The teams that they belong to: a superuser sees no other inbox either."""
+    """Returns the teams that they belong to; a superuser sees no other inbox either."""
     return Team.objects.filter(memberships__user_id=user.pk or 0)
 
 
 def teams_owned_by(user: User) -> QuerySet[Team]:
-    """By name."""
+    """Returns the teams that they own, ordered by name."""
     owned = Membership.objects.filter(user=user, role=Membership.Role.OWNER)
     return Team.objects.filter(pk__in=owned.values("team")).order_by("name", "pk")
 
 
 def agents_of(user: User | AnonymousUser) -> QuerySet[Agent]:
-    """The agents of those teams."""
+    """Returns the agents of the teams that they belong to."""
     return Agent.objects.filter(team__memberships__user_id=user.pk or 0)
 
 
 def teams_answered_by(user: User) -> QuerySet[Membership, Any]:
-    """The ids of the teams in which they may answer, as a subquery."""
+    """Returns the ids of the teams in which they may answer, as a subquery."""
     return Membership.objects.that_answer().filter(user=user).values("team")
 
 

@@ -10,11 +10,13 @@ class AccountsConfig(AppConfig):
 
     def ready(self) -> None:
         signals = import_module("django.contrib.auth.signals")
-        sessions = import_module("accounts.sessions")
-        signals.user_logged_in.connect(sessions.begin, dispatch_uid="accounts.sessions.begin")
-        append_only = import_module("accounts.append_only")
+        sessions = import_module("accounts.sign_in.sessions")
+        signals.user_logged_in.connect(
+            sessions.begin, dispatch_uid="accounts.sign_in.sessions.begin"
+        )
+        append_only = import_module("accounts.audit.append_only")
         post_migrate.connect(
             append_only.guard_after_migrate,
             sender=self,
-            dispatch_uid="accounts.append_only.guard_after_migrate",
+            dispatch_uid="accounts.audit.append_only.guard_after_migrate",
         )

@@ -1,31 +1,31 @@
-"""Who is asking, on the agents' API: a Bearer key (RFC 6750) and nothing else, never a cookie."""
+"""Authenticates agents by a Bearer key (RFC 6750), and never by a cookie."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
-from django.utils import timezone
 from rest_framework.authentication import BaseAuthentication, get_authorization_header
 from rest_framework.exceptions import AuthenticationFailed
 from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
 
-from accounts import keys, throttles
+from accounts import throttles
+from accounts.agents import keys
 from accounts.models import Agent, ApiKey
+from database.clock import database_now
 
 if TYPE_CHECKING:
     from rest_framework.views import APIView
 
 
 class KeyAuthentication(BaseAuthentication):
-    """One body for no key, a malformed, an unknown, a revoked and an expired one (PROTOCOL.md,
-    Errors)."""
+    """Looks up the key of a request. The error is the same for a missing, malformed, unknown,
+    revoked or expired key (docs/protocol.md, Errors)."""
 
     def authenticate(self, request: Request) -> tuple[Agent, ApiKey]:
         scheme, _, text = get_authorization_header(request).decode("latin-1").partition(" ")
-        now = timezone.now()
-        key = keys.find(text.strip(), at=now) if scheme.lower() == "bearer" else None
-        if key is None:
+        key = keys.look_up(text.strip()) if scheme.lower() == "bearer" else None
+        if key is None or not key.is_usable(now := database_now()):
             throttles.count_bad_key(request)
             raise AuthenticationFailed
         keys.touch(key, at=now)
@@ -41,5 +41,5 @@ class HasKey(BasePermission):
 
 
 def key_of(request: Request) -> ApiKey:
-    """The key that KeyAuthentication found; its `agent` and the agent's `team` came with it."""
+    """Returns the key that KeyAuthentication looked up; its `agent` is loaded."""
     return cast(ApiKey, request.auth)

@@ -1,4 +1,4 @@
-"""Makes what a new server needs before anybody can use it."""
+"""Creates the first team, owner and agent of a new server."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ FIRST_AGENT = "my-first-agent"
 
 @dataclass(frozen=True, slots=True)
 class Welcome:
-    """To be shown once: the key, the signing secret and a generated password are not kept."""
+    """The credentials of a new server, to be shown once."""
 
     email: str
     password: str
@@ -25,9 +25,10 @@ class Welcome:
 
 @transaction.atomic
 def set_up(*, email: str, password: str) -> Welcome | None:
-    """The first team, its owner, and an agent with a live key; None where somebody is here already.
+    """Creates the first team, its owner and an agent with a live key, or returns None if the server
+    has people already. Raises ValidationError.
 
-    All of it or nothing: killed half-way, the next start begins again. Raises ValidationError.
+    It is one transaction: if it is killed, the next start begins again.
     """
     if User.objects.exists():
         return None

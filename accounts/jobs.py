@@ -1,18 +1,19 @@
-"""What Celery runs for the audit and for sign-ins: one line each, safe to run twice."""
+"""The jobs that Celery runs for the audit and for sign-ins: one line each, safe to run twice."""
 
 from __future__ import annotations
 
 from celery import shared_task
-from django.utils import timezone
 
-from accounts import seals, sessions
+from accounts.audit import chain
+from accounts.sign_in import sessions
+from database.clock import database_now
 
 
 @shared_task
 def seal_new_events() -> None:
-    seals.seal_new(at=timezone.now())
+    chain.append_new(at=database_now())
 
 
 @shared_task
 def forget_expired_sessions() -> None:
-    sessions.forget_expired(at=timezone.now())
+    sessions.forget_expired(at=database_now())

@@ -1,4 +1,4 @@
-"""What whoever has a shell on this server may do: name a team, issue a key, add a person."""
+"""Does what the operator's commands ask for: creates teams, keys and people."""
 
 from __future__ import annotations
 
@@ -7,16 +7,18 @@ from dataclasses import dataclass
 
 from django.conf import settings
 from django.contrib.auth.password_validation import validate_password
-from django.core.exceptions import ValidationError
+from django.core.exceptions import NON_FIELD_ERRORS, ValidationError
 from django.db import transaction
 
-from accounts import agents, keys, members, passwords, second_factor, sessions, signing_secrets
+from accounts.agents import keys, registration, signing_secrets
 from accounts.audit import Actor, record
 from accounts.models import Agent, Membership, Team, User
+from accounts.sign_in import passwords, second_factor, sessions
+from accounts.teams import members
 
 OPERATOR = Actor("operator", name="Operator")
 FIRST_TEAM = "home"
-# Without the letters and digits that are taken for one another.
+# Without letters and digits that look alike.
 PASSWORD_LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"  # noqa: S105 - the alphabet of one
 
 
@@ -25,11 +27,11 @@ class AlreadyMember(Exception):
 
 
 class NoSuchPerson(Exception):
-    """There is nobody of that address."""
+    """No person has that address."""
 
 
 class NoSecondFactor(Exception):
-    """There is nobody of that address, or they have no second factor."""
+    """No person has that address, or they have no second factor."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,12 +44,12 @@ class Issued:
 
 @transaction.atomic
 def issue_key(agent_id: str, *, team_slug: str | None, lane: str) -> Issued:
-    """A key of that agent, which is registered if new, as is the team. Raises ValidationError,
-    TooManyKeys, and SecretUnreadable where the agent's secret needs an encryption key that is no
-    longer there.
+    """Issues a key of that agent; registers the agent and the team if they are new. Raises
+    ValidationError, TooManyKeys, and SecretUnreadable if the encryption key of the agent's secret
+    is gone.
 
-    An older agent's signing secret is told again: whoever runs this can read WAKE_ENCRYPTION_KEYS
-    and the database anyway, and a script needs both halves at every start.
+    The signing secret of an older agent is returned again: the operator can read
+    WAKE_ENCRYPTION_KEYS and the database anyway, and a script needs both at every start.
     """
     agent, is_new = agent_called(agent_id, team_slug=team_slug)
     signing_secrets.ensure_secret(agent, by=OPERATOR)
@@ -57,7 +59,7 @@ def issue_key(agent_id: str, *, team_slug: str | None, lane: str) -> Issued:
 
 @transaction.atomic
 def agent_called(agent_id: str, *, team_slug: str | None) -> tuple[Agent, bool]:
-    """The agent, and whether it was registered just now, as was its team if new. Raises
+    """Returns the agent, and whether it is new; registers it, and its team, if needed. Raises
     ValidationError."""
     team = _team_called(team_slug)
     members.hold(team.pk)  # one registration at a time
@@ -66,7 +68,7 @@ def agent_called(agent_id: str, *, team_slug: str | None) -> tuple[Agent, bool]:
         return agent, False
     agent = Agent(team=team, agent_id=agent_id)
     agent.full_clean()
-    agents.register(agent, by=OPERATOR)
+    registration.register(agent, by=OPERATOR)
     return agent, True
 
 
@@ -74,10 +76,10 @@ def agent_called(agent_id: str, *, team_slug: str | None) -> tuple[Agent, bool]:
 def add_person(
     email: str, *, team_slug: str | None, role: str, password: str
 ) -> tuple[Membership, bool]:
-    """And whether they are new here: who is not keeps their password. Raises ValidationError and
-    AlreadyMember.
+    """Adds a person to a team; returns the membership and whether the person is new. A known person
+    keeps their password. Raises ValidationError and AlreadyMember.
 
-    The first owner of all may enter /admin/.
+    The first owner on the server may enter /admin/.
     """
     team = _team_called(team_slug)
     email = email.strip().lower()
@@ -99,13 +101,13 @@ def add_person(
 
 @transaction.atomic
 def add_superuser(email: str, *, password: str) -> User:
-    """Who may do everything in /admin/, and is in no team. Raises ValidationError."""
+    """Adds a person who may do everything in /admin/ and is in no team. Raises ValidationError."""
     return _new_person(email.strip().lower(), password, is_superuser=True)
 
 
 @transaction.atomic
 def change_password(email: str, password: str) -> User:
-    """Raises NoSuchPerson and ValidationError."""
+    """Sets another password. Raises NoSuchPerson and ValidationError."""
     user = User.objects.filter(email=email.strip().lower()).first()
     if user is None:
         raise NoSuchPerson(NoSuchPerson.__doc__)
@@ -116,7 +118,7 @@ def change_password(email: str, password: str) -> User:
 
 @transaction.atomic
 def remove_second_factor(email: str) -> User:
-    """For who lost all of it; raises NoSecondFactor."""
+    """Turns off the second factor of a person who lost it. Raises NoSecondFactor."""
     user = User.objects.filter(email=email.strip().lower()).first()
     if user is None or not second_factor.turn_off(user, by=OPERATOR):
         raise NoSecondFactor(NoSecondFactor.__doc__)
@@ -125,15 +127,16 @@ def remove_second_factor(email: str) -> User:
 
 
 def new_password() -> str:
-    """Four groups of five, 99 bits: to be copied once, or read out."""
+    """Returns four groups of five characters, 99 bits, that are easy to copy or read aloud."""
     return "-".join("".join(secrets.choice(PASSWORD_LETTERS) for _ in range(5)) for _ in range(4))
 
 
 def in_one_sentence(error: ValidationError) -> str:
-    """`agent_id: This field cannot be blank.`"""
+    """Returns one text such as `agent_id: This field cannot be blank.` An error of no single field
+    stands alone, without Django's internal name for it."""
     if hasattr(error, "error_dict"):
         return " ".join(
-            f"{field}: {message}"
+            message if field == NON_FIELD_ERRORS else f"{field}: {message}"
             for field, messages in error.message_dict.items()
             for message in messages
         )
@@ -141,7 +144,7 @@ def in_one_sentence(error: ValidationError) -> str:
 
 
 def _team_called(slug: str | None) -> Team:
-    """The team of that slug, made if new; without a slug the first team there is."""
+    """Returns the team of that slug, or the first team without a slug; creates it if needed."""
     team = Team.objects.filter(slug=slug) if slug else Team.objects.order_by("pk")
     return team.first() or _new_team(slug or FIRST_TEAM)
 
@@ -157,7 +160,7 @@ def _new_team(slug: str) -> Team:
 def _new_person(email: str, password: str, *, is_superuser: bool) -> User:
     user = User(email=email, display_name=email.partition("@")[0][:80])
     user.full_clean(exclude=["password"])
-    if settings.PRODUCTION:  # to try it out on one's own machine, any password will do
+    if settings.PRODUCTION:  # to try Wake out on one's own machine, any password will do
         validate_password(password, user)
     make = User.objects.create_superuser if is_superuser else User.objects.create_user
     user = make(email, password)

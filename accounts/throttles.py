@@ -1,8 +1,7 @@
-"""Rate limits for what has no row of its own: bad keys, sign-ins and resets by address, reads by
-key.
+"""Limits requests that have no row of their own, such as bad keys, sign-ins, resets and reads.
 
-They are kept in the cache by django-ratelimit, and let everything pass while the cache is away: a
-limit that fails closed would turn a Redis outage into an outage of the inbox.
+django-ratelimit counts them in the cache. While the cache is away, nothing is limited: a limit that
+fails closed would turn a Redis outage into an outage of the inbox.
 """
 
 from __future__ import annotations
@@ -21,8 +20,8 @@ from django_ratelimit.core import get_usage
 from redis.exceptions import RedisError
 from rest_framework.request import Request
 
-from accounts import known_browsers
 from accounts.models import ApiKey
+from accounts.sign_in import known_browsers
 
 logger = logging.getLogger(__name__)
 
@@ -31,10 +30,10 @@ SIGN_INS = "10/m"
 SIGN_INS_OF_A_PERSON = "60/h"
 RESETS_FOR_AN_ADDRESS = ("3/h", "8/d")
 INVITATIONS_OF_A_PERSON = "40/d"
-REHEARSALS = "10/m"
+TEST_CALLBACKS = "10/m"
 LOOK_UPS = "10/m"
 HOUR = 3_600
-BYTES_OF_STRANGERS = 100 * 2**20  # an hour of one network: ten of the longest messages
+ANONYMOUS_BYTES = 100 * 2**20  # an hour for one network: ten of the longest messages
 SKIP_SECONDS = 5.0
 
 
@@ -55,15 +54,15 @@ _outage = _Outage()
 
 
 def count_bad_key(request: HttpRequest | Request) -> None:
-    """Raises TooMany where one address keeps sending bad keys; good ones from the same address are
+    """Raises TooMany if one address keeps sending bad keys. Good keys from the same address are
     never counted."""
     plain = request._request if isinstance(request, Request) else request
     _count(plain, group="bad-key", rate=BAD_KEYS, key=lambda: client_address(request))
 
 
 def count_sign_in(request: HttpRequest, email: str) -> None:
-    """Raises TooMany; what strangers try at somebody's address is counted apart from what is tried
-    in a browser that this person has used before, so that nobody can lock another one out."""
+    """Raises TooMany. Attempts in a browser that this person has used before are counted
+    separately, so that attempts from elsewhere cannot lock the person out."""
     email = email.strip().lower()
     if browser := known_browsers.known_as(request, email):
         _count(request, group="known", rate=SIGN_INS, key=lambda: f"{browser} {email}")
@@ -77,8 +76,8 @@ def count_sign_in(request: HttpRequest, email: str) -> None:
 
 
 def is_worth_an_event(request: HttpRequest) -> bool:
-    """Whether one more sign-in that failed goes into the audit: 20 an hour from one network, 1000
-    from all of them. Who was tried makes no difference, or the time it takes would tell."""
+    """Returns whether a failed sign-in is recorded in the audit: 20 an hour for one network, 1000
+    for all networks. The person makes no difference, because the response time would reveal it."""
     try:
         _count(request, group="failed", rate="20/h", key=lambda: client_network(request))
         _count(request, group="failed-all", rate="1000/h", key=lambda: "all")
@@ -88,12 +87,13 @@ def is_worth_an_event(request: HttpRequest) -> bool:
 
 
 def count_reset(request: HttpRequest) -> None:
-    """Raises TooMany where one network asks for one reset after the other."""
+    """Raises TooMany if one network asks for too many resets."""
     _count(request, group="reset", rate="10/h", key=lambda: client_network(request))
 
 
 def may_mail_a_reset(request: HttpRequest, email: str) -> bool:
-    """Few mails to one address, whoever asks for them; each of them works for its reader."""
+    """Returns whether this address may get another mail with a reset; the limit is per address,
+    because the links of all of them work."""
     email = email.strip().lower()
     try:
         for rate in RESETS_FOR_AN_ADDRESS:
@@ -104,13 +104,13 @@ def may_mail_a_reset(request: HttpRequest, email: str) -> bool:
 
 
 def count_sign_up(request: HttpRequest) -> None:
-    """Raises TooMany where one network makes one new person after the other, or tries addresses."""
+    """Raises TooMany if one network signs up too many people, or tries out addresses."""
     _count(request, group="sign-up", rate="10/h", key=lambda: client_network(request))
 
 
 def may_mail_an_invitation(request: HttpRequest, email: str) -> bool:
-    """Few to one address, whoever invites, and few of one person: an inbox full of them is no
-    invitation."""
+    """Returns whether an invitation may be mailed. Mails to one address and mails of one person are
+    limited, so that invitations cannot fill a mailbox."""
     email, by = email.strip().lower(), str(request.user.pk)
     try:
         for rate in RESETS_FOR_AN_ADDRESS:
@@ -121,34 +121,35 @@ def may_mail_an_invitation(request: HttpRequest, email: str) -> bool:
     return True
 
 
-def count_rehearsal(request: HttpRequest) -> None:
-    """Raises TooMany: each is waited for, and a host that is slow must not take the pages with
-    it."""
-    _count(request, group="rehearsal", rate=REHEARSALS, key=lambda: str(request.user.pk))
+def count_test_callback(request: HttpRequest) -> None:
+    """Raises TooMany. A test callback occupies a thread until the host answers, and slow hosts must
+    not slow the pages down."""
+    _count(request, group="test_callback", rate=TEST_CALLBACKS, key=lambda: str(request.user.pk))
 
 
 def count_look_up(request: HttpRequest) -> None:
-    """Raises TooMany: so is each of these, and it asks a name server for a name that a person
-    chose."""
+    """Raises TooMany. A look-up occupies a thread too, and asks a name server for a name that a
+    person chose."""
     _count(request, group="look-up", rate=LOOK_UPS, key=lambda: str(request.user.pk))
 
 
 def count_read(request: Request, key: ApiKey) -> None:
-    """Raises TooMany; generous, because a poll costs next to nothing (PROTOCOL.md, Limits)."""
+    """Raises TooMany. The limit is generous, because a poll costs little (docs/protocol.md,
+    Limits)."""
     rate = f"{settings.WAKE_READS_PER_MINUTE}/m"
     _count(request._request, group="read", rate=rate, key=lambda: str(key.pk))
 
 
 def count_call(request: HttpRequest, caller: str) -> None:
-    """Raises TooMany; what is called over A2A, by caller key or, where there is none, by network.
-    As generous as reads: what a call may store has limits of its own."""
+    """Raises TooMany. Calls over A2A are counted by caller key, or by network without one. The
+    limit is as generous as for reads, because what a call may store is limited separately."""
     rate = f"{settings.WAKE_READS_PER_MINUTE}/m"
     _count(request, group="call", rate=rate, key=lambda: caller or client_network(request))
 
 
 def count_bytes(network: str, size: int) -> None:
-    """Raises TooMany; what is sent over A2A without a caller key, to be stored, by network. Beside
-    how often (count_call): few calls may be as long as thousands."""
+    """Raises TooMany. It counts the bytes that anonymous A2A callers of one network send to be
+    stored, because a few long calls weigh as much as thousands of short ones (count_call)."""
     if time.monotonic() < _outage.until:
         return
     hour, passed = divmod(int(time.time()), HOUR)
@@ -156,25 +157,25 @@ def count_bytes(network: str, size: int) -> None:
     try:
         cache.add(key, 0, HOUR)
         sent = cache.incr(key, size)
-    except ValueError:  # thrown out in between, to make room
+    except ValueError:  # the cache evicted the key between the two calls
         return
     except (RedisError, OSError) as error:
         _let_pass(error)
         return
-    if sent > BYTES_OF_STRANGERS:
+    if sent > ANONYMOUS_BYTES:
         raise TooMany(HOUR - passed)
 
 
 def client_address(request: HttpRequest | Request) -> str:
-    """The peer's address, or what the one configured proxy header says (never a header that anyone
-    can send)."""
+    """Returns the peer's address, or the one in the configured proxy header; never a header that
+    anyone can send."""
     text = str(request.META.get(settings.WAKE_CLIENT_ADDRESS, "")).split(",")[-1].strip()
     text, _, _ = text.partition("%")  # the zone of a link-local address has no length limit
     try:
         address = ipaddress.ip_address(text)
     except ValueError:
         return ""
-    # A socket for both families says ::ffff:192.0.2.1: one /64 for everybody who has IPv4.
+    # A socket for both families gives ::ffff:192.0.2.1, which would put all of IPv4 into one /64.
     return str(getattr(address, "ipv4_mapped", None) or address)
 
 

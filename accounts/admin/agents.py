@@ -1,5 +1,4 @@
-"""The admin's page of an agent: who it is, its keys, its signing secret, its limit and its
-pause."""
+"""The admin's page of an agent, with its keys, signing secrets, limit and pause."""
 
 from __future__ import annotations
 
@@ -19,10 +18,11 @@ from django.urls import URLPattern, path
 from django.utils import timezone
 from django.utils.formats import date_format
 
-from accounts import agents, credentials, keys, limits, signing_secrets
-from accounts.audited_admin import AuditedAdmin, AuditedInline, actor
-from accounts.forms import AgentForm, ClaimedIdForm, IssueKeyForm, OnceForm, RotateKeyForm
+from accounts.admin.audited import AuditedAdmin, AuditedInline, actor
+from accounts.admin.forms import AgentForm, ClaimedIdForm, IssueKeyForm, OnceForm, RotateKeyForm
+from accounts.agents import keys, rate_limits, registration, show_once, signing_secrets
 from accounts.models import Agent, ApiKey, ClaimedId
+from database.clock import database_now
 
 KEYS_SHOWN = 50
 
@@ -31,8 +31,8 @@ class ClaimedIdInline(AuditedInline):
     model = ClaimedId
     thing = "claim"
     form = ClaimedIdForm
-    verbose_name = "other id"
-    verbose_name_plural = "other ids that it may deliver under"
+    verbose_name = "alias"
+    verbose_name_plural = "aliases"
 
 
 @admin.register(Agent)
@@ -47,7 +47,7 @@ class AgentAdmin(AuditedAdmin):
     change_form_template = "admin/accounts/agent/change_form.html"
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Agent]:
-        now = timezone.now()
+        now = database_now()
         live = Q(keys__expires_at=None) | Q(keys__expires_at__gt=now)
         rows: QuerySet[Agent] = super().get_queryset(request).select_related("team")
         return rows.annotate(
@@ -55,7 +55,7 @@ class AgentAdmin(AuditedAdmin):
             last_used_at=Max("keys__last_used_at"),
         )
 
-    @admin.display(description="keys in use", ordering="keys_usable")
+    @admin.display(description="active keys", ordering="keys_usable")
     def keys_in_use(self, agent: Any) -> int:
         return int(agent.keys_usable)
 
@@ -70,11 +70,11 @@ class AgentAdmin(AuditedAdmin):
         return ("team", "agent_id", "created_at", "paused_at", "hourly_limit")
 
     def get_readonly_fields(self, request: HttpRequest, obj: Agent | None = None) -> Any:
-        """Its deliveries and keys stay with the team and the id that it was registered with."""
+        """Fixes the team and the id, because its deliveries and keys belong to them."""
         return ("team", "agent_id", "created_at", "paused_at") if obj else ()
 
     def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
-        """Its keys go with it, although nobody deletes a key on its own."""
+        """Deletes an agent's keys with it, although a key cannot be deleted on its own."""
         deleted, counts, lacking, protected = super().get_deleted_objects(objs, request)
         return deleted, counts, lacking - {ApiKey._meta.verbose_name}, protected
 
@@ -83,20 +83,20 @@ class AgentAdmin(AuditedAdmin):
     def add_view(
         self, request: HttpRequest, form_url: str = "", extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
-        """One button: what comes next is the page with the secret."""
+        """Shows one button, because the next page is the one with the secret."""
         only_save = {"show_save_and_add_another": False, "show_save_and_continue": False}
         return super().add_view(request, form_url, {**(extra_context or {}), **only_save})
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:  # noqa: FBT001 - Django's
         if not change:
-            obj.first_secret = agents.register(obj, by=actor(request))
+            obj.first_secret = registration.register(obj, by=actor(request))
         elif form.changed_data:  # the one field; what the row holds besides changes meanwhile
-            limits.limit(obj, obj.hourly_limit, by=actor(request), at=timezone.now())
+            rate_limits.limit(obj, obj.hourly_limit, by=actor(request), at=database_now())
 
     def response_add(
         self, request: HttpRequest, obj: Any, post_url_continue: str | None = None
     ) -> HttpResponse:
-        """Sent again, the form is refused, because the agent is there."""
+        """Shows the secret. The same form sent again is refused, because the agent exists."""
         return self._show_once(request, obj, "signing secret", obj.first_secret)
 
     # Keys, secrets and the pause ------------------------------------------------------------------
@@ -121,8 +121,8 @@ class AgentAdmin(AuditedAdmin):
         ]
 
     def _of_agent(self, view: Callable[..., HttpResponse], permission: str) -> Any:
-        """Only a POST does anything, and one at a time for each agent: a double click, too, issues
-        one key."""
+        """Accepts POST only, one at a time for each agent, so that a double click issues one
+        key."""
 
         @transaction.atomic
         def with_agent(request: HttpRequest, agent_id: UUID, **rest: UUID) -> HttpResponse:
@@ -146,7 +146,7 @@ class AgentAdmin(AuditedAdmin):
         return self._show_once(request, agent, "API key", text)
 
     def rotate_key(self, request: HttpRequest, agent: Agent, key_id: UUID) -> HttpResponse:
-        now, form = timezone.now(), RotateKeyForm(request.POST)
+        now, form = database_now(), RotateKeyForm(request.POST)
         key = get_object_or_404(agent.keys.usable(now), pk=key_id)
         if not form.is_first_for(agent):
             return self._no_longer_visible(request, agent)
@@ -155,8 +155,8 @@ class AgentAdmin(AuditedAdmin):
 
     def revoke_key(self, request: HttpRequest, agent: Agent, key_id: UUID) -> HttpResponse:
         key = get_object_or_404(agent.keys, pk=key_id)
-        keys.revoke(key, by=actor(request), at=timezone.now())
-        return self._done(request, agent, f"{key} is revoked. It works no more.")
+        keys.revoke(key, by=actor(request), at=database_now())
+        return self._done(request, agent, f"{key} was revoked. It no longer works.")
 
     def rotate_secret(self, request: HttpRequest, agent: Agent) -> HttpResponse:
         if not OnceForm(request.POST).is_first_for(agent):
@@ -168,16 +168,16 @@ class AgentAdmin(AuditedAdmin):
         return self._show_once(request, agent, "signing secret", text)
 
     def switch_secret(self, request: HttpRequest, agent: Agent) -> HttpResponse:
-        signing_secrets.switch_secret(agent, by=actor(request), at=timezone.now())
-        return self._done(request, agent, "The newest secret signs every header from now on.")
+        signing_secrets.switch_secret(agent, by=actor(request), at=database_now())
+        return self._done(request, agent, "The new secret now signs every header.")
 
     def pause(self, request: HttpRequest, agent: Agent) -> HttpResponse:
-        agents.pause(agent, by=actor(request), at=timezone.now())
-        return self._done(request, agent, f"{agent} is paused. It can still read answers.")
+        registration.pause(agent, by=actor(request), at=database_now())
+        return self._done(request, agent, f"{agent} is paused. It can still read your answers.")
 
     def resume(self, request: HttpRequest, agent: Agent) -> HttpResponse:
-        agents.resume(agent, by=actor(request))
-        return self._done(request, agent, f"{agent} may deliver again.")
+        registration.resume(agent, by=actor(request))
+        return self._done(request, agent, f"{agent} can deliver again.")
 
     def _done(
         self, request: HttpRequest, agent: Agent, message: str, *, level: int = messages.SUCCESS
@@ -210,12 +210,12 @@ class AgentAdmin(AuditedAdmin):
         self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any
     ) -> HttpResponse:
         if agent := kwargs.get("obj"):
-            context.update(_credentials(agent, timezone.now()))
+            context.update(_credentials(agent, database_now()))
         return super().render_change_form(request, context, *args, **kwargs)
 
 
 def _credentials(agent: Agent, now: datetime) -> dict[str, Any]:
-    seen = {"seen": credentials.seen(agent)}
+    seen = {"seen": show_once.seen(agent)}
     return {
         "keys": [
             {

@@ -1,4 +1,4 @@
-"""Admin pages whose every change is an audit event, with the person who made it as its actor."""
+"""Records every change on the admin's pages in the audit, with the person who made it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ else:
 
 
 class AuditedInline(TabularInline):
-    """Rows edited on the page of the thing that they belong to: `membership.added`."""
+    """Edits rows on the page of the object that they belong to, with events like
+    `membership.added`."""
 
     thing: str
     added = "added"
@@ -29,7 +30,7 @@ class AuditedInline(TabularInline):
 
 
 class AuditedAdmin(ModelAdmin):
-    """`thing` is how its events begin: `team.added`, `team.changed`, `team.removed`."""
+    """Records changes; `thing` begins the events: `team.added`, `team.changed`, `team.removed`."""
 
     thing: str
     actions = None  # nothing is deleted by the dozen
@@ -42,9 +43,9 @@ class AuditedAdmin(ModelAdmin):
             self.audit(request, "changed", obj, **_values(form))
 
     def save_formset(self, request: HttpRequest, form: Any, formset: Any, change: bool) -> None:  # noqa: FBT001 - Django's
-        """Row by row, because a row that is gone no longer knows its id."""
-        found = next(one for one in self.inlines if one.model is formset.model)
-        inline = cast(type[AuditedInline], found)
+        """Saves row by row, because a deleted row no longer has its id."""
+        inline_class = next(cls for cls in self.inlines if cls.model is formset.model)
+        inline = cast(type[AuditedInline], inline_class)
         formset.save(commit=False)
         for row in formset.deleted_objects:
             self.audit(request, "removed", row, thing=inline.thing)
@@ -64,8 +65,8 @@ class AuditedAdmin(ModelAdmin):
     def delete_view(
         self, request: HttpRequest, object_id: str, extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
-        """Says at once why something stays, where Django would list each of a million rows that
-        hold it."""
+        """Says at once why an object cannot be deleted, where Django would list each of a million
+        rows that protect it."""
         obj = self.get_object(request, object_id)
         held_by = obj and what_holds(obj)
         if held_by and self.has_delete_permission(request, obj):
@@ -82,12 +83,12 @@ class AuditedAdmin(ModelAdmin):
 
 
 def actor(request: HttpRequest) -> Actor:
-    """The person who is signed in here, with the address that they came from."""
+    """Returns the person who is signed in, with their network address."""
     return person(cast(User, request.user), client_address(request))
 
 
 def what_holds(obj: models.Model) -> str | None:
-    """The plural of the first kind of row that protects this one from deletion, if there is any."""
+    """Returns the plural of the first kind of row that protects this one from deletion, if any."""
     for relation in obj._meta.related_objects:
         if relation.on_delete is models.PROTECT:
             rows = relation.related_model._base_manager.filter(**{relation.field.name: obj})
@@ -107,7 +108,8 @@ def _team_id(of: models.Model) -> int | None:
 
 
 def _values(form: Any) -> dict[str, Any]:
-    """What each field became. Passwords have a form of their own and never come by here."""
+    """Returns the new value of each changed field. Passwords have their own form and are never
+    here."""
     return {name: _plain(form.cleaned_data[name]) for name in form.changed_data}
 
 

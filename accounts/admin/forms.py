@@ -1,4 +1,4 @@
-"""What the admin's forms ask for and refuse."""
+"""The admin's forms."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from django import forms
 from django.contrib.auth.forms import BaseUserCreationForm
 
-from accounts import claims, credentials, limits
+from accounts.agents import aliases, rate_limits, show_once
 from accounts.models import Agent, ApiKey, ClaimedId, User
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ class NewPersonForm(UserCreationForm):
     display_name = forms.CharField(
         max_length=80,
         required=False,
-        help_text="How others see them; left empty, the first part of the address.",
+        help_text="Shown to other people. Leave empty to use the first part of the e-mail address.",
     )
 
     class Meta:
@@ -46,21 +46,21 @@ class PersonForm(ModelForm):
         them."""
         name: str = self.cleaned_data["time_zone"]
         if name not in zoneinfo.available_timezones():
-            raise forms.ValidationError("There is no such time zone: try one like Europe/Berlin.")
+            raise forms.ValidationError("Unknown time zone. Use one such as Europe/Berlin.")
         return name
 
 
 class AgentForm(ModelForm):
     def clean_hourly_limit(self) -> int | None:
         hourly: int | None = self.cleaned_data["hourly_limit"]
-        limits.check(hourly)
+        rate_limits.check(hourly)
         return hourly
 
 
 class ClaimedIdForm(ModelForm):
     def clean_pattern(self) -> str:
         pattern: str = self.cleaned_data["pattern"].strip()
-        claims.check(pattern)
+        aliases.check(pattern)
         return pattern
 
     class Meta:
@@ -69,13 +69,13 @@ class ClaimedIdForm(ModelForm):
 
 
 class OnceForm(forms.Form):
-    """Whatever shows a secret once. `seen` is what the agent had when the page was made, so that
-    the same form sent again is told from a new one."""
+    """A form whose answer shows a secret once. `seen` names the agent's keys and secrets when the
+    page was made, so that the same form is not accepted twice."""
 
     seen = forms.CharField(widget=forms.HiddenInput)
 
     def is_first_for(self, agent: Agent) -> bool:
-        return self.is_valid() and self.cleaned_data["seen"] == credentials.seen(agent)
+        return self.is_valid() and self.cleaned_data["seen"] == show_once.seen(agent)
 
 
 class IssueKeyForm(OnceForm):
@@ -84,7 +84,7 @@ class IssueKeyForm(OnceForm):
 
 class RotateKeyForm(OnceForm):
     overlap = forms.ChoiceField(
-        choices=list(OVERLAPS.items()), initial="86400", label="The old one stops"
+        choices=list(OVERLAPS.items()), initial="86400", label="Old key expires"
     )
 
     @property

@@ -1,4 +1,4 @@
-"""The admin of people, teams, keys and the audit; agents have accounts/agent_admin.py."""
+"""The admin of people, teams, keys and the audit; agents have accounts/admin/agents.py."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from django.contrib.auth.models import Group
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
-from django.utils import timezone
 from django.utils.html import format_html
 
-from accounts.agent_admin import AgentAdmin, key_state
-from accounts.audited_admin import AuditedAdmin, AuditedInline, actor
-from accounts.forms import NewPersonForm, PersonForm
+from accounts.admin.agents import AgentAdmin, key_state
+from accounts.admin.audited import AuditedAdmin, AuditedInline, actor
+from accounts.admin.forms import NewPersonForm, PersonForm
+from accounts.admin.read_only import ReadOnlyAdmin
 from accounts.models import ApiKey, AuditEvent, Membership, Team, User
-from accounts.passwords import was_changed
-from accounts.read_only_admin import ReadOnlyAdmin
+from accounts.sign_in.passwords import was_changed
+from database.clock import database_now
 
 if TYPE_CHECKING:
     PasswordAdmin = UserAdmin[User]
@@ -29,7 +29,7 @@ else:
 __all__ = ["AgentAdmin", "TeamAdmin"]
 EVENTS_LOOKED_AT = 5_000
 
-admin.site.unregister(Group)  # what somebody may do is on their own page, and in the audit
+admin.site.unregister(Group)  # permissions are on each person's own page, and in the audit
 
 
 class MembershipInline(AuditedInline):
@@ -55,7 +55,7 @@ class PersonAdmin(AuditedAdmin, PasswordAdmin):
     inlines = [OwnMembershipInline]
     fieldsets = (
         (None, {"fields": ("email", "display_name", "time_zone", "sign_in")}),
-        ("May enter", {"fields": ("is_active", "is_staff", "is_superuser", "user_permissions")}),
+        ("Admin access", {"fields": ("is_active", "is_staff", "is_superuser", "user_permissions")}),
         ("When", {"fields": ("last_login", "date_joined")}),
     )
     add_fieldsets = ((None, {"fields": ("email", "display_name", "password1", "password2")}),)
@@ -69,13 +69,13 @@ class PersonAdmin(AuditedAdmin, PasswordAdmin):
         return self.inlines if obj else []
 
     def get_readonly_fields(self, request: HttpRequest, obj: User | None = None) -> Any:
-        """Only who may do everything hands out rights."""
+        """Allows only a superuser to grant rights."""
         always = ("sign_in", "last_login", "date_joined")
         rights = ("is_staff", "is_superuser", "user_permissions")
         return always if _may_do_everything(request) else (*always, *rights)
 
     def has_change_permission(self, request: HttpRequest, obj: User | None = None) -> bool:
-        """Nor does anybody else change, or set the password of, who may do everything."""
+        """Allows only a superuser to change a superuser or set their password."""
         return super().has_change_permission(request, obj) and _may_touch(request, obj)
 
     def has_delete_permission(self, request: HttpRequest, obj: User | None = None) -> bool:
@@ -83,11 +83,11 @@ class PersonAdmin(AuditedAdmin, PasswordAdmin):
 
     @admin.display(description="password")
     def sign_in(self, user: User) -> str:
-        """No part of its hash is shown."""
+        """Shows a link and no part of the hash."""
         return format_html(
             '<a href="{}">{}</a>',
             reverse("admin:auth_user_password_change", args=[user.pk]),
-            "Set a new one" if user.has_usable_password() else "None is set: set one",
+            "Change password" if user.has_usable_password() else "Not set. Set a password",
         )
 
     def user_change_password(
@@ -123,7 +123,7 @@ class TeamAdmin(AuditedAdmin):
 
 @admin.register(ApiKey)
 class ApiKeyAdmin(ReadOnlyAdmin):
-    """To find out whose a key is; issued, rotated and revoked on the agent's page."""
+    """Shows whose a key is. Keys are issued, rotated and revoked on the agent's page."""
 
     fields = ("hint", "agent", "lane", "state", "created_at", "issued_by", "last_used_at")
     list_display = ("hint", "agent", "team", "lane", "state", "created_at", "last_used_at")
@@ -137,7 +137,7 @@ class ApiKeyAdmin(ReadOnlyAdmin):
         return key.agent.team.name
 
     def state(self, key: ApiKey) -> str:
-        return key_state(key, timezone.now())
+        return key_state(key, database_now())
 
 
 class RecentEvents(admin.SimpleListFilter):
@@ -145,7 +145,7 @@ class RecentEvents(admin.SimpleListFilter):
     parameter_name = "event"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        """The kinds among the newest: all that ever were would be a walk through the whole
+        """Returns the events among the newest rows; reading all of them would scan the whole
         table."""
         newest = AuditEvent.objects.order_by("-pk").values_list("event", flat=True)
         return [(event, event) for event in sorted(set(newest[:EVENTS_LOOKED_AT]))]

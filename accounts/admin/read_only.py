@@ -1,4 +1,4 @@
-"""Admin pages to look at and not to touch, however many rows there are."""
+"""Read-only admin pages that stay fast with many rows."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from django.core.paginator import Paginator
 from django.db.models import QuerySet
 from django.http import HttpRequest
 
-from accounts.audited_admin import ModelAdmin
+from accounts.admin.audited import ModelAdmin
 
 if TYPE_CHECKING:
     PaginatorOfRows = Paginator[Any]
@@ -21,7 +21,7 @@ COUNT_AT_MOST = 10_000
 
 
 class CappedPaginator(PaginatorOfRows):
-    """Counts no further than anybody pages; filters and the search find what is older."""
+    """Counts rows up to a limit; filters and the search find older ones."""
 
     @cached_property
     def count(self) -> int:
@@ -29,7 +29,7 @@ class CappedPaginator(PaginatorOfRows):
 
 
 class ReadOnlyAdmin(ModelAdmin):
-    """Shows `fields`, and answers no question in the URL about any other column."""
+    """Shows `fields`, and accepts no lookup in the URL on any other column."""
 
     actions = None
     paginator = CappedPaginator
@@ -46,8 +46,8 @@ class ReadOnlyAdmin(ModelAdmin):
         return False
 
     def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:
-        """The filters on the page and nothing else: `?digest__startswith=a` would spell out a hash
-        guess by guess."""
+        """Allows only the filters on the page: `?digest__startswith=a` would reveal a hash guess by
+        guess."""
         return any(
             lookup == name or lookup.startswith(f"{name}__")
             for name in map(_parameter, self.get_list_filter(request))

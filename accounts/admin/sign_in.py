@@ -1,5 +1,5 @@
-"""How people come into the admin and leave it: by everybody else's doors, with the same limits, the
-same second step and the same audit."""
+"""Sends the admin's sign-in, sign-out and password pages to those of the inbox, with their limits,
+second factor and audit."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from django.urls import path, reverse
 
 
 def sign_in(request: HttpRequest) -> HttpResponse:
-    """At /login/ tries are counted and audited. For a person who is signed in and may not enter,
-    there is nothing here."""
+    """Redirects to /login/, which counts and records attempts. Answers 404 to a person who is
+    signed in and may not enter."""
     if admin.site.has_permission(request):
         return redirect("admin:index")
     if request.user.is_authenticated:

@@ -1,8 +1,8 @@
-"""Mints API keys and signing secrets, and tells whose key a text is.
+"""Mints API keys, and finds the key that a text is.
 
-A key is `wk_live_` or `wk_test_`, 30 random base62 digits (178 bits) and six that are their CRC32,
-so that junk and typing errors are told apart without a query. Only the SHA-256 is stored: a random
-key needs no slow hash.
+A key is `wk_live_` or `wk_test_`, 30 random base62 digits (178 bits) and their CRC32 in six more,
+so that random texts and typing errors are refused without a query. Only the SHA-256 is stored: a
+random key needs no slow hash.
 """
 
 from __future__ import annotations
@@ -17,23 +17,25 @@ from functools import cache
 
 from django.db import connection, transaction
 from django.db.models import Q
-from django.utils import timezone
+from django.db.models.functions import Now
 
+from accounts.agents.quota import KeyEnded
 from accounts.audit import Actor, record
 from accounts.models import Agent, ApiKey
-from accounts.prepared import Prepared, Slot
-from accounts.quota import KeyEnded
+from database import clock
+from database.clock import database_now
+from database.compiled_queries import CompiledQuery, Parameter
 
 BASE62 = string.digits + string.ascii_uppercase + string.ascii_lowercase
 KEY = re.compile(r"wk_(?:live|test)_[0-9A-Za-z]{36}", re.ASCII)
 LAST_USED_EVERY = timedelta(minutes=1)
-# Each has a quota of its own: keys without end would be deliveries without end. Enough for one per
-# machine that an agent runs on, and for all of them to be rotated one after the other.
+# Each key has its own quota, so unlimited keys would be unlimited deliveries. This is enough for
+# one key on each machine that an agent runs on, and for rotating them one after the other.
 MOST_USABLE = 25
 
 
 class TooManyKeys(Exception):
-    """25 keys of this agent work already: revoke one that nobody needs, then try again."""
+    """25 keys of this agent work already: revoke one that is no longer needed, then try again."""
 
 
 class NoLongerWorks(Exception):
@@ -44,9 +46,10 @@ class NoLongerWorks(Exception):
 def mint(
     agent: Agent, *, by: Actor, lane: str = ApiKey.Lane.LIVE, expires_at: datetime | None = None
 ) -> tuple[ApiKey, str]:
-    """The row and the key itself, which is never to be had again. Raises TooManyKeys."""
+    """Issues a key; returns its row and its text, which cannot be shown again. Raises
+    TooManyKeys."""
     Agent.objects.select_for_update(no_key=True).get(pk=agent.pk)  # one key at a time
-    if agent.keys.usable(timezone.now()).count() >= MOST_USABLE:
+    if agent.keys.usable(database_now()).count() >= MOST_USABLE:
         raise TooManyKeys(TooManyKeys.__doc__)
     text = new_text(f"wk_{lane}_")
     key = ApiKey.objects.create(
@@ -70,9 +73,9 @@ def rotate(
     at: datetime,
     expires_at: datetime | None = None,
 ) -> tuple[ApiKey, str]:
-    """A new key of the same agent and lane; the old one works for `overlap` longer, never past its
-    own expiry. Raises NoLongerWorks: a key that was revoked has no successor by accident. Raises
-    TooManyKeys while the old one would be one too many."""
+    """Issues a new key of the same agent and mode. The old one works for `overlap` longer, but
+    never past its own expiry. Raises NoLongerWorks if the old key was revoked or has expired, and
+    TooManyKeys."""
     Agent.objects.select_for_update(no_key=True).get(pk=key.agent_id)  # first, as deliveries do
     old = ApiKey.objects.select_for_update(of=("self",)).select_related("agent").get(pk=key.pk)
     if not old.is_usable(at):
@@ -95,26 +98,35 @@ def rotate(
 
 @transaction.atomic
 def revoke(key: ApiKey, *, by: Actor, at: datetime) -> None:
-    """At once and for good; a second call changes nothing."""
+    """Revokes the key at once and for good; a second call changes nothing."""
     if ApiKey.objects.filter(pk=key.pk, revoked_at__isnull=True).update(revoked_at=at):
         record("key.revoked", by=by, of=key, team=key.agent.team_id, agent=key.agent.agent_id)
 
 
 def find(text: str, *, at: datetime) -> ApiKey | None:
-    """The usable key with its agent, in one query; none at all for a text that fails its own
-    checksum."""
+    """Returns the key with its agent if it is usable at that time."""
+    key = look_up(text)
+    return key if key and key.is_usable(at) else None
+
+
+def look_up(text: str) -> ApiKey | None:
+    """Returns the key with its agent, usable or not, in one query that reads the database's clock
+    as well. A text that fails its own checksum takes no query."""
     if not KEY.fullmatch(text) or not is_whole(text):
         return None
+    asked_at = clock.ticks()
     rows = _by_digest().rows(digest=digest_of(text))
     if not rows:
         return None
-    key = ApiKey.from_db(connection.alias, _KEY, rows[0][: len(_KEY)])
-    key.agent = Agent.from_db(connection.alias, _AGENT, rows[0][len(_KEY) :])
-    return key if key.is_usable(at) else None
+    *columns, now = rows[0]
+    clock.note(now, asked_at=asked_at)
+    key = ApiKey.from_db(connection.alias, _KEY, columns[: len(_KEY)])
+    key.agent = Agent.from_db(connection.alias, _AGENT, columns[len(_KEY) :])
+    return key
 
 
 def check_again(key: ApiKey, *, at: datetime) -> None:
-    """Raises KeyEnded: it was found a while ago, or what is handed out now cannot be taken back."""
+    """Raises KeyEnded if the key has ended since it was looked up."""
     if not ApiKey.objects.usable(at).filter(pk=key.pk).exists():
         raise KeyEnded(KeyEnded.__doc__)
 
@@ -132,11 +144,11 @@ _AGENT = [field.attname for field in Agent._meta.concrete_fields]
 
 
 @cache
-def _by_digest() -> Prepared:
-    return Prepared(
+def _by_digest() -> CompiledQuery:
+    return CompiledQuery(
         lambda: ApiKey.objects.filter(
-            digest=Slot("digest", ApiKey._meta.get_field("digest"))
-        ).values_list(*_KEY, *(f"agent__{name}" for name in _AGENT))
+            digest=Parameter("digest", ApiKey._meta.get_field("digest"))
+        ).values_list(*_KEY, *(f"agent__{name}" for name in _AGENT), Now())
     )
 
 
@@ -150,7 +162,7 @@ def is_whole(text: str) -> bool:
 
 
 def hint_of(text: str) -> str:
-    """By which people tell keys apart, and which tells nobody the rest."""
+    """Returns the part of a key by which people tell keys apart. It does not reveal the rest."""
     return f"{text[:12]}…{text[-4:]}"
 
 

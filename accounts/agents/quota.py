@@ -1,4 +1,4 @@
-"""How much an agent may deliver: a token bucket kept in the key's own row, exact across processes.
+"""Limits how much an agent may deliver, by a token bucket in the key's row, exact across processes.
 
 The bucket (capacity = burst, refill = hourly / 3600 a second) is stored as one integer: the
 instant, in microseconds since 1970, at which it would be full again. That is the generic cell rate
@@ -24,8 +24,8 @@ NOTED_EVERY = timedelta(minutes=10)
 
 @dataclass(frozen=True, slots=True)
 class Allowance:
-    """What the key may still do: `limit` at once, `remaining` of it now; seconds until it is full
-    or has one more."""
+    """The key's remaining quota: burst size, deliveries left, and seconds until the quota is full
+    and until one more delivery is allowed."""
 
     limit: int
     remaining: int
@@ -37,7 +37,7 @@ class QuotaSpent(Exception):
     """This key has delivered as much as it may for now."""
 
     def __init__(self, allowance: Allowance, *, own_limit: int | None = None) -> None:
-        """`own_limit` is the agent's, where that and not the server's quota was in the way."""
+        """Takes the agent's own limit as `own_limit` if that was exceeded, not the server's."""
         super().__init__(QuotaSpent.__doc__)
         self.allowance = allowance
         self.own_limit = own_limit
@@ -69,22 +69,23 @@ def spend(key: ApiKey, *, now_us: int) -> Allowance:
 
 @transaction.atomic
 def note_refused(key: ApiKey, *, address: str = "", at: datetime) -> None:
-    """Writes down that a key was slowed down, once in ten minutes: what loops asks all the time."""
-    quiet = Q(slowed_at__isnull=True) | Q(slowed_at__lte=at - NOTED_EVERY)
-    if ApiKey.objects.filter(quiet, pk=key.pk).update(slowed_at=at):
+    """Records that a key exceeded its quota, once in ten minutes: an agent in a loop exceeds it all
+    the time."""
+    not_lately = Q(slowed_at__isnull=True) | Q(slowed_at__lte=at - NOTED_EVERY)
+    if ApiKey.objects.filter(not_lately, pk=key.pk).update(slowed_at=at):
         agent = key.agent
         by = agent_actor(agent, address)
         record("key.slowed_down", by=by, of=key, team=agent.team_id, at=at, agent=agent.agent_id)
 
 
 def look(key: ApiKey, *, now_us: int) -> Allowance:
-    """What it may do now, as its row says; takes nothing."""
+    """Returns the quota that its row says is left, and takes nothing."""
     return _allowance(key.quota_us, now_us, *_rate(key.lane, key.agent.hourly_limit))
 
 
 def given(lane: str, own_limit: int | None = None) -> tuple[int, int]:
-    """Deliveries an hour and at once, of each key of this lane. An agent's own limit lowers what
-    the server gives, and never raises it."""
+    """Returns the hourly quota and the burst of each key of this mode. An agent's own limit lowers
+    the server's, and never raises it."""
     hourly, burst = (
         settings.WAKE_QUOTA_LIVE if lane == ApiKey.Lane.LIVE else settings.WAKE_QUOTA_TEST
     )
@@ -94,8 +95,11 @@ def given(lane: str, own_limit: int | None = None) -> tuple[int, int]:
 
 
 def carried_over(key: ApiKey, *, to: int | None, now_us: int) -> int:
-    """What `quota_us` becomes when the agent's limit does: what was spent stays spent, in tokens
-    and in time, so that no change frees any; but whoever waits, waits for one token at most."""
+    """Returns the key's `quota_us` under another limit of its agent.
+
+    What was spent stays spent, in tokens and in time, so that changing the limit frees nothing. A
+    key without quota waits for one token at most.
+    """
     old, _ = _rate(key.lane, key.agent.hourly_limit)
     new, burst = _rate(key.lane, to)
     missing = max(0, key.quota_us - now_us)
@@ -124,12 +128,12 @@ def _allowance(full_at: int, now_us: int, interval: int, burst: int) -> Allowanc
 
 
 def _rate(lane: str, own_limit: int | None) -> tuple[int, int]:
-    """Microseconds a token and the burst; the interval is rounded up, so that the hourly figure is
-    never exceeded."""
+    """Returns the microseconds for a token, and the burst. The interval is rounded up, so that the
+    hourly quota is never exceeded."""
     hourly, burst = given(lane, own_limit)
     return -(-3_600_000_000 // hourly), burst
 
 
 def _pk(value: UUID) -> UUID | str:
-    """SQLite keeps a UUID as its 32 hex digits."""
+    """Returns a UUID as the database stores it: on SQLite as its 32 hex digits."""
     return value if connection.vendor == "postgresql" else value.hex

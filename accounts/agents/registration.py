@@ -1,4 +1,4 @@
-"""Registers agents, pauses their deliveries and lets them go on."""
+"""Registers, pauses and resumes agents."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ from datetime import datetime, timedelta
 
 from django.db import IntegrityError, transaction
 
+from accounts.agents.signing_secrets import ensure_secret
 from accounts.audit import Actor, record
 from accounts.models import Agent
-from accounts.signing_secrets import ensure_secret
+from database.clock import database_now
 
 JUST_NOW = timedelta(minutes=10)
 
@@ -19,8 +20,9 @@ class AgentIdTaken(Exception):
 
 @transaction.atomic
 def register(agent: Agent, *, by: Actor) -> str | None:
-    """Stores a new agent with its signing secret, which is returned and never to be had again.
-    Raises AgentIdTaken."""
+    """Stores a new agent and returns its signing secret, which cannot be shown again. Raises
+    AgentIdTaken."""
+    agent.created_at = database_now()
     try:
         with transaction.atomic():
             agent.save(force_insert=True)
@@ -31,14 +33,15 @@ def register(agent: Agent, *, by: Actor) -> str | None:
 
 
 def registered_just_now(agent: Agent, *, at: datetime) -> Agent | None:
-    """The one of this id, where it is so new that the same form probably came twice."""
+    """Returns the agent of this id if it is so new that its form was probably sent twice."""
     same = Agent.objects.filter(team=agent.team_id, agent_id=agent.agent_id)
     return same.filter(created_at__gt=at - JUST_NOW).first()
 
 
 @transaction.atomic
 def pause(agent: Agent, *, by: Actor, at: datetime) -> None:
-    """From now on its deliveries are refused; it can still read answers. Twice is once."""
+    """Refuses the agent's deliveries from now on; it can still read answers. A second call changes
+    nothing."""
     if Agent.objects.filter(pk=agent.pk, paused_at__isnull=True).update(paused_at=at):
         record("agent.paused", by=by, of=agent, team=agent.team_id, at=at)
 

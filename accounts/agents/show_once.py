@@ -1,10 +1,10 @@
-"""Makes sure that what shows a secret once happens once, whoever sends its form and how often."""
+"""Makes sure that a form that shows a secret once works once, however often it is sent."""
 
 from __future__ import annotations
 
-from accounts import members
 from accounts.audit import Actor
 from accounts.models import Agent
+from accounts.teams import members
 
 
 class AlreadyMade(Exception):
@@ -12,16 +12,19 @@ class AlreadyMade(Exception):
 
 
 def seen(agent: Agent) -> str:
-    """What a page knows of an agent's keys and secrets: they are never deleted while their agent
-    lives, so each new one changes this."""
+    """Returns a text that every new key or secret of the agent changes, for a page to send back.
+    Keys and secrets are never deleted before their agent."""
     return f"{agent.keys.count()}-{agent.signing_secrets.count()}"
 
 
 def hold(agent: Agent, *, as_seen: str, by: Actor) -> None:
-    """Until the transaction ends, nobody else issues or rotates anything of this agent, and `by`
-    owns its team; raises NoLongerOwner. Raises AlreadyMade where somebody did since the page with
-    `as_seen` was made: a double click, too, issues one key, and of two owners who rotate in the
-    same moment the second is told."""
+    """Locks the agent, so that no one else issues or rotates its keys or secrets until the
+    transaction ends.
+
+    Raises NoLongerOwner if `by` does not own its team. Raises AlreadyMade if a key or secret was
+    issued since the page with `as_seen` was opened: a double click issues one key, and the second
+    of two owners who rotate at the same moment is told.
+    """
     members.hold_as_owner(agent.team_id, by=by)  # before the agent, as the commands do
     Agent.objects.select_for_update().get(pk=agent.pk)
     if seen(agent) != as_seen:

@@ -1,4 +1,4 @@
-"""Makes, keeps (encrypted) and rotates the `whsec_` secrets that sign an agent's callbacks."""
+"""Issues and rotates the `whsec_` secrets that sign an agent's callbacks."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from uuid import UUID
 
 from django.db import transaction
 
-from accounts import encryption
 from accounts.audit import Actor, record
 from accounts.models import Agent, SigningSecret
+from database import encryption
 
 
 class SecretUnreadable(Exception):
@@ -25,7 +25,7 @@ class RotationUnderWay(Exception):
 
 @transaction.atomic
 def ensure_secret(agent: Agent, *, by: Actor) -> str | None:
-    """The new secret where the agent had none, to be shown once; else None."""
+    """Issues a secret to an agent that has none, and returns it to be shown once; else None."""
     Agent.objects.select_for_update().get(pk=agent.pk)
     if agent.signing_secrets.in_use().exists():
         return None
@@ -34,8 +34,8 @@ def ensure_secret(agent: Agent, *, by: Actor) -> str | None:
 
 @transaction.atomic
 def rotate_secret(agent: Agent, *, by: Actor) -> str:
-    """A second secret beside the first: both sign `webhook-signature` until `switch_secret`.
-    Raises RotationUnderWay."""
+    """Issues a second secret. Both sign `webhook-signature` until `switch_secret`. Raises
+    RotationUnderWay."""
     Agent.objects.select_for_update().get(pk=agent.pk)
     if agent.signing_secrets.in_use().count() > 1:
         raise RotationUnderWay(RotationUnderWay.__doc__)
@@ -44,7 +44,7 @@ def rotate_secret(agent: Agent, *, by: Actor) -> str:
 
 @transaction.atomic
 def switch_secret(agent: Agent, *, by: Actor, at: datetime) -> None:
-    """Retires all but the newest, which from now on signs every header."""
+    """Retires all but the newest secret, which signs every header from now on."""
     Agent.objects.select_for_update().get(pk=agent.pk)
     newest = agent.signing_secrets.in_use().last()
     if newest is None:
@@ -55,7 +55,8 @@ def switch_secret(agent: Agent, *, by: Actor, at: datetime) -> None:
 
 
 def secrets_of(agent_pk: UUID) -> list[str]:
-    """Oldest first (PROTOCOL.md, Webhook); raises SecretUnreadable."""
+    """Returns the secrets in use, oldest first (docs/protocol.md, Signatures). Raises
+    SecretUnreadable."""
     rows = SigningSecret.objects.in_use().filter(agent_id=agent_pk)
     try:
         return [encryption.decrypt(row.ciphertext.encode()).decode() for row in rows]
@@ -64,8 +65,8 @@ def secrets_of(agent_pk: UUID) -> list[str]:
 
 
 def _store(agent: Agent, *, by: Actor, event: str) -> str:
-    # 32 bytes in base64 behind the prefix, so that Standard Webhooks' way of keying (the bytes)
-    # works as well as the specification's own (the whole text).
+    # After the prefix come 32 bytes in base64, so that the keys of Standard Webhooks (the bytes)
+    # and of the specification (the whole text) both work.
     text = "whsec_" + base64.b64encode(secrets.token_bytes(32)).decode()
     ciphertext = encryption.encrypt(text.encode()).decode()
     SigningSecret.objects.create(agent=agent, ciphertext=ciphertext)

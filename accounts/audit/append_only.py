@@ -1,8 +1,8 @@
-"""Keeps the database itself from changing or removing what is in the audit.
+"""Makes the database refuse to change or remove what is in the audit.
 
-The triggers are made after every `migrate`, because a migration that rebuilds a table on SQLite
-drops them without a word. Whoever owns the tables can take them away; the chain of seals is there
-to tell (accounts/seals.py).
+The triggers are created after every `migrate`, because a migration that rebuilds a table on SQLite
+drops them silently. The owner of the tables can remove them; the audit chain then shows every
+change (accounts/audit/chain.py).
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 
 from accounts.models import AuditEvent, AuditSeal
 
-# With each the rows that a new one would replace: those which share something unique with it.
-KEPT: dict[type[models.Model], str] = {
+# For each model, the rows that a new row would replace: those that share a unique value with it.
+GUARDED: dict[type[models.Model], str] = {
     AuditEvent: "id = NEW.id",
     AuditSeal: "id = NEW.id OR event_id = NEW.event_id"
     " OR (chain = NEW.chain AND position = NEW.position)",
@@ -39,7 +39,7 @@ MAKE = {
         for operation in ("update", "delete")
     ]
     + [
-        # INSERT OR REPLACE removes rows without asking the trigger of DELETE.
+        # INSERT OR REPLACE removes rows without running the trigger of DELETE.
         "CREATE TRIGGER IF NOT EXISTS {table}_no_replace BEFORE INSERT ON {table}"
         " WHEN EXISTS (SELECT 1 FROM {table} WHERE {same})"
         " BEGIN SELECT RAISE(ABORT, 'The audit is append-only: no replace.'); END"
@@ -55,29 +55,29 @@ DROP = {
 
 
 def guard_after_migrate(*, using: str, **_: Any) -> None:
-    """The receiver of post_migrate."""
+    """Receives post_migrate."""
     guard(connections[using])
 
 
 def guard(connection: BaseDatabaseWrapper) -> None:
-    """From now on the database refuses; made again, it is the same."""
+    """Creates the triggers; a second call changes nothing."""
     if connection.vendor == "postgresql":
         _execute(connection, [FUNCTION])
     _execute(connection, _statements(MAKE, connection))
 
 
-def let_go(connection: BaseDatabaseWrapper) -> None:
-    """For those who must empty the tables, which are tests."""
+def unguard(connection: BaseDatabaseWrapper) -> None:
+    """Drops the triggers, for tests that must empty the tables."""
     _execute(connection, _statements(DROP, connection))
 
 
 def _statements(kind: dict[str, list[str]], connection: BaseDatabaseWrapper) -> list[str]:
-    """Of the tables that there are: whoever migrates backwards may have none."""
-    there = set(connection.introspection.table_names())
+    """Returns the statements for the tables that exist; after a backward migration none may."""
+    tables = set(connection.introspection.table_names())
     return [
         statement.format(table=table, same=same)
-        for model, same in KEPT.items()
-        if (table := model._meta.db_table) in there
+        for model, same in GUARDED.items()
+        if (table := model._meta.db_table) in tables
         for statement in kind[connection.vendor]
     ]
 

@@ -7,16 +7,14 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from django.utils import timezone
-
 from accounts.models import Agent, AuditEvent, Team, User
-from accounts.prepared import insert
+from database.clock import database_now
+from database.compiled_queries import insert
 
 
 @dataclass(frozen=True, slots=True)
 class Actor:
-    """A person, an agent or the system itself, and the address that they came from, where there was
-    one."""
+    """A person, an agent or the system itself, with their network address if there is one."""
 
     kind: str
     id: str = ""
@@ -44,14 +42,14 @@ def record(
     at: datetime | None = None,
     **detail: Any,
 ) -> None:
-    """`event` reads `thing.happened`; `of` is the row that it happened to."""
+    """Stores one event. `event` reads `thing.happened`; `of` is the row that it happened to."""
     team_id = team.pk if isinstance(team, Team) else team
-    insert(_event(event, by=by, of=of, team_id=team_id, at=at or timezone.now(), detail=detail))
+    insert(_event(event, by=by, of=of, team_id=team_id, at=at or database_now(), detail=detail))
 
 
 def record_many(event: str, *, by: Actor, of: Iterable[Any], at: datetime, **detail: Any) -> None:
-    """The same event of many rows, each with a `team_id`, in one statement. Of what has content it
-    says which that was."""
+    """Stores the same event for many rows with a `team_id`, in one statement. If a row has content,
+    its event has the hash of it."""
     AuditEvent.objects.bulk_create(
         _event(event, by=by, of=row, team_id=row.team_id, at=at, detail=detail | _content(row))
         for row in of
@@ -81,5 +79,5 @@ def _content(of: Any) -> dict[str, str]:
 
 
 def _name(of: Any) -> str:
-    """What the audit holds nobody can erase: of what has content it keeps the id alone."""
+    """Returns no name for rows with content: the audit is never erased, so it has only their id."""
     return "" if hasattr(type(of), "erased_at") else str(of)

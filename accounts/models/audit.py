@@ -1,4 +1,4 @@
-"""The rows of the audit: what happened, and the seals that say that nothing of it was changed."""
+"""The audit's events, and the hash chain over them that shows every change."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from django.utils import timezone
 
 
 class AuditEvent(models.Model):
-    """Who did what to what. It copies ids and names and points at nothing, so nothing can hold or
-    change it."""
+    """Who did what to what. It copies ids and names instead of using foreign keys, so that no other
+    row can block or change it."""
 
     id = models.BigAutoField(primary_key=True)
     at = models.DateTimeField(default=timezone.now)
@@ -28,7 +28,7 @@ class AuditEvent(models.Model):
             models.Index(fields=["team_id", "-at", "-id"], name="audit_of_a_team_by_time"),
             models.Index(fields=["object_id", "id"], name="audit_of_an_object"),
         ]
-        # Nobody changes or removes what happened, in the admin neither.
+        # Events cannot be changed or removed, not in the admin either.
         default_permissions = ("view",)
 
     def __str__(self) -> str:
@@ -36,10 +36,11 @@ class AuditEvent(models.Model):
 
 
 class AuditSeal(models.Model):
-    """One link of a chain of events: each says what all before it were (accounts/seals.py)."""
+    """An entry of an audit chain: its hash covers its event and all entries before it
+    (accounts/audit/chain.py)."""
 
     event_id = models.BigIntegerField(unique=True)
-    # The id of the team; 0 for what belongs to none, such as sign-ins.
+    # The team's id, or 0 for events that belong to no team, such as sign-ins.
     chain = models.BigIntegerField()
     position = models.BigIntegerField()
     hash = models.CharField(max_length=64)
@@ -56,7 +57,7 @@ class AuditSeal(models.Model):
 
 
 class AuditHead(models.Model):
-    """Where a chain ends, as whoever sealed it last knew."""
+    """The tip of an audit chain: its last position and hash."""
 
     chain = models.BigIntegerField(primary_key=True)
     position = models.BigIntegerField()
@@ -68,12 +69,18 @@ class AuditHead(models.Model):
 
 
 class SealedUntil(models.Model):
-    """The one row that says up to which event everything is sealed; whoever seals holds it."""
+    """The checkpoint: one row that says up to which event all chains are complete. The process that
+    extends the chains locks it."""
 
     event_id = models.BigIntegerField(default=0)
-    # The newest event of some time ago, and which transactions may have been writing others then.
+    # The newest event of an earlier look, and the transactions that may have been writing others
+    # then.
     candidate = models.BigIntegerField(default=0)
     writers = models.JSONField(default=list)
+    # How many chains there are, and how many events are in all of them (accounts/audit/totals.py).
+    chains = models.BigIntegerField(default=0, db_default=0)
+    events = models.BigIntegerField(default=0, db_default=0)
+    signature = models.CharField(max_length=64, default="", db_default="", blank=True)
 
     def __str__(self) -> str:
         return f"Sealed until {self.event_id}"

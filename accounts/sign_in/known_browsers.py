@@ -1,7 +1,7 @@
-"""Browsers in which a person has signed in before: their tries are counted apart from those of
-strangers, so that nobody is locked out by somebody else.
+"""Recognises browsers in which a person has signed in before.
 
-A signed cookie says so, for a year, and by itself lets nobody in
+Their attempts are counted separately, so that attempts from elsewhere cannot lock the person out. A
+signed cookie names the browser for a year, and does not sign anyone in
 (docs/decisions/0013-sign-in-is-our-own.md).
 """
 
@@ -17,7 +17,7 @@ from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from django.utils.crypto import salted_hmac
 
-SALT = "accounts.known_browsers"
+SALT = "accounts.sign_in.known_browsers"
 AGE = timedelta(days=365)
 PEOPLE = 4  # who share one browser
 
@@ -27,7 +27,7 @@ def cookie_name() -> str:
 
 
 def known_as(request: HttpRequest, email: str) -> str:
-    """This browser's own id where that person has signed in with it; else empty."""
+    """Returns this browser's id if that person has signed in with it, else an empty text."""
     known = _read(request)
     return known["id"] if _mark(email) in known["people"] else ""
 
@@ -56,5 +56,5 @@ def _read(request: HttpRequest) -> dict[str, Any]:
 
 
 def _mark(email: str) -> str:
-    """Of the address, not of the person: nothing is looked up before a password was right."""
+    """Hashes the e-mail address, because no person is looked up before the password is right."""
     return salted_hmac(SALT, email.strip().lower(), algorithm="sha256").hexdigest()[:24]

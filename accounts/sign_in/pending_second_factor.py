@@ -1,4 +1,4 @@
-"""Between the password, which was right, and the code: nobody is signed in yet."""
+"""Remembers a person between the right password and the code, before they are signed in."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from datetime import datetime, timedelta
 from django.contrib.sessions.backends.base import SessionBase
 from django.utils.crypto import constant_time_compare
 
-from accounts import encryption
 from accounts.models import User
+from database import encryption
 
 KEY = "half_way_in"
 HOLDS = timedelta(minutes=10)
 
 
 def begin(session: SessionBase, user: User, *, to: str, at: datetime) -> None:
-    """`to` is where they wanted to go, a path of ours: it may be the link of an invitation, which
-    the database knows by its hash alone."""
+    """Starts a pending sign-in. `to` is the path of our site that they asked for. It is encrypted,
+    because it may be the link of an invitation, and the database has only the hash of that."""
     session.cycle_key()
     session[KEY] = {
         "person": user.pk,
@@ -27,7 +27,8 @@ def begin(session: SessionBase, user: User, *, to: str, at: datetime) -> None:
 
 
 def who(session: SessionBase, *, at: datetime) -> User | None:
-    """None where nobody is, where it took too long, and where the password is another one now."""
+    """Returns None when no sign-in is pending, it has expired, or the password has changed
+    since."""
     state = session.get(KEY)
     if state is None or at.timestamp() - state["at"] > HOLDS.total_seconds():
         return None
@@ -38,5 +39,5 @@ def who(session: SessionBase, *, at: datetime) -> User | None:
 
 
 def finish(session: SessionBase) -> str:
-    """Where they wanted to go."""
+    """Ends the pending sign-in and returns the path that they asked for."""
     return encryption.decrypt(session.pop(KEY)["to"].encode()).decode()

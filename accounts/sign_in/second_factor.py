@@ -1,7 +1,7 @@
-"""The second step of signing in: a code from an authenticator, or one of ten recovery codes.
+"""Checks the second step of signing in: a code of an authenticator app, or a recovery code.
 
-Who is asked for a code has given the right password already. Tries are counted in the row itself,
-so that they stay limited while Redis is away (docs/decisions/0013-sign-in-is-our-own.md).
+A person is asked for a code only after the right password. Tries are counted in the database, so
+that they stay limited while Redis is away (docs/decisions/0013-sign-in-is-our-own.md).
 """
 
 from __future__ import annotations
@@ -13,18 +13,19 @@ from datetime import datetime
 
 from django.db import transaction
 
-from accounts import encryption, one_time_codes
 from accounts.audit import Actor, record
 from accounts.models import RecoveryCode, SecondFactor, User
-from accounts.sessions import end_all
+from accounts.sign_in import one_time_codes
+from accounts.sign_in.sessions import end_all
+from database import encryption
 
 log = logging.getLogger(__name__)
 
 RECOVERY_CODES = 10
-# Without the letters and digits that are taken for one another: 74 bits in fifteen of them.
+# Without letters and digits that look alike. Fifteen of them are 74 bits.
 LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"
 TRIES = 10
-# One more each six minutes: to guess three codes of a million that fit takes years.
+# One more try every six minutes: three codes of a million are valid, so guessing one takes years.
 TRY_US = 6 * 60 * 1_000_000
 
 
@@ -42,8 +43,9 @@ def is_on(user: User) -> bool:
 
 @transaction.atomic
 def turn_on(user: User, secret: str, code: str, *, by: Actor, at: datetime) -> list[str] | None:
-    """The recovery codes, to be shown once; None where the code does not fit, or another page was
-    quicker. Every session ends but the one for which the caller keeps it."""
+    """Turns the second factor on and returns the recovery codes, to be shown once. Returns None if
+    the code is wrong or another page was faster. Every session ends but the one that the caller
+    keeps."""
     step = one_time_codes.fitting_step(secret, plain(code), at=at, after=0)
     if step is None:
         return None
@@ -60,7 +62,8 @@ def turn_on(user: User, secret: str, code: str, *, by: Actor, at: datetime) -> l
 
 @transaction.atomic
 def turn_off(user: User, *, by: Actor) -> bool:
-    """Whether it was on. The caller has seen a code, or has a shell on the server."""
+    """Turns the second factor off and returns whether it was on. The caller has checked a code, or
+    has a shell on the server."""
     RecoveryCode.objects.filter(user=user).delete()
     removed, _ = SecondFactor.objects.filter(user=user).delete()
     if removed:
@@ -70,7 +73,7 @@ def turn_off(user: User, *, by: Actor) -> bool:
 
 @transaction.atomic
 def renew_recovery_codes(user: User, *, by: Actor) -> list[str]:
-    """Ten others, to be shown once; the old ones stop."""
+    """Replaces the recovery codes with ten new ones, to be shown once."""
     SecondFactor.objects.select_for_update().get(user=user)
     record("second_factor.codes_renewed", by=by, of=user, team=None)
     return _store_recovery_codes(user)
@@ -78,9 +81,9 @@ def renew_recovery_codes(user: User, *, by: Actor) -> list[str]:
 
 @transaction.atomic
 def check(user: User, typed: str, *, by: Actor, at: datetime) -> bool:
-    """Whether this code, or recovery code, fits; then it never does again. Raises TriesSpent.
+    """Returns whether this code or recovery code is valid, and uses it up. Raises TriesSpent.
 
-    A recovery code is too long to be guessed, so it works whatever others tried meanwhile.
+    A recovery code is too long to be guessed, so it works even after too many wrong codes.
     """
     factor = SecondFactor.objects.select_for_update().get(user=user)
     code = plain(typed)
@@ -99,7 +102,7 @@ def check(user: User, typed: str, *, by: Actor, at: datetime) -> bool:
 
 
 def forgive(user: User) -> None:
-    """Gives all tries back: whoever spent them knew a password that is no longer right."""
+    """Resets the tries, because the password that was needed for them has changed."""
     SecondFactor.objects.filter(user=user).update(tries_us=0)
 
 
@@ -108,7 +111,7 @@ def recovery_codes_left(user: User) -> int:
 
 
 def plain(typed: str) -> str:
-    """Without what people and apps put between the groups."""
+    """Removes the spaces and hyphens that people and apps put between groups."""
     return "".join(typed.split()).replace("-", "").lower()
 
 
@@ -121,7 +124,7 @@ def _take_a_try(factor: SecondFactor, *, now_us: int) -> None:
 
 
 def _fitting_step(factor: SecondFactor, code: str, *, at: datetime) -> int | None:
-    """None fits a secret whose encryption key is gone; recovery codes still let its person in."""
+    """Returns None for a secret whose encryption key is gone; recovery codes still work then."""
     try:
         secret = encryption.decrypt(factor.ciphertext.encode()).decode()
     except encryption.Unreadable:
@@ -145,5 +148,5 @@ def _use_recovery_code(user: User, code: str, *, at: datetime) -> bool:
 
 
 def _digest(code: str) -> str:
-    """No salt and no slow hash: nobody guesses 74 random bits."""
+    """Uses no salt and no slow hash, because 74 random bits cannot be guessed."""
     return hashlib.sha256(code.encode()).hexdigest()

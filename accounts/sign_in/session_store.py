@@ -1,4 +1,4 @@
-"""Django's sessions in the database, in rows that say whose they are (SESSION_ENGINE)."""
+"""Stores Django's sessions in the database with the person whose they are (SESSION_ENGINE)."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""How long a sign-in lasts: a week without a visit, a month in all, and until it is ended. And
-where a person is signed in.
+"""Ends sign-ins after a week without a visit, after a month or when asked, and lists them.
 
 The row of a session is written at most once an hour, not at each visit.
 """
@@ -17,13 +16,13 @@ from django.contrib.sessions.backends.base import SessionBase
 from django.db import transaction
 from django.db.models import F
 from django.http import HttpRequest
-from django.utils import timezone
 from django.utils.crypto import constant_time_compare, salted_hmac
 
-from accounts import browsers
 from accounts.audit import Actor, record
 from accounts.models import Session, User
-from accounts.session_store import SessionStore
+from accounts.sign_in import user_agents
+from accounts.sign_in.session_store import SessionStore
+from database.clock import database_now
 
 LONGEST = timedelta(days=30)
 SEEN_EVERY = timedelta(hours=1)  # SESSION_COOKIE_AGE counts from then
@@ -34,8 +33,8 @@ BROWSER = "browser"
 
 @dataclass(frozen=True, slots=True)
 class SignIn:
-    """A browser in which a person is signed in; `seen_at` is up to SEEN_EVERY too early. Its key
-    can be told from `mark` by nobody."""
+    """A browser in which a person is signed in. `seen_at` is up to SEEN_EVERY too early. `mark`
+    identifies the session without revealing its key."""
 
     mark: str
     browser: str
@@ -44,16 +43,17 @@ class SignIn:
     is_here: bool
 
 
-def begin(request: HttpRequest, at: datetime | None = None, **_: Any) -> None:
-    """Called at each sign-in, which takes a password (accounts/apps.py)."""
-    now = (at or timezone.now()).timestamp()
+def begin(request: HttpRequest, **_: Any) -> None:
+    """Stores the times of a sign-in, which needs a password; called at each one
+    (accounts/apps.py)."""
+    now = database_now().timestamp()
     for name in (SIGNED_IN, SEEN, PASSWORD):
         request.session[name] = now
-    request.session[BROWSER] = browsers.in_words(request.headers.get("User-Agent", ""))
+    request.session[BROWSER] = user_agents.in_words(request.headers.get("User-Agent", ""))
 
 
 def keep_or_end(session: SessionBase, *, at: datetime) -> None:
-    """At each visit, before anybody asks who is there."""
+    """Ends a session that is too old; called at each visit before the person is looked up."""
     if SESSION_KEY not in session:
         return
     if _age(session, SIGNED_IN, at) > LONGEST:
@@ -71,43 +71,42 @@ def is_password_fresh(session: SessionBase, *, at: datetime) -> bool:
 
 
 def sign_ins(user: User, *, here: SessionBase, at: datetime) -> list[SignIn]:
-    """This browser's first, then whichever was here last."""
-    found = sorted(
+    """Lists this browser first, then the others, the last seen first."""
+    return sorted(
         (
             SignIn(
                 mark=_mark(key),
-                browser=kept[BROWSER],
-                signed_in_at=datetime.fromtimestamp(kept[SIGNED_IN], UTC),
-                seen_at=datetime.fromtimestamp(kept[SEEN], UTC),
+                browser=data[BROWSER],
+                signed_in_at=datetime.fromtimestamp(data[SIGNED_IN], UTC),
+                seen_at=datetime.fromtimestamp(data[SEEN], UTC),
                 is_here=key == here.session_key,
             )
-            for key, kept in _living(user, at=at)
+            for key, data in _valid_sessions(user, at=at)
         ),
         key=attrgetter("is_here", "seen_at"),
         reverse=True,
     )
-    return found
 
 
 @transaction.atomic
 def sign_out(user: User, mark: str, *, here: SessionBase, by: Actor, at: datetime) -> bool:
-    """Ends another one of theirs; False where it has ended already."""
-    for key, kept in _living(user, at=at):
+    """Ends another sign-in of the same person; returns False if it has ended already."""
+    for key, data in _valid_sessions(user, at=at):
         if constant_time_compare(_mark(key), mark) and key != here.session_key:
             Session.objects.filter(pk=key).delete()
-            record("person.signed_out_elsewhere", by=by, of=user, team=None, browser=kept[BROWSER])
+            record("person.signed_out_elsewhere", by=by, of=user, team=None, browser=data[BROWSER])
             return True
     return False
 
 
 def sign_out_everywhere(user: User, *, by: Actor) -> None:
-    """Ends every session but the one for which the caller keeps it (`update_session_auth_hash`)."""
+    """Ends every session but the one that the caller keeps (`update_session_auth_hash`)."""
     end_all(user)
     record("person.signed_out_everywhere", by=by, of=user, team=None)
 
 
 def end_all(user: User) -> None:
-    """Sessions carry a hash of the epoch, so that this is one update however many there are."""
+    """Ends every session with one update: sessions carry a hash of the epoch."""
     User.objects.filter(pk=user.pk).update(session_epoch=F("session_epoch") + 1)
     user.refresh_from_db(fields=["session_epoch"])
 
@@ -116,18 +115,19 @@ def forget_expired(*, at: datetime) -> None:
     Session.objects.filter(expire_date__lt=at).delete()
 
 
-def _living(user: User, *, at: datetime) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The key and what is kept; not what ended with a password, an epoch or by its age."""
+def _valid_sessions(user: User, *, at: datetime) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yields the key and the data of each session that neither its age, another password nor
+    another epoch has ended."""
     for row in Session.objects.filter(user=user, expire_date__gt=at):
-        kept = SessionStore(row.pk).decode(row.session_data)
-        fits = kept.get(HASH_SESSION_KEY, "")
-        is_young = at.timestamp() - kept.get(SIGNED_IN, 0) <= LONGEST.total_seconds()
-        if is_young and constant_time_compare(fits, user.get_session_auth_hash()):
-            yield row.pk, kept
+        data = SessionStore(row.pk).decode(row.session_data)
+        auth_hash = data.get(HASH_SESSION_KEY, "")
+        is_young = at.timestamp() - data.get(SIGNED_IN, 0) <= LONGEST.total_seconds()
+        if is_young and constant_time_compare(auth_hash, user.get_session_auth_hash()):
+            yield row.pk, data
 
 
 def _mark(key: str) -> str:
-    return salted_hmac("accounts.sessions", key, algorithm="sha256").hexdigest()[:32]
+    return salted_hmac("accounts.sign_in.sessions", key, algorithm="sha256").hexdigest()[:32]
 
 
 def _age(session: SessionBase, name: str, at: datetime) -> timedelta:

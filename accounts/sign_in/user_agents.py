@@ -1,8 +1,8 @@
-"""Browsers in the words of people, from what they send as their User-Agent (RFC 9110, 10.1.5)."""
+"""Names browsers for people, by their User-Agent header (RFC 9110, 10.1.5)."""
 
 from __future__ import annotations
 
-# Each pretends to be most of those below it, so the first that fits is the one.
+# Each browser also sends most of the names below its own, so the first match is right.
 BROWSERS = {
     "Edg": "Edge",
     "OPR/": "Opera",
@@ -25,7 +25,7 @@ SYSTEMS = {
 
 
 def in_words(user_agent: str) -> str:
-    """`Firefox on Windows`; whoever says something else may be anything."""
+    """Returns a name such as `Firefox on Windows`. Clients can send any User-Agent they like."""
     browser = _first(BROWSERS, user_agent) or "A browser"
     system = _first(SYSTEMS, user_agent)
     return f"{browser} on {system}" if system else browser

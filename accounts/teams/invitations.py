@@ -1,4 +1,4 @@
-"""Invites people into a team, by a link that works once within seven days, and lets them in."""
+"""Invites people into a team by a link that works once within seven days."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from datetime import datetime, timedelta
 
 from django.db import IntegrityError, transaction
 
-from accounts import keys, members
+from accounts.agents import keys
 from accounts.audit import Actor, person, record
 from accounts.models import Invitation, Membership, Team, User
+from accounts.teams import members
 
 PREFIX = "wk_join_"
 TEXT = re.compile(rf"{PREFIX}[0-9A-Za-z]{{36}}", re.ASCII)
@@ -28,7 +29,7 @@ class InvitationEnded(Exception):
 
 
 class AlreadyMember(Exception):
-    """You belong to this team already."""
+    """You're already in this team."""
 
 
 class NotAnOwner(Exception):
@@ -46,8 +47,8 @@ def invite(
     is_mailed: bool = False,
     address: str = "",
 ) -> tuple[Invitation, str]:
-    """The row and the text of its link, which is never to be had again; of one that is mailed, the
-    worker makes another, which nobody but the reader of that mail has. Raises NotAnOwner and
+    """Creates an invitation; returns it with the text of its link, which cannot be shown again. If
+    it is mailed, the worker makes another link, which only the mail has. Raises NotAnOwner and
     TooManyInvitations."""
     members.hold(team.pk)
     if not team.memberships.that_own().filter(user=by).exists():
@@ -73,29 +74,30 @@ def invite(
 def made_just_now(
     team: Team, *, role: str, email: str, by: User, at: datetime
 ) -> Invitation | None:
-    """One that says the same, and is so new that its form probably came twice."""
+    """Returns an equal invitation that is so new that its form was probably sent twice."""
     same = team.invitations.open(at).filter(role=role, email=email.strip().lower(), invited_by=by)
     return same.filter(created_at__gt=at - JUST_NOW).first()
 
 
 @transaction.atomic
 def revoke(invitation: Invitation, *, by: Actor, at: datetime) -> None:
-    """At once; one that was used or revoked already stays as it is."""
+    """Revokes an invitation at once, unless it was used or revoked already."""
     unused = Invitation.objects.filter(accepted_at__isnull=True, revoked_at__isnull=True)
     if unused.filter(pk=invitation.pk).update(revoked_at=at):
         record("invitation.revoked", by=by, of=invitation, team=invitation.team_id, at=at)
 
 
 def find(text: str, *, at: datetime) -> Invitation | None:
-    """The open one of this link; without a query where the text fails its own checksum."""
+    """Returns the open invitation of this link. A text that fails its own checksum takes no
+    query."""
     if not _is_whole(text):
         return None
-    found = Invitation.objects.open(at).filter(digest=keys.digest_of(text))
-    return found.select_related("team", "invited_by").first()
+    invitations = Invitation.objects.open(at).filter(digest=keys.digest_of(text))
+    return invitations.select_related("team", "invited_by").first()
 
 
 def joined_by(user: User, text: str) -> Team | None:
-    """Which team this person came into by that link."""
+    """Returns the team that this person joined by that link."""
     if not _is_whole(text):
         return None
     digest = keys.digest_of(text)
@@ -106,24 +108,25 @@ def joined_by(user: User, text: str) -> Team | None:
 
 @transaction.atomic
 def accept(invitation: Invitation, *, by: User, at: datetime, address: str = "") -> Membership:
-    """Raises InvitationEnded, and AlreadyMember, which leaves the link to somebody else."""
+    """Adds the person to the team. Raises InvitationEnded, and AlreadyMember, which leaves the link
+    unused."""
     members.hold(invitation.team_id)
     if Membership.objects.filter(team=invitation.team_id, user=by).exists():
         raise AlreadyMember(AlreadyMember.__doc__)
     open_still = Invitation.objects.open(at).filter(pk=invitation.pk)
     if not open_still.update(accepted_at=at, accepted_by=by, mail_due_at=None):
         raise InvitationEnded(InvitationEnded.__doc__)
-    made = Membership.objects.create(team=invitation.team, user=by, role=invitation.role)
+    membership = Membership.objects.create(team=invitation.team, user=by, role=invitation.role)
     record(
         "membership.joined",
         by=person(by, address),
-        of=made,
+        of=membership,
         team=invitation.team_id,
         at=at,
-        role=made.role,
+        role=membership.role,
         invited_by=invitation.invited_by.display_name,
     )
-    return made
+    return membership
 
 
 @transaction.atomic
@@ -136,9 +139,12 @@ def sign_up(
     at: datetime,
     address: str = "",
 ) -> None:
-    """A new person, in the team. Of an address that somebody has nothing is kept and nothing is
-    said, after a password was hashed as for any other: they sign in, and accept. Raises
-    InvitationEnded."""
+    """Creates a person in the team. Raises InvitationEnded.
+
+    If the e-mail address is known already, nothing is stored and the caller is not told, and a
+    password is hashed all the same: so nothing reveals who has an account. That person signs in and
+    accepts.
+    """
     members.hold(invitation.team_id)
     if not Invitation.objects.open(at).filter(pk=invitation.pk).exists():
         raise InvitationEnded(InvitationEnded.__doc__)
@@ -153,8 +159,8 @@ def sign_up(
 
 @transaction.atomic
 def claim_mail(*, lease: timedelta, at: datetime) -> tuple[Invitation, str] | None:
-    """One that is to be mailed, for this caller alone until the lease runs out, and the text of a
-    new link: one that an earlier try may have mailed stops."""
+    """Claims an invitation to be mailed until the lease ends; returns it with the text of a new
+    link. A link that an earlier try may have mailed stops working."""
     due = Invitation.objects.to_be_mailed(at).select_related("team", "invited_by")
     row = due.select_for_update(skip_locked=True, of=("self",)).first()
     if row is None:
@@ -166,12 +172,12 @@ def claim_mail(*, lease: timedelta, at: datetime) -> tuple[Invitation, str] | No
 
 
 def settle_mail(invitation: Invitation, *, mailed_at: datetime | None) -> None:
-    """None: the mail server did not take it, and it is not tried again."""
+    """Stores when it was mailed, or None if the mail server refused it; it is not tried again."""
     Invitation.objects.filter(pk=invitation.pk).update(mail_due_at=None, mailed_at=mailed_at)
 
 
 def forget_old(*, at: datetime) -> None:
-    """They hold addresses of people who may never have come."""
+    """Deletes old invitations, because they have addresses of people who may never have joined."""
     Invitation.objects.filter(expires_at__lt=at - KEPT_FOR).delete()
 
 

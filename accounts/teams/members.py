@@ -1,20 +1,20 @@
-"""What happens to the members of a team: another role, going, and handing the team over.
+"""Changes, removes and promotes the members of a team.
 
-Each verb holds the team's row, so that of two owners who leave in the same moment one stays.
+Each verb locks the team's row, so that of two owners who leave at the same moment one stays.
 """
 
 from __future__ import annotations
 
 from django.core.exceptions import PermissionDenied
 from django.db import transaction
-from django.utils import timezone
 
 from accounts.audit import Actor, record, record_many
 from accounts.models import Invitation, Membership, Team
+from database.clock import database_now
 
 
 class LastOwner(Exception):
-    """Somebody must own the team: make another member an owner first."""
+    """A team needs an owner: make another member an owner first."""
 
 
 class NoLongerMember(Exception):
@@ -31,8 +31,8 @@ class CannotOwn(Exception):
 
 @transaction.atomic
 def change_role(membership: Membership, role: str, *, by: Actor) -> Membership:
-    """Raises LastOwner, NoLongerMember and NoLongerOwner; the role that they have already is no
-    event."""
+    """Changes a member's role; the same role again is not recorded. Raises LastOwner,
+    NoLongerMember and NoLongerOwner."""
     member = _held(membership)
     _still_owned(member.team, by)
     before = member.role
@@ -48,7 +48,7 @@ def change_role(membership: Membership, role: str, *, by: Actor) -> Membership:
 
 @transaction.atomic
 def remove(membership: Membership, *, by: Actor) -> None:
-    """They are out at the next thing that they ask for. Raises LastOwner, NoLongerMember and
+    """Removes a member, starting with their next request. Raises LastOwner, NoLongerMember and
     NoLongerOwner."""
     member = _held(membership)
     _still_owned(member.team, by)
@@ -60,7 +60,7 @@ def remove(membership: Membership, *, by: Actor) -> None:
 
 @transaction.atomic
 def leave(membership: Membership, *, by: Actor) -> None:
-    """Raises LastOwner and NoLongerMember."""
+    """Removes a person from a team at their own request. Raises LastOwner and NoLongerMember."""
     member = _held(membership)
     _keep_an_owner(member)
     record("membership.left", by=by, of=member, team=member.team_id, role=member.role)
@@ -70,7 +70,7 @@ def leave(membership: Membership, *, by: Actor) -> None:
 
 @transaction.atomic
 def hand_over(membership: Membership, *, to: Membership, by: Actor) -> None:
-    """The other one owns the team, and whoever owned it reviews. Raises CannotOwn and
+    """Makes the other member an owner, and the former owner a reviewer. Raises CannotOwn and
     NoLongerMember."""
     former, heir = _held(membership), _held(to)
     is_other = heir.pk != former.pk and heir.team_id == former.team_id
@@ -84,18 +84,18 @@ def hand_over(membership: Membership, *, to: Membership, by: Actor) -> None:
 
 
 def hold(team_id: int) -> Team:
-    """Until the transaction ends, nobody else changes who is in this team."""
+    """Locks the team, so that no one else changes its members until the transaction ends."""
     return Team.objects.select_for_update(no_key=True).get(pk=team_id)
 
 
 def hold_as_owner(team_id: int, *, by: Actor) -> None:
-    """The same, once more for whoever could only act as an owner: they may have been removed since
-    their page looked. Raises NoLongerOwner."""
+    """Locks the team, and checks again that `by` owns it: they may have been removed since their
+    page checked. Raises NoLongerOwner."""
     _still_owned(hold(team_id), by)
 
 
 def _held(membership: Membership) -> Membership:
-    """As it is now that its team is held; raises NoLongerMember."""
+    """Locks the team and returns the membership as it is now. Raises NoLongerMember."""
     hold(membership.team_id)
     member = Membership.objects.select_related("user", "team").filter(pk=membership.pk).first()
     if member is None:
@@ -104,16 +104,16 @@ def _held(membership: Membership) -> Membership:
 
 
 def _still_owned(team: Team, by: Actor) -> None:
-    """Asked again now that the team is held: somebody may have removed them meanwhile. The admin's
-    and the commands' people need not belong to it."""
+    """Checks under the team's lock that the person still owns it. Actors that are not people, such
+    as the operator's commands, need not belong to it."""
     is_member = team.memberships.filter(user_id=by.id) if by.kind == "person" else None
     if is_member is not None and not is_member.that_own().exists():
         raise NoLongerOwner(NoLongerOwner.__doc__)
 
 
 def _end_invitations(member: Membership, *, by: Actor) -> None:
-    """For good, so that none comes back to life with a later role of whoever made it."""
-    now = timezone.now()
+    """Revokes the member's invitations, so that none works again when they get a role again."""
+    now = database_now()
     unused = Invitation.objects.filter(accepted_at__isnull=True, revoked_at__isnull=True)
     mine = unused.filter(team=member.team_id, invited_by=member.user_id)
     record_many("invitation.revoked", by=by, of=list(mine.filter(expires_at__gt=now)), at=now)

@@ -1,4 +1,4 @@
-"""Makes teams and names them."""
+"""Creates and renames teams."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from django.utils.text import slugify
 from accounts.audit import Actor, person, record
 from accounts.models import Membership, Team, User
 
-# Every page asks each team of a person on its own.
+# Every page has a query for each team of a person.
 MOST_OWNED = 20
 LONGEST_STEM = 40
 
@@ -22,7 +22,8 @@ class TooManyTeams(Exception):
 
 @transaction.atomic
 def create(name: str, *, owner: User, address: str = "") -> Team:
-    """Raises TooManyTeams. Its handle comes from its name, and stays: agents are called by it."""
+    """Creates a team. Its handle is made from its name and never changes, because agents are called
+    by it. Raises TooManyTeams."""
     User.objects.select_for_update(no_key=True).get(pk=owner.pk)
     if owner.memberships.filter(role=Membership.Role.OWNER).count() >= MOST_OWNED:
         raise TooManyTeams(TooManyTeams.__doc__)
@@ -34,7 +35,7 @@ def create(name: str, *, owner: User, address: str = "") -> Team:
 
 @transaction.atomic
 def rename(team: Team, name: str, *, by: Actor) -> None:
-    """The same name again is no event."""
+    """Renames the team; the same name again is not recorded."""
     before = Team.objects.select_for_update(no_key=True).get(pk=team.pk).name
     if name == before:
         return
@@ -44,7 +45,8 @@ def rename(team: Team, name: str, *, by: Actor) -> None:
 
 
 def _stored(name: str) -> Team:
-    """Under the first handle that is free: asking first would not help two who ask at once."""
+    """Stores a team under the first free handle. Looking for one first would not help two requests
+    at the same moment."""
     for slug in _handles(slugify(name)[:LONGEST_STEM].strip("-_") or "team"):
         try:
             with transaction.atomic():

@@ -20,7 +20,7 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("email", metavar="EMAIL")
-        parser.add_argument("--team", metavar="SLUG", help="the first team if left out")
+        parser.add_argument("--team", metavar="SLUG", help="defaults to the first team")
         parser.add_argument(
             "--role", choices=Membership.Role.values, default=Membership.Role.REVIEWER
         )
@@ -40,7 +40,9 @@ class Command(BaseCommand):
         team = membership.team
         self.stderr.write(f"{membership.user.email} is {membership.role} of {team} ({team.slug}).")
         if not is_new:
-            self.stderr.write("They were here before: their password is as it was.")
+            self.stderr.write("The account already existed, and its password is unchanged.")
         elif not given:
             self.stdout.write(password)
-            self.stderr.write("The password is shown this once. It is the only line on stdout.")
+            self.stderr.write(
+                "Save the password now, it is shown only once. It is the only line on stdout."
+            )

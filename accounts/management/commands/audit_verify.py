@@ -8,9 +8,9 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from accounts import verification
+from accounts.audit import totals, verification
+from accounts.audit.chain import NO_TEAM
 from accounts.models import Team
-from accounts.seals import NO_TEAM
 
 HEAD = re.compile(r"\d{1,18}:[0-9a-f]{64}")
 
@@ -29,6 +29,12 @@ class Command(BaseCommand):
             default="",
             help="of that one chain: a head from a digest, from /audit/head.json or from here, "
             "which must be in it",
+        )
+
+        parser.add_argument(
+            "--count-again",
+            action="store_true",
+            help="after a repair by hand: signs the number of chains and events that there are now",
         )
 
     def handle(
@@ -54,6 +60,10 @@ class Command(BaseCommand):
             except verification.Broken as broken:
                 raise CommandError(f"{name}: the audit was tampered with. {broken}") from broken
             self.stdout.write(f"{name}: {_told(whole)}")
+        if options["count_again"]:
+            totals.count_again()
+        if difference := totals.difference():
+            raise CommandError(f"All teams: the audit was tampered with. {difference}")
 
 
 def _teams() -> list[tuple[int, str, str]]:
@@ -64,4 +74,4 @@ def _told(whole: verification.Whole) -> str:
     waiting = f" {whole.waiting} wait for their seal." if whole.waiting else ""
     if not whole.position:
         return f"nothing is sealed yet.{waiting}"
-    return f"{whole.position} events, unbroken, up to {whole.head}.{waiting}"
+    return f"{whole.position} events, unbroken, up to {whole.tip}.{waiting}"

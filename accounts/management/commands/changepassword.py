@@ -36,5 +36,5 @@ class Command(BaseCommand):
 def _asked_for() -> str:
     password = getpass("New password: ")
     if getpass("New password again: ") != password:
-        raise CommandError("The two are not the same: nothing is changed.")
+        raise CommandError("The passwords do not match. Nothing was changed.")
     return password

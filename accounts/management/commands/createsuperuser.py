@@ -31,4 +31,6 @@ class Command(BaseCommand):
         self.stderr.write(f"{user.email} may do everything in /admin/.")
         if not given:
             self.stdout.write(password)
-            self.stderr.write("The password is shown this once. It is the only line on stdout.")
+            self.stderr.write(
+                "Save the password now, it is shown only once. It is the only line on stdout."
+            )

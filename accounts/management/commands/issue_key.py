@@ -10,9 +10,9 @@ from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from accounts import operator
-from accounts.keys import TooManyKeys
+from accounts.agents.keys import TooManyKeys
+from accounts.agents.signing_secrets import SecretUnreadable
 from accounts.models import ApiKey
-from accounts.signing_secrets import SecretUnreadable
 
 
 class Command(BaseCommand):
@@ -20,7 +20,7 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("agent_id", metavar="AGENT_ID")
-        parser.add_argument("--team", metavar="SLUG", help="the first team if left out")
+        parser.add_argument("--team", metavar="SLUG", help="defaults to the first team")
         parser.add_argument("--test", action="store_true", help="a wk_test_ key")
         parser.add_argument("--json", action="store_true", help="with the signing secret, as JSON")
 
@@ -49,4 +49,4 @@ class Command(BaseCommand):
         if issued.is_new_agent:
             self.stderr.write(f"{issued.agent} is new in {team} ({team.slug}).")
             self.stderr.write(f"Its callbacks are signed with {issued.signing_secret}")
-        self.stderr.write("The key is shown this once. It is the only line on stdout.")
+        self.stderr.write("Save the key now, it is shown only once. It is the only line on stdout.")

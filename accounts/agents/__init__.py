@@ -1,0 +1,1 @@
+"""Registers agents, issues their keys and secrets, and limits their deliveries."""

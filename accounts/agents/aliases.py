@@ -1,0 +1,47 @@
+"""Grants and withdraws aliases: other ids under which an agent may deliver."""
+
+from __future__ import annotations
+
+from django.core.exceptions import ValidationError
+from django.db import transaction
+
+from accounts.audit import Actor, record
+from accounts.models import Agent, ClaimedId
+
+MOST = 50
+
+
+@transaction.atomic
+def grant(agent: Agent, pattern: str, *, by: Actor) -> ClaimedId:
+    """Grants an alias: an agent id, or a prefix ending in `*`. One that exists already is not
+    recorded again. Raises ValidationError."""
+    check(pattern)
+    Agent.objects.select_for_update(no_key=True).get(pk=agent.pk)
+    if pattern == agent.agent_id:
+        raise ValidationError("An agent can always use its own ID.")
+    if agent.claimed_ids.exclude(pattern=pattern).count() >= MOST:
+        raise ValidationError(
+            f"An agent can have at most {MOST} aliases. Remove some, or use a prefix with *."
+        )
+    alias, is_new = ClaimedId.objects.get_or_create(agent=agent, pattern=pattern)
+    if is_new:
+        record("claim.added", by=by, of=alias, team=agent.team_id, agent=agent.agent_id)
+    return alias
+
+
+@transaction.atomic
+def withdraw(alias: ClaimedId, *, by: Actor) -> None:
+    """Withdraws an alias, starting with the next delivery; a second call changes nothing."""
+    deleted, _ = ClaimedId.objects.filter(pk=alias.pk).delete()
+    if deleted:
+        agent = alias.agent
+        record("claim.removed", by=by, of=alias, team=agent.team_id, agent=agent.agent_id)
+
+
+def check(pattern: str) -> None:
+    """Raises ValidationError for a star that is not at the end, which would match nothing, and for
+    a star alone, which would match every id."""
+    if "*" in pattern[:-1]:
+        raise ValidationError("Use * only at the end.")
+    if pattern == "*":
+        raise ValidationError("Enter at least one character before *.")

@@ -1,0 +1,8 @@
+"""Records who did what to what, in a hash chain that shows every change.
+
+Other packages call `audit.record(...)` inside the transaction.
+"""
+
+from accounts.audit.events import SYSTEM, Actor, agent_actor, person, record, record_many
+
+__all__ = ["SYSTEM", "Actor", "agent_actor", "person", "record", "record_many"]

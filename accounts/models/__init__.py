@@ -1,0 +1,54 @@
+"""The rows of this package: people, teams, agents, keys, sessions and the audit."""
+
+from accounts.models.agents import (
+    Agent,
+    ApiKey,
+    ApiKeyQuerySet,
+    ClaimedId,
+    SigningSecret,
+    SigningSecretQuerySet,
+)
+from accounts.models.audit import AuditEvent, AuditHead, AuditSeal, SealedUntil
+from accounts.models.names import SINGLE_LINE
+from accounts.models.people import (
+    Invitation,
+    InvitationQuerySet,
+    Membership,
+    MembershipQuerySet,
+    Team,
+    User,
+    UserManager,
+)
+from accounts.models.sign_in import (
+    RecoveryCode,
+    ResetRequest,
+    SecondFactor,
+    SecondFactorQuerySet,
+    Session,
+)
+
+__all__ = [
+    "SINGLE_LINE",
+    "Agent",
+    "ApiKey",
+    "ApiKeyQuerySet",
+    "AuditEvent",
+    "AuditHead",
+    "AuditSeal",
+    "ClaimedId",
+    "Invitation",
+    "InvitationQuerySet",
+    "Membership",
+    "MembershipQuerySet",
+    "RecoveryCode",
+    "ResetRequest",
+    "SealedUntil",
+    "SecondFactor",
+    "SecondFactorQuerySet",
+    "Session",
+    "SigningSecret",
+    "SigningSecretQuerySet",
+    "Team",
+    "User",
+    "UserManager",
+]

@@ -1,0 +1,154 @@
+"""Agents, the ids that they may deliver under, their API keys and their signing secrets."""
+
+from __future__ import annotations
+
+import uuid
+from datetime import datetime
+
+from django.core.validators import MinLengthValidator
+from django.db import models
+from django.db.models import Q
+from django.utils import timezone
+
+from accounts.models.names import SINGLE_LINE, visible
+from accounts.models.people import Team
+
+
+class Agent(models.Model):
+    """A registered sender, which belongs to one team and has deliveries, a cursor and keys."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    team = models.ForeignKey(Team, on_delete=models.PROTECT, related_name="agents")
+    agent_id = models.CharField(
+        "agent id", max_length=128, validators=[MinLengthValidator(1), SINGLE_LINE, visible]
+    )
+    created_at = models.DateTimeField(default=timezone.now)
+    paused_at = models.DateTimeField(null=True, blank=True)
+    # How many deliveries an hour each of its keys may make, if its team allows fewer than the
+    # server (accounts/agents/rate_limits.py).
+    hourly_limit = models.PositiveIntegerField(
+        "deliveries an hour",
+        null=True,
+        blank=True,
+        help_text="From each of its keys; empty: as many as the server gives.",
+    )
+    # The last activity stamp, in microseconds since 1970. It is an integer because both databases
+    # can take the later of it and the clock, add one and return it in a single UPDATE, which also
+    # locks the row.
+    activity_us = models.BigIntegerField(default=0, editable=False)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["team", "agent_id"], name="one_agent_id_a_team"),
+            models.CheckConstraint(
+                condition=Q(hourly_limit__gte=1), name="some_deliveries_an_hour"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.agent_id
+
+    def may_claim(self, agent_id: str) -> bool:
+        """Allows its own id and the aliases that a person granted to it (docs/protocol.md,
+        Identity)."""
+        return agent_id == self.agent_id or any(
+            alias.covers(agent_id) for alias in self.claimed_ids.all()
+        )
+
+
+class ClaimedId(models.Model):
+    """An alias: an id, or a prefix ending in `*`, under which an orchestrator may deliver."""
+
+    agent = models.ForeignKey(Agent, on_delete=models.CASCADE, related_name="claimed_ids")
+    pattern = models.CharField(
+        max_length=128,
+        validators=[SINGLE_LINE],
+        help_text="An agent id, or a prefix ending in *.",
+    )
+    created_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["agent", "pattern"], name="one_claim_an_agent")
+        ]
+
+    def __str__(self) -> str:
+        return self.pattern
+
+    def covers(self, agent_id: str) -> bool:
+        if self.pattern.endswith("*"):
+            return agent_id.startswith(self.pattern[:-1])
+        return agent_id == self.pattern
+
+
+class ApiKeyQuerySet(models.QuerySet["ApiKey"]):
+    def usable(self, at: datetime) -> ApiKeyQuerySet:
+        return self.filter(
+            Q(expires_at__isnull=True) | Q(expires_at__gt=at), revoked_at__isnull=True
+        )
+
+
+class ApiKey(models.Model):
+    """A key that proves an agent's identity. Only its SHA-256 is stored (accounts/agents/keys.py
+    mints and checks it)."""
+
+    class Lane(models.TextChoices):
+        LIVE = "live", "Live"
+        TEST = "test", "Test"
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    agent = models.ForeignKey(Agent, on_delete=models.CASCADE, related_name="keys")
+    lane = models.CharField(max_length=4, choices=Lane, default=Lane.LIVE)
+    hint = models.CharField(max_length=24, editable=False)
+    digest = models.CharField(max_length=64, unique=True, editable=False)
+    created_at = models.DateTimeField(default=timezone.now)
+    issued_by = models.CharField(max_length=80, editable=False)
+    last_used_at = models.DateTimeField(null=True, blank=True)
+    expires_at = models.DateTimeField(null=True, blank=True)
+    revoked_at = models.DateTimeField(null=True, blank=True)
+    # When the quota is full again, in microseconds since 1970 (accounts/agents/quota.py).
+    quota_us = models.BigIntegerField(default=0, editable=False)
+    # When the audit last recorded that the key exceeded its quota.
+    slowed_at = models.DateTimeField(null=True, editable=False)
+
+    objects = ApiKeyQuerySet.as_manager()
+
+    class Meta:
+        verbose_name = "API key"
+
+    def __str__(self) -> str:
+        return self.hint
+
+    def is_usable(self, at: datetime) -> bool:
+        return self.revoked_at is None and (self.expires_at is None or self.expires_at > at)
+
+
+class SigningSecretQuerySet(models.QuerySet["SigningSecret"]):
+    def in_use(self) -> SigningSecretQuerySet:
+        """Returns the oldest first, which signs `X-Wake-Signature`; all of them sign
+        `webhook-signature`."""
+        return self.filter(retired_at__isnull=True).order_by("created_at", "pk")
+
+
+class SigningSecret(models.Model):
+    """The encrypted `whsec_` secret that signs an agent's callbacks. An agent has two during a
+    rotation."""
+
+    agent = models.ForeignKey(Agent, on_delete=models.CASCADE, related_name="signing_secrets")
+    ciphertext = models.TextField(editable=False)
+    created_at = models.DateTimeField(default=timezone.now)
+    retired_at = models.DateTimeField(null=True, blank=True)
+
+    objects = SigningSecretQuerySet.as_manager()
+
+    class Meta:
+        indexes = [
+            models.Index(
+                fields=["agent", "created_at"],
+                condition=Q(retired_at__isnull=True),
+                name="signing_secrets_in_use",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"Signing secret of {self.agent}"

@@ -1,0 +1,32 @@
+"""Validates the names of people, teams and agents, so that others can read them."""
+
+from __future__ import annotations
+
+import unicodedata
+
+from django.core.exceptions import ValidationError
+from django.core.validators import RegexValidator
+
+SINGLE_LINE = RegexValidator(
+    r"^[^\x00-\x1f\x7f-\x9f\u2028\u2029]*\Z", "Control characters are not allowed here."
+)
+
+SEEN = {"L", "N", "P", "S"}  # letters, numbers, punctuation and symbols
+# Letters and symbols by their category that are invisible: Hangul fillers, a Braille blank.
+BLANK = set("\u115f\u1160\u2800\u3164\uffa0")
+
+
+def visible(name: str) -> None:
+    """Raises ValidationError for a name of blanks, marks and invisible characters only, which
+    a page would show as nothing. An empty name passes."""
+    if name and not is_visible(name):
+        raise ValidationError("Use at least one character that people can see.", code="invisible")
+
+
+def is_visible(text: str) -> bool:
+    """Whether a text has a character that a page shows."""
+    return any(_is_seen(character) for character in text)
+
+
+def _is_seen(character: str) -> bool:
+    return unicodedata.category(character)[0] in SEEN and character not in BLANK

@@ -1,0 +1,158 @@
+"""People, the teams that they belong to, and invitations into a team."""
+
+from __future__ import annotations
+
+import uuid
+from datetime import datetime
+from typing import Any, ClassVar
+
+from django.contrib.auth.base_user import AbstractBaseUser, BaseUserManager
+from django.contrib.auth.models import PermissionsMixin
+from django.db import models
+from django.db.models import Q
+from django.db.models.functions import Lower
+from django.utils import timezone
+from django.utils.crypto import salted_hmac
+
+from accounts.models.names import SINGLE_LINE, visible
+
+
+class UserManager(BaseUserManager["User"]):
+    def create_user(self, email: str, password: str | None = None, **extra: Any) -> User:
+        """Creates a person whose display name is the local part of the address for now."""
+        email = email.strip().lower()
+        extra.setdefault("display_name", email.partition("@")[0][:80])
+        user = self.model(email=email, **extra)
+        user.set_password(password)
+        user.save(using=self._db)
+        return user
+
+    def create_superuser(self, email: str, password: str | None = None, **extra: Any) -> User:
+        return self.create_user(email, password, is_staff=True, is_superuser=True, **extra)
+
+    def get_by_natural_key(self, username: str | None) -> User:
+        return self.get(email=(username or "").strip().lower())
+
+
+class User(AbstractBaseUser, PermissionsMixin):
+    """A person, who signs in by e-mail and is shown to others by display name."""
+
+    email = models.EmailField(unique=True)
+    display_name = models.CharField(max_length=80, validators=[SINGLE_LINE, visible])
+    time_zone = models.CharField(max_length=64, default="UTC")
+    is_active = models.BooleanField(default=True)
+    is_staff = models.BooleanField("may enter /admin/", default=False)
+    date_joined = models.DateTimeField(default=timezone.now)
+    # Signing out everywhere adds one, and no older session is valid any more.
+    session_epoch = models.PositiveIntegerField(default=0, db_default=0, editable=False)
+
+    USERNAME_FIELD = "email"
+    REQUIRED_FIELDS: ClassVar[list[str]] = []
+    objects = UserManager()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(Lower("email"), name="user_email_any_case")]
+
+    def __str__(self) -> str:
+        return self.display_name
+
+    def clean(self) -> None:
+        self.email = self.email.strip().lower()
+
+    def _get_session_auth_hash(self, secret: str | None = None) -> str:
+        """Changes with the password and with the epoch, and so ends every session: Django compares
+        it at each request."""
+        value = f"{self.session_epoch} {self.password}"
+        return salted_hmac("accounts.User", value, secret=secret, algorithm="sha256").hexdigest()
+
+
+class Team(models.Model):
+    """People who share an inbox. The slug is also the team's A2A handle."""
+
+    slug = models.SlugField(max_length=50, unique=True)
+    name = models.CharField(max_length=80, validators=[SINGLE_LINE, visible])
+    created_at = models.DateTimeField(default=timezone.now)
+    people = models.ManyToManyField(User, through="Membership", related_name="teams")
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class MembershipQuerySet(models.QuerySet["Membership"]):
+    def that_answer(self) -> MembershipQuerySet:
+        return self.filter(role__in=[Membership.Role.OWNER, Membership.Role.REVIEWER])
+
+    def that_own(self) -> MembershipQuerySet:
+        """Leaves out deactivated people: they can do nothing for the team."""
+        return self.filter(role=Membership.Role.OWNER, user__is_active=True)
+
+
+class Membership(models.Model):
+    class Role(models.TextChoices):
+        OWNER = "owner", "Owner: everything"
+        REVIEWER = "reviewer", "Reviewer: answers"
+        READER = "reader", "Reader: reads"
+
+    team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="memberships")
+    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="memberships")
+    role = models.CharField(max_length=10, choices=Role, default=Role.REVIEWER)
+    created_at = models.DateTimeField(default=timezone.now)
+
+    objects = MembershipQuerySet.as_manager()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["team", "user"], name="one_membership_a_person")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.user} in {self.team} ({self.role})"
+
+
+class InvitationQuerySet(models.QuerySet["Invitation"]):
+    def open(self, at: datetime) -> InvitationQuerySet:
+        """Returns the invitations that still work. An invitation ends when the person who made it
+        no longer owns the team, so that a removed owner cannot come back by it."""
+        inviter = Membership.objects.that_own().filter(
+            team=models.OuterRef("team"), user=models.OuterRef("invited_by")
+        )
+        unused = self.filter(accepted_at__isnull=True, revoked_at__isnull=True, expires_at__gt=at)
+        return unused.filter(models.Exists(inviter))
+
+    def to_be_mailed(self, at: datetime) -> InvitationQuerySet:
+        return self.open(at).filter(mail_due_at__lte=at).order_by("mail_due_at")
+
+
+class Invitation(models.Model):
+    """Lets one person into a team, once. Only the SHA-256 of its link is stored
+    (accounts/teams/invitations.py)."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="invitations")
+    role = models.CharField(max_length=10, choices=Membership.Role)
+    email = models.EmailField(blank=True)
+    # Before the mail leaves, this is the digest of a text that no one has: the worker that sends
+    # the mail makes the link.
+    digest = models.CharField(max_length=64, unique=True, editable=False)
+    invited_by = models.ForeignKey(User, on_delete=models.CASCADE, related_name="+")
+    created_at = models.DateTimeField()
+    expires_at = models.DateTimeField()
+    mail_due_at = models.DateTimeField(null=True)
+    mailed_at = models.DateTimeField(null=True)
+    revoked_at = models.DateTimeField(null=True)
+    accepted_at = models.DateTimeField(null=True)
+    accepted_by = models.ForeignKey(User, on_delete=models.SET_NULL, null=True, related_name="+")
+
+    objects = InvitationQuerySet.as_manager()
+
+    class Meta:
+        indexes = [
+            models.Index(
+                fields=["mail_due_at"],
+                condition=Q(mail_due_at__isnull=False),
+                name="invitations_to_be_mailed",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"Invitation as {self.role}"

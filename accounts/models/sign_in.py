@@ -1,0 +1,72 @@
+"""What signing in needs: sessions, second factors, recovery codes and password resets."""
+
+from __future__ import annotations
+
+from django.contrib.sessions.base_session import AbstractBaseSession
+from django.db import models
+from django.utils import timezone
+
+from accounts.models.people import User
+
+
+class SecondFactorQuerySet(models.QuerySet["SecondFactor"]):
+    def of(self, user: User) -> SecondFactor | None:
+        return self.filter(user=user).first()
+
+
+class SecondFactor(models.Model):
+    """The secret of a person's authenticator app. A person without this row is not asked for a code
+    (accounts/sign_in/second_factor.py)."""
+
+    user = models.OneToOneField(
+        User, on_delete=models.CASCADE, primary_key=True, related_name="second_factor"
+    )
+    ciphertext = models.TextField(editable=False)
+    created_at = models.DateTimeField(default=timezone.now)
+    # The time step of the code that was used last: no code works twice.
+    last_step = models.BigIntegerField(editable=False)
+    # When all tries are available again, in microseconds since 1970, as in
+    # accounts/agents/quota.py.
+    tries_us = models.BigIntegerField(default=0, editable=False)
+
+    objects = SecondFactorQuerySet.as_manager()
+
+    def __str__(self) -> str:
+        return f"Second factor of {self.user}"
+
+
+class RecoveryCode(models.Model):
+    """A code that works once in place of the app's. Only its SHA-256 is stored."""
+
+    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="recovery_codes")
+    digest = models.CharField(max_length=64, editable=False)
+    used_at = models.DateTimeField(null=True, blank=True)
+
+    def __str__(self) -> str:
+        return f"Recovery code of {self.user}"
+
+
+class ResetRequest(models.Model):
+    """A request to reset the password of this e-mail address. The worker looks up whose it is, so
+    that the page takes the same time for an unknown address."""
+
+    email = models.CharField(max_length=254)
+    address = models.CharField(max_length=45, blank=True)
+    asked_at = models.DateTimeField()
+    due_at = models.DateTimeField(db_index=True)
+
+    def __str__(self) -> str:
+        return f"Reset asked for {self.email}"
+
+
+class Session(AbstractBaseSession):
+    """A browser's session. The row names its person, so that people can list their own. The key
+    signs its holder in, so no page shows it."""
+
+    # Without a constraint, because Django takes every IntegrityError for a key that exists already.
+    user = models.ForeignKey(
+        User, on_delete=models.CASCADE, null=True, related_name="+", db_constraint=False
+    )
+
+    class Meta(AbstractBaseSession.Meta):
+        default_permissions = ()

@@ -1,0 +1,1 @@
+"""Signs people in: sessions, known browsers, passwords and the second factor."""

@@ -1,0 +1,1 @@
+"""Creates teams, changes their members, and invites people."""
