@@ -10,11 +10,11 @@ from django.contrib import admin
 from django.http import HttpRequest
 from django.utils.html import format_html
 
-from accounts.admin import TeamAdmin
-from accounts.audited_admin import AuditedInline, TabularInline
+from accounts.admin.audited import AuditedInline, TabularInline
+from accounts.admin.people import TeamAdmin
+from accounts.admin.read_only import ReadOnlyAdmin
 from accounts.models import Team
-from accounts.read_only_admin import ReadOnlyAdmin
-from wake import destinations
+from wake.callbacks import allowlist
 from wake.models import Callback, CallbackAttempt, CallbackHost, Delivery, Response
 
 if TYPE_CHECKING:
@@ -35,8 +35,8 @@ class CallbackHostForm(ModelForm):
 
     def clean_pattern(self) -> str:
         try:
-            return destinations.canonical(self.cleaned_data["pattern"])
-        except (destinations.Refused, ValueError) as error:
+            return allowlist.canonical(self.cleaned_data["pattern"])
+        except (allowlist.Refused, ValueError) as error:
             raise forms.ValidationError(str(error)) from error
 
 
@@ -45,8 +45,8 @@ class CallbackHostInline(AuditedInline):
     thing = "callback_host"
     added = "allowed"
     form = CallbackHostForm
-    verbose_name = "host that callbacks may go to"
-    verbose_name_plural = "hosts that callbacks may go to"
+    verbose_name = "callback host"
+    verbose_name_plural = "callback hosts"
 
 
 admin.site.unregister(Team)
@@ -65,7 +65,7 @@ class DeliveryAdmin(ReadOnlyAdmin):
         "id",
         "said",
         ("team", "agent", "claimed_agent_id", "provider"),
-        ("type", "lane", "key_hint"),
+        ("type", "priority", "lane", "key_hint"),
         ("created_at", "activity_at"),
         ("timeout_seconds", "expires_at", "timed_out_at", "on_timeout"),
         ("status", "answered_at"),
@@ -119,7 +119,7 @@ class CallbackAdmin(ReadOnlyAdmin):
     fields = (
         "id",
         "response",
-        "relayed_task",
+        ("kind", "about"),
         ("agent", "team"),
         "host",
         ("created_at", "due_at", "leased_until", "tries"),

@@ -8,5 +8,8 @@ class WakeConfig(AppConfig):
     verbose_name = "Deliveries and answers"
 
     def ready(self) -> None:
-        for module in ("checks", "jobs"):
-            import_module(f"wake.{module}")
+        for module in ("wake.server.checks", "wake.jobs"):
+            import_module(module)
+        # Models can be imported only now.
+        kinds, answers = map(import_module, ("wake.callbacks.kinds", "wake.callbacks.answers"))
+        kinds.register(answers.KIND)

@@ -5,7 +5,7 @@ import warnings
 
 from django.core.asgi import get_asgi_application
 
-from wake.content_types import ReadableAsgi
+from wake.server.http.content_types import ReadableAsgi
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "wake.settings")
 _django = get_asgi_application()
@@ -13,14 +13,17 @@ _django = get_asgi_application()
 from channels.routing import ProtocolTypeRouter, URLRouter  # noqa: E402 - settings are ready now
 from django.utils.module_loading import import_string  # noqa: E402
 
-from wake.body_limit import BodyLimit  # noqa: E402
+from wake.server.http.body_limit import BodyLimit  # noqa: E402
+from wake.server.http.header_names import HyphenatedHeaders  # noqa: E402
 
 # WhiteNoise reads a static file in pieces, which Django remarks upon each time it starts.
 warnings.filterwarnings("ignore", message="StreamingHttpResponse must consume synchronous")
 
-application = ProtocolTypeRouter(
-    {
-        "http": BodyLimit(ReadableAsgi(_django)),
-        "websocket": URLRouter(import_string("relay.urls.sockets")),
-    }
+application = HyphenatedHeaders(
+    ProtocolTypeRouter(
+        {
+            "http": BodyLimit(ReadableAsgi(_django)),
+            "websocket": URLRouter(import_string("relay.urls.sockets")),
+        }
+    )
 )

@@ -1,31 +1,25 @@
-"""Hands out the instants by which an agent sweeps, so that commit order is cursor order
-(PROTOCOL.md, Time).
+"""Assigns the instants by which an agent sweeps, so that commit order is cursor order
+(docs/protocol.md, Time, order, cursor).
 
-The stamp is made while the agent's row is locked, and the lock lasts until the commit that makes
-the change visible: whoever comes later waits, and gets a later stamp. So a sweep that has seen a
-stamp has seen everything before it.
+A stamp is assigned while the agent's row is locked, and the lock lasts until the commit that makes
+the change visible. A later change waits and gets a later stamp. So a sweep that has seen a stamp
+has seen everything before it.
 """
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
 from django.db import connection
 from django.db.transaction import TransactionManagementError
 
 from accounts.models import Agent
-
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-
-
-def microseconds(at: datetime) -> int:
-    """Since 1970, exactly: a float of seconds would round the last digit away."""
-    return (at - EPOCH) // timedelta(microseconds=1)
+from database.clock import EPOCH, microseconds
 
 
 def stamp_activity(agent: Agent, *, at: datetime) -> datetime:
-    """Locks the agent for the rest of the transaction; `at`, or a microsecond after the last stamp
-    where that is later."""
+    """Locks the agent for the rest of the transaction; returns `at`, or the microsecond after the
+    last stamp if that is later."""
     if not connection.in_atomic_block:
         raise TransactionManagementError("A stamp holds only as long as its transaction.")
     now_us = microseconds(at)

@@ -1,33 +1,33 @@
-"""Closes the windows of deliveries that nobody answered in time."""
+"""Times out deliveries whose deadline has passed without an answer."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
-
-from django.db import connection, transaction
+from functools import partial
 
 from accounts.audit import SYSTEM, record_many
-from wake import signals
+from database.sweeps import sweep_together
 from wake.models import Delivery
 
 CLOSE_AT_ONCE = 500
 
 
-@transaction.atomic
 def time_out_overdue(*, at: datetime) -> int:
-    """Stamps every open delivery whose deadline has come, each once, whoever else is sweeping;
-    returns how many.
+    """Stamps every open delivery whose deadline has come, each once even where several workers
+    sweep; returns how many.
 
     Agents see the truth without it, because expiry is computed from `expires_at`; this writes it
-    into the record.
+    into the audit.
     """
     overdue = Delivery.objects.overdue(at).defer("details_json").order_by("expires_at")
-    skip = connection.features.has_select_for_update_skip_locked
-    rows = list(overdue.select_for_update(skip_locked=skip)[:CLOSE_AT_ONCE])
+    time_out = partial(_time_out, at=at)
+    return sweep_together(overdue, time_out, what="overdue deliveries", at_once=CLOSE_AT_ONCE)
+
+
+def _time_out(rows: Sequence[Delivery], *, at: datetime) -> int:
     for delivery in rows:
         delivery.timed_out_at = at
     Delivery.objects.bulk_update(rows, ["timed_out_at"])
     record_many("delivery.timed_out", by=SYSTEM, of=rows, at=at)
-    for delivery in rows:
-        signals.timed_out.send(sender=Delivery, delivery=delivery)
     return len(rows)

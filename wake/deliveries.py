@@ -1,4 +1,4 @@
-"""Takes in what agents deliver."""
+"""Stores what agents deliver."""
 
 from __future__ import annotations
 
@@ -7,20 +7,19 @@ import json
 import uuid
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, NotRequired, TypedDict, Unpack
 
 from django.db import transaction
-from django.utils import timezone
 
-from accounts import quota
+from accounts.agents import quota
 from accounts.audit import agent_actor, record
 from accounts.models import Agent, ApiKey
-from accounts.prepared import insert
-from wake import destinations, signals, threads
-from wake.cursor import microseconds, stamp_activity
+from database.clock import microseconds
+from database.compiled_queries import insert
+from database.idempotency import Idempotency
+from wake.callbacks import allowlist
+from wake.cursor import stamp_activity
 from wake.models import Delivery
-
-REPLAY_WINDOW = timedelta(hours=24)
 
 
 class AgentMismatch(Exception):
@@ -31,70 +30,98 @@ class AgentPaused(Exception):
     """A person has paused this agent's deliveries."""
 
 
-class IdempotencyConflict(Exception):
-    """This Idempotency-Key was used with another body in the last 24 hours."""
+class UnknownRevision(Exception):
+    """There is no delivery of this agent with that id to supersede."""
 
 
-@dataclass(frozen=True, slots=True)
-class Idempotency:
-    """A client's key and the fingerprint of the parsed body that came with it."""
+class DeliveryFields(TypedDict):
+    """The fields of a delivery that an agent sends, in the protocol's order (docs/protocol.md,
+    Deliver). The serializer has their limits, and `details_json` is the JSON text of `details`."""
 
-    key: str
-    fingerprint: str
+    agent_id: str
+    provider: str
+    type: str
+    headline: str
+    summary: str
+    details_json: NotRequired[str | None]
+    callback_webhook: NotRequired[str]
+    timeout_seconds: NotRequired[int | None]
+    assumption: NotRequired[str]
+    on_timeout: NotRequired[str]
+    thread: NotRequired[str]
+    supersedes: NotRequired[uuid.UUID | None]
+    priority: NotRequired[str]
+    extensions: NotRequired[dict[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
 class Delivered:
-    """The row, whether it was there already, and what the key may still do (None where none was
-    spent)."""
+    """The delivery, whether it was stored by an earlier request, and the key's remaining quota
+    (None if no quota was spent)."""
 
     delivery: Delivery
     replayed: bool = False
     allowance: quota.Allowance | None = None
 
 
-@transaction.atomic
 def deliver(
     agent: Agent,
     *,
-    agent_id: str,
-    provider: str,
-    type: str,
-    headline: str,
-    summary: str,
-    details_json: str | None = None,
-    callback_webhook: str = "",
-    timeout_seconds: int | None = None,
-    assumption: str = "",
-    on_timeout: str = "",
-    thread: str = "",
-    supersedes: uuid.UUID | None = None,
-    extensions: dict[str, Any] | None = None,
-    relayed: bool = False,
     key: ApiKey | None = None,
     idempotency: Idempotency | None = None,
     address: str = "",
-    at: datetime | None = None,
+    is_internal: bool = False,
+    at: datetime,
+    **fields: Unpack[DeliveryFields],
 ) -> Delivered:
-    """Stores the delivery; raises AgentMismatch, AgentPaused, IdempotencyConflict,
-    destinations.Refused, threads.UnknownRevision, quota.QuotaSpent or quota.KeyEnded, and then
-    nothing was stored or spent.
+    """Stores the delivery. Raises AgentMismatch, AgentPaused, IdempotencyConflict,
+    allowlist.Refused, UnknownRevision, quota.QuotaSpent or quota.KeyEnded, and then nothing was
+    stored or spent.
 
-    `details_json` is the JSON text of an object, a string or null, as the agent sent it. Without a
-    `key` (the relay) no quota is spent.
+    Without a `key` no quota is spent. `is_internal` is for an app of this server that takes the
+    answer itself (signals.released); a paused agent does not stop it, so that nothing is lost.
     """
+    try:
+        return _deliver(
+            agent,
+            fields,
+            key=key,
+            idempotency=idempotency,
+            address=address,
+            is_internal=is_internal,
+            at=at,
+        )
+    except quota.QuotaSpent:
+        if key:  # only now, because the transaction of the delivery is rolled back
+            quota.note_refused(key, address=address, at=at)
+        raise
+
+
+@transaction.atomic
+def _deliver(
+    agent: Agent,
+    fields: DeliveryFields,
+    *,
+    key: ApiKey | None,
+    idempotency: Idempotency | None,
+    address: str,
+    is_internal: bool,
+    at: datetime,
+) -> Delivered:
+    content: dict[str, Any] = {**fields}
+    agent_id, supersedes = content.pop("agent_id"), content.pop("supersedes", None)
     if not agent.may_claim(agent_id):
         raise AgentMismatch(AgentMismatch.__doc__)
-    # A pause starts no run of a task (relay/dispatches.py); what one still says is not lost.
-    if agent.paused_at is not None and not relayed:
+    if agent.paused_at is not None and not is_internal:
         raise AgentPaused(AgentPaused.__doc__)
-    at = at or timezone.now()
     lane = key.lane if key else ApiKey.Lane.LIVE
     created_at = stamp_activity(agent, at=at)  # the lock: agent, then key, then delivery
-    if idempotency and (earlier := _replay(agent, lane, idempotency, at=at)):
+    mine = Delivery.objects.of_agent(agent, lane)
+    if idempotency and (earlier := idempotency.replay(mine, at=at)):
         return Delivered(earlier, replayed=True)
-    if callback_webhook:
-        destinations.check(callback_webhook, team_id=agent.team_id)
+    if url := fields.get("callback_webhook"):
+        allowlist.check(url, team_id=agent.team_id)
+    timeout = timedelta(seconds=fields.get("timeout_seconds") or 0)
     allowance = quota.spend(key, now_us=microseconds(at)) if key else None
     delivery = Delivery(
         id=uuid.uuid4(),
@@ -103,27 +130,17 @@ def deliver(
         key_hint=key.hint if key else "",
         lane=lane,
         claimed_agent_id=agent_id,
-        provider=provider,
-        type=type,
-        headline=headline,
-        summary=summary,
-        details_json=details_json,
-        callback_webhook=callback_webhook,
-        timeout_seconds=timeout_seconds,
-        assumption=assumption,
-        on_timeout=on_timeout,
-        thread=thread,
-        relayed=relayed,
-        extensions=extensions or {},
-        content_hash=_content_hash(type, headline, summary, details_json, assumption, on_timeout),
+        **content,
+        is_internal=is_internal,
         idempotency_key=idempotency.key if idempotency else None,
         idempotency_hash=idempotency.fingerprint if idempotency else "",
         created_at=created_at,
-        expires_at=created_at + timedelta(seconds=timeout_seconds) if timeout_seconds else None,
+        expires_at=created_at + timeout if timeout else None,
         activity_at=created_at,
     )
+    delivery.content_hash = _content_hash(delivery)
     if supersedes:
-        threads.supersede(delivery, earlier_id=supersedes, at=created_at)
+        _supersede(delivery, earlier_id=supersedes, at=created_at)
     insert(delivery)
     record(
         "delivery.received",
@@ -131,28 +148,40 @@ def deliver(
         of=delivery,
         team=agent.team_id,
         at=created_at,
-        type=type,
+        type=delivery.type,
         key=delivery.key_hint,
         content_hash=delivery.content_hash,
     )
-    signals.delivered.send(sender=Delivery, delivery=delivery)
     return Delivered(delivery, allowance=allowance)
 
 
-def _replay(agent: Agent, lane: str, idempotency: Idempotency, *, at: datetime) -> Delivery | None:
-    """The delivery that this key made within the window; an older one gives the key free."""
-    earlier = Delivery.objects.of_agent(agent, lane).filter(idempotency_key=idempotency.key).first()
+def _content_hash(delivery: Delivery) -> str:
+    """Returns the SHA-256 of everything that a person bases their answer on."""
+    content = (
+        delivery.type,
+        delivery.headline,
+        delivery.summary,
+        delivery.details_json,
+        delivery.assumption,
+        delivery.on_timeout,
+    )
+    return hashlib.sha256(json.dumps(content).encode()).hexdigest()
+
+
+def _supersede(delivery: Delivery, *, earlier_id: uuid.UUID, at: datetime) -> None:
+    """Makes the unsaved `delivery` the next revision of an earlier one of the same agent and mode.
+
+    The earlier one leaves the inbox but can still be opened and answered. Runs in the transaction
+    of deliver(), which holds the agent's lock. Raises UnknownRevision.
+    """
+    mine = Delivery.objects.of_agent(delivery.agent, delivery.lane)
+    earlier = (
+        mine.filter(pk=earlier_id, is_internal=delivery.is_internal)
+        .only("pk", "thread", "superseded_at")
+        .first()
+    )
     if earlier is None:
-        return None
-    if earlier.created_at <= at - REPLAY_WINDOW:
-        earlier.idempotency_key = None
-        earlier.save(update_fields=["idempotency_key"])
-        return None
-    if earlier.idempotency_hash != idempotency.fingerprint:
-        raise IdempotencyConflict(IdempotencyConflict.__doc__)
-    return earlier
-
-
-def _content_hash(*shown: str | None) -> str:
-    """SHA-256 of everything that a person decides upon."""
-    return hashlib.sha256(json.dumps(shown).encode()).hexdigest()
+        raise UnknownRevision(UnknownRevision.__doc__)
+    delivery.supersedes = earlier
+    delivery.thread = delivery.thread or earlier.thread or str(earlier.pk)
+    Delivery.objects.filter(pk=earlier.pk, superseded_at__isnull=True).update(superseded_at=at)

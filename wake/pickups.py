@@ -1,5 +1,5 @@
-"""What an agent gets when it asks for answers; what was handed out is stamped first, so it can
-never be taken back."""
+"""Returns answers to agents that ask for them. An answer is stamped as picked up before it is
+returned, so that it cannot be taken back afterwards."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from uuid import UUID
 from django.db import transaction
 from django.db.models import Field, Model
 
-from accounts import keys
+from accounts.agents import keys
 from accounts.audit import SYSTEM, record_many
 from accounts.models import ApiKey
-from accounts.prepared import Prepared, Slot
+from database.compiled_queries import CompiledQuery, Parameter
+from database.encrypted_columns import opened, stored
 from wake import wire
 from wake.models import Delivery, DeliveryQuerySet, Response
-from wake.models.content import opened, stored
-from wake.responses import release_due
+from wake.responses import release_due_of
 
-# What an answer on the wire is made of; tuples, because an agent's poll and sweep are the hottest
-# reads there are. Words come as they are stored: converters would cost every row, encrypted or not.
+# The columns of an answer on the wire. Rows are tuples, because polls and sweeps are the most
+# frequent reads. Texts come as they are stored: converters would cost every row, encrypted or not.
 COLUMNS = (
     "id",
     "expires_at",
@@ -60,8 +60,8 @@ class Row(NamedTuple):
 
     @classmethod
     def read(cls, columns: tuple[Any, ...]) -> Row:
-        """With its words decrypted: what cannot be read must not be stamped as picked up. Raises
-        encryption.Unreadable."""
+        """Decrypts the texts first, because an unreadable answer must not be stamped as picked up.
+        Raises encryption.Unreadable."""
         row = cls._make(columns)
         feedback, edited_json = opened(row.feedback), opened(row.edited_json)
         if feedback is row.feedback and edited_json is row.edited_json:
@@ -73,11 +73,11 @@ class Row(NamedTuple):
 
     @property
     def is_fresh(self) -> bool:
-        """Released and never handed out."""
+        """Returns whether it is released and was never picked up."""
         return self.responded_at is not None and self.picked_up_at is None
 
     def answer(self, at: datetime) -> wire.Answer:
-        """A held answer is still `pending`, and none of its words leave."""
+        """Returns the answer on the wire. A held one is still `pending` and without its texts."""
         is_erased = self.erased_at is not None
         if self.responded_at is None:
             return wire.answer(
@@ -98,7 +98,7 @@ class Row(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """Which conditions a sweep has, without their values: one compiled query each."""
+    """The conditions of a sweep without their values; each shape is one compiled query."""
 
     statuses: tuple[str, ...]
     has_since: bool
@@ -107,7 +107,7 @@ class Shape:
 
 @dataclass(frozen=True, slots=True)
 class SweepQuery:
-    """What a bulk read asks for; `since_text` is the caller's own spelling of `since`."""
+    """The parameters of a bulk read; `since_text` is `since` as the caller wrote it."""
 
     limit: int = 50
     since: datetime | None = None
@@ -125,11 +125,11 @@ class SweepQuery:
 
 
 def read(key: ApiKey, delivery_id: UUID, *, at: datetime) -> wire.Answer | None:
-    """The answer of one delivery of this agent and lane, released first where its hold is over;
-    else None. Raises KeyEnded."""
+    """Returns the answer to one delivery of the key's agent and mode, or None if there is no such
+    delivery. An answer whose hold is over is released first. Raises KeyEnded."""
     row = _find(key, delivery_id)
     if row and row.is_due(at):
-        release_due(at=at, agent_id=key.agent_id)
+        release_due_of(key.agent_id, at=at)
         row = _find(key, delivery_id)
     while row and row.is_fresh and not mark_picked_up([row], key=key, route=POLL, at=at):
         row = _find(key, delivery_id)
@@ -137,8 +137,8 @@ def read(key: ApiKey, delivery_id: UUID, *, at: datetime) -> wire.Answer | None:
 
 
 def sweep(key: ApiKey, query: SweepQuery, *, at: datetime) -> wire.Sweep:
-    """This agent's deliveries after `since` in commit order (PROTOCOL.md, Time, order, cursor).
-    Raises KeyEnded."""
+    """Returns this agent's deliveries after `since` in commit order (docs/protocol.md, Time, order,
+    cursor). Raises KeyEnded."""
     values = {
         "agent": key.agent_id,
         "lane": key.lane,
@@ -147,7 +147,7 @@ def sweep(key: ApiKey, query: SweepQuery, *, at: datetime) -> wire.Sweep:
         "at": at,
     }
     if _due_answers().rows(**values):
-        release_due(at=at, agent_id=key.agent_id)
+        release_due_of(key.agent_id, at=at)
     page_of, count_of = _page(query.shape, query.limit), _count(query.shape)
     while True:
         page = [Row.read(columns) for columns in page_of.rows(**values)]
@@ -157,7 +157,7 @@ def sweep(key: ApiKey, query: SweepQuery, *, at: datetime) -> wire.Sweep:
             break
     return wire.Sweep(
         deliveries=[row.answer(at) for row in page],
-        # What was taken back since the page was read is still counted: there was more.
+        # There were more when the page was read, even if some answers were taken back since.
         total=max(count_of.count(**values), len(page) + 1) if more else len(page),
         has_more=more,
         next_since=wire.instant(page[-1].activity_at) if page else query.since_text,
@@ -166,9 +166,12 @@ def sweep(key: ApiKey, query: SweepQuery, *, at: datetime) -> wire.Sweep:
 
 @transaction.atomic
 def mark_picked_up(rows: list[Row], *, key: ApiKey, route: str, at: datetime) -> int:
-    """Stamps released answers that are about to be handed out. Fewer than asked means that some
-    were taken back, or handed out by another request, in this very moment: the caller reads
-    again. Raises KeyEnded, and nothing is stamped: the answer waits for the next key."""
+    """Stamps released answers that are about to be returned, and returns how many.
+
+    If there are fewer than `rows`, some were taken back or picked up by another request at this
+    moment, and the caller reads again. Raises KeyEnded; then nothing is stamped and the answers
+    wait for the next key.
+    """
     keys.check_again(key, at=at)
     fresh = (
         Response.objects.select_for_update(of=("self",))
@@ -189,9 +192,9 @@ def mark_picked_up(rows: list[Row], *, key: ApiKey, route: str, at: datetime) ->
 
 
 @transaction.atomic
-def picked_up_by_machine(delivery_ids: Collection[UUID], *, at: datetime) -> None:
-    """Stamps answers to a task's questions as the agent's machine takes the run that they started;
-    the first time counts, if it is taken again."""
+def mark_internal_picked_up(delivery_ids: Collection[UUID], *, at: datetime) -> None:
+    """Marks the answers to internal deliveries as picked up, when the agent's machine takes the
+    work that they started. Only the first time counts."""
     fresh = Response.objects.select_for_update(of=("self",)).select_related("delivery")
     fresh = fresh.filter(delivery__in=delivery_ids, picked_up_at__isnull=True).order_by("pk")
     responses = list(fresh.defer("delivery__details_json"))
@@ -208,38 +211,40 @@ def _find(key: ApiKey, delivery_id: UUID) -> Row | None:
     return Row.read(rows[0]) if rows else None
 
 
-def _slot(name: str, model: type[Model], field: str) -> Any:
-    return Slot(name, cast("Field[Any, Any]", model._meta.get_field(field)))
+def _parameter(name: str, model: type[Model], field: str) -> Any:
+    return Parameter(name, cast("Field[Any, Any]", model._meta.get_field(field)))
 
 
 def _of_key() -> DeliveryQuerySet:
     mine = Delivery.objects.of_agent(
-        _slot("agent", Delivery, "agent"), _slot("lane", Delivery, "lane")
+        _parameter("agent", Delivery, "agent"), _parameter("lane", Delivery, "lane")
     )
-    return mine.filter(relayed=False)
+    return mine.filter(is_internal=False)
 
 
 @cache
-def _one() -> Prepared:
-    return Prepared(lambda: _of_key().filter(pk=_slot("pk", Delivery, "id")).values_list(*COLUMNS))
+def _one() -> CompiledQuery:
+    return CompiledQuery(
+        lambda: _of_key().filter(pk=_parameter("pk", Delivery, "id")).values_list(*COLUMNS)
+    )
 
 
 @cache
-def _due_answers() -> Prepared:
-    held = Response.objects.due(_slot("at", Response, "release_at"))
-    mine = held.filter(delivery__agent_id=_slot("agent", Delivery, "agent"))
-    return Prepared(lambda: mine.values_list("pk")[:1])
+def _due_answers() -> CompiledQuery:
+    held = Response.objects.due(_parameter("at", Response, "release_at"))
+    mine = held.filter(delivery__agent_id=_parameter("agent", Delivery, "agent"))
+    return CompiledQuery(lambda: mine.values_list("pk")[:1])
 
 
 @lru_cache(maxsize=1024)
-def _page(shape: Shape, limit: int) -> Prepared:
-    return Prepared(lambda: _matching(shape).values_list(*COLUMNS)[: limit + 1])
+def _page(shape: Shape, limit: int) -> CompiledQuery:
+    return CompiledQuery(lambda: _matching(shape).values_list(*COLUMNS)[: limit + 1])
 
 
 @lru_cache(maxsize=64)
-def _count(shape: Shape) -> Prepared:
+def _count(shape: Shape) -> CompiledQuery:
     counted = _matching(shape).order_by().values_list("pk")[:COUNT_AT_MOST]
-    return Prepared(lambda: counted)
+    return CompiledQuery(lambda: counted)
 
 
 def _matching(shape: Shape) -> DeliveryQuerySet:
@@ -247,5 +252,7 @@ def _matching(shape: Shape) -> DeliveryQuerySet:
     if shape.statuses:
         matching = matching.with_statuses(shape.statuses)
     if shape.has_agent_id:
-        matching = matching.filter(claimed_agent_id=_slot("claimed", Delivery, "claimed_agent_id"))
-    return matching.after(_slot("since", Delivery, "activity_at") if shape.has_since else None)
+        matching = matching.filter(
+            claimed_agent_id=_parameter("claimed", Delivery, "claimed_agent_id")
+        )
+    return matching.after(_parameter("since", Delivery, "activity_at") if shape.has_since else None)

@@ -1,33 +1,32 @@
-"""A person's answer: given and held, then released to the agent; or taken back before it left."""
+"""Stores a person's answer and holds it, releases it to the agent, or takes it back before that."""
 
 from __future__ import annotations
 
 import json
-import logging
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any
 from uuid import UUID
 
 from django.conf import settings
 from django.db import transaction
-from django.utils import timezone
 
 from accounts.access import NotAllowed, is_owner, may_answer
 from accounts.audit import person, record
 from accounts.models import Agent, User
-from wake import outbox, signals
-from wake.connections import DATABASE_AWAY
+from database import sweeps
+from wake import signals
+from wake.callbacks import outbox
 from wake.cursor import stamp_activity
 from wake.models import Callback, Delivery, Draft, Response
-
-log = logging.getLogger(__name__)
+from wake.models.responses import ResponseQuerySet
 
 RELEASE_AT_ONCE = 500
 LOOK_AGAIN_AFTER = timedelta(minutes=1)
 
 
 class AlreadyAnswered(Exception):
-    """Somebody answered first."""
+    """Another person answered first."""
 
     def __init__(self, response: Response) -> None:
         super().__init__(AlreadyAnswered.__doc__)
@@ -76,13 +75,13 @@ def respond(
     feedback: str = "",
     edited_json: str | None = None,
     address: str = "",
-    at: datetime | None = None,
+    at: datetime,
 ) -> Response:
-    """Stores the answer and holds it (PROTOCOL.md, Answering); raises NotAllowed, AlreadyAnswered,
-    ContentChanged (of which ContentErased and Withdrawn are two), NothingToSend, EditNotWanted or
-    BadEdit. The same person's same answer again is the one already there.
+    """Stores the answer and holds it (docs/protocol.md, Answering). The same answer of the same
+    person again returns the stored one. `edited_json` is the JSON text of an object or a string.
 
-    `edited_json` is the JSON text of an object or a string.
+    Raises NotAllowed, AlreadyAnswered, ContentChanged (or its subclasses ContentErased and
+    Withdrawn), NothingToSend, EditNotWanted or BadEdit.
     """
     if not may_answer(by, delivery.team_id):
         raise NotAllowed(NotAllowed.__doc__)
@@ -106,7 +105,6 @@ def respond(
         raise Withdrawn(Withdrawn.__doc__)
     if delivery.is_closed or content_hash != delivery.content_hash:
         raise ContentChanged(ContentChanged.__doc__)
-    at = at or timezone.now()
     response = Response.objects.create(
         delivery=delivery,
         status=status,
@@ -138,8 +136,8 @@ def respond(
 
 @transaction.atomic
 def release(response: Response, *, at: datetime) -> bool:
-    """Makes a held answer visible to the agent and queues its callback; False where it was released
-    or taken back."""
+    """Makes a held answer visible to the agent and queues its callback. Returns False if it was
+    released or taken back already."""
     agent = response.delivery.agent
     activity_at = stamp_activity(agent, at=at)
     delivery = Delivery.objects.select_for_update().get(pk=response.delivery_id)
@@ -152,60 +150,52 @@ def release(response: Response, *, at: datetime) -> bool:
     delivery.status = held.status
     delivery.activity_at = activity_at
     delivery.save(update_fields=["status", "activity_at"])
-    if vars(delivery)["callback_webhook"]:  # not read: the agent's poll must not need its key
+    if vars(delivery)["callback_webhook"]:  # not decrypted: a poll must not need its key
         outbox.queue(held)
     signals.released.send(sender=Response, response=held)
     return True
 
 
-def release_due(*, at: datetime, agent_id: UUID | None = None) -> int:
-    """Releases every answer whose hold is over, of all agents or of the one that is reading; each
-    on its own. One that fails goes to the end, and in the sweep of all is due again in a minute, so
-    that however many fail they hold no other back."""
-    due = Response.objects.due(at).select_related("delivery__agent").order_by("release_at")
-    due = due.defer("delivery__details_json", "feedback", "edited_json")
-    if agent_id is not None:
-        due = due.filter(delivery__agent_id=agent_id)
-    released = 0
-    failed: list[tuple[UUID, Exception]] = []
-    for response in due[:RELEASE_AT_ONCE]:
-        try:
-            released += release(response, at=at)
-        except DATABASE_AWAY:
-            raise
-        except Exception as error:
-            wait = LOOK_AGAIN_AFTER if agent_id is None else timedelta(0)
-            Response.objects.held().filter(pk=response.pk).update(release_at=at + wait)
-            failed.append((response.pk, error))
-    if failed:
-        log.error(
-            "%s held answers cannot be released and are tried again; the first is %s",
-            len(failed),
-            failed[0][0],
-            exc_info=failed[0][1],
-        )
-    return released
+def release_due(*, at: datetime) -> int:
+    """Releases all answers whose hold is over, and returns how many. An answer that fails is due
+    again in a minute, so that failing answers delay no others, however many there are."""
+    return sweeps.sweep(
+        _due(at),
+        partial(release, at=at),
+        what="held answers",
+        at_once=RELEASE_AT_ONCE,
+        locks=("delivery__agent", "delivery", "self"),
+        put_off=partial(_put_off, until=at + LOOK_AGAIN_AFTER),
+    )
+
+
+def release_due_of(agent_id: UUID, *, at: datetime) -> int:
+    """Does the same for one agent, which reads now and waits for its own lock. An answer that fails
+    moves behind those that the agent can get."""
+    return sweeps.each(
+        _due(at).filter(delivery__agent_id=agent_id)[:RELEASE_AT_ONCE],
+        partial(release, at=at),
+        what="held answers",
+        put_off=lambda response: _put_off(response.pk, until=at),
+    )
 
 
 @transaction.atomic
-def take_back(
-    delivery: Delivery, *, by: User, address: str = "", at: datetime | None = None
-) -> Draft:
-    """Undoes an answer that has not left yet and keeps its words as the draft of who gave it.
+def take_back(delivery: Delivery, *, by: User, address: str = "", at: datetime) -> Draft:
+    """Undoes an answer that was not sent yet, and saves it as a draft of the person who gave it.
 
-    Raises NotAllowed (for others than that person or an owner), PickedUp, or Response.DoesNotExist,
-    also where retention has left no words of it.
+    Raises NotAllowed (unless `by` is that person or an owner), PickedUp, or Response.DoesNotExist,
+    also if retention has erased the answer.
     """
     delivery = Delivery.objects.select_for_update().get(pk=delivery.pk)
-    # Locked callback first, then response, as a sender does (wake/outbox.py).
+    # Locked callback first, then response, as a sender does (wake/callbacks/outbox.py).
     list(Callback.objects.select_for_update().filter(response__delivery=delivery).values_list("pk"))
-    kept = Response.objects.filter(delivery__erased_at__isnull=True)
-    response = kept.select_for_update(of=("self",)).get(delivery=delivery)
+    responses = Response.objects.filter(delivery__erased_at__isnull=True)
+    response = responses.select_for_update(of=("self",)).get(delivery=delivery)
     if response.by_id != by.pk and not is_owner(by, delivery.team_id):
         raise NotAllowed(NotAllowed.__doc__)
     if response.sent_at is not None:
         raise PickedUp(response)
-    at = at or timezone.now()
     draft, _ = Draft.objects.update_or_create(
         delivery=delivery,
         user=response.by or by,
@@ -243,6 +233,15 @@ def _check(status: str, feedback: str, edited_json: str | None) -> None:
             raise BadEdit(BadEdit.__doc__)
     elif status == Response.Status.REDIRECTED and not feedback:
         raise NothingToSend(NothingToSend.__doc__)
+
+
+def _due(at: datetime) -> ResponseQuerySet:
+    due = Response.objects.due(at).select_related("delivery__agent").order_by("release_at")
+    return due.defer("delivery__details_json", "feedback", "edited_json")
+
+
+def _put_off(pk: UUID, *, until: datetime) -> None:
+    Response.objects.held().filter(pk=pk).update(release_at=until)
 
 
 def _lock_agent(agent_id: Any) -> None:

@@ -1,19 +1,20 @@
-"""Erases what was written once a team no longer wants it kept, and leaves what happened: ids,
-times, outcome and hashes (docs/decisions/0011-erased-is-gone.md)."""
+"""Erases old content as each team chose, and keeps ids, times, outcomes and hashes
+(docs/decisions/0011-erased-is-gone.md)."""
 
 from __future__ import annotations
 
-import time
+from collections import deque
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from django.db import connection, transaction
+from django.db import transaction
 from django.db.models import Exists, OuterRef
 
 from accounts.access import NotAllowed, is_owner
 from accounts.audit import SYSTEM, person, record
 from accounts.models import Team, User
+from database import sweeps
 from wake import signals
 from wake.models import (
     Callback,
@@ -35,7 +36,8 @@ COUNTED = 10_000
 def keep_content(
     team: Team, *, days: int | None, by: User, at: datetime, address: str = ""
 ) -> None:
-    """For so many days after the last activity; None is for ever. Raises NotAllowed."""
+    """Sets for how many days after its last activity content is kept; None keeps it for ever.
+    Raises NotAllowed."""
     if not is_owner(by, team.pk):
         raise NotAllowed(NotAllowed.__doc__)
     Team.objects.select_for_update().get(pk=team.pk)
@@ -51,35 +53,34 @@ def keep_content(
 
 
 def days_kept(teams: Iterable[Team]) -> dict[int, int]:
-    """By the id of the team; who keeps content for ever is not in it."""
+    """Returns the days by the id of the team, without teams that keep content for ever."""
     return dict(Retention.objects.filter(team__in=teams).values_list("team_id", "days"))
 
 
 def count_erasable(team: Team, *, days: int, at: datetime) -> int:
-    """Of how many deliveries the content would be erased now; counted no further than COUNTED."""
+    """Counts the deliveries whose content would be erased now, up to COUNTED."""
     return _to_erase(team.pk, before=_before(days, at))[:COUNTED].count()
 
 
 def erase_old(*, at: datetime, seconds: float = SWEEP_SECONDS) -> int:
-    """Teams take turns, a batch each, until nothing is left or the time is up; returns of how many
-    deliveries the content is gone."""
-    stop_at = time.monotonic() + seconds
-    teams = list(Retention.objects.order_by("team").values_list("team_id", "days"))
-    erased = 0
-    while teams and time.monotonic() < stop_at:
-        more = []
-        for team_id, days in teams:
-            count = _erase_next(team_id, before=_before(days, at), at=at)
-            erased += count
-            if count == ROWS_AT_ONCE:
-                more.append((team_id, days))
-        teams = more
-    return erased
+    """Erases a batch for each team in turn, until nothing is left or the time is over; returns how
+    many deliveries it erased. A team whose batch fails waits for the next sweep."""
+    teams = deque(Retention.objects.order_by("team").values_list("team_id", "days"))
+
+    def erase_next(team: tuple[int, int]) -> int:
+        team_id, days = team
+        count = _erase_next(team_id, before=_before(days, at), at=at)
+        if count == ROWS_AT_ONCE:
+            teams.append(team)
+        return count
+
+    turns = iter(lambda: teams.popleft() if teams else None, None)
+    return sweeps.each(turns, erase_next, what="teams' old content", seconds=seconds)
 
 
 def _to_erase(team_id: int, *, before: datetime) -> DeliveryQuerySet:
-    """Nobody waits for its content any more: no person, no agent and no callback. The two lists of
-    what is still on its way are short, and have indexes of their own."""
+    """Selects old deliveries whose content no person, agent or callback needs any more. The lists
+    of held responses and unsent callbacks are short, and each has its index."""
     held = Response.objects.held().filter(delivery=OuterRef("pk"))
     unsent = Callback.objects.not_delivered().filter(given_up_at__isnull=True)
     unsent = unsent.filter(response__delivery=OuterRef("pk"))
@@ -93,16 +94,15 @@ def _before(days: int, at: datetime) -> datetime:
 
 @transaction.atomic
 def _erase_next(team_id: int, *, before: datetime, at: datetime) -> int:
-    """Locks in the order of everybody else: delivery, callback, response."""
+    """Locks in the order that everything follows: delivery, callback, response."""
     old = _to_erase(team_id, before=before)
-    skip = connection.features.has_select_for_update_skip_locked
-    oldest = old.order_by("activity_at").select_for_update(skip_locked=skip, of=("self",))
+    oldest = old.order_by("activity_at").select_for_update(skip_locked=True, of=("self",))
     locked = list(oldest.values_list("pk", flat=True)[:ROWS_AT_ONCE])
     callbacks = Callback.objects.filter(response__delivery__in=locked).order_by("pk")
     list(callbacks.select_for_update(of=("self",)).values_list("pk"))
     responses = Response.objects.filter(delivery__in=locked).order_by("pk")
     list(responses.select_for_update(of=("self",)).values_list("pk"))
-    # Asked again: what came between the look and the lock, an answer or a callback sent again.
+    # Selected again, because an answer or a callback sent again may have come before the lock.
     ids = list(old.filter(pk__in=locked).values_list("pk", flat=True))
     if ids:
         _erase(ids, at=at)
@@ -130,7 +130,7 @@ def _erase(ids: list[UUID], *, at: datetime) -> None:
 
 
 def erase_callbacks(callbacks: CallbackQuerySet, *, at: datetime) -> None:
-    """What they carry and what came back. One that still waits is given up."""
+    """Erases what callbacks carry and what came back. A callback that still waits is given up."""
     waiting = callbacks.not_delivered().filter(given_up_at__isnull=True)
     waiting.update(due_at=None, given_up_at=at)
     CallbackAttempt.objects.filter(callback__in=callbacks).update(answer="")

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from csp.constants import NONE, SELF
 
-from wake import env
+from wake.server import env
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 
@@ -35,7 +35,8 @@ WAKE_ENCRYPTION_KEYS = [key.strip() for key in _encryption_keys.split(",") if ke
 # What agents and people write, too, and not the signing secrets alone.
 WAKE_ENCRYPT_CONTENT = env.flag("WAKE_ENCRYPT_CONTENT") is True
 
-# The protocol (PROTOCOL.md names each of these) ---------------------------------------------------
+# The protocol (docs/protocol.md names each of these)
+# ---------------------------------------------------
 
 WAKE_HOLD_SECONDS = env.number("WAKE_HOLD_SECONDS", default=10, low=0, high=30)
 WAKE_QUOTA_LIVE = env.quota("WAKE_QUOTA_LIVE", default="500/50")
@@ -77,21 +78,21 @@ INSTALLED_APPS = [
 ]
 
 # The first two serve everything; the others are the browser's alone and let the protocol past
-# (wake/middleware.py).
+# (wake/server/http/middleware.py).
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
-    "wake.middleware.ProtocolOverHttps",
-    "wake.middleware.BrowserHeaders",
-    "wake.middleware.BrowserStaticFiles",
-    "wake.middleware.BrowserCompression",
-    "wake.middleware.BrowserSession",
-    "wake.middleware.BrowserCommon",
-    "wake.middleware.BrowserCsrf",
-    "wake.middleware.BrowserAuthentication",
-    "wake.middleware.BrowserMessages",
-    "wake.middleware.BrowserFrameOptions",
-    "wake.middleware.BrowserContentPolicy",
-    "wake.middleware.PersonsTimeZone",
+    "wake.server.http.middleware.ProtocolOverHttps",
+    "wake.server.http.middleware.BrowserHeaders",
+    "wake.server.http.middleware.BrowserStaticFiles",
+    "wake.server.http.middleware.BrowserCompression",
+    "wake.server.http.middleware.BrowserSession",
+    "wake.server.http.middleware.BrowserCommon",
+    "wake.server.http.middleware.BrowserCsrf",
+    "wake.server.http.middleware.BrowserAuthentication",
+    "wake.server.http.middleware.BrowserMessages",
+    "wake.server.http.middleware.BrowserFrameOptions",
+    "wake.server.http.middleware.BrowserContentPolicy",
+    "wake.server.http.middleware.PersonsTimeZone",
 ]
 ROOT_URLCONF = "wake.urls"
 WSGI_APPLICATION = "wake.wsgi.application"
@@ -137,7 +138,8 @@ if REDIS_URL:
     }
 else:
     CACHES = {"default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}}
-# Formatted details (inbox/rendered.py): what agents sent stays out of Redis, and is soon forgotten.
+# Formatted details (inbox/rendering/render_cache.py): what agents sent stays out of Redis, and is
+# soon forgotten.
 CACHES["rendered"] = {
     "BACKEND": "django.core.cache.backends.locmem.LocMemCache",
     "LOCATION": "rendered",
@@ -155,22 +157,23 @@ STATIC_ROOT = BASE_DIR / "staticfiles"
 STATICFILES_DIRS = [BASE_DIR / "static"]
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
-    "staticfiles": {"BACKEND": "wake.static_files.JoinedStaticFiles"},
+    "staticfiles": {"BACKEND": "wake.server.static_files.JoinedStaticFiles"},
 }
 
 # People -------------------------------------------------------------------------------------------
 
 AUTH_USER_MODEL = "accounts.User"
-AUTHENTICATION_BACKENDS = ["inbox.preferences.WithPreferences"]
+AUTHENTICATION_BACKENDS = ["inbox.people.settings.preferences.WithPreferences"]
 LOGIN_URL = "login"
 LOGIN_REDIRECT_URL = "inbox"
 LOGOUT_REDIRECT_URL = "login"
 PASSWORD_RESET_TIMEOUT = 3600
-# What the relay adds to the pages of the inbox, which knows nothing of it (inbox/panels.py).
+# What the relay adds to the pages of the inbox, which knows nothing of it (inbox/pages/panels.py).
 WAKE_PANELS = {
-    "agent": ["relay.panels.of_agent", "relay.task_panels.of_agent"],
-    "connect": ["relay.panels.of_connecting"],
-    "delivery": ["relay.task_panels.of_delivery"],
+    "answer": ["relay.pages.task_panels.answer_status"],
+    "agent": ["relay.pages.panels.of_agent", "relay.pages.task_panels.of_agent"],
+    "connect": ["relay.pages.panels.of_connecting"],
+    "delivery": ["relay.pages.task_panels.of_delivery"],
 }
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
@@ -200,20 +203,23 @@ WAKE_SENDS_MAIL = bool(EMAIL_HOST) or DEVELOPMENT
 _mail = "smtp" if EMAIL_HOST else "console" if DEVELOPMENT else "dummy"
 EMAIL_BACKEND = f"django.core.mail.backends.{_mail}.EmailBackend"
 
-# Cookies carry the __Host- prefix wherever the origin is https (wake/notices.py and
-# accounts/known_browsers.py, too); on loopback a browser would refuse it.
+# Cookies carry the __Host- prefix if the origin is https; on loopback a browser would refuse it.
+# wake/server/http/flash_messages.py and accounts/sign_in/known_browsers.py do the same.
 _secure = WAKE_ORIGIN.startswith("https://")
-SESSION_ENGINE = "accounts.session_store"
+SESSION_ENGINE = "accounts.sign_in.session_store"
 SESSION_COOKIE_NAME = "__Host-sessionid" if _secure else "sessionid"
 CSRF_COOKIE_NAME = "__Host-csrftoken" if _secure else "csrftoken"
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = _secure
 SESSION_COOKIE_HTTPONLY = CSRF_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
-MESSAGE_STORAGE = "wake.notices.Notices"
-SESSION_COOKIE_AGE = 7 * 24 * 3600  # without a visit (accounts/sessions.py)
+MESSAGE_STORAGE = "wake.server.http.flash_messages.Notices"
+SESSION_COOKIE_AGE = 7 * 24 * 3600  # without a visit (accounts/sign_in/sessions.py)
 
 SECURE_HSTS_SECONDS = 31_536_000 if _secure else 0
-SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = _secure
+# Only if asked for: other hosts of the domain may belong to others, and have no TLS.
+SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = (
+    _secure and env.flag("WAKE_HSTS_SUBDOMAINS") is True
+)
 SECURE_REFERRER_POLICY = "same-origin"
 SECURE_CROSS_ORIGIN_OPENER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
@@ -243,9 +249,11 @@ CONTENT_SECURITY_POLICY = {
 }
 
 SILENCED_SYSTEM_CHECKS = [
+    "security.W005",  # HSTS for subdomains is the operator's choice: WAKE_HSTS_SUBDOMAINS
+    "security.W021",
     "security.W008",  # /wake/ refuses plain http instead of redirecting it (spec, threat model)
-    # Django looks for its own middleware by name: wake/middleware.py has subclasses of both, which
-    # let the protocol past.
+    # Django looks for its own middleware by name; wake/server/http/middleware.py has subclasses of
+    # both that skip the protocol.
     "security.W002",
     "security.W003",
     # Written before Django had a Redis cache; what it asks for, an atomic increment, this one has.
@@ -260,11 +268,10 @@ if not REDIS_URL:
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": ["accounts.authentication.KeyAuthentication"],
     "DEFAULT_PERMISSION_CLASSES": ["accounts.authentication.HasKey"],
-    "DEFAULT_PARSER_CLASSES": ["wake.parsers.StrictJsonParser"],
+    "DEFAULT_PARSER_CLASSES": ["wake.api.parsers.StrictJsonParser"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
-    "DEFAULT_CONTENT_NEGOTIATION_CLASS": "wake.parsers.AlwaysJson",
+    "DEFAULT_CONTENT_NEGOTIATION_CLASS": "wake.api.parsers.AlwaysJson",
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
-    "EXCEPTION_HANDLER": "wake.errors.answer_exception",
     "UNAUTHENTICATED_USER": None,
     "UNAUTHENTICATED_TOKEN": None,
     "URL_FORMAT_OVERRIDE": None,
@@ -277,8 +284,8 @@ SPECTACULAR_SETTINGS = {
     "SERVE_INCLUDE_SCHEMA": False,
     "COMPONENT_SPLIT_REQUEST": False,
     "SCHEMA_PATH_PREFIX": "/wake/v1",
-    "PREPROCESSING_HOOKS": ["wake.documents.only_the_protocol"],
-    "POSTPROCESSING_HOOKS": ["wake.documents.add_the_wire"],
+    "PREPROCESSING_HOOKS": ["wake.api.openapi.only_the_protocol"],
+    "POSTPROCESSING_HOOKS": ["wake.api.openapi.add_the_wire"],
 }
 
 # Jobs: the row is the queue, the broker only a doorbell (docs/operations.md) ----------------------
@@ -293,7 +300,7 @@ if REDIS_URL:
         "global_keyprefix": "wake:",
     }
 else:
-    CELERY_BROKER_URL = "folder://localhost//"  # wake/folder_broker.py
+    CELERY_BROKER_URL = "folder://localhost//"  # wake/server/work/folder_broker.py
     CELERY_BROKER_TRANSPORT_OPTIONS = {
         "data_folder_in": WAKE_DATA / "broker",
         "data_folder_out": WAKE_DATA / "broker",
@@ -312,7 +319,7 @@ CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_BROKER_CONNECTION_MAX_RETRIES = None
 # Every wait is a few seconds and lives in a row, so beat has nothing to remember between two runs.
-CELERY_BEAT_SCHEDULER = "celery.beat:Scheduler"
+CELERY_BEAT_SCHEDULER = "wake.server.work.beat:QuietScheduler"
 CELERY_BEAT_MAX_LOOP_INTERVAL = 1
 
 LOGGING = {
@@ -320,7 +327,7 @@ LOGGING = {
     "disable_existing_loggers": False,
     "formatters": {
         "line": {
-            "class": "wake.log_lines.Line",
+            "class": "wake.server.log_lines.Line",
             "format": "{asctime} {levelname:<7} {name}: {message}",
             "style": "{",
         }

@@ -1,8 +1,8 @@
-"""What others may hear of. The first five are sent inside the transaction: their receivers write
-rows and do no I/O.
+"""Tells other packages what happened.
 
-`work_due` is sent after the commit; its one receiver (wake/jobs.py) rings the broker's bell and can
-never raise.
+Signals are sent inside the transaction, and their receivers write rows and do no I/O. Only
+`work_due` is sent after the commit: its one receiver (wake/jobs.py) wakes a worker and never
+raises.
 """
 
 from functools import partial
@@ -10,14 +10,12 @@ from functools import partial
 from django.db import transaction
 from django.dispatch import Signal
 
-delivered = Signal()  # delivery
 released = Signal()  # response, with its delivery
 taken_back = Signal()  # delivery, whose response is gone
-timed_out = Signal()  # delivery
 erased = Signal()  # delivery_ids
 work_due = Signal()
 
 
-def ring_on_commit(sender: type) -> None:
-    """What is due now is in the rows that this transaction writes."""
+def wake_worker_on_commit(sender: type) -> None:
+    """Sends `work_due` after the commit of the transaction that writes the due rows."""
     transaction.on_commit(partial(work_due.send, sender=sender), robust=True)

@@ -1,35 +1,22 @@
-"""Every URL of the server; the protocol's with and without a trailing slash, never by redirect."""
-
-from collections.abc import Callable
-from typing import Any
+"""Every URL of the server."""
 
 from django.contrib import admin
-from django.urls import URLPattern, include, path, re_path
+from django.urls import include, path
 
-from wake import health, views
-
-
-def either(route: str, view: Callable[..., Any]) -> list[URLPattern]:
-    return [path(route, view), path(f"{route}/", view)]
-
+from wake.server import health
 
 urlpatterns = [
-    *either("wake/v1", views.CapabilitiesView.as_view()),
-    *either("wake/v1/deliver", views.DeliverView.as_view()),
-    *either("wake/v1/response/<str:delivery_id>", views.ResponseView.as_view()),
-    *either("wake/v1/responses", views.ResponsesView.as_view()),
-    *either("wake/v1/openapi.json", views.OpenApiView.as_view()),
-    *either("wake/v1/schema.json", views.JsonSchemaView.as_view()),
-    re_path(r"^wake(?:/.*)?$", views.nothing_here),
+    path("", include("wake.api.urls")),
     path("healthz", health.healthz),
     path("readyz", health.readyz),
-    path("admin/", include("accounts.admin_doors")),
+    path("admin/", include("accounts.admin.sign_in")),
     path("admin/", admin.site.urls),
     path("", include("relay.urls")),
-    path("", include("relay.page_urls")),
+    path("", include("relay.pages.urls")),
     path("", include("inbox.urls")),
+    path("", include("inbox.moved_paths")),
 ]
 
-handler400 = "wake.errors.bad_request"
-handler404 = "wake.errors.not_found"
-handler500 = "wake.errors.server_error"
+handler400 = "wake.server.http.error_handlers.bad_request"
+handler404 = "wake.server.http.error_handlers.not_found"
+handler500 = "wake.server.http.error_handlers.server_error"

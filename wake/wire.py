@@ -1,5 +1,4 @@
-"""What this server sends, in the specification's order: the one definition of it, for polls, sweeps
-and callbacks.
+"""Defines what this server sends in polls, sweeps and callbacks, in the specification's order.
 
 Times are RFC 3339 in UTC with `Z`, to the microsecond. The OpenAPI and JSON Schema documents are
 made from these.
@@ -20,7 +19,7 @@ Time = Annotated[datetime, Meta(tz=True)]
 
 
 class Receipt(msgspec.Struct):
-    """201 of POST /wake/v1/deliver (spec, "POST /wake/v1/deliver")."""
+    """The body of a 201 of POST /wake/v1/deliver (spec, "POST /wake/v1/deliver")."""
 
     delivery_id: UUID
     status: Literal["received"]
@@ -28,12 +27,12 @@ class Receipt(msgspec.Struct):
 
 
 class Answer(msgspec.Struct):
-    """GET /wake/v1/response/{delivery_id}, an item of the sweep, and the body of a callback, byte
-    for byte.
+    """The body of GET /wake/v1/response/{delivery_id}, an item of the sweep, and the body of a
+    callback, byte for byte.
 
-    The first five keys are the specification's; `expires_at`, `expired` and `late` are
-    PROTOCOL.md's, Timeouts. `erased` says that retention took the words away, so that nobody takes
-    their absence for the answer.
+    The first five keys are the specification's. docs/protocol.md, Timeouts, explains `expires_at`,
+    `expired` and `late`. `erased` says that retention removed the texts, so that their absence is
+    not taken for the answer.
     """
 
     delivery_id: UUID
@@ -48,8 +47,8 @@ class Answer(msgspec.Struct):
 
 
 class Sweep(msgspec.Struct):
-    """GET /wake/v1/responses; `next_since` is a text, so that an empty page returns the caller's
-    own, untouched."""
+    """The body of GET /wake/v1/responses. `next_since` is a text, so that an empty page returns the
+    caller's own unchanged."""
 
     deliveries: list[Answer]
     total: int
@@ -58,7 +57,7 @@ class Sweep(msgspec.Struct):
 
 
 class Problem(msgspec.Struct):
-    """What is wrong with one field of the request."""
+    """A problem with one field of the request."""
 
     field: str
     code: str
@@ -72,8 +71,8 @@ class Error(msgspec.Struct, omit_defaults=True):
 
 
 class ErrorBody(msgspec.Struct):
-    """Every error: never a top-level `status`, which clients would take for the answer
-    (PROTOCOL.md, Errors)."""
+    """The body of every error. It has no top-level `status`, which clients would take for the
+    answer; only a poll's 429 and 503 say `pending` (docs/protocol.md, Errors)."""
 
     error: Error
 
@@ -90,8 +89,8 @@ def answer(
     is_erased: bool = False,
     at: datetime,
 ) -> Answer:
-    """`at` is the instant of reading: it decides whether the window of an unanswered delivery has
-    passed."""
+    """Builds an answer. `at` is the instant of reading, which decides whether an unanswered
+    delivery has expired."""
     return Answer(
         delivery_id=delivery_id,
         status=status,  # type: ignore[arg-type]
@@ -106,7 +105,8 @@ def answer(
 
 
 def instant(at: datetime) -> str:
-    """As the other times on the wire; milliseconds would hand the last row out again for ever."""
+    """Writes a time like the others on the wire. With milliseconds, the last row would be returned
+    again for ever."""
     return at.astimezone(UTC).isoformat().replace("+00:00", "Z")
 
 

@@ -1,4 +1,5 @@
-"""Closes what nobody has to answer any more: the task behind it was cancelled, or has gone on."""
+"""Withdraws deliveries that need no answer any more, because their task was cancelled or went
+on."""
 
 from __future__ import annotations
 
@@ -12,8 +13,8 @@ from wake.models import Delivery, DeliveryQuerySet
 
 @transaction.atomic
 def withdraw(deliveries: DeliveryQuerySet, *, at: datetime) -> list[Delivery]:
-    """Takes them out of the inbox, unless they left it already or their answer was released;
-    returns those that it took. An answer that is still held goes nowhere."""
+    """Takes the deliveries out of the inbox, unless they left it or their answer was released;
+    returns those that it took. A held answer is not sent."""
     pending = deliveries.filter(status=Delivery.Status.PENDING, superseded_at__isnull=True)
     rows = list(pending.select_for_update(of=("self",)).defer("details_json").order_by("pk"))
     for row in rows:

@@ -1,11 +1,13 @@
-"""What granian serves under WSGI, a thread for each of few requests: all but what waits or
-streams."""
+"""The WSGI application, which takes a thread for each request: all but what waits or streams.
+
+`wake/web.py` serves it. A WSGI server of its own would need a proxy in front that reads whole
+bodies and drops headers with underscores."""
 
 import os
 
 from django.core.wsgi import get_wsgi_application
 
-from wake.content_types import ReadableWsgi
+from wake.server.http.content_types import ReadableWsgi
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "wake.settings")
 # A long poll that comes here all the same holds a thread: the third at a time is answered at once.

@@ -1,42 +1,32 @@
-"""Turns exceptions into answers: the one place that knows which fact is which status code
-(PROTOCOL.md, Errors)."""
+"""Turns exceptions into responses: only this module knows the status code of each
+(docs/protocol.md, Errors)."""
 
 from __future__ import annotations
 
 import logging
-import sys
-import time
 from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any
 
-from django.core.exceptions import SuspiciousOperation
-from django.http import Http404, HttpRequest, HttpResponse
-from django.http.multipartparser import MultiPartParserError
-from django.shortcuts import render
+from django.http import Http404, HttpResponse
 from rest_framework import exceptions
 
-from accounts.encryption import Unreadable
-from accounts.quota import Allowance, KeyEnded, QuotaSpent
+from accounts.agents.quota import Allowance, KeyEnded, QuotaSpent
 from accounts.throttles import TooMany
-from wake import connections, wire
-from wake.connections import DATABASE_AWAY
-from wake.deliveries import AgentMismatch, AgentPaused, IdempotencyConflict
-from wake.destinations import Refused
-from wake.parsers import BodyTooLarge, Malformed
-from wake.threads import UnknownRevision
+from database import outages
+from database.clock import database_now
+from database.encryption import Unreadable
+from database.idempotency import IdempotencyConflict
+from wake import wire
+from wake.api.parsers import BodyTooLarge, Malformed
+from wake.callbacks.allowlist import Refused
+from wake.deliveries import AgentMismatch, AgentPaused, UnknownRevision
 
 logger = logging.getLogger(__name__)
 
-# Whatever goes wrong there, a machine reads it.
-ANSWER_JSON = ("/wake/", "/@", "/connect/", "/.well-known/")
 RETRY_OUTAGE_AFTER = 2
-RETRY_PAUSED_AFTER = 3600
 RETRY_UNREADABLE_AFTER = 60
-# The fields of an answer that a person writes in.
-WORDS = {"feedback", "edited_content"}
-# What DRF calls a field that is not there: 400. Whatever else it finds is there and does not fit:
-# 422.
+# DRF's codes for a missing field, which is a 400. Every other problem of a field is a 422.
 ABSENT = {"required", "null"}
 
 FACTS: dict[type[Exception], tuple[int, str]] = {
@@ -46,12 +36,12 @@ FACTS: dict[type[Exception], tuple[int, str]] = {
     exceptions.AuthenticationFailed: (401, "unauthorized"),
     KeyEnded: (401, "unauthorized"),
     AgentMismatch: (403, "agent_mismatch"),
+    AgentPaused: (403, "paused"),
     exceptions.NotFound: (404, "not_found"),
     Http404: (404, "not_found"),
     exceptions.MethodNotAllowed: (405, "method_not_allowed"),
     BodyTooLarge: (413, "body_too_large"),
     IdempotencyConflict: (422, "idempotency_conflict"),
-    AgentPaused: (429, "paused"),
     TooMany: (429, "rate_limited"),
     QuotaSpent: (429, "rate_limited"),
     Unreadable: (503, "unreadable"),
@@ -71,9 +61,12 @@ MESSAGES = {
         "The body is larger than this server takes. Nothing was stored. "
         "Put a link into details instead."
     ),
+    "body_too_slow": (
+        "The body took too long to arrive. Nothing was stored. Send it again over a better line."
+    ),
     "paused": (
-        "A person has paused this agent's deliveries. Nothing was stored; "
-        "answers can still be read."
+        "A person has paused this agent's deliveries. Nothing was stored, and a retry succeeds "
+        "only after a person resumes the agent. Answers can still be read."
     ),
     "rate_limited": (
         "Too many requests for now. Nothing was stored. Wait as many seconds as Retry-After says."
@@ -83,10 +76,11 @@ MESSAGES = {
         "its keys. Nothing was stored. Wait as many seconds as Retry-After says; an owner of the "
         "agent's team can change the limit on its page."
     ),
-    "unavailable": "The database cannot be reached for the moment. Nothing was stored; try again.",
+    "unavailable": "The database is not available for the moment. Nothing was stored; try again.",
+    "busy": "The server is busy for the moment. Nothing was stored; try again.",
     "unreadable": (
         "An answer cannot be read: the server lacks the encryption key that it was stored with. "
-        "Nothing is lost yet. Tell whoever runs the server, and try again later."
+        "Nothing is lost yet. Tell the person who runs the server, and try again later."
     ),
     "https_required": "Use https: a key that travels over plain http must be taken for stolen.",
     "server_error": (
@@ -95,21 +89,25 @@ MESSAGES = {
 }
 
 
-def answer_exception(exception: Exception, context: Mapping[str, Any]) -> HttpResponse | None:
-    """DRF's exception handler; None (a 500 by `server_error`) for what nobody expected."""
+def answer_exception(
+    exception: Exception, context: Mapping[str, Any], *, nothing_yet: Mapping[str, Any]
+) -> HttpResponse | None:
+    """Handles exceptions for DRF. Returns None for an unexpected one, which becomes a 500
+    (`server_error`).
+
+    A 429 and a 503 carry `nothing_yet` as well: clients that poll read these members without
+    looking at the status code, and must survive an outage.
+    """
     status, body = _body(exception)
     if status is None:
         return None
-    if isinstance(exception, DATABASE_AWAY):
-        logger.warning("The database did not answer: %s", exception)
-        connections.forget_dead(exception)
+    if outages.will_pass(exception):
+        logger.warning("The database failed: %s", exception)
+        outages.forget_dead(exception)
     if isinstance(exception, Unreadable):
         logger.error("Content cannot be read: WAKE_ENCRYPTION_KEYS lacks the key of a row")
-    extra: dict[str, Any] = {}
-    if status in {HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE}:
-        # A polling client indexes these without looking at the status code: it must live through an
-        # outage.
-        extra = getattr(context["view"], "nothing_yet", dict)()
+    may_be_polling = status in {HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE}
+    extra = nothing_yet if may_be_polling else {}
     return error_response(status, body, extra, headers=_headers(exception))
 
 
@@ -129,12 +127,17 @@ def error_response(
 
 
 def rate_headers(allowance: Allowance) -> dict[str, str]:
-    """What the key may still do at once, and the Unix time at which its bucket is full again."""
+    """Returns the key's remaining quota, and the Unix time at which it is full again."""
     return {
         "X-RateLimit-Limit": str(allowance.limit),
         "X-RateLimit-Remaining": str(allowance.remaining),
-        "X-RateLimit-Reset": str(int(time.time()) + allowance.full_in),
+        "X-RateLimit-Reset": str(int(database_now().timestamp()) + allowance.full_in),
     }
+
+
+def unavailable(failure: BaseException | None) -> str:
+    """Returns the message for a request that failed in the database and can be repeated."""
+    return MESSAGES["unavailable" if outages.is_away(failure) else "busy"]
 
 
 def plain_error(status: int, code: str, message: str | None = None) -> HttpResponse:
@@ -143,51 +146,6 @@ def plain_error(status: int, code: str, message: str | None = None) -> HttpRespo
 
 def https_required() -> HttpResponse:
     return plain_error(403, "https_required")
-
-
-def bad_request(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
-    """Django's handler400: what it found before any view could look (a host that is not ours, a
-    cut-off body)."""
-    message = "This request cannot be read."
-    if request.path_info.startswith(ANSWER_JSON):
-        return plain_error(400, "malformed", message)
-    return render(request, "problem.html", {"title": message}, status=400)
-
-
-def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
-    if request.path_info.startswith(ANSWER_JSON):
-        return plain_error(404, "not_found")
-    return render(request, "404.html", status=404)
-
-
-def server_error(request: HttpRequest) -> HttpResponse:
-    """Django's handler500; 503 where the database cannot be reached or cannot write, with what the
-    person had written in a form that sends it again."""
-    failure = sys.exc_info()[1]
-    away = isinstance(failure, DATABASE_AWAY)
-    status, code = (503, "unavailable") if away else (500, "server_error")
-    if request.path_info.startswith(ANSWER_JSON):
-        response = plain_error(status, code)
-    else:
-        # No context processors: they would ask the database who is signed in.
-        context = {"away": away, "path": request.get_full_path(), "form": _words_in(request)}
-        response = render(None, "500.html", context, status=status)
-    if away:
-        connections.forget_dead(failure)
-        response["Retry-After"] = str(RETRY_OUTAGE_AFTER)
-    return response
-
-
-def _words_in(request: HttpRequest) -> list[tuple[str, str]]:
-    """Every field of a form in which somebody writes to an agent; of other forms nothing, because
-    that might be a password."""
-    try:
-        form = request.POST
-    except (OSError, MultiPartParserError, SuspiciousOperation):  # it cannot be read
-        return []
-    if form.keys().isdisjoint(WORDS):
-        return []
-    return [(name, text) for name, texts in form.lists() for text in texts]
 
 
 def _body(exception: Exception) -> tuple[int | None, wire.Error]:
@@ -212,8 +170,8 @@ def _body(exception: Exception) -> tuple[int | None, wire.Error]:
     if isinstance(exception, QuotaSpent) and exception.own_limit:
         message = MESSAGES["own_limit"].format(limit=exception.own_limit)
         return 429, wire.Error("rate_limited", message)
-    if isinstance(exception, DATABASE_AWAY):
-        return 503, wire.Error("unavailable", MESSAGES["unavailable"])
+    if outages.will_pass(exception):
+        return 503, wire.Error("unavailable", unavailable(exception))
     for fact, (status, code) in FACTS.items():
         if isinstance(exception, fact):
             return status, wire.Error(code, MESSAGES.get(code) or str(exception))
@@ -221,8 +179,8 @@ def _body(exception: Exception) -> tuple[int | None, wire.Error]:
 
 
 def _problems(details: Any) -> Any:
-    for field, found in details.items():
-        for problem in found:
+    for field, problems in details.items():
+        for problem in problems:
             yield wire.Problem(field, problem["code"], str(problem["message"]))
 
 
@@ -239,8 +197,6 @@ def _headers(exception: Exception) -> dict[str, str]:
             return {"Retry-After": str(exception.retry_after)}
         case Unreadable():
             return {"Retry-After": str(RETRY_UNREADABLE_AFTER)}
-        case AgentPaused():
-            return {"Retry-After": str(RETRY_PAUSED_AFTER)}
-        case _ if isinstance(exception, DATABASE_AWAY):
+        case _ if outages.will_pass(exception):
             return {"Retry-After": str(RETRY_OUTAGE_AFTER)}
     return {}

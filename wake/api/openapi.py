@@ -15,21 +15,20 @@ from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse
 
 from wake import wire
-from wake.serializers import MOST_ROWS, DeliveryPayload
+from wake.api.serializers import EXTENSION_FIELDS, MOST_ROWS, DeliveryPayload
 
 PROTOCOL = "1.0"
-EXTENSIONS = [
-    "assumption",
-    "erased",
-    "expires_at",
-    "idempotency",
-    "on_timeout",
-    "standard-webhooks",
-    "supersedes",
-    "thread",
-    "wait",
-    "wake_blocks",
-]
+EXTENSIONS = sorted(
+    [
+        *EXTENSION_FIELDS,
+        "erased",
+        "expires_at",
+        "idempotency",
+        "standard-webhooks",
+        "wait",
+        "wake_blocks",
+    ]
+)
 COMPONENT = "#/components/schemas/{name}"
 
 

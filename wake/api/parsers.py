@@ -1,8 +1,8 @@
-"""Reads a request body as strict JSON, whatever its Content-Type says (`curl -d` sends a form's).
+"""Reads a request body as strict JSON, for any Content-Type (`curl -d` sends a form's).
 
-What two readers could understand differently is refused, because a person approves what they saw:
+JSON that two readers could read differently is refused, because a person approves what they saw:
 duplicate keys, NaN and infinities, numbers out of range, `\\u0000`, lone surrogates, nesting deeper
-than 64 (PROTOCOL.md, Errors).
+than 64 (docs/protocol.md, Errors).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ LARGEST = 2**63 - 1
 
 
 class Malformed(Exception):
-    """The body is not JSON that everybody reads the same way; the message says where."""
+    """The body is not JSON that every reader reads the same way; the message says where."""
 
 
 class BodyTooLarge(Exception):
@@ -34,14 +34,14 @@ class BodyTooLarge(Exception):
 
 
 class JsonObject(dict[str, Any]):
-    """A parsed object that still has the JSON text of each of its members, as it was sent."""
+    """A parsed object that also has the JSON text of each member, as it was sent."""
 
     def __init__(self, members: Mapping[str, Any], texts: Mapping[str, msgspec.Raw]) -> None:
         super().__init__(members)
         self.texts = texts
 
     def text(self, name: str) -> str | None:
-        """None where the member is absent or null."""
+        """Returns the JSON text of a member, or None if it is absent or null."""
         return None if self.get(name) is None else bytes(self.texts[name]).decode()
 
 
@@ -57,7 +57,7 @@ class StrictJsonParser(BaseParser):
         """Raises Malformed or BodyTooLarge."""
         limit = settings.WAKE_MAX_BODY_BYTES
         request: Request = (parser_context or {})["request"]
-        if int(request.META.get("CONTENT_LENGTH") or 0) > limit:
+        if declared_length(request.META.get("CONTENT_LENGTH") or "") > limit:
             raise BodyTooLarge(BodyTooLarge.__doc__)
         body = stream.read(limit + 1)
         if len(body) > limit:
@@ -66,7 +66,7 @@ class StrictJsonParser(BaseParser):
 
 
 class AlwaysJson(BaseContentNegotiation):
-    """There is one format, so nobody can ask for another one."""
+    """Always chooses JSON, the only format."""
 
     def select_parser(self, request: Request, parsers: Iterable[BaseParser]) -> BaseParser:
         return next(iter(parsers))
@@ -81,16 +81,22 @@ class AlwaysJson(BaseContentNegotiation):
         return renderer, renderer.media_type or ""
 
 
+def declared_length(text: str | bytes) -> int:
+    """Reads a Content-Length; returns 0 for an absent or malformed one, whose bytes are counted.
+    A number with more digits than any body could have is cut to its first digits."""
+    return int(text[:18]) if text.isascii() and text.isdigit() else 0
+
+
 def stream_of(request: HttpRequest) -> BinaryIO:
-    """Its body, a chunked one, too: that has no length, and under WSGI Django takes it for an empty
-    one."""
+    """Returns the stream of the body, also of a chunked one, which has no length, so that Django
+    takes it for empty under WSGI."""
     if "HTTP_TRANSFER_ENCODING" in request.META and request.META.get("wsgi.input_terminated"):
         return cast(BinaryIO, request.META["wsgi.input"])
     return cast(BinaryIO, request)
 
 
 def parse_object(body: bytes) -> JsonObject:
-    """Raises Malformed."""
+    """Parses a JSON object. Raises Malformed."""
     value = parse_strictly(body)
     if not isinstance(value, dict):
         raise Malformed("The body must be a JSON object.")
@@ -98,7 +104,7 @@ def parse_object(body: bytes) -> JsonObject:
 
 
 def parse_strictly(body: bytes) -> Any:
-    """Any JSON value; raises Malformed."""
+    """Parses any JSON value. Raises Malformed."""
     try:
         value = _decoder.decode(body.decode())
     except UnicodeDecodeError:

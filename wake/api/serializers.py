@@ -1,4 +1,4 @@
-"""What agents send, in the specification's order: field names, limits and wording of the wire."""
+"""Checks what agents send: the fields of a delivery with their limits, and query parameters."""
 
 from __future__ import annotations
 
@@ -12,16 +12,27 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from accounts.models import SINGLE_LINE
+from accounts.models.names import is_visible
+from wake.api.parsers import JsonObject
 from wake.models import Delivery
-from wake.parsers import JsonObject
-from wake.pickups import SweepQuery
 
 MOST_ROWS = 200
+# The specification's own fields; every other one is an extension.
+SPECIFIED = (
+    "agent_id",
+    "provider",
+    "type",
+    "headline",
+    "summary",
+    "details",
+    "callback_webhook",
+    "timeout_seconds",
+)
 
 
 class Text(serializers.CharField):
-    """A text and nothing else: DRF's own field would take a number for one. Kept as sent, but never
-    only blanks."""
+    """Accepts a text only, while DRF's own field would convert a number. The text is stored as sent
+    and must not be blank."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(trim_whitespace=False, min_length=1, **options)
@@ -29,7 +40,7 @@ class Text(serializers.CharField):
     def to_internal_value(self, data: Any) -> str:
         if not isinstance(data, str):
             self.fail("invalid")
-        if not any(sign.isprintable() and not sign.isspace() for sign in data):
+        if not is_visible(data):
             self.fail("blank")  # a text of invisible characters only is blank, too
         return data
 
@@ -40,7 +51,7 @@ class SingleLine(Text):
 
 
 class DeliveryId(serializers.UUIDField):
-    """As a receipt gives it: DRF's own field would take a number for one."""
+    """Accepts an id as a receipt has it, while DRF's own field would convert a number."""
 
     def to_internal_value(self, data: Any) -> Any:
         if not isinstance(data, str):
@@ -49,7 +60,7 @@ class DeliveryId(serializers.UUIDField):
 
 
 class WholeNumber(serializers.IntegerField):
-    """JSON's integers only: neither "60" nor 60.0 nor true."""
+    """Accepts JSON's integers only: neither "60" nor 60.0 nor true."""
 
     def to_internal_value(self, data: Any) -> int:
         if type(data) is not int:
@@ -59,7 +70,7 @@ class WholeNumber(serializers.IntegerField):
 
 @extend_schema_field({"type": ["object", "string"]})  # drf-spectacular adds the null
 class Details(serializers.JSONField):
-    """An object, a text or null (spec, "Request fields")."""
+    """Accepts an object, a text or null (spec, "Request fields")."""
 
     default_error_messages = {"invalid": "Must be an object, a text or null."}
 
@@ -70,8 +81,11 @@ class Details(serializers.JSONField):
 
 
 class DeliveryPayload(serializers.Serializer[Delivery]):
-    """Body of POST /wake/v1/deliver. Lengths are in code points; unknown fields are kept, not
-    refused."""
+    """The body of POST /wake/v1/deliver, its fields in the protocol's order.
+
+    Lengths are in code points. Unknown fields are stored, not refused. The documents of this server
+    are made from this list; deliver() and the client are tested against it.
+    """
 
     agent_id = SingleLine(max_length=128)
     provider = SingleLine(max_length=128)
@@ -87,33 +101,30 @@ class DeliveryPayload(serializers.Serializer[Delivery]):
     )
     thread = SingleLine(required=False, allow_null=True, max_length=128)
     supersedes = DeliveryId(required=False, allow_null=True)
+    priority = serializers.ChoiceField(
+        required=False, allow_null=True, choices=["low", "normal", "high"]
+    )
 
-    def for_the_verb(self, body: JsonObject) -> dict[str, Any]:
-        """Keywords of deliver(); `details` as the JSON text that was sent, unknown fields as
-        `extensions`. Raises ValidationError."""
-        given = self.run_validation(body)
-        return {
-            **{
-                name: given[name]
-                for name in ("agent_id", "provider", "type", "headline", "summary")
-            },
-            "details_json": body.text("details"),
-            "callback_webhook": given.get("callback_webhook") or "",
-            "timeout_seconds": given.get("timeout_seconds"),
-            "assumption": given.get("assumption") or "",
-            "on_timeout": given.get("on_timeout") or "",
-            "thread": given.get("thread") or "",
-            "supersedes": given.get("supersedes"),
-            "extensions": {name: body[name] for name in body if name not in self.fields},
+    def read(self, body: JsonObject) -> dict[str, Any]:
+        """Returns the keywords of deliver(): the fields that are there and not null, `details` as
+        the JSON text that was sent, and unknown fields as `extensions`. Raises ValidationError."""
+        fields = {
+            name: value for name, value in self.run_validation(body).items() if value is not None
         }
+        if "details" in fields:
+            fields["details_json"] = body.text("details")
+            del fields["details"]
+        fields["extensions"] = {name: body[name] for name in body if name not in self.fields}
+        return fields
 
 
-# Validating keeps no state, and a Serializer of its own for each request would copy every field.
+# Validating has no state, and a new Serializer for each request would copy every field.
 DELIVERY_PAYLOAD = DeliveryPayload()
+EXTENSION_FIELDS = [name for name in DELIVERY_PAYLOAD.get_fields() if name not in SPECIFIED]
 
 
 class Since(serializers.Field[datetime, str, str, Any]):
-    """ISO 8601 with `Z`, an offset or none (= UTC); also with the space that an unencoded `+`
+    """Reads ISO 8601 with `Z`, an offset or none (= UTC), also with the space that an unencoded `+`
     becomes."""
 
     default_error_messages = {
@@ -132,7 +143,7 @@ class Since(serializers.Field[datetime, str, str, Any]):
 
 
 class Statuses(serializers.Field[tuple[str, ...], str, str, Any]):
-    """A comma list of statuses."""
+    """Reads a comma list of statuses."""
 
     default_error_messages = {
         "invalid": "A comma list of pending, approved, rejected, redirected. Leave it out for all."
@@ -146,7 +157,7 @@ class Statuses(serializers.Field[tuple[str, ...], str, str, Any]):
 
 
 class QueryNumber(serializers.Field[int, str, str, Any]):
-    """Decimal digits within a range; above it clamped where `clamp` says so."""
+    """Reads decimal digits within a range; with `clamp`, a larger number becomes the largest."""
 
     default_error_messages = {"invalid": "Must be a whole number from {low} to {high}."}
 
@@ -174,37 +185,30 @@ SWEEP: dict[str, serializers.Field[Any, Any, Any, Any]] = {
 
 
 def wait_seconds(query: QueryDict) -> int:
-    """Of a long poll; 0 where none was asked for. Raises ValidationError."""
+    """Returns the length of the long poll, or 0 for none. Raises ValidationError."""
     return int(_read({"wait": WAIT}, query).get("wait", 0))
 
 
-def sweep_query(query: QueryDict) -> SweepQuery:
-    """Raises ValidationError with every parameter that does not fit."""
-    asked = _read(SWEEP, query)
-    return SweepQuery(
-        limit=asked.get("limit", 50),
-        since=asked.get("since"),
-        since_text=query.get("since"),
-        statuses=asked.get("status", ()),
-        agent_id=asked.get("agent_id"),
-    )
+def sweep_parameters(query: QueryDict) -> dict[str, Any]:
+    """Returns the parameters that are there; raises ValidationError with all that are wrong."""
+    return _read(SWEEP, query)
 
 
 def _read(fields: Mapping[str, Any], query: QueryDict) -> dict[str, Any]:
-    """The parameters that are there. Not a Serializer: it would copy its fields for every poll."""
-    found: dict[str, Any] = {}
+    # This is no Serializer, because that would copy its fields for every poll.
+    values: dict[str, Any] = {}
     problems: dict[str, Any] = {}
     for name, field in fields.items():
         if name not in query:
             continue
         if len(query.getlist(name)) > 1:
-            # Of `status=approved&status=rejected` only the last would be read.
+            # Django would read only the last one of `status=approved&status=rejected`.
             problems[name] = [serializers.ErrorDetail("Must be there once.", "repeated")]
             continue
         try:
-            found[name] = field.run_validation(query[name])
+            values[name] = field.run_validation(query[name])
         except serializers.ValidationError as error:
             problems[name] = error.detail
     if problems:
         raise serializers.ValidationError(problems)
-    return found
+    return values

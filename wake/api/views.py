@@ -2,63 +2,69 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import uuid
 from collections.abc import Callable
+from functools import partial
 from typing import Any, cast
 
 from django.conf import settings
-from django.http import Http404, HttpRequest, HttpResponse
-from django.utils import timezone
+from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.views.decorators.csrf import csrf_exempt
 from drf_spectacular.utils import extend_schema
 from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
-from accounts import keys, quota, throttles
+from accounts import throttles
+from accounts.agents import keys
 from accounts.authentication import key_of
 from accounts.models import ApiKey
-from wake import documents, errors, pickups, wire
-from wake.deliveries import Idempotency, deliver
-from wake.parsers import JsonObject, stream_of
-from wake.serializers import DELIVERY_PAYLOAD, sweep_query, wait_seconds
-from wake.waiting import Found, patiently
-
-IDEMPOTENCY_KEY_MAX = 255
+from database.clock import database_now
+from database.idempotency import BadIdempotencyKey, Idempotency
+from database.uuids import NIL, uuid_or_none
+from wake import pickups, wire
+from wake.api import errors, openapi
+from wake.api.long_poll import Result, long_poll
+from wake.api.parsers import JsonObject, stream_of
+from wake.api.serializers import DELIVERY_PAYLOAD, sweep_parameters, wait_seconds
+from wake.deliveries import deliver
 
 
 class ProtocolView(APIView):
-    """HEAD is no method here: it would stamp an answer as picked up and not carry it."""
+    """Takes GET and POST only: HEAD would stamp an answer as picked up without carrying it."""
 
     http_method_names = ["get", "post"]
 
     def initialize_request(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Request:
-        """Reads a chunked body too: it has no length, and DRF would take it for an empty one."""
-        found = super().initialize_request(request, *args, **kwargs)
+        """Reads chunked bodies too, which have no length, so that DRF takes them for empty."""
+        drf_request = super().initialize_request(request, *args, **kwargs)
         if "HTTP_TRANSFER_ENCODING" in request.META:
-            found._stream = stream_of(request)
-        return found
+            drf_request._stream = stream_of(request)
+        return drf_request
+
+    def get_exception_handler(self) -> Callable[..., HttpResponse | None]:
+        return partial(errors.answer_exception, nothing_yet=self.nothing_yet())
+
+    def nothing_yet(self) -> dict[str, Any]:
+        """Returns members that a 429 or 503 has beside its error."""
+        return {}
 
 
 class DeliverView(ProtocolView):
-    @extend_schema(**documents.DELIVER)
+    @extend_schema(**openapi.DELIVER)
     def post(self, request: Request) -> HttpResponse:
-        key, address = key_of(request), throttles.client_address(request)
-        try:
-            delivered = deliver(
-                key.agent,
-                key=key,
-                idempotency=_idempotency(request),
-                address=address,
-                **DELIVERY_PAYLOAD.for_the_verb(cast(JsonObject, request.data)),
-            )
-        except quota.QuotaSpent:  # its transaction is undone, and with it what it wrote
-            quota.note_refused(key, address=address, at=timezone.now())
-            raise
+        key = key_of(request)
+        delivered = deliver(
+            key.agent,
+            key=key,
+            idempotency=_idempotency(request),
+            address=throttles.client_address(request),
+            at=database_now(),
+            **DELIVERY_PAYLOAD.read(cast(JsonObject, request.data)),
+        )
         receipt = wire.Receipt(delivered.delivery.pk, "received", delivered.delivery.created_at)
         response = _json(receipt, status=201)
+        response["Location"] = f"/wake/v1/response/{receipt.delivery_id}"
         if delivered.replayed:
             response["Idempotency-Replayed"] = "true"
         if delivered.allowance:
@@ -68,7 +74,7 @@ class DeliverView(ProtocolView):
 
 
 class ResponseView(ProtocolView):
-    @extend_schema(**documents.RESPONSE)
+    @extend_schema(**openapi.RESPONSE)
     def get(self, request: Request, delivery_id: str) -> HttpResponse:
         key = key_of(request)
         throttles.count_read(request, key)
@@ -76,7 +82,7 @@ class ResponseView(ProtocolView):
         pk = _uuid(delivery_id)
         answer = _for_key(
             key,
-            lambda: pickups.read(key, pk, at=timezone.now()),
+            lambda: pickups.read(key, pk, at=database_now()),
             seconds=seconds,
             until=lambda answer: answer is None or answer.status != "pending",
         )
@@ -89,15 +95,15 @@ class ResponseView(ProtocolView):
 
 
 class ResponsesView(ProtocolView):
-    @extend_schema(**documents.RESPONSES)
+    @extend_schema(**openapi.RESPONSES)
     def get(self, request: Request) -> HttpResponse:
         key = key_of(request)
         throttles.count_read(request, key)
-        seconds, query = wait_seconds(request.GET), sweep_query(request.GET)
+        seconds, query = wait_seconds(request.GET), _sweep_query(request.GET)
         return _json(
             _for_key(
                 key,
-                lambda: pickups.sweep(key, query, at=timezone.now()),
+                lambda: pickups.sweep(key, query, at=database_now()),
                 seconds=seconds,
                 until=lambda sweep: bool(sweep.deliveries),
             )
@@ -109,28 +115,28 @@ class ResponsesView(ProtocolView):
 
 
 class PublicView(ProtocolView):
-    """What a client may read before it has a key."""
+    """Answers without a key."""
 
     authentication_classes = ()
     permission_classes = ()
 
 
 class CapabilitiesView(PublicView):
-    @extend_schema(**documents.CAPABILITIES)
+    @extend_schema(**openapi.CAPABILITIES)
     def get(self, request: Request) -> HttpResponse:
-        return _json(documents.capabilities())
+        return _json(openapi.capabilities())
 
 
 class OpenApiView(PublicView):
     @extend_schema(exclude=True)
     def get(self, request: Request) -> HttpResponse:
-        return _json(documents.openapi())
+        return _json(openapi.openapi())
 
 
 class JsonSchemaView(PublicView):
     @extend_schema(exclude=True)
     def get(self, request: Request) -> HttpResponse:
-        return _json(documents.json_schema())
+        return _json(openapi.json_schema())
 
 
 @csrf_exempt
@@ -146,14 +152,25 @@ def nothing_here(request: HttpRequest) -> HttpResponse:
     return errors.plain_error(404, "not_found")
 
 
+def _sweep_query(parameters: QueryDict) -> pickups.SweepQuery:
+    values = sweep_parameters(parameters)
+    return pickups.SweepQuery(
+        limit=values.get("limit", 50),
+        since=values.get("since"),
+        since_text=parameters.get("since"),
+        statuses=values.get("status", ()),
+        agent_id=values.get("agent_id"),
+    )
+
+
 def _for_key(
-    key: ApiKey, look: Callable[[], Found], *, seconds: int, until: Callable[[Found], bool]
-) -> Found:
-    """A key that was revoked during a long poll gets nothing at the end of it, either."""
-    found = patiently(look, seconds=seconds, until=until)
+    key: ApiKey, look: Callable[[], Result], *, seconds: int, until: Callable[[Result], bool]
+) -> Result:
+    """Runs a long poll. A key that is revoked meanwhile gets nothing at its end."""
+    result = long_poll(look, seconds=seconds, until=until)
     if seconds:
-        keys.check_again(key, at=timezone.now())
-    return found
+        keys.check_again(key, at=database_now())
+    return result
 
 
 def _json(value: Any, *, status: int = 200) -> HttpResponse:
@@ -165,18 +182,12 @@ def _json(value: Any, *, status: int = 200) -> HttpResponse:
 def _uuid(text: str) -> uuid.UUID:
     """Any case is accepted; what is no UUID becomes the nil one, which costs the same query and
     finds nothing."""
-    try:
-        found = uuid.UUID(text)
-    except ValueError:
-        return uuid.UUID(int=0)
-    return found if str(found) == text.lower() else uuid.UUID(int=0)
+    found = uuid_or_none(text)
+    return found if str(found) == text.lower() and found else NIL
 
 
 def _idempotency(request: Request) -> Idempotency | None:
-    key = request.headers.get("Idempotency-Key")
-    if key is None:
-        return None
-    if not (0 < len(key) <= IDEMPOTENCY_KEY_MAX and key.isascii() and key.isprintable()):
-        raise ValidationError({"Idempotency-Key": ["Must be 1 to 255 printable ASCII characters."]})
-    body = json.dumps(request.data, sort_keys=True)
-    return Idempotency(key, hashlib.sha256(body.encode()).hexdigest())
+    try:
+        return Idempotency.of(request.headers.get("Idempotency-Key"), request.data)
+    except BadIdempotencyKey as reason:
+        raise ValidationError({"Idempotency-Key": [str(reason)]}) from None

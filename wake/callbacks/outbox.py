@@ -1,8 +1,8 @@
 """Queues, claims, sends and settles callbacks: the row is the queue.
 
-A claim says in the row who sends it and until when, and is committed before anything leaves. So
-nothing is locked while the other server takes its time, and a sender that dies leaves a row that
-the next one finds when its lease has run out.
+A claim writes into the row who sends it and until when, and is committed before anything is sent.
+So nothing is locked while the other server takes its time. If a sender dies, the next one finds the
+row when its lease has ended.
 """
 
 from __future__ import annotations
@@ -18,39 +18,41 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime, timedelta
-from functools import cache
+from functools import partial
 from typing import Any
 
 from django.conf import settings
 from django.db import transaction
 from django.db.models import F
 
-from accounts import encryption
 from accounts.access import NotAllowed, may_answer
+from accounts.agents.signing_secrets import SecretUnreadable
 from accounts.audit import SYSTEM, person, record, record_many
-from accounts.encryption import Unreadable
 from accounts.models import Agent, User
-from accounts.signing_secrets import SecretUnreadable, secrets_of
-from wake import breakers, destinations, retries, signals, signatures, slots, wire
-from wake.clock import database_now
-from wake.connections import DATABASE_AWAY
-from wake.destinations import Door, Outcome, Refused
+from database import encryption
+from database.clock import database_now
+from database.encryption import Unreadable
+from database.sweeps import together
+from wake import signals, wire
+from wake.callbacks import allowlist, circuit_breaker, host_limits, kinds, retries
+from wake.callbacks.allowlist import Refused
+from wake.callbacks.http_client import HttpClient, Outcome
+from wake.callbacks.retries import TRIES
+from wake.callbacks.signatures import NoSecret
 from wake.models import Callback, CallbackAttempt, Delivery, Response
 from wake.models.callbacks import Target
-from wake.retries import TRIES
-from wake.signatures import NoSecret
 
 log = logging.getLogger(__name__)
 
 Sending = dict[asyncio.Task[Outcome], Callback]
 
 AT_ONCE = 200
-LEASE = timedelta(seconds=60)  # more than the door's deadline and the time to settle
+LEASE = timedelta(seconds=60)  # longer than the HTTP client's deadline and the time to settle
 DRAIN_SECONDS = 30.0
 TICK_SECONDS = 0.1
 
 GONE = 410
-UNREADABLE_HOST = "(unreadable)"  # no name of a host, so it holds none back
+UNREADABLE_HOST = "(unreadable)"  # is no host name, so it delays no other callback
 
 
 class AlreadyDelivered(Exception):
@@ -62,7 +64,8 @@ class NothingLeftToSend(Exception):
 
 
 def queue(response: Response) -> Callback:
-    """Inside the transaction that releases `response`, whose delivery is loaded; due at once."""
+    """Queues the callback of `response`, whose delivery is loaded, inside the transaction that
+    releases it. The callback is due at once."""
     delivery = response.delivery
     answer = wire.answer(
         delivery_id=delivery.pk,
@@ -84,24 +87,27 @@ def queue(response: Response) -> Callback:
         body=wire.encode(answer),
         due_at=response.responded_at,
     )
-    signals.ring_on_commit(Callback)
+    signals.wake_worker_on_commit(Callback)
     return callback
 
 
-def queue_push(
+def queue_other(
     agent: Agent,
     *,
-    task_id: uuid.UUID,
+    kind: str,
+    about: uuid.UUID,
     url: str,
     body: bytes,
     headers: Mapping[str, str],
     at: datetime,
 ) -> Callback:
-    """News of an A2A task, inside the transaction that made it; due at once. It goes where the
-    task's caller asked for, whatever the team's list of hosts says, with `headers` and unsigned."""
+    """Queues a callback that carries no answer, of a kind that its app has registered
+    (wake/callbacks/kinds.py), inside the transaction that causes it; it is due at once. `headers`
+    are stored encrypted."""
     secret = encryption.encrypt(json.dumps(dict(headers)).encode()).decode()
     callback = Callback.objects.create(
-        relayed_task=task_id,
+        kind=kind,
+        about=about,
         agent=agent,
         team_id=agent.team_id,
         url=url,
@@ -110,15 +116,15 @@ def queue_push(
         body=body,
         due_at=at,
     )
-    signals.ring_on_commit(Callback)
+    signals.wake_worker_on_commit(Callback)
     return callback
 
 
 @transaction.atomic
 def send_again(callback: Callback, *, by: User, at: datetime, address: str = "") -> None:
-    """A failed one, at once: a scheduled retry comes forward, one that was given up, or whose last
-    try is under way, starts its schedule anew. Raises NotAllowed, AlreadyDelivered or
-    NothingLeftToSend."""
+    """Makes a failed callback due at once. The schedule of its retries stays as it is; one that was
+    given up, or whose last try is under way, starts its schedule again. Raises NotAllowed,
+    AlreadyDelivered or NothingLeftToSend."""
     callback = Callback.objects.select_for_update(of=("self",)).get(pk=callback.pk)
     if not may_answer(by, callback.team_id):
         raise NotAllowed(NotAllowed.__doc__)
@@ -132,7 +138,7 @@ def send_again(callback: Callback, *, by: User, at: datetime, address: str = "")
     callback.due_at = at
     callback.asked_by_name = by.display_name
     callback.save(update_fields=["given_up_at", "tries", "due_at", "asked_by_name"])
-    breakers.begin_anew(callback.target, at=at)
+    circuit_breaker.reset(callback.target, at=at)
     record(
         "callback.sent_again",
         by=person(by, address),
@@ -141,23 +147,22 @@ def send_again(callback: Callback, *, by: User, at: datetime, address: str = "")
         at=at,
         host=callback.host,
     )
-    signals.ring_on_commit(Callback)
+    signals.wake_worker_on_commit(Callback)
 
 
 def send_due(
     *,
     clock: Callable[[], datetime] = database_now,
-    open_door: Callable[[], Door] = Door,
+    open_client: Callable[[], HttpClient] = HttpClient,
     seconds: float = DRAIN_SECONDS,
 ) -> int:
-    """Sends what is due until nothing is left, and claims no more after so many seconds; returns
-    how many attempts were settled. Where another process of this machine is at it already, that one
-    finds the rows."""
+    """Sends due callbacks until none is left, and claims no more after so many seconds; returns how
+    many attempts were settled. Does nothing while another process on this machine is sending."""
     if not Callback.objects.due(clock()).exists():
         return 0
     settled = 0
     with asyncio.Runner() as runner:
-        door = runner.run(_opened(open_door))
+        client = runner.run(_opened(open_client))
         sending: Sending = {}
         stop_at = time.monotonic() + seconds
         try:
@@ -165,14 +170,14 @@ def send_due(
                 while is_ours and time.monotonic() < stop_at:
                     busy = Counter(callback.target for callback in sending.values())
                     claimed = claim(at=clock(), room=AT_ONCE - len(sending), busy=busy)
-                    sending |= _start(claimed, at=clock(), door=door, loop=runner.get_loop())
+                    sending |= _start(claimed, at=clock(), client=client, loop=runner.get_loop())
                     if not sending:
                         break
                     settled += _settle_finished(sending, runner, clock)
-            while sending:  # whoever claims next need not wait for these
+            while sending:  # outside the lock, so that the next sender need not wait for these
                 settled += _settle_finished(sending, runner, clock)
         finally:
-            runner.run(door.close())
+            runner.run(client.close())
     return settled
 
 
@@ -180,10 +185,11 @@ def send_due(
 def claim(
     *, at: datetime, room: int = AT_ONCE, busy: Mapping[Target, int] | None = None
 ) -> list[Callback]:
-    """Takes up to `room` due rows, oldest first, and no more of a host than it has free slots:
-    `busy` counts those in use. From here on their answers cannot be taken back."""
-    chosen = slots.choose(at, room=room, busy=busy or {})
-    # A try counts when it is claimed, so that a row which kills its sender runs out as well.
+    """Claims up to `room` due rows, oldest first, within the limit of each host; `busy` counts the
+    callbacks that are being sent. From now on their answers cannot be taken back."""
+    chosen = host_limits.choose(at, room=room, busy=busy or {})
+    # A try is counted when it is claimed, so that a row that kills its sender is given up in the
+    # end.
     for callback in (each for each in chosen if each.tries >= TRIES):
         _give_up(callback, at=at)
         callback.save(update_fields=["due_at", "given_up_at"])
@@ -195,8 +201,8 @@ def claim(
     for callback in claimed:
         callback.tries += 1
         callback.lease = lease
-    # Always callback first, then response, and responses in order of their ids, like everyone else
-    # who locks them (wake/responses.py, wake/pickups.py).
+    # Everything locks the callback before the response, and responses in the order of their ids
+    # (wake/responses.py, wake/pickups.py).
     answers = [each.response_id for each in claimed if each.response_id]
     unsent = Response.objects.not_sent().filter(pk__in=answers)
     locked = list(unsent.select_for_update().order_by("pk").values_list("pk", flat=True))
@@ -205,13 +211,14 @@ def claim(
 
 
 @transaction.atomic
-def settle(finished: Sequence[tuple[Callback, Outcome]], *, at: datetime) -> None:
-    """Writes down what became of each attempt. A row that another sender has claimed since, because
-    this one took longer than its lease, gets the attempt and stays that other sender's."""
+def settle(finished: Sequence[tuple[Callback, Outcome]], *, at: datetime) -> int:
+    """Records the outcome of each attempt, and returns how many there are. If another sender has
+    claimed the row since, because this one took longer than its lease, the attempt is recorded and
+    the row stays with that sender."""
     rows = (
         Callback.objects.select_for_update(of=("self",))
         .filter(pk__in=[callback.pk for callback, _ in finished])
-        .only("response_id", "relayed_task", "team_id", "host", "due_at", "lease", "tries")
+        .only("response_id", "team_id", "host", "due_at", "lease", "tries")
         .order_by("pk")
     )
     found = {row.pk: row for row in rows}
@@ -224,42 +231,44 @@ def settle(finished: Sequence[tuple[Callback, Outcome]], *, at: datetime) -> Non
             if outcome.arrived:
                 arrived.append(row)
             else:
-                _postpone(row, outcome, asked_meanwhile=row.due_at != callback.due_at, at=at)
+                asked_meanwhile = row.due_at != callback.due_at
+                if callback.asked_by_name and callback.tries > 1:
+                    row.tries -= 1  # a try by hand takes none from the schedule
+                _postpone(row, outcome, asked_meanwhile=asked_meanwhile, at=at)
     Callback.objects.filter(pk__in=[row.pk for row in arrived]).update(
         delivered_at=at, due_at=None, lease=None, leased_until=None, asked_by_name=""
     )
     _mark_picked_up([row.response_id for row in arrived if row.response_id], at=at)
-    breakers.note([(found[callback.pk], outcome) for callback, outcome in pairs], at=at)
+    circuit_breaker.note([(found[callback.pk], outcome) for callback, outcome in pairs], at=at)
+    return len(finished)
 
 
 def _start(
-    claimed: Iterable[Callback], *, at: datetime, door: Door, loop: asyncio.AbstractEventLoop
+    claimed: Iterable[Callback],
+    *,
+    at: datetime,
+    client: HttpClient,
+    loop: asyncio.AbstractEventLoop,
 ) -> Sending:
-    # Asked for every attempt, but once for all that go the same way.
-    check, secrets = cache(destinations.check), cache(secrets_of)
+    headers_of: dict[str, kinds.Headers] = {}
     sending: Sending = {}
     for callback in claimed:
+        kind = kinds.kind_of(callback)
+        if kind.name not in headers_of:
+            headers_of[kind.name] = kind.start_batch()
         try:
             url, body = callback.url, bytes(callback.body)
-            if callback.response is None:
-                headers = callback.headers
-            else:
-                check(url, team_id=callback.team_id)
-                headers = signatures.sign(
-                    body, secrets=secrets(callback.agent_id), message_id=str(callback.pk), at=at
-                )
-                headers["X-Wake-Delivery-Id"] = str(callback.response.delivery_id)
-                headers["Content-Type"] = "application/json"
+            headers = headers_of[kind.name](callback, at)
         except (Refused, SecretUnreadable, NoSecret, Unreadable) as reason:
             attempt = _not_sent(str(reason))
         else:
-            attempt = door.post(url, body=body, headers=headers)
+            attempt = client.post(url, body=body, headers=headers)
         sending[loop.create_task(attempt)] = callback
     return sending
 
 
-async def _opened(open_door: Callable[[], Door]) -> Door:
-    return open_door()
+async def _opened(open_client: Callable[[], HttpClient]) -> HttpClient:
+    return open_client()
 
 
 async def _not_sent(reason: str) -> Outcome:
@@ -269,26 +278,11 @@ async def _not_sent(reason: str) -> Outcome:
 def _settle_finished(
     sending: Sending, runner: asyncio.Runner, clock: Callable[[], datetime]
 ) -> int:
-    """Lets the loop run for a tick, or until all have come back."""
+    """Runs the loop for a tick, or until all requests are finished, and settles those that are."""
     done, _ = runner.run(asyncio.wait(sending, timeout=TICK_SECONDS))
     finished = [(sending.pop(task), _outcome(task)) for task in done]
-    try:
-        settle(finished, at=clock())
-    except DATABASE_AWAY:
-        raise  # their leases run out, and whoever claims them next tells by the id
-    except Exception:
-        for pair in finished:  # so that one that cannot be written down holds no other back
-            _settle_one(pair, at=clock())
-    return len(finished)
-
-
-def _settle_one(pair: tuple[Callback, Outcome], *, at: datetime) -> None:
-    try:
-        settle([pair], at=at)
-    except DATABASE_AWAY:
-        raise
-    except Exception:
-        log.exception("The attempt of callback %s cannot be written down", pair[0].pk)
+    # If the database is away, their leases end, and the next sender's requests have the same ids.
+    return together(finished, partial(settle, at=clock()), what="attempts of callbacks")
 
 
 def _outcome(task: asyncio.Task[Outcome]) -> Outcome:
@@ -318,8 +312,18 @@ def _postpone(row: Callback, outcome: Outcome, *, asked_meanwhile: bool, at: dat
         if outcome.status_code == GONE or row.tries >= TRIES:
             _give_up(row, at=at)
         else:
-            row.due_at = at + retries.wait(row.tries, outcome, at)
-    row.save(update_fields=["due_at", "leased_until", "lease", "given_up_at", "asked_by_name"])
+            row.due_at = _next_try(row, outcome, at=at)
+    fields = ["due_at", "leased_until", "lease", "given_up_at", "asked_by_name", "tries"]
+    row.save(update_fields=fields)
+
+
+def _next_try(row: Callback, outcome: Outcome, *, at: datetime) -> datetime:
+    """Counts from the last try that the schedule made, which is not this one where a person asked
+    for it. A server that asks for more time gets it."""
+    last = row.attempts.filter(number=row.tries).order_by("started_at").last()
+    settled_at = last.started_at + timedelta(milliseconds=last.took_ms) if last else at
+    next_at = settled_at + retries.wait(row.tries)
+    return max(next_at, at + retries.asked_for(outcome, at))
 
 
 def _give_up(callback: Callback, *, at: datetime) -> None:
@@ -337,7 +341,8 @@ def _give_up(callback: Callback, *, at: datetime) -> None:
 
 
 def _mark_picked_up(response_ids: list[uuid.UUID], *, at: datetime) -> None:
-    """A 2xx is the agent's word that it has the answer; where a poll was earlier, that stays."""
+    """Stamps the responses as picked up, because a 2xx confirms it. An earlier poll stays as it
+    is."""
     fresh = list(
         Response.objects.select_for_update(of=("self",))
         .filter(pk__in=response_ids, picked_up_at__isnull=True)
@@ -354,8 +359,9 @@ def _mark_picked_up(response_ids: list[uuid.UUID], *, at: datetime) -> None:
 
 @contextmanager
 def _only_sender() -> Iterator[bool]:
-    """One sender a machine: slow receivers keep one process of a worker busy, never all of them.
-    The kernel takes the lock from a process that dies, and on a folder it needs no file."""
+    """Allows one sender on a machine, so that slow receivers occupy one process of a worker and not
+    all. The kernel releases the lock of a process that dies, and a lock on a folder needs no
+    file."""
     folder = settings.WAKE_DATA if settings.WAKE_DATA.is_dir() else settings.BASE_DIR
     descriptor = os.open(folder, os.O_RDONLY)
     try:
@@ -370,8 +376,8 @@ def _only_sender() -> Iterator[bool]:
 
 
 def _address(delivery: Delivery) -> tuple[Any, str]:
-    """Its URL and host. One that no key opens stays as it is stored: each try tells of it, and the
-    first one after the key is back arrives."""
+    """Returns the URL and the host. A URL whose encryption key is gone stays encrypted: each
+    attempt fails until the key is back."""
     try:
         url = delivery.callback_webhook
     except Unreadable:
@@ -380,8 +386,9 @@ def _address(delivery: Delivery) -> tuple[Any, str]:
 
 
 def _host(url: str) -> str:
-    """What the slots are counted by; never a reason to hold an answer back."""
+    """Returns the host by which limits are counted, or an empty text for a URL that is refused only
+    when it is sent."""
     try:
-        return destinations.parse(url).name
+        return allowlist.parse(url).name
     except Refused:
         return ""

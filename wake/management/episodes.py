@@ -15,14 +15,16 @@ from typing import Any
 from django.db import transaction
 from django.db.models import F
 
-from accounts import agents, keys
+from accounts.agents import keys, registration
 from accounts.audit import Actor
 from accounts.models import Agent, ApiKey, ClaimedId, Team, User
-from wake import destinations, outbox, pickups
+from database.idempotency import Idempotency
+from wake import pickups
 from wake.acknowledgements import acknowledge
+from wake.callbacks import allowlist, outbox
+from wake.callbacks.http_client import Outcome
 from wake.deadlines import time_out_overdue
-from wake.deliveries import Idempotency, deliver
-from wake.destinations import Outcome
+from wake.deliveries import deliver
 from wake.models import Callback, Delivery, Response
 from wake.responses import release, respond
 
@@ -37,8 +39,9 @@ Told = dict[str, Any]
 
 @transaction.atomic
 def play(team: Team, *, people: dict[str, User], by: Actor, at: datetime) -> int:
-    """Adds what is not there yet and returns how many deliveries that were. Nobody sees the half of
-    it, and no worker gets hold of a callback whose tries are still being told."""
+    """Adds the deliveries that are not there yet and returns how many. It is one transaction, so
+    that no page shows half of them and no worker claims a callback whose attempts are still being
+    written."""
     episodes = [
         Episode(told, cast=cast, people=people, now=at)
         for cast in casts(team, by=by, at=at)
@@ -59,7 +62,7 @@ def casts(team: Team, *, by: Actor, at: datetime) -> list[Cast]:
 
 
 class Cast:
-    """One file: an agent with a key of each lane that it uses, and what it delivers."""
+    """One file: an agent, a key of each mode that it uses, and its deliveries."""
 
     def __init__(self, told: Told, team: Team, *, by: Actor, at: datetime) -> None:
         self.provider: str = told["provider"]
@@ -71,10 +74,10 @@ class Cast:
             for lane in {one.get("lane", ApiKey.Lane.LIVE) for one in self.deliveries}
         }
         for url in {one["webhook"] for one in self.deliveries if "webhook" in one}:
-            destinations.allow(destinations.parse(url).name, team=team, by=by)
+            allowlist.allow(allowlist.parse(url).name, team=team, by=by)
 
     def _key(self, lane: str, by: Actor, since: datetime) -> ApiKey:
-        """Its text is thrown away: nobody delivers with it."""
+        """Mints a key whose text is discarded, because the demo does not deliver over HTTP."""
         key, _ = keys.mint(self.agent, by=by, lane=lane)
         key.created_at = since
         key.save(update_fields=["created_at"])
@@ -85,7 +88,7 @@ def _registered(told: Told, team: Team, *, by: Actor, since: datetime) -> Agent:
     agent = Agent.objects.filter(team=team, agent_id=told["agent"]).first()
     if agent is None:
         agent = Agent(team=team, agent_id=told["agent"], created_at=since)
-        agents.register(agent, by=by)
+        registration.register(agent, by=by)
         if "may_also_be" in told:
             ClaimedId.objects.create(agent=agent, pattern=told["may_also_be"])
     return agent
@@ -150,6 +153,7 @@ class Episode:
             assumption=told.get("assumption", ""),
             on_timeout=told.get("on_timeout", ""),
             thread=told.get("thread", ""),
+            priority=told.get("priority", Delivery.Priority.NORMAL),
             supersedes=earlier.values_list("pk", flat=True).first(),
             key=key,
             idempotency=Idempotency(self.mark, self.mark),

@@ -1,7 +1,7 @@
-"""Writes what is encrypted anew with the newest key, and content as the setting wants it now.
+"""Encrypts everything again with the newest key, and content as the setting requires now.
 
-Batch by batch, each in a transaction that locks rows of one table only, in the order of their ids:
-so it runs beside a server. Stopped and run again it leaves alone what is right already.
+Each batch is a transaction that locks rows of one table only, in the order of their ids, so it can
+run beside a server. It can be stopped and run again, and skips rows that are right already.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from django.apps import apps
 from django.conf import settings
 from django.db import models, transaction
 
-from accounts import encryption
-from wake.models.content import Ciphertext, ContentField
+from database import encryption
+from database.encrypted_columns import Ciphertext, ContentField
 
 ROWS_AT_ONCE = 100
 # Secrets have a column whose name ends like this, and are never stored plainly.

@@ -2,8 +2,12 @@
 
 from django.db import migrations, models
 
+from database.concurrent_indexes import AddIndexConcurrently
+
 
 class Migration(migrations.Migration):
+
+    atomic = False
 
     dependencies = [
         ('accounts', '0001_initial'),
@@ -11,7 +15,7 @@ class Migration(migrations.Migration):
     ]
 
     operations = [
-        migrations.AddIndex(
+        AddIndexConcurrently(
             model_name='delivery',
             index=models.Index(condition=models.Q(('expires_at__isnull', False), models.Q(('answered_at__isnull', True), ('answered_at__gt', models.F('expires_at')), _connector='OR')), fields=['team', 'lane', '-expires_at'], name='windows_of_a_team'),
         ),

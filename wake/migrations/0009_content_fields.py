@@ -1,6 +1,6 @@
 from django.db import migrations
 
-import wake.models.content
+import database.encrypted_columns
 
 TEXTS = [
     ("callbackattempt", "answer", {"blank": True}),
@@ -23,15 +23,15 @@ class Migration(migrations.Migration):
             state_operations=[
                 *(
                     migrations.AlterField(
-                        model, name, wake.models.content.ContentTextField(**options)
+                        model, name, database.encrypted_columns.ContentTextField(**options)
                     )
                     for model, name, options in TEXTS
                 ),
                 migrations.AlterField(
-                    "callback", "body", wake.models.content.ContentBinaryField()
+                    "callback", "body", database.encrypted_columns.ContentBinaryField()
                 ),
                 migrations.AlterField(
-                    "delivery", "extensions", wake.models.content.ContentJSONField(default=dict)
+                    "delivery", "extensions", database.encrypted_columns.ContentJSONField(default=dict)
                 ),
             ]
         )

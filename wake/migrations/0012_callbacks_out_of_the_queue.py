@@ -2,15 +2,19 @@
 
 from django.db import migrations, models
 
+from database.concurrent_indexes import AddIndexConcurrently
+
 
 class Migration(migrations.Migration):
+
+    atomic = False
 
     dependencies = [
         ('wake', '0011_relay'),
     ]
 
     operations = [
-        migrations.AddIndex(
+        AddIndexConcurrently(
             model_name='callback',
             index=models.Index(condition=models.Q(('delivered_at__isnull', True), ('due_at__isnull', True), ('given_up_at__isnull', True)), fields=['team', 'host'], name='callbacks_out_of_the_queue'),
         ),

@@ -1,6 +1,6 @@
 from django.db import migrations
 
-import wake.models.content
+import database.encrypted_columns
 
 
 class Migration(migrations.Migration):
@@ -11,11 +11,11 @@ class Migration(migrations.Migration):
     operations = [
         migrations.SeparateDatabaseAndState(
             state_operations=[
-                migrations.AlterField("callback", "url", wake.models.content.ContentTextField()),
+                migrations.AlterField("callback", "url", database.encrypted_columns.ContentTextField()),
                 migrations.AlterField(
                     "delivery",
                     "callback_webhook",
-                    wake.models.content.ContentTextField(blank=True),
+                    database.encrypted_columns.ContentTextField(blank=True),
                 ),
             ]
         )

@@ -1,5 +1,4 @@
-"""The callbacks that carry answers to agents and news of tasks to their callers, each try of them,
-and where they may go."""
+"""Callbacks, their attempts, the hosts that they may go to, and the hosts that fail."""
 
 from __future__ import annotations
 
@@ -15,35 +14,37 @@ from django.db import models
 from django.db.models import Exists, OuterRef, Q
 from django.utils import timezone
 
-from accounts import encryption
 from accounts.models import Agent, Team, User
-from wake.models.content import ContentBinaryField, ContentTextField
+from database import encryption
+from database.encrypted_columns import ContentBinaryField, ContentTextField
 from wake.models.responses import Response
 
 
 class Target(NamedTuple):
-    """What fails, rests and is resumed together. Pushes go where strangers asked for, so what
-    becomes of them never holds a team's answers to the same host back."""
+    """A host of a team, which fails, is suspended and is resumed as one. Callbacks without an
+    answer may go to hosts that the team did not choose, so their failures do not hold back the
+    team's answers to the same host."""
 
     team_id: int
     host: str
-    is_push: bool = False
+    without_answers: bool = False
 
 
 class CallbackQuerySet(models.QuerySet["Callback"]):
     def for_person(self, user: User) -> CallbackQuerySet:
-        """Those of every team that they belong to."""
+        """Returns the callbacks of every team that they belong to."""
         return self.filter(team__memberships__user=user)
 
     def not_delivered(self) -> CallbackQuerySet:
-        """Waiting, or given up. Index: callbacks_not_delivered."""
+        """Returns those that wait and those that were given up. Index: callbacks_not_delivered."""
         return self.filter(delivered_at__isnull=True)
 
     def unfinished(self) -> CallbackQuerySet:
         return self.filter(due_at__isnull=False)
 
     def due(self, at: datetime) -> CallbackQuerySet:
-        """Oldest first, without those that a sender holds. Index: callbacks_due."""
+        """Returns the oldest first, without those that a sender has claimed. Index:
+        callbacks_due."""
         return (
             self.unfinished()
             .filter(due_at__lte=at)
@@ -52,43 +53,47 @@ class CallbackQuerySet(models.QuerySet["Callback"]):
         )
 
     def orphaned(self) -> CallbackQuerySet:
-        """Taken out of the queue although their target does not rest, so that nobody would ever
-        send them. Index: callbacks_out_of_the_queue."""
-        rests = FailingTarget.objects.resting().filter(team=OuterRef("team"), host=OuterRef("host"))
+        """Returns those out of the queue whose target is not suspended: nothing would ever send
+        them. Index: callbacks_out_of_the_queue."""
+        targets = FailingTarget.objects.suspended()
+        targets = targets.filter(team=OuterRef("team"), host=OuterRef("host"))
         out = self.not_delivered().filter(due_at__isnull=True, given_up_at__isnull=True)
         return out.filter(
-            Q(~Exists(rests.filter(is_push=False)), relayed_task__isnull=True)
-            | Q(~Exists(rests.filter(is_push=True)), relayed_task__isnull=False)
+            Q(~Exists(targets.filter(without_answers=False)), response__isnull=False)
+            | Q(~Exists(targets.filter(without_answers=True)), response__isnull=True)
         )
 
     def to(self, target: Target) -> CallbackQuerySet:
         return self.filter(_to(target))
 
     def to_others(self, hosts: Iterable[str], targets: Iterable[Target]) -> CallbackQuerySet:
-        """Neither to one of these hosts nor to one of these targets."""
+        """Leaves out callbacks to these hosts and these targets."""
         return self.exclude(reduce(or_, map(_to, targets), Q(host__in=hosts)))
 
 
 def _to(target: Target) -> Q:
-    return Q(team=target.team_id, host=target.host, relayed_task__isnull=not target.is_push)
+    return Q(team=target.team_id, host=target.host, response__isnull=target.without_answers)
 
 
 class Callback(models.Model):
-    """The queued POST of one answer, which is signed, or of news of an A2A task, which is not. The
-    row is the queue: `due_at` is null once nothing is left to do."""
+    """The queued POST of one answer, or of another app's content. The row is the queue: `due_at` is
+    null once nothing is left to do."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     response = models.OneToOneField(
         Response, null=True, on_delete=models.CASCADE, related_name="callback"
     )
-    # The id of a row above (relay/models/tasks.py), where it carries no answer.
-    relayed_task = models.UUIDField(null=True)
+    # How it is sent (wake/callbacks/kinds.py, which reads this). Version 0.1 writes no kind, and of
+    # those without an answer it queued pushes only.
+    kind = models.CharField(max_length=16, default="answer", db_default="push")
+    # The id of what it is about, in the app of its kind, where it carries no answer.
+    about = models.UUIDField(null=True, db_column="relayed_task")
     agent = models.ForeignKey(Agent, on_delete=models.CASCADE, related_name="+")
     team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="callbacks")
     url: models.TextField[str, str] = ContentTextField()  # it may carry a token
     host = models.CharField(max_length=260)
-    # A JSON object of the headers that it carries in place of ours; a ciphertext of
-    # accounts/encryption.py, whatever WAKE_ENCRYPT_CONTENT says.
+    # A JSON object of the headers that it carries in place of a signature, where its kind needs
+    # them; a ciphertext of database/encryption.py, regardless of WAKE_ENCRYPT_CONTENT.
     headers_ciphertext = models.TextField(blank=True, db_default="", default="")
     body = ContentBinaryField()
     created_at = models.DateTimeField(default=timezone.now)
@@ -96,11 +101,11 @@ class Callback(models.Model):
     leased_until = models.DateTimeField(null=True)
     lease = models.UUIDField(null=True)
     tries = models.PositiveSmallIntegerField(default=0)
-    # The person who asked for the next attempt, where it was not the schedule.
+    # The person who asked for the next attempt, if it is not the schedule's.
     asked_by_name = models.CharField(max_length=80, blank=True)
     delivered_at = models.DateTimeField(null=True)
     given_up_at = models.DateTimeField(null=True)
-    # From then on it has no URL, headers or body (wake/retention.py).
+    # Since then it has had no URL, headers or body (wake/retention.py).
     erased_at = models.DateTimeField(null=True)
 
     objects = CallbackQuerySet.as_manager()
@@ -108,8 +113,8 @@ class Callback(models.Model):
     class Meta:
         constraints = [
             models.CheckConstraint(
-                condition=Q(response__isnull=False, relayed_task__isnull=True)
-                | Q(response__isnull=True, relayed_task__isnull=False),
+                condition=Q(response__isnull=False, about__isnull=True)
+                | Q(response__isnull=True, about__isnull=False),
                 name="an_answer_or_news_of_a_task",
             )
         ]
@@ -136,26 +141,22 @@ class Callback(models.Model):
         return f"Callback to {self.host}"
 
     @property
-    def is_push(self) -> bool:
-        """Whether it carries news of an A2A task."""
-        return self.relayed_task is not None
-
-    @property
     def headers(self) -> dict[str, str]:
-        """Its own; raises encryption.Unreadable."""
+        """Returns the headers that were queued with it; raises encryption.Unreadable."""
         if not self.headers_ciphertext:
             return {}
-        found: dict[str, str] = json.loads(encryption.decrypt(self.headers_ciphertext.encode()))
-        return found
+        headers: dict[str, str] = json.loads(encryption.decrypt(self.headers_ciphertext.encode()))
+        return headers
 
     @property
     def subject(self) -> models.Model:
-        """What the audit tells its fate of: the delivery that was answered, else the push."""
+        """Returns what the audit names: the delivery that was answered, else the callback
+        itself."""
         return self.response.delivery if self.response else self
 
     @property
     def target(self) -> Target:
-        return Target(self.team_id, self.host, self.is_push)
+        return Target(self.team_id, self.host, without_answers=self.response_id is None)
 
 
 class CallbackAttempt(models.Model):
@@ -180,24 +181,24 @@ class CallbackAttempt(models.Model):
 
 class FailingTargetQuerySet(models.QuerySet["FailingTarget"]):
     def for_person(self, user: User) -> FailingTargetQuerySet:
-        """Those of every team that they belong to."""
+        """Returns the targets of every team that they belong to."""
         return self.filter(team__memberships__user=user)
 
-    def resting(self) -> FailingTargetQuerySet:
-        """Until a person resumes them. Index: targets_that_rest."""
+    def suspended(self) -> FailingTargetQuerySet:
+        """Returns those that wait for a person to resume them. Index: targets_that_rest."""
         return self.filter(rested_at__isnull=False)
 
 
 class FailingTarget(models.Model):
-    """A host that does not take the answers of a team, or not its pushes (wake/breakers.py); the
-    row goes when one arrives."""
+    """A host that does not accept the answers of a team, or not its other callbacks
+    (wake/callbacks/circuit_breaker.py). The row is deleted when one arrives."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="+", db_index=False)
     host = models.CharField(max_length=260)
-    is_push = models.BooleanField(default=False, db_default=False)
+    without_answers = models.BooleanField(default=False, db_default=False, db_column="is_push")
     failing_since = models.DateTimeField()
-    # In a row, and such that nobody seems to be there.
+    # Failures in a row in which the host did not answer, or asked for time.
     failures = models.PositiveIntegerField(default=0)
     postponed_until = models.DateTimeField(null=True)
     rested_at = models.DateTimeField(null=True)
@@ -208,7 +209,7 @@ class FailingTarget(models.Model):
         constraints = [
             # The host leads, because that is what a sender has a list of.
             models.UniqueConstraint(
-                fields=["host", "team", "is_push"], name="one_failing_target_of_a_kind"
+                fields=["host", "team", "without_answers"], name="one_failing_target_of_a_kind"
             )
         ]
         indexes = [
@@ -222,17 +223,17 @@ class FailingTarget(models.Model):
 
     @property
     def key(self) -> Target:
-        return Target(self.team_id, self.host, self.is_push)
+        return Target(self.team_id, self.host, self.without_answers)
 
     def holds_back(self, at: datetime) -> bool:
-        """Whether nothing goes there for now."""
+        """Returns whether nothing is sent there for now."""
         return self.rested_at is not None or (
             self.postponed_until is not None and self.postponed_until > at
         )
 
 
 class CallbackHost(models.Model):
-    """One line of a team's allowlist, in canonical form (wake/destinations.py)."""
+    """One line of a team's allowlist, in canonical form (wake/callbacks/allowlist.py)."""
 
     team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="callback_hosts")
     pattern = models.CharField(

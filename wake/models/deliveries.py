@@ -1,4 +1,4 @@
-"""What agents delivered."""
+"""Deliveries, and the questions that are asked about many of them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from django.db.models import F, Q
 
 from accounts.access import teams_answered_by
 from accounts.models import SINGLE_LINE, Agent, ApiKey, Team, User
-from wake.models.content import ContentJSONField, ContentTextField
+from database.encrypted_columns import ContentJSONField, ContentTextField
 
 NOT_ANSWERED_IN_TIME = Q(answered_at__isnull=True) | Q(answered_at__gt=F("expires_at"))
 
@@ -23,13 +23,8 @@ class DeliveryQuerySet(models.QuerySet["Delivery"]):
         return self.filter(team=team)
 
     def for_person(self, user: User) -> DeliveryQuerySet:
-        """Every delivery to a team that they belong to; a superuser sees no more than that."""
+        """Returns the deliveries of every team that they belong to; a superuser sees no others."""
         return self.filter(team__memberships__user=user)
-
-    def for_key(self, key: ApiKey) -> DeliveryQuerySet:
-        """The agent's own, in the key's lane: rotating a key loses nothing (PROTOCOL.md,
-        Identity)."""
-        return self.of_agent(key.agent_id, key.lane).filter(relayed=False)
 
     def of_agent(self, agent: Any, lane: Any) -> DeliveryQuerySet:
         return self.filter(agent=agent, lane=lane)
@@ -43,15 +38,15 @@ class DeliveryQuerySet(models.QuerySet["Delivery"]):
         )
 
     def awaiting_response(self) -> DeliveryQuerySet:
-        """What the inbox shows. Index: inbox_of_a_team."""
+        """Returns what the inbox shows. Index: inbox_of_a_team."""
         return self.unanswered().with_content()
 
     def with_content(self) -> DeliveryQuerySet:
         return self.filter(erased_at__isnull=True)
 
     def done_before(self, at: datetime) -> DeliveryQuerySet:
-        """Answered, read, replaced or closed by then, and nothing since. Index:
-        content_to_erase."""
+        """Returns deliveries that were answered, acknowledged, replaced or expired by then, without
+        later activity. Index: content_to_erase."""
         is_done = Q(answered_at__isnull=False)
         for ended in ("superseded_at", "acknowledged_at", "expires_at"):
             is_done |= Q(**{f"{ended}__lte": at})
@@ -64,35 +59,42 @@ class DeliveryQuerySet(models.QuerySet["Delivery"]):
         return self.filter(answered_at__isnull=False)
 
     def overdue(self, at: datetime) -> DeliveryQuerySet:
-        """Index: open_deadlines."""
+        """Returns unanswered deliveries whose deadline is over. Index: open_deadlines."""
         return self.filter(expires_at__lte=at, answered_at__isnull=True, timed_out_at__isnull=True)
 
     def passed_unanswered(self, at: datetime) -> DeliveryQuerySet:
-        """Whose agents went on without an answer, also where one was given later; what an agent
-        replaced in time is left out. Index: windows_of_a_team."""
+        """Returns deliveries that expired without an answer, even if one was given later. Those
+        that the agent replaced in time are left out. Index: windows_of_a_team."""
         rows = self.filter(NOT_ANSWERED_IN_TIME, expires_at__lte=at)
         return rows.exclude(superseded_at__lte=F("expires_at"))
 
     def after(self, since: Any) -> DeliveryQuerySet:
-        """Index: cursor_of_an_agent."""
+        """Returns rows in cursor order, after `since` if it is given. Index: cursor_of_an_agent."""
         rows = self.order_by("activity_at")
         return rows if since is None else rows.filter(activity_at__gt=since)
 
     def with_statuses(self, statuses: Collection[str]) -> DeliveryQuerySet:
-        """Index: answers_of_an_agent, which PostgreSQL uses only where it is told that nothing
-        pending is wanted."""
+        """Filters by status. Index: answers_of_an_agent, which PostgreSQL uses only if pending is
+        excluded explicitly."""
         rows = self.filter(status__in=statuses)
         return rows if Delivery.Status.PENDING in statuses else rows.exclude(status="pending")
 
 
 class Delivery(models.Model):
-    """What an agent surfaced; a person may answer it once."""
+    """What an agent delivered. A person may answer it once."""
 
     class Type(models.TextChoices):
         QUESTION = "question", "Question"
         ALERT = "alert", "Alert"
         OUTPUT = "output", "Output"
         UPDATE = "update", "Update"
+
+    class Priority(models.TextChoices):
+        """How urgent the agent says it is: a hint, which sorts inside a section of the inbox."""
+
+        LOW = "low", "Low priority"
+        NORMAL = "normal", "Normal priority"
+        HIGH = "high", "High priority"
 
     class Status(models.TextChoices):
         PENDING = "pending", "Pending"
@@ -133,8 +135,12 @@ class Delivery(models.Model):
     supersedes = models.ForeignKey(
         "self", null=True, on_delete=models.PROTECT, related_name="revisions"
     )
-    # Made of an A2A task (relay/): the agent did not submit it, so it is not there under /wake/.
-    relayed = models.BooleanField(default=False, db_default=False)
+    priority = models.CharField(
+        max_length=6, choices=Priority, default=Priority.NORMAL, db_default=Priority.NORMAL
+    )
+    # Another app of this server made it and takes its answer. The agent did not submit it, so its
+    # key does not see it under /wake/.
+    is_internal = models.BooleanField(default=False, db_default=False, db_column="relayed")
     extensions = ContentJSONField(default=dict)
     content_hash = models.CharField(max_length=64)
     idempotency_key = models.CharField(max_length=255, null=True)  # noqa: DJ001 - unique where it is there
@@ -226,7 +232,7 @@ class Delivery(models.Model):
 
     @property
     def details(self) -> Any:
-        """A dict, a str or None, as the agent sent it."""
+        """Returns a dict, a str or None, as the agent sent it."""
         return None if self.details_json is None else json.loads(self.details_json)
 
     def is_past_deadline(self, at: datetime) -> bool:
@@ -234,19 +240,21 @@ class Delivery(models.Model):
 
     @property
     def is_closed(self) -> bool:
-        """No answer is taken any more: it was withdrawn, or is of a task that has asked again."""
-        return self.withdrawn_at is not None or (self.relayed and self.superseded_at is not None)
+        """Whether it takes no answer any more: it was withdrawn, or the app that made it has
+        replaced it."""
+        is_replaced = self.is_internal and self.superseded_at is not None
+        return self.withdrawn_at is not None or is_replaced
 
     def needs_no_answer(self, at: datetime) -> bool:
-        """Whether a person may say "Got it" instead (spec, "Delivery Types"). Nobody waits for an
-        answer to what a task has made."""
-        if self.relayed:
+        """Whether a person may say "Got it" instead (docs/protocol.md, Answering). Of what another
+        app made, only questions wait for an answer."""
+        if self.is_internal:
             return self.type != self.Type.QUESTION
         return self.type in {self.Type.UPDATE, self.Type.ALERT} or self.is_past_deadline(at)
 
     def hold(self, seconds: int, at: datetime) -> timedelta:
-        """How long an answer given now can be taken back: at most half of what is left of the
-        window."""
+        """Returns how long an answer given now can be taken back: at most half of the time until
+        the deadline."""
         full = timedelta(seconds=seconds)
         if self.expires_at is None or self.is_past_deadline(at):
             return full

@@ -1,4 +1,4 @@
-"""Whether anybody works."""
+"""Heartbeats of the workers."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from django.db import models
 
 
 class Heartbeat(models.Model):
-    """When a worker last showed that it takes jobs from the broker; one row a queue, read by
-    /readyz."""
+    """When a worker last took a job from the broker. There is one row for each queue, and /readyz
+    reads it."""
 
     name = models.CharField(max_length=40, primary_key=True)
     at = models.DateTimeField()

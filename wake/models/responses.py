@@ -1,4 +1,4 @@
-"""What people answered, and what they have not sent yet."""
+"""Responses and drafts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from accounts.models import User
-from wake.models.content import ContentTextField
+from database.encrypted_columns import ContentTextField
 from wake.models.deliveries import Delivery
 
 
@@ -21,7 +21,7 @@ class ResponseQuerySet(models.QuerySet["Response"]):
         return self.filter(responded_at__isnull=True)
 
     def due(self, at: datetime) -> ResponseQuerySet:
-        """Held answers whose hold is over. Index: held_responses."""
+        """Returns held answers whose hold is over. Index: held_responses."""
         return self.held().filter(release_at__lte=at)
 
     def not_sent(self) -> ResponseQuerySet:
@@ -89,17 +89,17 @@ class Response(models.Model):
 
     @property
     def edited_content(self) -> Any:
-        """A dict, a str or None."""
+        """Returns a dict, a str or None."""
         return None if self.edited_json is None else json.loads(self.edited_json)
 
     @property
     def is_late(self) -> bool:
-        """Answered after the window; `delivery` must be loaded."""
+        """Returns whether it was given after the deadline; `delivery` must be loaded."""
         return self.delivery.is_past_deadline(self.answered_at)
 
 
 class Draft(models.Model):
-    """Words that a person has not sent: what they took back, kept for them alone."""
+    """An answer that a person took back, saved for them alone."""
 
     delivery = models.ForeignKey(Delivery, on_delete=models.CASCADE, related_name="drafts")
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="+")

@@ -1,4 +1,4 @@
-"""For how long teams keep what was written."""
+"""How long each team keeps content."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ LONGEST_DAYS = 3_650
 
 
 class Retention(models.Model):
-    """After how many days the content of a team's deliveries is erased; a team without a row keeps
-    it for ever."""
+    """The number of days after which the content of a team's deliveries is erased. A team without a
+    row keeps it for ever."""
 
     team = models.OneToOneField(
         Team, on_delete=models.CASCADE, primary_key=True, related_name="retention"

@@ -18,7 +18,7 @@ HOW_TO_MAKE_ONE = 'python3 -c "import secrets; print(secrets.token_urlsafe(48))"
 def production_is_safe(
     app_configs: Sequence[AppConfig] | None, **kwargs: Any
 ) -> list[CheckMessage]:
-    """Each message says what is wrong and its hint what to set."""
+    """Yields checks whose message says what is wrong, and whose hint says what to set."""
     if not settings.PRODUCTION:
         return []
     return [*_errors(), *_warnings()]
@@ -28,7 +28,8 @@ def production_is_safe(
 def encrypted_content_has_a_key(
     app_configs: Sequence[AppConfig] | None, **kwargs: Any
 ) -> list[CheckMessage]:
-    """Outside production, too, where the keys are made once and may have been taken away."""
+    """Checks the encryption keys, outside production as well: they are generated once there, and
+    may have been removed."""
     if not settings.WAKE_ENCRYPT_CONTENT or settings.WAKE_ENCRYPTION_KEYS:
         return []
     return [
@@ -97,8 +98,8 @@ def _warnings() -> Iterator[Warning]:
         )
     if "*" in settings.ALLOWED_HOSTS:
         yield Warning(
-            "WAKE_HOSTS has a *, so this server answers to any name: whoever points one of theirs "
-            "at it has pages under that name.",
+            "WAKE_HOSTS has a *, so this server answers to any name. Anyone can point a name of "
+            "theirs at it and show its pages under that name.",
             hint="Set WAKE_HOSTS to the names that people and agents use, or leave it out: the "
             "host of WAKE_ORIGIN is enough.",
             id="wake.W003",

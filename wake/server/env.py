@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
+from database.bounded_connections import BoundedConnection
+
 
 class BadVariable(ValueError):
     """A variable of the environment is not what it can be; the message says which, and what it can
@@ -89,10 +91,17 @@ def postgresql(url: str, *, connections: int, prepare: bool) -> dict[str, Any]:
         # ms.
         "CONN_HEALTH_CHECKS": True,
         "OPTIONS": {
+            # A server that is cut off acknowledges nothing; one that is frozen has the kernel do so
+            # (database/bounded_connections.py).
+            "tcp_user_timeout": 5000,
+            "keepalives_idle": 10,
+            "keepalives_interval": 5,
+            "keepalives_count": 3,
             **dict(parse_qsl(parts.query)),
-            # Without its pauses between two tries to connect, which last beyond an outage: each
-            # request tries anew.
+            # Without the pool's pauses between attempts to connect, which would outlast an outage:
+            # each request tries again.
             "pool": {
+                "connection_class": BoundedConnection,
                 "min_size": 1,
                 "max_size": connections,
                 "timeout": 1,

@@ -18,10 +18,10 @@ from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
 from redis.retry import Retry
 
-from wake.clock import database_now
+from database.clock import database_now
 from wake.models import Callback, Delivery, Heartbeat, Response
 
-# A sweep runs every second or so: a row that is due for so long says that nobody sweeps.
+# A sweep runs about every second. A row that is due for this long means that none runs.
 OVERDUE_AFTER = timedelta(seconds=60)
 SILENT_AFTER = timedelta(seconds=60)
 REDIS_SECONDS = 0.3
@@ -29,15 +29,17 @@ REDIS_SECONDS = 0.3
 
 @require_safe
 def healthz(request: HttpRequest) -> JsonResponse:
-    """200 while the web process lives; it touches nothing, so nothing else can take it down."""
+    """Answers 200 while the web process lives. It uses nothing else, so nothing else can make it
+    fail."""
     return _json({"status": "ok"})
 
 
 @require_safe
 def readyz(request: HttpRequest) -> JsonResponse:
-    """503 where agents would be let down: no database, or due work that nobody does.
+    """Answers 503 when agents are affected: the database is away, or due work is not done.
 
-    Without a broker or a worker's heartbeat it is only degraded: deliver, read and answer work.
+    Without a broker or a worker's heartbeat the status is only degraded: deliver, read and answer
+    work.
     """
     report: dict[str, Any] = {
         "status": "down",
@@ -66,7 +68,7 @@ def _status(report: dict[str, Any], now: datetime) -> str:
 
 
 def _oldest_due(now: datetime) -> dict[str, Any] | None:
-    """What has waited longest for a worker, and since when."""
+    """Returns the work that has waited longest for a worker, and since when."""
     firsts = {
         "callback": Callback.objects.due(now).values_list("due_at", flat=True).first(),
         "held response": Response.objects.due(now)
@@ -86,7 +88,7 @@ def _oldest_due(now: datetime) -> dict[str, Any] | None:
 
 
 def _broker_answers() -> bool:
-    """Without Redis the broker is a folder."""
+    """Returns True without Redis, because the broker is then a folder."""
     if not settings.REDIS_URL:
         return os.access(settings.WAKE_DATA / "broker", os.W_OK)
     redis = Redis.from_url(

@@ -1,4 +1,4 @@
-"""Log lines that quote nothing of what people and agents wrote.
+"""Formats log lines without the content that people and agents wrote.
 
 Databases, parsers and look-ups quote what they were given: PostgreSQL tells the whole row that
 broke a rule. So of a failure a log says what it was and where, and its own words only where they
@@ -33,10 +33,10 @@ CONTEXT = "\n\nDuring handling of the above exception, another exception occurre
 
 
 class Line(logging.Formatter):
-    """`2026-11-21 09:30:00,123 ERROR   wake.outbox: …`, and below it where it failed."""
+    """Formats `2026-11-21 09:30:00,123 ERROR   wake.outbox: …`, and below it the traceback."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """Of a copy: other handlers see the record as it was."""
+        """Formats a copy, so that other handlers see the record unchanged."""
         quiet = copy.copy(record)
         quiet.msg, quiet.args, quiet.exc_text = _message(record), (), None
         return super().format(quiet)
@@ -46,7 +46,7 @@ class Line(logging.Formatter):
 
 
 def described(error: BaseException) -> str:
-    """`IntegrityError (23505 UniqueViolation, wake_delivery, one_delivery_a_key)`."""
+    """Returns `IntegrityError (23505 UniqueViolation, wake_delivery, one_delivery_a_key)`."""
     name = type(error).__qualname__
     driver = error.__cause__ if isinstance(error, db.Error) and error.__cause__ else error
     if code := getattr(driver, "sqlite_errorname", None):
@@ -60,7 +60,7 @@ def described(error: BaseException) -> str:
 
 
 def _message(record: logging.LogRecord) -> str:
-    """Also where Celery or asyncio wrote the failure into it."""
+    """Replaces failures in the message, also those that Celery or asyncio wrote into it."""
     told = copy.copy(record)
     told.msg, told.args = _described(record.msg), _described(record.args)
     message = told.getMessage()
@@ -86,16 +86,16 @@ def _described(part: Any, depth: int = DEPTH) -> Any:
 
 
 def _traceback(error: BaseException) -> str:
-    """As Python writes it, the first failure first."""
-    told = ""
-    for each, link in _chain(error):
-        frames = "".join(traceback.format_tb(each.__traceback__))
-        told = f"Traceback (most recent call last):\n{frames}{described(each)}{link}{told}"
-    return told
+    """Formats the tracebacks as Python does, the first failure first."""
+    text = ""
+    for failure, link in _chain(error):
+        frames = "".join(traceback.format_tb(failure.__traceback__))
+        text = f"Traceback (most recent call last):\n{frames}{described(failure)}{link}{text}"
+    return text
 
 
 def _chain(error: BaseException | None) -> Iterator[tuple[BaseException, str]]:
-    """The last one first, each with the words that lead on to the one before it here."""
+    """Yields the last failure first, each with the text that links it to the one before."""
     seen, link = set(), ""
     while error is not None and id(error) not in seen:
         seen.add(id(error))

@@ -1,5 +1,4 @@
-"""Static files as they are served: under the hash of what is in them, compressed, and many sheets
-in one request."""
+"""Serves static files under a hash of their content, compressed, with all style sheets in one."""
 
 from __future__ import annotations
 
@@ -10,7 +9,7 @@ from typing import Any
 from django.core.files.base import ContentFile
 from whitenoise.storage import CompressedManifestStaticFilesStorage
 
-SHEETS = ("css/app.css", "css/more.css")
+SHEETS = ("css/app.css", "css/outside-inbox.css")
 IMPORT = re.compile(r'^@import "([^"]+)";$', re.MULTILINE)
 # A string, which stays as it is; else a comment, or blanks that mean nothing to a browser.
 SPARE = re.compile(r'("[^"]*")|/\*.*?\*/|\s*([{};,])\s*|(?<=:)\s+', re.DOTALL)
@@ -41,5 +40,5 @@ class JoinedStaticFiles(CompressedManifestStaticFilesStorage):  # type: ignore[m
 
 
 def without_blanks(sheet: str) -> str:
-    """As a browser needs it, a tenth lighter."""
+    """Removes what a browser does not need, a tenth of the size."""
     return SPARE.sub(lambda found: found[1] or found[2] or "", sheet).strip()

@@ -8,11 +8,11 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from accounts.models import Team
 from accounts.operator import OPERATOR
-from wake import destinations
+from wake.callbacks import allowlist
 
 
 class Command(BaseCommand):
-    help = "Adds a host to those that the callbacks of a team may go to (PROTOCOL.md, Webhook)."
+    help = "Allows callbacks of a team to a host (docs/protocol.md, Fields)."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument(
@@ -20,12 +20,12 @@ class Command(BaseCommand):
             metavar="HOST[:PORT]",
             help="hooks.example.com, *.example.com or hooks.example.com:8443",
         )
-        parser.add_argument("--team", metavar="SLUG", help="the first team where it is left out")
+        parser.add_argument("--team", metavar="SLUG", help="defaults to the first team")
 
     def handle(self, *args: Any, host: str, team: str | None, **options: Any) -> None:
         try:
-            line, is_new = destinations.allow(host, team=_team(team), by=OPERATOR)
-        except destinations.Refused as reason:
+            line, is_new = allowlist.allow(host, team=_team(team), by=OPERATOR)
+        except allowlist.Refused as reason:
             raise CommandError(str(reason)) from None
         verb = "may now" if is_new else "may already"
         self.stdout.write(f"Callbacks of {line.team.slug} {verb} go to {line.pattern}.")

@@ -8,48 +8,48 @@ from typing import Any
 from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError, CommandParser
-from django.utils import timezone
 
 from accounts import access, first_run, operator
 from accounts.models import Membership, Team, User
-from wake.greeting import greeting
+from database.clock import database_now
 from wake.management import episodes
 from wake.management.commands.up import FIRST_EMAIL
+from wake.server.run.greeting import greeting
 
 COLLEAGUE = "sam@example.com"
 
 
 class Command(BaseCommand):
     help = (
-        "Fills a team's inbox with a believable week: six agents, their deliveries, and what "
-        "became of them. Run again, it adds nothing twice."
+        "Fills a team's inbox with a week of demo data: six agents, their deliveries and the "
+        "answers. Running it again adds nothing twice."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--team", metavar="SLUG", help="the first team if left out")
-        parser.add_argument("--force", action="store_true", help="in production, too")
+        parser.add_argument("--team", metavar="SLUG", help="defaults to the first team")
+        parser.add_argument("--force", action="store_true", help="also in production")
 
     def handle(self, *args: Any, team: str | None, force: bool, **options: Any) -> None:
         if settings.PRODUCTION and not force:
             raise CommandError(
-                "This server is in production, and the demo would stand among real work. "
-                "If you want it all the same: manage.py demo --force"
+                "This server is in production, so the demo would mix with real work. "
+                "To add it anyway, run: manage.py demo --force"
             )
         if welcome := _set_up():
             self.stdout.write(greeting(welcome))
         found = _team(team)
         owner = _owner(found)
         people = {"owner": owner, "sam": _colleague(found) or owner}
-        count = episodes.play(found, people=people, by=operator.OPERATOR, at=timezone.now())
-        told = f"{count} new deliveries are" if count else "The whole demo is already"
+        count = episodes.play(found, people=people, by=operator.OPERATOR, at=database_now())
+        told = f"{count} new deliveries are" if count else "All demo deliveries are already"
         self.stdout.write(f"{told} in the inbox of {found}: {settings.WAKE_ORIGIN}/")
         if welcome:
-            self.stdout.write("Nothing runs yet. Start it: make run")
+            self.stdout.write("The server is not running yet. Start it with: make run")
 
 
 def _set_up() -> first_run.Welcome | None:
-    """On an empty server what the first `make run` would make, so that somebody can sign in and
-    look; else None."""
+    """Creates on an empty server what the first `make run` would, so that a person can sign in and
+    look; returns None on any other."""
     try:
         return first_run.set_up(
             email=os.environ.get("WAKE_ADMIN_EMAIL", "").strip() or FIRST_EMAIL,
@@ -79,7 +79,7 @@ def _owner(team: Team) -> User:
 
 
 def _colleague(team: Team) -> User | None:
-    """Somebody who answered what the owner did not; their password is known to nobody."""
+    """Adds the person who answered what the owner did not. Their password is discarded."""
     try:
         membership, _ = operator.add_person(
             COLLEAGUE,

@@ -1,4 +1,4 @@
-"""`manage.py rotate_encryption`: everything that is encrypted, with the newest key."""
+"""`manage.py rotate_encryption`: encrypts everything again with the newest key."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from wake.reencryption import StillEncrypting, reencrypt
+from wake.management.reencryption import StillEncrypting, reencrypt
 
 
 class Command(BaseCommand):
     help = (
-        "Encrypts signing secrets and content anew with the first of WAKE_ENCRYPTION_KEYS, and "
+        "Encrypts signing secrets and content again with the first of WAKE_ENCRYPTION_KEYS, and "
         "with WAKE_ENCRYPT_CONTENT=1 also the content that was stored before. It runs beside the "
         "server and may be stopped and run again."
     )
@@ -29,14 +29,14 @@ class Command(BaseCommand):
             for done in reencrypt(decrypt=decrypt):
                 unreadable += done.unreadable
                 self.stdout.write(
-                    f"{done.name}: {done.read} read, {done.written} written anew, "
+                    f"{done.name}: {done.read} read, {done.written} rewritten, "
                     f"{done.unreadable} unreadable"
                 )
         except StillEncrypting as reason:
             raise CommandError(str(reason)) from None
         if unreadable:
             raise CommandError(
-                f"{unreadable} rows cannot be read with any of WAKE_ENCRYPTION_KEYS: they stay as "
-                "they are. Add the key that they were stored with, and run this again."
+                f"{unreadable} rows cannot be read with any of WAKE_ENCRYPTION_KEYS and were left "
+                "unchanged. Add the key that they were stored with, and run this again."
             )
         self.stdout.write("Done. The older keys are no longer needed for this database.")

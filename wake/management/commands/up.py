@@ -20,9 +20,9 @@ from django.db import OperationalError, connection
 from psycopg_pool import PoolTimeout
 
 from accounts import first_run, operator
-from wake import roles
-from wake.greeting import greeting
-from wake.processes import run_together
+from wake.server.run import roles
+from wake.server.run.greeting import greeting
+from wake.server.run.supervisor import run_together
 
 # What a start just after a kill -9 waits for the old one to be gone.
 PATIENCE_SECONDS = 8.0
@@ -48,14 +48,19 @@ class Command(BaseCommand):
             raise CommandError("Stopped before it had begun.", returncode=130) from None
 
     def _run(self, role: str | None, host: str, processes: int | None) -> None:
+        # The children would show it to each program that reads their environment.
+        password = os.environ.pop("WAKE_ADMIN_PASSWORD", "")
+        if os.geteuid() == 0 and settings.PRODUCTION:
+            self.stderr.write("This runs as root. Give Wake an account of its own.")
         if role in {None, "web", "stream"}:
             self._wait_for_port(host, settings.PORT)
             _collect_static()
+        roles.allow_open_files()
         if role:
             command = roles.ROLES[role](host, processes)
             os.chdir(settings.BASE_DIR)
             os.execv(command[0], command)  # noqa: S606 - our own; signals then reach it directly
-        welcome = self._set_up()
+        welcome = self._set_up(password)
         self._greeting: str | None = greeting(welcome)
         try:
             run_together(
@@ -83,8 +88,8 @@ class Command(BaseCommand):
         if error:
             raise CommandError(f"Cannot listen at {host}, port {port}: {os.strerror(error)}.")
 
-    def _set_up(self) -> first_run.Welcome | None:
-        password = os.environ.get("WAKE_ADMIN_PASSWORD", "") or operator.new_password()
+    def _set_up(self, given: str) -> first_run.Welcome | None:
+        password = given or operator.new_password()
         try:
             call_command("migrate", verbosity=0, interactive=False)
             return first_run.set_up(
@@ -103,21 +108,21 @@ class Command(BaseCommand):
                 connection.close_pool()  # type: ignore[attr-defined]
 
     def _greet(self, *, only_if_answered_at: str | None = None) -> None:
-        """Once, as soon as the server answers; else at the end, because what it tells is not
-        kept."""
+        """Prints the greeting once the server answers, or at the end at the latest, because its key
+        and password are not stored."""
         if self._greeting and (only_if_answered_at is None or _answers(only_if_answered_at)):
             self._say(self._greeting)
             self._greeting = None
 
     def _say(self, line: str) -> None:
-        with suppress(OSError):  # nobody listens any more, which is no reason to stop
+        with suppress(OSError):  # a closed terminal is no reason to stop
             self.stdout.write(line)
             self.stdout.flush()
 
 
 def _collect_static() -> None:
-    """Pages cannot be made without them; it takes eight seconds, so only where a file is newer. Of
-    two that start at once, the second waits and finds it done."""
+    """Collects the static files, which pages need, if one is newer than the last time: it takes
+    eight seconds. If two processes start at once, the second waits and has nothing to do."""
     manifest = settings.STATIC_ROOT / "staticfiles.json"
     sources = [
         Path(storage.path(name)) for finder in get_finders() for name, storage in finder.list([])
@@ -130,7 +135,7 @@ def _collect_static() -> None:
 
 
 def _cannot_listen(host: str, port: int) -> int:
-    """The error number; 0 where nothing is in the way."""
+    """Returns the error number of listening there, or 0."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     with socket.socket(family) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -142,7 +147,8 @@ def _cannot_listen(host: str, port: int) -> int:
 
 
 def _answers(host: str) -> bool:
-    """Whatever is asked from now on waits until the server has loaded, and is then answered."""
+    """Returns whether the port is open. A request may then wait until the server has loaded, but is
+    answered."""
     with suppress(OSError), socket.create_connection((host, settings.PORT), timeout=0.2):
         return True
     return False

@@ -1,7 +1,7 @@
-"""Cuts off a request body that is too large while it arrives.
+"""Cuts off a request body that is too large, or too slow, while it arrives.
 
-Under ASGI, Django writes the whole body to the disk before any view, middleware or parser can look
-at it, so without this anybody could fill the disk. (Under WSGI it is read by whoever asks for it.)
+The whole body is written to the disk before any view, middleware or parser can look at it, so
+without this anybody could fill the disk, or hold connections for good with one byte each.
 """
 
 from __future__ import annotations
@@ -14,19 +14,23 @@ from typing import Any
 from django.conf import settings
 from django.http import HttpResponse
 
-from wake import errors
+from wake.api import errors
+from wake.api.parsers import declared_length
+from wake.server.http.machine_paths import PAGE_LIMIT, row_of
 
 Message = Mapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 App = Callable[[dict[str, Any], Receive, Send], Awaitable[None]]
 
-# Most clients send all they have before they read: the answer would be lost to them with the
-# connection, so what comes is thrown away first. Somebody who sends more, or slowly, is cut off.
+# Most clients send the whole body before they read, and would lose the answer with the connection.
+# So the rest of the body is read and discarded first. A client that sends more than this, or
+# slowly, is cut off.
 DRAINED_AT_MOST = 8 * 2**20
-# Where agents are called, and where their connectors report.
-A2A = ("/@", "/connect/")
 DRAIN_SECONDS = 5.0
+# Time for a body: this long, and a second more for each 64 kB of it.
+BODY_SECONDS = 10.0
+BYTES_A_SECOND = 2**16
 
 
 class BodyLimit:
@@ -37,46 +41,47 @@ class BodyLimit:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        is_protocol = scope["path"].startswith(("/wake/", *A2A))
-        limit = _limit(scope["path"])
-        body = _Counted(receive, limit)
-        declared = _declared_length(scope)
+        row = row_of(scope["path"])
+        limit = getattr(settings, row.body_limit if row else PAGE_LIMIT)
+        declared = declared_length(dict(scope["headers"]).get(b"content-length", b""))
+        body = _Counted(receive, limit, _seconds(scope, declared, limit))
         if declared <= limit:
             await self.app(scope, body.receive, body.noticed(send))
             if body.is_answered:
                 return
-        if body.is_cut_off:
+        if body.is_late:
+            refusal = errors.plain_error(408, "body_too_slow")
+        elif body.is_cut_off:
             # Django leaves such a request unanswered, and the server would make a 500 of that.
             refusal = errors.plain_error(400, "malformed", "The body ended too early.")
-        elif is_protocol:
+        elif row is not None:
             refusal = errors.plain_error(413, "body_too_large")
         else:
             refusal = HttpResponse("This form is too large.", status=413, content_type="text/plain")
-        if declared <= DRAINED_AT_MOST:
+        if declared <= DRAINED_AT_MOST and not body.is_late:
             await body.drain()
         await _send(refusal, send)
 
 
-def _limit(path: str) -> int:
-    if path.startswith("/wake/"):
-        return settings.WAKE_MAX_BODY_BYTES
-    if path.startswith(A2A):
-        return settings.WAKE_MAX_A2A_BYTES
-    return settings.DATA_UPLOAD_MAX_MEMORY_SIZE
-
-
 class _Counted:
-    """The body as Django receives it; past the limit it hears that the client has gone, and gives
-    up."""
+    """The body as Django receives it; past the limit or the time for it, Django hears that the
+    client has gone, and gives up."""
 
-    def __init__(self, receive: Receive, limit: int) -> None:
+    def __init__(self, receive: Receive, limit: int, seconds: float) -> None:
         self._receive = receive
         self._left = limit
-        self.is_over = self.is_cut_off = self.is_answered = False
+        self._until = asyncio.get_running_loop().time() + seconds
+        self.is_over = self.is_cut_off = self.is_late = self.is_answered = False
 
     async def receive(self) -> Message:
-        message = await self._next()
-        return {"type": "http.disconnect"} if self._left < 0 else message
+        if self.is_over:  # the client may take its time to go
+            return await self._receive()
+        try:
+            async with asyncio.timeout_at(self._until):
+                message = await self._next()
+        except TimeoutError:
+            self.is_late = True
+        return {"type": "http.disconnect"} if self.is_late or self._left < 0 else message
 
     async def drain(self) -> None:
         with suppress(TimeoutError):
@@ -99,10 +104,9 @@ class _Counted:
         return notice
 
 
-def _declared_length(scope: dict[str, Any]) -> int:
-    """0 where it is not declared: then the bytes are counted."""
-    text = dict(scope["headers"]).get(b"content-length", b"0")
-    return int(text) if text.isdigit() else 0
+def _seconds(scope: dict[str, Any], declared: int, limit: int) -> float:
+    is_chunked = any(name == b"transfer-encoding" for name, _ in scope["headers"])
+    return BODY_SECONDS + (limit if is_chunked else declared) / BYTES_A_SECOND
 
 
 async def _send(response: HttpResponse, send: Send) -> None:

@@ -1,4 +1,4 @@
-"""Takes out of a Content-Type what would break Django before any view, middleware or handler runs.
+"""Cuts a Content-Type that would break Django before any view, middleware or handler runs.
 
 Django lets a charset decide how the query string is decoded. One that Python has but that decodes
 no text (`undefined`), or that it cannot even look up (`charset*=utf-8''%00`), ends in a bare 500.
@@ -41,7 +41,7 @@ class ReadableAsgi:
 
 
 def readable(text: str) -> str:
-    """The same, or its media type alone where the rest could do harm."""
+    """Returns the Content-Type, or only its media type if the rest could do harm."""
     if ";" not in text:
         return text
     media_type = text.partition(";")[0]

@@ -7,6 +7,7 @@ HTML where an agent needs JSON.
 
 from __future__ import annotations
 
+import logging
 import re
 import secrets
 import zoneinfo
@@ -16,9 +17,12 @@ from typing import Any
 import brotli  # type: ignore[import-untyped]
 from csp.middleware import CSPMiddleware
 from django.conf import settings
+from django.contrib.auth import SESSION_KEY
 from django.contrib.auth.middleware import AuthenticationMiddleware
 from django.contrib.messages.middleware import MessageMiddleware
+from django.contrib.sessions.exceptions import SessionInterrupted
 from django.contrib.sessions.middleware import SessionMiddleware
+from django.db import DatabaseError
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.middleware.clickjacking import XFrameOptionsMiddleware
@@ -29,35 +33,46 @@ from django.utils import timezone
 from django.utils.cache import patch_vary_headers
 from whitenoise.middleware import WhiteNoiseMiddleware
 
-from accounts import sessions
-from wake import errors
+from accounts.sign_in import sessions
+from database.clock import database_now
+from wake.api import errors
+from wake.server.http.machine_paths import is_machine_path, row_of
+
+logger = logging.getLogger(__name__)
 
 TAKES_BROTLI = re.compile(r"(?:^|,)\s*br\s*(?:,|$)").search
 PADDED_BY = 100
 LOOPBACK = {"127.0.0.1", "::1"}
-PROTOCOL = ("/wake/", "/@", "/connect/", "/.well-known/", "/healthz", "/readyz")
-TAKES_KEYS = ("/wake", "/@", "/connect/")
+READS = {"GET", "HEAD"}
+PLAIN_PAGE = (
+    f"Open {settings.WAKE_ORIGIN} instead: pages are not sent over plain http.\n\n"
+    "If that is what you opened, the proxy in front does not say that it was https: "
+    "see WAKE_PROXY_SCHEME_HEADER in docs/operations.md.\n"
+)
 GetResponse = Callable[[HttpRequest], HttpResponseBase]
 
 
-def is_protocol(request: HttpRequest) -> bool:
-    """Paths that machines ask for: they answer JSON and take keys, never cookies."""
-    return request.path_info.startswith(PROTOCOL) or request.path_info == "/wake"
-
-
 class ProtocolOverHttps:
-    """Refuses plain http wherever a key is sent, except from this machine in development (spec,
-    threat model)."""
+    """Refuses plain http for keys, except from this machine in development (spec, threat model);
+    for pages in production, too, where people would write their password.
+
+    It also refuses any host name that is not the server's own: a page of somewhere else, whose name
+    points to this machine, must reach nothing. Raises DisallowedHost, which is a 400."""
 
     def __init__(self, get_response: GetResponse) -> None:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        if request.is_secure() or not request.path_info.startswith(TAKES_KEYS):
+        row = row_of(request.path_info)
+        if row is None and settings.PRODUCTION and not request.is_secure():
+            return HttpResponse(PLAIN_PAGE, status=403, content_type="text/plain")
+        if row is None or not row.takes_keys:
             return self.get_response(request)
-        if settings.DEVELOPMENT and request.META.get("REMOTE_ADDR") in LOOPBACK:
-            return self.get_response(request)
-        return errors.https_required()
+        is_at_home = settings.DEVELOPMENT and request.META.get("REMOTE_ADDR") in LOOPBACK
+        if not (request.is_secure() or is_at_home):
+            return errors.https_required()
+        request.get_host()
+        return self.get_response(request)
 
 
 class BrowserOnly:
@@ -68,13 +83,13 @@ class BrowserOnly:
     async_capable = False
 
     def __call__(self, request: HttpRequest) -> Any:
-        if is_protocol(request):
+        if is_machine_path(request.path_info):
             return self.get_response(request)  # type: ignore[attr-defined]
         return super().__call__(request)  # type: ignore[misc]
 
 
 class BrowserHeaders:
-    """What no page needs from a browser; and no page is kept, unless it says so itself."""
+    """Forbids browser features that no page needs, and caching unless a page allows it."""
 
     HEADERS = {
         "Permissions-Policy": ", ".join(
@@ -93,7 +108,7 @@ class BrowserHeaders:
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         response = self.get_response(request)
-        if not is_protocol(request):
+        if not is_machine_path(request.path_info):
             for name, value in self.HEADERS.items():
                 response.headers.setdefault(name, value)
         return response
@@ -106,9 +121,14 @@ class BrowserStaticFiles(BrowserOnly, WhiteNoiseMiddleware):  # type: ignore[mis
 class BrowserCompression(BrowserOnly, GZipMiddleware):
     """Pads each page by a random number of bytes, so that its length tells nothing of what is in it
     (BREACH); the tokens of its forms are other ones each time. Brotli takes a tenth less than gzip
-    and no more time."""
+    and no more time.
+
+    A streamed download is sent as it is: under ASGI, Django makes each of its parts a gzip member
+    of its own, and browsers stop at the end of the first."""
 
     def process_response(self, request: HttpRequest, response: HttpResponseBase) -> Any:
+        if response.streaming:
+            return response
         takes_it = TAKES_BROTLI(request.headers.get("Accept-Encoding", ""))
         if not (takes_it and isinstance(response, HttpResponse) and _is_page(response)):
             return super().process_response(request, response)
@@ -126,7 +146,17 @@ def _is_page(response: HttpResponse) -> bool:
 
 
 class BrowserSession(BrowserOnly, SessionMiddleware):
-    pass
+    def process_response(self, request: HttpRequest, response: HttpResponse) -> HttpResponse:
+        """Shows a page that was only read even when its session cannot be stored (a full disk):
+        what is lost is when the person was last seen. Django reports some failed writes as a
+        session that was deleted."""
+        try:
+            return super().process_response(request, response)
+        except (DatabaseError, SessionInterrupted) as failure:
+            if request.method not in READS:
+                raise
+            logger.warning("A session cannot be stored: %s", failure)
+            return response
 
 
 class BrowserCommon(BrowserOnly, CommonMiddleware):
@@ -135,15 +165,16 @@ class BrowserCommon(BrowserOnly, CommonMiddleware):
 
 class BrowserCsrf(BrowserOnly, CsrfViewMiddleware):
     def process_view(self, request: HttpRequest, *view: Any) -> Any:
-        """Django calls it apart from the chain, so that the protocol comes past here, too."""
-        return None if is_protocol(request) else super().process_view(request, *view)
+        """Skips the protocol, because Django calls this outside of the chain."""
+        return None if is_machine_path(request.path_info) else super().process_view(request, *view)
 
 
 class BrowserAuthentication(BrowserOnly, AuthenticationMiddleware):
-    """Whoever was away too long, or signed in too long ago, is nobody from here on."""
+    """Ends sessions that are too old before the person is looked up."""
 
     def process_request(self, request: HttpRequest) -> None:
-        sessions.keep_or_end(request.session, at=timezone.now())
+        if SESSION_KEY in request.session:
+            sessions.keep_or_end(request.session, at=database_now())
         super().process_request(request)
 
 
@@ -177,7 +208,7 @@ class PersonsTimeZone:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        if is_protocol(request) or not request.user.is_authenticated:
+        if is_machine_path(request.path_info) or not request.user.is_authenticated:
             return self.get_response(request)
         with timezone.override(zoneinfo.ZoneInfo(request.user.time_zone)):
             return self.get_response(request)

@@ -16,7 +16,7 @@ FIRST_DELIVERY = {
     "provider": "curl",
     "type": "question",
     "headline": "Which of these three titles do you like best?",
-    "summary": "Approve the first one, or redirect me with another.",
+    "summary": "Approve the first one, or suggest another.",
     "details": {"titles": ["A quiet inbox", "Answers, not alerts", "Wake"]},
 }
 
@@ -29,14 +29,14 @@ def greeting(welcome: Welcome | None) -> str:
 def _first(welcome: Welcome) -> list[str]:
     is_given = bool(os.environ.get("WAKE_ADMIN_PASSWORD"))
     return [
-        "  This is shown once:",
+        "  Save these now, they are shown only once:",
         f"  Sign in         {welcome.email}",
-        f"  Password        {'as WAKE_ADMIN_PASSWORD says' if is_given else welcome.password}",
+        f"  Password        {'the value of WAKE_ADMIN_PASSWORD' if is_given else welcome.password}",
         f"  Agent           {welcome.agent_id}",
         f"  Key             {welcome.key}",
         f"  Signing secret  {welcome.signing_secret}",
         "",
-        "  Deliver something, and find it in the inbox:",
+        "  Send your first delivery and see it in the inbox:",
         "",
         _curl(welcome),
         "",
@@ -49,8 +49,8 @@ def _back() -> list[str]:
     killed before it could greet needs no more than that."""
     command = f"{_python()} manage.py"
     return [
-        f"  Another key:           {command} issue_key AGENT_ID",
-        f"  Another password:      {command} changepassword EMAIL",
+        f"  Create a key:          {command} issue_key AGENT_ID",
+        f"  Change a password:     {command} changepassword EMAIL",
         "  Ctrl-C stops everything.",
     ]
 
@@ -66,7 +66,7 @@ def _curl(welcome: Welcome) -> str:
 
 
 def _python() -> str:
-    """As one would type it from the project's folder."""
+    """Returns the command as a person would type it in the project's folder."""
     executable = Path(sys.executable)
     if executable.is_relative_to(settings.BASE_DIR):
         return str(executable.relative_to(settings.BASE_DIR))

@@ -1,8 +1,9 @@
-"""The commands behind `manage.py up`: what serves, what works and what rings the bell."""
+"""Builds the commands that `manage.py up` runs: the servers, the worker and beat."""
 
 from __future__ import annotations
 
 import os
+import resource
 import sys
 
 from django.conf import settings
@@ -11,18 +12,21 @@ from django.conf import settings
 LEAVE_SECONDS = 5
 BUSIEST_BY_DEFAULT = 4
 EMBEDDED_JOBS_AT_ONCE = 4
+# Of one process, with or without a request.
+CONNECTIONS_AT_ONCE = 4096
+OPEN_FILES = 2 * CONNECTIONS_AT_ONCE
 
 
 def web(host: str, processes: int | None) -> list[str]:
-    """WSGI: a thread for each database connection of the pool (PERFORMANCE: Server)."""
-    pool = settings.DATABASES["default"]["OPTIONS"].get("pool", {})
-    threads = str(pool.get("max_size", EMBEDDED_JOBS_AT_ONCE))
-    return _granian("wsgi", host, _processes(processes), "--blocking-threads", threads)
+    """Serves all requests but those that wait or stream, in a few threads
+    (wake/server/http/request_threads.py)."""
+    return granian("web", host, settings.PORT, _processes(processes))
 
 
 def stream(host: str, processes: int | None) -> list[str]:
-    """ASGI: everything, the only one for many that wait at a time, and for connectors."""
-    return _granian("asgi", host, _processes(processes))
+    """Serves everything. Only this process takes many waiting requests at a time, and
+    connectors."""
+    return granian("asgi", host, settings.PORT, _processes(processes))
 
 
 def worker(host: str, processes: int | None) -> list[str]:
@@ -44,7 +48,7 @@ ROLES = {"web": web, "stream": stream, "worker": worker, "beat": beat}
 
 
 def all_on_one_machine(host: str, processes: int | None) -> dict[str, list[str]]:
-    """One port, so whatever waits or streams must be served there, too."""
+    """Runs all roles with one server on one port, which must serve requests that wait or stream."""
     return {
         "web": stream(host, processes),
         "worker": worker(host, processes),
@@ -52,27 +56,39 @@ def all_on_one_machine(host: str, processes: int | None) -> dict[str, list[str]]
     }
 
 
-def _granian(interface: str, host: str, processes: int, *more: str) -> list[str]:
+def granian(module: str, host: str, port: int, processes: int) -> list[str]:
+    """Serves the `application` of a module of wake, over HTTP/1.1 alone: proxies speak it, and one
+    connection of HTTP/2 carries hundreds of requests, which no limit here counts."""
     return [
-        *(sys.executable, "-m", "granian", f"wake.{interface}:application"),
-        *("--interface", "asginl" if interface == "asgi" else interface),
-        "--ws" if interface == "asgi" else "--no-ws",
-        *("--host", host, "--port", str(settings.PORT)),
+        *(sys.executable, "-m", "granian", f"wake.{module}:application"),
+        *("--interface", "asginl", "--http", "1", "--ws" if module == "asgi" else "--no-ws"),
+        *("--host", host, "--port", str(port)),
         *("--workers", str(processes), "--workers-kill-timeout", str(LEAVE_SECONDS)),
-        *("--log-level", _log_level().lower(), *more),
+        # Idle connections count as well: by default 1,024 of them stop the server.
+        *("--backpressure", str(CONNECTIONS_AT_ONCE)),
+        *("--log-level", _log_level().lower()),
     ]
+
+
+def allow_open_files() -> None:
+    """Raises the limit of open files for this process and its children. A shell starts with 1,024;
+    the kernel allows many more."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = OPEN_FILES if hard == resource.RLIM_INFINITY else min(OPEN_FILES, hard)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
 def _celery(*arguments: str) -> list[str]:
     return [
-        *(sys.executable, "-m", "celery", "--quiet", "-A", "wake.celery"),
+        *(sys.executable, "-m", "celery", "--quiet", "-A", "wake.server.work.celery"),
         *(*arguments, "--loglevel", _log_level()),
     ]
 
 
 def _processes(asked: int | None) -> int:
-    """One with SQLite, whatever was asked for: it has one writer at a time, and the rate limits
-    count in memory."""
+    """Returns one process with SQLite, even if more were asked for: SQLite has one writer at a
+    time, and the rate limits are counted in memory."""
     if not settings.REDIS_URL or not settings.DATABASE_URL:
         return 1
     return asked or min(os.cpu_count() or 1, BUSIEST_BY_DEFAULT)

@@ -20,7 +20,7 @@ from contextlib import contextmanager, suppress
 # Of the ten seconds that a stop may take, so long to finish what is under way.
 GRACE_SECONDS = 8.0
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 30.0
-# Whoever lived so long did not end because of how it was started.
+# A command that ran this long did not end because of how it was started.
 STEADY_SECONDS = 30.0
 TICK_SECONDS = 0.2
 PR_SET_PDEATHSIG = 1
@@ -52,7 +52,7 @@ def run_together(
 
 
 class Child:
-    """One command, started again whenever it ends: soon, then with growing pauses."""
+    """Runs one command and starts it again when it ends: soon at first, then with longer pauses."""
 
     def __init__(
         self,
@@ -91,7 +91,7 @@ class Child:
             self.process.terminate()
 
     def end(self) -> None:
-        """Kills what is left of it, its own children too."""
+        """Kills the command and all its children."""
         if self.process is None:
             return
         with suppress(ProcessLookupError):
@@ -107,7 +107,7 @@ class Child:
         self.process, self.rest = None, b""
 
     def read(self) -> bool:
-        """Says the lines that are whole; whether there may be more of them."""
+        """Prints the complete lines; returns whether there may be more."""
         try:
             part = os.read(self.output, 65_536)
         except BlockingIOError:
@@ -119,7 +119,7 @@ class Child:
 
     def _start(self, now: float) -> None:
         self.output, write_end = os.pipe()
-        self.process = subprocess.Popen(  # noqa: S603 - the commands are wake/roles.py's own
+        self.process = subprocess.Popen(  # noqa: S603 - the commands are wake/server/run/roles.py's own
             self.command,
             cwd=self.folder,
             stdin=subprocess.DEVNULL,

@@ -1,4 +1,4 @@
-"""The Celery app: which jobs there are and how often beat rings for them."""
+"""The Celery app: the jobs, and how often beat starts each of them."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from celery.signals import celeryd_init, task_received, worker_ready
 from celery.worker.state import active_requests
 from django.conf import settings
 
-import wake.folder_broker
-import wake.redis_broker  # noqa: F401 - so that kombu knows both
-from wake.watchdog import Watchdog, watch
+import wake.server.work.folder_broker
+import wake.server.work.redis_broker  # noqa: F401 - so that kombu knows both
+from wake.server.work.watchdog import Watchdog, watch
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "wake.settings")
 
@@ -58,7 +58,7 @@ app.conf.beat_schedule = {
 
 @app.on_after_configure.connect
 def _make_folders(sender: Celery, **_: Any) -> None:
-    """The broker that is a folder does not make its own."""
+    """Creates the folders of the broker, which does not create them itself."""
     if sender.conf.broker_url.startswith("folder:"):
         folder = Path(sender.conf.broker_transport_options["data_folder_in"])
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -66,7 +66,7 @@ def _make_folders(sender: Celery, **_: Any) -> None:
 
 @celeryd_init.connect
 def _let_root_be(**_: Any) -> None:
-    """To try it out in a container, one is root; in production Celery's warning is right."""
+    """Silences Celery's warning about root outside production, as in a container for a trial."""
     if not settings.PRODUCTION:
         warnings.filterwarnings("ignore", category=SecurityWarning)
 
@@ -79,7 +79,7 @@ def _watch_over_the_worker(**_: Any) -> None:
 
 
 def jobs_waiting() -> int:
-    """In the broker; raises where it does not answer."""
+    """Returns how many jobs wait in the broker. Raises if it does not answer."""
     with app.connection_for_read(connect_timeout=2) as connection:
         channel: Any = connection.default_channel
         # queue_declare() would look for it without the prefix of Redis's keys, and find none.

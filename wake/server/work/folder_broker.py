@@ -1,8 +1,7 @@
-"""The Celery broker that needs no server: kombu's folder of messages, made safe against kill -9.
+"""Makes kombu's folder of messages, a Celery broker that needs no server, safe against kill -9.
 
-Kombu's own writes a message, and the table of its queues, where others already read: whoever reads
-half of one ends with a traceback, and half a table left behind by a killed process ends every
-later one.
+Kombu writes messages, and the table of its queues, in place. A process that reads half a message
+ends with a traceback, and half a table left by a killed process ends every later process.
 """
 
 from __future__ import annotations
@@ -34,4 +33,4 @@ class Transport(filesystem.Transport):
     Channel = Channel
 
 
-TRANSPORT_ALIASES["folder"] = "wake.folder_broker:Transport"
+TRANSPORT_ALIASES["folder"] = "wake.server.work.folder_broker:Transport"

@@ -28,4 +28,4 @@ class Transport(redis.Transport):
     Channel = Channel
 
 
-TRANSPORT_ALIASES |= dict.fromkeys(("redis", "rediss"), "wake.redis_broker:Transport")
+TRANSPORT_ALIASES |= dict.fromkeys(("redis", "rediss"), "wake.server.work.redis_broker:Transport")

@@ -1,8 +1,8 @@
-"""Ends a worker that takes no job though some wait, so that whoever runs it starts it again.
+"""Ends a worker that takes no jobs although some wait, so that its supervisor starts it again.
 
-Celery's Redis consumer may come back from a lost connection and never take anything again, in a
-process that lives and is idle (celery/celery#8384; wake/redis_broker.py takes away the cause that
-we know). Nothing is lost, because the rows are the queue; but nobody would send them.
+After a lost connection, Celery's Redis consumer may never take a job again, in a process that lives
+and is idle (celery/celery#8384; wake/server/work/redis_broker.py removes the known cause). Nothing
+is lost, because the rows are the queue, but they would not be sent.
 """
 
 from __future__ import annotations
@@ -16,23 +16,23 @@ from collections.abc import Callable
 
 log = logging.getLogger(__name__)
 
-# Beat rings every second: a worker that has its hands free takes something at once.
+# Beat adds jobs every second, and an idle worker takes one at once.
 IDLE_SECONDS = 15.0
-# Twice what a job may take: a pool whose processes are all busy takes nothing either.
+# Twice the time limit of a job, because a pool whose processes are all busy takes no jobs either.
 BUSY_SECONDS = 120.0
 LOOK_SECONDS = 5.0
 
 
 class Watchdog:
-    """`waiting` says how many jobs lie in the broker, or raises where it cannot be asked; `working`
-    says how many this worker is at."""
+    """Decides whether a worker is stuck. `waiting` returns how many jobs are in the broker, or
+    raises if it cannot be reached; `working` returns how many this worker runs."""
 
     def __init__(
         self, waiting: Callable[[], int], working: Callable[[], int], *, began_at: float
     ) -> None:
         self._waiting = waiting
         self._working = working
-        # Since when something may have waited that was not taken.
+        # Since when a job may have been waiting.
         self._since = began_at
 
     def note_job(self, *, at: float) -> None:
@@ -52,7 +52,7 @@ class Watchdog:
 
 
 def watch(dog: Watchdog) -> None:
-    """For ever, from a thread of its own."""
+    """Watches for ever, in a thread of its own."""
     threading.Thread(target=_watch, args=(dog,), name="watchdog", daemon=True).start()
 
 

@@ -1,0 +1,1 @@
+"""Serves WAKE v1 over REST."""

@@ -1,0 +1,23 @@
+"""The URLs of the protocol, each with and without a trailing slash, never by redirect."""
+
+from collections.abc import Callable
+from typing import Any
+
+from django.urls import URLPattern, path, re_path
+
+from wake.api import views
+
+
+def either(route: str, view: Callable[..., Any]) -> list[URLPattern]:
+    return [path(route, view), path(f"{route}/", view)]
+
+
+urlpatterns = [
+    *either("wake/v1", views.CapabilitiesView.as_view()),
+    *either("wake/v1/deliver", views.DeliverView.as_view()),
+    *either("wake/v1/response/<str:delivery_id>", views.ResponseView.as_view()),
+    *either("wake/v1/responses", views.ResponsesView.as_view()),
+    *either("wake/v1/openapi.json", views.OpenApiView.as_view()),
+    *either("wake/v1/schema.json", views.JsonSchemaView.as_view()),
+    re_path(r"^wake(?:/.*)?$", views.nothing_here),
+]

@@ -1,0 +1,170 @@
+"""Decides which hosts a team's callbacks may go to."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+import idna
+from django.conf import settings
+from django.db import transaction
+from publicsuffixlist import PublicSuffixList
+from yarl import URL
+
+from accounts.audit import Actor, record
+from accounts.models import Team
+from wake.models import CallbackHost
+
+HTTPS_PORT = 443
+# Only for development: an agent's receiver on the developer's own machine.
+LOOPBACK_NAMES = {"localhost", "127.0.0.1"}
+
+# Parsers disagree about these characters, or drop them silently.
+TROUBLE = re.compile(r"[\s\\\x00-\x20\x7f-\x9f]")
+LABEL = r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?"
+HOST = re.compile(rf"{LABEL}(?:\.{LABEL})*")
+HOST_LENGTH = 253
+# Some parser reads every name that ends in a number as IPv4: 1.2.3.4, 0x7f.1, 2130706433.
+ENDS_IN_NUMBER = re.compile(r"(?:.*\.)?(?:[0-9]+|0x[0-9a-f]*)")
+
+
+class Refused(Exception):
+    """Callbacks may not go to this address. `code` is for machines, the message for people."""
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+@dataclass(frozen=True, slots=True)
+class Destination:
+    """A callback's URL in parts. `host` is in canonical form, `target` is unchanged."""
+
+    scheme: str
+    host: str
+    port: int
+    target: str
+
+    @property
+    def name(self) -> str:
+        """Returns `host`, or `host:port` for every port but 443, as the allowlist has it."""
+        return self.host if self.port == HTTPS_PORT else f"{self.host}:{self.port}"
+
+    @property
+    def patterns(self) -> list[str]:
+        return patterns_of(self.name)
+
+    @property
+    def url(self) -> URL:
+        return URL(f"{self.scheme}://{self.host}:{self.port}{self.target}", encoded=True)
+
+
+def patterns_of(name: str) -> list[str]:
+    """Returns every line that allows this name: the name itself, and `*.` with each parent."""
+    labels = name.split(".")
+    parents = (".".join(labels[start:]) for start in range(1, len(labels)))
+    return [name, *(f"*.{parent}" for parent in parents)]
+
+
+def check(url: str, *, team_id: int) -> None:
+    """Raises Refused if callbacks of this team may not go there. It takes one query and does not
+    look the name up."""
+    destination = parse(url)
+    lines = CallbackHost.objects.filter(team_id=team_id, pattern__in=destination.patterns)
+    if not lines.exists():
+        raise Refused(
+            "host_not_allowed",
+            f"{destination.name} is not on the list of hosts that callbacks of this team may go "
+            f"to. An owner of the team adds it at {settings.WAKE_ORIGIN}/settings/allowlist/ or, "
+            f"on the server, manage.py allow_callback {destination.name}",
+        )
+
+
+@transaction.atomic
+def allow(pattern: str, *, team: Team, by: Actor) -> tuple[CallbackHost, bool]:
+    """Adds a line to the team's allowlist; returns it and whether it is new. Raises Refused."""
+    line, is_new = CallbackHost.objects.get_or_create(team=team, pattern=canonical(pattern))
+    if is_new:
+        record("callback_host.allowed", by=by, of=line, team=team)
+    return line, is_new
+
+
+@transaction.atomic
+def disallow(line: CallbackHost, *, by: Actor) -> None:
+    """Removes a line from the team's allowlist. A waiting callback to that host is refused at its
+    next attempt."""
+    deleted, _ = CallbackHost.objects.filter(pk=line.pk).delete()
+    if deleted:
+        record("callback_host.removed", by=by, of=line, team=line.team_id)
+
+
+def canonical(pattern: str) -> str:
+    """Returns an allowlist line (`host`, `host:port`, or either after `*.`) in the form in which
+    lines are compared. Raises Refused."""
+    text = pattern.strip()
+    if re.search(r"[/@\\]", text):
+        raise Refused("bad_host", "Write the host alone, such as hooks.example.com, not a URL.")
+    wildcard = text.startswith("*.")
+    host_text, colon, port_text = text.removeprefix("*.").rpartition(":")
+    if not colon:
+        host_text, port_text = port_text, str(HTTPS_PORT)
+    if not re.fullmatch(r"[0-9]{1,5}", port_text):
+        raise Refused("bad_port", "After the colon comes the port, a number.")
+    host, port = _canonical_host(host_text), _checked_port(int(port_text))
+    if wildcard and (is_loopback_name(host) or PublicSuffixList().is_public(host)):
+        raise Refused("bad_host", f"*.{host} is too wide: name one owner's, as in *.example.com.")
+    name = Destination("https", host, port, "/").name
+    return f"*.{name}" if wildcard else name
+
+
+def parse(url: str) -> Destination:
+    """Splits the URL of a callback. Raises Refused if no allowlist can allow it."""
+    if TROUBLE.search(url) or "#" in url:
+        raise Refused("bad_url", "A callback's URL has no spaces, backslashes or # in it.")
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError:
+        raise Refused("bad_url", "The host or the port of this URL cannot be read.") from None
+    target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+    if not target.isascii():
+        raise Refused("bad_url", "Write what follows the host percent-encoded, such as %C3%A9.")
+    if "@" in parts.netloc:
+        raise Refused("bad_url", "Leave name and password out of the URL: callbacks are signed.")
+    if parts.scheme not in {"https", "http"}:
+        raise Refused("https_required", "Callbacks go to https:// addresses only.")
+    host = _canonical_host(parts.hostname or "")
+    if parts.scheme == "http" and not is_loopback_name(host):
+        raise Refused("https_required", "Callbacks go to https:// addresses only.")
+    if port is None:
+        port = HTTPS_PORT if parts.scheme == "https" else 80
+    return Destination(parts.scheme, host, _checked_port(port), target)
+
+
+def _canonical_host(host: str) -> str:
+    host = host.lower().removesuffix(".")
+    if is_loopback_name(host):
+        return host
+    if not host.isascii():
+        try:
+            host = idna.encode(host, uts46=True).decode()
+        except UnicodeError:
+            raise Refused("bad_host", f"{host!r} is not a host name.") from None
+    if ":" in host or ENDS_IN_NUMBER.fullmatch(host):
+        raise Refused("ip_address", "Callbacks go to names, not to IP addresses.")
+    if host == "localhost":
+        raise Refused("bad_host", "localhost is for development only (WAKE_DEV=1).")
+    if not HOST.fullmatch(host) or len(host) > HOST_LENGTH:
+        raise Refused("bad_host", f"{host!r} is not a host name.")
+    return host
+
+
+def _checked_port(port: int) -> int:
+    if not 0 < port <= 65_535:
+        raise Refused("bad_port", "A port is a number between 1 and 65535.")
+    return port
+
+
+def is_loopback_name(host: str) -> bool:
+    return settings.DEVELOPMENT and host in LOOPBACK_NAMES

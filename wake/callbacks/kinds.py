@@ -1,0 +1,58 @@
+"""Knows how callbacks of each kind are sent and named: the app that queues a kind registers it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+
+from wake.models import Callback
+
+ANSWER = "answer"
+
+Headers = Callable[[Callback, datetime], dict[str, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """Leads from the page of a callback to the page of what it is about."""
+
+    words: str
+    url: str
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """`name` is stored with each row. `start_batch` returns the function that allows and signs each
+    callback of a batch, so that it can look up once what they share; that function returns the
+    request's headers, and raises allowlist.Refused, NoSecret, SecretUnreadable or Unreadable when
+    the callback cannot be sent now. `link` is of kinds that carry no answer, and `hint` is shown
+    while such a callback has not arrived."""
+
+    name: str
+    title: str
+    title_of_many: str
+    needs_allowlist: bool
+    start_batch: Callable[[], Headers]
+    link: Callable[[Callback], Link] | None = None
+    hint: str = ""
+
+
+_registered: dict[str, Kind] = {}
+
+
+def register(kind: Kind) -> None:
+    """Called once by an app, when it is ready."""
+    _registered[kind.name] = kind
+
+
+def kind_of(callback: Callback) -> Kind:
+    """Returns the kind of a callback. A process of version 0.1 stores none, and the column's
+    default is right only for a callback that carries no answer."""
+    return _registered[ANSWER if callback.response_id else callback.kind]
+
+
+def title_of_others() -> str:
+    """Names the kinds that carry no answer: `A2A pushes`."""
+    others = (kind for kind in _registered.values() if kind.name != ANSWER)
+    return ", ".join(kind.title_of_many for kind in others)

@@ -1,0 +1,59 @@
+"""Sends a test callback, which carries no answer, so that a person sees how the receiver reacts."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from datetime import datetime
+from uuid import uuid4
+
+from django.db import connection
+
+from accounts.agents.signing_secrets import SecretUnreadable, secrets_of
+from accounts.audit import Actor, record
+from accounts.models import Agent
+from wake import wire
+from wake.callbacks import allowlist, signatures
+from wake.callbacks.allowlist import Refused
+from wake.callbacks.http_client import HttpClient, Outcome
+from wake.callbacks.signatures import NoSecret
+
+# In each process, because a test that waits for another server uses one of its few threads.
+AT_ONCE = 2
+BUSY = "Another test is running. Nothing was sent; try again in ten seconds."
+_places = threading.BoundedSemaphore(AT_ONCE)
+
+
+def send_test_callback(agent: Agent, url: str, *, by: Actor, at: datetime) -> Outcome:
+    """Sends one attempt, signed like every callback of this agent, and waits for its outcome.
+
+    The body says `pending` for a delivery that does not exist, so that no receiver takes it for an
+    answer (docs/protocol.md, Callbacks). If nothing was sent, `error` says why.
+    """
+    unused_id = uuid4()
+    body = wire.encode(wire.answer(delivery_id=unused_id, expires_at=None, at=at))
+    try:
+        allowlist.check(url, team_id=agent.team_id)
+        secrets = secrets_of(agent.pk)
+        headers = signatures.sign(body, secrets=secrets, message_id=str(unused_id), at=at)
+    except (Refused, NoSecret, SecretUnreadable) as reason:
+        return Outcome(error=str(reason))
+    headers |= {"X-Wake-Delivery-Id": str(unused_id), "Content-Type": "application/json"}
+    host = allowlist.parse(url).name
+    if not _places.acquire(blocking=False):
+        return Outcome(error=BUSY)
+    try:
+        record("callback.rehearsed", by=by, of=agent, team=agent.team_id, at=at, host=host)
+        if not connection.in_atomic_block:
+            connection.close()  # back to the pool, as in wake/api/long_poll.py
+        return asyncio.run(_post(url, body=body, headers=headers))
+    finally:
+        _places.release()
+
+
+async def _post(url: str, *, body: bytes, headers: dict[str, str]) -> Outcome:
+    client = HttpClient()
+    try:
+        return await client.post(url, body=body, headers=headers)
+    finally:
+        await client.close()

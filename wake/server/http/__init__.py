@@ -1,0 +1,1 @@
+"""Stands between the HTTP server and the views."""

@@ -1,0 +1,42 @@
+"""Lists the paths that machines ask for, and how the server treats each of them.
+
+Every other path is a page, for a person with a browser. A machine gets JSON errors, also from what
+fails before or around its view; it has no cookies, and none of the browser's middleware.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+PAGE_LIMIT = "DATA_UPLOAD_MAX_MEMORY_SIZE"  # Django's, for forms
+
+
+@dataclass(frozen=True, slots=True)
+class MachinePath:
+    """`takes_keys` refuses plain http, which would show the key to everyone on the way.
+    `body_limit` is the name of the setting for the largest body."""
+
+    prefix: str
+    takes_keys: bool = False
+    body_limit: str = PAGE_LIMIT
+
+
+MACHINE_PATHS = (
+    MachinePath("/wake/", takes_keys=True, body_limit="WAKE_MAX_BODY_BYTES"),
+    MachinePath("/@", takes_keys=True, body_limit="WAKE_MAX_A2A_BYTES"),  # agents, and their cards
+    MachinePath("/connect/", takes_keys=True, body_limit="WAKE_MAX_A2A_BYTES"),  # connectors
+    MachinePath("/.well-known/"),
+    MachinePath("/artifacts/"),  # files of tasks; the link is signed
+    MachinePath("/healthz/"),
+    MachinePath("/readyz/"),
+)
+_PREFIXES = tuple(row.prefix for row in MACHINE_PATHS)
+
+
+def is_machine_path(path: str) -> bool:
+    return f"{path}/".startswith(_PREFIXES)
+
+
+def row_of(path: str) -> MachinePath | None:
+    """Returns None for a page. A prefix also stands for itself without its last slash."""
+    return next((row for row in MACHINE_PATHS if f"{path}/".startswith(row.prefix)), None)

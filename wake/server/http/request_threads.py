@@ -1,0 +1,144 @@
+"""Runs the WSGI application in a few threads, behind an ASGI server.
+
+A thread is taken only once the whole body of a request is here. A WSGI server reads it inside the
+thread instead, so that as many clients as there are threads, each with one byte, stop everything.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from tempfile import SpooledTemporaryFile
+from typing import IO, Any
+
+from django.db import close_old_connections
+
+from wake.server.http.body_limit import Receive, Send
+
+WsgiApp = Callable[[dict[str, Any], Any], Iterable[bytes]]
+Headers = list[tuple[bytes, bytes]]
+
+KEPT_IN_MEMORY = 2**18
+SENT_AT_ONCE = 2**16
+# Load balancers hear from these even while a slow database holds all the other threads.
+HEALTH = ("/healthz", "/readyz")
+
+
+class RequestThreads:
+    def __init__(self, app: WsgiApp, *, threads: int) -> None:
+        self.app = app
+        self.threads = ThreadPoolExecutor(threads, "request")
+        self.health = {path: ThreadPoolExecutor(1, path) for path in HEALTH}
+
+    async def __call__(self, scope: dict[str, Any], receive: Receive, send: Send) -> None:
+        """Answers nothing when the client goes before its body is whole."""
+        with SpooledTemporaryFile(max_size=KEPT_IN_MEMORY) as body:
+            while True:
+                message = await receive()
+                if message["type"] == "http.disconnect":
+                    return
+                body.write(message.get("body", b""))
+                if not message.get("more_body", False):
+                    break
+            length = body.tell()
+            body.seek(0)
+            environ = environ_of(scope, body, length)
+            await self._answer(environ, self.health.get(scope["path"], self.threads), send)
+
+    async def _answer(
+        self, environ: dict[str, Any], threads: ThreadPoolExecutor, send: Send
+    ) -> None:
+        loop = asyncio.get_running_loop()
+        status, headers, parts = await loop.run_in_executor(threads, self._begin, environ)
+        start = {"type": "http.response.start", "status": status, "headers": headers}
+        await send(start)
+        if isinstance(parts, bytes):
+            await send({"type": "http.response.body", "body": parts})
+            return
+        try:
+            # No thread is held while a client takes its time to read.
+            while part := await loop.run_in_executor(threads, parts.some):
+                await send({"type": "http.response.body", "body": part, "more_body": True})
+            await send({"type": "http.response.body", "body": b""})
+        finally:
+            await loop.run_in_executor(threads, parts.close)
+
+    def _begin(self, environ: dict[str, Any]) -> tuple[int, Headers, bytes | _Parts]:
+        started: list[tuple[int, Headers]] = []
+
+        def start_response(status: str, headers: list[tuple[str, str]], *_: Any) -> None:
+            named = [
+                (name.lower().encode("latin-1"), text.encode("latin-1")) for name, text in headers
+            ]
+            started.append((int(status.split(" ", 1)[0]), named))
+
+        answer = self.app(environ, start_response)
+        if getattr(answer, "streaming", False):
+            close_old_connections()
+            return (*started[0], _Parts(answer))
+        try:
+            content = b"".join(answer)
+        finally:
+            if close := getattr(answer, "close", None):
+                close()
+        return (*started[0], content)
+
+
+class _Parts:
+    """Reads a streamed answer. Each step may run in another thread, and releases its connection."""
+
+    def __init__(self, answer: Iterable[bytes]) -> None:
+        self.answer = answer
+        self.parts: Iterator[bytes] = iter(answer)
+
+    def some(self) -> bytes:
+        """Returns the next 64 kB or more, and nothing at the end."""
+        some, size = [], 0
+        try:
+            for part in self.parts:
+                some.append(part)
+                size += len(part)
+                if size >= SENT_AT_ONCE:
+                    break
+        finally:
+            close_old_connections()
+        return b"".join(some)
+
+    def close(self) -> None:
+        if close := getattr(self.answer, "close", None):
+            close()
+
+
+def environ_of(scope: dict[str, Any], body: IO[bytes], length: int) -> dict[str, Any]:
+    """Returns the environ of PEP 3333. The body is complete, so its length is known even if it came
+    in chunks."""
+    server, client = scope.get("server") or ("localhost", 0), scope.get("client") or ("", 0)
+    environ = {
+        "REQUEST_METHOD": scope["method"],
+        "SCRIPT_NAME": "",
+        "PATH_INFO": scope["path"].encode().decode("latin-1"),
+        "QUERY_STRING": scope["query_string"].decode("latin-1"),
+        "SERVER_NAME": server[0],
+        "SERVER_PORT": str(server[1]),
+        "SERVER_PROTOCOL": f"HTTP/{scope['http_version']}",
+        "REMOTE_ADDR": client[0],
+        "wsgi.version": (1, 0),
+        "wsgi.url_scheme": scope["scheme"],
+        "wsgi.input": body,
+        "wsgi.errors": sys.stderr,
+        "wsgi.multithread": True,
+        "wsgi.multiprocess": True,
+        "wsgi.run_once": False,
+    }
+    for raw_name, raw_value in scope["headers"]:
+        name = raw_name.decode("latin-1").upper().replace("-", "_")
+        name = name if name == "CONTENT_TYPE" else f"HTTP_{name}"
+        value = raw_value.decode("latin-1")
+        between = "; " if name == "HTTP_COOKIE" else ","
+        environ[name] = f"{environ[name]}{between}{value}" if name in environ else value
+    for about_the_transfer in ("HTTP_TRANSFER_ENCODING", "HTTP_CONTENT_LENGTH"):
+        environ.pop(about_the_transfer, None)
+    environ["CONTENT_LENGTH"] = str(length)
+    return environ

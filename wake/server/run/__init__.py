@@ -1,0 +1,1 @@
+"""Runs the server's processes for `manage.py up`."""

@@ -1,0 +1,1 @@
+"""Runs jobs with Celery: the app, its brokers and the watchdog of a worker."""

@@ -1,0 +1,42 @@
+"""The scheduler that beat runs: while the broker is away it logs one line a minute."""
+
+from __future__ import annotations
+
+import logging
+import time
+from typing import Any
+
+from celery.beat import Scheduler, SchedulingError
+
+logger = logging.getLogger(__name__)
+
+SILENT_SECONDS = 60.0
+
+
+class QuietScheduler(Scheduler):
+    """Celery's own writes two tracebacks for each job that it cannot send, which is several times a
+    second."""
+
+    _silent_until = 0.0
+    _failures = 0
+
+    def apply_entry(self, entry: Any, producer: Any = None) -> None:
+        """Sends one due job. A job that is lost does no harm, because the next one does its work:
+        what waits is in rows."""
+        try:
+            self.apply_async(entry, producer=producer, advance=False)
+        except SchedulingError as error:
+            self._failures += 1
+            self._log(error)
+        else:
+            self._failures, self._silent_until = 0, 0.0
+
+    def _log(self, error: SchedulingError) -> None:
+        if time.monotonic() < self._silent_until:
+            return
+        self._silent_until = time.monotonic() + SILENT_SECONDS
+        logger.error(
+            "Beat cannot send jobs, %d so far; the next line comes in a minute at the earliest: %r",
+            self._failures,
+            error.__cause__ or error,
+        )

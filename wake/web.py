@@ -1,0 +1,18 @@
+"""What `manage.py up web` serves: the WSGI application, behind an edge that reads the bodies."""
+
+# ruff: noqa: I001
+from wake.wsgi import application as wsgi  # first, because it makes the settings ready
+
+from django.conf import settings
+
+from wake.server.http.body_limit import BodyLimit
+from wake.server.http.header_names import HyphenatedHeaders
+from wake.server.http.request_threads import RequestThreads
+
+THREADS_WITHOUT_A_POOL = 4
+
+_pool = settings.DATABASES["default"]["OPTIONS"].get("pool", {})
+# A thread for each database connection of the pool; one is kept for /readyz.
+THREADS = max(1, _pool.get("max_size", THREADS_WITHOUT_A_POOL + 1) - 1)
+
+application = HyphenatedHeaders(BodyLimit(RequestThreads(wsgi, threads=THREADS)))
