@@ -1,1 +1,1 @@
-"""The A2A relay: agents on anyone's machine, reachable by other agents, asking the same people."""
+"""Makes agents on any machine reachable over A2A. Their questions go to the same inbox."""

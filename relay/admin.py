@@ -1,11 +1,11 @@
-"""Which agents can be called and by whose keys, for support; owners of the team change both on the
-pages of the agent."""
+"""Shows support which agents can be called and with whose keys. Owners of the team change both on
+the pages of the agent."""
 
 from __future__ import annotations
 
 from django.contrib import admin
 
-from accounts.read_only_admin import ReadOnlyAdmin
+from accounts.admin.read_only import ReadOnlyAdmin
 from relay.models import CallerKey, Card
 
 DATES = ("created_at", "last_used_at", "expires_at", "revoked_at")
@@ -31,7 +31,7 @@ class CardAdmin(ReadOnlyAdmin):
 
 @admin.register(CallerKey)
 class CallerKeyAdmin(ReadOnlyAdmin):
-    """To find out whose a key is."""
+    """Shows support whose key a caller key is."""
 
     fields = ("hint", "name", "team", "issued_by", *DATES)
     list_display = ("hint", "name", "team", *DATES)

@@ -9,3 +9,6 @@ class RelayConfig(AppConfig):
 
     def ready(self) -> None:
         import_module("relay.receivers")
+        # Models can be imported only now.
+        kinds, pushes = map(import_module, ("wake.callbacks.kinds", "relay.tasks.pushes"))
+        kinds.register(pushes.KIND)

@@ -1,21 +1,22 @@
-"""What Celery runs for the relay: one line each, safe to run twice."""
+"""Defines the relay's Celery jobs: one line each, safe to run twice."""
 
 from __future__ import annotations
 
 from celery import shared_task
 
-from relay import expiry, presence, retention, unanswered
-from wake.clock import database_now
+from database.clock import database_now
+from relay.runs import presence
+from relay.tasks import lost_runs, retention, unanswered
 
 
 @shared_task
 def expire_leases() -> None:
-    expiry.expire_leases(at=database_now())
+    lost_runs.expire_leases(at=database_now())
 
 
 @shared_task
 def give_up_old() -> None:
-    expiry.give_up_old(at=database_now())
+    lost_runs.give_up_old(at=database_now())
 
 
 @shared_task

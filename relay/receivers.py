@@ -1,5 +1,5 @@
-"""What an answer in the inbox, and the end of what a team keeps, mean for a task; inside that
-transaction."""
+"""Changes a task when its question is answered in the inbox, and erases it with its last delivery.
+Both happen inside the transaction that sends the signal."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from uuid import UUID
 
 from django.dispatch import receiver
 
-from relay import lifecycle, retention
-from relay.models import Surfaced
+from relay.models import TaskDelivery
+from relay.tasks import lifecycle, retention
 from wake import signals
 from wake.models import Response
 
 
 @receiver(signals.released, dispatch_uid="relay.receivers.decide")
 def decide(response: Response, **_: Any) -> None:
-    """From then on it cannot be taken back: the task has moved."""
+    """Continues the task of a released answer, which cannot be taken back from then on."""
     delivery = response.delivery
-    if not delivery.relayed:
+    if not delivery.is_internal:
         return
     response.sent_at = response.responded_at
     response.save(update_fields=["sent_at"])
-    task_id = Surfaced.objects.values_list("task", flat=True).get(pk=delivery.pk)
+    task_id = TaskDelivery.objects.values_list("task", flat=True).get(pk=delivery.pk)
     lifecycle.decide(task_id, delivery=delivery, response=response)
 
 

@@ -1,11 +1,13 @@
-"""What machines ask the relay for: cards, which anybody may read, the agents themselves, the large
-files of their tasks, and what an agent's own machine is to run."""
+"""Routes what programs ask of the relay: public cards, calls of agents, the large files of their
+tasks, and the runs of connectors."""
 
 from django.urls import path, re_path
 
-from relay import blobs, card_views, views
-from relay.connect_views import PollView
-from relay.consumers import ConnectConsumer, NothingHere
+from relay.api import files
+from relay.api import views as api_views
+from relay.cards import views as card_views
+from relay.connector.polling import PollView
+from relay.connector.websocket import ConnectConsumer, NothingHere
 
 CARDS = [".well-known/agent-card.json", ".well-known/agent.json"]  # the latter until A2A 0.3
 
@@ -13,10 +15,10 @@ urlpatterns = [
     *[path(card, card_views.of_root) for card in CARDS],
     *[path(f"@<str:handle>/{card}", card_views.of_handle) for card in CARDS],
     *[path(f"@<str:handle>/<str:name>/{card}", card_views.of_agent) for card in CARDS],
-    # With and without a slash: whoever follows a redirect sends a GET.
-    path("@<str:handle>/<str:name>", views.agent, name="a2a"),
-    path("@<str:handle>/<str:name>/", views.agent),
-    path("artifacts/<str:token>", blobs.show, name="blob"),
+    # With and without a slash: a client that follows a redirect sends a GET.
+    path("@<str:handle>/<str:name>", api_views.agent, name="a2a"),
+    path("@<str:handle>/<str:name>/", api_views.agent),
+    path("artifacts/<str:token>", files.linked_file, name="blob"),
     path("connect/v1/poll", PollView.as_view()),
     path("connect/v1/poll/", PollView.as_view()),
 ]

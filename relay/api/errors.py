@@ -1,4 +1,4 @@
-"""Turns exceptions into JSON-RPC errors: the one place that knows which fact is which code (A2A
+"""Turns exceptions into JSON-RPC errors. No other module knows which exception is which code (A2A
 1.0, 5.4)."""
 
 from __future__ import annotations
@@ -8,15 +8,16 @@ from http import HTTPStatus
 
 from django.http import HttpResponse
 
-from accounts.encryption import Unreadable
 from accounts.throttles import TooMany
-from relay import jsonrpc, lifecycle, methods, pushes, wire
-from relay.fields import InvalidParams
-from wake import connections
-from wake.connections import DATABASE_AWAY
-from wake.deliveries import IdempotencyConflict
-from wake.errors import MESSAGES, RETRY_OUTAGE_AFTER, RETRY_UNREADABLE_AFTER
-from wake.parsers import Malformed
+from database import outages
+from database.encryption import Unreadable
+from database.idempotency import IdempotencyConflict
+from relay.api import methods
+from relay.protocol import dialects, jsonrpc
+from relay.protocol.fields import InvalidParams
+from relay.tasks import lifecycle, pushes
+from wake.api.errors import MESSAGES, RETRY_OUTAGE_AFTER, RETRY_UNREADABLE_AFTER, unavailable
+from wake.api.parsers import Malformed
 from wake.wire import encode
 
 logger = logging.getLogger(__name__)
@@ -32,7 +33,7 @@ FACTS: dict[type[Exception], int] = {
     lifecycle.TaskIsTerminal: jsonrpc.UNSUPPORTED_OPERATION,
     lifecycle.TaskIsFull: jsonrpc.UNSUPPORTED_OPERATION,
     methods.UnsupportedOperation: jsonrpc.UNSUPPORTED_OPERATION,
-    wire.ContentTypeNotSupported: jsonrpc.CONTENT_TYPE_NOT_SUPPORTED,
+    dialects.ContentTypeNotSupported: jsonrpc.CONTENT_TYPE_NOT_SUPPORTED,
     methods.NoExtendedCard: jsonrpc.EXTENDED_CARD_NOT_CONFIGURED,
     methods.VersionNotSupported: jsonrpc.VERSION_NOT_SUPPORTED,
 }
@@ -44,8 +45,8 @@ FIELDS: dict[type[Exception], str] = {
 
 
 def refuse(id: jsonrpc.Id, exception: Exception) -> HttpResponse:
-    """200, as JSON-RPC wants it, whatever was wrong with the request; 429 and 503 say what proxies
-    and clients know how to wait for. Nothing that nobody expected tells what it was."""
+    """Returns 200 for every error of the request, as JSON-RPC asks, and 429 or 503 where proxies
+    and clients know how to wait. An unexpected error does not say what it was."""
     status, after = _status(exception)
     details = jsonrpc.try_again(after) if after else []
     if isinstance(exception, tuple(FIELDS)):
@@ -70,7 +71,7 @@ def respond(body: jsonrpc.Json, *, status: int = HTTPStatus.OK) -> HttpResponse:
 
 
 def _status(exception: Exception) -> tuple[int, int]:
-    """And after how many seconds to try again, or 0."""
+    """Returns the HTTP status, and after how many seconds to try again, or 0."""
     match exception:
         case lifecycle.AgentBusy():
             return HTTPStatus.OK, exception.retry_after
@@ -78,7 +79,7 @@ def _status(exception: Exception) -> tuple[int, int]:
             return HTTPStatus.TOO_MANY_REQUESTS, exception.retry_after
         case Unreadable():
             return HTTPStatus.SERVICE_UNAVAILABLE, RETRY_UNREADABLE_AFTER
-        case _ if isinstance(exception, DATABASE_AWAY):
+        case _ if outages.will_pass(exception):
             return HTTPStatus.SERVICE_UNAVAILABLE, RETRY_OUTAGE_AFTER
     return HTTPStatus.OK, 0
 
@@ -92,9 +93,9 @@ def _apology(exception: Exception) -> str:
         case Unreadable():
             logger.error("Content cannot be read: WAKE_ENCRYPTION_KEYS lacks the key of a row")
             return "This task cannot be read for now. Nothing is lost; try again later."
-        case _ if isinstance(exception, DATABASE_AWAY):
-            logger.warning("The database did not answer: %s", exception)
-            connections.forget_dead(exception)
-            return MESSAGES["unavailable"]
+        case _ if outages.will_pass(exception):
+            logger.warning("The database failed: %s", exception)
+            outages.forget_dead(exception)
+            return unavailable(exception)
     logger.error("A call over A2A failed", exc_info=exception)
     return MESSAGES["server_error"]

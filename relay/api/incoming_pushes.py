@@ -1,7 +1,7 @@
-"""What an agent does with news of another's task that is pushed to its URL: it goes on from there.
+"""Starts a task of one agent when another agent's task has completed: agents are chained by pushes.
 
-A caller who gives one agent's URL as the push URL of another's task chains the two (the relay's
-document, "Push Notifications"): what the first made is what the second is asked.
+A caller who gives one agent's URL as the push URL of another agent's task chains the two
+(docs/a2a.md, Chain agents): the result of the first is the request to the second.
 """
 
 from __future__ import annotations
@@ -9,17 +9,21 @@ from __future__ import annotations
 import uuid
 from dataclasses import dataclass
 from datetime import datetime
+from http import HTTPStatus
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
-from django.utils import timezone
 
 from accounts import throttles
-from relay import callers, errors, jsonrpc, lifecycle, wire
-from relay.fields import Fields, InvalidParams
+from database.clock import database_now
+from relay.api import errors
+from relay.cards import callers
 from relay.models import CallerKey, Card, Task
-from relay.pushes import GENERATION, HOP, TOKEN_HEADER
-from relay.wire import Incoming, Json
-from wake.errors import plain_error
+from relay.protocol import dialects, jsonrpc
+from relay.protocol.dialects import Incoming, Json
+from relay.protocol.fields import Fields, InvalidParams
+from relay.tasks import lifecycle
+from relay.tasks.pushes import GENERATION, HOP, TOKEN_HEADER
+from wake.api.errors import plain_error
 
 HOPS_AT_MOST = 5
 HIGHEST = 2**31 - 1
@@ -36,16 +40,31 @@ MEMBERS = {
 
 
 class NoNews(Exception):
-    """This is no news of a task in either version's words."""
+    """This is not a push of either version."""
 
 
 class TooFar(Exception):
     """This chain has as many links as there may be, or goes around in a circle."""
 
 
+# A push is no JSON-RPC, so its sender reads the status code.
+REFUSALS: dict[type[Exception], tuple[int, str]] = {
+    InvalidParams: (HTTPStatus.BAD_REQUEST, "invalid_push"),
+    callers.UnknownCaller: (HTTPStatus.UNAUTHORIZED, "unauthorized"),
+    callers.NotLetIn: (HTTPStatus.FORBIDDEN, "forbidden"),
+    dialects.ContentTypeNotSupported: (
+        HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
+        "content_type_not_supported",
+    ),
+    TooFar: (HTTPStatus.UNPROCESSABLE_ENTITY, "too_far"),
+    throttles.TooMany: (HTTPStatus.TOO_MANY_REQUESTS, "rate_limited"),
+    lifecycle.AgentBusy: (HTTPStatus.SERVICE_UNAVAILABLE, "busy"),
+}
+
+
 @dataclass(frozen=True, slots=True)
 class News:
-    """That a task has completed, with everything that it made: `hop` links from the first."""
+    """A completed task and everything that it made. `hop` counts the links from the first task."""
 
     task_id: str
     generation: int
@@ -54,55 +73,41 @@ class News:
 
 
 def accept(request: HttpRequest, card: Card, body: Json, *, size: int) -> HttpResponse:
-    """Of a POST of `size` bytes that does not mean to be JSON-RPC. Whatever does not make this
-    agent act is accepted all the same, so that nobody sends it again."""
+    """Answers a POST of `size` bytes that is not JSON-RPC. A push that does not make this agent act
+    is accepted as well, so that the sender does not repeat it."""
     try:
-        task = _go_on(request, card, body, size=size, at=timezone.now())
+        task = _go_on(request, card, body, size=size, at=database_now())
     except NoNews:
         return errors.refuse(None, jsonrpc.InvalidRequest('The member "jsonrpc" must be "2.0".'))
-    except InvalidParams as reason:
-        return plain_error(400, "invalid_push", str(reason))
-    except callers.UnknownCaller as reason:
-        refusal = plain_error(401, "unauthorized", str(reason))
-        refusal["WWW-Authenticate"] = CHALLENGE
-        return refusal
-    except callers.NotLetIn as reason:
-        return plain_error(403, "forbidden", str(reason))
-    except wire.ContentTypeNotSupported as reason:
-        return plain_error(415, "content_type_not_supported", str(reason))
-    except TooFar as reason:
-        return plain_error(422, "too_far", str(reason))
-    except throttles.TooMany as reason:
-        return _later(429, "rate_limited", reason)
-    except lifecycle.AgentBusy as reason:
-        return _later(503, "busy", reason)
+    except tuple(REFUSALS) as reason:
+        return _refuse(reason)
     return JsonResponse({"taskId": str(task.pk)} if task else {})
 
 
 def read(body: Json) -> News | None:
-    """None unless it says that a task has completed and what came of it, in the words of either
-    version. Raises NoNews, and InvalidParams where a member is not what it should be."""
-    told, name = _member(body)
+    """Reads a push of either version. Returns None unless it says that a task has completed, with a
+    result. Raises NoNews, and InvalidParams for a member of the wrong form."""
+    member, name = _member(body)
     if name not in {"task", "statusUpdate"}:
         return None
-    status = told.inner("status")
-    if wire.read_state(status.text("state")) != Task.State.COMPLETED:
+    status = member.inner("status")
+    if dialects.read_state(status.text("state")) != Task.State.COMPLETED:
         return None
     parts = [
         part
-        for number, artifact in enumerate(told.items("artifacts"))
-        for part in _parts(Fields(artifact, told.path_of(f"artifacts[{number}]")))
+        for number, artifact in enumerate(member.items("artifacts"))
+        for part in _parts(Fields(artifact, member.path_of(f"artifacts[{number}]")))
     ]
     if not parts and status.get("message") is not None:
         parts = _parts(status.inner("message"))
     if not parts:
         return None
-    if len(parts) > wire.PARTS_AT_MOST:
-        text = f"Must have at most {wire.PARTS_AT_MOST} parts, all of them together."
-        raise told.wrong("artifacts", text)
-    metadata = Fields(told.object("metadata"), told.path_of("metadata"))
+    if len(parts) > dialects.PARTS_AT_MOST:
+        text = f"Must have at most {dialects.PARTS_AT_MOST} parts, all of them together."
+        raise member.wrong("artifacts", text)
+    metadata = Fields(member.object("metadata"), member.path_of("metadata"))
     return News(
-        task_id=told.needed_id("id" if name == "task" else "taskId"),
+        task_id=member.needed_id("id" if name == "task" else "taskId"),
         generation=metadata.number(GENERATION, low=0, high=HIGHEST) or 0,
         hop=metadata.number(HOP, low=0, high=HIGHEST) or 0,
         parts=parts,
@@ -110,9 +115,9 @@ def read(body: Json) -> News | None:
 
 
 def caller_of(request: HttpRequest, card: Card, *, at: datetime) -> CallerKey | None:
-    """A push carries what its config says, as credentials or as a token: either may be a caller
-    key. What is none may mean something to others, so a public agent takes it from nobody in
-    particular. Raises UnknownCaller, NotLetIn and throttles.TooMany."""
+    """Returns the caller key of a push, which stands in its credentials or in its token. Other
+    credentials may mean something to another server, so a public agent ignores them and takes the
+    push as an anonymous caller's. Raises UnknownCaller, NotLetIn and throttles.TooMany."""
     _, _, credentials = request.headers.get("Authorization", "").partition(" ")
     for text in (credentials, request.headers.get(TOKEN_HEADER, "")):
         if key := callers.find(text.strip(), at=at):
@@ -135,8 +140,8 @@ def _go_on(request: HttpRequest, card: Card, body: Json, *, size: int, at: datet
     hop = news.hop + 1
     if hop > HOPS_AT_MOST:
         raise TooFar(TooFar.__doc__)
-    if not card.takes(wire.media_types(news.parts)):
-        raise wire.ContentTypeNotSupported(wire.ContentTypeNotSupported.__doc__)
+    if not card.takes(dialects.media_types(news.parts)):
+        raise dialects.ContentTypeNotSupported(dialects.ContentTypeNotSupported.__doc__)
     network = throttles.client_network(request)
     if caller is None:
         throttles.count_bytes(network, size)
@@ -159,7 +164,7 @@ def _go_on(request: HttpRequest, card: Card, body: Json, *, size: int, at: datet
 
 
 def _member(body: Json) -> tuple[Fields, str]:
-    """What it tells of, and its name in 1.0."""
+    """Returns the member that the push carries, and its name in 1.0."""
     outer = Fields(body)
     there = [name for name in MEMBERS if outer.get(name) is not None]
     if len(there) == 1 and "kind" not in body:
@@ -171,10 +176,14 @@ def _member(body: Json) -> tuple[Fields, str]:
 
 
 def _parts(holder: Fields) -> list[Json]:
-    return wire.read_parts(holder.get("parts"), holder.path_of("parts"))
+    return dialects.read_parts(holder.get("parts"), holder.path_of("parts"))
 
 
-def _later(status: int, code: str, reason: throttles.TooMany | lifecycle.AgentBusy) -> HttpResponse:
+def _refuse(reason: Exception) -> HttpResponse:
+    status, code = REFUSALS[type(reason)]
     refusal = plain_error(status, code, str(reason))
-    refusal["Retry-After"] = str(reason.retry_after)
+    if isinstance(reason, callers.UnknownCaller):
+        refusal["WWW-Authenticate"] = CHALLENGE
+    if isinstance(reason, (throttles.TooMany, lifecycle.AgentBusy)):
+        refusal["Retry-After"] = str(reason.retry_after)
     return refusal

@@ -1,20 +1,21 @@
-"""The operations of A2A 1.0 and 0.3, for a server with push notifications and without streams."""
+"""Serves the methods of A2A 1.0 and 0.3 that a server without streams has."""
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
-from django.utils import timezone
-
 from accounts import throttles
-from relay import lifecycle, pushes, task_list, wire
-from relay.fields import Fields
+from database.clock import database_now
+from database.idempotency import Idempotency
+from database.uuids import NIL, uuid_or_none
+from relay.api import task_list
 from relay.models import CallerKey, Card, PushConfig, Task
-from relay.wire import Json, Version
-from wake.deliveries import Idempotency
+from relay.protocol import dialects
+from relay.protocol.dialects import Json, Version
+from relay.protocol.fields import Fields
+from relay.tasks import lifecycle, pushes
 
 
 class MethodNotFound(Exception):
@@ -39,8 +40,7 @@ class NotCancelable(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """What one caller asks of one agent, in `size` bytes. A send waits for at most
-    `wait_seconds`."""
+    """A call of one agent, of `size` bytes. A send waits for at most `wait_seconds`."""
 
     card: Card
     caller: CallerKey | None
@@ -57,10 +57,10 @@ Method = Callable[[Call], Any]
 
 
 def send(call: Call) -> Json:
-    incoming = wire.read_message(call.params.get("message"))
-    wanted = wire.read_configuration(call.params.get("configuration"), call.version)
-    if not call.card.takes(wire.media_types(incoming.parts)):
-        raise wire.ContentTypeNotSupported(wire.ContentTypeNotSupported.__doc__)
+    incoming = dialects.read_message(call.params.get("message"))
+    wanted = dialects.read_configuration(call.params.get("configuration"), call.version)
+    if not call.card.takes(dialects.media_types(incoming.parts)):
+        raise dialects.ContentTypeNotSupported(dialects.ContentTypeNotSupported.__doc__)
     if call.caller is None:
         throttles.count_bytes(call.network, call.size)
     task = lifecycle.send(
@@ -71,11 +71,12 @@ def send(call: Call) -> Json:
         push=wanted.push,
         address=call.address,
         network=call.network,
+        at=database_now(),
     )
     seconds = call.wait_seconds if wanted.blocking else 0
     reply = lifecycle.reply_with(lifecycle.wait_for(task.pk, seconds=seconds))
     if reply.message:
-        name, body = "message", wire.write_message(reply.message, call.version)
+        name, body = "message", dialects.write_message(reply.message, call.version)
     else:
         name, body = "task", _written(reply.task or task, call, wanted.history_length)
     return body if call.version == "0.3" else {name: body}
@@ -87,13 +88,13 @@ def get(call: Call) -> Json:
 
 
 def list_(call: Call) -> Json:
-    """1.0 only: 0.3 has it for other transports alone."""
+    """Lists tasks in 1.0 only; in 0.3 the method exists for other transports alone."""
     wanted = task_list.read(call.params, call.caller)
     length = call.params.number("historyLength", low=0)
     artifacts = call.params.flag("includeArtifacts") or False
     page = task_list.page(call.card, call.caller, wanted, network=call.network)
     return {
-        "tasks": wire.write_tasks(
+        "tasks": dialects.write_tasks(
             page.tasks, call.version, history_length=length, artifacts=artifacts
         ),
         "nextPageToken": page.next_token,
@@ -106,18 +107,19 @@ def cancel(call: Call) -> Json:
     task = _task(call, "id")
     by = lifecycle.caller_actor(call.caller, call.address)
     try:
-        return _written(lifecycle.cancel(task, by=by, at=timezone.now()), call)
+        return _written(lifecycle.cancel(task, by=by, at=database_now()), call)
     except lifecycle.TaskIsTerminal:
         raise NotCancelable(NotCancelable.__doc__) from None
 
 
 def create_push(call: Call) -> Json:
-    """1.0 has the config flat beside the task's id, 0.3 nested; either is read in both."""
+    """Stores a push notification config. 1.0 has it flat beside the task's id, 0.3 nested; both
+    versions accept both."""
     task = _task(call, "taskId")
     nested = call.params.get("pushNotificationConfig") is not None
-    given = call.params.inner("pushNotificationConfig") if nested else call.params
-    push = wire.read_push(given, call.version)
-    return _config(pushes.create(task, push, at=timezone.now()), call)
+    config = call.params.inner("pushNotificationConfig") if nested else call.params
+    push = dialects.read_push(config, call.version)
+    return _config(pushes.create(task, push, at=database_now()), call)
 
 
 def get_push(call: Call) -> Json:
@@ -125,7 +127,7 @@ def get_push(call: Call) -> Json:
 
 
 def list_pushes(call: Call) -> Json:
-    """On one page, which they always fit on."""
+    """Lists all of a task's configs, which always fit on one page."""
     configs = pushes.get_all(_task(call, "taskId"))
     return {"configs": [_config(each, call) for each in configs], "nextPageToken": ""}
 
@@ -136,7 +138,7 @@ def delete_push(call: Call) -> Json:
 
 
 def get_older_push(call: Call) -> Json:
-    """The first one where none is named."""
+    """Returns the config that is named, else the first."""
     config_id = call.params.id("pushNotificationConfigId")
     return _config(pushes.get(_task(call, "id"), config_id), call)
 
@@ -154,7 +156,7 @@ def stream(call: Call) -> NoReturn:
 
 
 def get_extended_card(call: Call) -> NoReturn:
-    """An operation without its capability, in the words of each version."""
+    """Refuses, as each version refuses an operation without its capability."""
     if call.version == "0.3":
         raise NoExtendedCard(NoExtendedCard.__doc__)
     raise UnsupportedOperation(NoExtendedCard.__doc__)
@@ -190,8 +192,8 @@ METHODS: Mapping[Version, Mapping[str, Method]] = {
 
 
 def find(name: str, version: Version) -> Method:
-    """Raises MethodNotFound, and VersionNotSupported for what only 1.0 has: who calls it and names
-    no version has forgotten the header, and must hear of that."""
+    """Returns the method. Raises MethodNotFound, and VersionNotSupported for a method that only 1.0
+    has: a client that calls it without a version has forgotten the header."""
     if found := METHODS[version].get(name):
         return found
     if version == "0.3" and name in METHODS["1.0"]:
@@ -201,23 +203,19 @@ def find(name: str, version: Version) -> Method:
 
 
 def _task(call: Call, name: str) -> Task:
-    """The caller's own, by the id in that member; somebody else's is not there. Whoever has no key
-    finds what nobody owns, by an id that nobody guesses. Raises InvalidParams and TaskNotFound."""
-    text = call.params.needed_id(name)
-    try:
-        pk = uuid.UUID(text)
-    except ValueError:
-        pk = uuid.UUID(int=0)
+    """Returns the caller's own task by the id in this member. An anonymous caller finds tasks
+    without an owner, by an id that cannot be guessed. Raises InvalidParams and TaskNotFound."""
+    pk = uuid_or_none(call.params.needed_id(name)) or NIL
     rows = Task.objects.of_caller(call.card.agent, call.caller)
-    found = rows.select_related("agent", "context", "status_message").filter(pk=pk).first()
-    if found is None:
+    task = rows.select_related("agent", "context", "status_message").filter(pk=pk).first()
+    if task is None:
         raise lifecycle.TaskNotFound(lifecycle.TaskNotFound.__doc__)
-    return found
+    return task
 
 
 def _written(task: Task, call: Call, history_length: int | None = None) -> Json:
-    return wire.write_task(task, call.version, history_length=history_length)
+    return dialects.write_task(task, call.version, history_length=history_length)
 
 
 def _config(config: PushConfig, call: Call) -> Json:
-    return wire.write_push_config(config, call.version)
+    return dialects.write_push_config(config, call.version)

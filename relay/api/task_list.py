@@ -1,4 +1,4 @@
-"""Pages through the tasks of one caller, the latest news first (1.0, 3.1.4)."""
+"""Pages through the tasks of one caller, the most recently changed first (1.0, 3.1.4)."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from uuid import UUID
 
 from django.db.models import Q
 
-from relay import wire
-from relay.fields import Fields
+from database.clock import EPOCH, microseconds
 from relay.models import CallerKey, Card, Task, TaskQuerySet
-from wake.cursor import EPOCH, microseconds
+from relay.protocol import dialects
+from relay.protocol.fields import Fields
 
 PAGE_SIZE = 50
 LARGEST_PAGE = 100
@@ -22,7 +22,7 @@ TOKEN = re.compile(r"([0-9]{1,16})-([0-9a-f]{32})", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Which tasks, and from where on."""
+    """The filter of a list of tasks, and where the page begins."""
 
     context_id: str
     state: Task.State | None
@@ -33,7 +33,7 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """`total` counts every page; the token of the last page is empty."""
+    """A page of tasks. `total` counts every page; the token of the last page is empty."""
 
     tasks: list[Task]
     total: int
@@ -41,8 +41,8 @@ class Page:
 
 
 def read(params: Fields, caller: CallerKey | None) -> Wanted:
-    """Raises InvalidParams. Whoever has no key must name a context, or they would read what
-    everybody else asked of a public agent."""
+    """Reads the filter; raises InvalidParams. An anonymous caller must name a context, or it would
+    read what every other anonymous caller asked of a public agent."""
     context_id = params.id("contextId")
     if caller is None and not context_id:
         raise params.wrong("contextId", "Without a caller key, name the context to list.")
@@ -56,8 +56,8 @@ def read(params: Fields, caller: CallerKey | None) -> Wanted:
 
 
 def page(card: Card, caller: CallerKey | None, wanted: Wanted, *, network: str = "") -> Page:
-    """Of those that nobody owns only what came from the same network: the id of a context is often
-    one that its caller made up, and others guess."""
+    """Returns one page. An anonymous caller gets tasks from its own network only, because the id of
+    a context is often made up by its caller and can be guessed."""
     found = Task.objects.of_caller(card.agent, caller)
     if caller is None:
         found = found.filter(network=network)
@@ -84,7 +84,7 @@ def _state(params: Fields) -> Task.State | None:
     name = params.text("status")
     if not name or name == "TASK_STATE_UNSPECIFIED":
         return None
-    state = wire.read_state(name)
+    state = dialects.read_state(name)
     if state is None:
         raise params.wrong("status", "There is no such state.")
     return state

@@ -1,9 +1,8 @@
-"""Where agents are called over A2A: one address for both versions, and for the pushes of others."""
+"""Takes calls of agents over A2A, of both versions and at one address, and the pushes of other
+agents."""
 
 from __future__ import annotations
 
-import hashlib
-import json
 import re
 from collections.abc import Mapping
 from typing import Any, TypeGuard
@@ -11,18 +10,20 @@ from typing import Any, TypeGuard
 from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse
 from django.http.request import UnreadablePostError
-from django.utils import timezone
 from django.views.decorators.csrf import csrf_exempt
 
 from accounts import throttles
-from relay import callers, chaining, errors, jsonrpc, methods, pages_public
-from relay.fields import Fields, InvalidParams
+from database.clock import database_now
+from database.idempotency import BadIdempotencyKey, Idempotency
+from relay.api import errors, incoming_pushes, methods
+from relay.cards import callers
 from relay.models import CallerKey, Card
-from relay.wire import ContentTypeNotSupported, Json, Version
-from wake.deliveries import Idempotency
-from wake.errors import plain_error
-from wake.parsers import BodyTooLarge, Malformed, parse_strictly, stream_of
-from wake.views import IDEMPOTENCY_KEY_MAX
+from relay.pages import public as public_pages
+from relay.protocol import jsonrpc
+from relay.protocol.dialects import ContentTypeNotSupported, Json, Version
+from relay.protocol.fields import Fields, InvalidParams
+from wake.api.errors import plain_error
+from wake.api.parsers import BodyTooLarge, Malformed, declared_length, parse_strictly, stream_of
 
 LONGEST_WAIT_SECONDS = 30
 LONG = 65_536  # bytes
@@ -35,27 +36,29 @@ CHALLENGE = 'Bearer realm="A2A"'
 
 @csrf_exempt
 def agent(request: HttpRequest, handle: str, name: str) -> HttpResponse:
-    """People who open the address see a page; everything else is a POST."""
+    """Shows a page to people who open the address. Every other request is a POST."""
     if request.method in {"GET", "HEAD"} and "text/html" in request.headers.get("Accept", ""):
-        return pages_public.show(request, handle, name)
+        return public_pages.public_page(request, handle, name)
     if request.method != "POST":
         refusal = plain_error(405, "method_not_allowed", "An agent is called with POST.")
         refusal["Allow"] = "GET, HEAD, POST"
         return refusal
+    if _is_from_a_foreign_page(request):
+        return plain_error(403, "forbidden", "Pages of other origins may not call this server.")
     card = Card.objects.at(handle, name).first()
     if card is None:
         raise Http404
     value, size, broken = None, 0, None
     try:
-        if _is_long(request):  # whoever may not come in is told so before it is read
-            chaining.caller_of(request, card, at=timezone.now())
+        if _is_long(request):  # a caller without access is refused before it is read
+            incoming_pushes.caller_of(request, card, at=database_now())
         try:
             value, size = _json(request)
         except Malformed as failure:
             broken = failure
         if _is_push(value):
-            return chaining.accept(request, card, value, size=size)
-        caller = callers.authenticate(request, card, at=timezone.now())
+            return incoming_pushes.accept(request, card, value, size=size)
+        caller = callers.authenticate(request, card, at=database_now())
         throttles.count_call(request, str(caller.pk) if caller else "")
     except BodyTooLarge:
         return plain_error(413, "body_too_large")
@@ -77,7 +80,7 @@ def agent(request: HttpRequest, handle: str, name: str) -> HttpResponse:
 def _answer(
     request: HttpRequest, card: Card, caller: CallerKey | None, value: Any, *, size: int
 ) -> HttpResponse:
-    """Always JSON-RPC, under the id of the request where it has one."""
+    """Answers in JSON-RPC, with the id of the request where it has one."""
     id: jsonrpc.Id = None
     try:
         asked = jsonrpc.read(value)
@@ -99,19 +102,27 @@ def _answer(
         return errors.respond(jsonrpc.answered(id, method(call)))
     except jsonrpc.InvalidRequest as failure:
         return errors.refuse(failure.id, failure)
-    except Exception as failure:  # errors.refuse() notes what nobody expected
+    except Exception as failure:  # errors.refuse() logs unexpected errors
         return errors.refuse(id, failure)
 
 
+def _is_from_a_foreign_page(request: HttpRequest) -> bool:
+    """On a server in development, which runs on a person's own machine: any page that they
+    have open can send to it, although its site cannot reach it."""
+    origin = request.headers.get("Origin")
+    own = {settings.WAKE_ORIGIN, f"{request.scheme}://{request.get_host()}"}
+    return settings.DEVELOPMENT and origin is not None and origin not in own
+
+
 def _is_long(request: HttpRequest) -> bool:
-    """Or does not say how long it is."""
+    """Tells whether the body is long, or does not say how long it is."""
     length = request.META.get("CONTENT_LENGTH") or ""
-    return not length.isdecimal() or int(length) > LONG
+    return not length or declared_length(length) > LONG
 
 
 def _json(request: HttpRequest) -> tuple[Any, int]:
-    """And how many bytes it was. Raises Malformed or BodyTooLarge. Not through `request.body`,
-    whose limit is for forms."""
+    """Returns the JSON of the body and its size in bytes; raises Malformed or BodyTooLarge. It does
+    not read `request.body`, whose limit is for forms."""
     limit = settings.WAKE_MAX_A2A_BYTES
     try:
         body = stream_of(request).read(limit + 1)
@@ -123,20 +134,24 @@ def _json(request: HttpRequest) -> tuple[Any, int]:
 
 
 def _is_push(value: Any) -> TypeGuard[Json]:
-    """No request, but the news of a task: a StreamResponse, or in 0.3 a task."""
+    """Tells whether this is no request but a push: a StreamResponse, or in 0.3 a task."""
     if not isinstance(value, dict) or "jsonrpc" in value or "method" in value:
         return False
-    return not value.keys().isdisjoint({"kind", *chaining.MEMBERS})
+    return not value.keys().isdisjoint({"kind", *incoming_pushes.MEMBERS})
 
 
 def _check_content_type(request: HttpRequest) -> None:
+    """A page can send other types, and none, without asking this server first (CORS)."""
     kind = request.content_type or ""
-    if kind and not JSON_TYPE.fullmatch(kind):
-        raise ContentTypeNotSupported(f"Send it as application/json, not as {kind[:80]}.")
+    if not JSON_TYPE.fullmatch(kind):
+        raise ContentTypeNotSupported(
+            f"Send it as application/json, not {f'as {kind[:80]}' if kind else 'without a type'}."
+        )
 
 
 def _version(request: HttpRequest, card: Card) -> Version:
-    """Nothing said is 0.3, which had no header (1.0, 3.6.2)."""
+    """Returns the version of A2A. A request without the header is 0.3, which had none (1.0,
+    3.6.2)."""
     text = (request.headers.get("A2A-Version") or request.GET.get("A2A-Version") or "0.3").strip()
     match = VERSION.fullmatch(text)
     version = VERSIONS.get(match[1]) if match else None
@@ -157,10 +172,7 @@ def _wait_seconds(request: HttpRequest) -> float:
 
 
 def _idempotency(request: HttpRequest, params: Any) -> Idempotency | None:
-    key = request.headers.get("Idempotency-Key")
-    if key is None:
-        return None
-    if not (0 < len(key) <= IDEMPOTENCY_KEY_MAX and key.isascii() and key.isprintable()):
-        raise InvalidParams("Idempotency-Key", "Must be 1 to 255 printable ASCII characters.")
-    body = json.dumps(params, sort_keys=True)
-    return Idempotency(key, hashlib.sha256(body.encode()).hexdigest())
+    try:
+        return Idempotency.of(request.headers.get("Idempotency-Key"), params)
+    except BadIdempotencyKey as reason:
+        raise InvalidParams("Idempotency-Key", str(reason)) from None

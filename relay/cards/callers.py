@@ -1,4 +1,4 @@
-"""Mints and revokes the keys of those who call agents over A2A, and tells who is calling."""
+"""Mints and revokes the keys of callers over A2A, and authenticates callers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from django.db import transaction
 from django.db.models import Q
 from django.http import HttpRequest
 
-from accounts import keys, throttles
+from accounts import throttles
+from accounts.agents import keys
 from accounts.audit import Actor, record
 from accounts.models import Team
 from relay.models import CallerKey, Card
@@ -30,8 +31,8 @@ class NotLetIn(Exception):
 def mint(
     team: Team, *, name: str, by: Actor, expires_at: datetime | None = None
 ) -> tuple[CallerKey, str]:
-    """The row and the key itself, which is never to be had again. Raises ValidationError for a
-    name of control characters, or none."""
+    """Returns the row and the key itself, which is not stored and cannot be shown again. Raises
+    ValidationError for an empty name or one with control characters."""
     text = keys.new_text(PREFIX)
     key = CallerKey(
         team=team,
@@ -49,13 +50,13 @@ def mint(
 
 @transaction.atomic
 def revoke(key: CallerKey, *, by: Actor, at: datetime) -> None:
-    """At once and for good; a second call changes nothing."""
+    """Revokes a key at once and for good. A second call changes nothing."""
     if CallerKey.objects.filter(pk=key.pk, revoked_at__isnull=True).update(revoked_at=at):
         record("caller_key.revoked", by=by, of=key, team=key.team_id, at=at, hint=key.hint)
 
 
 def find(text: str, *, at: datetime) -> CallerKey | None:
-    """The usable key; none at all, and no query, for a text that fails its own checksum."""
+    """Returns the usable key, or None. A text that fails its own checksum costs no query."""
     if not KEY.fullmatch(text) or not keys.is_whole(text):
         return None
     return CallerKey.objects.usable(at).filter(digest=keys.digest_of(text)).first()
@@ -70,9 +71,9 @@ def touch(key: CallerKey, *, at: datetime) -> None:
 
 
 def authenticate(request: HttpRequest, card: Card, *, at: datetime) -> CallerKey | None:
-    """Who calls: None is somebody without a key, whom a public agent takes. Raises UnknownCaller,
-    also where a public agent is sent a key that does not work: its holder must not lose their
-    tasks to nobody. Raises NotLetIn, and throttles.TooMany for one bad key after the other."""
+    """Returns the caller's key, or None for an anonymous caller of a public agent. A key that does
+    not work raises UnknownCaller even for a public agent: as an anonymous caller its holder would
+    not find their tasks again. Raises NotLetIn, and throttles.TooMany after too many bad keys."""
     credentials = request.headers.get("Authorization", "")
     scheme, _, text = credentials.partition(" ")
     key = find(text.strip(), at=at) if scheme.lower() == "bearer" else None

@@ -1,5 +1,5 @@
-"""The card of an agent as JSON: by itself A2A 1.0 and 0.3 at once, so that clients of either read
-what is theirs and pass over the rest (A2A.md, "Surface")."""
+"""Writes the card of an agent as JSON. By default it is a card of A2A 1.0 and of 0.3 at once:
+clients of either version read their members and ignore the others (docs/a2a.md, The card)."""
 
 from __future__ import annotations
 
@@ -18,18 +18,19 @@ KEPT_FOR = 60  # seconds, by caches
 
 
 def path_of(card: Card) -> str:
-    """Ids that do not fit a path are not published (relay/publishing.py)."""
+    """Returns the path of an agent. An id that does not fit a path is not published
+    (relay/cards/publishing.py)."""
     return f"/{card}"
 
 
 def address_of(card: Card, origin: str = "") -> str:
-    """Where the agent is called, and where a browser finds the page about it."""
+    """Returns the URL at which the agent is called, and where a browser finds its public page."""
     return f"{origin or settings.WAKE_ORIGIN}{path_of(card)}"
 
 
 def origin_for(request: HttpRequest) -> str:
-    """In development the name that the reader used, which may be localhost, a container's or a
-    forwarded port; elsewhere what is set, whatever name a request claims."""
+    """Returns WAKE_ORIGIN in production, regardless of the request's host. In development it
+    returns the origin of the request, which may be localhost, a container's or a forwarded port."""
     if settings.DEVELOPMENT:
         return f"{request.scheme}://{request.get_host()}"
     return str(settings.WAKE_ORIGIN)
@@ -44,7 +45,7 @@ def etag_of(body: bytes) -> str:
 
 
 def write(card: Card, origin: str = "") -> dict[str, Any]:
-    """What everybody may read of it: not who may call, but whether a key is needed."""
+    """Returns the public card: whether callers need a key, but not who they are."""
     team, origin = card.agent.team, origin or settings.WAKE_ORIGIN
     address = address_of(card, origin)
     is_1_0 = card.profile != Card.Profile.V0_3
@@ -67,12 +68,13 @@ def write(card: Card, origin: str = "") -> dict[str, Any]:
 
 
 def description_of(card: Card) -> str:
-    """Both generations require one."""
+    """Returns the description, or a sentence in its place, because both versions require one."""
     return card.description or f"{card.agent.agent_id}, an agent of {card.agent.team.name}."
 
 
 def skills_of(card: Card) -> list[dict[str, Any]]:
-    """1.0 requires at least one: where none is described, what the agent does in general."""
+    """Returns the skills. 1.0 requires at least one, so a card without any describes the agent in
+    general."""
     general = {
         "id": card.agent.agent_id,
         "name": card.agent.agent_id,
@@ -83,8 +85,8 @@ def skills_of(card: Card) -> list[dict[str, Any]]:
 
 
 def _interfaces_1_0(card: Card, address: str) -> dict[str, Any]:
-    """In the order of preference; 0.3 is told of a second time, for clients of 1.0 that speak
-    both."""
+    """Lists the interfaces in order of preference. 0.3 is listed here as well, for clients of 1.0
+    that speak both."""
     versions = ["1.0", "0.3"] if card.profile == Card.Profile.BOTH else ["1.0"]
     return {
         "supportedInterfaces": [
@@ -105,13 +107,14 @@ def _interfaces_0_3(address: str) -> dict[str, Any]:
 
 
 def _security(*, is_1_0: bool, is_0_3: bool) -> dict[str, Any]:
-    """`securitySchemes` has the same name in both, and another shape: one scheme that is both."""
+    """Describes one scheme in the shapes of both versions, which share the name
+    `securitySchemes`."""
     scheme: dict[str, Any] = {}
-    told: dict[str, Any] = {"securitySchemes": {SCHEME: scheme}}
+    members: dict[str, Any] = {"securitySchemes": {SCHEME: scheme}}
     if is_0_3:
         scheme |= {"type": "http", "scheme": SCHEME}
-        told["security"] = [{SCHEME: []}]
+        members["security"] = [{SCHEME: []}]
     if is_1_0:
         scheme["httpAuthSecurityScheme"] = {"scheme": SCHEME}
-        told["securityRequirements"] = [{"schemes": {SCHEME: {"list": []}}}]
-    return told
+        members["securityRequirements"] = [{"schemes": {SCHEME: {"list": []}}}]
+    return members

@@ -1,4 +1,4 @@
-"""Makes agents reachable over A2A, changes what their cards say, and takes them back."""
+"""Publishes agents over A2A, changes their cards and unpublishes them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from django.db import transaction
 
 from accounts.audit import Actor, record
 from accounts.models import Agent
-from relay import cards
+from relay.cards import cards
 from relay.models import CallerKey, Card
 
 FITS_A_PATH = re.compile(r"[A-Za-z0-9_~-][A-Za-z0-9._~-]*")
@@ -31,21 +31,21 @@ def publish(
     callers: Iterable[CallerKey] | None = None,
     **fields: Any,
 ) -> Card:
-    """From now on it can be called at `/@handle/agent`; a card that is there is changed.
+    """Makes an agent callable at `/@handle/agent`, or changes the card that is there.
 
-    `fields` are the card's own, those not named stay as they are, and `callers` is the whole of
-    its list. The version counts up with whatever else the card says, unless it is given. Raises
-    DoesNotFit, and ValidationError where a field is not right.
+    `fields` are fields of the card; those not given stay as they are. `callers` replaces the whole
+    allowlist. The version is raised when anything else on the card changes, unless it is given.
+    Raises DoesNotFit, and ValidationError for an invalid field.
     """
     if not fits(agent):
         raise DoesNotFit(DoesNotFit.__doc__)
     rows = Card.objects.select_for_update(of=("self",)).select_related("agent__team")
     card, is_new = rows.get_or_create(agent=agent, defaults={"enabled": False, "created_at": at})
-    said, was_published = cards.body_of(card), card.enabled
+    published_body, was_published = cards.body_of(card), card.enabled
     changed = {name for name, value in fields.items() if getattr(card, name) != value}
     for name in changed:
         setattr(card, name, fields[name])
-    if not is_new and "version" not in changed and cards.body_of(card) != said:
+    if not is_new and "version" not in changed and cards.body_of(card) != published_body:
         card.version = _next(card.version)
         changed.add("version")
     if card.is_root and "is_root" in changed:
@@ -63,14 +63,15 @@ def publish(
 
 @transaction.atomic
 def unpublish(card: Card, *, by: Actor, at: datetime) -> None:
-    """Nobody reaches it any more; its tasks stay, and so does what its card said. Twice is once."""
+    """Makes an agent unreachable over A2A. Its tasks and its card stay. A second call changes
+    nothing."""
     if Card.objects.filter(pk=card.pk, enabled=True).update(enabled=False, updated_at=at):
         record("card.unpublished", by=by, of=card, team=card.agent.team_id, at=at)
 
 
 @transaction.atomic
 def let_in(key: CallerKey, agent: Agent, *, by: Actor, at: datetime) -> None:
-    """Puts it on the list of the agent's card, if it has one."""
+    """Adds a key to the allowlist of the agent's card, if the agent has one."""
     card = Card.objects.select_for_update(of=("self",)).of(agent)
     if card is not None and not card.callers.filter(pk=key.pk).exists():
         card.callers.add(key)
@@ -78,19 +79,19 @@ def let_in(key: CallerKey, agent: Agent, *, by: Actor, at: datetime) -> None:
 
 
 def fits(agent: Agent) -> bool:
-    """Whether its id can be part of an address as it is."""
+    """Tells whether the agent's id can be part of a URL as it is."""
     return FITS_A_PATH.fullmatch(agent.agent_id) is not None
 
 
 def _next(version: str) -> str:
-    """`1.0.1` after `1.0.0`; a version that ends in no number gets one."""
+    """Returns `1.0.1` for `1.0.0`, and adds `.1` to a version that does not end in a number."""
     begin = version.rstrip(string.digits)
     number = version[len(begin) :]
     return f"{begin}{int(number) + 1}" if number else f"{version}.1"
 
 
 def _leave_the_root(*, by: Actor, at: datetime) -> None:
-    """Whoever's card was there before: there is one at most."""
+    """Takes the card that was at the host's root away from there: only one card can be."""
     for card in Card.objects.filter(is_root=True).select_related("agent__team"):
         card.is_root = False
         card.save(update_fields=["is_root"])
@@ -98,7 +99,7 @@ def _leave_the_root(*, by: Actor, at: datetime) -> None:
 
 
 def _name_callers(card: Card, callers: Iterable[CallerKey] | None) -> bool:
-    """Whether the list is another one now."""
+    """Replaces the allowlist; returns whether it changed."""
     named = None if callers is None else list(callers)
     if named is None or set(named) == set(card.callers.all()):
         return False
@@ -107,7 +108,7 @@ def _name_callers(card: Card, callers: Iterable[CallerKey] | None) -> bool:
 
 
 def _record(event: str, card: Card, changed: set[str], *, by: Actor, at: datetime) -> None:
-    """Who may call is told in full, of the rest the names."""
+    """Records who may call in full, and only the names of the other changed fields."""
     callers = [str(key) for key in card.callers.order_by("created_at", "pk")]
     record(
         event,

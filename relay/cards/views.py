@@ -1,4 +1,4 @@
-"""Where cards are read: by anybody, from any site, and kept by caches for a minute."""
+"""Serves cards to every reader on every site; caches keep them for a minute."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from django.utils.cache import get_conditional_response
 from django.utils.http import http_date
 from django.views.decorators.http import require_safe
 
-from relay import cards
+from relay.cards import cards
 from relay.models import Card
 
 
@@ -20,12 +20,13 @@ def of_agent(request: HttpRequest, handle: str, name: str) -> HttpResponseBase:
 
 @require_safe
 def of_handle(request: HttpRequest, handle: str) -> HttpResponseBase:
-    """Leads to the card of the only agent there. Clients that resolve the card's path against
-    `/@handle/agent` look here, since the last part of an address without a slash is dropped."""
-    found = list(Card.objects.of_handle(handle)[:2])
-    if len(found) != 1:
+    """Redirects to the card of the only agent of a team. Clients that resolve the card's path
+    against `/@handle/agent` look here, because the last part of an address without a slash is
+    dropped."""
+    cards_there = list(Card.objects.of_handle(handle)[:2])
+    if len(cards_there) != 1:
         raise Http404
-    to = cards.path_of(found[0]) + cards.PATH
+    to = cards.path_of(cards_there[0]) + cards.PATH
     return _for_everybody(HttpResponseRedirect(to, preserve_request=True))
 
 
@@ -46,6 +47,7 @@ def _answer(request: HttpRequest, card: Card) -> HttpResponseBase:
 
 
 def _for_everybody(response: HttpResponseBase) -> HttpResponseBase:
-    """A 304, too, or a browser would keep the card and not hand it to the page that asked."""
+    """Allows every origin to read the response, and a 304 as well: a browser would otherwise keep
+    the card from the page that asked."""
     response["Access-Control-Allow-Origin"] = "*"
     return response

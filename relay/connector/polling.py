@@ -1,5 +1,4 @@
-"""Where a connector polls that no WebSocket gets through for: the same conversation, one request
-after the other."""
+"""Serves connectors that cannot open a WebSocket: the same conversation over long polls."""
 
 from __future__ import annotations
 
@@ -17,13 +16,13 @@ from rest_framework.request import Request
 from accounts.authentication import key_of
 from accounts.models import ApiKey
 from accounts.throttles import client_address
-from relay import connect
-from relay.connect import Session
-from wake import errors
-from wake.clock import database_now
-from wake.parsers import BodyTooLarge
-from wake.views import ProtocolView
-from wake.waiting import patiently
+from database.clock import database_now
+from relay.connector import session as connect
+from relay.connector.session import Session
+from wake.api import errors
+from wake.api.long_poll import long_poll
+from wake.api.parsers import BodyTooLarge
+from wake.api.views import ProtocolView
 
 WAIT_AT_MOST = 25
 STATUSES = {
@@ -36,7 +35,7 @@ STATUSES = {
 
 
 class FramesParser(BaseParser):
-    """`{"frames": [...]}`; what is in them the session reads strictly, each by itself."""
+    """Reads `{"frames": [...]}`. The session parses each frame strictly."""
 
     media_type = "application/json"
 
@@ -46,7 +45,7 @@ class FramesParser(BaseParser):
         media_type: str | None = None,
         parser_context: Mapping[str, Any] | None = None,
     ) -> dict[str, list[str]]:
-        """Each frame as JSON; raises BodyTooLarge, ParseError."""
+        """Returns each frame as JSON text; raises BodyTooLarge, ParseError."""
         body = stream.read(settings.WAKE_MAX_A2A_BYTES + 1)
         if len(body) > settings.WAKE_MAX_A2A_BYTES:
             raise BodyTooLarge(BodyTooLarge.__doc__)
@@ -57,8 +56,8 @@ class FramesParser(BaseParser):
 
 
 class PollView(ProtocolView):
-    """Waits up to `wait` seconds for something to say, unless the frames that came were answered
-    with something. A connector may have one poll that waits and others beside it."""
+    """Answers frames at once, or waits up to `wait` seconds for frames to send. A connector may
+    send other requests while one waits."""
 
     http_method_names = ["post"]
     parser_classes = [FramesParser]
@@ -72,17 +71,17 @@ class PollView(ProtocolView):
             raise AuthenticationFailed
         session = Session(key, transport="poll", address=client_address(request))
         session.find(request.headers.get("X-Wake-Instance", ""), at=database_now())
-        texts = cast(dict[str, list[str]], request.data).get("frames", ())  # none: an empty body
-        said = [frame for text in texts for frame in session.read(text, at=database_now())]
+        texts = cast(dict[str, list[str]], request.data).get("frames", ())  # an empty body has none
+        frames = [frame for text in texts for frame in session.read(text, at=database_now())]
         if session.connector is None and session.closes is None:
-            session.closes = connect.REPLACED  # or it never said hello: it is to begin anew
-        said += patiently(
+            session.closes = connect.REPLACED  # or it never said hello, and has to
+        frames += long_poll(
             lambda: session.look(at=database_now()),
-            seconds=0 if said else seconds,
+            seconds=0 if frames else seconds,
             until=lambda found: bool(found or session.closes),
         )
         return HttpResponse(
-            json.dumps({"frames": said}, ensure_ascii=False),
+            json.dumps({"frames": frames}, ensure_ascii=False),
             status=STATUSES[session.closes] if session.closes else 200,
             content_type="application/json",
             headers={"Cache-Control": "no-store"},

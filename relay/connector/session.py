@@ -1,9 +1,8 @@
-"""The conversation with one connector, a `wake connect` on somebody's machine: frames in, frames
-out, whatever carries them. What is to be remembered between two frames is in rows, so a connector
-goes on where it was after either side was started anew.
+"""Talks to one connector, a `wake connect` process: frames in, frames out, over either transport.
 
-Frames are JSON objects with a `type`. From the connector: hello, ack, progress, result, heartbeat,
-pong, drain; to it: welcome, task, done, cancel, ping, error.
+What must be remembered between two frames is in rows, so a connector continues where it was after
+either side has restarted. Frames are JSON objects with a `type`. From the connector: hello, ack,
+progress, result, heartbeat, pong, drain; to it: welcome, task, done, cancel, ping, error.
 """
 
 from __future__ import annotations
@@ -20,15 +19,18 @@ from django.db import transaction
 from django.db.models import Exists, OuterRef
 
 from accounts.models import ApiKey
-from relay import blobs, dispatches, moves, reports
-from relay.dispatches import LeaseLost
-from relay.fields import LONGEST_ID, Fields, InvalidParams
-from relay.history import newest
-from relay.models import SEEN_WITHIN, SENDS_WITHIN, Card, Connector, Dispatch, Message
-from relay.reports import TooMuchMade
-from relay.wire import Json
-from wake.connections import DATABASE_AWAY
-from wake.parsers import Malformed, parse_strictly
+from database import outages
+from database.uuids import uuid_or_none
+from relay.content import blobs
+from relay.content.history import newest
+from relay.models import SEEN_WITHIN, SENDS_WITHIN, Card, Connector, Message, Run
+from relay.protocol.dialects import Json
+from relay.protocol.fields import LONGEST_ID, Fields, InvalidParams
+from relay.runs import queue as run_queue
+from relay.runs.queue import LeaseLost
+from relay.tasks import reports, transitions
+from relay.tasks.reports import TooMuchMade
+from wake.api.parsers import Malformed, parse_strictly
 
 logger = logging.getLogger(__name__)
 
@@ -43,7 +45,7 @@ class RunUnknown(Exception):
 
 
 class Session:
-    """As long as one key's holder stays. `closes` is why it is over, from then on."""
+    """One connection of one key. `closes` is set once the connection must end, and says why."""
 
     def __init__(self, key: ApiKey, *, transport: str, address: str = "") -> None:
         self.key = key
@@ -62,25 +64,25 @@ class Session:
         }
 
     def find(self, instance_id: str, *, at: datetime) -> None:
-        """Goes on with the connector that said hello under this id, if there is one."""
+        """Continues the session of the connector that said hello with this id, if there is one."""
         rows = Connector.objects.filter(agent=self.key.agent_id, instance_id=instance_id)
         self.connector = rows.filter(left_at__isnull=True).first()
         self._seen(at)
 
     def read(self, text: str, *, at: datetime) -> list[Json]:
-        """Answers one frame, as JSON. One that nothing can be done with, for a reason that nobody
-        thought of, is said to be so: a connection that ended over it would begin with it again."""
+        """Answers one frame, given as JSON text. An unexpected error is reported to the connector
+        as `failed`: if it ended the connection, the next one would begin with the same frame."""
         try:
             return self._read(text, at=at)
-        except DATABASE_AWAY:
-            raise
-        except Exception:
+        except Exception as error:
+            if outages.will_pass(error):
+                raise  # the connector says it again on its next connection
             logger.exception("A frame of a connector could not be taken")
             return [_error("failed", "Something on our side failed.", _leniently(text))]
 
     def _read(self, text: str, *, at: datetime) -> list[Json]:
-        """A result that could not be kept (it is too long, or the database takes no U+0000) is a
-        run that failed: sent again it would be the same."""
+        """Answers one frame. A result that cannot be stored, because it is too long or contains
+        U+0000, fails its run: sent again it would be the same."""
         try:
             return self.receive(_strictly(text), at=at)
         except Malformed as reason:
@@ -91,8 +93,8 @@ class Session:
             return self.receive(frame | {"state": "failed", "text": why}, at=at)
 
     def receive(self, value: Any, *, at: datetime) -> list[Json]:
-        """Answers one frame. What cannot be read is said to be so; what a later protocol may add is
-        passed over."""
+        """Answers one frame. An invalid frame is answered with an error; an unknown type, which a
+        later protocol may add, is ignored."""
         try:
             frame = Fields(value, "frame")
             take = self._takes.get(frame.text("type"))
@@ -108,12 +110,12 @@ class Session:
             return [_error("unknown_run", str(reason), value)]
 
     def look(self, *, at: datetime) -> list[Json]:
-        """What has come up for this connector: runs, and requests to stop them. Its key is looked
-        at first each time, so one that was revoked leases nothing more."""
+        """Returns new frames for this connector: runs, and requests to stop them. Its key is
+        checked first each time, so a revoked key leases nothing more."""
         if self.connector is None or self.closes:
             return []
-        runs = Dispatch.objects.filter(agent=self.connector.agent_id)
-        queued = runs.filter(state=Dispatch.State.QUEUED)
+        runs = Run.objects.filter(agent=self.connector.agent_id)
+        queued = runs.filter(state=Run.State.QUEUED)
         begun = runs.begun_by(self.connector)
         to_stop = runs.to_stop(at).filter(connector=self.connector)
         connection_id, seen_at, left_at, draining_at, is_let_in, *has = (
@@ -132,7 +134,7 @@ class Session:
             return [_error("unauthorized", "This key is not valid any more.")]
         is_silent = seen_at <= at - SEEN_WITHIN
         if is_silent and (not has_begun or seen_at <= at - SENDS_WITHIN):
-            # What is leased to a connection that nobody is behind is lost for a minute each time.
+            # A run that is leased to a dead connection is lost for a minute each time.
             self.leave(at=at)
             self.closes = SILENT
             return [_error("silent", "Nothing was heard for too long.")]
@@ -142,17 +144,18 @@ class Session:
         # Heartbeats wait behind a result that takes long to send. One that comes says what is here;
         # a poll comes beside them.
         if has_ending and (is_silent or self.transport == "poll"):
-            dispatches.hold(self.connector, at=at)
+            run_queue.hold(self.connector, at=at)
         frames = self._stop(to_stop, at=at) if has_to_stop else []
         if has_queued and draining_at is None and not is_silent:
-            frames += _told(dispatches.lease(self.connector, at=at))
+            frames += _told(run_queue.lease(self.connector, at=at))
         return frames
 
     def leave(self, *, at: datetime) -> None:
-        """The connection is gone. The leases stay for as long as they last: it may come back."""
+        """Notes that the connection is gone. Leases stay until they end, because the connector may
+        come back."""
         if self.connector:
-            mine = Connector.objects.filter(connection_id=self.connector.connection_id)
-            mine.filter(left_at__isnull=True).update(left_at=at)
+            connectors = Connector.objects.filter(connection_id=self.connector.connection_id)
+            connectors.filter(left_at__isnull=True).update(left_at=at)
 
     @transaction.atomic
     def _hello(self, frame: Fields, at: datetime) -> list[Json]:
@@ -163,9 +166,9 @@ class Session:
         if named and agent.agent_id not in named:
             self.closes = OTHER_AGENT
             return [_error("agent_mismatch", f"This key is {agent.agent_id}'s.")]
-        moves.lock_agent(agent)  # before its connector, as whoever leases it a run does
+        transitions.lock_agent(agent)  # before its connector, in the order of lease()
         capacity = frame.number("capacity", low=1) or 1
-        told = {
+        fields = {
             "key": self.key,
             "connection_id": uuid.uuid4(),
             "machine": frame.text("machine")[:80],
@@ -179,8 +182,8 @@ class Session:
         connector, _ = Connector.objects.update_or_create(
             agent=agent,
             instance_id=frame.needed("instance_id", longest=64),
-            defaults=told,
-            create_defaults=told | {"connected_at": at},
+            defaults=fields,
+            create_defaults=fields | {"connected_at": at},
         )
         if not _takes_its_machine(connector, at=at):
             Connector.objects.filter(pk=connector.pk).update(left_at=at)
@@ -188,7 +191,7 @@ class Session:
             return [_error("replaced", "A newer connector of this machine is there.")]
         self.connector = connector
         runs, leases = _uuids(frame, "last_dispatch_ids"), _uuids(frame, "last_lease_ids")
-        for run in dispatches.resume(connector, runs, leases, at=at):
+        for run in run_queue.resume(connector, runs, leases, at=at):
             if run.started_at and run.lease:
                 reports.begin(run, run.lease, at=at)
         return [
@@ -196,8 +199,8 @@ class Session:
                 "type": "welcome",
                 "protocol": PROTOCOL,
                 "agent": agent.agent_id,
-                "heartbeat_s": int(dispatches.HEARTBEAT.total_seconds()),
-                "lease_s": int(dispatches.LEASE.total_seconds()),
+                "heartbeat_s": int(run_queue.HEARTBEAT.total_seconds()),
+                "lease_s": int(run_queue.LEASE.total_seconds()),
                 "frame_bytes": settings.WAKE_MAX_A2A_BYTES,
             }
         ]
@@ -221,18 +224,18 @@ class Session:
         return []
 
     def _result(self, frame: Fields, at: datetime) -> list[Json]:
-        """`done` as soon as nobody wants this result any more, be it that it is stored, that it was
-        stored before, or that it came too late."""
+        """Answers `done` as soon as this result is not needed any more: it is stored, it was stored
+        before, or it came too late."""
         run, lease = self._named(frame)
         reports.finish(run, lease, frame.value, at=at)
         run.refresh_from_db(fields=["state"])
-        if run.state in {Dispatch.State.DONE, Dispatch.State.EXPIRED}:
+        if run.state in {Run.State.DONE, Run.State.EXPIRED}:
             return [{"type": "done", "dispatch_id": str(run.pk)}]
         return [_lost(run, LeaseLost(LeaseLost.__doc__))]
 
     def _heartbeat(self, frame: Fields, at: datetime) -> list[Json]:
         if self.connector:
-            dispatches.renew(self.connector, _uuids(frame, "dispatch_ids"), at=at)
+            run_queue.renew(self.connector, _uuids(frame, "dispatch_ids"), at=at)
         return []
 
     def _pong(self, frame: Fields, at: datetime) -> list[Json]:
@@ -247,37 +250,38 @@ class Session:
         if self.connector:
             Connector.objects.filter(pk=self.connector.pk).update(seen_at=at)
 
-    def _named(self, frame: Fields) -> tuple[Dispatch, uuid.UUID]:
-        """The run of this agent that a frame is about; raises InvalidParams, RunUnknown."""
+    def _named(self, frame: Fields) -> tuple[Run, uuid.UUID]:
+        """Returns the run of this agent that a frame names, and the lease; raises InvalidParams,
+        RunUnknown."""
         run_id = _uuid(frame, "dispatch_id")
-        run = Dispatch.objects.filter(pk=run_id, agent=self.key.agent_id).first()
+        run = Run.objects.filter(pk=run_id, agent=self.key.agent_id).first()
         if run is None:
             raise RunUnknown(RunUnknown.__doc__)
         return run, _uuid(frame, "lease_id")
 
     def _stop(self, runs: Any, *, at: datetime) -> list[Json]:
-        found = list(runs.values_list("pk", flat=True))
-        Dispatch.objects.filter(pk__in=found).update(cancel_told_at=at)
-        return [{"type": "cancel", "dispatch_id": str(pk)} for pk in found]
+        run_ids = list(runs.values_list("pk", flat=True))
+        Run.objects.filter(pk__in=run_ids).update(cancel_told_at=at)
+        return [{"type": "cancel", "dispatch_id": str(pk)} for pk in run_ids]
 
 
-def _told(runs: list[Dispatch]) -> list[Json]:
-    """Each by itself: one that cannot be told holds no other back, and its lease is over in a
-    minute."""
+def _told(runs: list[Run]) -> list[Json]:
+    """Writes each run by itself: one that cannot be written does not hold the others back, and its
+    lease ends in a minute."""
     frames = []
     for run in runs:
         try:
             frames.append(task_frame(run))
-        except DATABASE_AWAY:
-            raise
-        except Exception:
+        except Exception as error:
+            if outages.is_away(error):
+                raise
             logger.exception("The run %s cannot be told", run.pk)
     return frames
 
 
-def task_frame(run: Dispatch) -> Json:
-    """A run with all that its command is told. What a person decided stands beside the message, so
-    that no caller can say it in their stead."""
+def task_frame(run: Run) -> Json:
+    """Returns a run with everything that its command gets. A person's decision stands beside the
+    message, so that no caller can forge it."""
     task, message = run.task, _message(run.message)
     return {
         "type": "task",
@@ -297,8 +301,8 @@ def task_frame(run: Dispatch) -> Json:
 
 
 def _takes_its_machine(connector: Connector, *, at: datetime) -> bool:
-    """Of two connectors of one machine the one that was started last stays; False where that is
-    another one. A machine without a name is nobody's."""
+    """Tells whether this connector was started later than every other connector of its machine,
+    which it then replaces. A machine without a name replaces none."""
     if not connector.machine:
         return True
     same = Connector.objects.filter(agent=connector.agent_id, machine=connector.machine)
@@ -310,58 +314,53 @@ def _takes_its_machine(connector: Connector, *, at: datetime) -> bool:
 
 
 def _strictly(text: str) -> Any:
-    """Raises Malformed."""
+    """Parses JSON; raises Malformed."""
     if len(text) > settings.WAKE_MAX_A2A_BYTES:
         raise Malformed(f"It is longer than {settings.WAKE_MAX_A2A_BYTES:,} bytes.")
     return parse_strictly(text.encode(errors="replace"))
 
 
 def _leniently(text: str) -> Json:
-    """What can be made out of it, without what it says: whose it is."""
+    """Returns the members of a frame that say which run it belongs to, where it can be parsed at
+    all."""
     try:
-        found = json.loads(text)
+        frame = json.loads(text)
     except (ValueError, RecursionError):
         return {}
-    if not isinstance(found, dict):
+    if not isinstance(frame, dict):
         return {}
-    return {name: found.get(name) for name in ("type", "dispatch_id", "lease_id")}
+    return {name: frame.get(name) for name in ("type", "dispatch_id", "lease_id")}
 
 
 def _message(message: Message) -> Json:
     parts = [{"type": _kind(part)} | part for part in blobs.with_urls(message.parts)]
-    found: Json = {"role": message.role, "messageId": message.message_id, "parts": parts}
-    return found | ({"metadata": message.metadata} if message.metadata else {})
+    body: Json = {"role": message.role, "messageId": message.message_id, "parts": parts}
+    return body | ({"metadata": message.metadata} if message.metadata else {})
 
 
 def _kind(part: Json) -> str:
-    """Under `type`, as the agent's own document has it."""
+    """Returns the kind of a part, which connectors read as `type`."""
     return next((kind for kind in ("text", "data") if kind in part), "file")
 
 
 def _uuid(frame: Fields, name: str) -> uuid.UUID:
-    try:
-        return uuid.UUID(frame.needed(name))
-    except ValueError:
-        raise frame.wrong(name, "Must be a UUID.") from None
+    value = uuid_or_none(frame.needed(name))
+    if value is None:
+        raise frame.wrong(name, "Must be a UUID.")
+    return value
 
 
 def _uuids(frame: Fields, name: str) -> list[uuid.UUID]:
-    """Those that are some: a connector may remember runs of another relay."""
-    found = []
-    for text in frame.ids(name):
-        try:
-            found.append(uuid.UUID(text))
-        except ValueError:
-            continue
-    return found
+    """Leaves out what is no UUID: a connector may remember runs of another relay."""
+    return [found for text in frame.ids(name) if (found := uuid_or_none(text))]
 
 
-def _lost(run: Dispatch, reason: LeaseLost) -> Json:
+def _lost(run: Run, reason: LeaseLost) -> Json:
     return _error("lease_lost", str(reason), {"dispatch_id": str(run.pk)})
 
 
 def _error(code: str, message: str, about: Any = None) -> Json:
-    """With the run that the frame `about` names, where it does."""
+    """Returns an error frame, with the id of the run that the frame `about` names."""
     run = about.get("dispatch_id") if isinstance(about, dict) else None
     named = {"dispatch_id": run[:LONGEST_ID]} if isinstance(run, str) else {}
     return {"type": "error", "code": code, "message": message} | named

@@ -1,5 +1,5 @@
-"""The WebSocket that a connector holds open. Rows are looked at again and again while it does:
-a channel layer would carry news between processes faster, and lose some."""
+"""Serves the WebSocket that a connector holds open. It looks at rows twice a second: a channel
+layer would carry messages between processes faster, and lose some."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import json
 import logging
 import time
 from collections.abc import Callable
-from contextlib import suppress
 from functools import partial
 from io import BytesIO
 from typing import Any
@@ -17,18 +16,16 @@ from channels.db import database_sync_to_async
 from channels.generic.websocket import AsyncWebsocketConsumer
 from django.conf import settings
 from django.core.handlers.asgi import ASGIRequest
-from django.utils import timezone
 
-from accounts import keys
+from accounts.agents import keys
 from accounts.models import ApiKey
-from accounts.throttles import client_address
-from relay import connect
-from relay.connect import Session
-from relay.wire import Json
-from wake import connections
-from wake.clock import database_now
-from wake.connections import DATABASE_AWAY
-from wake.middleware import LOOPBACK
+from accounts.throttles import TooMany, client_address, count_bad_key
+from database import outages
+from database.clock import database_now
+from relay.connector import session as connect
+from relay.connector.session import Session
+from relay.protocol.dialects import Json
+from wake.server.http.middleware import LOOPBACK
 
 logger = logging.getLogger(__name__)
 
@@ -53,7 +50,12 @@ class ConnectConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # no types
         await self.accept()
         try:
             key = await _in_thread(_key_of, request)
-        except DATABASE_AWAY as error:
+        except TooMany:
+            await self.close(TRY_AGAIN_LATER, "Too many bad keys from this address.")
+            return
+        except Exception as error:
+            if not outages.will_pass(error):
+                raise
             await self._give_up(error)
             return
         if key is None:
@@ -75,8 +77,11 @@ class ConnectConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # no types
         if self._looking:
             self._looking.cancel()
         if session:
-            with suppress(*DATABASE_AWAY):  # its silence says the same a little later
+            try:
                 await _in_thread(lambda: session.leave(at=database_now()))
+            except Exception as error:
+                if not outages.will_pass(error):  # its silence says the same a little later
+                    raise
 
     async def _look(self) -> None:
         pinged_at = time.monotonic()
@@ -91,18 +96,18 @@ class ConnectConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # no types
             await self.close(*self._ending)
 
     async def _say(self, work: Callable[[], list[Json]]) -> None:
-        """Sends what the session has to say, and closes where that was its last word."""
+        """Sends the frames of the session, and closes the connection after its last one."""
         async with self._one_at_a_time:
             if (session := self._session) is None:
                 return
             try:
                 frames = await _in_thread(work)
-            except DATABASE_AWAY as error:
-                await self._give_up(error)
-                return
-            except Exception:  # or nobody would look any more, and the other side would not know
-                logger.exception("The conversation with a connector failed")
-                await self._end(FAILED, "Something on our side failed.")
+            except Exception as error:  # or nothing would look any more, unknown to the other side
+                if outages.will_pass(error):
+                    await self._give_up(error)
+                else:
+                    logger.exception("The conversation with a connector failed")
+                    await self._end(FAILED, "Something on our side failed.")
                 return
             if session.closes:
                 await self._end(session.closes, frames[-1]["message"])
@@ -111,13 +116,14 @@ class ConnectConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # no types
                 await self.send(text_data=json.dumps(frame, ensure_ascii=False))
 
     async def _give_up(self, error: Exception) -> None:
-        logger.warning("The database did not answer: %s", error)
-        connections.forget_dead(error)
-        await self._end(TRY_AGAIN_LATER, "The database is away.")
+        logger.warning("The database failed: %s", error)
+        outages.forget_dead(error)
+        why = "The database is away." if outages.is_away(error) else "The server is busy."
+        await self._end(TRY_AGAIN_LATER, why)
 
     async def _end(self, code: int, reason: str) -> None:
-        """Granian (2.8) sends no close frame while it waits for a frame of the other side, so what
-        is found out meanwhile is said when the answer to a ping comes in."""
+        """Closes the connection. Granian (2.8) sends no close frame while it waits for a frame from
+        the other side, so a reason found meanwhile is sent when the answer to a ping arrives."""
         self._session, self._ending = None, (code, reason)
         if asyncio.current_task() is self._looking:
             await self.send(text_data=json.dumps(PING))
@@ -126,7 +132,7 @@ class ConnectConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # no types
 
 
 class NothingHere(AsyncWebsocketConsumer):  # type: ignore[misc]  # no types
-    """Any other WebSocket: a 403."""
+    """Refuses every other WebSocket with a 403."""
 
     async def connect(self) -> None:
         await self.close()
@@ -137,21 +143,22 @@ def _look(session: Session) -> list[Json]:
 
 
 async def _in_thread(work: Callable[..., Any], *arguments: Any) -> Any:
-    """In any free thread (the sensitive one is shared by all sockets of the process), which gives
-    its connection back at once."""
+    """Runs work in any free thread, which returns its database connection at once. The sensitive
+    thread would be shared by all sockets of the process."""
     return await database_sync_to_async(work, thread_sensitive=False)(*arguments)
 
 
 def _request(scope: Any) -> ASGIRequest:
-    """The upgrade as Django reads requests: headers, the peer, and what a proxy says of it."""
+    """Returns the upgrade as a Django request: its headers, the peer, and what a proxy says of
+    it."""
     scheme = {"ws": "http", "wss": "https"}.get(scope.get("scheme"), "http")
     http = {**scope, "type": "http", "method": "GET", "scheme": scheme}
     return ASGIRequest(http, BytesIO())
 
 
 def _is_let_in(request: ASGIRequest) -> bool:
-    """No browser, which would open it for any page; and no key over plain http (wake/middleware.py
-    says why, and of which exception)."""
+    """Refuses browsers, which would open the socket for any page, and keys over plain http
+    (wake/server/http/middleware.py says why, and names the exception)."""
     if "Origin" in request.headers:
         return False
     on_loopback = settings.DEVELOPMENT and request.META.get("REMOTE_ADDR") in LOOPBACK
@@ -159,10 +166,11 @@ def _is_let_in(request: ASGIRequest) -> bool:
 
 
 def _key_of(request: ASGIRequest) -> ApiKey | None:
+    """Raises TooMany for one bad key after the other, like the other edges."""
     scheme, _, text = request.headers.get("Authorization", "").partition(" ")
-    now = timezone.now()
-    key = keys.find(text.strip(), at=now) if scheme.lower() == "bearer" else None
-    if key is None or key.lane != ApiKey.Lane.LIVE:
+    key = keys.look_up(text.strip()) if scheme.lower() == "bearer" else None
+    if key is None or key.lane != ApiKey.Lane.LIVE or not key.is_usable(now := database_now()):
+        count_bad_key(request)
         return None
     keys.touch(key, at=now)
     return key

@@ -1,4 +1,4 @@
-"""JSON as it is kept in rows."""
+"""Writes JSON as rows store it."""
 
 import json
 from typing import Any

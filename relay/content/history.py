@@ -1,5 +1,5 @@
-"""The turns of tasks, the newest ones, and not more of them than one answer can hold: each may be
-as long as a request, and there may be thousands."""
+"""Selects the newest turns of tasks, and no more of them than one answer can hold: a turn may be as
+long as a request, and there may be thousands."""
 
 from __future__ import annotations
 
@@ -10,25 +10,26 @@ from uuid import UUID
 from django.db.models import F, Q, QuerySet, Sum, Window
 from django.db.models.functions import RowNumber
 
+from database.encrypted_columns import length_of
 from relay.models import Message, Task
-from wake.models.content import length_of
 
-# Of a history nobody asked to be shorter (1.0, 3.2.4: a server may send fewer).
+# Turns of a history without a length in the request (1.0, 3.2.4: a server may send fewer).
 AT_MOST = 100
-# In characters, of all tasks of an answer together. A connector, too, is sent a history, in one
-# frame with the message of now, and takes no frame of more than 64 MB.
+# In characters, of all tasks of an answer. A connector also gets a history, in one frame with the
+# current message, and accepts no frame above 64 MB.
 LONGEST = 4 * 2**20
 
 
 def newest(
     tasks: Sequence[Task], length: int | None = None, *, without: Collection[int | None] = ()
 ) -> dict[UUID, list[Message]]:
-    """Up to `length` of each, oldest first, in one query for all of them; of one task alone the
-    newest is there however long it is. `without` are the ids of those that are said elsewhere."""
+    """Returns up to `length` turns of each task, oldest first, in one query. For a single task the
+    newest turn is included however long it is. `without` are the ids of turns that the answer has
+    elsewhere."""
     length = AT_MOST if length is None else min(length, AT_MOST)
-    found: dict[UUID, list[Message]] = defaultdict(list)
+    turns: dict[UUID, list[Message]] = defaultdict(list)
     if not tasks or not length:
-        return found
+        return turns
     task, backwards = F("task_id"), F("pk").desc()
     chars = Sum(length_of("parts_json") + length_of("metadata_json"))
     rows: QuerySet[Message] = (
@@ -45,5 +46,5 @@ def newest(
         fits |= Q(nth=1)
     for message in rows.filter(fits).order_by("pk"):
         if message.task_id:
-            found[message.task_id].append(message)
-    return found
+            turns[message.task_id].append(message)
+    return turns

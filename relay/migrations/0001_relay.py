@@ -5,7 +5,7 @@ import django.db.models.deletion
 import django.utils.timezone
 import relay.models.cards
 import uuid
-import wake.models.content
+import database.encrypted_columns
 from django.db import migrations, models
 
 
@@ -24,10 +24,10 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('artifact_id', models.CharField(max_length=128)),
-                ('name', wake.models.content.ContentTextField(blank=True)),
-                ('description', wake.models.content.ContentTextField(blank=True)),
-                ('parts_json', wake.models.content.ContentTextField()),
-                ('metadata_json', wake.models.content.ContentTextField(blank=True)),
+                ('name', database.encrypted_columns.ContentTextField(blank=True)),
+                ('description', database.encrypted_columns.ContentTextField(blank=True)),
+                ('parts_json', database.encrypted_columns.ContentTextField()),
+                ('metadata_json', database.encrypted_columns.ContentTextField(blank=True)),
                 ('created_at', models.DateTimeField()),
             ],
             options={
@@ -39,7 +39,7 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False)),
                 ('config_id', models.CharField(max_length=128)),
-                ('url', wake.models.content.ContentTextField()),
+                ('url', database.encrypted_columns.ContentTextField()),
                 ('token_ciphertext', models.TextField(blank=True)),
                 ('scheme', models.CharField(blank=True, max_length=40)),
                 ('credentials_ciphertext', models.TextField(blank=True)),
@@ -98,8 +98,8 @@ class Migration(migrations.Migration):
                 ('message_id', models.CharField(max_length=128)),
                 ('source', models.CharField(choices=[('caller', 'Caller'), ('agent', 'Agent'), ('owner', 'Person'), ('relay', 'Wake')], max_length=6)),
                 ('by_name', models.CharField(blank=True, max_length=80)),
-                ('parts_json', wake.models.content.ContentTextField()),
-                ('metadata_json', wake.models.content.ContentTextField(blank=True)),
+                ('parts_json', database.encrypted_columns.ContentTextField()),
+                ('metadata_json', database.encrypted_columns.ContentTextField(blank=True)),
                 ('reference_task_ids', models.JSONField(default=list)),
                 ('created_at', models.DateTimeField()),
                 ('context', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='messages', to='relay.context')),
@@ -177,7 +177,7 @@ class Migration(migrations.Migration):
             name='Dispatch',
             fields=[
                 ('id', models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False)),
-                ('decision_json', wake.models.content.ContentTextField(blank=True)),
+                ('decision_json', database.encrypted_columns.ContentTextField(blank=True)),
                 ('state', models.CharField(choices=[('queued', 'Waiting for a machine'), ('leased', 'On its way'), ('acked', 'Running'), ('done', 'Done'), ('expired', 'Given up')], default='queued', max_length=7)),
                 ('attempts', models.PositiveSmallIntegerField(default=0)),
                 ('lease', models.UUIDField(null=True)),
@@ -203,7 +203,7 @@ class Migration(migrations.Migration):
                 ('size', models.PositiveIntegerField()),
                 ('media_type', models.CharField(blank=True, max_length=128)),
                 ('filename', models.CharField(blank=True, max_length=255)),
-                ('content', wake.models.content.ContentBinaryField()),
+                ('content', database.encrypted_columns.ContentBinaryField()),
                 ('created_at', models.DateTimeField()),
                 ('task', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='blobs', to='relay.task')),
             ],

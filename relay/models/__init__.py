@@ -1,15 +1,25 @@
-"""Cards and their callers, tasks and what was said in them, and the runs on people's machines."""
+"""Defines the relay's tables: cards and caller keys, tasks and their content, connectors and
+runs."""
 
 from relay.models.cards import CallerKey, Card
-from relay.models.dispatches import (
+from relay.models.pushes import PushConfig, PushNotification
+from relay.models.runs import (
     SEEN_WITHIN,
     SENDS_WITHIN,
     Connector,
-    Dispatch,
-    DispatchQuerySet,
+    Run,
+    RunQuerySet,
 )
-from relay.models.pushes import PushConfig, PushNotification
-from relay.models.tasks import Artifact, Blob, Context, Event, Message, Surfaced, Task, TaskQuerySet
+from relay.models.tasks import (
+    Artifact,
+    Blob,
+    Context,
+    Event,
+    Message,
+    Task,
+    TaskDelivery,
+    TaskQuerySet,
+)
 
 __all__ = [
     "SEEN_WITHIN",
@@ -20,13 +30,13 @@ __all__ = [
     "Card",
     "Connector",
     "Context",
-    "Dispatch",
-    "DispatchQuerySet",
     "Event",
     "Message",
     "PushConfig",
     "PushNotification",
-    "Surfaced",
+    "Run",
+    "RunQuerySet",
     "Task",
+    "TaskDelivery",
     "TaskQuerySet",
 ]

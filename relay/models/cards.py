@@ -1,4 +1,4 @@
-"""What an agent shows of itself over A2A, and who may call it."""
+"""Defines agent cards and caller keys."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ class CallerKeyQuerySet(models.QuerySet["CallerKey"]):
 
 
 class CallerKey(models.Model):
-    """What proves who calls an agent over A2A, `wk_call_`; only its SHA-256 is kept. Never deleted:
-    the tasks that it sent are its own."""
+    """A key, `wk_call_`, with which a caller calls agents over A2A; only its SHA-256 is stored. It
+    is never deleted, because the tasks that it sent belong to it."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     team = models.ForeignKey(Team, on_delete=models.PROTECT, related_name="caller_keys")
@@ -53,7 +53,9 @@ class CallerKey(models.Model):
 
 def check_media_type(text: str) -> None:
     if not MEDIA_TYPE.fullmatch(text):
-        raise ValidationError(f"{text} is no media type: write text/plain, or */* for all.")
+        raise ValidationError(
+            f"{text} is not a media type. Use one such as text/plain, or */* for any."
+        )
 
 
 def text_and_json() -> list[str]:
@@ -65,14 +67,14 @@ class CardQuerySet(models.QuerySet["Card"]):
         return self.filter(enabled=True).select_related("agent__team")
 
     def at(self, handle: str, name: str) -> CardQuerySet:
-        """The one at `/@handle/name`."""
+        """Returns the published card at `/@handle/name`."""
         return self.of_handle(handle).filter(agent__agent_id=name)
 
     def of_handle(self, handle: str) -> CardQuerySet:
         return self.published().filter(agent__team__slug=handle)
 
     def of(self, agent: Agent) -> Card | None:
-        """Published or not."""
+        """Returns the agent's card, published or not."""
         return self.filter(agent=agent).select_related("agent__team").first()
 
     def at_root(self) -> CardQuerySet:
@@ -80,19 +82,20 @@ class CardQuerySet(models.QuerySet["Card"]):
 
 
 class Card(models.Model):
-    """What an agent says of itself (A2A, "Agent Card"); no row, not reachable over A2A."""
+    """The card of an agent (A2A, "Agent Card"). An agent without one is not reachable over A2A."""
 
     class Access(models.TextChoices):
-        PUBLIC = "public", "Anybody"
-        KEY = "key", "Anybody with one of the team's caller keys"
-        ALLOWLIST = "allowlist", "The caller keys named below"
+        PUBLIC = "public", "Anyone, without a key"
+        KEY = "key", "Any caller key of the team"
+        ALLOWLIST = "allowlist", "Selected caller keys"
 
     class ReplyPolicy(models.TextChoices):
-        """Whose message resumes a task that waits for input; a caller's is never an approval."""
+        """Whose message resumes a task that waits for input. A caller's message is never an
+        approval."""
 
         OWNER = "owner", "People in the inbox"
         CALLER = "caller", "The caller"
-        ANY = "any", "Whoever is first"
+        ANY = "any", "Whichever answers first"
 
     class Profile(models.TextChoices):
         BOTH = "both", "A2A 1.0 and 0.3"
@@ -112,10 +115,10 @@ class Card(models.Model):
     access = models.CharField(max_length=9, choices=Access, default=Access.KEY)
     callers = models.ManyToManyField(CallerKey, blank=True, related_name="cards")
     reply_policy = models.CharField(max_length=6, choices=ReplyPolicy, default=ReplyPolicy.OWNER)
-    # How long one run of its command may take, and how many run at a time.
+    # The time limit of one run of its command, and how many may run at a time.
     timeout_seconds = models.PositiveIntegerField(default=3_600)
     max_concurrency = models.PositiveSmallIntegerField(default=4)
-    # Shown at the host's own /.well-known/agent-card.json, too.
+    # Also served at the host's own /.well-known/agent-card.json.
     is_root = models.BooleanField(default=False)
     enabled = models.BooleanField(default=True)
     created_at = models.DateTimeField(default=timezone.now)
@@ -138,7 +141,7 @@ class Card(models.Model):
             check_media_type(mode)
 
     def lets_in(self, caller: CallerKey | None) -> bool:
-        """Whether this caller may call the agent; None is somebody without a key."""
+        """Tells whether this caller may call the agent; None is an anonymous caller."""
         if self.access == self.Access.PUBLIC:
             return True
         if caller is None or caller.team_id != self.agent.team_id:
@@ -146,8 +149,8 @@ class Card(models.Model):
         return self.access == self.Access.KEY or self.callers.filter(pk=caller.pk).exists()
 
     def takes(self, media_types: Any) -> bool:
-        """Whether every one of them is among the input modes, of which `*/*` and `text/*` are
-        patterns."""
+        """Tells whether the card's input modes include every one of these types. `*/*` and `text/*`
+        are patterns."""
         return all(
             any(mode in {"*/*", kind, f"{kind.partition('/')[0]}/*"} for mode in self.input_modes)
             for kind in media_types

@@ -1,4 +1,4 @@
-"""Where callers want to hear of their tasks, and what was sent there."""
+"""Defines where callers want pushes about their tasks, and what was sent there."""
 
 from __future__ import annotations
 
@@ -6,21 +6,21 @@ import uuid
 
 from django.db import models
 
+from database.encrypted_columns import ContentTextField
 from relay.models.tasks import Task
 from wake.models import Callback
-from wake.models.content import ContentTextField
 
 
 class PushConfig(models.Model):
     """A caller's address for one task (A2A, "PushNotificationConfig"). Token and credentials are
-    encrypted and never told again."""
+    encrypted, and no answer contains them."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     task = models.ForeignKey(Task, on_delete=models.CASCADE, related_name="push_configs")
     config_id = models.CharField(max_length=128)
     url: models.TextField[str, str] = ContentTextField()
-    # Ciphertexts of accounts/encryption.py, whatever WAKE_ENCRYPT_CONTENT says; empty where none
-    # was given.
+    # Ciphertexts of database/encryption.py, regardless of WAKE_ENCRYPT_CONTENT; empty if none was
+    # given.
     token_ciphertext = models.TextField(blank=True)
     scheme = models.CharField(max_length=40, blank=True)
     credentials_ciphertext = models.TextField(blank=True)
@@ -38,10 +38,10 @@ class PushConfig(models.Model):
 
 
 class PushNotification(models.Model):
-    """One generation of a task on its way to one config; the callback is its queue and keeps its
+    """One generation of a task, sent to one config. Its callback is the queue and has the
     attempts."""
 
-    # The config may be deleted; what left stays.
+    # The config may be deleted; what was sent stays.
     config = models.ForeignKey(
         PushConfig, null=True, on_delete=models.SET_NULL, related_name="notifications"
     )

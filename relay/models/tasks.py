@@ -1,8 +1,8 @@
-"""Tasks, the contexts that they belong to, what was said and made in them, and what happened.
+"""Defines tasks, the contexts that they belong to, their messages, artifacts and events.
 
-Parts are JSON in the shape of A2A 1.0, whatever dialect they came in (relay/wire.py): each has
-exactly one of `text`, `raw` (base64), `url` and `data`, and may have `mediaType`, `filename` and
-`metadata`.
+Parts are JSON in the shape of A2A 1.0, regardless of the dialect that they came in
+(relay/protocol/dialects.py): each has exactly one of `text`, `raw` (base64), `url` and `data`, and
+may have `mediaType`, `filename` and `metadata`.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from django.db import models
 from django.db.models import F, Q
 
 from accounts.models import Agent, User
+from database.encrypted_columns import ContentBinaryField, ContentTextField
 from relay.models.cards import CallerKey
 from wake.models import Delivery
-from wake.models.content import ContentBinaryField, ContentTextField
 
 
 class ContextQuerySet(models.QuerySet["Context"]):
@@ -26,8 +26,8 @@ class ContextQuerySet(models.QuerySet["Context"]):
 
 
 class Context(models.Model):
-    """Turns that belong together. Its id is the caller's where they made it, so the same id of
-    another caller is another context."""
+    """A conversation. Its id may be made up by the caller, so the same id of another caller is
+    another context."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     context_id = models.CharField(max_length=128)
@@ -57,12 +57,12 @@ class Context(models.Model):
 
 class TaskQuerySet(models.QuerySet["Task"]):
     def for_person(self, user: User) -> TaskQuerySet:
-        """Those of the agents of every team that they belong to."""
+        """Returns the tasks of all agents of this person's teams."""
         return self.filter(agent__team__memberships__user=user)
 
     def of_caller(self, agent: Agent, caller: CallerKey | None) -> TaskQuerySet:
-        """Index: tasks_of_a_caller. Everything without a key is one caller, whose tasks are told
-        apart by ids that nobody guesses."""
+        """Returns a caller's tasks. Index: tasks_of_a_caller. All anonymous callers are one caller,
+        and only ids that cannot be guessed separate their tasks."""
         rows = self.filter(agent=agent)
         return rows.filter(caller=caller) if caller else rows.filter(caller__isnull=True)
 
@@ -71,10 +71,12 @@ class TaskQuerySet(models.QuerySet["Task"]):
 
 
 class Task(models.Model):
-    """One piece of work that a caller asked of an agent; relay/moves.py alone moves it."""
+    """One piece of work that a caller asked of an agent. Only relay/tasks/transitions.py changes
+    its state."""
 
     class State(models.TextChoices):
-        """As people and the connector read them; relay/wire.py knows the wire's names."""
+        """The states as people and connectors see them; relay/protocol/dialects.py knows their
+        names on the wire."""
 
         SUBMITTED = "submitted", "Waiting for the agent"
         WORKING = "working", "Working"
@@ -97,21 +99,21 @@ class Task(models.Model):
         "Message", null=True, on_delete=models.SET_NULL, related_name="+"
     )
     status_at = models.DateTimeField()
-    # One more with each event, so that an answer can say what it was given to.
+    # Counts events, so that an answer can say which state of the task it was given to.
     generation = models.PositiveIntegerField(default=0)
     created_at = models.DateTimeField()
     terminal_at = models.DateTimeField(null=True)
     erased_at = models.DateTimeField(null=True)
-    # Its one run answered with a message and nothing more: who still waits gets that alone.
+    # Its only run returned a message and nothing else: a caller who still waits gets that alone.
     is_direct = models.BooleanField(default=False)
-    # For 24 hours the same key of the same caller is the same task.
+    # For 24 hours the same key of the same caller returns the same task.
     idempotency_key = models.CharField(max_length=255, null=True)  # noqa: DJ001 - unique where it is there
     idempotency_hash = models.CharField(max_length=64, blank=True)
-    # Chaining: which task of which generation it was made of, and how far from the first.
+    # Chaining: the task and generation that caused this one, and how far it is from the first.
     source_task = models.CharField(max_length=128, blank=True)
     source_generation = models.PositiveIntegerField(default=0)
     hop = models.PositiveSmallIntegerField(default=0)
-    # Whose tasks are counted together where there is no caller key.
+    # Tasks of anonymous callers are counted by their network.
     network = models.CharField(max_length=50, blank=True, db_default="")
 
     objects = TaskQuerySet.as_manager()
@@ -169,7 +171,7 @@ class Task(models.Model):
 
 
 class Message(models.Model):
-    """One turn. Its `message_id` is whoever's who made it, and may come again and again."""
+    """One turn. Its sender makes up the `message_id`, which may repeat."""
 
     class Source(models.TextChoices):
         CALLER = "caller", "Caller"
@@ -196,23 +198,23 @@ class Message(models.Model):
 
     @property
     def role(self) -> str:
-        """`user` or `agent`: what the protocol knows of its four sources."""
+        """Returns `user` or `agent`, the two of the four sources that the protocol has."""
         is_user = self.source in {self.Source.CALLER, self.Source.OWNER}
         return "user" if is_user else "agent"
 
     @property
     def parts(self) -> list[dict[str, Any]]:
-        found: list[dict[str, Any]] = json.loads(self.parts_json)
-        return found
+        parts: list[dict[str, Any]] = json.loads(self.parts_json)
+        return parts
 
     @property
     def metadata(self) -> dict[str, Any]:
-        found: dict[str, Any] = json.loads(self.metadata_json) if self.metadata_json else {}
-        return found
+        metadata: dict[str, Any] = json.loads(self.metadata_json) if self.metadata_json else {}
+        return metadata
 
 
 class Artifact(models.Model):
-    """What a task made."""
+    """A result of a task."""
 
     task = models.ForeignKey(Task, on_delete=models.CASCADE, related_name="artifacts")
     artifact_id = models.CharField(max_length=128)
@@ -243,8 +245,8 @@ class Artifact(models.Model):
 
 
 class Blob(models.Model):
-    """A `raw` part too large for its row; the part holds `{"blob": id}` in its place
-    (relay/blobs.py)."""
+    """The content of a `raw` part that is too large for its row, which holds `{"blob": id}` in its
+    place (relay/content/blobs.py)."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     task = models.ForeignKey(Task, on_delete=models.CASCADE, related_name="blobs")
@@ -260,7 +262,7 @@ class Blob(models.Model):
 
 
 class Event(models.Model):
-    """What happened to a task, in order; only ever added to."""
+    """What happened to a task, in order. Events are only added."""
 
     class Kind(models.TextChoices):
         STATUS = "status", "Status"
@@ -286,14 +288,17 @@ class Event(models.Model):
         return f"{self.generation}: {self.kind} {self.state}"
 
 
-class Surfaced(models.Model):
-    """A delivery that stands for a task in the inbox, and what of the task it shows."""
+class TaskDelivery(models.Model):
+    """A delivery that shows a task in the inbox, and the generation of the task that it shows."""
 
     delivery = models.OneToOneField(
-        Delivery, on_delete=models.CASCADE, primary_key=True, related_name="surfaced"
+        Delivery, on_delete=models.CASCADE, primary_key=True, related_name="task_delivery"
     )
-    task = models.ForeignKey(Task, on_delete=models.CASCADE, related_name="surfaced")
+    task = models.ForeignKey(Task, on_delete=models.CASCADE, related_name="task_deliveries")
     generation = models.PositiveIntegerField()
+
+    class Meta:
+        db_table = "relay_surfaced"  # its name in version 0.1
 
     def __str__(self) -> str:
         return f"{self.task_id} at {self.generation}"

@@ -1,5 +1,5 @@
-"""The page of those who may call an agent: owners of its team issue their keys, each shown once,
-and revoke them; the others read it."""
+"""Shows the caller keys of an agent. Owners of its team issue keys, each shown once, and revoke
+them; other members read the page."""
 
 from __future__ import annotations
 
@@ -11,24 +11,25 @@ from django.contrib import messages
 from django.db import transaction
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, render
-from django.utils import timezone
 from django.views.decorators.http import require_POST, require_safe
 
-from accounts import members
 from accounts.access import is_owner
 from accounts.models import Agent
-from inbox.views.page import PersonRequest, SeeOther, actor, form_page, page
-from inbox.views.password_again import password_again
-from relay import callers, publishing
-from relay.card_pages import find_agent, owners_only
-from relay.forms import CallerKeyForm
+from accounts.teams import members
+from database.clock import database_now
+from inbox.pages.owners import owners_only, still_owned
+from inbox.pages.page import PersonRequest, SeeOther, actor, form_page, page
+from inbox.people.sign_in.reauthentication import password_again
+from relay.cards import callers, publishing
 from relay.models import Card
+from relay.pages.cards import OWNERS_ONLY, find_agent
+from relay.pages.forms import CallerKeyForm
 
 
 @require_safe
 @page
-def show(request: PersonRequest, pk: UUID) -> HttpResponse:
-    agent, now = find_agent(request, pk), timezone.now()
+def caller_keys(request: PersonRequest, pk: UUID) -> HttpResponse:
+    agent, now = find_agent(request, pk), database_now()
     card = Card.objects.of(agent)
     keys = agent.team.caller_keys.order_by("-created_at", "pk")
     context: dict[str, Any] = {
@@ -46,9 +47,9 @@ def show(request: PersonRequest, pk: UUID) -> HttpResponse:
 @password_again
 def new(request: PersonRequest, pk: UUID) -> HttpResponse:
     agent = find_agent(request, pk)
-    owners_only(request, agent)
+    owners_only(request, agent.team_id, refusal=OWNERS_ONLY)
     if request.method != "POST":
-        return _page(request, agent, "caller_new", form=_form(agent))
+        return _page(request, agent, "new", form=_form(agent))
     return _issue(request, agent, CallerKeyForm(request.POST))
 
 
@@ -58,29 +59,28 @@ def new(request: PersonRequest, pk: UUID) -> HttpResponse:
 def revoke(request: PersonRequest, pk: UUID, key: UUID) -> HttpResponse:
     agent = find_agent(request, pk)
     row = get_object_or_404(agent.team.caller_keys, pk=key)
-    owners_only(request, agent)
-    callers.revoke(row, by=actor(request), at=timezone.now())
-    messages.success(request, f"The key of {row} is revoked. It works no more.")
+    owners_only(request, agent.team_id, refusal=OWNERS_ONLY)
+    with still_owned(request, agent.team_id):
+        callers.revoke(row, by=actor(request), at=database_now())
+    messages.success(request, f"The key of {row} was revoked. It no longer works.")
     return SeeOther("caller-keys", pk=pk)
 
 
 @transaction.atomic
 def _issue(request: PersonRequest, agent: Agent, form: CallerKeyForm) -> HttpResponse:
-    """One at a time for each team, and of an owner still: a double click, too, issues one key. No
-    redirect: the key is nowhere else, and this is the only time that it is shown."""
+    """Issues a key under the team's lock, to a person who is still an owner, so that a double click
+    issues one key. It answers without a redirect, because the key is shown only this once."""
     by = actor(request)
     members.hold_as_owner(agent.team_id, by=by)
     if not form.is_valid():
-        return _page(
-            request, agent, "caller_new", status=HTTPStatus.UNPROCESSABLE_ENTITY, form=form
-        )
+        return _page(request, agent, "new", status=HTTPStatus.UNPROCESSABLE_ENTITY, form=form)
     if form.cleaned_data["seen"] != _seen(agent):
-        return _page(request, agent, "caller_shown", status=HTTPStatus.GONE)
-    now = timezone.now()
+        return _page(request, agent, "show_once", status=HTTPStatus.GONE)
+    now = database_now()
     name, ends = form.cleaned_data["name"], form.expires_at(at=now)
     key, text = callers.mint(agent.team, name=name, by=by, expires_at=ends)
     publishing.let_in(key, agent, by=by, at=now)
-    return _page(request, agent, "caller_shown", key=key, text=text)
+    return _page(request, agent, "show_once", key=key, text=text)
 
 
 def _form(agent: Agent) -> CallerKeyForm:
@@ -100,4 +100,4 @@ def _page(
     **context: Any,
 ) -> HttpResponse:
     context = {"here": "agents", "agent": agent, "path": f"/@{agent.team.slug}/{agent}", **context}
-    return render(request, f"relay/{name}.html", context, status=status)
+    return render(request, f"relay/callers/{name}.html", context, status=status)

@@ -1,5 +1,4 @@
-"""The page of an agent's card: owners of its team publish it and change what it says, the others
-read it."""
+"""Shows an agent's card. Owners of its team publish and change it; other members read it."""
 
 from __future__ import annotations
 
@@ -9,37 +8,41 @@ from uuid import UUID
 
 from django.conf import settings
 from django.contrib import messages
-from django.core.exceptions import PermissionDenied
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, render
-from django.utils import timezone
 from django.views.decorators.http import require_POST
 
 from accounts.access import agents_of, is_owner
 from accounts.models import Agent
-from inbox.views.page import PersonRequest, SeeOther, actor, form_page, page
-from inbox.views.settings import posted
-from relay import cards, publishing
-from relay.forms import CardForm, skill_forms
+from database.clock import database_now
+from inbox.pages.owners import owners_only, still_owned
+from inbox.pages.page import PersonRequest, SeeOther, actor, form_page, page
+from inbox.people.settings.views import posted
+from inbox.people.sign_in.reauthentication import ask_if_stale
+from relay.cards import cards, publishing
 from relay.models import Card
+from relay.pages.forms import CardForm, skill_forms
 
-OWNERS_ONLY = "Only owners of the team say who may call its agents, and what their cards say"
+OWNERS_ONLY = "Only team owners can publish agents and manage caller keys"
 
 
 @form_page
 @page
-def show(request: PersonRequest, pk: UUID) -> HttpResponse:
+def agent_card(request: PersonRequest, pk: UUID) -> HttpResponse:
     agent = find_agent(request, pk)
-    now, card = timezone.now(), Card.objects.of(agent) or Card(agent=agent, enabled=False)
+    now, card = database_now(), Card.objects.of(agent) or Card(agent=agent, enabled=False)
     if request.method == "POST":
-        owners_only(request, agent)
+        owners_only(request, agent.team_id, refusal=OWNERS_ONLY)
+        if _opens_to_everyone(request, card) and (ask := ask_if_stale(request)):
+            return ask
     form, skills = CardForm(card, posted(request), at=now), skill_forms(card, posted(request))
     # Both are asked: each says its own errors.
     if not all([form.is_valid(), skills.is_valid()]) or not publishing.fits(agent):
         return _show(request, card, form=form, skills=skills)
     fields = {**form.cleaned_data, "skills": skills.skills()}
-    publishing.publish(agent, by=actor(request), at=now, **fields)
-    words = "Saved." if card.enabled else f"{agent} is published: other agents can call it."
+    with still_owned(request, agent.team_id):
+        publishing.publish(agent, by=actor(request), at=now, **fields)
+    words = "Saved." if card.enabled else f"{agent} is published. Other agents can now call it."
     messages.success(request, words)
     return SeeOther("agent-card", pk=pk)
 
@@ -49,28 +52,32 @@ def show(request: PersonRequest, pk: UUID) -> HttpResponse:
 def unpublish(request: PersonRequest, pk: UUID) -> HttpResponse:
     agent = find_agent(request, pk)
     card = get_object_or_404(Card, agent=agent)
-    owners_only(request, agent)
-    publishing.unpublish(card, by=actor(request), at=timezone.now())
-    messages.success(request, f"Nobody can call {agent} any more. Its card is kept here.")
+    owners_only(request, agent.team_id, refusal=OWNERS_ONLY)
+    with still_owned(request, agent.team_id):
+        publishing.unpublish(card, by=actor(request), at=database_now())
+    messages.success(request, f"{agent} is no longer published. Its card is kept here.")
     return SeeOther("agent-card", pk=pk)
 
 
 def find_agent(request: PersonRequest, pk: UUID) -> Agent:
-    """Not theirs and not there are the same 404."""
+    """Returns an agent of the person's teams. An agent of another team and an unknown id are the
+    same 404."""
     return get_object_or_404(agents_of(request.user).select_related("team"), pk=pk)
 
 
-def owners_only(request: PersonRequest, agent: Agent) -> None:
-    if not is_owner(request.user, agent.team_id):
-        raise PermissionDenied(OWNERS_ONLY)
+def _opens_to_everyone(request: PersonRequest, card: Card) -> bool:
+    """Whether the form lets anonymous callers in, who may not call the agent yet. Issuing a caller
+    key asks for the password, and this lets in more people than any key."""
+    is_open = card.enabled and card.access == Card.Access.PUBLIC
+    return request.POST.get("access") == Card.Access.PUBLIC and not is_open
 
 
 def _show(request: PersonRequest, card: Card, **forms: Any) -> HttpResponse:
-    """422 where one of the forms was sent and is not right."""
+    """Renders the page, with a 422 if a form was sent and is invalid."""
     is_wrong = request.method == "POST"
     context = {
         "here": "agents",
-        "now": timezone.now(),
+        "now": database_now(),
         "agent": card.agent,
         "card": card,
         "address": cards.address_of(card),
@@ -81,4 +88,4 @@ def _show(request: PersonRequest, card: Card, **forms: Any) -> HttpResponse:
         **forms,
     }
     status = HTTPStatus.UNPROCESSABLE_ENTITY if is_wrong else HTTPStatus.OK
-    return render(request, "relay/card.html", context, status=status)
+    return render(request, "relay/cards/card.html", context, status=status)

@@ -1,5 +1,5 @@
-"""What owners write about an agent's card and about its callers: each form's cleaned data is what
-its verb takes."""
+"""Reads the forms about an agent's card and its callers. The cleaned data of each form is what its
+verb takes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from django.http import QueryDict
 from django.utils.text import slugify
 
 from accounts.models import SINGLE_LINE
-from inbox.forms_settings import INPUT
+from accounts.models.names import visible
+from inbox.people.settings.forms import INPUT
 from relay.models import CallerKey, Card
 from relay.models.cards import check_media_type
 
@@ -31,11 +32,11 @@ THE_REST = [
     *("input_modes", "output_modes", "timeout_seconds", "max_concurrency"),
     *("profile", "version"),
 ]
-WORKS_FOR = {"": "Until it is revoked", "30": "30 days", "90": "90 days", "365": "A year"}
+WORKS_FOR = {"": "Never", "30": "30 days", "90": "90 days", "365": "A year"}
 
 
 class LinesField(forms.CharField):
-    """A list, one a line; a form sends every line end as CRLF."""
+    """A list with one item on each line; forms send line ends as CRLF."""
 
     def __init__(self, *, rows: int, **kwargs: Any) -> None:
         widget = forms.Textarea(attrs={**INPUT, "rows": rows, "spellcheck": "false"})
@@ -64,52 +65,54 @@ class CallersField(ManyCallers):
 
 class CardForm(forms.Form):
     description = forms.CharField(
-        label="What it does",
+        label="Description",
         required=False,
         max_length=2_000,
         widget=forms.Textarea(attrs={**INPUT, "rows": 3, "dir": "auto"}),
-        help_text="Everybody can read it, other agents and people.",
+        help_text="Visible to everyone.",
     )
     access = forms.ChoiceField(
-        label="Who may call it", choices=Card.Access.choices, widget=forms.RadioSelect
+        label="Access", choices=Card.Access.choices, widget=forms.RadioSelect
     )
     callers = CallersField(
-        label="The caller keys that may",
+        label="Caller keys",
         queryset=CallerKey.objects.none(),
         required=False,
         widget=forms.CheckboxSelectMultiple,
-        help_text="Of use where only the keys named here may call.",
+        help_text="Used only if access is limited to selected keys.",
     )
     reply_policy = forms.ChoiceField(
-        label="When it asks, who answers",
+        label="Who answers its questions",
         choices=Card.ReplyPolicy.choices,
         widget=forms.RadioSelect,
-        help_text="What a caller writes lets the agent go on. It is never an approval.",
+        help_text="A caller's reply lets the agent continue, but doesn't count as approval.",
     )
     input_modes = MediaTypesField(
-        label="What it takes", rows=2, help_text="Media types, one a line; */* is all of them."
+        label="Input types", rows=2, help_text="Media types, one per line. Use */* for any."
     )
-    output_modes = MediaTypesField(label="What it gives", rows=2, help_text="The same.")
+    output_modes = MediaTypesField(
+        label="Output types", rows=2, help_text="Media types, one per line."
+    )
     timeout_seconds = forms.IntegerField(
-        label="Seconds that one run may take",
+        label="Timeout per run (seconds)",
         min_value=1,
         max_value=LONGEST_RUN,
         widget=forms.NumberInput(attrs=INPUT),
     )
     max_concurrency = forms.IntegerField(
-        label="Runs at a time",
+        label="Concurrent runs",
         min_value=1,
         max_value=100,
         widget=forms.NumberInput(attrs=INPUT),
     )
     profile = forms.ChoiceField(
-        label="Versions of A2A on its card", choices=Card.Profile.choices, widget=forms.RadioSelect
+        label="A2A versions", choices=Card.Profile.choices, widget=forms.RadioSelect
     )
     version = forms.CharField(
         max_length=32,
         validators=[SINGLE_LINE],
         widget=forms.TextInput(attrs={**INPUT, "spellcheck": "false"}),
-        help_text="Its own. Left alone, it counts up with each change of the card.",
+        help_text="Leave it as it is to increase it with each change.",
     )
 
     def __init__(self, card: Card, data: QueryDict | None, *, at: datetime) -> None:
@@ -125,7 +128,7 @@ class CardForm(forms.Form):
         field.queryset = rows.order_by("name", "created_at")
 
     def the_rest(self) -> list[forms.BoundField]:
-        """What hardly anybody changes."""
+        """Returns the fields that few people change."""
         return [self[name] for name in THE_REST]
 
     def has_errors_in_the_rest(self) -> bool:
@@ -137,7 +140,7 @@ class CardForm(forms.Form):
 
 
 class SkillForm(forms.Form):
-    """One of the things that the agent can be asked for."""
+    """One skill of the card."""
 
     name = forms.CharField(
         max_length=80,
@@ -145,7 +148,7 @@ class SkillForm(forms.Form):
         widget=forms.TextInput(attrs={**INPUT, "dir": "auto"}),
     )
     description = forms.CharField(
-        label="What it is",
+        label="Description",
         max_length=1_000,
         widget=forms.Textarea(attrs={**INPUT, "rows": 2, "dir": "auto"}),
     )
@@ -153,28 +156,28 @@ class SkillForm(forms.Form):
         max_length=200,
         validators=[SINGLE_LINE],
         widget=forms.TextInput(attrs=INPUT),
-        help_text="A few words to find it by, with commas between them.",
+        help_text="Separate tags with commas.",
     )
     examples = LinesField(
-        label="What a caller might write",
+        label="Example requests",
         rows=2,
         required=False,
-        help_text="One a line.",
+        help_text="One per line.",
     )
     id = forms.CharField(
-        label="Its id",
+        label="ID",
         required=False,
         max_length=80,
         validators=[SINGLE_LINE],
         widget=forms.TextInput(attrs={**INPUT, "spellcheck": "false"}),
-        help_text="Left empty, it is made of the name.",
+        help_text="Leave empty to create it from the name.",
     )
 
     def clean_tags(self) -> list[str]:
         tags = (tag.strip() for tag in self.cleaned_data["tags"].split(","))
         made = list(dict.fromkeys(tag for tag in tags if tag))
         if not made:
-            raise ValidationError("Write at least one.")
+            raise ValidationError("Enter at least one.")
         return made
 
     def skill(self) -> dict[str, Any]:
@@ -189,24 +192,24 @@ class SkillForm(forms.Form):
 
 
 class Skills(SkillFormSet):
-    """Those that the card has, each with a box to take it away, and an empty one for another."""
+    """The skills of a card, each with a box to remove it, and an empty one to add another."""
 
     def add_fields(self, form: SkillForm, index: int | None) -> None:
         super().add_fields(form, index)
-        form.fields[DELETION_FIELD_NAME].label = "Take it off the card"
+        form.fields[DELETION_FIELD_NAME].label = "Remove this skill"
 
     def clean(self) -> None:
         ids = [] if any(self.errors) else [skill["id"] for skill in self.skills()]
         if len(ids) != len(set(ids)):
-            raise ValidationError("Two skills have the same id: give each its own.")
+            raise ValidationError("Two skills have the same ID.")
 
     def skills(self) -> list[dict[str, Any]]:
-        """As the card has them (relay/models/cards.py)."""
+        """Returns the skills as the card stores them (relay/models/cards.py)."""
         return [form.skill() for form in self.forms if not _is_gone(form)]
 
 
 def _is_gone(form: SkillForm) -> bool:
-    """Taken away, or the empty one."""
+    """Tells whether a skill was removed or is the empty one."""
     is_empty = form.empty_permitted and not form.has_changed()
     return is_empty or bool(form.cleaned_data.get(DELETION_FIELD_NAME))
 
@@ -228,19 +231,19 @@ def skill_forms(card: Card, data: Any = None) -> Skills:
 
 
 class CallerKeyForm(forms.Form):
-    """`seen` is how many keys the team had when the page was made, so that the same form sent again
-    is told from a new one: they are never deleted."""
+    """The name of a new key. `seen` is how many keys the team had when the page was made, so that
+    the same form sent twice is recognised; keys are never deleted."""
 
     name = forms.CharField(
-        label="Whose it is",
+        label="Name",
         max_length=80,
-        validators=[SINGLE_LINE],
+        validators=[SINGLE_LINE, visible],
         widget=forms.TextInput(attrs={**INPUT, "dir": "auto", "autocomplete": "off"}),
-        help_text="Its tasks carry this name.",
-        error_messages={"required": "Write a name that you will know it by."},
+        help_text="Shown on the tasks of this caller.",
+        error_messages={"required": "Enter a name."},
     )
     days = forms.ChoiceField(
-        label="It works for",
+        label="Expires",
         required=False,
         choices=list(WORKS_FOR.items()),
         widget=forms.Select(attrs=INPUT),

@@ -1,4 +1,5 @@
-"""What the relay adds to the pages of the inbox (inbox/panels.py, settings.WAKE_PANELS)."""
+"""Adds the relay's panels to the pages of the inbox (inbox/pages/panels.py,
+settings.WAKE_PANELS)."""
 
 from __future__ import annotations
 
@@ -8,13 +9,13 @@ from django.conf import settings
 
 from accounts.access import is_owner
 from accounts.models import Agent, User
-from inbox.panels import Panel
-from relay import cards
+from inbox.pages.panels import Panel
+from relay.cards import cards
 from relay.models import Card
 
 
 def of_agent(agent: Agent, *, user: User, at: datetime) -> Panel:
-    """Whether other agents can call it, and the ways to its card and its callers."""
+    """Shows whether other agents can call it, with links to its card and its callers."""
     card = Card.objects.published().filter(agent=agent).first()
     shown = {
         "agent": agent,
@@ -22,13 +23,15 @@ def of_agent(agent: Agent, *, user: User, at: datetime) -> Panel:
         "address": card and cards.address_of(card),
         "is_owner": is_owner(user, agent.team_id),
     }
-    return Panel("relay/_agent.html", shown)
+    return Panel("relay/agent/_card.html", shown)
 
 
 def of_connecting(agent: Agent, *, user: User, at: datetime) -> Panel | None:
-    """The command that runs it where its people are, once it is published."""
+    """Shows the command that runs a published agent on its team's machine."""
     card = Card.objects.published().filter(agent=agent).first()
     if card is None:
         return None
     command = f"wake connect --url {settings.WAKE_ORIGIN} -- ./agent.sh"
-    return Panel("relay/_connect.html", {"address": cards.address_of(card), "command": command})
+    return Panel(
+        "relay/agent/_connect.html", {"address": cards.address_of(card), "command": command}
+    )

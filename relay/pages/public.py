@@ -1,5 +1,5 @@
-"""The page about an agent for people who open its address: without a session, and with nothing on
-it that its card does not say, too."""
+"""Shows a page about an agent to people who open its address. It needs no session and shows only
+what the public card says."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from csp.constants import NONE, SELF
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
-from relay import cards
+from relay.cards import cards
 from relay.models import Card
 
 POLICY = "; ".join(
@@ -45,14 +45,14 @@ ASKED = {
 }
 
 
-def show(request: HttpRequest, handle: str, name: str) -> HttpResponse:
+def public_page(request: HttpRequest, handle: str, name: str) -> HttpResponse:
     card = Card.objects.at(handle, name).first()
     if card is None:
-        response = render(request, "relay/public_nobody.html", status=HTTPStatus.NOT_FOUND)
+        response = render(request, "relay/public/no_agent.html", status=HTTPStatus.NOT_FOUND)
     else:
-        response = render(request, "relay/public.html", _about(card))
+        response = render(request, "relay/public/agent.html", _about(card))
         response["Cache-Control"] = f"public, max-age={cards.KEPT_FOR}"
-        response["Vary"] = "Accept"  # whoever asks for anything else is told to POST
+        response["Vary"] = "Accept"  # clients that do not ask for HTML are told to POST
     response["Content-Security-Policy"] = POLICY
     return response
 
@@ -73,7 +73,7 @@ def _about(card: Card) -> dict[str, Any]:
 
 
 def _curl(card: Card, version: str, body: dict[str, Any]) -> str:
-    """0.3 is what is spoken without the header."""
+    """Returns an example call, in 0.3 without a header because 0.3 is the default."""
     headers = ["Content-Type: application/json"]
     if version == Card.Profile.V1_0:
         headers.append("A2A-Version: 1.0")

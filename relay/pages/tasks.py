@@ -1,53 +1,59 @@
-"""The pages of a task and of a context: what was said and made, and how it went."""
+"""Shows a task and a context: messages, artifacts, runs and events."""
 
 from __future__ import annotations
 
+import re
 from typing import Any
 from uuid import UUID
 
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, render
-from django.utils import timezone
 from django.views.decorators.http import require_safe
 
-from inbox.story import callback_line
-from inbox.views.page import PersonRequest, page
-from relay import blobs, turns
-from relay.conversation import text_of
-from relay.headlines import cut
+from database.clock import database_now
+from inbox.delivery.timeline import callback_line
+from inbox.pages.page import PersonRequest, page
+from relay.api.files import download
+from relay.content import blobs
 from relay.models import Context, Message, Task
+from relay.pages import turns
+from relay.tasks.blocks import text_of
+from relay.tasks.headlines import cut
 
 MOST_EVENTS = 200
 MOST_TASKS = 100
 LINE = 120
-NOT_SAID = "Without words"
+NOT_SAID = "No text"
+ROW_KEY = re.compile(r"[0-9]{1,18}", re.ASCII)  # fits a bigint; int() takes 4,300 digits at most
 
 
 @require_safe
 @page
-def show(request: PersonRequest, pk: UUID) -> HttpResponse:
-    now, task = timezone.now(), find_task(request, pk)
-    before = request.GET.get("before", "")
-    said, older = turns.turns_of(task, before=int(before) if before.isdecimal() else None)
+def task_detail(request: PersonRequest, pk: UUID) -> HttpResponse:
+    now, task = database_now(), find_task(request, pk)
+    before = _number(request.GET.get("before", ""))
+    said, older = turns.turns_of(task, before=before)
     pushes = task.notifications.select_related("callback").order_by("-generation")[:MOST_EVENTS]
     context = {
         "now": now,
         "task": task,
         "turns": said,
         "older": older,
-        "is_newest": not before,
+        "is_newest": before is None,
         "made": turns.made_in(task),
-        "runs": task.dispatches.select_related("connector").order_by("created_at"),
+        "runs": task.runs.select_related("connector").order_by("created_at"),
         "events": task.events.select_related("message", "artifact")[:MOST_EVENTS],
         "pushes": [(push, callback_line(push.callback, at=now)) for push in pushes],
-        "shown": task.surfaced.select_related("delivery").order_by("-generation")[:MOST_EVENTS],
+        "shown": task.task_deliveries.select_related("delivery").order_by("-generation")[
+            :MOST_EVENTS
+        ],
     }
-    return render(request, "relay/task.html", context)
+    return render(request, "relay/tasks/task.html", context)
 
 
 @require_safe
 @page
-def show_context(request: PersonRequest, pk: UUID) -> HttpResponse:
+def context_detail(request: PersonRequest, pk: UUID) -> HttpResponse:
     theirs = Context.objects.for_person(request.user).select_related("agent__team", "caller")
     context = get_object_or_404(theirs, pk=pk)
     tasks = list(context.tasks.order_by("-created_at")[:MOST_TASKS])
@@ -55,30 +61,36 @@ def show_context(request: PersonRequest, pk: UUID) -> HttpResponse:
     lines = [(task, asked.get(task.pk, NOT_SAID)) for task in tasks]
     return render(
         request,
-        "relay/context.html",
-        {"now": timezone.now(), "context_of": context, "lines": lines},
+        "relay/tasks/context.html",
+        {"now": database_now(), "context_of": context, "lines": lines},
     )
 
 
 @require_safe
 @page
 def file(request: PersonRequest, pk: UUID, kind: str, row: int, number: int) -> HttpResponse:
-    """One that was sent in a message or an artifact, as a download."""
+    """Downloads a file of a message or an artifact."""
     task = find_task(request, pk)
     parts = turns.parts_of(task, kind, row)
     found = blobs.file_of(task, parts[number]) if number < len(parts) else None
     if found is None:
         raise Http404
-    return blobs.download(found)
+    return download(found)
 
 
 def find_task(request: PersonRequest, pk: UUID) -> Task:
-    """Not theirs and not there are the same 404."""
+    """Returns a task of the person's teams. A task of another team and an unknown id are the same
+    404."""
     theirs = Task.objects.for_person(request.user)
     return get_object_or_404(theirs.select_related("agent__team", "context", "caller"), pk=pk)
 
 
+def _number(text: str) -> int | None:
+    """Reads the key of a row; returns None for any other text, which shows the newest page."""
+    return int(text) if ROW_KEY.fullmatch(text) else None
+
+
 def _requests(tasks: list[Task]) -> dict[Any, str]:
-    """The first words of each, on a line; one query."""
+    """Returns the first words of each task's request, on one line; one query."""
     rows = Message.objects.filter(task__in=tasks, source=Message.Source.CALLER).order_by("-pk")
     return {row.task_id: cut(text_of(row.parts), LINE) or NOT_SAID for row in rows}

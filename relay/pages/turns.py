@@ -1,4 +1,4 @@
-"""What was said and made in a task, each turn in a frame of its own, for its pages."""
+"""Renders the messages and artifacts of a task for its pages, each in a frame of its own."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import Any
 
 from django.urls import reverse
 
-from inbox.details import Details, render
-from relay.compact import dumps
-from relay.conversation import blocks_of, file_line, speaker
+from inbox.rendering.details import Details, render
+from relay.content.compact_json import dumps
 from relay.models import Artifact, Message, Task
+from relay.tasks.blocks import blocks_of, file_line, speaker
 
 MESSAGES, ARTIFACTS = "messages", "artifacts"
 TURNS_A_PAGE = 20
@@ -20,8 +20,8 @@ TURNS_A_PAGE = 20
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """A message, or something that was made. `files` are pairs of what to call one and where it is;
-    `frame` is the id of its frame on the page."""
+    """A message or an artifact. `files` are pairs of a label and a URL; `frame` is the id of its
+    frame on the page."""
 
     title: str
     at: datetime
@@ -32,7 +32,7 @@ class Turn:
 
 
 def turns_of(task: Task, *, before: int | None) -> tuple[list[Turn], int | None]:
-    """The newest ones, oldest first, and where those before them begin."""
+    """Returns a page of the newest messages, oldest first, and where the page before it begins."""
     rows = task.messages.order_by("-pk")
     if before is not None:
         rows = rows.filter(pk__lt=before)
@@ -60,7 +60,7 @@ def made_in(task: Task) -> list[Turn]:
 
 
 def parts_of(task: Task, kind: str, row: int) -> Sequence[dict[str, Any]]:
-    """Of one message or artifact of this task; none where there is no such thing."""
+    """Returns the parts of one message or artifact of this task; none if it does not exist."""
     rows: Any = {MESSAGES: task.messages, ARTIFACTS: task.artifacts}.get(kind)
     found = rows.filter(pk=row).first() if rows is not None else None
     return found.parts if found else []

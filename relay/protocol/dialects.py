@@ -1,9 +1,8 @@
-"""The one translator between what A2A sends and what is kept: parts, messages, tasks and push
-configs.
+"""Translates between A2A on the wire and what rows store: parts, messages, tasks and push configs.
 
-Reads every dialect wherever it comes from: 1.0, 0.3 with `kind`, and the mixed one of older
-documents with `type` and states like `input_required`. Writes only the canonical form of one
-version. What lies between them is the JSON of 1.0 (relay/models/tasks.py).
+It reads every dialect from every sender: 1.0, 0.3 with `kind`, and the mixed one of older documents
+with `type` and states like `input_required`. It writes only the canonical form of one version. Rows
+store the JSON of 1.0 (relay/models/tasks.py).
 """
 
 from __future__ import annotations
@@ -18,15 +17,15 @@ from datetime import UTC, datetime
 from typing import Any, Literal
 from uuid import UUID
 
-from relay.blobs import with_urls
-from relay.fields import Fields, InvalidParams
-from relay.history import newest
+from relay.content.blobs import with_urls
+from relay.content.history import newest
 from relay.models import Artifact, Event, Message, PushConfig, Task
+from relay.protocol.fields import Fields, InvalidParams
 
 Version = Literal["0.3", "1.0"]
 Json = dict[str, Any]
 
-# Each is checked, kept and sent again by itself.
+# Each part is checked, stored and sent by itself.
 PARTS_AT_MOST = 1_000
 REFERENCES_AT_MOST = 100
 LONGEST_TYPE = 128
@@ -34,7 +33,7 @@ LONGEST_NAME = 255
 LONGEST_URL = 2_048
 FOR_PEOPLE = "wake"
 CONTENT = ("text", "raw", "url", "data")
-# What a file's content is called: in 0.3, before it, and in drafts of 1.0.
+# The names of a file's content in 0.3, before it, and in drafts of 1.0.
 FILE_CONTENT = {
     "bytes": "raw",
     "uri": "url",
@@ -52,7 +51,7 @@ class ContentTypeNotSupported(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Incoming:
-    """A caller's message; its parts are canonical."""
+    """A caller's message. Its parts are canonical."""
 
     message_id: str
     parts: list[Json]
@@ -64,8 +63,8 @@ class Incoming:
 
 @dataclass(frozen=True, slots=True)
 class PushIn:
-    """Where a caller wants to hear of a task, and in which version's words. An empty `config_id` is
-    ours to make; `credentials` follow `scheme` in the Authorization header."""
+    """Where a caller wants pushes about a task, and in which version. Wake makes an id for an empty
+    `config_id`; `credentials` follow `scheme` in the Authorization header."""
 
     config_id: str
     url: str
@@ -77,7 +76,7 @@ class PushIn:
 
 @dataclass(frozen=True, slots=True)
 class Configuration:
-    """How a caller wants a send to be answered. Without a `history_length` it sets no limit."""
+    """How a caller wants a send to be answered. Without a `history_length` there is no limit."""
 
     blocking: bool = True
     history_length: int | None = None
@@ -88,7 +87,7 @@ class Configuration:
 
 
 def read_message(value: Any, path: str = "message") -> Incoming:
-    """Raises InvalidParams."""
+    """Reads a caller's message; raises InvalidParams."""
     message = Fields(value, path)
     message_id = message.needed_id("messageId")
     if message.text("role").upper().removeprefix("ROLE_") != "USER":
@@ -107,7 +106,7 @@ def read_message(value: Any, path: str = "message") -> Incoming:
 
 
 def read_parts(value: Any, path: str = "parts") -> list[Json]:
-    """One or more, in any dialect, as canonical ones; raises InvalidParams."""
+    """Reads one or more parts of any dialect and returns canonical ones; raises InvalidParams."""
     if not isinstance(value, list) or not value:
         raise InvalidParams(path, "Must be an array of at least one part.")
     if len(value) > PARTS_AT_MOST:
@@ -116,15 +115,16 @@ def read_parts(value: Any, path: str = "parts") -> list[Json]:
 
 
 def read_configuration(value: Any, version: Version, path: str = "configuration") -> Configuration:
-    """None is one in which nothing is said. Waiting is what both versions do then: 1.0 by its
-    definition (3.2.2), 0.3 as its SDK reads an absent `blocking`. Raises InvalidParams."""
-    given = Fields({} if value is None else value, path)
-    at_once, blocking = given.flag("returnImmediately"), given.flag("blocking")
-    push = next((name for name in PUSH_NAMES if given.get(name) is not None), None)
+    """Reads the configuration of a send; None is an empty one. By default a send blocks: in 1.0 by
+    definition (3.2.2), and in 0.3 because its SDK reads an absent `blocking` so. Raises
+    InvalidParams."""
+    configuration = Fields({} if value is None else value, path)
+    at_once, blocking = configuration.flag("returnImmediately"), configuration.flag("blocking")
+    push = next((name for name in PUSH_NAMES if configuration.get(name) is not None), None)
     return Configuration(
         blocking=not at_once if at_once is not None else blocking is not False,
-        history_length=given.number("historyLength", low=0),
-        push=read_push(given.inner(push), version) if push else None,
+        history_length=configuration.number("historyLength", low=0),
+        push=read_push(configuration.inner(push), version) if push else None,
     )
 
 
@@ -132,10 +132,11 @@ PUSH_NAMES = ("taskPushNotificationConfig", "pushNotificationConfig")
 
 
 def read_push(config: Fields, version: Version) -> PushIn:
-    """Raises InvalidParams; whether the URL may be called is relay/pushes.py's to say."""
+    """Reads a push notification config; raises InvalidParams. relay/tasks/pushes.py checks the
+    URL."""
     url = config.needed("url", longest=LONGEST_URL)
     authentication = Fields(config.object("authentication"), config.path_of("authentication"))
-    # 0.3 has a list of schemes to choose from, of which it ever sends one.
+    # 0.3 lists schemes to choose from; Wake sends the first.
     schemes = authentication.ids("schemes")
     scheme = authentication.text("scheme") or (schemes[0] if schemes else "")
     if scheme and not TOKEN.fullmatch(scheme):
@@ -151,20 +152,20 @@ def read_push(config: Fields, version: Version) -> PushIn:
 
 
 def read_state(text: str) -> Task.State | None:
-    """By its name in any dialect; None where there is no such state."""
+    """Returns the state by its name in any dialect, or None if there is no such state."""
     name = text.strip().lower().removeprefix("task_state_").replace("-", "_")
     return Task.State(name) if name in Task.State.values else None
 
 
 def media_types(parts: Iterable[Json]) -> list[str]:
-    """Those that the parts say, and those that text and data have without saying so. A file may
-    be anything."""
+    """Returns the types that the parts name, and those of text and data without a name. A file
+    without a type may be anything."""
     unsaid = {"text": "text/plain", "data": "application/json"}
-    found = (
+    types = (
         part.get("mediaType") or next((unsaid[kind] for kind in unsaid if kind in part), "")
         for part in parts
     )
-    return [kind.partition(";")[0].strip().lower() for kind in found if kind]
+    return [kind.partition(";")[0].strip().lower() for kind in types if kind]
 
 
 def _read_part(part: Fields) -> Json:
@@ -178,26 +179,26 @@ def _read_part(part: Fields) -> Json:
         media_type, filename = "", ""
     metadata = dict(part.object("metadata"))
     if name == "data" and metadata.get("data_part_compat") is True and isinstance(content, dict):
-        # As the SDKs write what is no object into 0.3, whose data parts are objects only.
+        # The SDKs write other JSON so into 0.3, whose data parts can only be objects.
         content = content.get("value")
         del metadata["data_part_compat"]
-    said = metadata.get("mediaType")
+    media_type_0_3 = metadata.get("mediaType")
     media_type = part.text("mediaType", longest=LONGEST_TYPE) or media_type
-    if not media_type and isinstance(said, str):
-        media_type = said[:LONGEST_TYPE]
+    if not media_type and isinstance(media_type_0_3, str):
+        media_type = media_type_0_3[:LONGEST_TYPE]
     filename = part.text("filename", longest=LONGEST_NAME) or filename
-    found = {"mediaType": media_type, "filename": filename, "metadata": metadata}
-    return {name: content} | {key: value for key, value in found.items() if value}
+    optional = {"mediaType": media_type, "filename": filename, "metadata": metadata}
+    return {name: content} | {key: value for key, value in optional.items() if value}
 
 
 def _first(given: Fields, names: Sequence[str], *, longest: int) -> str:
-    """Empty where none of them is there."""
+    """Returns the first of these members that is there, or an empty text."""
     return next((text for name in names if (text := given.text(name, longest=longest))), "")
 
 
 def _content(part: Fields, names: dict[str, str]) -> tuple[str, Any]:
-    """Which of them it has, by its canonical name. Null is an absence, unless it is all the data
-    that there is."""
+    """Returns the part's content and its canonical name. Null counts as absent, unless it is the
+    only data."""
     there = [name for name in names if part.get(name) is not None]
     if not there and part.has("data") and "data" in names:
         there = ["data"]
@@ -211,7 +212,8 @@ def _content(part: Fields, names: dict[str, str]) -> tuple[str, Any]:
 
 
 def _base64(part: Fields, name: str, text: str) -> str:
-    """The standard alphabet, padded; ProtoJSON takes the URL-safe one and none, too."""
+    """Returns standard, padded base64. ProtoJSON also allows the URL-safe alphabet and no
+    padding."""
     bare = text.translate(_urlsafe).rstrip("=")
     try:
         content = base64.b64decode(bare + "=" * (-len(bare) % 4), validate=True)
@@ -246,23 +248,23 @@ def write_tasks(
     history_length: int | None = None,
     artifacts: bool = True,
 ) -> list[Json]:
-    """With at most so many of the newest messages (relay/history.py), of which the one in the
-    status is none; of 0 the member is not there, and neither is that of artifacts nobody wants."""
+    """Writes each task with at most `history_length` of its newest messages, without the one in its
+    status (relay/content/history.py). Empty members are left out."""
     history = newest(tasks, history_length, without=[task.status_message_id for task in tasks])
-    made = _artifacts(tasks) if artifacts else {}
-    found = []
+    artifacts_of = _artifacts(tasks) if artifacts else {}
+    written_tasks = []
     for task in tasks:
         context_id = task.context.context_id
         status = _status(task.state, task.status_at, task.status_message, context_id, version)
         written: Json = {"id": str(task.pk), "contextId": context_id, "status": status}
-        if made.get(task.pk):
-            written["artifacts"] = [write_artifact(one, version) for one in made[task.pk]]
+        if artifacts_of.get(task.pk):
+            written["artifacts"] = [write_artifact(one, version) for one in artifacts_of[task.pk]]
         if history.get(task.pk):
             written["history"] = [
                 _message(message, context_id, version) for message in history[task.pk]
             ]
-        found.append(written | ({"kind": "task"} if version == "0.3" else {}))
-    return found
+        written_tasks.append(written | ({"kind": "task"} if version == "0.3" else {}))
+    return written_tasks
 
 
 def write_message(message: Message, version: Version) -> Json:
@@ -270,18 +272,19 @@ def write_message(message: Message, version: Version) -> Json:
 
 
 def write_artifact(artifact: Artifact, version: Version) -> Json:
-    found = {
+    members = {
         "artifactId": artifact.artifact_id,
         "name": artifact.name,
         "description": artifact.description,
         "parts": write_parts(artifact.parts, version),
         "metadata": artifact.metadata,
     }
-    return {key: value for key, value in found.items() if value or key == "parts"}
+    return {key: value for key, value in members.items() if value or key == "parts"}
 
 
 def write_event(event: Event, version: Version) -> Json:
-    """A StreamResponse: in 1.0 with exactly one member, in 0.3 what that would hold."""
+    """Writes a StreamResponse: in 1.0 with exactly one member, in 0.3 the content of that
+    member."""
     task = event.task
     of: Json = {"taskId": str(task.pk), "contextId": task.context.context_id}
     match event:
@@ -303,15 +306,15 @@ def write_event(event: Event, version: Version) -> Json:
 
 
 def write_push_config(config: PushConfig, version: Version) -> Json:
-    """Without the token and the credentials, which nobody needs to be told again."""
-    found: Json = {"id": config.config_id, "url": config.url}
+    """Writes a config without its token and credentials, which the caller knows."""
+    body: Json = {"id": config.config_id, "url": config.url}
     if version == "1.0":
         if config.scheme:
-            found["authentication"] = {"scheme": config.scheme}
-        return {"taskId": str(config.task_id)} | found
+            body["authentication"] = {"scheme": config.scheme}
+        return {"taskId": str(config.task_id)} | body
     if config.scheme:
-        found["authentication"] = {"schemes": [config.scheme]}
-    return {"taskId": str(config.task_id), "pushNotificationConfig": found}
+        body["authentication"] = {"schemes": [config.scheme]}
+    return {"taskId": str(config.task_id), "pushNotificationConfig": body}
 
 
 def write_parts(parts: Iterable[Json], version: Version) -> list[Json]:
@@ -319,13 +322,13 @@ def write_parts(parts: Iterable[Json], version: Version) -> list[Json]:
 
 
 def write_time(at: datetime) -> str:
-    """ISO 8601 in UTC to the millisecond (1.0, 5.6.1)."""
+    """Writes ISO 8601 in UTC to the millisecond (1.0, 5.6.1)."""
     return at.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def _older_part(part: Json) -> Json:
-    """As 0.3 has it, with `kind` twice: once as `type`, under which older readers look for it. What
-    only 1.0 has of a text keeps its name, which nobody minds."""
+    """Writes a part of 0.3, with its `kind` again as `type` for older readers. Members of a text
+    that only 1.0 has keep their names, which readers of 0.3 ignore."""
     rest = {key: value for key, value in part.items() if key not in CONTENT}
     if "text" in part:
         return _both("text") | {"text": part["text"]} | rest
@@ -347,23 +350,24 @@ def _both(kind: str) -> Json:
 
 
 def _message(message: Message, context_id: str, version: Version) -> Json:
-    found: Json = {
+    body: Json = {
         "messageId": message.message_id,
         "role": message.role if version == "0.3" else f"ROLE_{message.role.upper()}",
         "parts": write_parts(message.parts, version),
         "contextId": context_id,
     }
     if message.task_id:
-        found["taskId"] = str(message.task_id)
+        body["taskId"] = str(message.task_id)
     if metadata := _shown(message):
-        found["metadata"] = metadata
+        body["metadata"] = metadata
     if message.reference_task_ids:
-        found["referenceTaskIds"] = message.reference_task_ids
-    return found | ({"kind": "message"} if version == "0.3" else {})
+        body["referenceTaskIds"] = message.reference_task_ids
+    return body | ({"kind": "message"} if version == "0.3" else {})
 
 
 def _shown(message: Message) -> Json:
-    """What an agent says of its own question is for the people who are asked it."""
+    """Returns the metadata for the caller. What an agent adds about its own question is for the
+    people who are asked."""
     if message.source == Message.Source.CALLER:
         return message.metadata
     return {name: value for name, value in message.metadata.items() if name != FOR_PEOPLE}
@@ -373,12 +377,12 @@ def _status(
     state: str, at: datetime, message: Message | None, context_id: str, version: Version
 ) -> Json:
     name = state.replace("_", "-") if version == "0.3" else f"TASK_STATE_{state.upper()}"
-    said = {"message": _message(message, context_id, version)} if message else {}
-    return {"state": name, **said, "timestamp": write_time(at)}
+    with_message = {"message": _message(message, context_id, version)} if message else {}
+    return {"state": name, **with_message, "timestamp": write_time(at)}
 
 
 def _artifacts(tasks: Sequence[Task]) -> dict[UUID, list[Artifact]]:
-    found: dict[UUID, list[Artifact]] = defaultdict(list)
+    artifacts: dict[UUID, list[Artifact]] = defaultdict(list)
     for artifact in Artifact.objects.filter(task__in=tasks):
-        found[artifact.task_id].append(artifact)
-    return found
+        artifacts[artifact.task_id].append(artifact)
+    return artifacts

@@ -1,7 +1,7 @@
 """Reads the members of a JSON object that a caller or an agent sent.
 
 Each is found by its name in the specification or by that name in snake_case, which ProtoJSON allows
-and older clients send; null is absent, and what nobody asks for is ignored.
+and older clients send. Null counts as absent, and unknown members are ignored.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class InvalidParams(Exception):
 
 
 class Fields:
-    """Raises InvalidParams where the value is no object."""
+    """A JSON object and its path in the request. Raises InvalidParams if the value is no object."""
 
     def __init__(self, value: Any, path: str = "") -> None:
         self.path = path
@@ -34,85 +34,85 @@ class Fields:
         self.value: dict[str, Any] = value
 
     def has(self, name: str) -> bool:
-        """Whether it is there at all, if only as null."""
+        """Tells whether the member is there at all, even if only as null."""
         return name in self.value or _snake(name) in self.value
 
     def get(self, name: str) -> Any:
-        found = self.value.get(name)
-        return self.value.get(_snake(name)) if found is None else found
+        value = self.value.get(name)
+        return self.value.get(_snake(name)) if value is None else value
 
     def text(self, name: str, *, longest: int = LONGEST) -> str:
-        """Empty where it is absent."""
-        found = self.get(name)
-        if found is None:
+        """Returns a string, which is empty if the member is absent."""
+        text = self.get(name)
+        if text is None:
             return ""
-        if not isinstance(found, str):
+        if not isinstance(text, str):
             raise self.wrong(name, "Must be a string.")
-        if len(found) > longest:
+        if len(text) > longest:
             raise self.wrong(name, f"Must have at most {longest} characters.")
-        return found
+        return text
 
     def needed(self, name: str, *, longest: int = LONGEST) -> str:
-        found = self.text(name, longest=longest)
-        if not found:
+        text = self.text(name, longest=longest)
+        if not text:
             raise self.wrong(name, "Must be a string that is not empty.")
-        return found
+        return text
 
     def id(self, name: str) -> str:
-        """Empty where it is absent. It is kept, logged and shown, so it has only printing
-        characters."""
-        found = self.text(name, longest=LONGEST_ID)
-        if not found.isprintable():
+        """Returns an id, which is empty if the member is absent. It is stored, logged and shown, so
+        it may have only printable characters."""
+        text = self.text(name, longest=LONGEST_ID)
+        if not text.isprintable():
             raise self.wrong(name, "Must have only characters that print.")
-        return found
+        return text
 
     def needed_id(self, name: str) -> str:
         return self.id(name) or self.needed(name)
 
     def number(self, name: str, *, low: int, high: int | None = None) -> int | None:
-        found = self.get(name)
-        if found is None:
+        number = self.get(name)
+        if number is None:
             return None
-        if isinstance(found, bool) or not isinstance(found, int):
+        if isinstance(number, bool) or not isinstance(number, int):
             raise self.wrong(name, "Must be a whole number.")
-        if found < low or (high is not None and found > high):
+        if number < low or (high is not None and number > high):
             span = f"{low} or more" if high is None else f"from {low} to {high}"
             raise self.wrong(name, f"Must be {span}.")
-        return found
+        return number
 
     def flag(self, name: str) -> bool | None:
-        found = self.get(name)
-        if found is not None and not isinstance(found, bool):
+        flag = self.get(name)
+        if flag is not None and not isinstance(flag, bool):
             raise self.wrong(name, "Must be true or false.")
-        return found
+        return flag
 
     def items(self, name: str) -> list[Any]:
-        """Empty where it is absent."""
-        found = self.get(name)
-        if found is None:
+        """Returns an array, which is empty if the member is absent."""
+        items = self.get(name)
+        if items is None:
             return []
-        if not isinstance(found, list):
+        if not isinstance(items, list):
             raise self.wrong(name, "Must be an array.")
-        return found
+        return items
 
     def ids(self, name: str) -> list[str]:
-        found = self.items(name)
-        for item in found:
+        ids = self.items(name)
+        for item in ids:
             if not isinstance(item, str) or len(item) > LONGEST_ID:
                 raise self.wrong(name, f"Must be strings of at most {LONGEST_ID} characters.")
-        return found
+        return ids
 
     def object(self, name: str) -> dict[str, Any]:
-        """Empty where it is absent."""
-        found = self.get(name)
-        if found is None:
+        """Returns an object, which is empty if the member is absent."""
+        value = self.get(name)
+        if value is None:
             return {}
-        if not isinstance(found, dict):
+        if not isinstance(value, dict):
             raise self.wrong(name, "Must be an object.")
-        return found
+        return value
 
     def inner(self, name: str) -> Fields:
-        """The object there, which may not be missing."""
+        """Returns the object of a member that must be there."""
         return Fields(self.get(name), self.path_of(name))
 
     def wrong(self, name: str, text: str) -> InvalidParams:

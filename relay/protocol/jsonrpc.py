@@ -1,11 +1,11 @@
-"""JSON-RPC 2.0 as A2A binds it: what a request is, and how an answer and an error read."""
+"""Reads JSON-RPC 2.0 requests and writes its results and errors, as A2A binds it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from relay.fields import InvalidParams
+from relay.protocol.fields import InvalidParams
 
 Json = dict[str, Any]
 Id: TypeAlias = str | int | float | None
@@ -44,7 +44,8 @@ class InvalidRequest(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One without an id is answered all the same, under null: A2A has no notifications."""
+    """A request. One without an id is answered as well, under null, because A2A has no
+    notifications."""
 
     id: Id
     method: str
@@ -52,7 +53,7 @@ class Request:
 
 
 def read(value: Any) -> Request:
-    """Raises InvalidRequest."""
+    """Reads a request; raises InvalidRequest."""
     if isinstance(value, list):
         raise InvalidRequest("A2A has no batches: send one request at a time.")
     if not isinstance(value, dict):
@@ -73,7 +74,8 @@ def answered(id: Id, result: Any) -> Json:
 
 
 def refused(id: Id, code: int, message: str, details: list[Json] | None = None) -> Json:
-    """With what A2A wants to be told of its own errors, and `details` beside it."""
+    """Returns an error with the details that A2A requires of its own errors, and `details` after
+    them."""
     error: Json = {"code": code, "message": message}
     if found := [*_error_info(code), *(details or [])]:
         error["data"] = found

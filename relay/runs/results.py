@@ -1,4 +1,4 @@
-"""Reads what an agent's command answered, as its machine passes it on."""
+"""Reads what an agent's command returned, as its connector reports it."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from relay.fields import Fields, InvalidParams
 from relay.models import Task
-from relay.wire import Json, read_parts, read_state
+from relay.protocol.dialects import Json, read_parts, read_state
+from relay.protocol.fields import Fields, InvalidParams
 from wake.models import Delivery
 
 LONGEST_ASSUMPTION = 2_000
 SHORTEST_WINDOW, LONGEST_WINDOW = 60, 604_800
-# What a run may end with; only people and callers cancel, and `working` is what it was.
+# The states that a run may end with; only people and callers cancel.
 ENDS = {
     Task.State.COMPLETED,
     Task.State.INPUT_REQUIRED,
@@ -26,7 +26,7 @@ ENDS = {
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """An artifact, or more of one that is there already."""
+    """An artifact, or a piece to add to one that is there."""
 
     artifact_id: str
     parts: list[Json]
@@ -38,7 +38,8 @@ class Made:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How a run ended; `metadata` has under `wake` what the agent says of its own question."""
+    """The end of a run. What the agent adds about its own question is in `metadata`, under
+    `wake`."""
 
     state: Task.State
     parts: list[Json] = field(default_factory=list)
@@ -48,9 +49,9 @@ class Outcome:
 
 
 def read_result(value: Json) -> Outcome:
-    """`{state, message{parts}|text, artifacts?, direct?, timeout_seconds?, assumption?,
-    on_timeout?}`. What cannot be read is a run that failed, and says why: sent again it would be
-    the same."""
+    """Reads `{state, message{parts}|text, artifacts?, direct?, timeout_seconds?, assumption?,
+    on_timeout?}`. An invalid result becomes a failed run that says why: sent again it would be the
+    same."""
     try:
         return _read(Fields(value, "result"))
     except InvalidParams as reason:
@@ -62,7 +63,7 @@ def failed(why: str) -> Outcome:
 
 
 def read_artifact(given: Fields) -> Made:
-    """Raises InvalidParams."""
+    """Reads an artifact; raises InvalidParams."""
     return Made(
         artifact_id=given.id("artifactId") or str(uuid.uuid4()),
         parts=read_parts(given.get("parts"), given.path_of("parts")),
@@ -92,10 +93,10 @@ def _read(result: Fields) -> Outcome:
 
 
 def _said(result: Fields) -> tuple[list[Json], Json]:
-    """A message, or a bare text of any length; or nothing at all."""
+    """Returns the parts of a message, of a bare text of any length, or none."""
     if result.get("message") is not None:
         message = result.inner("message")
-        # `wake` is ours to write.
+        # Only Wake writes `wake`.
         metadata = {k: v for k, v in message.object("metadata").items() if k != "wake"}
         return read_parts(message.get("parts"), message.path_of("parts")), metadata
     text = result.get("text")
@@ -105,18 +106,18 @@ def _said(result: Fields) -> tuple[list[Json], Json]:
 
 
 def _of_the_question(result: Fields) -> Json:
-    """For the people who will be asked (PROTOCOL.md, "Timeouts"); what does not fit is left out,
-    since the question itself matters more."""
+    """Returns what the agent adds for the people who will be asked (docs/protocol.md, Timeouts).
+    Invalid values are left out, because the question itself matters more."""
     seconds, on_timeout = result.get("timeout_seconds"), result.get("on_timeout")
     assumption = result.get("assumption")
-    told: Json = {}
+    hints: Json = {}
     if isinstance(seconds, int) and not isinstance(seconds, bool):
-        told["timeout_seconds"] = max(SHORTEST_WINDOW, min(LONGEST_WINDOW, seconds))
+        hints["timeout_seconds"] = max(SHORTEST_WINDOW, min(LONGEST_WINDOW, seconds))
     if isinstance(assumption, str) and assumption:
-        told["assumption"] = assumption[:LONGEST_ASSUMPTION]
+        hints["assumption"] = assumption[:LONGEST_ASSUMPTION]
     if on_timeout in Delivery.OnTimeout.values:
-        told["on_timeout"] = on_timeout
-    return {"wake": told} if told else {}
+        hints["on_timeout"] = on_timeout
+    return {"wake": hints} if hints else {}
 
 
 def _names(states: Iterable[Any]) -> list[str]:

@@ -1,8 +1,8 @@
-"""Says what was said and made in a task as typed blocks (docs/protocol.md): for the details of a
-delivery, and for the pages of the task.
+"""Shows messages and artifacts of a task as typed blocks (docs/protocol.md, Typed blocks), in the
+details of a delivery and on the pages of the task.
 
-Only what the agent says now may ask with blocks of its own: a choice or a field that a caller sent,
-or that stood in an earlier turn, is shown as the JSON that it is.
+Only the agent's current message may ask with blocks of its own. A choice or a field that a caller
+sent, or that is in an earlier turn, is shown as JSON.
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from relay.blobs import Json, size_of
-from relay.compact import dumps
+from relay.content.blobs import Json, size_of
+from relay.content.compact_json import dumps
 from relay.models import Artifact, Message, Task
 
-# In characters: what a page formats in good time, and what one reads of earlier turns there.
+# In characters: what a page can format quickly, and how much of an earlier turn it shows.
 LONGEST, LONGEST_EARLIER = 20_000, 2_000
-# In bytes, for all of it: details above 200 kB are not shown on a page at all.
+# In bytes, of all blocks: a page does not show details above 200 kB.
 LONGEST_TOGETHER = 120_000
 REST = "The rest is on the page of the task."
 NOT_SAID = "Nothing was said."
@@ -24,19 +24,19 @@ MARKDOWN = {"", "text/markdown"}
 
 
 def speaker(message: Message, task: Task) -> str:
-    """Who said it, as people know them."""
+    """Returns the name under which people know the sender of a message."""
     match message.source:
         case Message.Source.CALLER:
             return message.by_name or "The caller"
         case Message.Source.AGENT:
             return task.agent.agent_id
         case Message.Source.OWNER:
-            return message.by_name or "Somebody of the team"
+            return message.by_name or "A member of the team"
     return message.by_name or "Wake"
 
 
 def asked(message: Message | None) -> list[Json]:
-    """What the agent says now, its own typed blocks as they are."""
+    """Returns the blocks of the agent's current message, with its own typed blocks as they are."""
     blocks: list[Json] = []
     for part in message.parts if message else []:
         own = typed_blocks(part)
@@ -45,7 +45,7 @@ def asked(message: Message | None) -> list[Json]:
 
 
 def typed_blocks(part: Json) -> Json | None:
-    """The data of a part that is a page of typed blocks; else None."""
+    """Returns the data of a part that is a page of typed blocks, else None."""
     match part.get("data"):
         case {"wake_blocks": 1, "blocks": list()}:
             page: Json = part["data"]
@@ -54,14 +54,14 @@ def typed_blocks(part: Json) -> Json | None:
 
 
 def made(artifact: Artifact) -> list[Json]:
-    """With what the agent says of it first."""
+    """Returns the blocks of an artifact, its description first."""
     about = [_text(artifact.description)] if artifact.description else []
     blocks = [*about, *blocks_of(artifact.parts)]
     return [{"title": artifact.name or artifact.artifact_id} | blocks[0], *blocks[1:]]
 
 
 def blocks_of(parts: Iterable[Json], title: str = "", *, longest: int = LONGEST) -> list[Json]:
-    """One block a part, the first with the title."""
+    """Returns one block for each part, the first with the title."""
     blocks = [_block(part, longest) for part in parts] or [_text(NOT_SAID)]
     if title:
         blocks[0] = {"title": title} | blocks[0]
@@ -69,7 +69,7 @@ def blocks_of(parts: Iterable[Json], title: str = "", *, longest: int = LONGEST)
 
 
 def fitting(blocks: Iterable[Json]) -> Iterator[Json]:
-    """As many of the first ones as a page shows."""
+    """Returns the first blocks, as many as a page shows."""
     left = LONGEST_TOGETHER
     for block in blocks:
         left -= len(dumps(block).encode())
@@ -84,7 +84,7 @@ def text_of(parts: Iterable[Json]) -> str:
 
 
 def file_line(part: Json) -> str:
-    """`report.pdf, application/pdf, 120 kB`."""
+    """Describes a file: `report.pdf, application/pdf, 120 kB`."""
     size = size_of(part)
     in_words = f"{size / 1000:,.0f} kB" if size >= 1000 else f"{size} bytes"
     words = [part.get("filename") or "A file", part.get("mediaType", ""), in_words]

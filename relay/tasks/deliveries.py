@@ -1,5 +1,5 @@
-"""Puts what happens in a task before the people of the agent's team: a delivery for each turn that
-concerns them, in place of the one before."""
+"""Shows a task in the inbox of the agent's team: a delivery for each turn that concerns people,
+which replaces the one before."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from accounts.encryption import Unreadable
-from relay.compact import dumps
-from relay.conversation import asked, fitting, speaker, text_of
-from relay.headlines import in_short
-from relay.item_details import details_json
-from relay.models import Event, Message, Surfaced, Task
+from database.encryption import Unreadable
+from relay.content.compact_json import dumps
+from relay.models import Event, Message, Task, TaskDelivery
+from relay.tasks.blocks import asked, fitting, speaker, text_of
+from relay.tasks.delivery_details import details_json
+from relay.tasks.headlines import in_short
 from wake.deliveries import deliver
 from wake.models import Delivery
 from wake.withdrawals import withdraw
@@ -47,9 +47,9 @@ class Window:
     on_timeout: str = ""
 
 
-def surface(task: Task, event: Event) -> None:
-    """A new delivery where people should know of this event, and none that is out of date. Inside
-    the transaction of the event, which holds the locks of the agent and the task."""
+def deliver_event(task: Task, event: Event) -> None:
+    """Makes a delivery if people should know of this event, and withdraws those that are out of
+    date. Runs inside the transaction of the event, which has locked the agent and the task."""
     if event.kind == Event.Kind.ARTIFACT:
         return
     if event.kind == Event.Kind.MESSAGE:
@@ -63,8 +63,10 @@ def surface(task: Task, event: Event) -> None:
             )
         return
     kind = _kind(task, event)
-    shown = _show(task, event, kind, said=event.message, window=_window(event)) if kind else None
-    _withdraw_others(task, shown, at=event.at)
+    new_delivery = (
+        _show(task, event, kind, said=event.message, window=_window(event)) if kind else None
+    )
+    _withdraw_others(task, new_delivery, at=event.at)
 
 
 def _kind(task: Task, event: Event) -> Type | None:
@@ -83,17 +85,17 @@ def _kind(task: Task, event: Event) -> Type | None:
 
 
 def _open_question(task: Task) -> Delivery | None:
-    """One whose answer is held is answered: decide() asks again, if it must."""
-    rows = Delivery.objects.filter(surfaced__task=task, type=Type.QUESTION)
+    """Returns the question that waits for an answer. A question whose answer is held counts as
+    answered; decide() asks again if it must."""
+    rows = Delivery.objects.filter(task_delivery__task=task, type=Type.QUESTION)
     return rows.unanswered().defer("details_json").first()
 
 
-def _withdraw_others(task: Task, shown: Delivery | None, *, at: datetime) -> None:
-    """An open question has no answer any more once the task has left it, and the last word on a
-    task makes its progress stale."""
-    rows = Delivery.objects.filter(surfaced__task=task)
-    if shown:
-        rows = rows.exclude(pk=shown.pk)
+def _withdraw_others(task: Task, kept_delivery: Delivery | None, *, at: datetime) -> None:
+    """Withdraws questions that the task has left, and all other deliveries once it has ended."""
+    rows = Delivery.objects.filter(task_delivery__task=task)
+    if kept_delivery:
+        rows = rows.exclude(pk=kept_delivery.pk)
     elif not task.is_terminal:
         rows = rows.filter(type=Type.QUESTION)
     withdraw(rows, at=at)
@@ -117,24 +119,24 @@ def _show(
         on_timeout=window.on_timeout,
         thread=str(task.context_id),
         supersedes=_earlier(task, kind),
-        relayed=True,
+        is_internal=True,
         at=event.at,
     ).delivery
-    Surfaced.objects.create(delivery=delivery, task=task, generation=event.generation)
+    TaskDelivery.objects.create(delivery=delivery, task=task, generation=event.generation)
     return delivery
 
 
 def _earlier(task: Task, kind: Type) -> Any:
-    rows = Delivery.objects.filter(surfaced__task=task, type__in=FOLLOWS[kind])
-    return rows.order_by("-surfaced__generation").values_list("pk", flat=True).first()
+    rows = Delivery.objects.filter(task_delivery__task=task, type__in=FOLLOWS[kind])
+    return rows.order_by("-task_delivery__generation").values_list("pk", flat=True).first()
 
 
 def _words(
     task: Task, kind: Type, said: Message | None, request: Message | None
 ) -> tuple[str, str, str]:
-    """Headline, summary and details. That a task has failed is told with what can be read: else it
-    would never end, and keep its place on the agent. Anything else raises Unreadable, since nobody
-    should answer what is not shown."""
+    """Returns headline, summary and details. For a task that has failed they are made of what can
+    be decrypted: otherwise it would never end, and would keep its place in the agent's queue. For
+    any other task Unreadable is raised, because people should not answer what they cannot see."""
     try:
         wanted = text_of(request.parts) if request else ""
         details = details_json(task, said, request)
@@ -169,7 +171,7 @@ def _in_short(
         stand_in[Type.UPDATE] = "Waiting for the caller to sign in"
     if kind == Type.OUTPUT and (names := [one.name for one in task.artifacts.all() if one.name]):
         stand_in[kind] = f"Made: {', '.join(names)}"
-    who = speaker(request, task) if request else "Somebody"
+    who = speaker(request, task) if request else "A caller"
     return in_short(
         text_of(said.parts) if said else "",
         headline=stand_in[kind],
@@ -178,18 +180,19 @@ def _in_short(
 
 
 def _window(event: Event) -> Window:
-    """As the agent set it with its question (relay/results.py has checked it)."""
+    """Returns the window that the agent set with its question (relay/runs/results.py has checked
+    it)."""
     message = event.message
     if message is None or event.state != State.INPUT_REQUIRED:
         return Window()
-    told = message.metadata.get("wake", {}) if message.source == Message.Source.AGENT else {}
+    hints = message.metadata.get("wake", {}) if message.source == Message.Source.AGENT else {}
     return Window(
-        told.get("timeout_seconds"), told.get("assumption", ""), told.get("on_timeout", "")
+        hints.get("timeout_seconds"), hints.get("assumption", ""), hints.get("on_timeout", "")
     )
 
 
 def _left(question: Delivery, at: datetime) -> Window:
-    """What is left of the window of a question that is shown again."""
+    """Returns the rest of the window of a question that is shown again."""
     if question.expires_at is None:
         return Window(None, question.assumption, question.on_timeout)
     seconds = math.ceil((question.expires_at - at).total_seconds())

@@ -1,5 +1,5 @@
-"""What a person is shown of a task when it asks them something: what the agent says now, what it
-made, what was asked of it and the conversation so far; and its proposal, which alone they edit
+"""Writes the details of a task's delivery: the agent's message, its artifacts, the request and the
+conversation so far; and its proposal, the only part that people edit
 (docs/decisions/0015-a-task-is-shown-as-blocks.md)."""
 
 from __future__ import annotations
@@ -10,9 +10,10 @@ from typing import Any
 
 from django.db.models import Max
 
-from relay.blobs import Json
-from relay.compact import dumps
-from relay.conversation import (
+from relay.content.blobs import Json
+from relay.content.compact_json import dumps
+from relay.models import Artifact, Event, Message, Task
+from relay.tasks.blocks import (
     LONGEST,
     LONGEST_EARLIER,
     asked,
@@ -23,7 +24,6 @@ from relay.conversation import (
     text_of,
     typed_blocks,
 )
-from relay.models import Artifact, Event, Message, Task
 
 MOST_TURNS = 20
 # In characters of JSON; what is longer is redirected with words.
@@ -31,7 +31,8 @@ LONGEST_PROPOSAL = 60_000
 
 
 def details_json(task: Task, said: Message | None, request: Message | None) -> str:
-    """`said` is what the agent says now, `request` the first message of the task."""
+    """Returns the details. `said` is the agent's current message, `request` the first message of
+    the task."""
     artifacts = list(task.artifacts.all())
     others = task.messages.exclude(pk__in=[one.pk for one in (said, request) if one])
     newest = list(others.order_by("-pk")[:MOST_TURNS])[::-1]
@@ -61,8 +62,8 @@ def _titled(
 
 
 def _proposal(task: Task, said: Message | None, artifacts: list[Artifact]) -> Json | str:
-    """What a person may change: the data that the agent shows, else what it made in this run, by
-    name where it is more than one thing, else its words."""
+    """Returns what a person may change: the data that the agent shows, else its artifacts of this
+    run, by name if there are several, else its text."""
     parts = said.parts if said else []
     for part in parts:
         own = typed_blocks(part)
@@ -82,7 +83,7 @@ def _proposal(task: Task, said: Message | None, artifacts: list[Artifact]) -> Js
 
 
 def _made_in_this_run(task: Task) -> set[Any]:
-    """Since the task was last given to its machine."""
+    """Returns the artifacts made since the last run began."""
     begun = task.events.filter(kind=Event.Kind.STATUS, state=Task.State.SUBMITTED)
     since = begun.aggregate(last=Max("generation"))["last"] or 0
     events = task.events.filter(artifact__isnull=False, generation__gt=since)
@@ -90,6 +91,6 @@ def _made_in_this_run(task: Task) -> set[Any]:
 
 
 def _content(artifact: Artifact) -> Json | str:
-    """Its words, or its one object; empty where it is files."""
+    """Returns the text or the one object of an artifact; empty if it consists of files."""
     data = [part["data"] for part in artifact.parts if isinstance(part.get("data"), dict)]
     return text_of(artifact.parts) or (data[0] if len(data) == 1 else "")

@@ -1,8 +1,10 @@
-"""Makes a headline and a summary, each on one line, of what an agent said at any length."""
+"""Shortens a message of any length to a headline and a summary, each on one line."""
 
 from __future__ import annotations
 
 import re
+
+from accounts.models.names import is_visible
 
 HEADLINE, SUMMARY = 120, 280
 
@@ -16,9 +18,9 @@ _SENTENCE = re.compile(r"(?<=[.!?:])\s")
 
 
 def in_short(text: str, *, headline: str, summary: str) -> tuple[str, str]:
-    """The first line of a text, or its first sentence where that line is long, and what follows;
-    `headline` and `summary` stand in for what is not there."""
-    lines = [line for line in map(_plain, text.splitlines()) if line]
+    """Returns the first line of a text, or its first sentence if that line is long, and what
+    follows. `headline` and `summary` replace what is missing."""
+    lines = [line for line in map(_plain, text.splitlines()) if is_visible(line)]
     first, rest = (lines[0], " ".join(lines[1:])) if lines else ("", "")
     if len(first) > HEADLINE:
         sentence = _SENTENCE.split(first, maxsplit=1)
@@ -30,16 +32,16 @@ def in_short(text: str, *, headline: str, summary: str) -> tuple[str, str]:
 
 
 def cut(text: str, longest: int) -> str:
-    """On one line, at the end of a word where there is one near."""
+    """Shortens a text to one line, at the end of a word if one is near."""
     line = _BLANKS.sub(" ", text).strip()
     if len(line) <= longest:
         return line
-    kept = line[: longest - 1]
-    head, blank, _ = kept.rpartition(" ")
-    return f"{head if blank and len(head) > longest // 2 else kept}…"
+    cut_line = line[: longest - 1]
+    head, blank, _ = cut_line.rpartition(" ")
+    return f"{head if blank and len(head) > longest // 2 else cut_line}…"
 
 
 def _plain(line: str) -> str:
-    """Without the marks of markdown."""
+    """Removes the marks of Markdown."""
     bare = _LINK.sub(r"\1", _LINE_MARKS.sub("", line))
     return _BLANKS.sub(" ", _MARKS.sub("", bare)).strip()

@@ -1,4 +1,4 @@
-"""What callers and people do to tasks: send, cancel, answer, wait."""
+"""Does what callers and people ask of tasks: send, cancel, answer, wait."""
 
 from __future__ import annotations
 
@@ -8,37 +8,40 @@ import threading
 import uuid
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, cast
 
 from django.conf import settings
 from django.db import transaction
-from django.utils import timezone
 
 from accounts.audit import SYSTEM, Actor, person, record
 from accounts.models import Agent
-from relay import dispatches, moves, presence, pushes
-from relay.fields import InvalidParams
-from relay.models import CallerKey, Card, Context, Event, Message, Surfaced, Task
-from relay.moves import IllegalMove, TaskIsTerminal, TaskNotFound, transition
-from relay.wire import Incoming, Json, PushIn
-from wake.deliveries import REPLAY_WINDOW, Idempotency, IdempotencyConflict
+from database.clock import database_now
+from database.idempotency import Idempotency
+from database.uuids import NIL, uuid_or_none
+from relay.models import CallerKey, Card, Context, Event, Message, Task, TaskDelivery
+from relay.protocol.dialects import Incoming, Json, PushIn
+from relay.protocol.fields import InvalidParams
+from relay.runs import presence
+from relay.runs import queue as run_queue
+from relay.tasks import pushes, transitions
+from relay.tasks.transitions import IllegalTransition, TaskIsTerminal, TaskNotFound, transition
+from wake.api.long_poll import long_poll
 from wake.models import Delivery, Response
-from wake.waiting import patiently
 
-__all__ = ["IllegalMove", "TaskIsTerminal", "TaskNotFound", "transition"]
+__all__ = ["IllegalTransition", "TaskIsTerminal", "TaskNotFound", "transition"]
 
 State = Task.State
 BUSY_SECONDS = 60
-MESSAGES_AT_MOST = 1_000  # of a task, whoever said them
+MESSAGES_AT_MOST = 1_000  # of a task, from all senders
 # A version 4 UUID, as they are made here: 122 random bits.
 GUESSED_BY_NOBODY = re.compile(
     r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}", re.IGNORECASE
 )
 CONTEXT_IS_TAKEN = (
-    "Somebody else uses this id. Nothing was stored: leave it out, and a new one is made for you."
+    "Another caller uses this id. Nothing was stored: leave it out, and a new one is made for you."
 )
-# Half of those who may wait (wake/waiting.py): a crowd of callers, whom nobody may know, must leave
-# room for the agents that wait for their answers, and for the machines that poll for tasks.
+# Half of the places of long polls (wake/api/long_poll.py): a crowd of anonymous callers must leave
+# room for agents that wait for answers, and for connectors that poll for runs.
 _places = threading.BoundedSemaphore((settings.WAKE_MAX_WAITING + 1) // 2)
 
 
@@ -60,8 +63,8 @@ class AgentBusy(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What a send is answered with, exactly one of the two: a message alone is the answer of a run
-    that wanted no task around it."""
+    """The answer to a send: a task or a message. A message alone is the answer of a run that needed
+    no task."""
 
     task: Task | None = None
     message: Message | None = None
@@ -79,18 +82,19 @@ def send(
     network: str = "",
     hop: int = 0,
     source: tuple[str, int] | None = None,
-    at: datetime | None = None,
+    at: datetime,
 ) -> Task:
-    """A new task, or one more message to an open one; returns without waiting for anybody.
+    """Creates a task, or adds a message to an open one; returns without waiting for the agent.
 
-    `network` is that of a caller without a key. `source` is the task of another agent, and its
-    generation, of which this one is made (`hop` links from the first); the same one again is the
-    task that is there. So is the same Idempotency key of the same caller: nobody's cannot be told
-    apart, and is passed over. Raises TaskNotFound, TaskIsTerminal, TaskIsFull, ContextMismatch,
-    AgentBusy, IdempotencyConflict, and InvalidParams; then nothing was stored.
+    `network` is that of an anonymous caller. `source` is the id and generation of another agent's
+    task that caused this one, `hop` links from the first; the same source again returns the task
+    that is there. So does the same Idempotency-Key of the same caller. It is ignored for anonymous
+    callers, because they cannot be told apart.
+
+    Raises TaskNotFound, TaskIsTerminal, TaskIsFull, ContextMismatch, AgentBusy,
+    IdempotencyConflict, and InvalidParams; then nothing is stored.
     """
-    at = at or timezone.now()
-    moves.lock_agent(card.agent)
+    transitions.lock_agent(card.agent)
     if incoming.task_id:
         task = _of_caller(card.agent, caller, incoming)
         if task.messages.count() >= MESSAGES_AT_MOST:
@@ -99,13 +103,15 @@ def send(
             pushes.create(task, push, at=at)
         return _go_on(task, incoming, card, address=address, at=at)
     idempotency = idempotency if caller else None
-    if idempotency and (earlier := _replayed(card.agent, caller, idempotency, at=at)):
+    # Another caller who uses the same id gets a task of its own.
+    tasks_of_caller = Task.objects.of_caller(card.agent, caller)
+    whole = tasks_of_caller.select_related("context", "status_message")
+    if idempotency and (earlier := idempotency.replay(whole, at=at)):
         return earlier
     made_of = _link(caller, network, source) if source else {}
-    mine = Task.objects.of_caller(card.agent, caller)  # whoever else was told of it made their own
-    if source and (earlier := mine.filter(**made_of).first()):
+    if source and (earlier := tasks_of_caller.filter(**made_of).first()):
         return earlier
-    if not dispatches.has_room(card.agent, stranger=caller is None, network=network):
+    if not run_queue.has_room(card.agent, is_anonymous=caller is None, network=network):
         raise AgentBusy
     task = Task.objects.create(
         agent=card.agent,
@@ -119,8 +125,8 @@ def send(
         network="" if caller else network,
         **made_of,
     )
-    dispatches.enqueue(task, _said(task, incoming, at=at), at=at)
-    moves.note(task, Event.Kind.STATUS, at=at)
+    run_queue.enqueue(task, _said(task, incoming, at=at), at=at)
+    transitions.emit_event(task, Event.Kind.STATUS, at=at)
     if push:  # after the first event, which is the answer to this call and no news
         pushes.create(task, push, at=at)
     _record("task.received", task, by=caller_actor(caller, address), at=at)
@@ -129,25 +135,23 @@ def send(
 
 @transaction.atomic
 def cancel(task: Task, *, by: Actor, at: datetime) -> Task:
-    """At once, whatever its machine is doing, which is told to stop; raises TaskIsTerminal."""
+    """Cancels a task at once, and asks its connector to stop the run; raises TaskIsTerminal."""
     return transition(task.pk, State.CANCELED, by=by, at=at)
 
 
 @transaction.atomic
 def decide(task_id: uuid.UUID, *, delivery: Delivery, response: Response) -> None:
-    """A person's answer, as it is released: the agent runs again with it, or the task is rejected.
-
-    What was asked about something that is not there any more changes nothing; where the task still
-    waits, it asks once more.
-    """
-    task = moves.lock(task_id)
-    shown = Surfaced.objects.get(delivery=delivery, task=task)
-    at = response.responded_at or timezone.now()
+    """Continues the task of a released answer: the agent runs again with the decision, or the task
+    is rejected. An answer to a question that is out of date changes nothing; if the task still
+    waits, it asks again."""
+    task = transitions.lock(task_id)
+    task_delivery = TaskDelivery.objects.get(delivery=delivery, task=task)
+    at = cast(datetime, response.responded_at)
     if delivery.type != Delivery.Type.QUESTION:
         return
     by = person(response.by) if response.by else Actor("person", name=response.by_name)
     waits = task.state == State.INPUT_REQUIRED
-    if not waits or shown.generation != task.generation:
+    if not waits or task_delivery.generation != task.generation:
         _record("task.answer_passed_over", task, by=by, at=at, status=response.status)
         if waits:
             transition(task.pk, State.INPUT_REQUIRED, message=task.status_message, by=SYSTEM, at=at)
@@ -156,25 +160,27 @@ def decide(task_id: uuid.UUID, *, delivery: Delivery, response: Response) -> Non
     if response.status == Response.Status.REJECTED:
         # In the agent's stead, so to its caller it is the agent's word.
         parts = [_text(response.feedback or "Rejected.")]
-        why = moves.say(task, Message.Source.RELAY, parts, by_name=name, at=at)
+        why = transitions.add_message(task, Message.Source.RELAY, parts, by_name=name, at=at)
         transition(task.pk, State.REJECTED, message=why, by=by, at=at)
         return
-    message = moves.say(task, Message.Source.OWNER, _words(response), by_name=name, at=at)
+    message = transitions.add_message(
+        task, Message.Source.OWNER, _words(response), by_name=name, at=at
+    )
     decision = {
         "status": response.status,
         "feedback": response.feedback,
         "edited_content": response.edited_content,
         "by": name,
         "delivery_id": str(delivery.pk),
-        "generation": shown.generation,
+        "generation": task_delivery.generation,
     }
-    dispatches.enqueue(task, message, decision=decision, at=at)
+    run_queue.enqueue(task, message, decision=decision, at=at)
     transition(task.pk, State.SUBMITTED, by=by, at=at)
 
 
 def wait_for(task_id: uuid.UUID, *, seconds: float) -> Task:
-    """The task as soon as it has ended or waits for somebody, or as it is after `seconds`; at once
-    where no machine of its agent is there to move it, or too many wait already."""
+    """Returns the task once it has ended or waits for input, or as it is after `seconds`. Returns
+    at once if no connector of its agent is online, or if too many callers wait already."""
 
     def look() -> Task:
         return Task.objects.select_related("agent", "context", "status_message").get(pk=task_id)
@@ -183,18 +189,18 @@ def wait_for(task_id: uuid.UUID, *, seconds: float) -> Task:
         return task.is_terminal or task.state in Task.INTERRUPTED
 
     task = look()
-    if is_settled(task) or not presence.is_online(task.agent, at=timezone.now()):
+    if is_settled(task) or not presence.is_online(task.agent, at=database_now()):
         return task
     if not seconds or not _places.acquire(blocking=False):
         return task
     try:
-        return patiently(look, seconds=seconds, until=is_settled)
+        return long_poll(look, seconds=seconds, until=is_settled)
     finally:
         _places.release()
 
 
 def reply_with(task: Task) -> Reply:
-    """For whoever sent the first message and waited this long."""
+    """Returns the reply to the first message of a task after a wait."""
     if task.is_direct and task.is_terminal and task.status_message:
         return Reply(message=task.status_message)
     return Reply(task=task)
@@ -202,20 +208,17 @@ def reply_with(task: Task) -> Reply:
 
 def caller_actor(caller: CallerKey | None, address: str = "") -> Actor:
     if caller is None:
-        return Actor("caller", name="Somebody without a key", address=address)
+        return Actor("caller", name="A caller without a key", address=address)
     return Actor("caller", str(caller.pk), caller.name, address)
 
 
 def _of_caller(agent: Agent, caller: CallerKey | None, incoming: Incoming) -> Task:
-    """Somebody else's is not there."""
-    try:
-        pk = uuid.UUID(incoming.task_id)
-    except ValueError:
-        raise TaskNotFound(TaskNotFound.__doc__) from None
+    """Returns the caller's own task; the task of another caller is not found."""
+    pk = uuid_or_none(incoming.task_id) or NIL
     found = Task.objects.of_caller(agent, caller).filter(pk=pk).first()
     if found is None:
         raise TaskNotFound(TaskNotFound.__doc__)
-    task = moves.lock(found.pk)
+    task = transitions.lock(found.pk)
     if incoming.context_id not in {"", task.context.context_id}:
         raise ContextMismatch(ContextMismatch.__doc__)
     if task.is_terminal:
@@ -224,8 +227,8 @@ def _of_caller(agent: Agent, caller: CallerKey | None, incoming: Incoming) -> Ta
 
 
 def _go_on(task: Task, incoming: Incoming, card: Card, *, address: str, at: datetime) -> Task:
-    """A task that waits for this caller runs again; else the message is kept for who reads the
-    task next, which is no answer to what a person was asked."""
+    """Runs the task again if it waits for this caller. Otherwise the message is stored for later
+    readers, and is not an answer to the question that people were asked."""
     by = caller_actor(task.caller, address)
     message = _said(task, incoming, at=at)
     _record("task.continued", task, by=by, at=at)
@@ -233,37 +236,21 @@ def _go_on(task: Task, incoming: Incoming, card: Card, *, address: str, at: date
         card.reply_policy == Card.ReplyPolicy.OWNER
     )
     if task.state not in Task.INTERRUPTED or waits_for_people:
-        moves.note(task, Event.Kind.MESSAGE, message=message, at=at)
+        transitions.emit_event(task, Event.Kind.MESSAGE, message=message, at=at)
         return task
-    # A stranger may have had many tasks run that now wait for it, and go on with all of them.
-    stranger = task.caller is None
-    if stranger and not dispatches.has_room(task.agent, stranger=True, network=task.network):
+    # An anonymous caller could otherwise continue many waiting tasks at once.
+    is_anonymous = task.caller is None
+    if is_anonymous and not run_queue.has_room(task.agent, is_anonymous=True, network=task.network):
         raise AgentBusy
-    dispatches.enqueue(task, message, at=at)
+    run_queue.enqueue(task, message, at=at)
     return transition(task.pk, State.SUBMITTED, by=by, at=at)
 
 
-def _replayed(
-    agent: Agent, caller: CallerKey | None, idempotency: Idempotency, *, at: datetime
-) -> Task | None:
-    """The task that this key made within the window; an older one gives the key free."""
-    rows = Task.objects.of_caller(agent, caller).select_related("context", "status_message")
-    earlier = rows.filter(idempotency_key=idempotency.key).first()
-    if earlier is None:
-        return None
-    if earlier.created_at <= at - REPLAY_WINDOW:
-        earlier.idempotency_key = None
-        earlier.save(update_fields=["idempotency_key"])
-        return None
-    if earlier.idempotency_hash != idempotency.fingerprint:
-        raise IdempotencyConflict(IdempotencyConflict.__doc__)
-    return earlier
-
-
 def _link(caller: CallerKey | None, network: str, source: tuple[str, int]) -> dict[str, Any]:
-    """What a task was made of, by which the same news is told. Ids of elsewhere may be as short as
-    "1": of those who have no key they count for one network alone, or whoever guesses one would be
-    told somebody else's task, or be there first with words of their own."""
+    """Returns the link from the source to a task, by which the same push is recognised. Ids of
+    other servers may be as short as "1". For anonymous callers they therefore count within one
+    network only, or a caller who guesses one would get another caller's task, or could occupy it
+    first."""
     task_id, generation = source
     if caller is None:
         task_id = hashlib.sha256(f"{network} {task_id}".encode()).hexdigest()
@@ -273,24 +260,24 @@ def _link(caller: CallerKey | None, network: str, source: tuple[str, int]) -> di
 def _context(
     agent: Agent, caller: CallerKey | None, given: str, *, network: str, at: datetime
 ) -> Context:
-    """The caller's own of this id, which is made where it is not there. Those who have no key are
-    one caller: whoever holds an id that nobody guesses was told it, any other is of the network
-    that it came from first. Raises InvalidParams."""
-    found, is_new = Context.objects.get_or_create(
+    """Returns the caller's own context with this id, which is created if needed. All anonymous
+    callers are one caller: an id that cannot be guessed was given to them, and any other id belongs
+    to the network that used it first. Raises InvalidParams."""
+    context, is_new = Context.objects.get_or_create(
         agent=agent,
         caller=caller,
         context_id=given or str(uuid.uuid4()),
         defaults={"created_at": at},
     )
     if caller is None and not is_new and not GUESSED_BY_NOBODY.fullmatch(given):
-        of_others = found.tasks.exclude(network__in=["", network])
+        of_others = context.tasks.exclude(network__in=["", network])
         if of_others.exists():
             raise InvalidParams("message.contextId", CONTEXT_IS_TAKEN)
-    return found
+    return context
 
 
 def _said(task: Task, incoming: Incoming, *, at: datetime) -> Message:
-    return moves.say(
+    return transitions.add_message(
         task,
         Message.Source.CALLER,
         incoming.parts,
@@ -303,7 +290,7 @@ def _said(task: Task, incoming: Incoming, *, at: datetime) -> Message:
 
 
 def _words(response: Response) -> list[Json]:
-    """What a person answered, as the parts of a message."""
+    """Returns a person's answer as the parts of a message."""
     edited = response.edited_content
     parts = [_text(response.feedback)] if response.feedback else []
     if edited is not None:

@@ -1,5 +1,5 @@
-"""Where callers want to hear of their tasks, and the news that is sent there: each a row of the
-outbox, written in the transaction that made it."""
+"""Stores where callers want pushes about their tasks, and queues each push as a row of the outbox
+in the transaction that causes it."""
 
 from __future__ import annotations
 
@@ -10,21 +10,41 @@ from collections.abc import Collection, Mapping
 from datetime import datetime
 
 from django.db import transaction
+from django.urls import reverse
 
-from accounts import encryption
-from accounts.encryption import Unreadable
-from relay.fields import InvalidParams
+from database import encryption
+from database.encryption import Unreadable
 from relay.models import Event, PushConfig, PushNotification, Task
-from relay.wire import Json, PushIn, Version, write_event, write_task
-from wake import destinations, outbox, retention
+from relay.protocol.dialects import Json, PushIn, Version, write_event, write_task
+from relay.protocol.fields import InvalidParams
+from wake import retention
+from wake.callbacks import allowlist, outbox
+from wake.callbacks.kinds import Kind, Link
 from wake.models import Callback
 
 log = logging.getLogger(__name__)
 
 CONFIGS_AT_MOST = 20
 TOKEN_HEADER = "X-A2A-Notification-Token"  # noqa: S105 - a name
-# What Wake says of a task to whoever is chained to it (relay/chaining.py).
+# Metadata for agents that are chained to the task (relay/api/incoming_pushes.py).
 GENERATION, HOP = "wakeGeneration", "wakeHop"
+
+
+def _link(callback: Callback) -> Link:
+    return Link(f"task {callback.about}", reverse("task", args=[callback.about]))
+
+
+# A push goes where the task's caller asked for, so the team's list of hosts has no say. It carries
+# the headers of its config and no signature: the caller knows none of the agent's secrets.
+KIND = Kind(
+    name="push",
+    title="A2A push",
+    title_of_many="A2A pushes",
+    needs_allowlist=False,
+    start_batch=lambda: lambda callback, at: callback.headers,
+    link=_link,
+    hint="Nothing is lost: the caller can still fetch the task.",
+)
 
 
 class PushConfigNotFound(Exception):
@@ -33,12 +53,12 @@ class PushConfigNotFound(Exception):
 
 @transaction.atomic
 def create(task: Task, push: PushIn, *, at: datetime) -> PushConfig:
-    """In place of an earlier one of the same id; also of a task that has ended (which sends nothing
-    more), unless it was erased since: nothing would ever erase this. Its name is looked up when
-    something is sent, not now. Raises InvalidParams."""
+    """Creates a config, or replaces the one with the same id. A task that has ended can have
+    configs, too, although it sends nothing more; an erased task cannot, because nothing would erase
+    the config. The host name is resolved when a push is sent, not now. Raises InvalidParams."""
     try:
-        destinations.parse(push.url)
-    except destinations.Refused as reason:
+        allowlist.parse(push.url)
+    except allowlist.Refused as reason:
         raise InvalidParams("url", str(reason)) from None
     locked = Task.objects.select_for_update().only("erased_at").get(pk=task.pk)
     if locked.erased_at is not None:
@@ -47,7 +67,7 @@ def create(task: Task, push: PushIn, *, at: datetime) -> PushConfig:
     if task.push_configs.exclude(config_id=config_id).count() >= CONFIGS_AT_MOST:
         text = f"A task has at most {CONFIGS_AT_MOST} push notification configs."
         raise InvalidParams("pushNotificationConfig", text)
-    given = {
+    fields = {
         "url": push.url,
         "token_ciphertext": _encrypted(push.token),
         "scheme": push.scheme,
@@ -55,35 +75,36 @@ def create(task: Task, push: PushIn, *, at: datetime) -> PushConfig:
         "wire_version": push.version,
     }
     config, _ = PushConfig.objects.update_or_create(
-        task=task, config_id=config_id, defaults=given, create_defaults=given | {"created_at": at}
+        task=task, config_id=config_id, defaults=fields, create_defaults=fields | {"created_at": at}
     )
     return config
 
 
 def get(task: Task, config_id: str = "") -> PushConfig:
-    """The oldest where no id is given, as 0.3 allows; raises PushConfigNotFound."""
+    """Returns a config by its id, or the oldest if none is given, as 0.3 allows; raises
+    PushConfigNotFound."""
     configs = task.push_configs.filter(config_id=config_id) if config_id else task.push_configs
-    found = configs.first()
-    if found is None:
+    config = configs.first()
+    if config is None:
         raise PushConfigNotFound(PushConfigNotFound.__doc__)
-    return found
+    return config
 
 
 def get_all(task: Task) -> list[PushConfig]:
-    """Oldest first; there are no more than CONFIGS_AT_MOST."""
+    """Returns all configs, oldest first; a task has at most CONFIGS_AT_MOST."""
     return list(task.push_configs.all())
 
 
 def delete(task: Task, config_id: str) -> None:
-    """Nothing more is queued for it; what was queued before is still sent. One that is not there is
-    gone already."""
+    """Deletes a config. Nothing more is queued for it, and what is queued already is still sent. A
+    second call changes nothing."""
     task.push_configs.filter(config_id=config_id).delete()
 
 
 def queue(task: Task, event: Event) -> None:
-    """Inside the transaction that moved the task: one notification for each config. What others
-    said to the task is no news of it. What no key opens any more is told to nobody, and holds the
-    task back no more than it does the others who want to hear of it."""
+    """Queues one push for each config, inside the transaction that changed the task. Messages to
+    the task are not pushed. A config that cannot be decrypted is skipped, so that it holds back
+    neither the task nor the other configs."""
     if event.kind == Event.Kind.MESSAGE:
         return
     bodies: dict[str, bytes] = {}
@@ -101,9 +122,10 @@ def queue(task: Task, event: Event) -> None:
                 config.pk,
             )
             continue
-        callback = outbox.queue_push(
+        callback = outbox.queue_other(
             task.agent,
-            task_id=task.pk,
+            kind=KIND.name,
+            about=task.pk,
             url=url,
             body=bodies[version],
             headers=headers,
@@ -118,9 +140,9 @@ def queue(task: Task, event: Event) -> None:
 
 
 def payload(task: Task, event: Event, version: Version) -> Json:
-    """What is sent: in 0.3 the task (9.5), in 1.0 a StreamResponse (4.3.3). Of one that waits for
-    somebody or has ended this is the whole task, so that nobody has to come and ask for what it
-    made; of anything between it is the change alone."""
+    """Returns the body of a push: in 0.3 the task (9.5), in 1.0 a StreamResponse (4.3.3). When a
+    task waits for input or has ended, this is the whole task, so that the receiver need not fetch
+    it; otherwise it is the change alone."""
     of_us = {GENERATION: event.generation, HOP: task.hop}
     stopped = task.state in Task.TERMINAL | Task.INTERRUPTED
     if version == "1.0" and not (stopped and event.kind == Event.Kind.STATUS):
@@ -132,14 +154,14 @@ def payload(task: Task, event: Event, version: Version) -> Json:
 
 @transaction.atomic
 def erase(task_ids: Collection[uuid.UUID], *, at: datetime) -> None:
-    """Where news of these tasks went, and what it said."""
+    """Erases the configs of these tasks, and the content of the pushes that were sent."""
     PushConfig.objects.filter(task__in=task_ids).delete()
     retention.erase_callbacks(Callback.objects.filter(push__task__in=task_ids), at=at)
 
 
 def _headers(config: PushConfig) -> Mapping[str, str]:
-    """With a scheme and no credentials the token is what there is to show (the relay's document
-    gives both in its example of a push notification config)."""
+    """Returns the headers of a push. A config with a scheme and no credentials sends the token as
+    credentials, because callers give either (docs/a2a.md, Push notifications)."""
     token = _decrypted(config.token_ciphertext)
     credentials = _decrypted(config.credentials_ciphertext) or token
     headers = {"Content-Type": "application/json"}
@@ -151,7 +173,8 @@ def _headers(config: PushConfig) -> Mapping[str, str]:
 
 
 def _own_id(task: Task, version: Version) -> str:
-    """In 0.3 a task's config without an id is always the same one, as its SDKs have it."""
+    """Returns an id for a config without one. In 0.3 it is always the same for a task, as its SDKs
+    expect."""
     return str(task.pk if version == "0.3" else uuid.uuid4())
 
 
@@ -160,5 +183,5 @@ def _encrypted(text: str) -> str:
 
 
 def _decrypted(token: str) -> str:
-    """Raises encryption.Unreadable."""
+    """Decrypts a secret; raises encryption.Unreadable."""
     return encryption.decrypt(token.encode()).decode() if token else ""

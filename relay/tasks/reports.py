@@ -1,4 +1,5 @@
-"""Takes in what machines report of the runs that were leased to them: begun, getting on, done."""
+"""Takes in what connectors report of their leased runs: that they began, their progress and their
+results."""
 
 from __future__ import annotations
 
@@ -9,13 +10,15 @@ from django.conf import settings
 from django.db import transaction
 
 from accounts.audit import agent_actor, record
-from relay import blobs, dispatches, moves
-from relay.compact import dumps
-from relay.dispatches import LeaseLost
-from relay.fields import Fields
-from relay.models import Artifact, Dispatch, Event, Message, Task
-from relay.results import Made, failed, read_artifact, read_result
-from relay.wire import PARTS_AT_MOST, Json
+from relay.content import blobs
+from relay.content.compact_json import dumps
+from relay.models import Artifact, Event, Message, Run, Task
+from relay.protocol.dialects import PARTS_AT_MOST, Json
+from relay.protocol.fields import Fields
+from relay.runs import queue as run_queue
+from relay.runs.queue import LeaseLost
+from relay.runs.results import Made, failed, read_artifact, read_result
+from relay.tasks import transitions
 
 State = Task.State
 
@@ -32,55 +35,57 @@ class TooMuchMade(Exception):
 
 
 @transaction.atomic
-def begin(dispatch: Dispatch, lease: uuid.UUID, *, at: datetime) -> None:
-    """The command was started, and the task says so; raises LeaseLost."""
-    task = moves.lock(dispatch.task_id)
-    run = dispatches.held(dispatch, lease)
-    if run.state == Dispatch.State.LEASED:
-        run.state = Dispatch.State.ACKED
+def begin(run: Run, lease: uuid.UUID, *, at: datetime) -> None:
+    """Notes that the command was started, and sets the task to working; raises LeaseLost."""
+    task = transitions.lock(run.task_id)
+    run = run_queue.held(run, lease)
+    if run.state == Run.State.LEASED:
+        run.state = Run.State.ACKED
         run.started_at = run.started_at or at
         run.save(update_fields=["state", "started_at"])
     if task.state == State.SUBMITTED:
-        moves.transition(task.pk, State.WORKING, at=at)
+        transitions.transition(task.pk, State.WORKING, at=at)
 
 
 @transaction.atomic
-def get_on(dispatch: Dispatch, lease: uuid.UUID, report: Json, *, at: datetime) -> bool:
-    """`{n, text?, artifact?}` of a run that goes on: a word for who waits, or a piece of what is
-    being made. `n` counts up within a run, and one that was heard before changes nothing. Words
-    too many are passed over, a piece too many is not. False where nothing was written; raises
-    LeaseLost, InvalidParams, TooMuchMade."""
-    task = moves.lock(dispatch.task_id)
-    run = dispatches.held(dispatch, lease)
-    given = Fields(report, "progress")
-    number, text = given.number("n", low=1, high=2**31 - 1) or 0, given.text("text")
+def get_on(run: Run, lease: uuid.UUID, report: Json, *, at: datetime) -> bool:
+    """Takes in the progress `{n, text?, artifact?}` of a run: a message to the caller, or a piece
+    of an artifact. `n` counts up within a run, and a repeated report changes nothing. Messages
+    beyond the limit are ignored; artifacts beyond it are refused. Returns whether something was
+    stored; raises LeaseLost, InvalidParams, TooMuchMade."""
+    task = transitions.lock(run.task_id)
+    run = run_queue.held(run, lease)
+    progress = Fields(report, "progress")
+    number, text = progress.number("n", low=1, high=2**31 - 1) or 0, progress.text("text")
     if task.is_terminal or 0 < number <= run.progress:
         return False
-    made = read_artifact(given.inner("artifact")) if given.get("artifact") is not None else None
+    artifact = (
+        read_artifact(progress.inner("artifact")) if progress.get("artifact") is not None else None
+    )
     run.progress = number or run.progress
     run.save(update_fields=["progress"])
-    if made:
+    if artifact:
         if task.generation >= PIECES_WITHIN:
             raise TooMuchMade(f"A task has at most {PIECES_WITHIN:,} events before its result.")
-        _keep(task, made, at=at)
+        _keep(task, artifact, at=at)
     says = bool(text) and task.messages.count() < WORDS_WITHIN
     if says:
-        message = moves.say(task, Message.Source.AGENT, [{"text": text}], at=at)
-        moves.transition(task.pk, State.WORKING, message=message, at=at)
-    return bool(made) or says
+        message = transitions.add_message(task, Message.Source.AGENT, [{"text": text}], at=at)
+        transitions.transition(task.pk, State.WORKING, message=message, at=at)
+    return bool(artifact) or says
 
 
 @transaction.atomic
-def finish(dispatch: Dispatch, lease: uuid.UUID, result: Json, *, at: datetime) -> bool:
-    """Takes one result of a run, and only from whom it is leased to now (results.read_result says
-    of which shape); False where it was not taken. One for a task that has ended meanwhile is too
-    late: it is dropped, and the audit keeps that it was there."""
-    task = moves.lock(dispatch.task_id)
+def finish(run: Run, lease: uuid.UUID, result: Json, *, at: datetime) -> bool:
+    """Takes in one result of a run, under its current lease only (results.read_result describes its
+    shape); returns whether it was taken. A result for a task that has ended meanwhile is dropped,
+    and the audit records that it came."""
+    task = transitions.lock(run.task_id)
     try:
-        run = dispatches.held(dispatch, lease)
+        run = run_queue.held(run, lease)
     except LeaseLost:
         return False
-    run.state, run.finished_at = Dispatch.State.DONE, at
+    run.state, run.finished_at = Run.State.DONE, at
     run.save(update_fields=["state", "finished_at"])
     outcome = read_result(result)
     by = agent_actor(task.agent)
@@ -101,22 +106,22 @@ def finish(dispatch: Dispatch, lease: uuid.UUID, result: Json, *, at: datetime) 
     message = None
     if outcome.parts:
         source, metadata = Message.Source.AGENT, outcome.metadata
-        message = moves.say(task, source, outcome.parts, metadata=metadata, at=at)
+        message = transitions.add_message(task, source, outcome.parts, metadata=metadata, at=at)
     if outcome.is_direct:
         Task.objects.filter(pk=task.pk).update(is_direct=True)
-    moves.transition(task.pk, outcome.state, message=message, by=by, at=at)
+    transitions.transition(task.pk, outcome.state, message=message, by=by, at=at)
     return True
 
 
 @transaction.atomic
 def _keep_all(task: Task, artifacts: list[Made], *, at: datetime) -> None:
-    """Or none of them; raises TooMuchMade."""
+    """Stores all artifacts or none; raises TooMuchMade."""
     for made in artifacts:
         _keep(task, made, at=at)
 
 
 def _keep(task: Task, made: Made, *, at: datetime) -> None:
-    """The same id again is the same artifact: replaced, or gone on with. Raises TooMuchMade."""
+    """Stores an artifact. One with the same id is replaced or continued. Raises TooMuchMade."""
     row = Artifact.objects.filter(task=task, artifact_id=made.artifact_id).first()
     if row is None:
         if task.artifacts.count() >= ARTIFACTS_AT_MOST:
@@ -130,11 +135,12 @@ def _keep(task: Task, made: Made, *, at: datetime) -> None:
     row.description = made.description or row.description
     row.metadata_json = dumps(made.metadata) if made.metadata else row.metadata_json
     row.save()
-    moves.note(task, Event.Kind.ARTIFACT, artifact=row, at=at)
+    transitions.emit_event(task, Event.Kind.ARTIFACT, artifact=row, at=at)
 
 
 def _together(there: list[Json], more: list[Json]) -> list[Json]:
-    """An artifact in pieces has no more in it than one that comes at once; raises TooMuchMade."""
+    """Joins the pieces of an artifact, which together may be no larger than one that comes at once;
+    raises TooMuchMade."""
     parts = there + more
     if len(parts) > PARTS_AT_MOST:
         raise TooMuchMade(f"An artifact has at most {PARTS_AT_MOST:,} parts.")

@@ -1,4 +1,4 @@
-"""Moves tasks from state to state, and writes down what happened to them."""
+"""Changes the state of tasks, and adds their messages and events."""
 
 from __future__ import annotations
 
@@ -10,21 +10,24 @@ from django.db import transaction
 
 from accounts.audit import Actor, agent_actor, record
 from accounts.models import Agent
-from relay import blobs, dispatches, items, pushes
-from relay.compact import dumps
+from relay.content import blobs
+from relay.content.compact_json import dumps
 from relay.models import Artifact, Event, Message, Task
-from relay.wire import Json
+from relay.protocol.dialects import Json
+from relay.runs import queue as run_queue
+from relay.tasks import deliveries as task_deliveries
+from relay.tasks import pushes
 
 State = Task.State
 _ENDS = {State.CANCELED, State.FAILED, State.REJECTED}
 _REPORTS = {*_ENDS, State.COMPLETED, State.INPUT_REQUIRED, State.AUTH_REQUIRED}
-# From a terminal state there is no way: a follow-up is a new task (1.0, 3.1.1).
+# No transition leaves a terminal state: a follow-up is a new task (1.0, 3.1.1).
 LEGAL: dict[State, set[State]] = {
-    # A result may overtake the news that its run has begun.
+    # A result may overtake the report that its run has begun.
     State.SUBMITTED: {State.WORKING, *_REPORTS},
-    # Back to the queue where the machine that ran it was not heard of again.
+    # Back to the queue, when the connector that ran it was not heard of again.
     State.WORKING: {State.WORKING, State.SUBMITTED, *_REPORTS},
-    # Once more where what a person answered is not what is there now.
+    # It asks again when a person answered a question that is out of date.
     State.INPUT_REQUIRED: {State.INPUT_REQUIRED, State.SUBMITTED, *_ENDS},
     State.AUTH_REQUIRED: {State.SUBMITTED, *_ENDS},
 }
@@ -38,22 +41,23 @@ class TaskIsTerminal(Exception):
     """This task has ended and cannot go on."""
 
 
-class IllegalMove(Exception):
-    """The task is not where this move begins."""
+class IllegalTransition(Exception):
+    """The state of this task has no such transition."""
 
 
 def lock_agent(agent: Agent) -> None:
-    """First of all locks, before the task's: who releases an answer holds it already, and comes
-    for the task next (wake/responses.py)."""
+    """Locks the agent, always before the task: a transaction that releases an answer has locked the
+    agent already, and locks the task next (wake/responses.py)."""
     Agent.objects.select_for_update(no_key=True).values_list("pk").get(pk=agent.pk)
 
 
 def lock(task_id: uuid.UUID) -> Task:
-    """The task as it is now, for the rest of the transaction; raises TaskNotFound."""
-    found = Task.objects.select_related("agent").filter(pk=task_id).first()
-    if found is None:
+    """Locks a task and its agent for the rest of the transaction; returns the task as it is now.
+    Raises TaskNotFound."""
+    task = Task.objects.select_related("agent").filter(pk=task_id).first()
+    if task is None:
         raise TaskNotFound(TaskNotFound.__doc__)
-    lock_agent(found.agent)
+    lock_agent(task.agent)
     rows = Task.objects.select_for_update(of=("self",))
     return rows.select_related("agent__team", "context", "status_message").get(pk=task_id)
 
@@ -67,26 +71,27 @@ def transition(
     message: Message | None = None,
     by: Actor | None = None,
 ) -> Task:
-    """The one way into another state; `message` says why, `by` is the agent unless it is given.
-    Raises TaskNotFound, TaskIsTerminal, and IllegalMove where the table has no such move. Whoever
-    decided upon what a generation shows compares it under the lock (lifecycle.decide)."""
+    """Changes the state of a task; nothing else does. `message` says why, and `by` is the agent
+    unless it is given. Raises TaskNotFound, TaskIsTerminal, and IllegalTransition for a transition
+    that LEGAL does not have. A decision about one generation compares it under this lock
+    (lifecycle.decide)."""
     task = lock(task_id)
     if task.is_terminal:
         raise TaskIsTerminal(TaskIsTerminal.__doc__)
     if to not in LEGAL[State(task.state)]:
-        raise IllegalMove(IllegalMove.__doc__)
+        raise IllegalTransition(IllegalTransition.__doc__)
     task.state, task.status_message, task.status_at = to, message, at
     if to in Task.TERMINAL:
         task.terminal_at = at
-        dispatches.stop_all(task, at=at)
+        run_queue.stop_all(task, at=at)
         by = by or agent_actor(task.agent)
         record(f"task.{to}", by=by, of=task, team=task.agent.team_id, at=at)
     task.save(update_fields=["state", "status_message", "status_at", "terminal_at"])
-    note(task, Event.Kind.STATUS, message=message, at=at)
+    emit_event(task, Event.Kind.STATUS, message=message, at=at)
     return task
 
 
-def note(
+def emit_event(
     task: Task,
     kind: Event.Kind,
     *,
@@ -94,8 +99,8 @@ def note(
     message: Message | None = None,
     artifact: Artifact | None = None,
 ) -> Event:
-    """One more generation of a task that this transaction has locked or made, for everybody who
-    wants to hear of it."""
+    """Adds an event, and with it a generation, to a task that this transaction has locked or
+    created. Queues its pushes and shows it in the inbox."""
     task.generation += 1
     task.save(update_fields=["generation"])
     event = Event.objects.create(
@@ -108,11 +113,11 @@ def note(
         at=at,
     )
     pushes.queue(task, event)
-    items.surface(task, event)
+    task_deliveries.deliver_event(task, event)
     return event
 
 
-def say(
+def add_message(
     task: Task,
     source: Message.Source,
     parts: list[Json],
@@ -123,8 +128,8 @@ def say(
     metadata: Json | None = None,
     reference_task_ids: Iterable[str] = (),
 ) -> Message:
-    """A turn of the conversation; without an id of its maker it gets one here. Large files in it
-    are kept apart."""
+    """Adds a message to the task, with a new id unless one is given. Its large files are stored
+    apart."""
     return Message.objects.create(
         task=task,
         context=task.context,

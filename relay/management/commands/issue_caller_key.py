@@ -1,5 +1,5 @@
-"""`manage.py issue_caller_key NAME`: the key alone on stdout, so that a script can take it; the
-rest on stderr."""
+"""`manage.py issue_caller_key NAME` prints the key alone on stdout, so that a script can take it,
+and the rest on stderr."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import transaction
-from django.utils import timezone
 
 from accounts import operator
 from accounts.models import Team
-from relay import callers, publishing
+from database.clock import database_now
+from relay.cards import callers, publishing
 from relay.models import Card
 
 
 class Command(BaseCommand):
-    help = "Issues a key with which somebody calls the agents of a team over A2A; shown once."
+    help = "Issues a key for a caller of a team's agents over A2A. It is shown once."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("name", metavar="NAME", help="whose it is; their tasks carry it")
-        parser.add_argument("--team", metavar="SLUG", help="the first team if left out")
+        parser.add_argument("--team", metavar="SLUG", help="defaults to the first team")
         parser.add_argument(
             "--agent",
             metavar="AGENT_ID",
@@ -34,7 +34,7 @@ class Command(BaseCommand):
 
     @transaction.atomic
     def handle(self, *args: Any, **options: Any) -> None:
-        team, at = _team(options["team"]), timezone.now()
+        team, at = _team(options["team"]), database_now()
         named = [_card(team, agent_id) for agent_id in options["agent"]]
         try:
             key, text = callers.mint(team, name=options["name"].strip(), by=operator.OPERATOR)
@@ -43,14 +43,14 @@ class Command(BaseCommand):
         for card in named:
             publishing.let_in(key, card.agent, by=operator.OPERATOR, at=at)
         if options["json"]:
-            told = {"key": text, "id": str(key.pk), "name": key.name, "team": team.slug}
-            self.stdout.write(json.dumps(told))
+            output = {"key": text, "id": str(key.pk), "name": key.name, "team": team.slug}
+            self.stdout.write(json.dumps(output))
             return
         self.stderr.style_func = None  # these are notes, not errors
         self.stdout.write(text)
         for card in (card for card in named if card.access != Card.Access.ALLOWLIST):
             self.stderr.write(f"{card} lets in more than its list: {card.get_access_display()}.")
-        self.stderr.write("The key is shown this once. It is the only line on stdout.")
+        self.stderr.write("Save the key now, it is shown only once. It is the only line on stdout.")
 
 
 def _team(slug: str | None) -> Team:

@@ -1,4 +1,4 @@
-"""`manage.py publish_agent AGENT_ID`: makes an agent reachable over A2A."""
+"""`manage.py publish_agent AGENT_ID` makes an agent reachable over A2A."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import transaction
-from django.utils import timezone
 
 from accounts import operator
-from relay import cards, publishing
+from database.clock import database_now
+from relay.cards import cards, publishing
 from relay.models import Card
 
 
@@ -22,12 +22,12 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("agent_id", metavar="AGENT_ID")
-        parser.add_argument("--team", metavar="SLUG", help="the first team if left out")
+        parser.add_argument("--team", metavar="SLUG", help="defaults to the first team")
         parser.add_argument("--description", metavar="TEXT", help="what it does, for everybody")
         parser.add_argument(
             "--public",
             action="store_true",
-            help="anybody may call it, without a key; what they send runs on its machine",
+            help="anyone can call it without a key; their requests run on its machine",
         )
         parser.add_argument(
             "--input-mode",
@@ -38,7 +38,7 @@ class Command(BaseCommand):
         parser.add_argument(
             "--reply-policy",
             choices=Card.ReplyPolicy.values,
-            help="who answers when it asks; a caller's answer is never an approval",
+            help="who answers its questions; a caller's reply is never an approval",
         )
         parser.add_argument("--card-profile", choices=Card.Profile.values)
         parser.add_argument(
@@ -47,7 +47,7 @@ class Command(BaseCommand):
 
     @transaction.atomic
     def handle(self, *args: Any, **options: Any) -> None:
-        at = timezone.now()
+        at = database_now()
         try:
             agent, is_new = operator.agent_called(
                 options["agent_id"].strip(), team_slug=options["team"]
@@ -67,7 +67,7 @@ class Command(BaseCommand):
 
 
 def _fields(options: dict[str, Any]) -> dict[str, Any]:
-    """Of the card, those that were named."""
+    """Returns the fields of the card that were named."""
     fields = {
         "description": options["description"],
         "input_modes": options["input_mode"],

@@ -1,0 +1,1 @@
+"""Serves A2A calls over JSON-RPC."""

@@ -1,0 +1,1 @@
+"""Publishes agents, serves their cards, and says who may call them."""

@@ -1,0 +1,1 @@
+"""Talks to connectors (`wake connect`) over WebSocket and long polls."""

@@ -1,0 +1,1 @@
+"""Shows cards, callers, tasks and contexts to people."""

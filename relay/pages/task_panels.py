@@ -1,0 +1,55 @@
+"""Shows tasks and their connectors on the pages of the inbox (inbox/pages/panels.py,
+settings.WAKE_PANELS)."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from accounts.models import Agent, User
+from inbox.pages.panels import Panel
+from relay.models import Card, Task, TaskDelivery
+from relay.runs import presence
+from wake.models import Delivery, Response
+
+CANCELED = "The caller canceled this task, so there is nothing to answer."
+ENDED = "The task has ended, so there is nothing to answer."
+NOT_ASKED = "The task needs no answer now. Yours will be saved, but not sent to the agent."
+WENT_ON = "The task continued without an answer, so there is nothing to answer."
+
+
+def of_delivery(delivery: Delivery, *, user: User, at: datetime) -> Panel | None:
+    """Shows the task of a delivery, its state, and why an answer would have no effect, if it would
+    not."""
+    if not delivery.is_internal:
+        return None
+    rows = TaskDelivery.objects.select_related("task__caller", "task__context")
+    shown = rows.filter(pk=delivery.pk).first()
+    if shown is None:
+        return None
+    return Panel("relay/tasks/_delivery.html", {"task": shown.task, "hint": _hint(delivery, shown)})
+
+
+def answer_status(response: Response) -> str:
+    """Says where a released answer is: by then it has moved the task, and only the agent's
+    connector may still have to fetch the run that it started."""
+    if response.delivery.type != Delivery.Type.QUESTION:
+        return "Saved with the task, which needed no answer."
+    if response.status == Response.Status.REJECTED:
+        return "The task has ended. Its caller can see your answer."
+    return "Waiting for the connector."
+
+
+def of_agent(agent: Agent, *, user: User, at: datetime) -> Panel | None:
+    """Shows which connectors are online, and how many runs wait for them."""
+    if not Card.objects.published().filter(agent=agent).exists():
+        return None
+    return Panel("relay/agent/_connectors.html", {"presence": presence.of(agent, at=at)})
+
+
+def _hint(delivery: Delivery, shown: TaskDelivery) -> str:
+    if delivery.withdrawn_at is None:
+        is_asking = delivery.type == Delivery.Type.QUESTION or delivery.answered_at is not None
+        return "" if is_asking else NOT_ASKED
+    if shown.task.state == Task.State.CANCELED:
+        return CANCELED
+    return ENDED if shown.task.is_terminal else WENT_ON

@@ -1,0 +1,207 @@
+"""Queues runs, a row for each, and leases each to one connector at a time."""
+
+from __future__ import annotations
+
+import json
+import logging
+import uuid
+from collections.abc import Collection
+from datetime import datetime, timedelta
+from functools import lru_cache
+from itertools import islice
+
+from django.db import transaction
+from django.db.models import Count, Exists, Q
+
+from accounts.models import Agent
+from database.encryption import Unreadable
+from relay.content.history import newest
+from relay.models import Card, Connector, Message, Run, Task
+from relay.protocol.dialects import Json
+from wake.pickups import mark_internal_picked_up
+
+State = Run.State
+log = logging.getLogger(__name__)
+
+# A connector sends one every HEARTBEAT; three of them may be lost.
+HEARTBEAT = timedelta(seconds=15)
+LEASE = timedelta(seconds=60)
+ATTEMPTS_AT_MOST = 3
+QUEUE_AT_MOST = 500
+# Of those, tasks of all anonymous callers, and of one network: they can fill an agent's queue
+# neither for callers with a key nor, from one place, for each other.
+OF_ANONYMOUS_AT_MOST, OF_A_NETWORK_AT_MOST = 400, 100
+
+
+class LeaseLost(Exception):
+    """This run is not this connector's any more."""
+
+
+def enqueue(task: Task, message: Message, *, at: datetime, decision: Json | None = None) -> Run:
+    """Queues one more run of the agent's command for this task, which the transaction has
+    locked."""
+    return Run.objects.create(
+        agent=task.agent,
+        task=task,
+        message=message,
+        decision_json=json.dumps(decision, ensure_ascii=False) if decision else "",
+        created_at=at,
+    )
+
+
+def has_room(agent: Agent, *, is_anonymous: bool, network: str = "") -> bool:
+    """Tells whether one more task may wait for this agent. Tasks of anonymous callers are also
+    counted together, and by the network that they came from."""
+    waiting = Run.objects.queued(agent)
+    if not is_anonymous:
+        return waiting.count() < QUEUE_AT_MOST
+    anonymous = waiting.filter(task__caller=None)
+    return (
+        waiting.count() < QUEUE_AT_MOST
+        and anonymous.count() < OF_ANONYMOUS_AT_MOST
+        and anonymous.filter(task__network=network).count() < OF_A_NETWORK_AT_MOST
+    )
+
+
+def lease(connector: Connector, *, at: datetime) -> list[Run]:
+    """Leases the oldest readable runs, as many as this connector and its agent have room for. Each
+    lease counts as an attempt."""
+    # A connector without room looks twice a second, and must not hold up the transitions of tasks.
+    return _lease(connector, at=at) if _room(connector) else []
+
+
+@transaction.atomic
+def _lease(connector: Connector, *, at: datetime) -> list[Run]:
+    """Locks the agent, so that no two connectors get the same run, and all of them together never
+    too many."""
+    agent = Agent.objects.select_for_update(no_key=True).get(pk=connector.agent_id)
+    # Asked again now that the agent is locked: a run leased to a dead connection is lost for a
+    # lease.
+    room = _room(connector)
+    rows = Run.objects.queued(agent).select_related("task__context", "message")
+    leased = list(islice(filter(_is_readable, rows.iterator(chunk_size=10)), room))
+    for run in leased:
+        run.state, run.connector = State.LEASED, connector
+        run.lease, run.leased_until = uuid.uuid4(), at + LEASE
+        run.attempts += 1
+        run.progress, run.started_at = 0, None
+    changed = ["state", "connector", "lease", "leased_until", "attempts", "progress", "started_at"]
+    Run.objects.bulk_update(leased, changed)
+    if answers := [run.decision["delivery_id"] for run in leased if run.decision]:
+        mark_internal_picked_up(answers, at=at)
+    return leased
+
+
+def _room(connector: Connector) -> int:
+    """Returns how many more runs this connector may have: none if its connection has ended, if it
+    drains, or if its agent is paused."""
+    here = Connector.objects.filter(
+        pk=connector.pk,
+        connection_id=connector.connection_id,
+        left_at__isnull=True,
+        draining_at__isnull=True,
+    )
+    cards = Card.objects.filter(agent=connector.agent_id, agent__paused_at__isnull=True)
+    card = cards.filter(Exists(here)).first()
+    if card is None:
+        return 0
+    running = Run.objects.running(connector.agent)
+    counts = running.aggregate(all=Count("pk"), here=Count("pk", filter=Q(connector=connector)))
+    room: int = min(connector.capacity - counts["here"], card.max_concurrency - counts["all"])
+    return max(0, room)
+
+
+def _is_readable(run: Run) -> bool:
+    """Tells whether everything that the connector needs for a run can be decrypted. A run that
+    cannot waits, because its key may only be missing on this server, and does not hold back the
+    others."""
+    try:
+        _texts_of(run)
+    except Unreadable:
+        _say_unreadable(run.pk)
+        return False
+    return True
+
+
+def _texts_of(run: Run) -> list[str]:
+    """Decrypts the texts of a run, its own first because these need no query; raises Unreadable."""
+    texts = [run.decision_json, run.message.parts_json, run.message.metadata_json]
+    for message in newest([run.task])[run.task_id]:
+        texts += [message.parts_json, message.metadata_json]
+    return texts
+
+
+@lru_cache(maxsize=1_000)
+def _say_unreadable(run_id: uuid.UUID) -> None:
+    """Logs a run only once, although it is looked at twice a second."""
+    log.error("The run %s waits: WAKE_ENCRYPTION_KEYS lacks the key of a row", run_id)
+
+
+def held(run: Run, lease: uuid.UUID) -> Run:
+    """Returns the run as it is now, if this lease is its current one; raises LeaseLost. The task is
+    locked (relay/tasks/transitions.py)."""
+    current = Run.objects.on_lease().filter(pk=run.pk, lease=lease).first()
+    if current is None:
+        raise LeaseLost(LeaseLost.__doc__)
+    return current
+
+
+def renew(connector: Connector, ids: Collection[uuid.UUID], *, at: datetime) -> int:
+    """Extends the leases that this connector still has; returns how many."""
+    leased = Run.objects.on_lease().filter(connector=connector, pk__in=ids)
+    return leased.update(leased_until=at + LEASE)
+
+
+def hold(connector: Connector, *, at: datetime) -> int:
+    """Extends the leases of the runs that it has begun and that are about to end; returns how
+    many."""
+    begun = Run.objects.begun_by(connector).ending(at)
+    return begun.update(leased_until=at + LEASE)
+
+
+@transaction.atomic
+def resume(
+    connector: Connector,
+    ids: Collection[uuid.UUID],
+    leases: Collection[uuid.UUID] = (),
+    *,
+    at: datetime,
+) -> list[Run]:
+    """Continues the runs of a connector after it has connected again.
+
+    The connector keeps the runs that it names, unless another connector has got them since. Runs
+    that were leased to it and that it does not name never arrived, and go back to the queue. After
+    the third attempt a run stays leased instead, so that its task fails when the lease ends: the
+    run may be what crashes the connector.
+
+    `leases` are those under which it has the runs. Without them, a run that another online
+    connector has stays with that one.
+
+    Returns the runs whose lease had ended meanwhile and that no other connector took; their leases
+    are renewed. After a relay was away for longer than a lease, all runs are of this kind.
+    """
+    agent = Agent.objects.select_for_update(no_key=True).get(pk=connector.agent_id)
+    named = Run.objects.filter(agent=agent, pk__in=ids, lease__isnull=False)
+    others = Connector.objects.filter(agent=agent).online(at).exclude(pk=connector.pk)
+    named = named.filter(lease__in=leases) if leases else named.exclude(connector__in=others)
+    still_its = Run.objects.filter(pk__in=list(named.values_list("pk", flat=True)))
+    lost = Run.objects.running(agent).filter(
+        connector=connector, state=State.LEASED, attempts__lt=ATTEMPTS_AT_MOST
+    )
+    lost = lost.exclude(pk__in=still_its)
+    lost.filter(cancel_asked_at__isnull=False).update(state=State.EXPIRED, finished_at=at)
+    lost.filter(cancel_asked_at__isnull=True).update(
+        state=State.QUEUED, lease=None, leased_until=None
+    )
+    again = list(still_its.filter(state=State.QUEUED))
+    still_its.filter(state=State.QUEUED).update(state=State.LEASED)
+    still_its.on_lease().update(connector=connector, leased_until=at + LEASE, cancel_told_at=None)
+    return again
+
+
+def stop_all(task: Task, *, at: datetime) -> None:
+    """Gives up the queued runs of a task that has ended, and asks connectors to stop those that
+    run."""
+    runs = Run.objects.filter(task=task)
+    runs.filter(state=State.QUEUED).update(state=State.EXPIRED, finished_at=at)
+    runs.on_lease().filter(cancel_asked_at__isnull=True).update(cancel_asked_at=at)

@@ -1,0 +1,1 @@
+"""Changes tasks: as callers, people and connectors act, and as time passes."""

@@ -1,0 +1,72 @@
+"""Takes back runs whose connectors were not heard of again, and gives up runs that no connector has
+leased."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from functools import partial
+
+from accounts.audit import SYSTEM
+from database.sweeps import sweep
+from relay.models import Message, Run, RunQuerySet, Task
+from relay.runs.queue import ATTEMPTS_AT_MOST
+from relay.tasks import transitions
+
+WAITS_AT_MOST = timedelta(days=7)
+AT_ONCE = 200
+STOPPED = (
+    f"The agent was offline: its machine was not heard of again, {ATTEMPTS_AT_MOST} times in a row."
+)
+TOO_LONG = f"The agent took too long, {ATTEMPTS_AT_MOST} times in a row."
+NOBODY_CAME = f"The agent was offline for {WAITS_AT_MOST.days} days."
+
+
+def expire_leases(*, at: datetime) -> int:
+    """Returns each run whose lease has ended to the head of the queue, or fails its task after the
+    third attempt; returns how many."""
+    return _sweep(Run.objects.lapsed(at), partial(_take_back, at=at))
+
+
+def give_up_old(*, at: datetime) -> int:
+    """Fails the tasks of runs that have waited for a week; returns how many."""
+    return _sweep(Run.objects.given_up(at - WAITS_AT_MOST), partial(_give_up, at=at))
+
+
+def _sweep(runs: RunQuerySet, work: Callable[[Run], bool]) -> int:
+    """Processes runs one by one. It locks agent and task as well, which a change of the run locks
+    later."""
+    rows = runs.select_related("task", "agent").order_by("created_at")
+    return sweep(rows, work, what="runs", at_once=AT_ONCE, locks=("agent", "task", "self"))
+
+
+def _take_back(run: Run, *, at: datetime) -> bool:
+    task = transitions.lock(run.task_id)
+    if task.is_terminal or run.attempts >= ATTEMPTS_AT_MOST:
+        run.state, run.finished_at = Run.State.EXPIRED, at
+        run.save(update_fields=["state", "finished_at"])
+        if not task.is_terminal:
+            was_heard_of = run.leased_until is not None and run.leased_until > at
+            _fail(task, TOO_LONG if was_heard_of else STOPPED, at=at)
+        return True
+    # It keeps its lease: its connector may come back before another takes it (queue.resume).
+    run.state = Run.State.QUEUED
+    run.save(update_fields=["state"])
+    if task.state == Task.State.WORKING:
+        transitions.transition(task.pk, Task.State.SUBMITTED, by=SYSTEM, at=at)
+    return True
+
+
+def _give_up(run: Run, *, at: datetime) -> bool:
+    task = transitions.lock(run.task_id)
+    if task.is_terminal:
+        run.state, run.finished_at = Run.State.EXPIRED, at
+        run.save(update_fields=["state", "finished_at"])
+        return True
+    _fail(task, NOBODY_CAME, at=at)
+    return True
+
+
+def _fail(task: Task, why: str, *, at: datetime) -> None:
+    message = transitions.add_message(task, Message.Source.RELAY, [{"text": why}], at=at)
+    transitions.transition(task.pk, Task.State.FAILED, message=message, by=SYSTEM, at=at)

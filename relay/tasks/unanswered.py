@@ -1,0 +1,65 @@
+"""Continues or fails tasks whose question was not answered in time, as their agent asked for.
+
+A receiver of `signals.timed_out` could not do it: the signal is sent while the deliveries are
+locked, and a task is locked after its agent. So this job finds the rows again.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from functools import partial
+
+from accounts.audit import SYSTEM
+from database.sweeps import sweep
+from relay.models import Message, Task, TaskDelivery
+from relay.runs import queue as run_queue
+from relay.tasks import transitions
+from wake.models import Delivery
+
+AT_ONCE = 200
+TIMED_OUT = "timed_out"
+STOPPED = "Nobody answered in time, and the agent was not to go on without an answer."
+GOES_ON = "Nobody answered in time."
+
+_Does = Delivery.OnTimeout
+
+
+def go_on(*, at: datetime) -> int:
+    """Acts on every question whose deadline has passed, each by itself; returns how many."""
+    overdue = TaskDelivery.objects.filter(
+        task__state=Task.State.INPUT_REQUIRED,
+        delivery__in=Delivery.objects.unanswered().filter(
+            expires_at__lte=at, on_timeout__in=[_Does.PROCEED, _Does.ABORT]
+        ),
+    )
+    rows = overdue.select_related("task__agent", "delivery").order_by("delivery__expires_at")
+    rows = rows.defer("delivery__details_json")
+    locks = ("task__agent", "task", "delivery")
+    return sweep(rows, partial(_go_on, at=at), what="questions", at_once=AT_ONCE, locks=locks)
+
+
+def _go_on(task_delivery: TaskDelivery, *, at: datetime) -> bool:
+    """Acts on one question. The decision says that there was no answer, so it is never taken for an
+    approval."""
+    task, question = transitions.lock(task_delivery.task_id), task_delivery.delivery
+    is_open = question.answered_at is None and question.superseded_at is None
+    # The generation is not compared: a question that is out of date is not open any more.
+    if not is_open or task.state != Task.State.INPUT_REQUIRED:
+        return False
+    if question.on_timeout == _Does.ABORT:
+        why = transitions.add_message(task, Message.Source.RELAY, [{"text": STOPPED}], at=at)
+        transitions.transition(task.pk, Task.State.FAILED, message=why, by=SYSTEM, at=at)
+        return True
+    words = f"{GOES_ON} {question.assumption}".strip()
+    message = transitions.add_message(task, Message.Source.RELAY, [{"text": words}], at=at)
+    decision = {
+        "status": TIMED_OUT,
+        "feedback": question.assumption,
+        "edited_content": None,
+        "by": SYSTEM.name,
+        "delivery_id": str(question.pk),
+        "generation": task_delivery.generation,
+    }
+    run_queue.enqueue(task, message, decision=decision, at=at)
+    transitions.transition(task.pk, Task.State.SUBMITTED, by=SYSTEM, at=at)
+    return True
