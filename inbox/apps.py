@@ -3,7 +3,7 @@ from importlib import import_module
 from django.apps import AppConfig
 from django.db.models.signals import post_migrate
 
-from inbox import fts5
+from inbox.search import fts5
 
 
 class InboxConfig(AppConfig):
@@ -11,4 +11,4 @@ class InboxConfig(AppConfig):
 
     def ready(self) -> None:
         import_module("inbox.receivers")
-        post_migrate.connect(fts5.keep, sender=self)
+        post_migrate.connect(fts5.create_index, sender=self)

@@ -1,10 +1,13 @@
-"""What Celery runs for people: one line each, safe to run twice."""
+"""Defines the jobs that Celery runs for people: one line each, safe to run twice."""
 
 from __future__ import annotations
 
 from celery import shared_task
 
-from inbox import digests, full_text, invitation_mails, last_calls, password_resets
+from inbox.notifications import digests, reminders
+from inbox.people.sign_in import password_resets
+from inbox.people.teams import invitation_mails
+from inbox.search import index
 
 
 @shared_task
@@ -14,7 +17,7 @@ def send_due_digests() -> None:
 
 @shared_task
 def send_due_last_calls() -> None:
-    last_calls.send_due()
+    reminders.send_due()
 
 
 @shared_task
@@ -29,4 +32,4 @@ def send_due_invitations() -> None:
 
 @shared_task
 def index_new_words() -> None:
-    full_text.index_new()
+    index.index_new()

@@ -1,6 +1,5 @@
-"""What is one person's own: what they opened and put off, their saved phrases, and how they want to
-be told. And the words that search reads, of each delivery and of its answer, beside the rows
-themselves."""
+"""Defines what belongs to one person (readings, snoozes, saved replies, preferences) and the index
+of search."""
 
 from __future__ import annotations
 
@@ -12,9 +11,9 @@ from django.db import models
 from django.db.models import Q
 
 from accounts.models import SINGLE_LINE, Agent, User
-from inbox.words import LONGEST_WORD, ShelvesField, WordsField
+from database.encrypted_columns import ContentTextField
+from inbox.search.words import LONGEST_WORD, TimeBucketsField, WordsField
 from wake.models import Delivery, Response
-from wake.models.content import ContentTextField
 
 EVERY_DAY = "0123456"
 
@@ -37,7 +36,7 @@ class Reading(models.Model):
 
 class SnoozeQuerySet(models.QuerySet["Snooze"]):
     def of(self, user: User, *, at: datetime) -> SnoozeQuerySet:
-        """What this person has put off and is not back yet. Index: snoozed_now."""
+        """Returns what this person snoozed and is not back yet. Index: snoozed_now."""
         return self.filter(user=user, until__gt=at)
 
     def delivery_ids(self) -> models.QuerySet[Snooze, Any]:
@@ -45,8 +44,7 @@ class SnoozeQuerySet(models.QuerySet["Snooze"]):
 
 
 class Snooze(models.Model):
-    """A delivery that a person wants to see again later; for everybody else it stays where it
-    is."""
+    """A delivery that a person wants to see again later; it stays in the inbox of everyone else."""
 
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="+", db_index=False)
     delivery = models.ForeignKey(Delivery, on_delete=models.CASCADE, related_name="snoozes")
@@ -70,7 +68,7 @@ class PresetQuerySet(models.QuerySet["Preset"]):
 
 
 class Preset(models.Model):
-    """A person's own saved phrase: feedback that goes with one kind of answer."""
+    """A person's own saved reply: feedback that goes with one kind of answer."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="+", db_index=False)
@@ -90,7 +88,7 @@ class Preset(models.Model):
 
 
 class LastCall(models.Model):
-    """A person was told that this window is about to close; once is enough."""
+    """A reminder that a person got about a deadline; one is enough."""
 
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="+", db_index=False)
     delivery = models.ForeignKey(Delivery, on_delete=models.CASCADE, related_name="+")
@@ -107,16 +105,16 @@ class LastCall(models.Model):
 
 class PreferencesQuerySet(models.QuerySet["Preferences"]):
     def digests_due(self, at: datetime) -> PreferencesQuerySet:
-        """The longest overdue first. Index: digests_due."""
+        """Returns the longest overdue first. Index: digests_due."""
         return self.filter(next_digest_at__lte=at, user__is_active=True).order_by("next_digest_at")
 
     def without_a_plan(self) -> PreferencesQuerySet:
-        """A digest is wanted, and nobody has said yet when it is due. Index: digests_unplanned."""
+        """Returns rows that want a digest and have no due time yet. Index: digests_unplanned."""
         return self.filter(next_digest_at__isnull=True).exclude(digest=Preferences.Digest.NEVER)
 
 
 class Preferences(models.Model):
-    """How a person wants the pages to look and behave, and when to be told of what waits."""
+    """How a person wants pages to look and behave, and when to get digests."""
 
     class Theme(models.TextChoices):
         SYSTEM = "system", "As this device"
@@ -150,7 +148,7 @@ class Preferences(models.Model):
     quiet_days = models.CharField(max_length=7, default=EVERY_DAY)
     wants_last_calls = models.BooleanField(default=False)
 
-    # When the next one is due, or, while somebody sends it, when another may try: the row is the
+    # When the next digest is due or, while a worker sends it, when another may try: the row is the
     # queue.
     next_digest_at = models.DateTimeField(null=True, editable=False)
     digest_sent_at = models.DateTimeField(null=True, editable=False)
@@ -187,22 +185,22 @@ class Preferences(models.Model):
 
 
 class Searchable(models.Model):
-    """The words of one delivery, written after its commit; so nothing that an agent sends can make
-    a delivery slow or fail. It holds no lock on the delivery: whoever indexes waits for nobody."""
+    """The words of one delivery, written after its commit, so that no content can make a delivery
+    slow or fail. It locks no delivery: indexing waits for nothing."""
 
     id = models.BigAutoField(primary_key=True)
     delivery = models.OneToOneField(
         Delivery, on_delete=models.CASCADE, related_name="searchable", db_constraint=False
     )
     words = WordsField()
-    shelves = ShelvesField()
+    time_buckets = TimeBucketsField(db_column="shelves")
 
     def __str__(self) -> str:
         return f"Words of {self.delivery_id}"
 
 
 class Word(models.Model):
-    """A word that search has read somewhere; on PostgreSQL (inbox/vocabulary.py)."""
+    """A word that search has indexed, on PostgreSQL only (inbox/search/vocabulary.py)."""
 
     text = models.CharField(primary_key=True, max_length=LONGEST_WORD)
 
@@ -211,8 +209,8 @@ class Word(models.Model):
 
 
 class IndexedUntil(models.Model):
-    """How far search has read an agent's deliveries: the last activity stamp, in microseconds since
-    1970. Whoever writes an agent's words holds this row."""
+    """How far search has indexed an agent's deliveries: the last activity stamp, in microseconds
+    since 1970. Every writer of an agent's words locks this row."""
 
     agent = models.OneToOneField(
         Agent,
@@ -222,15 +220,16 @@ class IndexedUntil(models.Model):
         db_constraint=False,
     )
     activity_us = models.BigIntegerField(default=0)
-    # Whether details and answers were read, which they are not where they are encrypted; and up to
-    # where everything is read again, because that was switched.
+    # Whether details and answers are indexed, which they are not while they are encrypted; and up
+    # to where everything is indexed again, because encryption was switched.
     has_content = models.BooleanField(default=True, db_default=True)
     again_until_us = models.BigIntegerField(default=0, db_default=0)
 
     def __str__(self) -> str:
         return f"{self.agent_id} until {self.activity_us}"
 
-    def begin_again(self, *, has_content: bool) -> None:
+    def restart(self, *, has_content: bool) -> None:
+        """Indexes everything again, because encryption was switched."""
         self.has_content = has_content
         self.again_until_us = max(self.again_until_us, self.activity_us)
         self.activity_us = 0

@@ -1,4 +1,4 @@
-"""What the inbox does when something happens to a delivery; inside that transaction."""
+"""Reacts to what happens to deliveries, inside the same transaction."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from uuid import UUID
 
 from django.dispatch import receiver
 
-from inbox import full_text
+from inbox.search import index
 from wake import signals
 from wake.models import Delivery
 
 
 @receiver(signals.taken_back, dispatch_uid="inbox.receivers.forget_feedback")
 def forget_feedback(delivery: Delivery, **_: Any) -> None:
-    """The words are a draft again, and that person's alone."""
-    full_text.index_again(delivery)
+    """Removes the feedback from search: it is a private draft again."""
+    index.index_again(delivery)
 
 
 @receiver(signals.erased, dispatch_uid="inbox.receivers.forget_words")
 def forget_words(delivery_ids: Collection[UUID], **_: Any) -> None:
-    full_text.forget(delivery_ids)
+    index.forget(delivery_ids)

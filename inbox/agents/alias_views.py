@@ -1,4 +1,4 @@
-"""The other ids under which an orchestrator may deliver: owners grant them and take them back."""
+"""Lets owners grant an orchestrator other ids to deliver under, and take them back."""
 
 from __future__ import annotations
 
@@ -9,51 +9,53 @@ from django.contrib import messages
 from django.core.exceptions import ValidationError
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, render
-from django.utils import timezone
 from django.views.decorators.http import require_POST
 
-from accounts import claims
+from accounts.agents import aliases
 from accounts.models import Agent
-from inbox.forms_agents import ClaimForm
-from inbox.views.owners import owned_agent
-from inbox.views.page import PersonRequest, SeeOther, actor, form_page, page
-from inbox.views.password_again import password_again
-from inbox.views.settings import posted
+from database.clock import database_now
+from inbox.agents.forms import AliasForm
+from inbox.pages.owners import owned_agent, still_owned
+from inbox.pages.page import PersonRequest, SeeOther, actor, form_page, page
+from inbox.people.settings.views import posted
+from inbox.people.sign_in.reauthentication import password_again
 
 
 @form_page
 @page
 @password_again
-def show(request: PersonRequest, pk: UUID) -> HttpResponse:
-    agent, form = owned_agent(request, pk), ClaimForm(posted(request))
+def agent_aliases(request: PersonRequest, pk: UUID) -> HttpResponse:
+    agent, form = owned_agent(request, pk), AliasForm(posted(request))
     if not form.is_valid():
         return _form(request, agent, form)
     try:
-        claim = claims.grant(agent, form.cleaned_data["pattern"], by=actor(request))
+        with still_owned(request, agent.team_id):
+            claim = aliases.grant(agent, form.cleaned_data["pattern"], by=actor(request))
     except ValidationError as reason:
         form.add_error("pattern", reason)
         return _form(request, agent, form)
-    messages.success(request, f"{agent} may deliver as {claim}.")
+    messages.success(request, f"{agent} can now deliver as {claim}.")
     return SeeOther("agent-claims", pk=pk)
 
 
 @require_POST
 @page
-def remove(request: PersonRequest, pk: UUID, claim: int) -> HttpResponse:
+def remove_alias(request: PersonRequest, pk: UUID, claim: int) -> HttpResponse:
     agent = owned_agent(request, pk)
     row = get_object_or_404(agent.claimed_ids, pk=claim)
-    claims.withdraw(row, by=actor(request))
-    messages.success(request, f"{agent} may no longer deliver as {row}.")
+    with still_owned(request, agent.team_id):
+        aliases.withdraw(row, by=actor(request))
+    messages.success(request, f"{agent} can no longer deliver as {row}.")
     return SeeOther("agent-claims", pk=pk)
 
 
-def _form(request: PersonRequest, agent: Agent, form: ClaimForm) -> HttpResponse:
+def _form(request: PersonRequest, agent: Agent, form: AliasForm) -> HttpResponse:
     context = {
         "here": "agents",
-        "now": timezone.now(),
+        "now": database_now(),
         "agent": agent,
         "claims": agent.claimed_ids.order_by("pattern"),
         "form": form,
     }
     status = HTTPStatus.UNPROCESSABLE_ENTITY if form.errors else HTTPStatus.OK
-    return render(request, "inbox/agent_claims.html", context, status=status)
+    return render(request, "inbox/agents/aliases.html", context, status=status)

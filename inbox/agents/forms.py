@@ -1,4 +1,4 @@
-"""What owners write about their agents, their keys and their other ids."""
+"""Defines the forms in which owners register agents, keys and aliases."""
 
 from __future__ import annotations
 
@@ -10,37 +10,38 @@ from django.db.models import QuerySet
 from django.http import QueryDict
 
 from accounts.models import SINGLE_LINE, ApiKey, Team
-from inbox.forms_settings import INPUT
+from accounts.models.names import visible
+from inbox.people.settings.forms import INPUT
 
 if TYPE_CHECKING:
     TeamField = forms.ModelChoiceField[Team]
 else:
     TeamField = forms.ModelChoiceField
 
-WORKS_FOR = {"": "Until it is revoked", "30": "30 days", "90": "90 days", "365": "A year"}
-OVERLAPS = {"0": "At once", "3600": "In 1 hour", "86400": "In 1 day", "604800": "In 7 days"}
-LANES = {
-    ApiKey.Lane.LIVE.value: "Live: what it delivers comes to the inbox",
-    ApiKey.Lane.TEST.value: "Test: what it delivers is found by is:test alone",
+WORKS_FOR = {"": "Never", "30": "30 days", "90": "90 days", "365": "A year"}
+OVERLAPS = {"0": "Immediately", "3600": "In 1 hour", "86400": "In 1 day", "604800": "In 7 days"}
+MODES = {
+    ApiKey.Lane.LIVE.value: "Live: deliveries go to the inbox",
+    ApiKey.Lane.TEST.value: "Test: deliveries stay out of the inbox",
 }
-AN_ID = {**INPUT, "autocapitalize": "none", "autocomplete": "off", "spellcheck": "false"}
+ID_INPUT = {**INPUT, "autocapitalize": "none", "autocomplete": "off", "spellcheck": "false"}
 
 
 class NewAgentForm(forms.Form):
     team = TeamField(queryset=Team.objects.none(), empty_label=None, widget=forms.RadioSelect)
     agent_id = forms.CharField(
-        label="Its id",
+        label="Agent ID",
         max_length=128,
-        validators=[SINGLE_LINE],
-        widget=forms.TextInput(attrs={**AN_ID, "placeholder": "research-agent-01"}),
+        validators=[SINGLE_LINE, visible],
+        widget=forms.TextInput(attrs={**ID_INPUT, "placeholder": "research-agent-01"}),
         help_text="It says this with every delivery, and people see it. One line of at most 128 "
         "characters; to be called by other agents it may have letters, digits and -._~ alone. "
         "It stays as it is.",
-        error_messages={"required": "Write an id."},
+        error_messages={"required": "Enter an ID."},
     )
 
     def __init__(self, data: QueryDict | None, *, teams: QuerySet[Team], slug: str = "") -> None:
-        """`slug` is of the team that the person was looking at, if any."""
+        """Selects the team that the person was looking at, whose slug is `slug`."""
         super().__init__(data, initial={"team": teams.filter(slug=slug).first() or teams.first()})
         field = self.fields["team"]
         assert isinstance(field, forms.ModelChoiceField)  # noqa: S101 - for the type checker
@@ -50,14 +51,14 @@ class NewAgentForm(forms.Form):
 
 
 class SeenForm(forms.Form):
-    """`seen` is what accounts/credentials.py says of the agent when the page is made."""
+    """`seen` is the state of the agent (accounts/agents/show_once.py) when the page was made."""
 
     seen = forms.CharField(max_length=40, widget=forms.HiddenInput)
 
 
 class _WithExpiry(SeenForm):
     days = forms.ChoiceField(
-        label="It works for",
+        label="Expires",
         required=False,
         choices=list(WORKS_FOR.items()),
         widget=forms.Select(attrs=INPUT),
@@ -70,8 +71,8 @@ class _WithExpiry(SeenForm):
 
 class NewKeyForm(_WithExpiry):
     lane = forms.ChoiceField(
-        label="Which kind",
-        choices=list(LANES.items()),
+        label="Mode",
+        choices=list(MODES.items()),
         initial=ApiKey.Lane.LIVE,
         widget=forms.RadioSelect,
     )
@@ -80,7 +81,7 @@ class NewKeyForm(_WithExpiry):
 
 class RotationForm(_WithExpiry):
     overlap = forms.ChoiceField(
-        label="The old key stops",
+        label="Old key expires",
         choices=list(OVERLAPS.items()),
         initial="86400",
         widget=forms.RadioSelect,
@@ -91,39 +92,39 @@ class RotationForm(_WithExpiry):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.fields["days"].label = "The new one works for"
+        self.fields["days"].label = "New key expires"
 
     @property
     def delta(self) -> timedelta:
         return timedelta(seconds=int(self.cleaned_data["overlap"]))
 
 
-class ClaimForm(forms.Form):
+class AliasForm(forms.Form):
     pattern = forms.CharField(
-        label="Add an id, or what ids begin with",
+        label="Alias",
         max_length=128,
         validators=[SINGLE_LINE],
-        widget=forms.TextInput(attrs={**AN_ID, "placeholder": "research-*"}),
-        help_text="With a star at the end it is every id that begins so.",
-        error_messages={"required": "Write an id."},
+        widget=forms.TextInput(attrs={**ID_INPUT, "placeholder": "research-*"}),
+        help_text="End with * to allow every ID that starts with this text.",
+        error_messages={"required": "Enter an ID."},
     )
 
 
 class LimitForm(forms.Form):
     hourly_limit = forms.IntegerField(
-        label="Deliveries an hour from each of its keys",
+        label="Deliveries per hour, for each key",
         required=False,
         widget=forms.NumberInput(attrs={**INPUT, "min": 1, "inputmode": "numeric"}),
-        help_text="Empty: as many as the server gives.",
-        error_messages={"invalid": "Write a whole number, or nothing."},
+        help_text="Leave empty for the default.",
+        error_messages={"invalid": "Enter a whole number or leave this empty."},
     )
 
 
-class RehearsalForm(forms.Form):
+class TestCallbackForm(forms.Form):
     url = forms.CharField(
-        label="Where to",
+        label="URL",
         max_length=2048,
-        widget=forms.URLInput(attrs={**AN_ID, "placeholder": "https://hooks.example.com/wake"}),
-        help_text="As the agent writes it in callback_webhook. Nothing is sent again by itself.",
-        error_messages={"required": "Write an address."},
+        widget=forms.URLInput(attrs={**ID_INPUT, "placeholder": "https://hooks.example.com/wake"}),
+        help_text="The URL that the agent sends as callback_webhook.",
+        error_messages={"required": "Enter a URL."},
     )

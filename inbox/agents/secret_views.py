@@ -1,4 +1,4 @@
-"""Owners rotate the secret that signs an agent's callbacks, and retire the old one."""
+"""Lets owners rotate the secret that signs an agent's callbacks, and retire the old one."""
 
 from __future__ import annotations
 
@@ -9,32 +9,32 @@ from django.contrib import messages
 from django.db import transaction
 from django.http import HttpResponse
 from django.shortcuts import render
-from django.utils import timezone
 from django.views.decorators.http import require_POST
 
-from accounts import credentials, signing_secrets
+from accounts.agents import show_once, signing_secrets
 from accounts.models import Agent
-from inbox.forms_agents import SeenForm
-from inbox.views.agent_once import no_longer_visible, shown_once
-from inbox.views.owners import owned_agent
-from inbox.views.page import PersonRequest, SeeOther, actor, form_page, page
-from inbox.views.password_again import password_again
-from inbox.views.settings import posted
+from database.clock import database_now
+from inbox.agents.forms import SeenForm
+from inbox.agents.show_once import no_longer_visible, shown_once
+from inbox.pages.owners import owned_agent
+from inbox.pages.page import PersonRequest, SeeOther, actor, form_page, page
+from inbox.people.settings.views import posted
+from inbox.people.sign_in.reauthentication import password_again
 
 
 @form_page
 @page
 @password_again
-def rotate(request: PersonRequest, pk: UUID) -> HttpResponse:
+def rotate_secret(request: PersonRequest, pk: UUID) -> HttpResponse:
     agent, by = owned_agent(request, pk), actor(request)
-    form = SeenForm(posted(request), initial={"seen": credentials.seen(agent)})
+    form = SeenForm(posted(request), initial={"seen": show_once.seen(agent)})
     if not form.is_valid():
         return _form(request, agent, form)
     try:
         with transaction.atomic():
-            credentials.hold(agent, as_seen=form.cleaned_data["seen"], by=by)
+            show_once.hold(agent, as_seen=form.cleaned_data["seen"], by=by)
             text = signing_secrets.rotate_secret(agent, by=by)
-    except credentials.AlreadyMade:
+    except show_once.AlreadyMade:
         return no_longer_visible(request, agent)
     except signing_secrets.RotationUnderWay as reason:
         messages.warning(request, str(reason))
@@ -45,27 +45,28 @@ def rotate(request: PersonRequest, pk: UUID) -> HttpResponse:
 @require_POST
 @page
 @password_again
-def switch(request: PersonRequest, pk: UUID) -> HttpResponse:
-    """Of the two that the page showed: another rotation since then has an old one of its own."""
+def switch_secret(request: PersonRequest, pk: UUID) -> HttpResponse:
+    """Retires the old secret of the two that the page showed; refuses if they were rotated
+    since."""
     agent, by = owned_agent(request, pk), actor(request)
     try:
         with transaction.atomic():
-            credentials.hold(agent, as_seen=request.POST.get("seen", ""), by=by)
-            signing_secrets.switch_secret(agent, by=by, at=timezone.now())
-    except credentials.AlreadyMade as reason:
-        messages.warning(request, f"{reason} Nothing was retired: look again.")
+            show_once.hold(agent, as_seen=request.POST.get("seen", ""), by=by)
+            signing_secrets.switch_secret(agent, by=by, at=database_now())
+    except show_once.AlreadyMade as reason:
+        messages.warning(request, f"{reason} No secret was retired. Check the page and try again.")
     else:
-        messages.success(request, "The old secret is retired. The new one signs every header.")
+        messages.success(request, "The old secret was retired. The new one signs every header.")
     return SeeOther("agent-secret", pk=pk)
 
 
 def _form(request: PersonRequest, agent: Agent, form: SeenForm) -> HttpResponse:
     context = {
         "here": "agents",
-        "now": timezone.now(),
+        "now": database_now(),
         "agent": agent,
         "form": form,
         "in_use": agent.signing_secrets.in_use(),
     }
     status = HTTPStatus.UNPROCESSABLE_ENTITY if form.errors else HTTPStatus.OK
-    return render(request, "inbox/agent_secret.html", context, status=status)
+    return render(request, "inbox/agents/signing_secret.html", context, status=status)

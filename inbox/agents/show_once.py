@@ -1,4 +1,4 @@
-"""The one page on which a key or a signing secret of an agent is ever shown."""
+"""Shows a key or a signing secret of an agent, once."""
 
 from __future__ import annotations
 
@@ -9,18 +9,19 @@ from django.http import HttpResponse
 from django.shortcuts import render
 
 from accounts.models import Agent
-from inbox.views.page import PersonRequest
+from inbox.pages.page import PersonRequest
 
 
 def shown_once(
     request: PersonRequest, agent: Agent, what: str, text: str | None, **context: Any
 ) -> HttpResponse:
-    """`what` is `key` or `secret`. No redirect: the text is nowhere else, and no cache keeps it."""
+    """Shows the text. `what` is `key` or `secret`. There is no redirect, because the text is stored
+    nowhere, and caches must not keep it."""
     context = {"here": "agents", "agent": agent, "what": what, "text": text, **context}
-    return render(request, "inbox/agent_once.html", context)
+    return render(request, "inbox/agents/show_once.html", context)
 
 
 def no_longer_visible(request: PersonRequest, agent: Agent, **context: Any) -> HttpResponse:
-    """The same form again, or another owner was quicker: nothing was made."""
+    """Says that nothing was made: the same form was sent twice, or another owner was quicker."""
     context = {"here": "agents", "agent": agent, **context}
-    return render(request, "inbox/agent_once.html", context, status=HTTPStatus.GONE)
+    return render(request, "inbox/agents/show_once.html", context, status=HTTPStatus.GONE)

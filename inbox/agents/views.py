@@ -1,5 +1,4 @@
-"""The agents of the person's teams: what each delivers, what becomes of it, and its keys, which
-owners look after."""
+"""Shows the agents of the person's teams: deliveries, answers and keys."""
 
 from __future__ import annotations
 
@@ -9,53 +8,54 @@ from django.core.paginator import Paginator
 from django.db.models import Max
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, render
-from django.utils import timezone
 from django.views.decorators.http import require_safe
 
-from accounts import quota
 from accounts.access import agents_of
+from accounts.agents import quota
 from accounts.models import ApiKey
-from inbox import agent_figures, callbacks
-from inbox.bars import bars
-from inbox.keys import key_lines, slowed_down_since
-from inbox.moments import amount, midnight
-from inbox.panels import panels
-from inbox.viewer import Viewer
-from inbox.views.page import PersonRequest, page
+from database.clock import database_now
+from inbox.agents.keys import key_lines, slowed_down_since
+from inbox.callbacks import callbacks
+from inbox.pages.bar_chart import bars
+from inbox.pages.page import PersonRequest, page
+from inbox.pages.panels import panels
+from inbox.pages.times import amount, midnight
+from inbox.pages.viewer import Viewer
+from inbox.statistics import figures as agent_figures
 
 PAGE = 100
 
 
 @require_safe
 @page
-def list_all(request: PersonRequest) -> HttpResponse:
-    now = timezone.now()
+def agent_list(request: PersonRequest) -> HttpResponse:
+    now = database_now()
     viewer = Viewer.of(request.user)
     agents = agents_of(request.user).annotate(
         last_seen=Max("keys__last_used_at"), slowed_at=Max("keys__slowed_at")
     )
     pages = Paginator(agent_figures.with_provider(agents).order_by("agent_id", "pk"), PAGE)
-    shown = pages.get_page(request.GET.get("page"))
-    outlines = agent_figures.outlines(shown, at=now)
-    nothing = agent_figures.Outline()
+    page_of_agents = pages.get_page(request.GET.get("page"))
+    outlines = agent_figures.outlines(page_of_agents, at=now)
+    no_deliveries = agent_figures.Outline()
     context = {
         "here": "agents",
         "now": now,
         "today": midnight(now),
         "lines": [
-            (agent, viewer.team_label(agent.team_id), outlines.get(agent.pk, nothing))
-            for agent in shown
+            (agent, viewer.team_label(agent.team_id), outlines.get(agent.pk, no_deliveries))
+            for agent in page_of_agents
         ],
-        "pages": shown,
+        "pages": page_of_agents,
         "may_add": bool(viewer.owned_team_ids),
     }
-    return render(request, "inbox/agents.html", context)
+    return render(request, "inbox/agents/agents.html", context)
 
 
 @require_safe
 @page
-def show(request: PersonRequest, pk: UUID) -> HttpResponse:
-    now = timezone.now()
+def agent_detail(request: PersonRequest, pk: UUID) -> HttpResponse:
+    now = database_now()
     viewer = Viewer.of(request.user)
     agents = agent_figures.with_provider(agents_of(request.user))
     agent = get_object_or_404(agents, pk=pk)
@@ -83,6 +83,6 @@ def show(request: PersonRequest, pk: UUID) -> HttpResponse:
         ),
         "counted_at_most": agent_figures.WAITING_AT_MOST,
         "panels": panels("agent", agent, user=request.user, at=now),
-        "quota": {lane: quota.given(lane, agent.hourly_limit) for lane in ApiKey.Lane.values},
+        "quota": {mode: quota.given(mode, agent.hourly_limit) for mode in ApiKey.Lane.values},
     }
-    return render(request, "inbox/agent.html", context)
+    return render(request, "inbox/agents/agent.html", context)

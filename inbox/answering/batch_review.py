@@ -1,4 +1,4 @@
-"""The page on which a person reads several outputs together, and what they chose there."""
+"""Builds the page on which a person reads several outputs together and answers them."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from uuid import UUID
 from django.db.models import F
 from django.http import QueryDict
 
-from accounts.encryption import Unreadable
-from inbox.forms import LONGEST_FEEDBACK
-from inbox.places import read_ids
-from inbox.reading import with_reading
-from inbox.rows import NOT_SHOWN, Row, row_of
-from inbox.viewer import Viewer
+from database.encrypted_columns import length_of
+from database.encryption import Unreadable
+from inbox.answering.forms import LONGEST_FEEDBACK
+from inbox.delivery.reading import with_reading
+from inbox.list.rows import UNUSED_COLUMNS, Row, row_of
+from inbox.pages.filter_state import read_ids
+from inbox.pages.viewer import Viewer
 from wake.models import Delivery, Response
-from wake.models.content import length_of
 
 # In characters: what one page formats in good time, and what one person reads in one sitting.
 MOST_DETAILS = 10_000
@@ -28,7 +28,7 @@ ANSWERS = {Response.Status.APPROVED, Response.Status.REJECTED}
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """What a person chose for one delivery: approved, rejected, or nothing yet."""
+    """A person's choice for one delivery: approved, rejected, or none yet."""
 
     pk: UUID
     status: str
@@ -38,7 +38,7 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One output of the page; `is_whole` says that its details are on it."""
+    """One output on the page; `is_whole` says that the page contains its details."""
 
     row: Row
     is_whole: bool
@@ -47,13 +47,13 @@ class Item:
 
     @property
     def frame(self) -> str:
-        """The id of its details on the page."""
+        """Returns the id of the frame that shows its details."""
         return f"details-{self.row.delivery.pk}"
 
 
 @dataclass(frozen=True, slots=True)
 class Review:
-    """`others` are selected, too, and are answered on pages of their own."""
+    """`others` are selected as well, but are answered on their own pages."""
 
     items: list[Item]
     others: list[Row]
@@ -66,25 +66,27 @@ class Review:
 def review(
     viewer: Viewer, ids: Sequence[UUID], *, at: datetime, choices: Iterable[Choice] = ()
 ) -> Review:
-    """What still waits, in the order in which it was selected. Two queries, the second for the
+    """Returns what still waits, in the order of the selection. Two queries, the second for the
     details that fit."""
     rows = Delivery.objects.for_person(viewer.user).awaiting_response().filter(pk__in=ids)
-    sized = with_reading(rows, viewer.user).annotate(
+    with_size = with_reading(rows, viewer.user).annotate(
         agent_name=F("agent__agent_id"), size=length_of("details_json")
     )
-    found = {delivery.pk: delivery for delivery in sized.defer(*NOT_SHOWN)}
-    made = [row_of(found[pk], viewer, at=at) for pk in ids if pk in found]
-    outputs = [row for row in made if row.delivery.type == Delivery.Type.OUTPUT and row.may_answer]
+    deliveries = {delivery.pk: delivery for delivery in with_size.defer(*UNUSED_COLUMNS)}
+    rows_in_order = [row_of(deliveries[pk], viewer, at=at) for pk in ids if pk in deliveries]
+    outputs = [
+        row for row in rows_in_order if row.delivery.type == Delivery.Type.OUTPUT and row.may_answer
+    ]
     whole = _load_details([row.delivery for row in outputs])
     chosen = {choice.pk: choice for choice in choices}
     return Review(
         items=[_item(row, row.delivery.pk in whole, chosen) for row in outputs],
-        others=[row for row in made if row not in outputs],
+        others=[row for row in rows_in_order if row not in outputs],
     )
 
 
 def read_choices(data: QueryDict) -> list[Choice]:
-    """Of the page's form: `answer-ID`, `hash-ID` and, for what is marked as read, `read`."""
+    """Reads the fields `answer-ID`, `hash-ID` and `read` of the page's form."""
     marked = read_ids(data.getlist("read"))
     return [
         Choice(
@@ -98,7 +100,7 @@ def read_choices(data: QueryDict) -> list[Choice]:
 
 
 def problem(choices: Iterable[Choice], note: str) -> str:
-    """Why nothing can be sent yet; empty where it can."""
+    """Returns why nothing can be sent yet; empty if the batch can be sent."""
     chosen = [choice for choice in choices if choice.status]
     unread = [
         choice
@@ -114,12 +116,13 @@ def problem(choices: Iterable[Choice], note: str) -> str:
     if len(note) > LONGEST_FEEDBACK:
         return f"The note is longer than {LONGEST_FEEDBACK} characters: shorten it."
     if not chosen:
-        return "Nothing to send yet: choose Approve or Reject for at least one."
+        return "Nothing to send yet. Choose Approve or Reject for at least one item."
     return ""
 
 
 def _load_details(deliveries: list[Delivery]) -> set[UUID]:
-    """Whose details fit on the page and can be read; the others keep no next one from it."""
+    """Loads the details that fit on the page, and returns the ids of those that can be read. An
+    unreadable one does not keep the next one off the page."""
     fitting, together = set(), 0
     for delivery in deliveries:
         size: int = delivery.size  # type: ignore[attr-defined]  # review() adds it
@@ -136,7 +139,7 @@ def _load_details(deliveries: list[Delivery]) -> set[UUID]:
 
 
 def _is_readable(delivery: Delivery) -> bool:
-    """Not where its encryption key is gone."""
+    """Returns False if its encryption key is lost."""
     with suppress(Unreadable):
         _ = delivery.details_json
         return True

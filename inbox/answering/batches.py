@@ -1,5 +1,4 @@
-"""Answers that were sent together: each in a transaction of its own, and all of them can be taken
-back at once."""
+"""Sends several answers together, each in its own transaction, and takes them back together."""
 
 from __future__ import annotations
 
@@ -15,15 +14,16 @@ from django.contrib.sessions.backends.base import SessionBase
 from django.db import DatabaseError
 
 from accounts.access import NotAllowed
-from accounts.encryption import Unreadable
 from accounts.models import User
-from inbox.batch_review import Choice
-from inbox.fates import Fate, fate
-from inbox.reading import mark_many_read
-from inbox.rows import NOT_SHOWN
-from inbox.viewer import Viewer
+from database.clock import database_now
+from database.encrypted_columns import as_stored, opened
+from database.encryption import Unreadable
+from inbox.answering.answer_status import AnswerStatus, answer_status
+from inbox.answering.batch_review import Choice
+from inbox.delivery.reading import mark_many_read
+from inbox.list.rows import UNUSED_COLUMNS
+from inbox.pages.viewer import Viewer
 from wake.models import Delivery, Response
-from wake.models.content import as_stored, opened
 from wake.responses import (
     AlreadyAnswered,
     ContentChanged,
@@ -36,40 +36,42 @@ from wake.responses import (
 log = logging.getLogger(__name__)
 
 KEY = "batches"
-KEPT = 3
+MOST_BATCHES = 3
 
-SENT, FIRST, CHANGED, GONE, FAILED = "sent", "first", "changed", "gone", "failed"
+SENT, ANSWERED_FIRST, CHANGED, GONE, FAILED = "sent", "first", "changed", "gone", "failed"
 WITHDRAWN = "withdrawn"
-TOLD = {
-    CHANGED: "It changed after you read it: read it again, then answer.",
+MESSAGES = {
+    CHANGED: "It changed after you read it. Read it again, then answer.",
     WITHDRAWN: str(Withdrawn.__doc__),
-    GONE: "It is no longer yours to answer.",
-    FAILED: "Something on our side failed. Nothing was sent.",
+    GONE: "You can no longer answer it.",
+    FAILED: "Something went wrong on our side. Nothing was sent.",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """What came of each choice, as the session keeps it: the id, the answer and the outcome. The
-    note is there for what was not sent: who sent it all has it in the answers, from where retention
-    erases it."""
+    """What happened to each choice, as the session stores it: id, answer, outcome.
+
+    `note` is kept only while something was not sent: sent notes are in the responses, where
+    retention erases them.
+    """
 
     id: UUID
     note: str
     results: list[tuple[UUID, str, str]]
 
     @classmethod
-    def kept(cls, session: SessionBase, pk: UUID) -> Self | None:
-        for kept in session.get(KEY, []):
-            if kept["id"] == str(pk):
-                results = [(UUID(id), status, outcome) for id, status, outcome in kept["results"]]
-                return cls(pk, _note(kept["note"]), results)
+    def load(cls, session: SessionBase, pk: UUID) -> Self | None:
+        for stored in session.get(KEY, []):
+            if stored["id"] == str(pk):
+                results = [(UUID(id), status, outcome) for id, status, outcome in stored["results"]]
+                return cls(pk, _note(stored["note"]), results)
         return None
 
-    def keep(self, session: SessionBase) -> None:
-        mine: dict[str, Any] = {"id": str(self.id), "note": as_stored(self.note)}
-        mine["results"] = [(str(pk), status, outcome) for pk, status, outcome in self.results]
-        session[KEY] = [mine, *session.get(KEY, [])][:KEPT]
+    def store(self, session: SessionBase) -> None:
+        stored: dict[str, Any] = {"id": str(self.id), "note": as_stored(self.note)}
+        stored["results"] = [(str(pk), status, outcome) for pk, status, outcome in self.results]
+        session[KEY] = [stored, *session.get(KEY, [])][:MOST_BATCHES]
 
     def ids(self, *, sent: bool) -> list[UUID]:
         return [pk for pk, _, outcome in self.results if (outcome == SENT) is sent]
@@ -77,13 +79,13 @@ class Batch:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One of them now. `fate` is of the answer that counts, where there is one."""
+    """One answer of the batch as it is now; `answer_status` is about the answer that counts."""
 
     delivery: Delivery | None
     status: str
     outcome: str
-    fate: Fate | None
-    told: str
+    answer_status: AnswerStatus | None
+    message: str
 
     @property
     def title(self) -> str:
@@ -91,27 +93,31 @@ class Line:
 
     @property
     def is_taken_back(self) -> bool:
-        return self.outcome == SENT and self.fate is None
+        return self.outcome == SENT and self.answer_status is None
 
     @property
     def is_on_its_way(self) -> bool:
-        return self.outcome == SENT and self.fate is not None
+        return self.outcome == SENT and self.answer_status is not None
 
     @property
     def can_be_undone(self) -> bool:
-        return self.is_on_its_way and self.fate is not None and self.fate.can_be_undone
+        return (
+            self.is_on_its_way
+            and self.answer_status is not None
+            and self.answer_status.can_be_undone
+        )
 
 
 def send(choices: Iterable[Choice], *, by: User, note: str, address: str, at: datetime) -> Batch:
-    """One that fails spoils no other."""
-    all_of_them = list(choices)
-    theirs = Delivery.objects.for_person(by).defer(*NOT_SHOWN)
-    found = theirs.in_bulk([choice.pk for choice in all_of_them])
-    read = [choice.pk for choice in all_of_them if choice.is_read and choice.pk in found]
+    """Sends each answer; one that fails does not stop the others."""
+    all_choices = list(choices)
+    own_deliveries = Delivery.objects.for_person(by).defer(*UNUSED_COLUMNS)
+    deliveries = own_deliveries.in_bulk([choice.pk for choice in all_choices])
+    read = [choice.pk for choice in all_choices if choice.is_read and choice.pk in deliveries]
     mark_many_read(read, by=by, at=at)
     results = []
-    for choice in filter(attrgetter("status"), all_of_them):
-        delivery = found.get(choice.pk)
+    for choice in filter(attrgetter("status"), all_choices):
+        delivery = deliveries.get(choice.pk)
         outcome = _send(delivery, choice, by, note, address) if delivery else GONE
         results.append((choice.pk, choice.status, outcome))
     is_sent = all(outcome == SENT for _, _, outcome in results)
@@ -119,11 +125,11 @@ def send(choices: Iterable[Choice], *, by: User, note: str, address: str, at: da
 
 
 def take_all_back(batch: Batch, *, by: User, address: str) -> None:
-    """Those that have not left yet; what has left stays as it is, and the page says so."""
-    theirs = Delivery.objects.for_person(by).defer(*NOT_SHOWN)
-    for delivery in theirs.in_bulk(batch.ids(sent=True)).values():
+    """Takes back the answers that the agent does not have yet; the page tells about the others."""
+    own_deliveries = Delivery.objects.for_person(by).defer(*UNUSED_COLUMNS)
+    for delivery in own_deliveries.in_bulk(batch.ids(sent=True)).values():
         try:
-            take_back(delivery, by=by, address=address)
+            take_back(delivery, by=by, address=address, at=database_now())
         except (PickedUp, NotAllowed, Response.DoesNotExist):
             continue
         except DatabaseError:
@@ -131,18 +137,20 @@ def take_all_back(batch: Batch, *, by: User, address: str) -> None:
 
 
 def lines(batch: Batch, viewer: Viewer, *, at: datetime) -> list[Line]:
-    """How each of them is now; one query."""
-    theirs = Delivery.objects.for_person(viewer.user).select_related("response")
-    found = theirs.defer(*NOT_SHOWN).in_bulk([pk for pk, _, _ in batch.results])
+    """Returns the current status of each answer; one query."""
+    own_deliveries = Delivery.objects.for_person(viewer.user).select_related("response")
+    deliveries = own_deliveries.defer(*UNUSED_COLUMNS).in_bulk([pk for pk, _, _ in batch.results])
     return [
-        _line(found.get(pk), status, outcome, viewer, at) for pk, status, outcome in batch.results
+        _line(deliveries.get(pk), status, outcome, viewer, at)
+        for pk, status, outcome in batch.results
     ]
 
 
-def _note(kept: str) -> str:
-    """Sessions are not rotated: once the old key is gone, the rest of the page is still there."""
+def _note(stored: str) -> str:
+    """Decrypts the note. Sessions are not re-encrypted, so after a key is lost the page shows the
+    error instead."""
     try:
-        return opened(kept) or ""
+        return opened(stored) or ""
     except Unreadable as error:
         return str(error)
 
@@ -156,9 +164,10 @@ def _send(delivery: Delivery, choice: Choice, by: User, note: str, address: str)
             content_hash=choice.content_hash,
             feedback=note,
             address=address,
+            at=database_now(),
         )
     except AlreadyAnswered:
-        return FIRST
+        return ANSWERED_FIRST
     except Withdrawn:
         return WITHDRAWN
     except ContentChanged:
@@ -176,10 +185,10 @@ def _line(
 ) -> Line:
     response: Response | None = getattr(delivery, "response", None)
     if delivery is None:
-        return Line(None, status, GONE, None, TOLD[GONE])
+        return Line(None, status, GONE, None, MESSAGES[GONE])
     if outcome == SENT and response is None:
-        return Line(delivery, status, outcome, None, "It waits in the inbox again.")
+        return Line(delivery, status, outcome, None, "It is back in the inbox.")
     if response is not None and response.by_id != viewer.user.pk:
-        outcome = FIRST
-    told = fate(response, viewer, at=at) if response is not None else None
-    return Line(delivery, status, outcome, told, TOLD.get(outcome, ""))
+        outcome = ANSWERED_FIRST
+    status_now = answer_status(response, viewer, at=at) if response is not None else None
+    return Line(delivery, status, outcome, status_now, MESSAGES.get(outcome, ""))

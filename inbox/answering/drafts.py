@@ -1,4 +1,4 @@
-"""Words that a person has not sent yet."""
+"""Reads the drafts of answers that a person has not sent yet."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ COLUMNS = {"draft_feedback": "feedback", "draft_edited_json": "edited_json", "dr
 
 
 def with_draft(rows: DeliveryQuerySet, user: User) -> DeliveryQuerySet:
-    """Theirs alone, read together with the delivery; nobody sees another person's draft."""
-    mine = rows.annotate(mine=FilteredRelation("drafts", condition=Q(drafts__user=user)))
-    return mine.annotate(**{name: F(f"mine__{column}") for name, column in COLUMNS.items()})
+    """Adds this person's own draft to each delivery; drafts of other people are never read."""
+    own_drafts = rows.annotate(mine=FilteredRelation("drafts", condition=Q(drafts__user=user)))
+    return own_drafts.annotate(**{name: F(f"mine__{column}") for name, column in COLUMNS.items()})
 
 
 def draft_of(delivery: Delivery, user: User) -> Draft | None:
-    """Of a delivery that was read `with_draft` of this person."""
-    found = {column: getattr(delivery, name) for name, column in COLUMNS.items()}
-    if found["saved_at"] is None:
+    """Returns the draft of a delivery that was loaded `with_draft` of this person."""
+    columns = {column: getattr(delivery, name) for name, column in COLUMNS.items()}
+    if columns["saved_at"] is None:
         return None
-    return Draft(delivery=delivery, user=user, **found)
+    return Draft(delivery=delivery, user=user, **columns)

@@ -1,4 +1,4 @@
-"""What people send: who they are, and their answers."""
+"""Checks the answers that people send."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Any
 from django import forms
 from django.conf import settings
 
-from inbox import edits
+from inbox.editing import edits
 from wake.models import Delivery, Response
 
 LONGEST_FEEDBACK = 20_000
-# The answer to a choice; which of the three it is depends on the option.
+# Sent for a choice block: the option decides between approval and redirect.
 CHOSEN = "chosen"
 
 
@@ -22,7 +22,7 @@ class AnswerForm(forms.Form):
         choices=[*Response.Status.choices, (CHOSEN, "Chosen")],
         error_messages={
             "required": "Choose an answer.",
-            "invalid_choice": "Choose an answer: approve, reject or redirect.",
+            "invalid_choice": "Choose an answer.",
         },
     )
     feedback = forms.CharField(
@@ -38,7 +38,7 @@ class AnswerForm(forms.Form):
     edited_as = forms.ChoiceField(
         choices=[(kind, kind) for kind in (edits.JSON, edits.TEXT, edits.FIELDS)],
         required=False,
-        error_messages={"invalid_choice": "The edit is sent as json or as text."},
+        error_messages={"invalid_choice": "Choose whether to send the edit as JSON or as text."},
     )
     choice = forms.CharField(required=False, strip=False)
     content_hash = forms.CharField(required=False, max_length=64)
@@ -49,14 +49,14 @@ class AnswerForm(forms.Form):
         self.original = edits.Original.of(delivery)
 
     def clean_feedback(self) -> str:
-        """A form sends every line end as CRLF."""
+        """Changes the line ends back to LF: a form sends CRLF."""
         feedback: str = self.cleaned_data["feedback"]
         return feedback.replace("\r\n", "\n")
 
     def clean_edited_content(self) -> str:
         content: str = self.cleaned_data["edited_content"]
         if len(content.encode()) > settings.WAKE_MAX_BODY_BYTES:
-            raise forms.ValidationError("The edit is longer than what agents may send.")
+            raise forms.ValidationError("The edit is too long.")
         return content
 
     def clean(self) -> dict[str, Any]:
@@ -77,12 +77,13 @@ class AnswerForm(forms.Form):
         return cleaned
 
     def edit_errors(self) -> dict[str, str]:
-        """What is wrong with the edit, by the name of the field where it was typed."""
-        found = self.errors.as_data().get("edited_content", [])
-        return {str(error.code): "".join(error.messages) for error in found}
+        """Returns the errors of the edit, by the name of the input where it was typed."""
+        edit_errors = self.errors.as_data().get("edited_content", [])
+        return {str(error.code): "".join(error.messages) for error in edit_errors}
 
     def edit_as_typed(self) -> str:
-        """Empty where nothing was changed; of fields that cannot be read yet, a line each."""
+        """Returns the edit as text; empty if nothing changed. Fields that cannot be read yet are
+        one line each."""
         if "edited_json" in self.cleaned_data:
             return edits.as_typed(self.cleaned_data["edited_json"])
         if self.data.get("edited_as") != edits.FIELDS:
@@ -91,7 +92,8 @@ class AnswerForm(forms.Form):
         return "\n".join(f"{field.label}: {field.value}" for field in typed)
 
     def _with_choice(self, cleaned: dict[str, Any]) -> dict[str, Any]:
-        """Of an option that was shown: the recommended one is an approval, another a redirect."""
+        """Turns the chosen option into an approval if it is the recommended one, else into a
+        redirect."""
         choice = edits.choice_of(self.original)
         option = choice.option(cleaned.get("choice")) if choice else None
         if option is None:
@@ -105,6 +107,6 @@ class AnswerForm(forms.Form):
 
 
 class PreviewForm(AnswerForm):
-    """The same without a choice: the editor's, before anything is sent."""
+    """The answer form of the editor, which previews an edit before an answer is chosen."""
 
     status = None  # type: ignore[assignment]

@@ -1,4 +1,4 @@
-"""A person's saved phrases, which save typing and go to the agent as any other feedback."""
+"""Saves the replies that a person uses again as feedback."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from accounts.models import User
 from inbox.models import Preset
 from wake.models import Response
 
-MOST = 40
+MOST_REPLIES = 40
 
 
 class TooMany(Exception):
@@ -23,11 +23,13 @@ class SameName(Exception):
 
 
 @transaction.atomic
-def save_phrase(preset: Preset) -> None:
-    """A new one or a changed one, checked by its form; raises TooMany and SameName."""
-    User.objects.select_for_update().get(pk=preset.user_id)  # one at a time, so that both hold
+def save_reply(preset: Preset) -> None:
+    """Saves a new or changed reply that its form has checked; raises TooMany and SameName."""
+    User.objects.select_for_update().get(
+        pk=preset.user_id
+    )  # one save at a time, so that both checks hold
     others = Preset.objects.of(preset.user).exclude(pk=preset.pk)
-    if preset._state.adding and others.count() >= MOST:
+    if preset._state.adding and others.count() >= MOST_REPLIES:
         raise TooMany(TooMany.__doc__)
     if others.filter(status=preset.status, name=preset.name).exists():
         raise SameName(SameName.__doc__)
@@ -35,13 +37,17 @@ def save_phrase(preset: Preset) -> None:
 
 
 def by_answer(presets: Iterable[Preset]) -> list[tuple[str, list[Preset]]]:
-    """Those of `Preset.objects.of(user)` under the answer that they go with: Approved, Rejected,
-    Redirected."""
-    found = {status: list(rows) for status, rows in groupby(presets, lambda each: each.status)}
-    return [(label, found[status]) for status, label in Response.Status.choices if status in found]
+    """Groups replies from `Preset.objects.of(user)` by the answer that they go with: Approved,
+    Rejected, Redirected."""
+    by_status = {status: list(rows) for status, rows in groupby(presets, lambda each: each.status)}
+    return [
+        (label, by_status[status])
+        for status, label in Response.Status.choices
+        if status in by_status
+    ]
 
 
-def with_phrase(typed: str, presets: Iterable[Preset], *, chosen: str) -> str:
-    """What was typed, and below it the phrase of that id, where it is one of these."""
+def with_saved_reply(typed: str, presets: Iterable[Preset], *, chosen: str) -> str:
+    """Returns what was typed, with the text of the chosen reply below it."""
     texts = [preset.text for preset in presets if str(preset.pk) == chosen]
     return "\n".join(part for part in [typed.rstrip(), *texts] if part)

@@ -1,4 +1,4 @@
-"""A person's saved phrases: add, change, remove."""
+"""Adds, changes and removes a person's saved replies."""
 
 from __future__ import annotations
 
@@ -8,28 +8,28 @@ from django.http import HttpResponse
 from django.shortcuts import get_object_or_404
 from django.views.decorators.http import require_POST
 
-from inbox import presets
-from inbox.forms_settings import PhraseForm
+from inbox.answering import saved_replies
 from inbox.models import Preset
-from inbox.views.page import PersonRequest, form_page, page
-from inbox.views.settings import posted, saved, settings_page
+from inbox.pages.page import PersonRequest, form_page, page
+from inbox.people.settings.forms import SavedReplyForm
+from inbox.people.settings.views import posted, saved, settings_page
 
 
 @form_page
 @page
-def phrases(request: PersonRequest) -> HttpResponse:
-    form = PhraseForm(posted(request), instance=Preset(user=request.user))
+def saved_reply_list(request: PersonRequest) -> HttpResponse:
+    form = SavedReplyForm(posted(request), instance=Preset(user=request.user))
     if _is_saved(form):
         return saved(request, "settings-phrases")
-    grouped = presets.by_answer(Preset.objects.of(request.user))
+    grouped = saved_replies.by_answer(Preset.objects.of(request.user))
     return settings_page(request, "phrases", form=form, groups=grouped)
 
 
 @form_page
 @page
-def phrase(request: PersonRequest, pk: UUID) -> HttpResponse:
+def saved_reply_detail(request: PersonRequest, pk: UUID) -> HttpResponse:
     mine = get_object_or_404(Preset.objects.of(request.user), pk=pk)
-    form = PhraseForm(posted(request), instance=mine)
+    form = SavedReplyForm(posted(request), instance=mine)
     if _is_saved(form):
         return saved(request, "settings-phrases")
     return settings_page(request, "phrase", form=form, phrase=mine)
@@ -37,17 +37,17 @@ def phrase(request: PersonRequest, pk: UUID) -> HttpResponse:
 
 @require_POST
 @page
-def remove(request: PersonRequest, pk: UUID) -> HttpResponse:
+def remove_saved_reply(request: PersonRequest, pk: UUID) -> HttpResponse:
     get_object_or_404(Preset.objects.of(request.user), pk=pk).delete()
     return saved(request, "settings-phrases", "Removed.")
 
 
-def _is_saved(form: PhraseForm) -> bool:
+def _is_saved(form: SavedReplyForm) -> bool:
     if not form.is_valid():
         return False
     try:
-        presets.save_phrase(form.instance)
-    except (presets.TooMany, presets.SameName) as reason:
+        saved_replies.save_reply(form.instance)
+    except (saved_replies.TooMany, saved_replies.SameName) as reason:
         form.add_error(None, str(reason))
         return False
     return True

@@ -1,4 +1,4 @@
-"""Answering and taking back: each calls its verb, and says in full what came of it."""
+"""Sends an answer, inserts a saved reply, and takes an answer back."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from uuid import UUID
 from django.core.exceptions import PermissionDenied
 from django.http import HttpResponse
 from django.shortcuts import render
-from django.utils import timezone
 from django.views.decorators.http import require_POST
 
 from accounts.access import NotAllowed, may_answer
 from accounts.throttles import client_address
-from inbox.fates import fate
-from inbox.forms import AnswerForm
+from database.clock import database_now
+from inbox.answering.answer_status import answer_status
+from inbox.answering.forms import AnswerForm
+from inbox.answering.saved_replies import by_answer, with_saved_reply
+from inbox.delivery.views import delivery_page
+from inbox.editing.views import editor_page
 from inbox.models import Preset
-from inbox.places import Place
-from inbox.presets import by_answer, with_phrase
-from inbox.viewer import Viewer
-from inbox.views.delivery import delivery_page
-from inbox.views.editor import editor_page
-from inbox.views.page import PersonRequest, SeeOther, find_delivery, page
+from inbox.pages.filter_state import FilterState
+from inbox.pages.page import PersonRequest, SeeOther, find_delivery, page
+from inbox.pages.viewer import Viewer
 from wake.models import Delivery, Response
 from wake.responses import (
     AlreadyAnswered,
@@ -35,12 +35,12 @@ from wake.responses import (
     take_back,
 )
 
-NOTHING_YET = "Nothing to send yet: change something or add feedback."
+NOTHING_TO_SEND = "Nothing to send yet. Change something or add feedback."
 
 
 @require_POST
 @page
-def respond_to(request: PersonRequest, pk: UUID) -> HttpResponse:
+def answer_delivery(request: PersonRequest, pk: UUID) -> HttpResponse:
     delivery = find_delivery(request.user, pk)
     if not may_answer(request.user, delivery.team_id):
         raise PermissionDenied(NotAllowed.__doc__)
@@ -56,56 +56,64 @@ def respond_to(request: PersonRequest, pk: UUID) -> HttpResponse:
             feedback=form.cleaned_data["feedback"],
             edited_json=form.cleaned_data["edited_json"],
             address=client_address(request),
+            at=database_now(),
         )
+    except NotAllowed as reason:
+        raise PermissionDenied(str(reason)) from None
     except AlreadyAnswered as first:
         return _conflict(request, delivery, form, first.response)
     except NothingToSend:
-        form.add_error(None, NOTHING_YET)
+        form.add_error(None, NOTHING_TO_SEND)
         return _not_sent(request, delivery, form)
     except (ContentChanged, EditNotWanted, BadEdit) as reason:
         form.add_error(None, str(reason))
         return _not_sent(request, delivery, form)
-    left = str(Place.left(request.POST).without({pk}))
-    return SeeOther("inbox", query=f"{left}{'&' if left else ''}answered={pk}")
+    query = str(FilterState.from_form(request.POST).deselect({pk}))
+    return SeeOther("inbox", query=f"{query}{'&' if query else ''}answered={pk}")
 
 
 @require_POST
 @page
-def phrases(request: PersonRequest, pk: UUID) -> HttpResponse:
-    """The page again with this person's phrases, and the chosen one under what they typed; nothing
-    is sent."""
+def insert_saved_reply(request: PersonRequest, pk: UUID) -> HttpResponse:
+    """Shows the page again with this person's saved replies, and adds the chosen one to their
+    feedback. Sends nothing."""
     delivery = find_delivery(request.user, pk)
     if not may_answer(request.user, delivery.team_id):
         raise PermissionDenied(NotAllowed.__doc__)
-    mine = list(Preset.objects.of(request.user))
-    words = with_phrase(
-        request.POST.get("feedback", ""), mine, chosen=request.POST.get("phrase", "")
+    saved_replies = list(Preset.objects.of(request.user))
+    feedback = with_saved_reply(
+        request.POST.get("feedback", ""), saved_replies, chosen=request.POST.get("phrase", "")
     )
-    kept: Any = {"chosen": request.POST["choice"]} if "choice" in request.POST else {}
-    return delivery_page(request, delivery, feedback=words, phrases=by_answer(mine), **kept)
+    extra: Any = {"chosen": request.POST["choice"]} if "choice" in request.POST else {}
+    return delivery_page(
+        request, delivery, feedback=feedback, phrases=by_answer(saved_replies), **extra
+    )
 
 
 @require_POST
 @page
-def undo(request: PersonRequest, pk: UUID) -> HttpResponse:
-    """Back to where the person was, or to their own words, where there are any."""
+def undo_answer(request: PersonRequest, pk: UUID) -> HttpResponse:
+    """Takes the answer back; returns to the inbox, or to the delivery if there is a draft to
+    continue."""
     delivery = find_delivery(request.user, pk)
     try:
-        draft = take_back(delivery, by=request.user, address=client_address(request))
+        draft = take_back(
+            delivery, by=request.user, address=client_address(request), at=database_now()
+        )
     except PickedUp as late:
-        return _page(request, "inbox/too_late.html", delivery, late.response)
+        return _page(request, "inbox/answering/too_late.html", delivery, late.response)
     except NotAllowed as reason:
         raise PermissionDenied(str(reason)) from None
     except Response.DoesNotExist:
         return SeeOther("delivery", pk=pk)
     has_words = bool(draft.feedback or draft.edited_json)
     if "back" in request.POST and not has_words:
-        return SeeOther("inbox", query=str(Place.back(request.POST)))
+        return SeeOther("inbox", query=str(FilterState.from_back(request.POST)))
     return SeeOther("delivery", pk=pk)
 
 
 def _not_sent(request: PersonRequest, delivery: Delivery, form: AnswerForm) -> HttpResponse:
-    """The form again with its words, and what is wrong with them."""
+    """Shows the form again with what was typed and what is wrong with it."""
     if earlier := getattr(delivery, "response", None):
         return _conflict(request, delivery, form, earlier)
     status = HTTPStatus.UNPROCESSABLE_ENTITY
@@ -124,19 +132,19 @@ def _conflict(
         "feedback": form.data.get("feedback", ""),
         "edited": form.edit_as_typed(),
     }
-    return _page(request, "inbox/conflict.html", delivery, first, own=own)
+    return _page(request, "inbox/answering/conflict.html", delivery, first, own=own)
 
 
 def _page(
     request: PersonRequest, template: str, delivery: Delivery, response: Response, **extra: object
 ) -> HttpResponse:
-    now = timezone.now()
+    now = database_now()
     response.delivery = delivery
     context = {
         "now": now,
         "delivery": delivery,
         "response": response,
-        "fate": fate(response, Viewer.of(request.user), at=now),
+        "fate": answer_status(response, Viewer.of(request.user), at=now),
         **extra,
     }
     return render(request, template, context, status=HTTPStatus.CONFLICT)

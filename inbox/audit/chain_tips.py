@@ -1,5 +1,5 @@
-"""Where the chain of each team's audit ends: whoever keeps that elsewhere can tell later whether
-anything before it was touched (manage.py audit_verify --head)."""
+"""Shows the tip of each team's audit chain, which proves later that nothing before it was changed
+(manage.py audit_verify --head)."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from accounts.models import AuditHead, AuditSeal, Team
-from inbox.viewer import Viewer
+from inbox.pages.viewer import Viewer
 
 
 @dataclass(frozen=True, slots=True)
-class Head:
+class ChainTip:
     team: Team
     position: int
     hash: str
@@ -25,17 +25,17 @@ class Head:
         return f"{self.position}:{self.hash}"
 
 
-def heads(viewer: Viewer, *, owned: bool = False) -> list[Head]:
-    """Of their teams, or of those that they own, where anything is sealed; one query."""
+def chain_tips(viewer: Viewer, *, owned: bool = False) -> list[ChainTip]:
+    """Returns the tips of the viewer's teams, or of those that they own; one query."""
     ids = viewer.owned_team_ids if owned else viewer.team_ids
     rows = AuditHead.objects.in_bulk(ids)
     return [
-        Head(viewer.memberships[pk].team, row.position, row.hash, row.sealed_at)
+        ChainTip(viewer.memberships[pk].team, row.position, row.hash, row.sealed_at)
         for pk in ids
         if (row := rows.get(pk))
     ]
 
 
-def seal_of(event_id: int) -> AuditSeal | None:
-    """None for the few seconds until it is sealed."""
+def chain_entry_of(event_id: int) -> AuditSeal | None:
+    """Returns the chain entry of an event; None for the few seconds until it has one."""
     return AuditSeal.objects.filter(event_id=event_id).first()

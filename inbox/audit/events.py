@@ -1,7 +1,7 @@
-"""The audit of a person's teams, newest first, and what of it somebody asked for.
+"""Lists the audit events of a person's teams, newest first, and filters them.
 
-Whatever is asked for, one page looks at no more than LOOK_AT events of each team: where nothing
-matches among them it says how far back it looked, and the next page looks further.
+One page scans at most MOST_SCANNED events of each team: if none of them matches, it says how far
+back it looked, and the next page continues there.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ from django.db.models.fields.json import KeyTextTransform
 from django.utils import timezone
 
 from accounts.models import Agent, AuditEvent, User
-from inbox.audit_words import EVENTS
-from inbox.ids import uuid_or_none
-from inbox.slices import PAGE, Cursor, first_of_each, older_than
+from database.batched_queries import PAGE, Cursor, first_of_each, older_than
+from database.uuids import uuid_or_none
+from inbox.audit.sentences import EVENTS
 from wake.models import Delivery
 
-LOOK_AT = 50_000
+MOST_SCANNED = 50_000
 EXPORT_AT_ONCE = 1_000
 MOST_AGENTS = 500
-WITHOUT_ID = {"agent": "Agents", "system": "Wake itself", "operator": "The command line"}
+WITHOUT_ID = {"agent": "Agents", "system": "Wake", "operator": "Command line"}
 
 
 class EventCursor(Cursor):
-    """`1763635321000000-4711`: events have numbers."""
+    """`1763635321000000-4711`: the key of an event is a number."""
 
     @staticmethod
     def read_key(text: str) -> int:
@@ -37,7 +37,7 @@ class EventCursor(Cursor):
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class EventFilter:
     """`actor` is a kind, or `person:12`; `until` is the end of the last day."""
 
     actor: str = ""
@@ -48,25 +48,25 @@ class Asked:
 
     @property
     def narrows(self) -> bool:
-        return self.is_picky or self.since is not None or self.until is not None
+        return self.needs_scan or self.since is not None or self.until is not None
 
     @property
     def last_day(self) -> datetime | None:
         return self.until and self.until - timedelta(microseconds=1)
 
     @property
-    def is_picky(self) -> bool:
-        """Asks for more than a stretch of time, so that one page may look at many events."""
+    def needs_scan(self) -> bool:
+        """Returns whether it filters by more than time, so that one page may scan many events."""
         return bool(self.actor or self.event or self.agent_pk)
 
-    def stretch(self, rows: QuerySet[AuditEvent]) -> QuerySet[AuditEvent]:
+    def in_period(self, rows: QuerySet[AuditEvent]) -> QuerySet[AuditEvent]:
         if self.since is not None:
             rows = rows.filter(at__gte=self.since)
         if self.until is not None:
             rows = rows.filter(at__lt=self.until)
         return rows
 
-    def pick(self, rows: QuerySet[AuditEvent]) -> QuerySet[AuditEvent]:
+    def matching(self, rows: QuerySet[AuditEvent]) -> QuerySet[AuditEvent]:
         kind, _, key = self.actor.partition(":")
         if kind:
             rows = rows.filter(actor_kind=kind)
@@ -79,19 +79,19 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """`looked_back_to` is set where it ran out of events to look at before it was full."""
+    """`looked_back_to` is set if the page reached the scan limit before it was full."""
 
     events: list[AuditEvent]
     older: EventCursor | None
     looked_back_to: datetime | None = None
 
 
-def read(query: Any) -> Asked:
-    """Of a page's query; what cannot be read asks for nothing."""
+def read(query: Any) -> EventFilter:
+    """Reads the filter from a page's query; ignores what it cannot read."""
     actor, event = query.get("actor", ""), query.get("event", "")
     kind, _, key = actor.partition(":")
     is_known = actor in WITHOUT_ID or (kind == "person" and key.isascii() and key.isdigit())
-    return Asked(
+    return EventFilter(
         actor=actor[:64] if is_known else "",
         event=event if event in EVENTS else "",
         agent_pk=uuid_or_none(query.get("agent", "")),
@@ -101,7 +101,7 @@ def read(query: Any) -> Asked:
 
 
 def actors(people: Iterable[User]) -> list[tuple[str, str]]:
-    """Whom one can ask for, and how they are called."""
+    """Returns the choices of the actor filter with their names."""
     return [
         *((f"person:{person.pk}", person.display_name) for person in people),
         *WITHOUT_ID.items(),
@@ -109,32 +109,32 @@ def actors(people: Iterable[User]) -> list[tuple[str, str]]:
 
 
 def agents(team_ids: Sequence[int]) -> QuerySet[Agent]:
-    """About which one can ask."""
+    """Returns the choices of the agent filter."""
     return Agent.objects.filter(team__in=team_ids).order_by("agent_id", "pk")[:MOST_AGENTS]
 
 
-def page(team_ids: Sequence[int], asked: Asked, *, before: EventCursor | None) -> Page:
-    """Two queries at most. Index: audit_of_a_team_by_time."""
-    floor = _floor(team_ids, asked, before) if asked.is_picky else None
-    found = _newest(team_ids, asked, before=before, floor=floor, count=PAGE + 1)
-    shown = found[:PAGE]
-    if len(found) > PAGE:
-        return Page(shown, _cursor(shown[-1]))
+def page(team_ids: Sequence[int], wanted: EventFilter, *, before: EventCursor | None) -> Page:
+    """Returns one page with two queries at most. Index: audit_of_a_team_by_time."""
+    floor = _floor(team_ids, wanted, before) if wanted.needs_scan else None
+    events = _newest(team_ids, wanted, before=before, floor=floor, count=PAGE + 1)
+    on_page = events[:PAGE]
+    if len(events) > PAGE:
+        return Page(on_page, _cursor(on_page[-1]))
     if floor is None:
-        return Page(shown, None)
-    return Page(shown, _cursor(floor), looked_back_to=floor.at)
+        return Page(on_page, None)
+    return Page(on_page, _cursor(floor), looked_back_to=floor.at)
 
 
-def everything(team_ids: Sequence[int], asked: Asked) -> Iterator[list[AuditEvent]]:
-    """All of it, newest first, a handful at a time."""
+def all_events(team_ids: Sequence[int], wanted: EventFilter) -> Iterator[list[AuditEvent]]:
+    """Yields all matching events, newest first, in chunks."""
     before: EventCursor | None = None
     while True:
-        floor = _floor(team_ids, asked, before) if asked.is_picky else None
-        found = _newest(team_ids, asked, before=before, floor=floor, count=EXPORT_AT_ONCE)
-        if found:
-            yield found
-        if len(found) == EXPORT_AT_ONCE:
-            before = _cursor(found[-1])
+        floor = _floor(team_ids, wanted, before) if wanted.needs_scan else None
+        events = _newest(team_ids, wanted, before=before, floor=floor, count=EXPORT_AT_ONCE)
+        if events:
+            yield events
+        if len(events) == EXPORT_AT_ONCE:
+            before = _cursor(events[-1])
         elif floor is not None:
             before = _cursor(floor)
         else:
@@ -147,32 +147,34 @@ def of_teams(team_ids: Sequence[int]) -> QuerySet[AuditEvent]:
 
 def _newest(
     team_ids: Sequence[int],
-    asked: Asked,
+    wanted: EventFilter,
     *,
     before: EventCursor | None,
     floor: AuditEvent | None,
     count: int,
 ) -> list[AuditEvent]:
-    lists = [asked.pick(rows) for rows in _stretches(team_ids, asked, before)]
+    lists = [wanted.matching(rows) for rows in _lists(team_ids, wanted, before)]
     if floor is not None:
-        too_old = {"at": floor.at, "pk__lt": floor.pk}
-        lists = [rows.filter(at__gte=floor.at).exclude(**too_old) for rows in lists]
-    found = first_of_each(lists, count)
-    return sorted(found, key=lambda row: (row.at, row.pk), reverse=True)[:count]
+        below_floor = {"at": floor.at, "pk__lt": floor.pk}
+        lists = [rows.filter(at__gte=floor.at).exclude(**below_floor) for rows in lists]
+    events = first_of_each(lists, count)
+    return sorted(events, key=lambda row: (row.at, row.pk), reverse=True)[:count]
 
 
-def _floor(team_ids: Sequence[int], asked: Asked, before: EventCursor | None) -> AuditEvent | None:
-    """The event at which a page stops looking: the latest of each team's last to look at."""
-    stretches = _stretches(team_ids, asked, before)
-    last = first_of_each([rows.only("pk", "at")[LOOK_AT : LOOK_AT + 1] for rows in stretches])
+def _floor(
+    team_ids: Sequence[int], wanted: EventFilter, before: EventCursor | None
+) -> AuditEvent | None:
+    """Returns the event at which a page stops: the latest of each team's last one to scan."""
+    lists = _lists(team_ids, wanted, before)
+    last = first_of_each([rows.only("pk", "at")[MOST_SCANNED : MOST_SCANNED + 1] for rows in lists])
     return max(last, key=lambda row: (row.at, row.pk), default=None)
 
 
-def _stretches(
-    team_ids: Sequence[int], asked: Asked, before: EventCursor | None
+def _lists(
+    team_ids: Sequence[int], wanted: EventFilter, before: EventCursor | None
 ) -> list[QuerySet[AuditEvent]]:
     return [
-        older_than(asked.stretch(AuditEvent.objects.filter(team_id=team_id)), "at", before)
+        older_than(wanted.in_period(AuditEvent.objects.filter(team_id=team_id)), "at", before)
         for team_id in team_ids
     ]
 
@@ -182,8 +184,8 @@ def _cursor(event: AuditEvent) -> EventCursor:
 
 
 class _DeliveryId(Func):
-    """The id of the delivery that an event is about, as the deliveries' own key is stored; other
-    things have shorter ids."""
+    """The object id of an event about a delivery, in the form in which delivery keys are stored;
+    other objects have shorter ids."""
 
     output_field = UUIDField()
 
@@ -197,23 +199,24 @@ class _DeliveryId(Func):
 
 
 def _about(agent_pk: UUID) -> Q:
-    """What the agent did, what was done to it, to its keys and to its other ids, and what became of
-    its deliveries."""
-    theirs = Delivery.objects.filter(pk=_DeliveryId(OuterRef("object_id")), agent=agent_pk)
+    """Filters by what the agent did, and what happened to it, its keys, its aliases and its
+    deliveries."""
+    own_deliveries = Delivery.objects.filter(pk=_DeliveryId(OuterRef("object_id")), agent=agent_pk)
     itself = Q(actor_id=str(agent_pk)) | Q(object_id=str(agent_pk))
-    return itself | Q(Exists(theirs), object_kind="delivery") | _held_by(agent_pk)
+    return itself | Q(Exists(own_deliveries), object_kind="delivery") | _held_by(agent_pk)
 
 
 def _held_by(agent_pk: UUID) -> Q:
-    """Keys and other ids, by the name that their events keep: an id that was taken away has no row
-    any more."""
+    """Filters keys and aliases by the agent's name in their events: a removed alias has no row any
+    more."""
     name = KeyTextTransform("agent", OuterRef("detail"))
     holder = Agent.objects.filter(pk=agent_pk, team=OuterRef("team_id"), agent_id=name)
     return Q(Exists(holder), object_kind__in=["apikey", "claimedid"])
 
 
 def _midnight(text: str, *, days_later: int = 0) -> datetime | None:
-    """Where the person is (the middleware has set their time zone); None for what is no day."""
+    """Returns when the day begins in the person's time zone, which the middleware has set; None if
+    the text is no day."""
     try:
         day = date.fromisoformat(text)
     except ValueError:

@@ -1,4 +1,4 @@
-"""Audit events as lines of the page."""
+"""Builds the lines of the audit page from events."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from accounts.models import AuditEvent
-from inbox.audit_words import kind, link, short, words
-from inbox.viewer import Viewer
+from inbox.audit.sentences import kind, link, short, words
+from inbox.pages.viewer import Viewer
 from wake.models import Delivery
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """`url` and `address` are empty where there is none."""
+    """One event on the page; `url` and `address` are empty if there is none."""
 
     event: AuditEvent
     name: str
@@ -27,16 +27,17 @@ class Line:
 
 
 def lines_of(events: Iterable[AuditEvent], viewer: Viewer) -> list[Line]:
-    """With the headlines of deliveries, which the audit itself does not hold; one query."""
+    """Adds the headlines of deliveries, which the audit itself does not store; one query."""
     events = list(events)
     ids = {UUID(event.object_id) for event in events if event.object_kind == "delivery"}
-    theirs = Delivery.objects.for_person(viewer.user).filter(pk__in=ids)
-    names = {str(pk): headline for pk, headline in theirs.values_list("pk", "headline")}
+    own_deliveries = Delivery.objects.for_person(viewer.user).filter(pk__in=ids)
+    names = {str(pk): headline for pk, headline in own_deliveries.values_list("pk", "headline")}
     return [_line(event, names.get(event.object_id, _name(event)), viewer) for event in events]
 
 
 def _name(event: AuditEvent) -> str:
-    """Of what may be erased the audit holds no name; that of a push is the host it goes to."""
+    """Returns the name of the object. The audit stores no name of what may be erased; an A2A push
+    is named by its host."""
     if event.object_kind == "callback":
         return f"A2A push to {event.detail.get('host', '')}"
     if event.object_kind == "task":

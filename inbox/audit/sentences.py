@@ -1,4 +1,4 @@
-"""What an audit event says, in plain words: who did what; the thing itself stands beside it."""
+"""Writes an audit event as a sentence: who did what; the page shows the object beside it."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from uuid import UUID
 from django.urls import reverse
 
 from accounts.models import AuditEvent
+from inbox.answering.answer_status import picked_up
 from wake.models import Response
 
 Detail = Mapping[str, Any]
@@ -17,23 +18,22 @@ Say = Callable[[str, Detail], str]
 KINDS = {
     "person": "person",
     "agent": "agent",
-    "caller": "caller over A2A",
+    "caller": "A2A caller",
     "system": "Wake",
-    "operator": "command line",
+    "operator": "CLI",
 }
-ROUTES = dict(Response.Route.choices)
 CALLERS = {
-    "public": "anybody",
-    "key": "anybody with a caller key",
-    "allowlist": "who has a caller key on its list",
+    "public": "anyone",
+    "key": "anyone with a caller key",
+    "allowlist": "selected caller keys",
 }
 ANSWERS = {key: label.lower() for key, label in Response.Status.choices}
 
 
 def words(event: AuditEvent) -> str:
-    """`Mira approved`; `Undone by Mira after 4 s`; `Window passed; no answer`."""
+    """Returns `Mira approved`, `Undone by Mira after 4 s` or `Expired without an answer`."""
     _, say = EVENTS.get(event.event, ("", None))
-    who = event.actor_name or "Somebody"
+    who = "CLI" if event.actor_kind == "operator" else event.actor_name or "Someone"
     if say is None:
         happened = event.event.replace(".", " ").replace("_", " ")
         return f"{who}: {happened}"
@@ -45,7 +45,7 @@ def kind(event: AuditEvent) -> str:
 
 
 def link(event: AuditEvent) -> str:
-    """Where what it happened to can be looked at; empty where there is no such page."""
+    """Returns the address of the page about the event's object; empty if there is none."""
     match event.object_kind:
         case "delivery" | "agent" | "callback" | "task" | "card":
             name = "agent" if event.object_kind == "card" else event.object_kind
@@ -63,7 +63,7 @@ def link(event: AuditEvent) -> str:
 
 
 def short(address: str) -> str:
-    """An IPv6 address by its two ends."""
+    """Shortens an IPv6 address to its two ends."""
     groups = address.split(":")
     if len(groups) <= 4:
         return address
@@ -72,7 +72,7 @@ def short(address: str) -> str:
 
 def _answered(who: str, detail: Detail) -> str:
     status = ANSWERS.get(str(detail.get("status")), "answered")
-    return f"{who} {status}{' after the window' if detail.get('late') else ''}"
+    return f"{who} {status}{' after the deadline' if detail.get('late') else ''}"
 
 
 def _taken_back(who: str, detail: Detail) -> str:
@@ -82,42 +82,42 @@ def _taken_back(who: str, detail: Detail) -> str:
 
 
 def _picked_up(who: str, detail: Detail) -> str:
-    return f"Picked up by {ROUTES.get(str(detail.get('route')), 'the agent')}"
+    return picked_up(str(detail.get("route")))
 
 
 def _given_up(who: str, detail: Detail) -> str:
-    return f"Webhook to {detail.get('host', '')} stopped after {detail.get('tries', '')} tries"
+    return f"Callback to {detail.get('host', '')} failed after {detail.get('tries', '')} attempts"
 
 
-def _rehearsed(who: str, detail: Detail) -> str:
+def _test_callback_sent(who: str, detail: Detail) -> str:
     return f"{who} sent a test callback to {detail.get('host', '')}"
 
 
-def _kept(who: str, detail: Detail) -> str:
+def _retention_changed(who: str, detail: Detail) -> str:
     days = detail.get("days")
-    return f"{who} set what was written to be kept {f'for {days} days' if days else 'for ever'}"
+    return f"{who} set retention to {f'{days} days' if days else 'forever'}"
 
 
 def _erased(who: str, detail: Detail) -> str:
     count = detail.get("count", "some")
-    return f"What was written was erased in {count} {'delivery' if count == 1 else 'deliveries'}"
+    return f"Content of {count} {'delivery' if count == 1 else 'deliveries'} was erased"
 
 
 def _limited(who: str, detail: Detail) -> str:
     an_hour = detail.get("an_hour")
     if an_hour is None:
-        return f"{who} took the limit of an agent's deliveries away"
-    return f"{who} limited an agent to {an_hour} deliver{'y' if an_hour == 1 else 'ies'} an hour"
+        return f"{who} removed an agent's rate limit"
+    return f"{who} limited an agent to {an_hour} deliver{'y' if an_hour == 1 else 'ies'} per hour"
 
 
-def _passed_over(who: str, detail: Detail) -> str:
+def _answer_ignored(who: str, detail: Detail) -> str:
     status = ANSWERS.get(str(detail.get("status")), "answered")
-    return f"{who} {status}, but the task had moved on"
+    return f"{who} {status}, but the task had already moved on"
 
 
 def _published(who: str, detail: Detail) -> str:
     return (
-        f"{who} published an agent: {CALLERS.get(str(detail.get('access')), 'others')} may call it"
+        f"{who} published an agent: {CALLERS.get(str(detail.get('access')), 'others')} can call it"
     )
 
 
@@ -126,12 +126,12 @@ def _card_changed(who: str, detail: Detail) -> str:
     words = f"{who} changed an agent's card: {', '.join(names)}"
     if "access" not in names:
         return words
-    return f"{words}; {CALLERS.get(str(detail.get('access')), 'others')} may call it now"
+    return f"{words}; {CALLERS.get(str(detail.get('access')), 'others')} can call it now"
 
 
 def _renamed(who: str, detail: Detail) -> str:
     before = detail.get("before")
-    return f"{who} renamed the team{f', which was {before}' if before else ''}"
+    return f"{who} renamed the team{f' from {before}' if before else ''}"
 
 
 def _role_changed(who: str, detail: Detail) -> str:
@@ -146,100 +146,100 @@ def _joined(who: str, detail: Detail) -> str:
 
 def _invited(who: str, detail: Detail) -> str:
     role = detail.get("role")
-    return f"{who} invited somebody{f' as {role}' if role else ''}"
+    return f"{who} invited someone{f' as {role}' if role else ''}"
 
 
 def _of_agent(verb: str) -> Say:
     def say(who: str, detail: Detail) -> str:
         agent = detail.get("agent")
-        return f"{who} {verb}{f' of {agent}' if agent else ''}"
+        return f"{who} {verb}{f' for {agent}' if agent else ''}"
 
     return say
 
 
 def _granted(who: str, detail: Detail) -> str:
-    return f"{who} let {detail.get('agent', 'an agent')} deliver under another id"
+    return f"{who} added an alias for {detail.get('agent', 'an agent')}"
 
 
 def _taken_away(who: str, detail: Detail) -> str:
-    return f"{who} took an id away from {detail.get('agent', 'an agent')}"
+    return f"{who} removed an alias of {detail.get('agent', 'an agent')}"
 
 
 def _does(verb: str) -> Say:
     return lambda who, detail: f"{who} {verb}"
 
 
-# The name of each event in the filter, and what it says.
+# The name of each event in the filter, and its sentence.
 EVENTS: dict[str, tuple[str, Say]] = {
     "delivery.received": ("Delivered", _does("delivered")),
     "delivery.answered": ("Answered", _answered),
     "response.taken_back": ("Answer undone", _taken_back),
-    "response.picked_up": ("Answer picked up", _picked_up),
-    "delivery.timed_out": ("Window passed", lambda who, detail: "Window passed; no answer"),
-    "delivery.acknowledged": ("Got it", _does("said “Got it”")),
-    "delivery.withdrawn": ("Withdrawn", lambda who, detail: "Withdrawn; nothing to answer"),
-    "delivery.brought_back": ("Brought back", _does("brought it back to the inbox")),
-    "callback.sent_again": ("Webhook sent again", _does("sent the webhook again")),
-    "callback.rehearsed": ("Test callback sent", _rehearsed),
-    "callback.given_up": ("Webhook stopped", _given_up),
+    "response.picked_up": ("Answer fetched", _picked_up),
+    "delivery.timed_out": ("Expired", lambda who, detail: "Expired without an answer"),
+    "delivery.acknowledged": ("Got it", _does("marked it as read")),
+    "delivery.withdrawn": ("Withdrawn", lambda who, detail: "Withdrawn by the agent"),
+    "delivery.brought_back": ("Moved to inbox", _does("moved it to the inbox")),
+    "callback.sent_again": ("Callback sent again", _does("sent the callback again")),
+    "callback.rehearsed": ("Test callback sent", _test_callback_sent),
+    "callback.given_up": ("Callback failed", _given_up),
     "callbacks.rested": (
-        "Webhooks rest",
-        lambda who, detail: "Webhooks rest after days without a success",
+        "Callbacks suspended",
+        lambda who, detail: "Callbacks suspended after repeated failures",
     ),
-    "callbacks.resumed": ("Webhooks resumed", _does("resumed the webhooks")),
-    "callback_host.allowed": ("Callback host added", _does("let callbacks go there")),
-    "callback_host.removed": ("Callback host removed", _does("took a callback host away")),
+    "callbacks.resumed": ("Callbacks resumed", _does("resumed callbacks")),
+    "callback_host.allowed": ("Callback host added", _does("allowed callbacks to a host")),
+    "callback_host.removed": ("Callback host removed", _does("removed a callback host")),
     "callback_host.changed": ("Callback host changed", _does("changed a callback host")),
     "agent.registered": ("Agent registered", _does("registered an agent")),
     "agent.paused": ("Agent paused", _does("paused an agent")),
-    "agent.resumed": ("Agent resumed", _does("let an agent deliver again")),
-    "agent.limited": ("Agent limited", _limited),
+    "agent.resumed": ("Agent resumed", _does("resumed an agent")),
+    "agent.limited": ("Rate limit changed", _limited),
     "agent.changed": ("Agent changed", _does("changed an agent")),
     "agent.removed": ("Agent removed", _does("removed an agent")),
-    "claim.added": ("Other id granted", _granted),
-    "claim.changed": ("Other id changed", _does("changed an id that an agent delivers under")),
-    "claim.removed": ("Other id removed", _taken_away),
-    "key.issued": ("Key issued", _of_agent("issued a key")),
+    "claim.added": ("Alias added", _granted),
+    "claim.changed": ("Alias changed", _does("changed an alias of an agent")),
+    "claim.removed": ("Alias removed", _taken_away),
+    "key.issued": ("Key created", _of_agent("created a key")),
     "key.rotated": ("Key rotated", _of_agent("rotated a key")),
     "key.revoked": ("Key revoked", _of_agent("revoked a key")),
     "key.slowed_down": (
-        "Slowed down",
-        lambda who, detail: f"{who} delivered more than it may, and was slowed down",
+        "Rate limited",
+        lambda who, detail: f"{who} exceeded its rate limit",
     ),
-    "secret.issued": ("Signing secret issued", _does("issued a signing secret")),
+    "secret.issued": ("Signing secret created", _does("created a signing secret")),
     "secret.rotated": ("Signing secret rotated", _does("rotated a signing secret")),
-    "secret.switched": ("Signing secret switched", _does("switched to the new signing secret")),
+    "secret.switched": ("Old signing secret retired", _does("retired the old signing secret")),
     "card.published": ("Agent published", _published),
     "card.changed": ("Card changed", _card_changed),
-    "card.unpublished": ("Agent unpublished", _does("let nobody call the agent any more")),
-    "caller_key.issued": ("Caller key issued", _does("issued a caller key")),
+    "card.unpublished": ("Agent unpublished", _does("unpublished an agent")),
+    "caller_key.issued": ("Caller key created", _does("created a caller key")),
     "caller_key.revoked": ("Caller key revoked", _does("revoked a caller key")),
-    "task.received": ("Task received", _does("asked the agent over A2A")),
-    "task.continued": ("Message to a task", _does("wrote to a task")),
+    "task.received": ("Task received", _does("sent a task over A2A")),
+    "task.continued": ("Message to a task", _does("sent a message to a task")),
     "task.completed": ("Task completed", _does("completed a task")),
     "task.failed": ("Task failed", lambda who, detail: "A task failed"),
     "task.canceled": ("Task canceled", _does("canceled a task")),
     "task.rejected": ("Task rejected", _does("rejected a task")),
-    "task.answer_passed_over": ("Answer passed over", _passed_over),
+    "task.answer_passed_over": ("Answer not used", _answer_ignored),
     "task.result_came_late": (
-        "Result came late",
-        lambda who, detail: f"{who} sent a result after the task had ended; it was dropped",
+        "Late result",
+        lambda who, detail: f"{who} sent a result after the task had ended, so it was ignored",
     ),
-    "retention.changed": ("Retention changed", _kept),
+    "retention.changed": ("Retention changed", _retention_changed),
     "retention.erased": ("Content erased", _erased),
     "retention.erased_tasks": (
-        "Content of tasks erased",
-        lambda who, detail: f"What was said in tasks was erased: {detail.get('count', 'some')}",
+        "Task content erased",
+        lambda who, detail: f"Content of tasks was erased: {detail.get('count', 'some')}",
     ),
-    "team.added": ("Team added", _does("added the team")),
+    "team.added": ("Team created", _does("created the team")),
     "team.changed": ("Team changed", _does("changed the team")),
     "team.renamed": ("Team renamed", _renamed),
-    "team.handed_over": ("Team handed over", _does("handed the team over, and reviews now")),
+    "team.handed_over": ("Ownership transferred", _does("transferred ownership of the team")),
     "membership.added": ("Member added", _does("added a member")),
     "membership.changed": ("Member changed", _role_changed),
     "membership.removed": ("Member removed", _does("removed a member")),
     "membership.left": ("Member left", _does("left the team")),
     "membership.joined": ("Member joined", _joined),
-    "invitation.made": ("Invitation made", _invited),
-    "invitation.revoked": ("Invitation revoked", _does("took an invitation back")),
+    "invitation.made": ("Invitation created", _invited),
+    "invitation.revoked": ("Invitation revoked", _does("revoked an invitation")),
 }

@@ -1,4 +1,4 @@
-"""The hosts that a team's callbacks may go to: its people read them, its owners change them."""
+"""Shows the hosts that a team's callbacks may go to; owners change them."""
 
 from __future__ import annotations
 
@@ -6,74 +6,78 @@ import threading
 from typing import Any
 
 from django.contrib import messages
-from django.core.exceptions import PermissionDenied
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404
 from django.views.decorators.http import require_POST, require_safe
 
-from accounts.access import is_owner, teams_of
-from accounts.models import Team
 from accounts.throttles import TooMany, count_look_up
-from inbox.forms_settings import HostForm
-from inbox.teams import own_teams_with_hosts
-from inbox.views.page import PersonRequest, SeeOther, actor, page, too_many
-from inbox.views.settings import saved, settings_page
-from wake import destinations
+from inbox.pages.owners import still_owned, team_of_an_owner
+from inbox.pages.page import PersonRequest, SeeOther, actor, page, too_many
+from inbox.people.settings.forms import HostForm
+from inbox.people.settings.views import saved, settings_page
+from inbox.people.teams.teams import own_teams_with_hosts
+from wake.callbacks import addresses
+from wake.callbacks import allowlist as hosts
 from wake.models import CallbackHost
 
-NOWHERE = "the name leads nowhere, or no name server answered in good time."
-OWNERS_ONLY = "Only owners of the team change the hosts that its callbacks may go to"
-# Of each process, as in wake/rehearsals.py: whoever waits has one of its few threads meanwhile.
-AT_ONCE = 2
-BUSY = "Others are checking in this moment. Nothing was changed; try again in ten seconds."
-_places = threading.BoundedSemaphore(AT_ONCE)
+NO_ADDRESS = "the name leads nowhere, or no name server answered in good time."
+HOSTS_REFUSED = "Only team owners can change callback hosts"
+# For each process, as in wake/callbacks/test_callback.py: a look-up occupies one of few threads.
+LOOK_UPS_AT_ONCE = 2
+BUSY = "Another check is running. Try again in ten seconds."
+_slots = threading.BoundedSemaphore(LOOK_UPS_AT_ONCE)
 
 
 @require_safe
 @page
-def show(request: PersonRequest) -> HttpResponse:
+def allowlist(request: PersonRequest) -> HttpResponse:
     return _show(request, HostForm(), team_id=None)
 
 
 @require_POST
 @page
-def allow(request: PersonRequest, slug: str) -> HttpResponse:
-    team = _team_of_an_owner(request, slug)
+def allow_host(request: PersonRequest, slug: str) -> HttpResponse:
+    team = team_of_an_owner(request, slug, refusal=HOSTS_REFUSED)
     form = HostForm(request.POST)
     if form.is_valid():
         try:
-            line, _ = destinations.allow(form.cleaned_data["pattern"], team=team, by=actor(request))
-        except destinations.Refused as reason:
+            with still_owned(request, team.pk):
+                pattern = form.cleaned_data["pattern"]
+                line, _ = hosts.allow(pattern, team=team, by=actor(request))
+        except hosts.Refused as reason:
             form.add_error("pattern", str(reason))
         else:
-            return saved(request, "settings-allowlist", f"Callbacks may go to {line.pattern}.")
+            return saved(
+                request, "settings-allowlist", f"Callbacks to {line.pattern} are now allowed."
+            )
     return _show(request, form, team_id=team.pk)
 
 
 @require_POST
 @page
-def disallow(request: PersonRequest, slug: str) -> HttpResponse:
+def remove_host(request: PersonRequest, slug: str) -> HttpResponse:
     line = _line_of_an_owner(request, slug)
-    destinations.disallow(line, by=actor(request))
-    words = f"Callbacks no longer go to {line.pattern}; answers can still be fetched by polling."
+    with still_owned(request, line.team_id):
+        hosts.disallow(line, by=actor(request))
+    words = f"Callbacks to {line.pattern} are no longer allowed. Agents can still poll."
     return saved(request, "settings-allowlist", words)
 
 
 @require_POST
 @page
-def look_up(request: PersonRequest, slug: str) -> HttpResponse:
-    """Whether its name leads somewhere that callbacks would connect to, now."""
+def look_up_host(request: PersonRequest, slug: str) -> HttpResponse:
+    """Checks whether the host's name resolves now to an address that callbacks may connect to."""
     line = _line_of_an_owner(request, slug)
     try:
         count_look_up(request)
     except TooMany as error:
         waits = _show(request, HostForm(), team_id=None, wait=error.retry_after)
         return too_many(waits, error.retry_after)
-    if _places.acquire(blocking=False):
+    if _slots.acquire(blocking=False):
         try:
             _look_up(request, line.pattern)
         finally:
-            _places.release()
+            _slots.release()
     else:
         messages.warning(request, BUSY)
     return SeeOther("settings-allowlist")
@@ -81,19 +85,19 @@ def look_up(request: PersonRequest, slug: str) -> HttpResponse:
 
 def _look_up(request: PersonRequest, name: str) -> None:
     try:
-        destinations.look_up(name)
-    except destinations.Refused as reason:
+        addresses.look_up(name)
+    except hosts.Refused as reason:
         messages.warning(request, str(reason))
     except OSError:
-        messages.warning(request, f"{name}: {NOWHERE}")
+        messages.warning(request, f"{name}: {NO_ADDRESS}")
     else:
-        messages.success(request, f"{name} leads to an address that callbacks may go to.")
+        messages.success(request, f"{name} resolves to an allowed address.")
 
 
 def _show(
     request: PersonRequest, form: HostForm, *, team_id: int | None, **context: Any
 ) -> HttpResponse:
-    """With the form that was sent under its own team."""
+    """Shows the page, with the form that was sent under its own team."""
     lines = [
         (own, form if own.team.pk == team_id else HostForm(auto_id=f"team-{own.team.pk}-%s"))
         for own in own_teams_with_hosts(request.user)
@@ -102,13 +106,5 @@ def _show(
 
 
 def _line_of_an_owner(request: PersonRequest, slug: str) -> CallbackHost:
-    team = _team_of_an_owner(request, slug)
+    team = team_of_an_owner(request, slug, refusal=HOSTS_REFUSED)
     return get_object_or_404(team.callback_hosts, pattern=request.POST.get("pattern", ""))
-
-
-def _team_of_an_owner(request: PersonRequest, slug: str) -> Team:
-    """Not theirs and not there are the same 404."""
-    team = get_object_or_404(teams_of(request.user), slug=slug)
-    if not is_owner(request.user, team.pk):
-        raise PermissionDenied(OWNERS_ONLY)
-    return team

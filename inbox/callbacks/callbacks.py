@@ -1,4 +1,4 @@
-"""The callbacks of a person's teams: where each stands, in words, and how their targets do."""
+"""Lists the callbacks of a person's teams with their status, and the hosts that receive them."""
 
 from __future__ import annotations
 
@@ -9,24 +9,25 @@ from uuid import UUID
 
 from django.db.models import OuterRef, QuerySet, Subquery
 
-from inbox.moments import when
-from inbox.slices import PAGE, Cursor, first_of_each, older_than
-from inbox.viewer import Viewer
-from wake.destinations import patterns_of
+from database.batched_queries import PAGE, Cursor, first_of_each, older_than
+from inbox.pages.times import when
+from inbox.pages.viewer import Viewer
+from wake.callbacks.allowlist import patterns_of
+from wake.callbacks.kinds import Kind, Link, kind_of
+from wake.callbacks.outbox import GONE
 from wake.models import Callback, CallbackAttempt, CallbackHost, FailingTarget
 from wake.models.callbacks import CallbackQuerySet
-from wake.outbox import GONE
 
 STATES = {"waiting": "Waiting", "delivered": "Delivered", "stopped": "Stopped"}
 LOOKED_AT = 500
 MOST_TARGETS = 20
-TRYING = "Trying again"
-NUMBERS = ["no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"]
+TRYING = "Retrying"
+NUMBER_WORDS = ["no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"]
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """What of the list somebody wants to see; empty is all of it."""
+class CallbackFilter:
+    """Filters the list; empty fields ask for everything."""
 
     state: str = ""
     agent_pk: UUID | None = None
@@ -37,10 +38,13 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
-    """Where one callback stands; `next_at` is when it is tried next, where the words do not say."""
+class CallbackStatus:
+    """One callback and its status in words; `next_at` is the next try, if the words do not name
+    it."""
 
     callback: Callback
+    kind: Kind
+    link: Link | None
     words: str
     tone: str
     error: str
@@ -50,13 +54,13 @@ class Standing:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A host that answers or A2A pushes go to, by the newest of them; `latest` is the last that was
+    """A host that callbacks go to, judged by the newest of them; `latest` is the last one that was
     tried."""
 
     host: str
-    is_push: bool
+    kind: Kind
     team: str
-    latest: Standing
+    latest: CallbackStatus
     delivered: int
     ended: int
     waiting: int
@@ -64,23 +68,23 @@ class Target:
 
 
 def page(
-    viewer: Viewer, asked: Asked, *, at: datetime, before: Cursor | None
-) -> tuple[list[Standing], Cursor | None]:
-    """Newest first, and where the next page begins; three queries."""
+    viewer: Viewer, wanted: CallbackFilter, *, at: datetime, before: Cursor | None
+) -> tuple[list[CallbackStatus], Cursor | None]:
+    """Returns the newest first, and where the next page begins; three queries."""
     lists = [
-        older_than(_asked_for(team_id, asked).only("pk", "created_at"), "created_at", before)
+        older_than(_matching(team_id, wanted).only("pk", "created_at"), "created_at", before)
         for team_id in viewer.team_ids
     ]
-    found = sorted(first_of_each(lists), key=lambda row: (row.created_at, row.pk), reverse=True)
-    shown = found[:PAGE]
-    older = Cursor((shown[-1].created_at, shown[-1].pk)) if len(found) > PAGE else None
-    return standings([row.pk for row in shown], viewer, at=at), older
+    callbacks = sorted(first_of_each(lists), key=lambda row: (row.created_at, row.pk), reverse=True)
+    on_page = callbacks[:PAGE]
+    older = Cursor((on_page[-1].created_at, on_page[-1].pk)) if len(callbacks) > PAGE else None
+    return statuses([row.pk for row in on_page], viewer, at=at), older
 
 
 def targets(viewer: Viewer, *, at: datetime) -> list[Target]:
-    """What the newest callbacks of each team say about the hosts that they went to, the busiest
-    first; three queries. Index: callbacks_of_a_team."""
-    columns = ("pk", "team_id", "host", "relayed_task", "tries", "created_at")
+    """Returns the hosts of each team's newest callbacks, the busiest first; three queries. Index:
+    callbacks_of_a_team."""
+    columns = ("pk", "team_id", "host", "response_id", "kind", "tries", "created_at")
     ends = ("due_at", "delivered_at", "given_up_at")
     recent = first_of_each(
         [_newest(team_id).only(*columns, *ends) for team_id in viewer.team_ids], LOOKED_AT
@@ -92,25 +96,26 @@ def targets(viewer: Viewer, *, at: datetime) -> list[Target]:
     tried = [next((row for row in rows if row.tries), rows[0]).pk for rows in busiest]
     return [
         _target(rows, latest)
-        for rows, latest in zip(busiest, standings(tried, viewer, at=at), strict=True)
+        for rows, latest in zip(busiest, statuses(tried, viewer, at=at), strict=True)
     ]
 
 
-def standings(ids: list[UUID], viewer: Viewer, *, at: datetime) -> list[Standing]:
-    """Of these callbacks, in this order; two queries."""
+def statuses(ids: list[UUID], viewer: Viewer, *, at: datetime) -> list[CallbackStatus]:
+    """Returns the status of these callbacks, in this order; two queries."""
     rows = {row.pk: row for row in _with_last_try(Callback.objects.filter(pk__in=ids))}
     lines = _allowlists({row.team_id for row in rows.values()})
-    return [_standing(rows[pk], viewer, lines, at=at) for pk in ids if pk in rows]
+    return [_status(rows[pk], viewer, lines, at=at) for pk in ids if pk in rows]
 
 
-def resting(viewer: Viewer) -> list[FailingTarget]:
-    """Targets to which nothing is sent until a person resumes them, the longest first."""
+def suspended(viewer: Viewer) -> list[FailingTarget]:
+    """Returns the targets that get nothing until a person resumes them, the longest suspended
+    first."""
     mine = FailingTarget.objects.filter(team__in=viewer.team_ids)
-    return list(mine.resting().select_related("team").order_by("rested_at")[:MOST_TARGETS])
+    return list(mine.suspended().select_related("team").order_by("rested_at")[:MOST_TARGETS])
 
 
 def unfinished_of(agent_id: UUID, *, team_id: int, at_most: int) -> int:
-    """How many callbacks of this agent still wait to be sent. Index: callbacks_not_delivered."""
+    """Counts the agent's callbacks that are not sent yet. Index: callbacks_not_delivered."""
     rows = Callback.objects.not_delivered().unfinished()
     return rows.filter(agent_id=agent_id, team_id=team_id)[:at_most].count()
 
@@ -119,12 +124,13 @@ def _newest(team_id: int) -> QuerySet[Callback]:
     return Callback.objects.filter(team_id=team_id).order_by("-created_at", "-pk")
 
 
-def _asked_for(team_id: int, asked: Asked) -> CallbackQuerySet:
-    """Index: callbacks_not_delivered where something is missing, else callbacks_of_a_team."""
+def _matching(team_id: int, wanted: CallbackFilter) -> CallbackQuerySet:
+    """Filters a team's callbacks. Index: callbacks_not_delivered for undelivered ones, else
+    callbacks_of_a_team."""
     rows = Callback.objects.filter(team_id=team_id)
-    if asked.agent_pk:
-        rows = rows.filter(agent_id=asked.agent_pk)
-    match asked.state:
+    if wanted.agent_pk:
+        rows = rows.filter(agent_id=wanted.agent_pk)
+    match wanted.state:
         case "waiting":
             return rows.not_delivered().unfinished()
         case "stopped":
@@ -135,7 +141,7 @@ def _asked_for(team_id: int, asked: Asked) -> CallbackQuerySet:
 
 
 def _with_last_try(rows: QuerySet[Callback]) -> QuerySet[Callback]:
-    """Index: attempts_of_a_callback."""
+    """Adds the result of the last try. Index: attempts_of_a_callback."""
     tries = CallbackAttempt.objects.filter(callback=OuterRef("pk")).order_by("-pk")
     return (
         rows.select_related("agent", "response__delivery")
@@ -159,15 +165,20 @@ def _allowlists(team_ids: set[int]) -> set[tuple[int, str]]:
     return set(rows.values_list("team_id", "pattern"))
 
 
-def _standing(row: Any, viewer: Viewer, lines: set[tuple[int, str]], *, at: datetime) -> Standing:
-    is_allowed = row.is_push or any(
+def _status(
+    row: Any, viewer: Viewer, lines: set[tuple[int, str]], *, at: datetime
+) -> CallbackStatus:
+    kind = kind_of(row)
+    is_allowed = not kind.needs_allowlist or any(
         (row.team_id, pattern) in lines for pattern in patterns_of(row.host)
     )
     words, tone = _words(row, is_allowed=is_allowed, at=at)
-    code = "" if row.last_code is None else f"Answered {row.last_code}. "
+    code = "" if row.last_code is None else f"Response {row.last_code}. "
     is_later = row.due_at is not None and row.due_at > at and not words.startswith(TRYING)
-    return Standing(
+    return CallbackStatus(
         callback=row,
+        kind=kind,
+        link=kind.link(row) if kind.link else None,
         words=words,
         tone=tone,
         error="" if row.delivered_at else f"{code}{row.last_error or ''}".strip(),
@@ -180,30 +191,30 @@ def _words(row: Any, *, is_allowed: bool, at: datetime) -> tuple[str, str]:
     if row.delivered_at is not None:
         return "Delivered", "approved"
     if row.due_at is None and row.given_up_at is None:
-        return "Resting", "expired"
+        return "Suspended", "expired"
     if row.due_at is None:
         is_gone = row.last_code == GONE
-        return ("Gone (410)" if is_gone else f"Stopped after {_tries(row.tries)}"), "rejected"
+        return ("Gone (410)" if is_gone else f"Failed after {_tries(row.tries)}"), "rejected"
     if row.leased_until is not None and row.leased_until > at:
-        return "On its way", ""
+        return "Sending", ""
     if not is_allowed:
         return "Not on the allowlist", "expired"
     if row.due_at <= at:
-        return "On its way", ""
+        return "Sending", ""
     return f"{TRYING} {when(row.due_at, now=at)}", "expired"
 
 
 def _tries(number: int) -> str:
-    words = NUMBERS[number] if number < len(NUMBERS) else str(number)
-    return f"{words} {'try' if number == 1 else 'tries'}"
+    words = NUMBER_WORDS[number] if number < len(NUMBER_WORDS) else str(number)
+    return f"{words} {'attempt' if number == 1 else 'attempts'}"
 
 
-def _target(rows: list[Callback], latest: Standing) -> Target:
+def _target(rows: list[Callback], latest: CallbackStatus) -> Target:
     waiting = [row.due_at for row in rows if row.due_at is not None]
     next_at = min(waiting, default=None)
     return Target(
         host=rows[0].host,
-        is_push=rows[0].is_push,
+        kind=kind_of(rows[0]),
         team=latest.team,
         latest=latest,
         delivered=sum(row.delivered_at is not None for row in rows),

@@ -1,4 +1,4 @@
-"""What a callback looked like when it left: its request as people may read it, try by try."""
+"""Shows the request of a callback as it was sent, and its tries."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ from dataclasses import dataclass
 from datetime import datetime
 from urllib.parse import urlsplit
 
-from inbox.invisible import reveal
-from wake import signatures
+from inbox.rendering.invisible import reveal
+from wake.callbacks import signatures
+from wake.callbacks.retries import TRIES
 from wake.models import Callback, CallbackAttempt
-from wake.retries import TRIES
 
 MOST_TRIES = 30
 BODY_SHOWN = 20_000
 SIGNATURE = re.compile(r"(?<=^sha256=).+|(?<=^v1,).+")
 MASK = "••••••••"
-NO_SECRET = "whsec_AAAA"  # noqa: S105 - whatever it signs is masked before anybody sees it
+NO_SECRET = "whsec_AAAA"  # noqa: S105 - its signatures are masked before they are shown
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """`is_cut` where the body is longer than what is shown of it."""
+    """`is_cut` says that only the beginning of the body is shown."""
 
     line: str
     headers: list[tuple[str, str]]
@@ -30,7 +30,7 @@ class Request:
 
 
 def request_of(callback: Callback, *, at: datetime) -> Request:
-    """The same at every try, but for the time and what is signed over it."""
+    """Returns the request, which is the same at every try except for its time and signature."""
     url = urlsplit(callback.url)
     body = bytes(callback.body).decode(errors="replace")
     path = f"{url.path or '/'}{'?' if url.query else ''}{url.query}"
@@ -55,14 +55,14 @@ def _headers(callback: Callback, *, at: datetime) -> list[tuple[str, str]]:
 
 
 def tries_of(callback: Callback) -> list[CallbackAttempt]:
-    """Newest first. Index: attempts_of_a_callback."""
+    """Returns the tries, newest first. Index: attempts_of_a_callback."""
     return list(callback.attempts.order_by("-pk")[:MOST_TRIES])
 
 
 def number_of(attempt: CallbackAttempt) -> str:
-    """`3 of 10`, as the schedule goes."""
+    """Returns `3 of 10`, counted by the retry schedule."""
     return f"{attempt.number} of {TRIES}"
 
 
 def _masked(name: str, value: str) -> str:
-    return "the second of the try" if name == "webhook-timestamp" else SIGNATURE.sub(MASK, value)
+    return "time of the attempt" if name == "webhook-timestamp" else SIGNATURE.sub(MASK, value)

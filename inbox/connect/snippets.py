@@ -1,5 +1,5 @@
-"""What a person pastes so that an agent delivers here: filled with its id and this server's
-address, and never with a key."""
+"""Fills the snippets that connect an agent with its id and this server's address, never with a
+key."""
 
 from __future__ import annotations
 
@@ -12,13 +12,14 @@ from django.conf import settings
 
 from accounts.models import Agent
 
-# Each file is whole and right as it stands, for an agent and a server that it names as these.
+# Each file works as it stands, for this agent and this server.
 EXAMPLES = re.compile(r'"research-agent-01"|https://wake\.example\.com')
 
 
 @dataclass(frozen=True, slots=True)
 class Snippet:
-    """`hint` says what to do with `text`, which comes from templates/inbox/connect/`name`.txt."""
+    """`hint` says what to do with `text`, which comes from
+    templates/inbox/connect/snippets/`name`.txt."""
 
     name: str
     title: str
@@ -27,7 +28,7 @@ class Snippet:
 
 
 KINDS = (
-    Snippet("curl", "curl", "For a shell that has the key."),
+    Snippet("curl", "curl", "Run this in a terminal where WAKE_API_KEY is set."),
     Snippet(
         "system-prompt",
         "System prompt",
@@ -78,8 +79,8 @@ def snippets(agent: Agent) -> list[Snippet]:
 
 
 def _value(kind: Snippet, agent: Agent) -> str:
-    """Its id. n8n takes what begins with `=` for an expression: there it is one that says the id,
-    with braces escaped, because two of them would end it."""
+    """Returns the agent's id. n8n takes a text that begins with `=` for an expression: such an id
+    becomes an expression that returns it, with braces escaped, because two of them would end it."""
     if kind.name != "n8n" or not agent.agent_id.startswith("="):
         return agent.agent_id
     text = json.dumps(agent.agent_id).replace("{", r"\u007b").replace("}", r"\u007d")
@@ -87,14 +88,14 @@ def _value(kind: Snippet, agent: Agent) -> str:
 
 
 def fill(text: str, agent_id: str, *, origin: str) -> str:
-    """A JSON text of the id is also one of Python, of JavaScript and of YAML, and harmless in a
-    here-document, whose end is a line of its own."""
-    written = json.dumps(agent_id, ensure_ascii=False)
-    return EXAMPLES.sub(lambda found: written if found[0][0] == '"' else origin, text)
+    """Inserts the id as JSON text, which is also valid Python, JavaScript and YAML, and harmless in
+    a here-document."""
+    agent_json = json.dumps(agent_id, ensure_ascii=False)
+    return EXAMPLES.sub(lambda match: agent_json if match[0][0] == '"' else origin, text)
 
 
 @cache
 def _text(name: str) -> str:
-    path = settings.BASE_DIR / "templates" / "inbox" / "connect" / f"{name}.txt"
+    path = settings.BASE_DIR / "templates" / "inbox" / "connect" / "snippets" / f"{name}.txt"
     text: str = path.read_text(encoding="utf-8")
     return text

@@ -1,4 +1,4 @@
-"""How an agent is connected: where it delivers, what to paste, and whether anything has come."""
+"""Shows the first run, how to connect an agent, and whether anything has arrived."""
 
 from __future__ import annotations
 
@@ -8,23 +8,36 @@ from uuid import UUID
 from django.conf import settings
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, render
-from django.utils import timezone
 from django.views.decorators.http import require_safe
 
-from accounts import quota
 from accounts.access import agents_of
+from accounts.agents import quota
 from accounts.models import ApiKey
-from inbox.first_delivery import first_delivery
-from inbox.panels import panels
-from inbox.snippets import snippets
-from inbox.viewer import Viewer
-from inbox.views.page import PersonRequest, page
+from database.clock import database_now
+from inbox.connect import welcome
+from inbox.connect.snippets import snippets
+from inbox.pages.page import PersonRequest, page
+from inbox.pages.panels import panels
+from inbox.pages.viewer import Viewer
 
 
 @require_safe
 @page
-def show(request: PersonRequest, pk: UUID) -> HttpResponse:
-    now = timezone.now()
+def welcome_page(request: PersonRequest) -> HttpResponse:
+    viewer = Viewer.of(request.user)
+    context = {
+        "here": "inbox",
+        "viewer": viewer,
+        "first_run": welcome.first_run(viewer, at=database_now()),
+        "has_delivered": welcome.has_delivered(viewer),
+    }
+    return render(request, "inbox/connect/welcome.html", context)
+
+
+@require_safe
+@page
+def connect_agent(request: PersonRequest, pk: UUID) -> HttpResponse:
+    now = database_now()
     agent = get_object_or_404(agents_of(request.user), pk=pk)
     context = {
         "here": "agents",
@@ -33,21 +46,21 @@ def show(request: PersonRequest, pk: UUID) -> HttpResponse:
         "team": Viewer.of(request.user).team_label(agent.team_id),
         "origin": settings.WAKE_ORIGIN,
         "snippets": snippets(agent),
-        "delivery": first_delivery(agent),
+        "delivery": welcome.first_delivery(agent),
         "panels": panels("connect", agent, user=request.user, at=now),
         "quota": quota.given(ApiKey.Lane.TEST, agent.hourly_limit),
     }
-    return render(request, "inbox/connect.html", context)
+    return render(request, "inbox/connect/connect.html", context)
 
 
 @require_safe
 @page
-def pulse(request: PersonRequest, pk: UUID) -> HttpResponse:
-    """204 as long as nothing has come, then the way to it."""
+def connect_updates(request: PersonRequest, pk: UUID) -> HttpResponse:
+    """Returns 204 until the first delivery arrives, then a link to it."""
     agent = get_object_or_404(agents_of(request.user), pk=pk)
-    delivery = first_delivery(agent)
+    delivery = welcome.first_delivery(agent)
     if delivery is None:
         return HttpResponse(status=HTTPStatus.NO_CONTENT)
     return render(
-        request, "inbox/_first_delivery.html", {"delivery": delivery, "now": timezone.now()}
+        request, "inbox/connect/_first_delivery.html", {"delivery": delivery, "now": database_now()}
     )

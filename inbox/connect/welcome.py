@@ -1,4 +1,4 @@
-"""The first run: what is there already and what is still to be done, seen from the rows."""
+"""Tells what the first run of an inbox still needs."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from django.conf import settings
 from django.db.models import Exists, OuterRef
 
 from accounts.models import Agent, ApiKey
-from inbox.viewer import Viewer
-from wake.greeting import FIRST_DELIVERY
+from inbox.pages.viewer import Viewer
 from wake.models import Delivery
+from wake.server.run.greeting import FIRST_DELIVERY
 
 
 @dataclass(frozen=True, slots=True)
 class FirstRun:
-    """`agent` is one that may deliver, or one that has no key yet; `may_add` says whether this
-    person makes agents and keys, or asks somebody who does."""
+    """`agent` is one with a key, or one that still needs a key; `may_add` says whether this person
+    may make agents and keys."""
 
     agent: Agent | None
     has_key: bool
@@ -27,7 +27,7 @@ class FirstRun:
 
     @property
     def curl(self) -> str:
-        """To be typed into a shell that knows the key; a page never shows one."""
+        """Returns a command for a shell that knows the key; a page never shows one."""
         body = {"agent_id": self.agent.agent_id if self.agent else "", **FIRST_DELIVERY}
         return (
             f"curl {settings.WAKE_ORIGIN}/wake/v1/deliver \\\n"
@@ -38,7 +38,7 @@ class FirstRun:
 
 
 def first_run(viewer: Viewer, *, at: datetime) -> FirstRun:
-    """One query."""
+    """Returns the state of the viewer's teams; one query."""
     keys = ApiKey.objects.usable(at).filter(agent=OuterRef("pk"), lane=ApiKey.Lane.LIVE)
     agents = Agent.objects.filter(team__in=viewer.team_ids).annotate(has_key=Exists(keys))
     agent = agents.order_by("-has_key", "created_at", "pk").first()
@@ -50,5 +50,13 @@ def first_run(viewer: Viewer, *, at: datetime) -> FirstRun:
 
 
 def has_delivered(viewer: Viewer) -> bool:
-    """Whether anything has ever come to this person's teams."""
+    """Returns whether anything ever arrived for the viewer's teams."""
     return Delivery.objects.filter(team__in=viewer.team_ids).exists()
+
+
+def first_delivery(agent: Agent) -> Delivery | None:
+    """Returns its only delivery, or one of its oldest, without content. Two queries, each of the
+    first row of cursor_of_an_agent."""
+    by_mode = [Delivery.objects.of_agent(agent, mode) for mode in ApiKey.Lane.values]
+    firsts = [rows.only("created_at", "lane").order_by("activity_at").first() for rows in by_mode]
+    return min(filter(None, firsts), key=lambda delivery: delivery.created_at, default=None)

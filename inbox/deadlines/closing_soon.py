@@ -1,4 +1,4 @@
-"""What would go on without a person before they are back at work, on their own clock."""
+"""Lists the deadlines that close before a person is back at work, in their time zone."""
 
 from __future__ import annotations
 
@@ -10,27 +10,27 @@ from operator import attrgetter
 from django.utils import timezone
 
 from accounts.models import ApiKey, User
-from inbox.own_clock import instant, zone_of
-from inbox.rows import Row, assumption_of, row_of, with_assumption
-from inbox.slices import first_of_each
-from inbox.viewer import Viewer
+from database.batched_queries import first_of_each
+from inbox.list.rows import Row, assumption_of, row_of, with_assumption
+from inbox.pages.local_time import instant, zone_of
+from inbox.pages.viewer import Viewer
 from wake.models import Delivery, DeliveryQuerySet
 
 MORNING, NOON = time(9), time(12)
 FRIDAY = 4
-LISTED = 200
+MOST_LISTED = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Closing:
-    """A window that closes while nobody looks, and what the agent says that it will do."""
+class ClosingSoon:
+    """A row and what the agent says that it will assume."""
 
     row: Row
     assumption: str
 
 
 def back_at_work(user: User, *, at: datetime) -> datetime:
-    """Tomorrow at nine; from Friday noon on and at the weekend, Monday at nine."""
+    """Returns tomorrow at nine; from Friday noon until Sunday, Monday at nine."""
     zone = zone_of(user)
     local = at.astimezone(zone)
     is_weekend = local.weekday() > FRIDAY or (local.weekday() == FRIDAY and local.time() >= NOON)
@@ -39,18 +39,18 @@ def back_at_work(user: User, *, at: datetime) -> datetime:
 
 
 def until_when(back: datetime, *, at: datetime) -> str:
-    """`tomorrow 09:00` or `Monday 09:00`."""
+    """Returns `tomorrow 09:00` or `Monday 09:00`."""
     local = timezone.localtime(back)
     is_tomorrow = (local.date() - timezone.localtime(at).date()).days == 1
     day = "tomorrow" if is_tomorrow and local.weekday() else f"{local:%A}"
     return f"{day} {local:%H:%M}"
 
 
-def closing_windows(
+def open_deadlines(
     team_ids: Iterable[int], *, after: datetime, until: datetime
 ) -> list[DeliveryQuerySet]:
-    """One list a team: what a person can still answer; updates ask for nothing. What was put off
-    is there, too. Index: windows_of_a_team."""
+    """Returns one list a team of what a person can still answer, including what they snoozed;
+    updates ask for nothing. Index: windows_of_a_team."""
     return [
         Delivery.objects.for_team(team_id)
         .awaiting_response()
@@ -60,13 +60,13 @@ def closing_windows(
     ]
 
 
-def closing(viewer: Viewer, *, at: datetime, until: datetime) -> list[Closing]:
-    """The next one to close first, where this person may answer; one more than LISTED where there
-    are more."""
-    lists = closing_windows(viewer.answered_team_ids, after=at, until=until)
+def closing_soon(viewer: Viewer, *, at: datetime, until: datetime) -> list[ClosingSoon]:
+    """Returns the rows that this person may answer, the first to close first; one more than
+    MOST_LISTED if there are more."""
+    lists = open_deadlines(viewer.answered_team_ids, after=at, until=until)
     soonest = [with_assumption(rows).order_by("expires_at", "pk") for rows in lists]
-    found = sorted(first_of_each(soonest, LISTED + 1), key=attrgetter("expires_at", "pk"))
+    deliveries = sorted(first_of_each(soonest, MOST_LISTED + 1), key=attrgetter("expires_at", "pk"))
     return [
-        Closing(row_of(delivery, viewer, at=at), assumption_of(delivery))
-        for delivery in found[: LISTED + 1]
+        ClosingSoon(row_of(delivery, viewer, at=at), assumption_of(delivery))
+        for delivery in deliveries[: MOST_LISTED + 1]
     ]

@@ -1,42 +1,42 @@
-"""What happens if nobody answers, and when."""
+"""Says what happens at a deadline, and when."""
 
 from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-from inbox.moments import moment, when
+from inbox.pages.times import moment, when
 from wake.models import Delivery
 
 SOON = timedelta(hours=1)
 CONTINUES = ("", Delivery.OnTimeout.PROCEED)
 
-OPEN = {
+OPEN_TEXTS = {
     "proceed": "continues on its own {when}",
     "abort": "stops {when} unless you answer",
-    "hold": "waits for you; asked for an answer by {moment}",
+    "hold": "waiting for you; due {moment}",
 }
-ROW_PASSED = {
-    "proceed": "window passed {when}",
-    "abort": "window passed {when}",
-    "hold": "waits for you since {moment}",
+PAST_TEXTS = {
+    "proceed": "expired {when}",
+    "abort": "expired {when}",
+    "hold": "waiting for you since {moment}",
 }
-PASSED = {
-    "proceed": "The agent was free to continue {when}.",
-    "abort": "The agent was to stop {when}.",
-    "hold": "The agent asked for an answer by {moment} and waits for you.",
+MISSED_TEXTS = {
+    "proceed": "The deadline passed {when}: the agent may have continued.",
+    "abort": "The deadline passed {when}: the agent was going to stop.",
+    "hold": "The answer was due {moment}; the agent is waiting for you.",
 }
 
 
-def window(delivery: Delivery, at: datetime) -> str:
-    """`continues on its own at 11:42`; empty without a deadline."""
+def deadline_text(delivery: Delivery, at: datetime) -> str:
+    """Returns `continues on its own at 11:42`; empty without a deadline."""
     if delivery.is_past_deadline(at):
-        return _say(ROW_PASSED, delivery, at)
-    return _say(OPEN, delivery, at)
+        return _fill(PAST_TEXTS, delivery, at)
+    return _fill(OPEN_TEXTS, delivery, at)
 
 
-def passed(delivery: Delivery, at: datetime) -> str:
-    """What the agent was free to do; empty while the window is open."""
-    return _say(PASSED, delivery, at) if delivery.is_past_deadline(at) else ""
+def missed_text(delivery: Delivery, at: datetime) -> str:
+    """Returns what the agent was free to do; empty before the deadline."""
+    return _fill(MISSED_TEXTS, delivery, at) if delivery.is_past_deadline(at) else ""
 
 
 def closes_soon(delivery: Delivery, at: datetime) -> bool:
@@ -44,7 +44,7 @@ def closes_soon(delivery: Delivery, at: datetime) -> bool:
     return ends is not None and at < ends < at + SOON
 
 
-def _say(sentences: dict[str, str], delivery: Delivery, at: datetime) -> str:
+def _fill(sentences: dict[str, str], delivery: Delivery, at: datetime) -> str:
     if delivery.expires_at is None:
         return ""
     sentence = sentences[delivery.on_timeout or Delivery.OnTimeout.PROCEED]

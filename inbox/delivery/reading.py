@@ -1,21 +1,35 @@
-"""Who has opened which delivery."""
+"""Stores who has opened which delivery."""
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable
 from datetime import datetime
 from uuid import UUID
 
+from django.db import DatabaseError, transaction
 from django.db.models import Exists, OuterRef
 
 from accounts.models import User
 from inbox.models import Reading
 from wake.models import Delivery, DeliveryQuerySet
 
+log = logging.getLogger(__name__)
+
 
 def mark_read(delivery: Delivery, *, by: User, at: datetime) -> None:
-    """The first opening is kept. One statement, which writes nothing when there is one already."""
+    """Stores the first time that this person opened it, in one statement that changes no existing
+    row."""
     mark_many_read([delivery.pk], by=by, at=at)
+
+
+def mark_read_if_possible(delivery: Delivery, *, by: User, at: datetime) -> None:
+    """Marks it for a page that must be shown even while the database cannot write (a full disk)."""
+    try:
+        with transaction.atomic():
+            mark_read(delivery, by=by, at=at)
+    except DatabaseError as failure:
+        log.warning("%s cannot be marked as read: %s", delivery.pk, failure)
 
 
 def mark_many_read(ids: Iterable[UUID], *, by: User, at: datetime) -> None:
@@ -28,6 +42,6 @@ def mark_unread(delivery: Delivery, *, by: User) -> None:
 
 
 def with_reading(rows: DeliveryQuerySet, user: User) -> DeliveryQuerySet:
-    """`is_read` says whether this person has opened it."""
-    mine = Reading.objects.filter(user=user, delivery=OuterRef("pk"))
-    return rows.annotate(is_read=Exists(mine))
+    """Adds `is_read`: whether this person has opened it."""
+    own_readings = Reading.objects.filter(user=user, delivery=OuterRef("pk"))
+    return rows.annotate(is_read=Exists(own_readings))

@@ -1,4 +1,4 @@
-"""One delivery: what the agent sent, the answer or the form for it, and how it got here."""
+"""Shows one delivery: what the agent sent, the answer or the form for it, and its timeline."""
 
 from __future__ import annotations
 
@@ -8,34 +8,38 @@ from uuid import UUID
 
 from django.http import Http404, HttpResponse
 from django.shortcuts import render
-from django.utils import timezone
 from django.views.decorators.http import require_safe
 
-from inbox import later, neighbours, reading, revisions, story, windows
-from inbox.changes import changes
-from inbox.drafts import draft_of
-from inbox.edits import Original, as_typed, choice_of, chosen
-from inbox.fates import fate
-from inbox.forms import AnswerForm
-from inbox.panels import panels
-from inbox.places import Place
-from inbox.viewer import Viewer
-from inbox.views.page import PersonRequest, find_delivery, page
+from database.clock import database_now
+from inbox.answering.answer_status import answer_status
+from inbox.answering.drafts import draft_of
+from inbox.answering.forms import AnswerForm
+from inbox.deadlines import wording as deadline_wording
+from inbox.delivery import neighbours, reading, revisions, timeline
+from inbox.editing.edits import Original, as_typed, choice_of, chosen
+from inbox.editing.word_diffs import changes
+from inbox.pages.filter_state import FilterState
+from inbox.pages.page import PersonRequest, find_delivery, page
+from inbox.pages.panels import panels
+from inbox.pages.viewer import Viewer
+from inbox.snoozing import snoozes
 from wake.models import Callback, Delivery, Response
 
 
 @require_safe
 @page
-def show(request: PersonRequest, pk: UUID) -> HttpResponse:
+def delivery_detail(request: PersonRequest, pk: UUID) -> HttpResponse:
+    """Marks the delivery as read, except for HEAD, which carries no page."""
     delivery = find_delivery(request.user, pk)
-    reading.mark_read(delivery, by=request.user, at=timezone.now())
+    if request.method == "GET":
+        reading.mark_read_if_possible(delivery, by=request.user, at=database_now())
     return delivery_page(request, delivery)
 
 
 @require_safe
 @page
-def raw(request: PersonRequest, pk: UUID) -> HttpResponse:
-    """Exactly what was sent, as a download that no browser runs."""
+def raw_details(request: PersonRequest, pk: UUID) -> HttpResponse:
+    """Returns exactly what was sent, as a download that no browser runs."""
     delivery = find_delivery(request.user, pk)
     if delivery.details_json is None:
         raise Http404
@@ -59,20 +63,21 @@ def delivery_page(
     status: int = HTTPStatus.OK,
     **extra: Any,
 ) -> HttpResponse:
-    now = timezone.now()
+    """Renders the page; `extra` overrides its context, for a form that was not accepted."""
+    now = database_now()
     viewer = Viewer.of(request.user)
-    place = Place.back(request.POST or request.GET)
+    filters = FilterState.from_back(request.POST or request.GET)
     response: Response | None = getattr(delivery, "response", None)
     context = {
         "now": now,
         "viewer": viewer,
-        "place": place,
+        "place": filters,
         "delivery": delivery,
         "team": viewer.team_label(delivery.team_id),
-        "window": "" if delivery.is_closed else windows.window(delivery, now),
+        "window": "" if delivery.is_closed else deadline_wording.deadline_text(delivery, now),
         "is_past": delivery.is_past_deadline(now),
-        "passed": windows.passed(delivery, now),
-        "events": story.story(delivery),
+        "passed": deadline_wording.missed_text(delivery, now),
+        "events": timeline.timeline_of(delivery),
         "thread": revisions.thread_of(delivery),
         "panels": panels("delivery", delivery, user=request.user, at=now),
         **_revision(request, delivery),
@@ -81,19 +86,19 @@ def delivery_page(
         context |= _answer(delivery, response, viewer) | _callback(delivery, response)
         context["is_own_answer"] = response.by_id == request.user.pk
     if delivery.erased_at is not None:
-        return render(request, "inbox/erased.html", context | extra, status=status)
+        return render(request, "inbox/delivery/erased.html", context | extra, status=status)
     if response is None and viewer.may_answer(delivery.team_id):
         context |= _form(delivery, form, request)
     if response is None and not delivery.is_closed:
-        context["choices"] = later.choices(delivery, by=request.user, at=now)
+        context["choices"] = snoozes.choices(delivery, by=request.user, at=now)
         context["may_be_acknowledged"] = (
             delivery.needs_no_answer(now)
             and delivery.acknowledged_at is None
             and viewer.may_answer(delivery.team_id)
         )
-        here = viewer.within(place.team) or viewer
-        context["around"] = neighbours.neighbours(delivery, here, at=now)
-    return render(request, "inbox/delivery.html", context | extra, status=status)
+        in_team = viewer.within(filters.team) or viewer
+        context["around"] = neighbours.neighbours(delivery, in_team, at=now)
+    return render(request, "inbox/delivery/delivery.html", context | extra, status=status)
 
 
 def _answer(delivery: Delivery, response: Response, viewer: Viewer) -> dict[str, Any]:
@@ -102,7 +107,7 @@ def _answer(delivery: Delivery, response: Response, viewer: Viewer) -> dict[str,
     is_answered = response.status != Response.Status.REJECTED
     return {
         "response": response,
-        "fate": fate(response, viewer, at=timezone.now()),
+        "fate": answer_status(response, viewer, at=database_now()),
         "changes": changes(as_typed(original.json), as_typed(edited)) if edited else None,
         "option": choice.option(chosen(original, edited)) if choice and is_answered else None,
     }
@@ -110,11 +115,11 @@ def _answer(delivery: Delivery, response: Response, viewer: Viewer) -> dict[str,
 
 def _callback(delivery: Delivery, response: Response) -> dict[str, Any]:
     callback: Callback | None = getattr(response, "callback", None)
-    now = timezone.now()
+    now = database_now()
     if callback is None:
-        line = story.held_line(response, webhook=delivery.callback_webhook, at=now)
+        line = timeline.held_line(response, webhook=delivery.callback_webhook, at=now)
         return {"callback_line": line}
-    line = story.callback_line(callback, at=now)
+    line = timeline.callback_line(callback, at=now)
     return {"callback": callback, "callback_line": line}
 
 
@@ -131,15 +136,15 @@ def _revision(request: PersonRequest, delivery: Delivery) -> dict[str, Any]:
 
 def _form(delivery: Delivery, form: AnswerForm | None, request: PersonRequest) -> dict[str, Any]:
     draft = draft_of(delivery, request.user)
-    kept = form.data.get("feedback", "") if form else draft.feedback if draft else ""
+    feedback = form.data.get("feedback", "") if form else draft.feedback if draft else ""
     original = Original.of(delivery)
     drafted = chosen(original, draft.edited_json if draft else None)
     return {
         "may_answer": True,
         "form": form,
         "draft": draft,
-        "feedback": kept,
+        "feedback": feedback,
         "choice": choice_of(original),
         "chosen": form.data.get("choice", "") if form else drafted,
-        "phrases": None,  # not asked for
+        "phrases": None,  # shown on request only
     }

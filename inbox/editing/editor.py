@@ -1,4 +1,4 @@
-"""What the redirect editor shows: where it begins, and what was typed into it so far."""
+"""Builds what the redirect editor shows: the original, or what was typed into it so far."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from inbox.changes import Changes, changes
-from inbox.edits import (
+from inbox.editing.edits import (
     FIELDS,
     JSON,
     TEXT,
@@ -21,15 +20,17 @@ from inbox.edits import (
     typed_into,
     with_choice,
 )
+from inbox.editing.word_diffs import Changes, changes
 from wake.models import Delivery, Draft
 
 RAW = "raw"
-NOT_FLAT = "This no longer has the agent's own fields, so it stays in one piece."
+NOT_FLAT = "Can't show fields: the edit no longer matches the agent's fields."
 
 
 @dataclass(frozen=True, slots=True)
 class Editor:
-    """With `fields`, one input each; else `text` in one area, sent as `kind` (json or text)."""
+    """`fields` has one input each; without them, `text` is one text area sent as `kind` (json or
+    text)."""
 
     fields: list[Field]
     text: str
@@ -43,20 +44,20 @@ class Editor:
 def begin(
     delivery: Delivery, draft: Draft | None, *, feedback: str = "", choice: str = ""
 ) -> Editor:
-    """From the person's draft, else from what the agent sent; with the option and the feedback that
-    they gave elsewhere."""
+    """Starts from the person's draft, else from what the agent sent, with the option and the
+    feedback that they gave on the delivery's page."""
     original = Original.of(delivery)
     content = (draft.edited_json if draft else None) or original.json
-    offered = choice_of(original)
-    if offered and offered.option(choice) and choice != chosen(original, content):
+    choice_block = choice_of(original)
+    if choice_block and choice_block.option(choice) and choice != chosen(original, content):
         content = with_choice(original, choice)
-    shown = fields(original, content)
+    inputs = fields(original, content)
     return Editor(
-        fields=shown,
+        fields=inputs,
         text=as_typed(content),
         kind=kind_of(content),
         feedback=feedback or (draft.feedback if draft else ""),
-        can_be_fields=bool(shown),
+        can_be_fields=bool(inputs),
         changes=_compared(original, content),
     )
 
@@ -69,27 +70,30 @@ def again(
     errors: Mapping[str, str],
     view: str = "",
 ) -> Editor:
-    """What was typed stays as it is, unless the person asked for the other view and all of it was
-    understood: as `edited_json`; `errors` is what was not, by the name of the field."""
+    """Keeps what was typed, and switches to the other view if the person asked and the edit is
+    valid.
+
+    `edited_json` is the valid edit; `errors` maps the name of a field to its error.
+    """
     original = Original.of(delivery)
-    own = fields(original)
+    original_fields = fields(original)
     kind = data.get("edited_as") or original.kind
-    shown = typed_into(own, data, errors=errors) if kind == FIELDS else []
+    inputs = typed_into(original_fields, data, errors=errors) if kind == FIELDS else []
     text, note = data.get("edited_content", ""), ""
     current = edited_json or original.json
     if errors:
-        view = ""  # the other one would have the agent's words in place of these
+        view = ""  # the other view would replace what was typed
     if view == RAW and kind == FIELDS:
-        shown, text, kind = [], as_typed(current), JSON
+        inputs, text, kind = [], as_typed(current), JSON
     elif view == FIELDS and kind != FIELDS:
-        shown = fields(original, current)
-        note = "" if shown else NOT_FLAT
+        inputs = fields(original, current)
+        note = "" if inputs else NOT_FLAT
     return Editor(
-        fields=shown,
+        fields=inputs,
         text=text,
         kind=TEXT if kind == TEXT else JSON,
         feedback=data.get("feedback", ""),
-        can_be_fields=bool(own),
+        can_be_fields=bool(original_fields),
         changes=_compared(original, current),
         note=note,
     )

@@ -1,4 +1,4 @@
-"""What a person can edit of a delivery, as fields, as JSON or as text, and what they made of it."""
+"""Turns what an agent sent into inputs, and what a person typed into an edit."""
 
 from __future__ import annotations
 
@@ -7,10 +7,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
-from inbox.blocks import BOOLEAN, CHOICE, LONG, NUMBER, Choice, Control, Option, asked, fits
-from inbox.json_text import Number, read, readable, written
+from inbox.rendering.blocks import (
+    BOOLEAN,
+    CHOICE,
+    LONG,
+    NUMBER,
+    Choice,
+    Control,
+    Option,
+    fits,
+    requested_input,
+)
+from inbox.rendering.json_text import Number, read, readable, written
+from wake.api.parsers import Malformed, parse_strictly
 from wake.models import Delivery
-from wake.parsers import Malformed, parse_strictly
 from wake.responses import BadEdit
 
 FIELDS, JSON, TEXT = "fields", "json", "text"
@@ -22,7 +32,7 @@ NOT_AN_OPTION = "Choose one of the options."
 
 
 class Unreadable(Exception):
-    """What was typed is no edit yet; `field` is the form's field."""
+    """What was typed is not a valid edit yet; `field` is the form's field."""
 
     def __init__(self, message: str, field: str = "edited_content") -> None:
         super().__init__(message)
@@ -45,8 +55,11 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class Original:
-    """Where an edit begins: what the agent sent or, where its blocks ask for something, what they
-    propose, with the control for each name. `is_proposal` says that it is not all that was sent."""
+    """Where an edit begins: everything that the agent sent or, if its blocks ask for values, the
+    values that they propose.
+
+    `controls` maps each name to its block; `is_proposal` says that more was sent than the proposal.
+    """
 
     json: str | None
     controls: Mapping[str, Control]
@@ -54,14 +67,14 @@ class Original:
 
     @classmethod
     def of(cls, delivery: Delivery) -> Self:
-        form = asked(delivery.details_json)
+        form = requested_input(delivery.details_json)
         if form.proposal is None:
             return cls(delivery.details_json, form.controls)
         return cls(written(form.proposal), form.controls, is_proposal=True)
 
     @property
     def kind(self) -> str:
-        """An edit has the type of what it edits, unless the person switches."""
+        """Returns the type of the original, which an edit keeps unless the person switches."""
         return kind_of(self.json)
 
 
@@ -75,7 +88,7 @@ def choice_of(original: Original) -> Choice | None:
 
 
 def chosen(original: Original, edited_json: str | None) -> str | None:
-    """The id that an edit, or an approval without one, stands for."""
+    """Returns the id of the option that an edit chose; without an edit, the recommended one."""
     choice = choice_of(original)
     if choice is None:
         return None
@@ -85,7 +98,7 @@ def chosen(original: Original, edited_json: str | None) -> str | None:
 
 
 def as_typed(content_json: str | None) -> str:
-    """What the text area begins with."""
+    """Returns the text with which the text area begins."""
     if content_json is None:
         return ""
     value = json.loads(content_json)
@@ -93,7 +106,8 @@ def as_typed(content_json: str | None) -> str:
 
 
 def fields(original: Original, current_json: str | None = None) -> list[Field]:
-    """Empty where the object is not flat, too large, or no longer of the original's shape."""
+    """Returns one field a member; none if the object is not flat, is too large, or no longer has
+    the original's shape."""
     before = _flat(original)
     current = before if current_json is None else _flat(original, current_json)
     shape = [(key, _kind(original, key, value)) for key, value in before.items()]
@@ -114,7 +128,7 @@ def _field(original: Original, name: str, key: str, value: Any) -> Field:
         name=name,
         key=key,
         kind=kind,
-        value=_shown(value),
+        value=_as_input(value),
         label=(control.label if control else "") or key,
         options=tuple(control.options) if isinstance(control, Choice) else (),
     )
@@ -123,7 +137,7 @@ def _field(original: Original, name: str, key: str, value: Any) -> Field:
 def typed_into(
     fields: list[Field], data: Mapping[str, Any], *, errors: Mapping[str, str]
 ) -> list[Field]:
-    """The same fields with what the person typed and, by name, what is wrong with it."""
+    """Returns the same fields with what the person typed and its error, by name."""
     return [
         replace(field, value=data.get(field.name, field.value), error=errors.get(field.name, ""))
         for field in fields
@@ -131,27 +145,27 @@ def typed_into(
 
 
 def edited_json(original: Original, *, kind: str, text: str, data: Mapping[str, Any]) -> str | None:
-    """The JSON text of the edit; None where nothing was changed. Raises Unreadable."""
+    """Returns the JSON text of the edit; None if nothing changed. Raises Unreadable."""
     text = text.replace("\r\n", "\n")
-    made: str | None
+    edit: str | None
     if kind == FIELDS:
-        made = _assembled(original, data)
+        edit = _assembled(original, data)
     elif kind == TEXT:
-        made = json.dumps(_with_line_ends(original, text), ensure_ascii=False) if text else None
+        edit = json.dumps(_with_line_ends(original, text), ensure_ascii=False) if text else None
     else:
-        made = _checked(text.strip(), original) if text.strip() else None
-    return None if made is None or _is_same(made, original.json) else made
+        edit = _checked(text.strip(), original) if text.strip() else None
+    return None if edit is None or _is_same(edit, original.json) else edit
 
 
 def with_choice(original: Original, id: str) -> str:
-    """The proposal with another option than the recommended one."""
+    """Returns the proposal with another option than the recommended one."""
     return written({**read(original.json or "{}"), CHOICE: id})
 
 
 def _assembled(original: Original, data: Mapping[str, Any]) -> str:
     members = _flat(original)
     if not members:
-        raise Unreadable("This cannot be edited as fields; use JSON.")
+        raise Unreadable("This can't be edited as fields. Use Raw JSON.")
     lines = []
     for field, value in zip(fields(original), members.values(), strict=True):
         literal = _literal(field, value, data.get(field.name))
@@ -160,17 +174,17 @@ def _assembled(original: Original, data: Mapping[str, Any]) -> str:
 
 
 def _literal(field: Field, original: Any, typed: Any) -> str:
-    """JSON of one member; as it was where the person left it alone."""
-    words = field.value if typed is None else str(typed).replace("\r\n", "\n")
-    if words == field.value.replace("\r\n", "\n"):
+    """Returns the JSON of one member; unchanged members keep the agent's spelling."""
+    text = field.value if typed is None else str(typed).replace("\r\n", "\n")
+    if text == field.value.replace("\r\n", "\n"):
         return str(original) if isinstance(original, Number) else json.dumps(original)
-    if field.kind in {SWITCH, YES_OR_NO} and words in {"true", "false"}:
-        return words
+    if field.kind in {SWITCH, YES_OR_NO} and text in {"true", "false"}:
+        return text
     if field.kind == NUMBER:
-        return _number(words.strip(), field)
-    if field.kind == CHOICE and words not in {option.id for option in field.options}:
+        return _number(text.strip(), field)
+    if field.kind == CHOICE and text not in {option.id for option in field.options}:
         raise Unreadable(NOT_AN_OPTION, field.name)
-    return json.dumps(words, ensure_ascii=False)
+    return json.dumps(text, ensure_ascii=False)
 
 
 def _number(typed: str, field: Field) -> str:
@@ -179,7 +193,7 @@ def _number(typed: str, field: Field) -> str:
     except Malformed:
         value = None
     if type(value) not in {int, float}:
-        raise Unreadable(f"{field.label} was a number; write one, such as 12 or 0.5.", field.name)
+        raise Unreadable(f"Enter a number for {field.label}, such as 12 or 0.5.", field.name)
     return typed
 
 
@@ -197,19 +211,19 @@ def _checked(text: str, original: Original) -> str:
     return text
 
 
-def _is_same(made: str, original_json: str | None) -> bool:
-    return original_json is not None and read(made) == read(original_json)
+def _is_same(edit: str, original_json: str | None) -> bool:
+    return original_json is not None and read(edit) == read(original_json)
 
 
 def _with_line_ends(original: Original, text: str) -> str:
-    """A form sends every line end as CRLF; the agent gets its own kind back."""
+    """Restores the agent's line ends: a form sends every one as CRLF."""
     before = json.loads(original.json) if original.json and original.kind == TEXT else ""
     return text.replace("\n", "\r\n") if "\r\n" in before else text
 
 
 def _flat(original: Original, content_json: str | None = None) -> dict[str, Any]:
-    """The members of a small object without objects or lists inside; else none. Without
-    `content_json` the original's own."""
+    """Returns the members of a small object without nested objects or lists; else none. Reads the
+    original if `content_json` is not given."""
     content_json = content_json or original.json
     value = read(content_json) if content_json else None
     if not isinstance(value, dict) or len(value) > max(MOST_FIELDS, len(original.controls)):
@@ -218,7 +232,7 @@ def _flat(original: Original, content_json: str | None = None) -> dict[str, Any]
 
 
 def _kind(original: Original, key: str, value: Any) -> str:
-    """What its block says; without one, what the value is."""
+    """Returns the kind that the block names; without a block, the kind of the value."""
     control = original.controls.get(key)
     if isinstance(control, Choice):
         return CHOICE if value is None or control.option(value) else NOTHING
@@ -231,7 +245,7 @@ def _kind(original: Original, key: str, value: Any) -> str:
     return NOTHING if value is None else TEXT
 
 
-def _shown(value: Any) -> str:
+def _as_input(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     return "" if value is None else str(value)

@@ -1,5 +1,5 @@
-"""The redirect editor: fields, JSON or text, and what the edit changes. It sends by the answer's
-own address."""
+"""Shows the redirect editor: fields, JSON or text, and what the edit changes. Its form posts to the
+delivery's answer view."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ from uuid import UUID
 from django.core.exceptions import PermissionDenied
 from django.http import HttpResponse
 from django.shortcuts import render
-from django.utils import timezone
 from django.views.decorators.http import require_http_methods
 
 from accounts.access import NotAllowed
-from inbox import editor
-from inbox.drafts import draft_of
-from inbox.forms import AnswerForm, PreviewForm
-from inbox.places import Place
-from inbox.viewer import Viewer
-from inbox.views.page import PersonRequest, SeeOther, find_delivery, page
+from database.clock import database_now
+from inbox.answering.drafts import draft_of
+from inbox.answering.forms import AnswerForm, PreviewForm
+from inbox.editing import editor
+from inbox.pages.filter_state import FilterState
+from inbox.pages.page import PersonRequest, SeeOther, find_delivery, page
+from inbox.pages.viewer import Viewer
 from wake.models import Delivery
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @page
-def show(request: PersonRequest, pk: UUID) -> HttpResponse:
-    """POST with `view` shows what was typed so far as fields, as JSON or with its changes; POST
-    without begins, with the feedback and the choice that were made elsewhere."""
+def delivery_editor(request: PersonRequest, pk: UUID) -> HttpResponse:
+    """Shows the editor. A POST with `view` previews the edit as fields, as JSON or with its
+    changes; a POST without begins with the feedback and the choice from the delivery's page."""
     delivery = find_delivery(request.user, pk)
     is_open = not delivery.is_closed and delivery.erased_at is None
     if hasattr(delivery, "response") or not is_open:
@@ -38,39 +38,39 @@ def show(request: PersonRequest, pk: UUID) -> HttpResponse:
         status = HTTPStatus.OK if form.is_valid() else HTTPStatus.UNPROCESSABLE_ENTITY
         return editor_page(request, delivery, form, view=view, status=status)
     draft = None if request.GET.get("from") == "original" else draft_of(delivery, request.user)
-    begun = editor.begin(
+    editor_state = editor.begin(
         delivery,
         draft,
         feedback=request.POST.get("feedback", ""),
         choice=request.POST.get("choice", ""),
     )
-    return _render(request, delivery, begun)
+    return _render(request, delivery, editor_state)
 
 
 def editor_page(
     request: PersonRequest, delivery: Delivery, form: AnswerForm, *, view: str = "", status: int
 ) -> HttpResponse:
-    """The form as it was typed, with what is wrong with it."""
+    """Renders the editor with what was typed and its errors."""
     edited = form.cleaned_data.get("edited_json")
-    shown = editor.again(
+    editor_state = editor.again(
         delivery, form.data, edited_json=edited, errors=form.edit_errors(), view=view
     )
-    return _render(request, delivery, shown, form, status=status)
+    return _render(request, delivery, editor_state, form, status=status)
 
 
 def _render(
     request: PersonRequest,
     delivery: Delivery,
-    shown: editor.Editor,
+    editor_state: editor.Editor,
     form: AnswerForm | None = None,
     *,
     status: int = HTTPStatus.OK,
 ) -> HttpResponse:
     context = {
-        "now": timezone.now(),
-        "place": Place.back(request.POST or request.GET),
+        "now": database_now(),
+        "place": FilterState.from_back(request.POST or request.GET),
         "delivery": delivery,
-        "editor": shown,
+        "editor": editor_state,
         "form": form,
     }
-    return render(request, "inbox/editor.html", context, status=status)
+    return render(request, "inbox/editing/editor.html", context, status=status)

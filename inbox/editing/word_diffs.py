@@ -1,7 +1,7 @@
-"""What an edit changes, line by line and then word by word, within one budget of time.
+"""Compares two texts by lines and then by words, within one time budget.
 
 difflib takes 14 s for one line of 20 kB and a minute for repetitive lines, so this is
-diff-match-patch, which returns the coarser answer when its time is up.
+diff-match-patch, which returns a coarser answer when its time is up.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from typing import Literal
 
 from diff_match_patch import diff_match_patch
 
-from inbox.invisible import reveal
+from inbox.rendering.invisible import reveal
 
 BUDGET_SECONDS = 0.08
-AROUND = 3
+CONTEXT_LINES = 3
 MOST_LINES = 2_000
-MOST_LETTERS = 200_000  # in which words are looked for: there is no deadline in that
+MOST_LETTERS = 200_000  # compared word by word; that step has no time limit
 
 # Chinese and Japanese are written without blanks: there each letter is a word.
 _WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]|[^\W\u3040-\u30ff\u3400-\u9fff]+|\s+|.")
@@ -41,8 +41,8 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """`is_whole`: the time was up, so blocks are shown as replaced by blocks; `is_cut`: there are
-    more lines than anybody reads."""
+    """`is_whole`: the time was up, so whole blocks are shown as replaced; `is_cut`: lines were left
+    out."""
 
     lines: list[Line]
     is_whole: bool = False
@@ -53,7 +53,7 @@ class Changes:
 
 
 def changes(before: str, after: str, *, budget: float = BUDGET_SECONDS) -> Changes:
-    """No lines where nothing changed."""
+    """Returns what changed; no lines if the texts are equal."""
     if before == after:
         return Changes([])
     dmp = diff_match_patch()
@@ -63,17 +63,17 @@ def changes(before: str, after: str, *, budget: float = BUDGET_SECONDS) -> Chang
         chars_before, chars_after, checklines=False, deadline=deadline
     )
     dmp.diff_charsToLines(diffs, lines)
-    made = list(islice(_lines(dmp, diffs, deadline), MOST_LINES + 1))
+    lines_shown = list(islice(_lines(dmp, diffs, deadline), MOST_LINES + 1))
     return Changes(
-        made[:MOST_LINES],
+        lines_shown[:MOST_LINES],
         is_whole=time.time() > deadline,
-        is_cut=len(made) > MOST_LINES,
+        is_cut=len(lines_shown) > MOST_LINES,
     )
 
 
 def share_changed(before: str, after: str, *, budget: float) -> float:
-    """From 0 to 1: of all that was there before and after, what is in words that went or came;
-    rather too much where the time is up."""
+    """Returns the changed share of both texts, from 0 to 1; too high rather than too low if the
+    time is up."""
     if before == after:
         return 0.0
     diffs = _by_words(diff_match_patch(), before, after, time.time() + budget)
@@ -97,7 +97,7 @@ def _lines(dmp: diff_match_patch, diffs: list[Diff], deadline: float) -> Iterato
 
 
 def _changed(dmp: diff_match_patch, block: list[Diff], deadline: float) -> Iterator[Line]:
-    """First what went, then what came, with the words that differ marked in both."""
+    """Yields the removed lines, then the added ones, with the changed words marked in both."""
     removed = "".join(text for op, text in block if op == -1)
     added = "".join(text for op, text in block if op == 1)
     inner: list[Diff] = [(-1, removed), (1, added)]
@@ -111,7 +111,7 @@ def _changed(dmp: diff_match_patch, block: list[Diff], deadline: float) -> Itera
 
 
 def _by_words(dmp: diff_match_patch, removed: str, added: str, deadline: float) -> list[Diff]:
-    """Each word is one letter to the library, as it does with lines."""
+    """Compares words by mapping each to one letter, as the library does with lines."""
     codes: dict[str, str] = {}
 
     def coded(text: str) -> str:
@@ -137,8 +137,8 @@ def _split(parts: list[tuple[bool, str]], kind: str) -> Iterator[Line]:
 
 
 def _context(same: list[str], *, is_first: bool, is_last: bool) -> Iterator[Line]:
-    head = 0 if is_first else AROUND
-    tail = 0 if is_last else AROUND
+    head = 0 if is_first else CONTEXT_LINES
+    tail = 0 if is_last else CONTEXT_LINES
     if len(same) <= head + tail + 1:
         yield from (_same(text) for text in same)
         return

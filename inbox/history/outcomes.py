@@ -1,4 +1,4 @@
-"""How a delivery ended, or that it still waits: a chip on a line, and `status:` in a search."""
+"""Names how a delivery ended, for the chip of a row and for `status:` in a search."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ class Outcome(models.TextChoices):
     APPROVED = "approved", "Approved"
     REJECTED = "rejected", "Rejected"
     REDIRECTED = "redirected", "Redirected"
-    EXPIRED = "expired", "Window passed"
+    EXPIRED = "expired", "Expired"
     ACKNOWLEDGED = "acknowledged", "Got it"
-    SUPERSEDED = "superseded", "Replaced by a newer one"
+    SUPERSEDED = "superseded", "Replaced"
     WITHDRAWN = "withdrawn", "Withdrawn"
 
 

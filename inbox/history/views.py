@@ -1,32 +1,33 @@
-"""The history: everything that ended, and the search in it."""
+"""Shows the history and searches it."""
 
 from __future__ import annotations
 
 from django.http import HttpResponse
 from django.shortcuts import render
-from django.utils import timezone
 from django.views.decorators.http import require_safe
 
-from inbox import history, switch
-from inbox.outcomes import PAST
-from inbox.query_language import read_form
-from inbox.search import Search
-from inbox.slices import Cursor
-from inbox.viewer import Viewer
-from inbox.views.page import PersonRequest, SeeOther, page
+from database.batched_queries import Cursor
+from database.clock import database_now
+from inbox.history import history
+from inbox.history.outcomes import PAST
+from inbox.pages import team_filter
+from inbox.pages.page import PersonRequest, SeeOther, page
+from inbox.pages.viewer import Viewer
+from inbox.search.query_language import read_form
+from inbox.search.search import Search
 
 CONTROLS = ("team", "status", "agent", "by", "from", "to")
 
 
 @require_safe
 @page
-def show(request: PersonRequest) -> HttpResponse:
+def history_list(request: PersonRequest) -> HttpResponse:
     query = read_form(request.GET)
     if query.delivery_id:
         return SeeOther("delivery", pk=query.delivery_id)
-    now = timezone.now()
+    now = database_now()
     viewer = Viewer.of(request.user)
-    switch.chosen(viewer, request.GET)  # or 404
+    team_filter.chosen(viewer, request.GET)  # raises Http404
     search = Search.of(viewer, query)
     before = Cursor.read(request.GET.get("before", ""))
     rows, older = history.page(search, at=now, before=before)
@@ -35,11 +36,13 @@ def show(request: PersonRequest) -> HttpResponse:
         "now": now,
         "asked": search.query,
         "form": search.query.as_form(CONTROLS),
-        "tabs": switch.tabs(viewer, search.query.team, q=search.query.as_form([switch.TEAM])["q"]),
+        "tabs": team_filter.tabs(
+            viewer, search.query.team, q=search.query.as_form([team_filter.TEAM])["q"]
+        ),
         "in_team": search.query.team,
         "outcomes": PAST,
         "rows": rows,
         "older": older,
         "is_later_page": before is not None,
     }
-    return render(request, "inbox/history.html", context)
+    return render(request, "inbox/history/history.html", context)

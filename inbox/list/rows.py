@@ -1,4 +1,4 @@
-"""One line of a list, with everything that it shows."""
+"""Builds one row of a list of deliveries."""
 
 from __future__ import annotations
 
@@ -7,32 +7,32 @@ from datetime import datetime
 
 from django.db.models import Exists, OuterRef, Subquery
 
-from accounts.encryption import Unreadable
 from accounts.models import Agent, ApiKey, User
-from inbox.reading import with_reading
-from inbox.viewer import Viewer
-from inbox.windows import closes_soon, window
+from database.encryption import Unreadable
+from inbox.deadlines.wording import closes_soon, deadline_text
+from inbox.delivery.reading import with_reading
+from inbox.pages.viewer import Viewer
 from wake.models import Delivery, DeliveryQuerySet, Response
 
-# None of these is on a line, and the first may be 256 kB.
-NOT_SHOWN = ("details_json", "extensions", "assumption", "callback_webhook")
+# A row shows none of these, and the first may be 256 kB.
+UNUSED_COLUMNS = ("details_json", "extensions", "assumption", "callback_webhook")
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """`claimed` and `team` are empty where they would say nothing new."""
+    """`claimed` and `team` are empty if they would repeat what the reader knows already."""
 
     delivery: Delivery
     agent: str
     claimed: str
     team: str
-    window: str
+    deadline: str
     is_past: bool
     needs_no_answer: bool
     closes_soon: bool
     may_answer: bool
     is_read: bool
-    # Who is answering it just now, where that is somebody else.
+    # The name of the colleague whose answer to it is held.
     held_by: str
     is_key_revoked: bool
 
@@ -42,19 +42,18 @@ class Row:
 
     @property
     def may_be_acknowledged(self) -> bool:
-        """As wake/acknowledgements.py will see it."""
+        """Returns whether wake/acknowledgements.py would accept it."""
         return self.may_act and self.needs_no_answer
 
 
 def listed(rows: DeliveryQuerySet) -> DeliveryQuerySet:
-    """The columns of a line."""
+    """Adds and defers columns so that each delivery has what a row shows."""
     name = Agent.objects.filter(pk=OuterRef("agent_id")).values("agent_id")
-    return rows.annotate(agent_name=Subquery(name)).defer(*NOT_SHOWN)
+    return rows.annotate(agent_name=Subquery(name)).defer(*UNUSED_COLUMNS)
 
 
 def waiting(rows: DeliveryQuerySet, user: User) -> DeliveryQuerySet:
-    """The columns of a line of the inbox: whether this person opened it, too, who is answering it
-    just now, and whether its key was revoked."""
+    """Adds the columns of an inbox row: read or not, who is answering it, key revoked or not."""
     answer = Response.objects.filter(delivery=OuterRef("pk"))
     key = ApiKey.objects.filter(agent=OuterRef("agent"), hint=OuterRef("key_hint"))
     return with_reading(listed(rows), user).annotate(
@@ -64,12 +63,15 @@ def waiting(rows: DeliveryQuerySet, user: User) -> DeliveryQuerySet:
 
 
 def with_assumption(rows: DeliveryQuerySet) -> DeliveryQuerySet:
-    """The same, with what the agent says that it will do if nobody answers."""
-    return listed(rows).defer(None).defer(*(name for name in NOT_SHOWN if name != "assumption"))
+    """Loads the row's columns and what the agent says that it will assume."""
+    return (
+        listed(rows).defer(None).defer(*(name for name in UNUSED_COLUMNS if name != "assumption"))
+    )
 
 
 def assumption_of(delivery: Delivery) -> str:
-    """Empty where its encryption key is gone: that keeps no other line from anybody."""
+    """Returns the assumption; empty if its encryption key is lost, so that the other rows still
+    appear."""
     try:
         return delivery.assumption
     except Unreadable:
@@ -77,7 +79,7 @@ def assumption_of(delivery: Delivery) -> str:
 
 
 def row_of(delivery: Delivery, viewer: Viewer, *, at: datetime) -> Row:
-    """Of a delivery that was `listed`; of one that is `waiting` it says more."""
+    """Builds a row from a `listed` delivery; one from `waiting` fills every field."""
     agent: str = delivery.agent_name  # type: ignore[attr-defined]
     claimed = delivery.claimed_agent_id
     return Row(
@@ -85,7 +87,7 @@ def row_of(delivery: Delivery, viewer: Viewer, *, at: datetime) -> Row:
         agent=agent,
         claimed=claimed if claimed != agent else "",
         team=viewer.team_label(delivery.team_id),
-        window=window(delivery, at),
+        deadline=deadline_text(delivery, at),
         is_past=delivery.is_past_deadline(at),
         needs_no_answer=delivery.needs_no_answer(at),
         closes_soon=closes_soon(delivery, at),

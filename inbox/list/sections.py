@@ -1,4 +1,4 @@
-"""What waits for a person, in the four sections of the inbox."""
+"""Lists what waits for a person, in the four sections of the inbox."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from itertools import chain
 from operator import attrgetter
 from uuid import UUID
 
-from inbox.got_it import as_value
-from inbox.later import without_snoozed
-from inbox.leaving import closing_windows
-from inbox.rows import Row, row_of, waiting
-from inbox.search import Search
-from inbox.slices import PAGE, Cursor, count_each, first_of_each, older_than
-from inbox.viewer import Viewer
-from inbox.windows import CONTINUES, SOON
+from database.batched_queries import PAGE, Cursor, count_each, first_of_each, older_than
+from inbox.deadlines.closing_soon import open_deadlines
+from inbox.deadlines.wording import CONTINUES, SOON
+from inbox.list.acknowledged import button_value
+from inbox.list.rows import Row, row_of, waiting
+from inbox.pages.viewer import Viewer
+from inbox.search.search import Search
+from inbox.snoozing.snoozes import without_snoozed
 from wake.models import Delivery, DeliveryQuerySet, Response
 
 TITLES: dict[str, str] = {
@@ -25,14 +25,16 @@ TITLES: dict[str, str] = {
     Delivery.Type.OUTPUT: "For review",
     Delivery.Type.UPDATE: "Updates",
 }
-COUNTED = 500
-NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+COUNT_UP_TO = 500
+# An agent's hint (RFC-002) sorts inside a section, among the rows of the page.
+URGENCY = {priority: rank for rank, priority in enumerate(("high", "normal", "low"))}
+NUMBER_WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """`total` counts what waits for the person; what somebody else is answering is in `rows`
-    only."""
+    """`total` counts what waits for this person; `rows` also contains what a colleague is
+    answering."""
 
     type: str
     title: str
@@ -50,13 +52,14 @@ class Section:
 
     @property
     def all_shown(self) -> str:
-        """The value of the button that says "Got it" to all of them."""
-        return as_value(self.acknowledgeable)
+        """Returns the value of the button that acknowledges the whole section."""
+        return button_value(self.acknowledgeable)
 
     @property
     def busiest(self) -> Row | None:
-        """From whom most of the newest are, where there are more than anybody reads."""
-        if self.total <= COUNTED:
+        """Returns a row of the agent that sent most of the newest; None unless the section is very
+        long."""
+        if self.total <= COUNT_UP_TO:
             return None
         [(agent, count)] = Counter(row.delivery.agent_id for row in self.rows).most_common(1)
         of_agent = [row for row in self.rows if row.delivery.agent_id == agent]
@@ -64,9 +67,9 @@ class Section:
 
 
 @dataclass(frozen=True, slots=True)
-class Windows:
-    """How many of the live ones close soon, where this person may answer: within the hour those
-    whose agents go on or stop by themselves, and all before they are back."""
+class DeadlineCounts:
+    """Counts live deliveries that close soon and that this person may answer: `continuing` and
+    `stopping` within the hour, `before_back` before they are back at work."""
 
     continuing: int = 0
     stopping: int = 0
@@ -76,7 +79,7 @@ class Windows:
 @dataclass(frozen=True, slots=True)
 class Inbox:
     sections: list[Section]
-    windows: Windows
+    deadlines: DeadlineCounts
 
     @property
     def is_clear(self) -> bool:
@@ -84,12 +87,13 @@ class Inbox:
 
     @property
     def ids(self) -> set[UUID]:
-        """Of the rows on this page."""
+        """Returns the ids of the rows on this page."""
         return {row.delivery.pk for section in self.sections for row in section.rows}
 
 
 def inbox(search: Search, *, at: datetime, back: datetime, before: Cursor | None = None) -> Inbox:
-    """The four sections, or the one that the query names; the second query counts."""
+    """Returns the four sections, or the one that the query names; a second query counts the
+    rest."""
     viewer = search.viewer
     types = [search.query.type] if search.query.type else list(TITLES)
     lists = {type: _waiting(search, type, at) for type in types}
@@ -97,19 +101,20 @@ def inbox(search: Search, *, at: datetime, back: datetime, before: Cursor | None
         older_than(waiting(rows, viewer.user), "created_at", before)
         for rows in [*chain(*lists.values()), *([] if before else _held_by_others(search, at))]
     ]
-    found = sorted(first_of_each(newest), key=attrgetter("created_at", "pk"), reverse=True)
-    made = [
-        _section(type, [row for row in found if row.type == type], viewer, at) for type in types
+    deliveries = sorted(first_of_each(newest), key=attrgetter("created_at", "pk"), reverse=True)
+    sections = [
+        _section(type, [row for row in deliveries if row.type == type], viewer, at)
+        for type in types
     ]
-    if not found and not before and not search.query.narrows:
-        return Inbox(made, Windows())
-    uncounted = lists if before or any(section.older for section in made) else {}
-    return _counted(made, uncounted, viewer, at=at, back=back)
+    if not deliveries and not before and not search.query.narrows:
+        return Inbox(sections, DeadlineCounts())
+    uncounted = lists if before or any(section.older for section in sections) else {}
+    return _with_counts(sections, uncounted, viewer, at=at, back=back)
 
 
-def headline(made: list[Section]) -> str:
-    """The one line that says whether the person is caught up; updates ask for nothing."""
-    totals = {section.type: section.total for section in made}
+def headline(sections: list[Section]) -> str:
+    """Returns the line that says whether the person is caught up; updates ask for nothing."""
+    totals = {section.type: section.total for section in sections}
     updates = totals.pop(Delivery.Type.UPDATE, 0)
     waiting = sum(totals.values())
     if waiting:
@@ -122,9 +127,9 @@ def headline(made: list[Section]) -> str:
 
 
 def _waiting(search: Search, type: str, at: datetime) -> list[DeliveryQuerySet]:
-    """One list a team, each read from inbox_of_a_team, without what this person put off unless they
-    ask for it."""
-    if search.means_nobody:
+    """Returns one list a team, read from inbox_of_a_team, without what this person snoozed unless
+    the query asks for it."""
+    if search.matches_nothing:
         return []
     viewer, waiting = search.viewer, Delivery.objects.awaiting_response().filter(type=type)
     lists = [search.narrowed(waiting.for_team(pk), at=at) for pk in viewer.team_ids]
@@ -134,9 +139,9 @@ def _waiting(search: Search, type: str, at: datetime) -> list[DeliveryQuerySet]:
 
 
 def _held_by_others(search: Search, at: datetime) -> list[DeliveryQuerySet]:
-    """What a colleague is answering just now: it is still shown, and leaves with the hold. Index:
-    held_responses."""
-    if search.means_nobody:
+    """Returns what a colleague is answering: it stays on the page until the answer is released.
+    Index: held_responses."""
+    if search.matches_nothing:
         return []
     viewer = search.viewer
     held = Response.objects.held().exclude(by=viewer.user).values("delivery")
@@ -144,30 +149,30 @@ def _held_by_others(search: Search, at: datetime) -> list[DeliveryQuerySet]:
     return [search.narrowed(rows.for_team(pk), at=at) for pk in viewer.team_ids]
 
 
-def _section(type: str, found: list[Delivery], viewer: Viewer, at: datetime) -> Section:
-    rows = [row_of(delivery, viewer, at=at) for delivery in found]
+def _section(type: str, deliveries: list[Delivery], viewer: Viewer, at: datetime) -> Section:
+    rows = [row_of(delivery, viewer, at=at) for delivery in deliveries]
     open_rows = [row for row in rows if not row.held_by]
     last = open_rows[PAGE - 1].delivery if len(open_rows) > PAGE else None
-    shown = rows[: rows.index(open_rows[PAGE])] if last else rows
+    on_page = rows[: rows.index(open_rows[PAGE])] if last else rows
     return Section(
         type=type,
         title=TITLES[type],
-        rows=shown,
+        rows=sorted(on_page, key=lambda row: URGENCY[row.delivery.priority]),
         total=min(len(open_rows), PAGE),
         older=Cursor((last.created_at, last.pk)) if last else None,
     )
 
 
-def _counted(
-    made: list[Section],
+def _with_counts(
+    sections: list[Section],
     uncounted: dict[str, list[DeliveryQuerySet]],
     viewer: Viewer,
     *,
     at: datetime,
     back: datetime,
 ) -> Inbox:
-    """One query for all that is not known from the rows."""
-    closing = closing_windows(viewer.answered_team_ids, after=at, until=back)
+    """Counts, in one query, everything that the rows do not tell."""
+    closing = open_deadlines(viewer.answered_team_ids, after=at, until=back)
     soon = [rows.filter(expires_at__lte=at + SOON) for rows in closing]
     lists = {
         **uncounted,
@@ -176,19 +181,22 @@ def _counted(
         "before_back": closing,
     }
     named = [(name, rows) for name, of_name in lists.items() for rows in of_name]
-    counts = count_each([rows for _, rows in named], at_most=COUNTED + 1)
+    counts = count_each([rows for _, rows in named], at_most=COUNT_UP_TO + 1)
     totals = dict.fromkeys(lists, 0)
     for (name, _), count in zip(named, counts, strict=True):
         totals[name] += count
-    windows = Windows(totals["continuing"], totals["stopping"], totals["before_back"])
-    return Inbox([replace(each, total=totals.get(each.type, each.total)) for each in made], windows)
+    deadlines = DeadlineCounts(totals["continuing"], totals["stopping"], totals["before_back"])
+    return Inbox(
+        [replace(section, total=totals.get(section.type, section.total)) for section in sections],
+        deadlines,
+    )
 
 
 def _count(total: int) -> str:
-    return f"{COUNTED}+" if total > COUNTED else str(total)
+    return f"{COUNT_UP_TO}+" if total > COUNT_UP_TO else str(total)
 
 
 def _in_words(total: int) -> str:
-    if total > COUNTED:
-        return f"More than {COUNTED}"
-    return NUMBERS[total].capitalize() if total < len(NUMBERS) else str(total)
+    if total > COUNT_UP_TO:
+        return f"More than {COUNT_UP_TO}"
+    return NUMBER_WORDS[total].capitalize() if total < len(NUMBER_WORDS) else str(total)

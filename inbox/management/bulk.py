@@ -8,11 +8,11 @@ from typing import Any
 
 from django.db import connection, models
 
-from inbox.words import WordsField
+from inbox.search.words import WordsField
 
 
 def write(rows: Sequence[models.Model]) -> None:
-    """Rows of one model; keys that the database makes are not read back."""
+    """Writes rows of one model; does not read back keys that the database makes."""
     if not rows:
         return
     meta = rows[0]._meta
@@ -23,7 +23,8 @@ def write(rows: Sequence[models.Model]) -> None:
 
 
 def _copy(table: str, fields: Sequence[Any], rows: Sequence[models.Model]) -> None:
-    """psycopg writes all but these two as they are, at half the price of Django's fields."""
+    """Lets psycopg write all values but these two kinds as they are, at half the cost of Django's
+    fields."""
     values = attrgetter(*(field.attname for field in fields))
     kinds = (models.JSONField, WordsField)
     others = [(index, field) for index, field in enumerate(fields) if isinstance(field, kinds)]

@@ -1,4 +1,4 @@
-"""Two made-up years of a team: what its agents delivered and what became of it."""
+"""Makes up two years of a team: deliveries of its agents and the answers of its people."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from typing import Any
 
 from accounts.audit import SYSTEM, Actor, agent_actor, person
 from accounts.models import Agent, ApiKey, AuditEvent, User
-from inbox import full_text
+from database.clock import microseconds
 from inbox.management.vocabulary import Vocabulary
 from inbox.models import Searchable
-from wake.cursor import microseconds
+from inbox.search import index
 from wake.models import Delivery, Response
 
 SPAN = timedelta(days=730)
 TYPES = {"update": 45, "output": 36, "question": 14, "alert": 5}
 STATUSES = {"approved": 72, "redirected": 18, "rejected": 10}
-# Of a hundred: how many have a window, and how many a person answers; to the others "Got it".
+# In percent: how many have a deadline, and how many a person answers; the others are acknowledged.
 WINDOWS = {"update": 2, "output": 40, "question": 85, "alert": 30}
 ANSWERED = {"update": 3, "output": 93, "question": 96, "alert": 30}
 WINDOW_HOURS = [1, 2, 4, 8, 24, 72]
@@ -52,7 +52,7 @@ class History:
         self.retired = agents[: int(len(agents) * RETIRED)]
 
     def batches(self, count: int, *, size: int) -> Iterator[Batch]:
-        """Oldest first; leaves each agent's last stamp in its `activity_us`."""
+        """Yields the oldest first, and sets each agent's `activity_us` to its last stamp."""
         for start in range(0, count, size):
             batch = Batch()
             for number in range(start, min(start + size, count)):
@@ -73,7 +73,7 @@ class History:
         feedback = ""
         if seen_at < self.until:
             feedback = self._see(delivery, batch, seen_at, progress)
-        batch.searchable.append(full_text.searchable(delivery, feedback=feedback))
+        batch.searchable.append(index.searchable(delivery, feedback=feedback))
         agent.activity_us = max(agent.activity_us, microseconds(delivery.activity_at))
 
     def _delivery(self, number: int, progress: float) -> Delivery:
@@ -106,7 +106,7 @@ class History:
         )
 
     def _see(self, delivery: Delivery, batch: Batch, at: datetime, progress: float) -> str:
-        """A person answers, or says "Got it"; the feedback."""
+        """Answers or acknowledges the delivery; returns the feedback."""
         by = self.random.choice(self.people if progress < LEFT_AT else self.people[1:])
         if not self._happens(ANSWERED[delivery.type]):
             delivery.acknowledged_at, delivery.acknowledged_by = at, by.display_name

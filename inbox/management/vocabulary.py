@@ -1,4 +1,5 @@
-"""The words of made-up deliveries: a few are everywhere and most are rare, as in real ones."""
+"""Makes up texts with the word frequencies of real ones: a few words are everywhere and most are
+rare."""
 
 from __future__ import annotations
 
@@ -54,7 +55,7 @@ Check the third row again, the total is wrong.|Only after the audit.|Ask {name} 
 
 
 class Vocabulary:
-    """Texts without end; the same seed gives the same ones."""
+    """Makes texts without end; the same seed makes the same ones."""
 
     def __init__(self, random: Random) -> None:
         self.random = random
@@ -74,7 +75,7 @@ class Vocabulary:
         return self.random.choice(self.paragraphs)[:140].rpartition(" ")[0].capitalize() + "."
 
     def details_json(self, *, is_old: bool, number: int) -> str | None:
-        """Nothing, markdown or an object; one in two thousand is long."""
+        """Returns None, markdown or an object; one in two thousand is long."""
         draw = self.random.random()
         if draw < 0.25:
             return None

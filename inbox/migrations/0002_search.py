@@ -1,11 +1,11 @@
 import django.db.models.deletion
 from django.db import migrations, models
 
-import inbox.words
+import inbox.search.words
 
 
 def index_words(apps, schema_editor):
-    """SQLite's FTS5 table is made after every migrate instead (inbox/fts5.py)."""
+    """SQLite's FTS5 table is made after every migrate instead (inbox/search/fts5.py)."""
     if schema_editor.connection.vendor == "postgresql":
         schema_editor.execute(
             "CREATE INDEX words_of_deliveries ON inbox_searchable USING gin (words, shelves)"
@@ -50,8 +50,8 @@ class Migration(migrations.Migration):
                         to="wake.delivery",
                     ),
                 ),
-                ("words", inbox.words.WordsField()),
-                ("shelves", inbox.words.ShelvesField()),
+                ("words", inbox.search.words.WordsField()),
+                ("shelves", inbox.search.words.TimeBucketsField()),
             ],
         ),
         migrations.RunPython(index_words, migrations.RunPython.noop),

@@ -1,6 +1,6 @@
 from django.db import migrations
 
-import wake.models.content
+import database.encrypted_columns
 
 
 class Migration(migrations.Migration):
@@ -12,7 +12,7 @@ class Migration(migrations.Migration):
         migrations.SeparateDatabaseAndState(
             state_operations=[
                 migrations.AlterField(
-                    "preset", "text", wake.models.content.ContentTextField(max_length=2_000)
+                    "preset", "text", database.encrypted_columns.ContentTextField(max_length=2_000)
                 )
             ]
         )

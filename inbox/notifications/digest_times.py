@@ -1,4 +1,4 @@
-"""When a person's next digest is due, on their own clock and outside their quiet hours."""
+"""Computes when a person's next digest is due, in their time zone and outside their quiet hours."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from collections.abc import Iterator
 from datetime import date, datetime, time, timedelta, tzinfo
 
 from inbox.models import EVERY_DAY, Preferences
-from inbox.own_clock import instant
-from inbox.quiet_hours import after_quiet
+from inbox.notifications.quiet_hours import after_quiet
+from inbox.pages.local_time import instant
 
 HOURS_A_DAY = 24
 
 
 def next_digest(preferences: Preferences, zone: tzinfo, *, after: datetime) -> datetime | None:
-    """None where none is wanted. What falls into quiet hours is due when they are over, so several
-    of them become one."""
+    """Returns when the next digest is due; None if none is wanted. Digests that fall into quiet
+    hours are due when those end, so several become one."""
     slot = next(_slots(preferences, zone, after), None)
     return None if slot is None else after_quiet(preferences, zone, at=slot)
 
@@ -35,7 +35,8 @@ def _is_chosen(preferences: Preferences, day: date) -> bool:
 
 
 def _clocks(preferences: Preferences) -> list[time]:
-    """Every few hours counts from the time chosen: 9:00 and four hours are 1, 5, 9, 13, 17, 21."""
+    """Returns the times of a day. "Every few hours" counts from the chosen time: 9:00 and four
+    hours give 1, 5, 9, 13, 17 and 21."""
     first = preferences.digest_at
     if preferences.digest != Preferences.Digest.HOURS:
         return [first]

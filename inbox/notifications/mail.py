@@ -1,5 +1,4 @@
-"""Writes the mail that people get: headlines and counts, and links that ask who is there; and the
-two links that let somebody in: to a new password, and into a team."""
+"""Writes the mails that people get: digests, reminders, password links and invitations."""
 
 from __future__ import annotations
 
@@ -16,32 +15,31 @@ from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils import timezone
 
-from accounts import second_factor
-from accounts.invitations import OPEN_FOR
 from accounts.models import Invitation, User
-from inbox.audit_heads import heads
-from inbox.invisible import reveal
+from accounts.sign_in import second_factor
+from accounts.teams.invitations import OPEN_FOR
+from inbox.audit.chain_tips import chain_tips
+from inbox.deadlines.wording import deadline_text
 from inbox.models import Preferences
-from inbox.moments import when
-from inbox.own_clock import zone_of
-from inbox.viewer import Viewer
-from inbox.waiting import COUNTED, Group, Waiting
-from inbox.windows import window
+from inbox.notifications.waiting import COUNT_UP_TO, Group, Waiting
+from inbox.pages.local_time import zone_of
+from inbox.pages.times import when
+from inbox.pages.viewer import Viewer
+from inbox.rendering.invisible import reveal
 from wake.models import Delivery
 
-# Mail programs make a link of whatever looks like an address, and no headline that an agent wrote
-# may lead anywhere from our mail.
+# Mail programs turn anything that looks like an address into a link, and a headline that an agent
+# wrote must not link anywhere from our mail.
 LOOKS_LIKE_ADDRESS = re.compile(r"(?<=\w)(?::(?=//)|\.(?=[^\W\d_]{2})|@(?=\w))")
-HEADS_SHOWN = 10
+MOST_CHAIN_TIPS = 10
 
 
-# The server is there and says no to this mail, or to us; every other error of smtplib means that
-# it is not there.
-SAID_NO = (smtplib.SMTPResponseException, smtplib.SMTPRecipientsRefused)
+# The mail server refuses this mail, or us; every other error of smtplib means that it is away.
+REFUSALS = (smtplib.SMTPResponseException, smtplib.SMTPRecipientsRefused)
 
 
 def reaches_people() -> bool:
-    """Development prints its mail where only whoever runs it reads."""
+    """Returns whether mail is sent; development prints it on the server's console."""
     is_printed = settings.EMAIL_BACKEND == "django.core.mail.backends.console.EmailBackend"
     return bool(settings.WAKE_SENDS_MAIL) and not is_printed
 
@@ -51,14 +49,14 @@ class NotTaken(Exception):
 
 
 class ServerAway(NotTaken):
-    """No mail server answers in good time: whoever sends many stops here."""
+    """No mail server answers in good time; a sweep stops here."""
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
     headline: str
     agent: str
-    window: str
+    deadline: str
     url: str
 
 
@@ -70,36 +68,36 @@ class Part:
 
 
 def send_digest(preferences: Preferences, waiting: Waiting, *, at: datetime) -> None:
-    """Three counts and the first headlines of each; raises NotTaken."""
+    """Sends three counts and the first headlines of each; raises NotTaken."""
     user = preferences.user
     with timezone.override(zone_of(user)):
         until = _by(waiting.until, at)
         counts = [
             _count(waiting.needs_you, "delivery needs you", "deliveries need you"),
-            _count(waiting.closing, "window closes", "windows close") + f" before {until}",
-            _count(waiting.informs, "update is for information", "updates are for information"),
+            _count(waiting.closing, "deadline", "deadlines") + f" before {until}",
+            _count(waiting.informs, "update to read", "updates to read"),
         ]
         parts = [
-            _part(f"Closing before {until}", waiting.closing, at),
+            _part(f"Deadlines before {until}", waiting.closing, at),
             _part("Needs you", waiting.others, at),
-            _part("For information", waiting.informs, at),
+            _part("Updates", waiting.informs, at),
         ]
-        context = {"counts": counts, "parts": parts, "heads": _heads(user)}
+        context = {"counts": counts, "parts": parts, "heads": _chain_tips(user)}
         _send(user, subject=_subject(waiting), template="digest", **context)
 
 
-def send_last_call(user: User, closing: Sequence[Delivery], *, at: datetime) -> None:
-    """Agents that go on without this person within the hour; raises NotTaken."""
+def send_reminder(user: User, closing: Sequence[Delivery], *, at: datetime) -> None:
+    """Reminds the person of agents that continue within the hour; raises NotTaken."""
     count = len(closing)
     agents = "1 agent continues" if count == 1 else f"{count} agents continue"
     title = f"{agents} without you within the hour"
     with timezone.override(zone_of(user)):
-        part = _part(title, Group(closing[:COUNTED], count), at)
+        part = _part(title, Group(closing[:COUNT_UP_TO], count), at)
         _send(user, subject=f"Wake: {title}", template="last_call", parts=[part])
 
 
 def send_reset(user: User, *, uid: str, token: str) -> None:
-    """The link to a new password; raises NotTaken."""
+    """Sends the link to a new password; raises NotTaken."""
     context = {
         "origin": settings.WAKE_ORIGIN,
         "email": user.email,
@@ -108,12 +106,12 @@ def send_reset(user: User, *, uid: str, token: str) -> None:
         "has_second_factor": second_factor.is_on(user),
     }
     _deliver(
-        _written(user.email, subject="Wake: a new password", template="reset", context=context)
+        _compose(user.email, subject="Wake: reset your password", template="reset", context=context)
     )
 
 
 def send_invitation(invitation: Invitation, text: str) -> None:
-    """The link into a team, to somebody who may never have heard of us; raises NotTaken."""
+    """Sends the link into a team, to a person who may not know Wake yet; raises NotTaken."""
     context = {
         "origin": settings.WAKE_ORIGIN,
         "inviter": unlinked(invitation.invited_by.display_name),
@@ -123,36 +121,36 @@ def send_invitation(invitation: Invitation, text: str) -> None:
         "days": OPEN_FOR.days,
     }
     _deliver(
-        _written(
-            invitation.email, subject="Wake: an invitation", template="invitation", context=context
+        _compose(
+            invitation.email, subject="Wake: invitation", template="invitation", context=context
         )
     )
 
 
 def unlinked(text: str) -> str:
-    """`https[:]//evil[.]example`, so that no mail program makes a link of it."""
-    return LOOKS_LIKE_ADDRESS.sub(lambda found: f"[{found[0]}]", reveal(text))
+    """Returns `https[:]//evil[.]example`, which no mail program turns into a link."""
+    return LOOKS_LIKE_ADDRESS.sub(lambda match: f"[{match[0]}]", reveal(text))
 
 
 def _send(user: User, *, subject: str, template: str, **context: Any) -> None:
     settings_url = _url("settings-digest")
     context |= {"inbox_url": _url("inbox"), "settings_url": settings_url}
-    mail = _written(user.email, subject=subject, template=template, context=context)
-    # Not RFC 8058's one click: whoever holds a mail may read it, and change nothing.
+    mail = _compose(user.email, subject=subject, template=template, context=context)
+    # Not RFC 8058's one click: a reader of the mail must not be able to change settings.
     mail.extra_headers["List-Unsubscribe"] = f"<{settings_url}>"
     _deliver(mail)
 
 
-def _written(
+def _compose(
     to: str, *, subject: str, template: str, context: dict[str, Any]
 ) -> EmailMultiAlternatives:
     mail = EmailMultiAlternatives(
         subject=subject,
-        body=render_to_string(f"inbox/mail/{template}.txt", context),
+        body=render_to_string(f"inbox/notifications/mail/{template}.txt", context),
         to=[to],
         headers={"Auto-Submitted": "auto-generated"},
     )
-    html = render_to_string(f"inbox/mail/{template}.html", context)
+    html = render_to_string(f"inbox/notifications/mail/{template}.html", context)
     mail.attach_alternative(html, "text/html")
     return mail
 
@@ -160,26 +158,26 @@ def _written(
 def _deliver(mail: EmailMultiAlternatives) -> None:
     try:
         mail.send()
-    except SAID_NO as error:
+    except REFUSALS as error:
         raise NotTaken(str(error)) from error
     except OSError as error:
         raise ServerAway(str(error)) from error
 
 
 def _subject(waiting: Waiting) -> str:
-    said = []
+    parts = []
     if waiting.needs_you.count:
-        said.append(_count(waiting.needs_you, "delivery needs you", "deliveries need you"))
+        parts.append(_count(waiting.needs_you, "delivery needs you", "deliveries need you"))
     if waiting.closing.count:
-        said.append(_count(waiting.closing, "window closes soon", "windows close soon"))
-    if not said:
-        said.append(_count(waiting.informs, "update to read", "updates to read"))
-    return f"Wake: {', '.join(said)}"
+        parts.append(_count(waiting.closing, "deadline soon", "deadlines soon"))
+    if not parts:
+        parts.append(_count(waiting.informs, "update to read", "updates to read"))
+    return f"Wake: {', '.join(parts)}"
 
 
 def _count(group: Group, one: str, many: str) -> str:
-    if group.count > COUNTED:
-        return f"More than {COUNTED} {many}"
+    if group.count > COUNT_UP_TO:
+        return f"More than {COUNT_UP_TO} {many}"
     return f"{group.count or 'No'} {one if group.count in {0, 1} else many}"
 
 
@@ -188,7 +186,7 @@ def _part(title: str, group: Group, at: datetime) -> Part:
         Line(
             headline=unlinked(delivery.headline),
             agent=unlinked(delivery.agent_name),  # type: ignore[attr-defined]  # listed() adds it
-            window=window(delivery, at),
+            deadline=deadline_text(delivery, at),
             url=_url("delivery", delivery.pk),
         )
         for delivery in group.rows
@@ -196,11 +194,11 @@ def _part(title: str, group: Group, at: datetime) -> Part:
     return Part(title, lines, group.more)
 
 
-def _heads(user: User) -> list[str]:
-    """Of the audit of the teams that they own: kept in a mailbox, they are out of reach of whoever
-    could change it."""
-    owned = heads(Viewer.of(user), owned=True)
-    return [f"{unlinked(head.team.name)} {head}" for head in owned[:HEADS_SHOWN]]
+def _chain_tips(user: User) -> list[str]:
+    """Returns the tips of the audit chains that the person owns: in a mailbox they are out of reach
+    of an attacker on this server."""
+    owned = chain_tips(Viewer.of(user), owned=True)
+    return [f"{unlinked(tip.team.name)} {tip}" for tip in owned[:MOST_CHAIN_TIPS]]
 
 
 def _by(until: datetime, at: datetime) -> str:

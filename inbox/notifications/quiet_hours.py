@@ -1,19 +1,18 @@
-"""The hours in which a person is told nothing."""
+"""Computes a person's quiet hours."""
 
 from __future__ import annotations
 
 from datetime import datetime, timedelta, tzinfo
 
 from inbox.models import Preferences
-from inbox.own_clock import instant
+from inbox.pages.local_time import instant
 
 DAY = timedelta(days=1)
 
 
 def after_quiet(preferences: Preferences, zone: tzinfo, *, at: datetime) -> datetime | None:
-    """`at` itself where it is not quiet then, else when the quiet is over; None where it never
-    is."""
-    for _ in range(8):  # the quiet of one day may run into that of the next, a week at most
+    """Returns `at` outside quiet hours, else when they end; None if they never do."""
+    for _ in range(8):  # quiet hours may run into those of the next day, for a week at most
         ends = _ends(preferences, zone, at)
         if ends is None:
             return at
@@ -22,8 +21,8 @@ def after_quiet(preferences: Preferences, zone: tzinfo, *, at: datetime) -> date
 
 
 def _ends(preferences: Preferences, zone: tzinfo, at: datetime) -> datetime | None:
-    """When the quiet hours in which `at` lies are over. Those of a day begin on that day and may
-    end on the next; from a time to the same time is 24 hours."""
+    """Returns when the quiet hours around `at` end. They belong to the day on which they begin and
+    may end on the next; equal times mean 24 hours."""
     start, end = preferences.quiet_from, preferences.quiet_until
     if start is None or end is None:
         return None

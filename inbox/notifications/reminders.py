@@ -1,53 +1,54 @@
-"""Tells who asked for it that an agent goes on without them within the hour: the one exception to
-quiet hours."""
+"""Sends reminders that an agent continues without an answer within the hour, also in quiet
+hours."""
 
 from __future__ import annotations
 
 import logging
-import time
 from collections.abc import Callable
-from contextlib import suppress
 from datetime import datetime, timedelta
+from functools import partial
 
 from django.conf import settings
+from django.db import transaction
 from django.db.models import Q
 
 from accounts.models import User
-from inbox import mail
+from database import sweeps
+from database.clock import database_now
 from inbox.models import LastCall, Preferences
-from inbox.waiting import last_calls_for, people_with_last_calls
-from wake.clock import database_now
+from inbox.notifications import mail
+from inbox.notifications.waiting import due_reminders, people_to_remind
 from wake.models import Delivery
 
 log = logging.getLogger(__name__)
 
-# At once a lease, so that one worker writes, a limit, so that a busy hour is a few mails, and the
-# wait after a failure.
+# Serves as a lease (one worker sends), a limit (a busy hour is a few mails) and the wait after a
+# failure.
 PAUSE = timedelta(minutes=10)
 DRAIN_SECONDS = 30.0
 
 
 def send_due(*, clock: Callable[[], datetime] = database_now) -> int:
-    """How many were sent. Each bundles whatever is about to close; a mail that failed is tried
-    again after the pause, with what is still open then."""
+    """Returns how many reminders were sent. Each lists every deadline that is about to close; a
+    mail that failed is tried again after the pause, with what is still open then."""
     if not settings.WAKE_SENDS_MAIL:
         return 0
     at = clock()
-    stop = time.monotonic() + DRAIN_SECONDS
-    sent = 0
-    with suppress(mail.ServerAway):
-        for user in User.objects.filter(pk__in=people_with_last_calls(at)).order_by("pk"):
-            if time.monotonic() < stop:
-                sent += _tell(user, at=at)
-    return sent
+    return sweeps.each(
+        User.objects.filter(pk__in=people_to_remind(at)).order_by("pk"),
+        partial(_send_to, at=at),
+        what="last calls",
+        stop_on=(mail.ServerAway,),
+        seconds=DRAIN_SECONDS,
+    )
 
 
-def _tell(user: User, *, at: datetime) -> bool:
-    closing = last_calls_for(user, at=at)
+def _send_to(user: User, *, at: datetime) -> bool:
+    closing = due_reminders(user, at=at)
     if not closing or not _claim(user, at=at):
         return False
     try:
-        mail.send_last_call(user, closing, at=at)
+        mail.send_reminder(user, closing, at=at)
     except mail.NotTaken as error:
         log.warning("A last call to person %s was not sent: %s", user.pk, error)
         if isinstance(error, mail.ServerAway):
@@ -57,10 +58,16 @@ def _tell(user: User, *, at: datetime) -> bool:
     return True
 
 
+@transaction.atomic
 def _claim(user: User, *, at: datetime) -> bool:
-    rested = Q(last_called_at__isnull=True) | Q(last_called_at__lte=at - PAUSE)
-    mine = Preferences.objects.filter(rested, user=user, wants_last_calls=True)
-    return mine.update(last_called_at=at) == 1
+    may_send = Q(last_called_at__isnull=True) | Q(last_called_at__lte=at - PAUSE)
+    preferences = Preferences.objects.filter(may_send, user=user, wants_last_calls=True)
+    row = preferences.select_for_update(skip_locked=True).first()
+    if row is None:
+        return False
+    row.last_called_at = at
+    row.save(update_fields=["last_called_at"])
+    return True
 
 
 def _remember(user: User, closing: list[Delivery], *, at: datetime) -> None:

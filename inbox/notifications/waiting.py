@@ -1,4 +1,4 @@
-"""What a digest and a last call tell: what waits for one person in all of their teams."""
+"""Lists what waits for one person in all of their teams, for digests and reminders."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from accounts.models import ApiKey, User
-from inbox.later import without_snoozed
+from inbox.list.rows import listed
 from inbox.models import LastCall
-from inbox.rows import listed
+from inbox.snoozing.snoozes import without_snoozed
 from wake.models import Delivery, DeliveryQuerySet
 
-LISTED = 10
-COUNTED = 500
+MOST_LISTED = 10
+COUNT_UP_TO = 500
 LAST_HOUR = timedelta(hours=1)
 CONTINUES = ("", Delivery.OnTimeout.PROCEED)
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """The first few, and how many there are, of which COUNTED + 1 is "more"."""
+    """The first few deliveries and their number, counted up to COUNT_UP_TO + 1."""
 
     rows: Sequence[Delivery]
     count: int
@@ -32,7 +32,7 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """`closing` are those of `needs_you` whose window closes before `until`."""
+    """`closing` are those of `needs_you` whose deadline is before `until`."""
 
     needs_you: Group
     closing: Group
@@ -45,7 +45,7 @@ class Waiting:
 
     @property
     def others(self) -> Group:
-        """Of what needs the person, what is not listed as closing already."""
+        """Returns what needs the person and is not listed as closing."""
         listed = {row.pk for row in self.closing.rows}
         rows = [row for row in self.needs_you.rows if row.pk not in listed]
         return Group(rows, self.needs_you.count - len(listed))
@@ -58,7 +58,7 @@ class Waiting:
 
 
 def waiting_for(user: User, *, at: datetime, until: datetime) -> Waiting:
-    """Live deliveries only, without what they put off. Index: inbox_of_a_team."""
+    """Returns live deliveries only, without what they snoozed. Index: inbox_of_a_team."""
     rows = without_snoozed(_live(Delivery.objects.for_person(user)), user, at=at)
     informs = rows.filter(type=Delivery.Type.UPDATE)
     needs_you = rows.that_may_be_answered_by(user).exclude(type=Delivery.Type.UPDATE)
@@ -71,16 +71,16 @@ def waiting_for(user: User, *, at: datetime, until: datetime) -> Waiting:
     )
 
 
-def last_calls_for(user: User, *, at: datetime) -> list[Delivery]:
-    """What would go on without them within the hour and what they were not told of, the most
-    urgent first."""
-    told = LastCall.objects.filter(user=user).values("delivery")
-    rows = about_to_continue(at).that_may_be_answered_by(user).exclude(pk__in=told)
-    return list(listed(rows.order_by("expires_at"))[:COUNTED])
+def due_reminders(user: User, *, at: datetime) -> list[Delivery]:
+    """Returns what would continue without them within the hour and what they were not reminded of,
+    the most urgent first."""
+    reminded = LastCall.objects.filter(user=user).values("delivery")
+    rows = about_to_continue(at).that_may_be_answered_by(user).exclude(pk__in=reminded)
+    return list(listed(rows.order_by("expires_at"))[:COUNT_UP_TO])
 
 
 def about_to_continue(at: datetime) -> DeliveryQuerySet:
-    """Agents that go on within the hour. Index: open_deadlines."""
+    """Returns the deliveries whose agents continue within the hour. Index: open_deadlines."""
     return (
         _live(Delivery.objects.all())
         .filter(expires_at__gt=at, expires_at__lte=at + LAST_HOUR, timed_out_at__isnull=True)
@@ -89,8 +89,8 @@ def about_to_continue(at: datetime) -> DeliveryQuerySet:
     )
 
 
-def people_with_last_calls(at: datetime) -> list[int]:
-    """Who asked to be told, and may answer in a team where an agent is about to go on."""
+def people_to_remind(at: datetime) -> list[int]:
+    """Returns who wants reminders and may answer in a team where an agent is about to continue."""
     teams = about_to_continue(at).order_by().values("team")
     people = User.objects.filter(
         is_active=True, preferences__wants_last_calls=True, memberships__team__in=teams
@@ -103,6 +103,6 @@ def _live(rows: DeliveryQuerySet) -> DeliveryQuerySet:
 
 
 def _group(rows: DeliveryQuerySet) -> Group:
-    first = list(listed(rows)[:LISTED])
+    first = list(listed(rows)[:MOST_LISTED])
     count = len(first)
-    return Group(first, rows[: COUNTED + 1].count() if count == LISTED else count)
+    return Group(first, rows[: COUNT_UP_TO + 1].count() if count == MOST_LISTED else count)

@@ -1,4 +1,5 @@
-"""A small bar chart as the attributes of an SVG: the strict policy of the pages knows no style."""
+"""Draws a small bar chart as attributes of an SVG, because the content policy forbids inline
+styles."""
 
 from __future__ import annotations
 
@@ -6,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 WIDTH, HEIGHT = 600, 80
-GAPS = 5  # of what a bar takes, the gap is a fifth
-LEAST = 2  # what is there can be seen
+GAPS = 5  # the gap is a fifth of a bar's width
+LEAST = 2  # a value above zero is visible
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +20,7 @@ class Bar:
 
 
 def bars(values: Sequence[int]) -> list[Bar]:
-    """One for each value, the greatest as high as the picture."""
+    """Returns one bar a value; the greatest fills the height."""
     most = max(values, default=0)
     count = max(len(values), 1)
     step = WIDTH // count

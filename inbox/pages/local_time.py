@@ -1,4 +1,4 @@
-"""A person's own clock: what instant it is when it shows a time, also where clocks are changed."""
+"""Converts between instants and a person's local time, also when clocks change."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from accounts.models import User
 
 
 def zone_of(user: User) -> tzinfo:
-    """UTC where the name is none: one bad row must not keep everybody else's digest back."""
+    """Returns the person's time zone; UTC if its name is invalid, so that one bad row does not stop
+    every digest."""
     try:
         return ZoneInfo(user.time_zone)
     except (ZoneInfoNotFoundError, ValueError, OSError):
@@ -17,6 +18,6 @@ def zone_of(user: User) -> tzinfo:
 
 
 def instant(day: date, clock: time, zone: tzinfo) -> datetime:
-    """In UTC. A time that is skipped in spring is as much later as the clock is put forward; one
-    that comes twice in autumn is the first of the two (PEP 495)."""
+    """Returns the instant in UTC. A time that spring skips moves on with the clock; of a time that
+    autumn repeats it takes the first (PEP 495)."""
     return datetime.combine(day, clock, tzinfo=zone).astimezone(UTC)

@@ -1,4 +1,4 @@
-"""What every page of a person who is signed in has in common."""
+"""Provides what all pages share: sign-in, redirects, and finding a delivery."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
 from accounts.audit import Actor, person
-from accounts.encryption import Unreadable
 from accounts.models import User
 from accounts.throttles import client_address
-from inbox.drafts import with_draft
-from inbox.story import with_key
+from database.encryption import Unreadable
+from inbox.answering.drafts import with_draft
+from inbox.delivery.timeline import with_key
 from wake.models import Delivery
 
 log = logging.getLogger(__name__)
@@ -35,18 +35,18 @@ form_page = require_http_methods(["GET", "HEAD", "POST"])
 
 
 class PersonRequest(HttpRequest):
-    """A request of somebody who is signed in."""
+    """A request of a person who is signed in."""
 
     user: User
 
 
 def actor(request: PersonRequest) -> Actor:
-    """Them, with the address that they came from, for the audit."""
+    """Returns the person and the address of their request, for the audit."""
     return person(request.user, client_address(request))
 
 
 class SeeOther(HttpResponseRedirect):
-    """303, so that a reload of what comes next sends nothing again."""
+    """Redirects with 303, so that a reload of the next page sends nothing again."""
 
     status_code = HTTPStatus.SEE_OTHER
 
@@ -57,25 +57,26 @@ class SeeOther(HttpResponseRedirect):
 def page(
     view: Callable[Concatenate[PersonRequest, P], HttpResponseBase],
 ) -> Callable[..., Any]:
-    """Signed in, and stored by no cache on the way."""
-    asked_for: Callable[..., HttpResponseBase] = login_required(cast(Any, view))
+    """Requires sign-in and forbids caching. Shows a page of its own if content cannot be
+    decrypted."""
+    signed_in_view: Callable[..., HttpResponseBase] = login_required(cast(Any, view))
 
     @wraps(view)
-    def show(request: HttpRequest, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
+    def guarded(request: HttpRequest, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
         if request.method == "POST" and not request.user.is_authenticated:
             return redirect_to_login(page_of_the_form(request))
         try:
-            return asked_for(request, *args, **kwargs)
+            return signed_in_view(request, *args, **kwargs)
         except Unreadable:
             log.exception("Content cannot be read: WAKE_ENCRYPTION_KEYS lacks the key of a row")
             return render(request, "unreadable.html", status=HTTPStatus.SERVICE_UNAVAILABLE)
 
-    return never_cache(show)
+    return never_cache(guarded)
 
 
 def page_of_the_form(request: HttpRequest) -> str:
-    """Where the person goes on after they signed in again: what they sent was not stored, and their
-    browser has kept it for that page."""
+    """Returns the page of the form that was sent, where the person continues after signing in
+    again: the server stored nothing, and their browser kept what they typed."""
     referer = request.headers.get("Referer", "")
     if not url_has_allowed_host_and_scheme(referer, {request.get_host()}):
         return reverse("inbox")
@@ -83,15 +84,17 @@ def page_of_the_form(request: HttpRequest) -> str:
 
 
 def too_many(response: HttpResponse, seconds: int) -> HttpResponse:
-    """The page that says so, with the code and the header of it."""
+    """Sets the status 429 and its Retry-After header on the response."""
     response.status_code = HTTPStatus.TOO_MANY_REQUESTS
     response["Retry-After"] = str(seconds)
     return response
 
 
 def find_delivery(user: User, pk: UUID) -> Delivery:
-    """With its agent, answer, callback, the one that it replaces and this person's draft; not
-    theirs and not there are the same 404."""
-    theirs = with_draft(Delivery.objects.for_person(user), user)
-    whole = with_key(theirs).select_related("agent", "response__callback", "supersedes__response")
-    return get_object_or_404(whole.defer("response__callback__body"), pk=pk)
+    """Returns the delivery with its agent, answer, callback, predecessor and this person's draft;
+    raises Http404 for one that is not theirs."""
+    own_deliveries = with_draft(Delivery.objects.for_person(user), user)
+    with_relations = with_key(own_deliveries).select_related(
+        "agent", "response__callback", "supersedes__response"
+    )
+    return get_object_or_404(with_relations.defer("response__callback__body"), pk=pk)

@@ -1,4 +1,4 @@
-"""What the apps above the inbox add to its pages; which they are, settings.WAKE_PANELS says."""
+"""Adds panels of higher apps to the inbox's pages, as settings.WAKE_PANELS names them."""
 
 from __future__ import annotations
 
@@ -15,16 +15,23 @@ from accounts.models import User
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """The template sees `shown` as `panel`, and `now`."""
+    """The template gets `shown` as `panel`, and `now`."""
 
     template: str
     shown: Mapping[str, Any]
 
 
+def words(place: str, thing: Any) -> str:
+    """Returns what the first of the functions of this setting says of a thing; empty if none
+    does."""
+    functions = map(import_string, settings.WAKE_PANELS.get(place, ()))
+    return next((text for function in functions if (text := function(thing))), "")
+
+
 def panels(page: str, thing: Any, *, user: User, at: datetime) -> list[Panel]:
-    """Of the page of one thing, in the order of the setting: each function there takes what this
-    one takes, but for the name of the page, and returns a panel, or None where it has nothing to
-    say."""
+    """Returns the panels of the page about one thing, in the order of the setting. Each function
+    named there takes the arguments of this one except `page`, and returns a panel or None."""
     functions = map(import_string, settings.WAKE_PANELS.get(page, ()))
-    made = [function(thing, user=user, at=at) for function in functions]
-    return [panel for panel in made if panel is not None]
+
+    results = [function(thing, user=user, at=at) for function in functions]
+    return [panel for panel in results if panel is not None]

@@ -1,5 +1,4 @@
-"""Answers that are written while they are sent, so that a long one needs no more memory than a
-short one."""
+"""Streams a download, so that a long file needs no more memory than a short one."""
 
 from __future__ import annotations
 
@@ -14,11 +13,11 @@ from django.http import HttpRequest, StreamingHttpResponse
 def streamed(
     request: HttpRequest, parts: Callable[[], Iterator[str]], *, name: str, content_type: str
 ) -> StreamingHttpResponse:
-    """A file to download. `parts` may query the database: between two of them the connection is
-    given back, because whoever downloads slowly must not hold one."""
-    given = _frugal(parts)
+    """Returns a file to download. `parts` may query the database: the connection is given back
+    between two parts, so that a slow download does not hold one."""
+    released_parts = _frugal(parts)
     return StreamingHttpResponse(
-        _in_a_thread(given) if isinstance(request, ASGIRequest) else given,
+        _in_a_thread(released_parts) if isinstance(request, ASGIRequest) else released_parts,
         content_type=content_type,
         headers={"Content-Disposition": f'attachment; filename="{name}"'},
     )
@@ -32,7 +31,7 @@ def _frugal(parts: Callable[[], Iterator[str]]) -> Iterator[str]:
 
 
 async def _in_a_thread(parts: Iterator[str]) -> AsyncIterator[str]:
-    """An ASGI server would otherwise wait for all of it before it sends the first."""
+    """Yields the parts one by one: an ASGI server would otherwise wait for all of them."""
     step = sync_to_async(lambda: next(parts, None))
     while (part := await step()) is not None:
         yield part

@@ -1,4 +1,4 @@
-"""One of a person's teams, looked at as if it were the only one: the address says which."""
+"""Filters a page to one of a person's teams, which the address names."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from urllib.parse import urlencode
 
 from django.http import Http404, QueryDict
 
-from inbox.viewer import Viewer
+from inbox.pages.viewer import Viewer
 
 TEAM = "team"
 
 
 @dataclass(frozen=True, slots=True)
 class Tab:
-    """`query` is what stands behind the question mark."""
+    """`query` is the query of the tab's link."""
 
     name: str
     query: str
@@ -22,29 +22,33 @@ class Tab:
 
 
 def slug_of(data: QueryDict) -> str:
-    """Empty where no team is chosen."""
+    """Returns the slug of the chosen team; empty for all teams."""
     return data.get(TEAM, "")
 
 
 def chosen(viewer: Viewer, data: QueryDict) -> Viewer:
-    """Who looks at the team in the address, or at all of theirs. Raises Http404: not theirs and not
-    there are the same."""
+    """Returns the viewer with the chosen team only, or with all of their teams. Raises Http404 for
+    a team that is not theirs."""
     slug = slug_of(data)
-    found = viewer.within(slug) if slug else viewer
-    if found is None:
+    in_team = viewer.within(slug) if slug else viewer
+    if in_team is None:
         raise Http404
-    return found
+    return in_team
 
 
-def tabs(viewer: Viewer, slug: str, **kept: str) -> list[Tab]:
-    """All teams and each of them, none for a person who has one; `kept` is what else is asked for,
-    and stays."""
+def tabs(viewer: Viewer, slug: str, **parameters: str) -> list[Tab]:
+    """Returns a tab for all teams and one for each, which keep the other `parameters`; none if the
+    person has one team."""
     teams = [membership.team for membership in viewer.memberships.values()]
     if len(teams) < 2:
         return []
     each = [("All teams", ""), *((team.name, team.slug) for team in teams)]
-    rest = {name: value for name, value in kept.items() if value}
+    rest = {name: value for name, value in parameters.items() if value}
     return [
-        Tab(name, urlencode({TEAM: own, **rest} if own else rest), own == slug)
-        for name, own in each
+        Tab(
+            name,
+            urlencode({TEAM: slug_of_tab, **rest} if slug_of_tab else rest),
+            slug_of_tab == slug,
+        )
+        for name, slug_of_tab in each
     ]

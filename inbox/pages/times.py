@@ -1,4 +1,4 @@
-"""Times as a person would say them, in their own time zone."""
+"""Writes times as people say them, in their own time zone."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ DAYS = {-1: "yesterday ", 0: "", 1: "tomorrow "}
 
 
 def moment(value: datetime, *, now: datetime) -> str:
-    """`11:42`, `yesterday 11:42`, `3 Nov 11:42` or `3 Nov 2025 11:42`."""
+    """Returns `11:42`, `yesterday 11:42`, `3 Nov 11:42` or `3 Nov 2025 11:42`."""
     local, today = timezone.localtime(value), timezone.localtime(now).date()
     day = DAYS.get((local.date() - today).days)
     if day is None:
@@ -20,7 +20,7 @@ def moment(value: datetime, *, now: datetime) -> str:
 
 
 def when(value: datetime, *, now: datetime) -> str:
-    """The same as an adverb: `at 11:42`, `tomorrow at 11:42`, `on 3 Nov at 11:42`."""
+    """Returns the same as an adverb: `at 11:42`, `tomorrow at 11:42`, `on 3 Nov at 11:42`."""
     *day, clock = moment(value, now=now).rsplit(" ", 1)
     on = "on " if day and day[0][:1].isdigit() else ""
     return f"{on}{' '.join([*day, 'at', clock])}"
@@ -32,12 +32,12 @@ def in_full(value: datetime) -> str:
 
 
 def midnight(now: datetime) -> datetime:
-    """When the person's day began."""
+    """Returns when the person's day began."""
     return timezone.localtime(now).replace(hour=0, minute=0, second=0, microsecond=0)
 
 
 def amount(span: timedelta) -> str:
-    """`40 s`, `38 min`, `2 h 10 min` or `3 days`."""
+    """Returns `40 s`, `38 min`, `2 h 10 min` or `3 days`."""
     seconds = round(span.total_seconds())
     if seconds < 60:
         return f"{seconds} s"

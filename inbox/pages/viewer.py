@@ -1,4 +1,4 @@
-"""Who looks at the page: their teams, and what they may do in each."""
+"""Describes who looks at a page: their teams, and what they may do in each."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Viewer:
 
     @classmethod
     def of(cls, user: User) -> Self:
-        """One query."""
+        """Loads the viewer with one query."""
         mine = user.memberships.select_related("team").order_by("team__name", "team_id")
         return cls(user, {membership.team_id: membership for membership in mine})
 
@@ -25,7 +25,7 @@ class Viewer:
 
     @property
     def answered_team_ids(self) -> list[int]:
-        """Of the teams in which they may answer."""
+        """Returns the ids of the teams in which they may answer."""
         return [team_id for team_id in self.memberships if self.may_answer(team_id)]
 
     @property
@@ -33,7 +33,7 @@ class Viewer:
         return [team_id for team_id in self.memberships if self.is_owner(team_id)]
 
     def within(self, slug: str) -> Self | None:
-        """As if the team of this slug were their only one; None where it is not theirs."""
+        """Returns the viewer as a member of this team only; None if the team is not theirs."""
         for team_id, membership in self.memberships.items():
             if membership.team.slug == slug:
                 return replace(self, memberships={team_id: membership})
@@ -46,11 +46,11 @@ class Viewer:
         return self._role(team_id) == Membership.Role.OWNER
 
     def team_label(self, team_id: int) -> str:
-        """The team's name, where a person belongs to more than one."""
+        """Returns the team's name if the person belongs to more than one."""
         membership = self.memberships.get(team_id)
         return membership.team.name if membership and len(self.memberships) > 1 else ""
 
     def _role(self, team_id: int) -> str:
-        """None of them where the membership ended while the page was made."""
+        """Returns the role; empty if the membership ended while the page was made."""
         membership = self.memberships.get(team_id)
         return membership.role if membership else ""

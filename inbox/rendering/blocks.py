@@ -1,5 +1,5 @@
-"""Typed blocks inside details (docs/protocol.md, Typed blocks): which there are, and what they ask
-a person to choose and to fill in."""
+"""Reads typed blocks in details (docs/protocol.md, Typed blocks) and what they ask a person to
+choose or fill in."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from inbox.json_text import Number, read
+from inbox.rendering.json_text import Number, read
 
 VERSION = Number("1")
 CHOICE = "choice"
@@ -30,7 +30,7 @@ class Option:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A person picks one; what the agent recommends is an approval, anything else a redirect."""
+    """A person picks one option: the recommended one is an approval, any other a redirect."""
 
     label: str
     options: list[Option]
@@ -62,40 +62,40 @@ Control = Choice | FieldBlock
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """What the blocks ask for, by the names that an edit gives back; `offered` is what they propose
-    where they ask for nothing by name."""
+class RequestedInput:
+    """The inputs that the blocks ask for, by name; `fallback` is the proposal of details without
+    inputs."""
 
     controls: dict[str, Control] = field(default_factory=dict)
-    offered: dict[str, Any] | str | None = None
+    fallback: dict[str, Any] | str | None = None
 
     @property
     def choice(self) -> Choice | None:
-        return next((one for one in self.controls.values() if isinstance(one, Choice)), None)
+        return next((entry for entry in self.controls.values() if isinstance(entry, Choice)), None)
 
     @property
     def proposal(self) -> dict[str, Any] | str | None:
-        """What an approval agrees to; None where that is all that was sent."""
+        """Returns what an approval agrees to; None if that is everything that was sent."""
         if not self.controls:
-            return self.offered
+            return self.fallback
         return {name: control.value for name, control in self.controls.items()}
 
 
-def asked(details_json: str | None) -> Asked:
+def requested_input(details_json: str | None) -> RequestedInput:
     if not details_json or '"wake_blocks"' not in details_json:
-        return Asked()
+        return RequestedInput()
     value = read(details_json)
     if (blocks := blocks_in(value)) is None:
-        return Asked()
-    offered = value.get("proposal")
-    return Asked(
+        return RequestedInput()
+    fallback = value.get("proposal")
+    return RequestedInput(
         {control.name: control for control in controls(blocks).values()},
-        offered if isinstance(offered, dict | str) else None,
+        fallback if isinstance(fallback, dict | str) else None,
     )
 
 
 def blocks_in(value: Any) -> list[Any] | None:
-    """None where the details are of no blocks, or of a version that is not known here."""
+    """Returns the blocks; None if the details have none or are of an unknown version."""
     match value:
         case {"wake_blocks": version, "blocks": list(blocks)} if version == VERSION:
             return blocks
@@ -103,40 +103,41 @@ def blocks_in(value: Any) -> list[Any] | None:
 
 
 def controls(blocks: list[Any]) -> dict[int, Control]:
-    """By the place of its block. Each name once, and so one choice: the first that can be read."""
-    found: dict[int, Control] = {}
+    """Returns the inputs by the index of their block. The first block with a name wins, so there is
+    at most one choice."""
+    controls_by_place: dict[int, Control] = {}
     names: set[str] = set()
     for place, block in enumerate(blocks[:MOST_BLOCKS]):
         control = _choice(block) or _field(block)
         if control and control.name not in names and len(names) <= MOST_FIELDS:
-            found[place] = control
+            controls_by_place[place] = control
             names.add(control.name)
-    return found
+    return controls_by_place
 
 
 def _choice(block: Any) -> Choice | None:
     match block:
-        case {"type": "choice", "options": list(given)} if 0 < len(given) <= MOST_OPTIONS:
-            options = [option for one in given if (option := _option(one))]
+        case {"type": "choice", "options": list(entries)} if 0 < len(entries) <= MOST_OPTIONS:
+            options = [option for entry in entries if (option := _option(entry))]
         case _:
             return None
     ids = {option.id for option in options}
     recommended = sum(option.is_recommended for option in options)
-    if len(ids) < len(given) or recommended > 1:
+    if len(ids) < len(entries) or recommended > 1:
         return None
     label = block.get("label")
     return Choice(label[:LONGEST_LABEL] if isinstance(label, str) else "", options)
 
 
-def _option(given: Any) -> Option | None:
-    match given:
+def _option(entries: Any) -> Option | None:
+    match entries:
         case {"id": str(id), "label": str(label)} if _is_name(id) and label.strip():
-            text = given.get("text")
+            text = entries.get("text")
             return Option(
                 id=id,
                 label=label[:LONGEST_LABEL],
                 text=text if isinstance(text, str) else "",
-                is_recommended=given.get("recommended") is True,
+                is_recommended=entries.get("recommended") is True,
             )
     return None
 
@@ -157,12 +158,12 @@ def _field(block: Any) -> FieldBlock | None:
 
 
 def _is_name(text: str) -> bool:
-    """On one line: a form would send every line end as another."""
+    """Returns whether the name is one line: a form would change its line ends."""
     return len(text) <= LONGEST_NAME and text.splitlines() == [text]
 
 
 def fits(kind: str, value: Any) -> bool:
-    """Whether a field of this kind can have this value, as `json_text.read` gives it."""
+    """Returns whether a field of this kind accepts this value, as `json_text.read` returns it."""
     if kind == NUMBER:
         return value is None or isinstance(value, Number)
     return isinstance(value, bool if kind == BOOLEAN else str)

@@ -1,5 +1,5 @@
-"""Typed blocks as HTML. One that is not known, or cannot be read, is shown as what it is: words or
-JSON, with a quiet line; whatever was sent, nothing fails."""
+"""Renders typed blocks as HTML; shows an unknown or malformed block as text or JSON, and never
+fails."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typing import Any
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from inbox.blocks import MOST_BLOCKS, Choice, Control, FieldBlock, Option, controls
-from inbox.colours import coloured
-from inbox.invisible import reveal
-from inbox.links import is_url
-from inbox.tree import Tree, link, quiet
+from inbox.rendering.blocks import MOST_BLOCKS, Choice, Control, FieldBlock, Option, controls
+from inbox.rendering.invisible import reveal
+from inbox.rendering.links import is_url
+from inbox.rendering.syntax_colours import coloured
+from inbox.rendering.tree import Tree, link, quiet
 
 MOST_CELLS = 3_000
 MOST_COLUMNS = 30
@@ -32,23 +32,24 @@ OPTION = '<li><b dir="auto">{}</b> {}{}</li>'
 RECOMMENDED = '<span class="chip">{}</span>'
 PAIR = '<div><dt><bdi dir="auto">{}</bdi></dt><dd>{}</dd></div>'
 TITLED = '<h3 dir="auto">{}</h3>{}'
-NOT_KNOWN = "A block that cannot be shown as it was meant:"
+NOT_KNOWN = "This block could not be displayed as intended:"
 
 Markdown = Callable[[str], SafeString]
 
 
 def blocks_html(blocks: list[Any], *, markdown: Markdown) -> SafeString:
-    """`markdown` gives nothing for what it cannot format in good time."""
+    """Renders the blocks. `markdown` returns an empty text for what it cannot format in good
+    time."""
     page = _Page(markdown, controls(blocks))
-    shown = format_html_join(
+    sections = format_html_join(
         "", '<section class="block">{}</section>', ((one,) for one in page.sections(blocks))
     )
     rest = len(blocks) - MOST_BLOCKS
-    return shown + (quiet(f"{rest:,} more blocks in the raw view") if rest > 0 else SafeString())
+    return sections + (quiet(f"{rest:,} more blocks in the raw view") if rest > 0 else SafeString())
 
 
 class _Page:
-    """Counts what all of the blocks together may fill."""
+    """Counts what all blocks together may fill."""
 
     def __init__(self, markdown: Markdown, controls: dict[int, Control]) -> None:
         self.markdown = markdown
@@ -58,10 +59,10 @@ class _Page:
         self.code_left = MOST_CODE
 
     def sections(self, blocks: list[Any]) -> Iterator[SafeString]:
-        """Fields that follow each other are one list."""
-        all_of_them = ((self.controls.get(place), one) for place, one in enumerate(blocks))
-        shown = islice(all_of_them, MOST_BLOCKS)
-        for are_fields, run in groupby(shown, key=lambda pair: isinstance(pair[0], FieldBlock)):
+        """Yields the blocks; consecutive fields become one list."""
+        numbered = ((self.controls.get(place), one) for place, one in enumerate(blocks))
+        limited = islice(numbered, MOST_BLOCKS)
+        for are_fields, run in groupby(limited, key=lambda pair: isinstance(pair[0], FieldBlock)):
             if are_fields:
                 yield self._fields(control for control, _ in run)
             else:
@@ -70,14 +71,14 @@ class _Page:
     def _section(self, control: Control | None, block: Any) -> SafeString:
         if isinstance(control, Choice):
             return _options(control)
-        shown = self._shown(block) or self._as_it_is(block)
+        html = self._known_block(block) or self._unknown_block(block)
         title = block.get("title") if isinstance(block, dict) else None
         if isinstance(title, str) and title:
-            return format_html(TITLED, reveal(title[:LONGEST_TITLE]), shown)
-        return shown
+            return format_html(TITLED, reveal(title[:LONGEST_TITLE]), html)
+        return html
 
-    def _shown(self, block: Any) -> SafeString | None:
-        """None for what is no block of ours."""
+    def _known_block(self, block: Any) -> SafeString | None:
+        """Renders a block of a known type; returns None for any other."""
         match block:
             case {"type": "markdown", "text": str(text)}:
                 return self.markdown(text) or format_html(PRE, reveal(text))
@@ -88,7 +89,7 @@ class _Page:
             case {"type": "diff", "text": str(text)}:
                 return self.tree.diff(text) or format_html(CODE, coloured(reveal(text), "diff"))
             case {"type": "diff", "before": before, "after": after}:
-                same = quiet("Nothing changes.") if before == after else None
+                same = quiet("No changes.") if before == after else None
                 return same or self.tree.compared(before, after)
             case {"type": "table", "columns": list(columns), "rows": list(rows)}:
                 return self._table(columns, rows)
@@ -101,13 +102,13 @@ class _Page:
                 return format_html("<p>{}</p>", link(url, label if isinstance(label, str) else ""))
         return None
 
-    def _as_it_is(self, block: Any) -> SafeString:
+    def _unknown_block(self, block: Any) -> SafeString:
         text = block.get("text") if isinstance(block, dict) else block
         if isinstance(text, str):
-            shown = format_html('<p class="agent-text" dir="auto">{}</p>', reveal(text))
+            html = format_html('<p class="agent-text" dir="auto">{}</p>', reveal(text))
         else:
-            shown = self.tree.value(block)
-        return format_html("<p>{}</p>{}", quiet(NOT_KNOWN), shown)
+            html = self.tree.value(block)
+        return format_html("<p>{}</p>{}", quiet(NOT_KNOWN), html)
 
     def _code(self, text: str, language: Any) -> SafeString:
         self.code_left -= len(text)
@@ -133,7 +134,7 @@ class _Page:
 
 
 def _row(row: list[Any], width: int) -> SafeString:
-    """A cell under each column, also where the agent sent fewer."""
+    """Returns one cell for each column, even if the agent sent fewer."""
     cells = [*row, *[""] * width][:width]
     return format_html_join("", "<td>{}</td>", ((_cell(one),) for one in cells))
 

@@ -1,11 +1,11 @@
-"""A diff as HTML: marked by sign, word, line and colour, never by colour alone."""
+"""Renders a diff as HTML, marked by sign, word, line and colour, never by colour alone."""
 
 from __future__ import annotations
 
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from inbox.changes import Changes, Line
+from inbox.editing.word_diffs import Changes, Line
 
 SIGNED = {"added", "removed"}
 ADDED, REMOVED = "<ins>{}</ins>", "<del>{}</del>"
@@ -13,7 +13,7 @@ NOTHING = SafeString()
 
 
 def diff_html(changes: Changes, *, label: str) -> SafeString:
-    """A region of its own, `label` for those who hear it."""
+    """Renders a region that screen readers announce as `label`."""
     lines = format_html_join("", "{}", ((_line(line),) for line in changes.lines))
     return format_html(
         '{}<div class="diff" tabindex="0" role="region" aria-label="{}">{}</div>',
@@ -26,9 +26,9 @@ def diff_html(changes: Changes, *, label: str) -> SafeString:
 def _how_much(changes: Changes) -> SafeString:
     if changes.is_cut:
         count = len(changes.lines)
-        return format_html('<p class="quiet">Large change: its first {} lines.</p>', f"{count:,}")
+        return format_html('<p class="quiet">Only the first {} lines are shown.</p>', f"{count:,}")
     if changes.is_whole:
-        return format_html('<p class="quiet">{}</p>', "Large change: shown as a whole.")
+        return format_html('<p class="quiet">{}</p>', "Word-level comparison skipped.")
     return NOTHING
 
 

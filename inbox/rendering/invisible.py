@@ -1,7 +1,6 @@
-"""Makes the characters visible that people cannot see: they hide words from a reader, or turn them
-around.
+"""Makes invisible characters visible, which hide words from a reader or reverse them.
 
-The joiners stay where writing needs them: between emoji, and between letters of scripts that join.
+Joiners stay where writing needs them: between emoji, and between letters of scripts that join.
 """
 
 import re
@@ -14,20 +13,28 @@ HIDDEN = (
 )
 EMOJI = "\u00a9\u00ae\u2190-\u2bff\U0001f000-\U0001faff\ufe0f"
 JOINING = "\u0600-\u08ff\u0900-\u0dff\u1000-\u109f"
+LONG = 20  # a mixed run of so many is counted, because naming each made a page of megabytes
+KINDS_NAMED = 4
 _HIDDEN = re.compile(
     rf"(?P<joiner>(?<=[{EMOJI}])\u200d(?=[{EMOJI}])"
     rf"|(?<=[{JOINING}])[\u200c\u200d](?=[{JOINING}]))"
+    rf"|(?P<mixed>[{HIDDEN}]{{{LONG},}})"
     rf"|(?P<hidden>[{HIDDEN}])(?P=hidden)*"
 )
 
 
 def reveal(text: str) -> str:
-    """`⟨U+202E⟩` in the place of each of them, `⟨12 U+200B⟩` in the place of a run."""
+    """Replaces each invisible character by `⟨U+202E⟩`, and a run of one by `⟨12 U+200B⟩`.
+
+    A long run of different ones becomes `⟨30 U+200B U+200C⟩`.
+    """
     return text if text.isascii() and text.isprintable() else _HIDDEN.sub(_name, text)
 
 
-def _name(found: re.Match[str]) -> str:
-    if found["joiner"]:
-        return found[0]
-    times = f"{len(found[0]):,} " if len(found[0]) > 1 else ""
-    return f"⟨{times}U+{ord(found['hidden']):04X}⟩"
+def _name(match: re.Match[str]) -> str:
+    if match["joiner"]:
+        return match[0]
+    times = f"{len(match[0]):,} " if len(match[0]) > 1 else ""
+    kinds = [f"U+{ord(character):04X}" for character in dict.fromkeys(match[0])]
+    more = " …" if len(kinds) > KINDS_NAMED else ""
+    return f"⟨{times}{' '.join(kinds[:KINDS_NAMED])}{more}⟩"

@@ -1,4 +1,4 @@
-"""JSON as people read it: the agent's own key order, and its own spelling of each number."""
+"""Reads and writes JSON in the agent's own key order and spelling of numbers."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ _ESCAPE = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A number as it was sent: a float would lose digits of 0.10 and 12345678901234567890. It is
-    equal to no text, and 1 is not 1.0 to an agent."""
+    """A number as it was sent: a float would lose digits of 0.10 and 12345678901234567890. It
+    equals no text, and 1 differs from 1.0."""
 
     text: str
 
@@ -26,22 +26,22 @@ class Number:
 
 
 def read(text: str) -> Any:
-    """The value, with every number as a Number."""
+    """Returns the value, with every number as a Number."""
     return json.loads(text, parse_int=Number, parse_float=Number)
 
 
 def readable(text: str) -> str:
-    """The same JSON with one member a line, and with the letters that were only escaped."""
+    """Returns the same JSON with one member a line, and needless escapes as letters."""
     return _ESCAPE.sub(_letter, indented(text))
 
 
 def indented(text: str) -> str:
-    """The same JSON, one member a line, each token exactly as it was sent."""
+    """Returns the same JSON with one member a line, each token exactly as it was sent."""
     return msgspec.json.format(text, indent=2)
 
 
 def written(value: Any, margin: str = "") -> str:
-    """A value that was `read`, as `indented` would spell it."""
+    """Returns a value from `read` as JSON, in the layout of `indented`."""
     if isinstance(value, Number):
         return value.text
     if not isinstance(value, dict | list) or not value:
@@ -61,7 +61,7 @@ def written(value: Any, margin: str = "") -> str:
 
 
 def _letter(escape: re.Match[str]) -> str:
-    """What an escape stands for; it stays an escape where nobody could see the difference."""
+    """Returns the character of an escape; keeps the escape of a character that cannot be seen."""
     if not escape[0].startswith("\\u"):
         return escape[0]
     letter: str = json.loads(f'"{escape[0]}"')

@@ -1,5 +1,4 @@
-"""Colours the words of code: a class for each, and nothing for what is long or in a language that
-few people read."""
+"""Colours code by syntax; leaves long code and uncommon languages plain."""
 
 from __future__ import annotations
 
@@ -38,7 +37,7 @@ SIGNS = {"+": "hl-added", "-": "hl-removed", "@": "hl-comment"}
 
 
 def coloured(code: str, language: str) -> SafeString:
-    """The same text, safe to show; in colour as far as that is quick."""
+    """Returns the same text, safe to show and coloured as far as that is quick."""
     name = language.lower()
     pieces: Iterator[tuple[str, str]] = iter([("", code)])
     if name in DIFF:
@@ -56,7 +55,7 @@ def _run(kind: str, text: str) -> SafeString | str:
 
 
 def _words(code: str, language: str) -> Iterator[tuple[str, str]]:
-    """All of the code, in its order; after the budget the rest is one piece."""
+    """Yields all of the code in order; after the budget the rest is one piece."""
     tokens = _lexer(language).get_tokens_unprocessed(code)  # the first of a process takes longer
     deadline = time.thread_time() + BUDGET_SECONDS
     done = 0
@@ -75,7 +74,7 @@ def _lexer(language: str) -> Lexer:
 
 @cache
 def _class(kind: Any) -> str:
-    """Of the token or the nearest one above it: `String.Doc` is a string."""
+    """Returns the class of the token or of its nearest ancestor: `String.Doc` is a string."""
     while kind is not None and kind not in CLASSES:
         kind = kind.parent
     return CLASSES.get(kind, "")

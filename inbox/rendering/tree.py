@@ -1,4 +1,4 @@
-"""Shows a JSON object as names and values that a person can read, whatever its size."""
+"""Renders a JSON value of any size as names and values that a person can read."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Any
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from inbox.changes import BUDGET_SECONDS, Changes
-from inbox.diff_html import diff_html
-from inbox.diffs import AFTER, BEFORE, compared, says_before_and_after, unified
-from inbox.invisible import reveal
-from inbox.json_text import Number
-from inbox.links import REL, hidden_host, is_url
+from inbox.editing.word_diffs import BUDGET_SECONDS, Changes
+from inbox.rendering.diff_html import diff_html
+from inbox.rendering.invisible import reveal
+from inbox.rendering.json_text import Number
+from inbox.rendering.links import REL, hidden_host, is_url
+from inbox.rendering.unified_diffs import AFTER, BEFORE, compared, says_before_and_after, unified
 
 MOST_LINES = 400
 LONGEST_TEXT = 5_000
@@ -22,7 +22,7 @@ OPEN_LEVELS = 2
 ONE_LINE = 120
 FEW, SHORT = 8, 80
 BETWEEN = " · "
-# What is broad stands under its name and has the whole width.
+# A long value stands below its name and has the whole width.
 NARROW = "<div><dt>{}</dt><dd>{}</dd></div>"
 BROAD = '<div class="pairs__broad"><dt>{}</dt><dd>{}</dd></div>'
 FOLD = '<details class="fold"><summary>{} {}</summary>{}</details>'
@@ -34,33 +34,34 @@ def tree(value: Any) -> SafeString:
 
 
 class Tree:
-    """Counts the lines that it has made, so that 2,000 nested objects are a page like another, and
-    the time that comparing takes."""
+    """Counts its lines, so that 2,000 nested objects stay one page, and the time that comparing
+    takes."""
 
     def __init__(self) -> None:
         self.left = MOST_LINES
         self.time_left = BUDGET_SECONDS
 
     def block(self, value: dict[str, Any] | list[Any], level: int = 0) -> SafeString:
-        """An object or a list, each member on a line of its own; `before` and `after` on one."""
+        """Renders an object or a list, each member on its own line; `before` and `after` share
+        one."""
         changed = None
         if isinstance(value, dict) and says_before_and_after(value):
             changed = self.compared(value[BEFORE], value[AFTER])
         members = _members(value)
-        taken = members[: max(0, self.left)]
-        self.left -= len(taken)
+        shown_members = members[: max(0, self.left)]
+        self.left -= len(shown_members)
         lines = format_html_join(
             "",
             "{}",
             (
                 (self._line(name, child, level, changed),)
-                for name, child in taken
+                for name, child in shown_members
                 if not (changed and name == AFTER)
             ),
         )
         kind = "pairs" if isinstance(value, dict) else "pairs pairs--list"
-        shown = format_html('<dl class="{}">{}</dl>', kind, lines) if taken else SafeString()
-        return shown + _rest(len(members) - len(taken), anything=bool(members))
+        html = format_html('<dl class="{}">{}</dl>', kind, lines) if shown_members else SafeString()
+        return html + _rest(len(members) - len(shown_members), anything=bool(members))
 
     def _line(
         self, name: str | int, child: Any, level: int, changed: SafeString | None
@@ -89,23 +90,23 @@ class Tree:
         )
 
     def compared(self, before: Any, after: Any) -> SafeString | None:
-        """What changes; None where nothing does, or where the two cannot be compared."""
+        """Renders what changes; None if nothing does or the two cannot be compared."""
         if self.left <= 0:
             return None
         began = time.monotonic()
-        found = compared(before, after, budget=max(0, self.time_left))
+        changes = compared(before, after, budget=max(0, self.time_left))
         self.time_left -= time.monotonic() - began
-        return self._shown(found)
+        return self._diff(changes)
 
     def diff(self, text: str) -> SafeString | None:
-        """A unified diff; None for any other text."""
-        return self._shown(unified(text)) if self.left > 0 else None
+        """Renders a unified diff; None for any other text."""
+        return self._diff(unified(text)) if self.left > 0 else None
 
-    def _shown(self, found: Changes | None) -> SafeString | None:
-        if not found:
+    def _diff(self, changes: Changes | None) -> SafeString | None:
+        if not changes:
             return None
-        self.left -= len(found.lines)
-        return diff_html(found, label="What changes")
+        self.left -= len(changes.lines)
+        return diff_html(changes, label="Changes")
 
 
 def _members(value: dict[str, Any] | list[Any]) -> list[tuple[Any, Any]]:
@@ -119,7 +120,7 @@ def _is_broad(value: Any) -> bool:
 
 
 def _is_one_line(value: dict[str, Any] | list[Any]) -> bool:
-    """A few short words or numbers."""
+    """Returns whether the list is a few short words or numbers."""
     if not isinstance(value, list) or len(value) > FEW:
         return False
     if any(isinstance(child, dict | list) for child in value):
@@ -161,10 +162,10 @@ def _scalar(value: Any) -> SafeString:
 
 
 def link(url: str, words: str = "") -> SafeString:
-    """To an address that `is_url`; its host behind it, where the words do not tell it."""
+    """Renders a link to a `url` that `is_url`, with its host if the text does not show it."""
     host = hidden_host(url, words or url)
     where = format_html(" <small>({})</small>", host) if host else ""
-    return format_html('<a href="{}" rel="{}">{}</a>{}', url, REL, reveal(words) or url, where)
+    return format_html('<a href="{}" rel="{}">{}</a>{}', url, REL, reveal(words or url), where)
 
 
 def quiet(words: str) -> SafeString:

@@ -1,5 +1,4 @@
-"""Finds what is a diff in an agent's details: the text of a unified diff, and an object that says
-what was before and after."""
+"""Recognises diffs in details: unified diff texts, and objects with `before` and `after`."""
 
 from __future__ import annotations
 
@@ -8,9 +7,9 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Any
 
-from inbox.changes import BUDGET_SECONDS, MOST_LINES, Changes, Line, changes
-from inbox.invisible import reveal
-from inbox.json_text import Number, written
+from inbox.editing.word_diffs import BUDGET_SECONDS, MOST_LINES, Changes, Line, changes
+from inbox.rendering.invisible import reveal
+from inbox.rendering.json_text import Number, written
 
 BEFORE, AFTER = "before", "after"
 _STARTS = re.compile(r"\s*(?:diff --git |Index: |--- |@@ -\d)")
@@ -23,7 +22,7 @@ _SIGNS = {"+": "added", "-": "removed", " ": "same"}
 
 
 def unified(text: str) -> Changes | None:
-    """The lines of a unified diff, whole or one of several files; None for any other text."""
+    """Returns the lines of a unified diff of one or several files; None for any other text."""
     if not _STARTS.match(text) or not _HUNK.search(text):
         return None
     try:
@@ -38,7 +37,7 @@ def says_before_and_after(value: dict[str, Any]) -> bool:
 
 
 def compared(before: Any, after: Any, *, budget: float = BUDGET_SECONDS) -> Changes | None:
-    """Two texts, or two values as JSON; None where they are the same or of two kinds."""
+    """Compares two texts, or two values as JSON; None if they are equal or of different kinds."""
     if isinstance(before, str) and isinstance(after, str):
         return changes(before, after, budget=budget) or None
     if {type(before), type(after)} <= {dict, list, Number, bool, type(None)}:
@@ -51,8 +50,8 @@ class _NoDiff(Exception):
 
 
 def _read(lines: list[str]) -> Iterator[Line]:
-    """`left` is what the hunk still has of the old and the new side: only behind its end does
-    `--- a` begin another file."""
+    """Yields the lines. `left` counts what the hunk still has of the old and the new side, because
+    `--- a` begins another file only after its end."""
     left = [0, 0]
     for line in lines:
         if hunk := _HUNK.match(line):

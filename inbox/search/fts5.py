@@ -1,7 +1,7 @@
-"""SQLite's index of words: an FTS5 table over inbox_searchable, kept by triggers.
+"""Keeps SQLite's index of words: an FTS5 table over inbox_searchable, filled by triggers.
 
-They are made after every migrate, because Django rebuilds a table to change it, and a rebuild drops
-its triggers without a word.
+The triggers are made after every migrate, because Django rebuilds a table to change it, and a
+rebuild silently drops its triggers.
 """
 
 from __future__ import annotations
@@ -14,37 +14,38 @@ TABLE = """
 CREATE VIRTUAL TABLE IF NOT EXISTS words_of_deliveries USING fts5(
     words, content=inbox_searchable, content_rowid=id, tokenize=ascii
 )"""
-FORGET = (
+DELETE = (
     "INSERT INTO words_of_deliveries (words_of_deliveries, rowid, words)"
     " VALUES ('delete', old.id, old.words);"
 )
-LEARN = "INSERT INTO words_of_deliveries (rowid, words) VALUES (new.id, new.words);"
+INSERT = "INSERT INTO words_of_deliveries (rowid, words) VALUES (new.id, new.words);"
 TRIGGERS = {
-    "words_learned": f"AFTER INSERT ON inbox_searchable BEGIN {LEARN} END",
-    "words_forgotten": f"AFTER DELETE ON inbox_searchable BEGIN {FORGET} END",
-    "words_changed": f"AFTER UPDATE ON inbox_searchable BEGIN {FORGET} {LEARN} END",
+    "words_learned": f"AFTER INSERT ON inbox_searchable BEGIN {INSERT} END",
+    "words_forgotten": f"AFTER DELETE ON inbox_searchable BEGIN {DELETE} END",
+    "words_changed": f"AFTER UPDATE ON inbox_searchable BEGIN {DELETE} {INSERT} END",
 }
 
 
-def keep(using: str, **_: Any) -> None:
-    """Makes what is missing and, where that was a trigger, reads everything again."""
+def create_index(using: str, **_: Any) -> None:
+    """Makes the table and its triggers if they are missing, and indexes every row again if a
+    trigger was."""
     connection = connections[using]
     if connection.vendor != "sqlite":
         return
     with connection.cursor() as cursor:
         cursor.execute("SELECT name, type FROM sqlite_master WHERE tbl_name = 'inbox_searchable'")
-        there = dict(cursor.fetchall())
-        if "inbox_searchable" not in there or there.keys() >= TRIGGERS.keys():
+        existing = dict(cursor.fetchall())
+        if "inbox_searchable" not in existing or existing.keys() >= TRIGGERS.keys():
             return
         cursor.execute(TABLE)
-        for name in TRIGGERS.keys() - there.keys():
+        for name in TRIGGERS.keys() - existing.keys():
             cursor.execute(f"CREATE TRIGGER {name} {TRIGGERS[name]}")
         cursor.execute("INSERT INTO words_of_deliveries (words_of_deliveries) VALUES ('rebuild')")
 
 
-def write_anew(connection: Any) -> None:
-    """Without what was taken out, which the index only marks as gone. A second or two for a hundred
-    thousand deliveries."""
+def optimize(connection: Any) -> None:
+    """Removes deleted words from the index, which only marks them as deleted. Takes a second or two
+    for a hundred thousand deliveries."""
     if connection.vendor == "sqlite":
         with connection.cursor() as cursor:
             cursor.execute(

@@ -1,7 +1,7 @@
-"""Reads what a person typed into a search box or chose in a form: both say the same things.
+"""Parses what a person typed into a search box or chose in a form: both can express the same.
 
 `agent:research type:output is:expired by:sam after:2026-10-01 "exact words" words -unwanted`. Every
-text is a query: what was not understood is told in `notes` and is never an error.
+text is a valid query: `notes` say what was left out, and nothing is an error.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from uuid import UUID
 
 from django.http import QueryDict
 
-from inbox.outcomes import Outcome
-from inbox.words import normalised
+from inbox.history.outcomes import Outcome
+from inbox.search.words import normalised
 from wake.models import Delivery
 
 LONGEST = 1_000
@@ -26,13 +26,13 @@ MOST_TERMS = 20
 MOST_NOTES = 5
 KINDS = ("expired", "held", "late", "later", "soon", "test")
 NAMES = ("team", "agent", "type", "status", "by", "thread")
-# What a control of a form is called in the language, where it has another name.
+# The fields of a form whose filter has another name in the language.
 CONTROLS = {"from": "after", "to": "before", "window": "is:soon"}
 ONE_DAY = timedelta(days=1)
 YEARS = range(1900, 3000)
 
 QUOTES = str.maketrans(dict.fromkeys("“”„‟«»", '"'))
-UNSEEN = {"Cc", "Cf", "Cs"}  # control characters, bidirectional marks, lone surrogates
+INVISIBLE = {"Cc", "Cf", "Cs"}  # control characters, bidirectional marks, lone surrogates
 TOKEN = re.compile(
     r"""(?P<minus>-?)
         (?:(?P<name>[A-Za-z]+):(?=\S))?
@@ -45,8 +45,8 @@ ID = re.compile(r"(?:https?://\S+/)?([0-9a-f]{8}(?:-?[0-9a-f]{4}){3}-?[0-9a-f]{1
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """Something to look for, or to leave out. Without `is_exact` a word may be the beginning of a
-    longer one."""
+    """A word or phrase to find or to leave out. Unless `is_exact`, a word also matches longer words
+    that begin with it."""
 
     text: str
     is_exact: bool = False
@@ -62,8 +62,7 @@ class Term:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """What is empty asks for nothing. `after` is a day that belongs to it, `before` one that does
-    not."""
+    """A parsed query; empty fields ask for nothing. `after` includes its day, `before` does not."""
 
     terms: tuple[Term, ...] = ()
     team: str = ""
@@ -83,42 +82,41 @@ class Query:
 
     @property
     def narrows(self) -> bool:
-        """Asks for more than another lane, or one team."""
-        return self != self._where
+        """Returns whether it asks for more than a mode or a team."""
+        return self != self._scope
 
     @property
     def cleared(self) -> str:
-        """What is still asked for when the filter is cleared; mostly nothing."""
-        return str(self._where)
+        """Returns the query that remains when the filter is cleared; usually empty."""
+        return str(self._scope)
 
     @property
-    def _where(self) -> Query:
+    def _scope(self) -> Query:
         return Query(team=self.team, kinds=self.kinds & {"test"})
 
     @property
     def delivery_id(self) -> UUID | None:
-        """Where nothing but an id, or the address of a delivery, was pasted."""
+        """Returns the id if the query is nothing but the id or the address of a delivery."""
         match = ID.fullmatch(self._written(without=["team"]).strip('"'))
         return UUID(match[1]) if match else None
 
     def __str__(self) -> str:
-        """The text that reads as this query."""
+        """Returns the text that parses as this query."""
         return self._written(without=())
 
     def as_form(self, controls: Collection[str]) -> dict[str, str]:
-        """The values of a form's fields; `read_form` is the way back. What has no control of its
-        own stands in the search box, `q`. There "to" is the last day that counts, as people expect
-        of a form."""
+        """Returns the values of a form's fields, which `read_form` parses. Filters without a field
+        of their own go into `q`. A form's "to" includes its day, as people expect."""
         values = {
             **{name: getattr(self, name) for name in NAMES},
             "from": self.after.isoformat() if self.after else "",
             "to": (self.before - ONE_DAY).isoformat() if self.before else "",
             "window": "soon" if "soon" in self.kinds else "",
         }
-        shown = {name: values[name] for name in controls}
+        fields = {name: values[name] for name in controls}
         return {
             "q": self._written(without=[CONTROLS.get(name, name) for name in controls]),
-            **shown,
+            **fields,
         }
 
     def _written(self, *, without: Collection[str]) -> str:
@@ -130,27 +128,27 @@ class Query:
 
 
 def read(text: str) -> Query:
-    """The query in any text at all."""
+    """Parses any text."""
     reader = _Reader()
     reader.read(text)
     return reader.query()
 
 
 def read_form(data: QueryDict) -> Query:
-    """The same from a form's fields. What was typed into `q` has the last word."""
-    chosen = [(name, data.get(name, "")) for name in NAMES]
-    chosen += [("is", data.get("window", ""))]
-    chosen += [("after", data.get("from", "")), ("before", _day_after(data.get("to", "")))]
+    """Parses a form's fields; a filter typed into `q` wins over its field."""
+    controls = [(name, data.get(name, "")) for name in NAMES]
+    controls += [("is", data.get("window", ""))]
+    controls += [("after", data.get("from", "")), ("before", _day_after(data.get("to", "")))]
     reader = _Reader()
-    for name, value in chosen:
+    for name, value in controls:
         if value.strip():
             reader.filter(name, _cleaned(value)[:LONGEST_VALUE].replace('"', ""))
     reader.read(data.get("q", ""))
     return reader.query()
 
 
-class _Unclear(Exception):
-    """A value that a filter cannot take; says what it takes."""
+class _InvalidValue(Exception):
+    """A value that a filter does not accept; the message says what it accepts."""
 
 
 class _Reader:
@@ -180,20 +178,20 @@ class _Reader:
             self._take(token)
 
     def filter(self, name: str, value: str) -> None:
-        said = f"{name}:{_quoted(value)}"
+        typed = f"{name}:{_quoted(value)}"
         value = value.strip()
         try:
-            understood = FILTERS[name](value)
-        except _Unclear as why:
-            self._note(said, f"was left out: {why}")
+            parsed = FILTERS[name](value)
+        except _InvalidValue as why:
+            self._note(typed, f"was left out: {why}")
             return
         if name == "is":
-            self.kinds.add(understood)
+            self.kinds.add(parsed)
             return
-        earlier = self.values.get(name, understood)
-        if earlier != understood:
+        earlier = self.values.get(name, parsed)
+        if earlier != parsed:
             self._note(f"{name}:{earlier}", f"was left out, because {name}: came again.")
-        self.values[name] = understood
+        self.values[name] = parsed
 
     def _take(self, token: re.Match[str]) -> None:
         name, exact, plain = (token["name"] or "").lower(), token["exact"], token["plain"]
@@ -219,15 +217,15 @@ class _Reader:
             self._note(text, f"was looked for as words: there is no filter {token['name']}:")
         self.terms.append(term)
 
-    def _note(self, said: str, what: str) -> None:
-        shown = said if len(said) <= 40 else f"{said[:39]}…"
-        self.notes.append(f"“{shown}” {what}")
+    def _note(self, typed: str, what: str) -> None:
+        excerpt = typed if len(typed) <= 40 else f"{typed[:39]}…"
+        self.notes.append(f"“{excerpt}” {what}")
 
 
 def _cleaned(text: str) -> str:
-    """One kind of quotation mark, and nothing that cannot be seen."""
-    seen = (" " if letter.isspace() else letter for letter in text.translate(QUOTES))
-    return "".join(letter for letter in seen if unicodedata.category(letter) not in UNSEEN)
+    """Returns the text with one kind of quotation mark and without invisible characters."""
+    visible = (" " if letter.isspace() else letter for letter in text.translate(QUOTES))
+    return "".join(letter for letter in visible if unicodedata.category(letter) not in INVISIBLE)
 
 
 def _quoted(text: str, *, always: bool = False) -> str:
@@ -236,28 +234,28 @@ def _quoted(text: str, *, always: bool = False) -> str:
 
 def _name(value: str) -> str:
     if not value:
-        raise _Unclear("nothing follows it.")
+        raise _InvalidValue("nothing follows it.")
     return value[:LONGEST_VALUE].strip()
 
 
 def _one_of(choices: tuple[str, ...], what: str) -> Callable[[str], str]:
     def choose(value: str) -> str:
         if value.lower() not in choices:
-            raise _Unclear(f"{what} {', '.join(choices[:-1])} or {choices[-1]}.")
+            raise _InvalidValue(f"{what} {', '.join(choices[:-1])} or {choices[-1]}.")
         return value.lower()
 
     return choose
 
 
 def _date(value: str) -> date:
-    """A day, or the first one of a month or a year."""
+    """Returns a day, or the first day of a month or a year."""
     match = DATE.fullmatch(value)
     try:
         day = date(*(int(part or 1) for part in match.groups())) if match else None
     except ValueError:
         day = None
     if day is None or day.year not in YEARS:
-        raise _Unclear("a date is written 2026-11-01.")
+        raise _InvalidValue("a date is written 2026-11-01.")
     return day
 
 

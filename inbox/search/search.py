@@ -1,7 +1,7 @@
 """Finds what a query asks for, newest first, among what a person may see.
 
-Every list is read in the order of an index of its own and stops when a page is full. Words have
-shelves for that on PostgreSQL (inbox/shelves.py).
+Every list is read in the order of an index and stops when a page is full. On PostgreSQL, words have
+time buckets for that (inbox/search/time_buckets.py).
 """
 
 from __future__ import annotations
@@ -19,141 +19,145 @@ from django.db.models import Exists, F, Max, OuterRef, Q
 from django.utils import timezone
 
 from accounts.models import Agent, ApiKey, ClaimedId, User
-from inbox import shelves
-from inbox.matching import Sought
+from database.batched_queries import PAGE, Cursor, first_of_each, older_than
+from inbox.deadlines.wording import SOON
+from inbox.history.outcomes import Outcome
 from inbox.models import Snooze
-from inbox.outcomes import Outcome
-from inbox.query_language import Query
-from inbox.slices import PAGE, Cursor, first_of_each, older_than
-from inbox.viewer import Viewer
-from inbox.windows import SOON
+from inbox.pages.viewer import Viewer
+from inbox.search import time_buckets
+from inbox.search.matching import WordQuery
+from inbox.search.query_language import Query
 from wake.models import Delivery, DeliveryQuerySet, Response
 
 ME = "me"
-# So many agents or people have lists of their own; more of them are a condition on one list.
-LISTED = 10
+# Up to this many agents or people are read as lists of their own; more are a filter on one list.
+MOST_LISTS = 10
 WAITING = {Outcome.PENDING, Outcome.EXPIRED}
-Only = Callable[[DeliveryQuerySet], DeliveryQuerySet]
+Narrow = Callable[[DeliveryQuerySet], DeliveryQuerySet]
 
 
 @dataclass(frozen=True, slots=True)
 class Sender:
-    """An agent that a name means; with `claimed` only what it delivered under such a name."""
+    """An agent that a name matches; with `claimed`, only what it delivered under such a name."""
 
     pk: UUID
     claimed: str = ""
 
     @property
-    def is_meant(self) -> Q:
+    def condition(self) -> Q:
         return Q(claimed_agent_id__istartswith=self.claimed) if self.claimed else Q()
 
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """A query, what its words mean, and whom its names; None where it names nobody."""
+    """A query with its words, agents and people looked up. `senders` and `people` are None if the
+    query names none."""
 
     viewer: Viewer
     query: Query
-    sought: Sought
+    words: WordQuery
     senders: list[Sender] | None
     people: list[int] | None
 
     @classmethod
     def of(cls, viewer: Viewer, query: Query) -> Self:
-        """A database query for each kind of name, and one or two for words. A single word that is
-        the id of an agent means that agent. `viewer` is then in the one team that is asked for."""
-        viewer, query = _of_a_team(viewer, query)
-        query = _of_an_agent(viewer, query)
+        """Makes one database query for each kind of name and one or two for words. A single word
+        that is an agent's id filters by that agent. `viewer` becomes one in the team that the query
+        names."""
+        viewer, query = _within_team(viewer, query)
+        query = _as_agent_filter(viewer, query)
         senders = _senders(viewer, query.agent) if query.agent else None
         people = _people(viewer, query.by) if query.by else None
-        sought = Sought.of(query.terms)
-        query = replace(query, notes=(*query.notes, *sought.notes))
-        return cls(viewer, query, sought, senders, people)
+        words = WordQuery.of(query.terms)
+        query = replace(query, notes=(*query.notes, *words.notes))
+        return cls(viewer, query, words, senders, people)
 
     def narrowed(self, rows: DeliveryQuerySet, *, at: datetime) -> DeliveryQuerySet:
-        """Those of any list that the query asks for; for the inbox, which is short."""
-        if self.means_nobody:
+        """Filters any list by the query; for the inbox, which is short."""
+        if self.matches_nothing:
             return rows.none()
-        rows = self._of_people(self._of_senders(rows.filter(lane=self._lane)))
-        return self.sought.narrow(self._narrowed(rows, at=at))
+        rows = self._of_people(self._of_senders(rows.filter(lane=self._mode)))
+        return self.words.narrow(self._narrowed(rows, at=at))
 
     def newest(
-        self, only: Only, *, at: datetime, before: Cursor | None = None
+        self, narrow: Narrow, *, at: datetime, before: Cursor | None = None
     ) -> tuple[list[Delivery], Cursor | None]:
-        """A page and where the next one begins; `only` says which rows, and which columns."""
-        if self.means_nobody:
+        """Returns a page and where the next one begins; `narrow` chooses the rows and columns."""
+        if self.matches_nothing:
             return [], None
-        if self._is_on_shelves:
-            found = self._from_shelves(only, at=at, before=before)
+        if self._uses_time_buckets:
+            matches = self._from_time_buckets(narrow, at=at, before=before)
         else:
-            found = first_of_each(
+            matches = first_of_each(
                 [
-                    older_than(self.sought.narrow(rows), self._order, before)
-                    for rows in self._lists(only, at=at)
+                    older_than(self.words.narrow(rows), self._order, before)
+                    for rows in self._lists(narrow, at=at)
                 ]
             )
-        found.sort(key=self._place, reverse=True)
-        older = Cursor(self._place(found[PAGE - 1])) if len(found) > PAGE else None
-        return found[:PAGE], older
+        matches.sort(key=self._position, reverse=True)
+        older = Cursor(self._position(matches[PAGE - 1])) if len(matches) > PAGE else None
+        return matches[:PAGE], older
 
     @property
-    def means_nobody(self) -> bool:
+    def matches_nothing(self) -> bool:
         return [] in (self.senders, self.people, self.viewer.team_ids)
 
     @property
-    def _lane(self) -> str:
+    def _mode(self) -> str:
         return ApiKey.Lane.TEST if self.query.is_test else ApiKey.Lane.LIVE
 
     @property
-    def _is_on_shelves(self) -> bool:
-        return connection.vendor == "postgresql" and bool(self.sought.wanted)
+    def _uses_time_buckets(self) -> bool:
+        return connection.vendor == "postgresql" and bool(self.words.wanted)
 
     @property
     def _order(self) -> str:
-        """What a person answered is in the order of the answers, because that has an index; and so
-        has what waits, which nothing happened to since it came."""
-        if self._is_on_shelves:
+        """Returns the column to sort by: the answer's time for a search by person, the creation
+        time for what waits, else the last activity. Each has an index."""
+        if self._uses_time_buckets:
             return "activity_at"
         if self.people is not None:
             return "response__answered_at"
         return "created_at" if self.query.status in WAITING else "activity_at"
 
-    def _place(self, row: Delivery) -> tuple[datetime, UUID]:
+    def _position(self, row: Delivery) -> tuple[datetime, UUID]:
         return getattr(row, self._order.removeprefix("response__")), row.pk
 
-    def _lists(self, only: Only, *, at: datetime) -> list[DeliveryQuerySet]:
-        rows = self._narrowed(only(Delivery.objects.filter(lane=self._lane)), at=at)
+    def _lists(self, narrow: Narrow, *, at: datetime) -> list[DeliveryQuerySet]:
+        rows = self._narrowed(narrow(Delivery.objects.filter(lane=self._mode)), at=at)
         if self.people is not None:  # answers_of_a_person
-            mine = self._of_senders(rows.filter(team__in=self.viewer.team_ids))
-            return [mine.filter(response__by=person) for person in self.people]
-        if self.senders is not None and len(self.senders) <= LISTED:  # cursor_of_an_agent
-            return [rows.filter(sender.is_meant, agent=sender.pk) for sender in self.senders]
+            answered = self._of_senders(rows.filter(team__in=self.viewer.team_ids))
+            return [answered.filter(response__by=person) for person in self.people]
+        if self.senders is not None and len(self.senders) <= MOST_LISTS:  # cursor_of_an_agent
+            return [rows.filter(sender.condition, agent=sender.pk) for sender in self.senders]
         # history_of_a_lane
         return [self._of_senders(rows.for_team(team_id)) for team_id in self.viewer.team_ids]
 
-    def _from_shelves(self, only: Only, *, at: datetime, before: Cursor | None) -> list[Delivery]:
-        rows = Delivery.objects.filter(team__in=self.viewer.team_ids, lane=self._lane)
-        rows = self._narrowed(only(self._of_people(self._of_senders(rows))), at=at)
-        owners = [shelves.of_team(team_id) for team_id in self.viewer.team_ids]
-        if self.senders is not None and len(self.senders) <= LISTED:
-            owners = [shelves.of_agent(sender.pk) for sender in self.senders]
+    def _from_time_buckets(
+        self, narrow: Narrow, *, at: datetime, before: Cursor | None
+    ) -> list[Delivery]:
+        rows = Delivery.objects.filter(team__in=self.viewer.team_ids, lane=self._mode)
+        rows = self._narrowed(narrow(self._of_people(self._of_senders(rows))), at=at)
+        owners = [time_buckets.of_team(team_id) for team_id in self.viewer.team_ids]
+        if self.senders is not None and len(self.senders) <= MOST_LISTS:
+            owners = [time_buckets.of_agent(sender.pk) for sender in self.senders]
         newest, oldest = self._span(at=at, before=before)
-        return shelves.newest(
+        return time_buckets.newest(
             older_than(rows, "activity_at", before),
-            match=self.sought.match,
-            names=shelves.names(owners, self._lane, newest=newest, oldest=oldest),
+            match=self.words.match,
+            names=time_buckets.names(owners, self._mode, newest=newest, oldest=oldest),
             count=PAGE + 1,
         )
 
     def _span(self, *, at: datetime, before: Cursor | None) -> tuple[datetime, datetime]:
-        """Between which instants there can be a delivery that the query means."""
+        """Returns the instants between which every matching delivery lies."""
         ends = [at, before[0] if before else at]
-        first = min(mine.team.created_at for mine in self.viewer.memberships.values())
-        begins = [first - shelves.ONE_DAY]  # another machine's clock may have been behind
+        first = min(membership.team.created_at for membership in self.viewer.memberships.values())
+        begins = [first - time_buckets.ONE_DAY]  # the clock of another server may have been behind
         if self.people is not None:
             answers = Response.objects.filter(by__in=self.people)
             last = answers.aggregate(last=Max("answered_at"))["last"]
-            ends.append(last + shelves.ONE_DAY if last else begins[0])
+            ends.append(last + time_buckets.ONE_DAY if last else begins[0])
         if self.query.before:
             ends.append(_midnight(self.query.before))
         if self.query.after:
@@ -161,7 +165,7 @@ class Search:
         return min(ends), max(begins)
 
     def _narrowed(self, rows: DeliveryQuerySet, *, at: datetime) -> DeliveryQuerySet:
-        """By everything but lane, names and words."""
+        """Filters by everything except mode, names and words."""
         query = self.query
         if query.type:
             rows = rows.filter(type=query.type)
@@ -189,8 +193,8 @@ class Search:
             case "held":  # held_responses
                 return rows.filter(pk__in=Response.objects.held().values("delivery"))
             case "later":  # snoozed_now
-                mine = Snooze.objects.of(self.viewer.user, at=at)
-                return rows.filter(pk__in=mine.delivery_ids())
+                snoozed = Snooze.objects.of(self.viewer.user, at=at)
+                return rows.filter(pk__in=snoozed.delivery_ids())
             case _:
                 return rows.filter(expires_at__gt=at, expires_at__lte=at + SOON)
 
@@ -198,22 +202,24 @@ class Search:
         if self.senders is None:
             return rows
         own = Q(agent__in=[sender.pk for sender in self.senders if not sender.claimed])
-        claimed = [Q(sender.is_meant, agent=sender.pk) for sender in self.senders if sender.claimed]
+        claimed = [
+            Q(sender.condition, agent=sender.pk) for sender in self.senders if sender.claimed
+        ]
         return rows.filter(reduce(or_, claimed, own))
 
     def _of_people(self, rows: DeliveryQuerySet) -> DeliveryQuerySet:
         return rows if self.people is None else rows.filter(response__by__in=self.people)
 
 
-def _of_a_team(viewer: Viewer, query: Query) -> tuple[Viewer, Query]:
+def _within_team(viewer: Viewer, query: Query) -> tuple[Viewer, Query]:
     within = viewer.within(query.team) if query.team else viewer
     if within is not None:
         return within, query
-    note = f"“team:{query.team}” was left out: none of your teams is called so in addresses."
+    note = f"“team:{query.team}” was left out: you have no team with this handle."
     return viewer, replace(query, team="", notes=(*query.notes, note))
 
 
-def _of_an_agent(viewer: Viewer, query: Query) -> Query:
+def _as_agent_filter(viewer: Viewer, query: Query) -> Query:
     word = query.terms[0] if len(query.terms) == 1 else None
     if word is None or word.is_exact or word.is_unwanted or query.agent:
         return query
@@ -226,29 +232,35 @@ def _of_an_agent(viewer: Viewer, query: Query) -> Query:
 
 
 def _senders(viewer: Viewer, text: str) -> list[Sender]:
-    """Who has this very id; else whoever's id begins so. And orchestrators, whatever they are
-    called."""
+    """Returns the agents with this very id, else those whose id begins so, and all
+    orchestrators."""
     claims = Exists(ClaimedId.objects.filter(agent=OuterRef("pk")))
     agents = Agent.objects.filter(team__in=viewer.team_ids).annotate(claims=claims)
-    meant = agents.filter(Q(agent_id__istartswith=text) | Q(claims=True)).order_by("agent_id")
-    found = list(meant.values_list("pk", "agent_id", "claims"))
-    begin = [(pk, name) for pk, name, _ in found if name.lower().startswith(text.lower())]
+    candidates = agents.filter(Q(agent_id__istartswith=text) | Q(claims=True)).order_by("agent_id")
+    matches = list(candidates.values_list("pk", "agent_id", "claims"))
+    begin = [(pk, name) for pk, name, _ in matches if name.lower().startswith(text.lower())]
     own = {pk for pk, name in begin if name.lower() == text.lower()} or {pk for pk, _ in begin}
-    others = [pk for pk, _, claims in found if claims and pk not in own]
+    others = [pk for pk, _, claims in matches if claims and pk not in own]
     return [*map(Sender, own), *(Sender(pk, claimed=text) for pk in others)]
 
 
 def _people(viewer: Viewer, text: str) -> list[int]:
-    """Members whose name begins so; where there is none, whoever has left."""
+    """Returns members whose name begins so; without any, people who left but answered in these
+    teams."""
     if text.lower() == ME:
         return [viewer.user.pk]
     named = User.objects.filter(display_name__istartswith=text).order_by("pk")
     members = named.filter(memberships__team__in=viewer.team_ids).distinct()
-    return list((members if members.exists() else named).values_list("pk", flat=True)[:LISTED])
+    matches = list(members.values_list("pk", flat=True)[:MOST_LISTS])
+    if matches:
+        return matches
+    answers = Response.objects.filter(by=OuterRef("pk"), delivery__team__in=viewer.team_ids)
+    return list(named.filter(Exists(answers)).values_list("pk", flat=True)[:MOST_LISTS])
 
 
 def _ended(rows: DeliveryQuerySet, outcome: str, *, at: datetime) -> DeliveryQuerySet:
-    """In this way; an answer counts before a "Got it", and that before a newer one."""
+    """Filters by how a delivery ended: an answer counts before an acknowledgement, and that before
+    a replacement."""
     match outcome:
         case Outcome.PENDING:
             return rows.awaiting_response()
@@ -257,13 +269,15 @@ def _ended(rows: DeliveryQuerySet, outcome: str, *, at: datetime) -> DeliveryQue
         case Outcome.ACKNOWLEDGED:
             return rows.acknowledged().filter(answered_at__isnull=True)
         case Outcome.SUPERSEDED | Outcome.WITHDRAWN:
-            unseen = rows.filter(answered_at__isnull=True, acknowledged_at__isnull=True)
+            untouched = rows.filter(answered_at__isnull=True, acknowledged_at__isnull=True)
             is_withdrawn = outcome == Outcome.WITHDRAWN
-            return unseen.filter(superseded_at__isnull=False, withdrawn_at__isnull=not is_withdrawn)
+            return untouched.filter(
+                superseded_at__isnull=False, withdrawn_at__isnull=not is_withdrawn
+            )
         case _:
             return rows.answered().filter(response__status=outcome)
 
 
 def _midnight(day: date) -> datetime:
-    """When that day begins where the person is."""
+    """Returns when the day begins in the person's time zone."""
     return timezone.make_aware(datetime.combine(day, time.min))

@@ -1,9 +1,9 @@
-"""Where the words of a delivery are kept: by whose it is and by the day and the month of its last
-activity, so that search can look at the newest first.
+"""Names time buckets for the words of deliveries, so that search can read the newest first.
 
-An index of words knows no order: of a word that a third of a million deliveries have, it names all
-before the newest is known. A shelf is one more thing to look for beside the words: day after day,
-then month after month, until a page is full (docs/decisions/0006-search-by-the-shelf.md).
+An index of words has no order: for a word that occurs in a third of a million deliveries, it
+returns all of them before the newest is known. A bucket (team or agent, and day or month of the
+last activity) is one more term to search for: day after day, then month after month, until a page
+is full (docs/decisions/0006-search-by-time-bucket.md).
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from django.db.models.expressions import RawSQL
 from wake.models import Delivery
 
 ONE_DAY = timedelta(days=1)
-# More than a weekend: after one, the days before it have all that is asked for.
-SINGLE_DAYS, TOGETHER = 4, 3
+# Longer than a weekend, after which the days before it usually fill the page.
+SINGLE_DAYS, DAYS_TOGETHER = 4, 3
 
 
-def shelves_of(delivery: Delivery) -> list[str]:
-    """Two of its team and two of its agent, which is in one team."""
+def buckets_of(delivery: Delivery) -> list[str]:
+    """Returns two buckets of the delivery's team and two of its agent."""
     day = _day(delivery.activity_at)
     owners = [of_team(delivery.team_id), of_agent(delivery.agent_id)]
     return [
@@ -42,12 +42,12 @@ def of_agent(agent_id: Any) -> str:
 
 
 def names(
-    owners: Sequence[str], lane: str, *, newest: datetime, oldest: datetime
+    owners: Sequence[str], mode: str, *, newest: datetime, oldest: datetime
 ) -> list[list[str]]:
-    """The shelves of these owners that are looked at together, the newest first; every delivery
-    between the two instants is on one of them."""
+    """Returns the buckets of these owners in the groups in which they are searched, newest first;
+    every delivery between the two instants is in one of them."""
     return [
-        [_name(owner, lane, period) for owner in owners for period in together]
+        [_name(owner, mode, period) for owner in owners for period in together]
         for together in _periods(_day(newest), _day(oldest))
     ]
 
@@ -55,34 +55,34 @@ def names(
 def newest(
     rows: QuerySet[Delivery], *, match: str, names: Sequence[Sequence[str]], count: int
 ) -> list[Delivery]:
-    """The first `count` of `rows` with these words, which stand on one of these shelves. Index:
+    """Returns the first `count` of `rows` that match and are in one of these buckets. Index:
     words_of_deliveries.
 
-    The statement leaves PostgreSQL no choice: a shelf is read from the index of words, and what was
-    found on it by primary key. Its own choice for a rare word is to read the whole history.
+    The statement leaves PostgreSQL no choice: it reads a bucket from the index of words, and its
+    deliveries by primary key. For a rare word, PostgreSQL would otherwise read the whole history.
     """
-    one = rows.filter(pk=RawSQL("matching.delivery_id", ())).order_by()[:1]
-    sql, params = one.query.sql_with_params()
+    matching = rows.filter(pk=RawSQL("matching.delivery_id", ())).order_by()[:1]
+    sql, params = matching.query.sql_with_params()
     statement = f"""
-        SELECT page.* FROM unnest(%s::text[]) AS shelf (names) CROSS JOIN LATERAL (
-            SELECT found.* FROM (
+        SELECT page.* FROM unnest(%s::text[]) AS bucket (names) CROSS JOIN LATERAL (
+            SELECT delivery.* FROM (
                 SELECT delivery_id FROM inbox_searchable
-                WHERE words @@ %s::tsquery AND shelves && shelf.names::text[] OFFSET 0
-            ) AS matching CROSS JOIN LATERAL ({sql}) AS found
-            ORDER BY found.activity_at DESC, found.id DESC LIMIT %s
+                WHERE words @@ %s::tsquery AND shelves && bucket.names::text[] OFFSET 0
+            ) AS matching CROSS JOIN LATERAL ({sql}) AS delivery
+            ORDER BY delivery.activity_at DESC, delivery.id DESC LIMIT %s
         ) AS page LIMIT %s"""  # noqa: S608 - Django made it, the values stay apart
-    arrays = [f"{{{','.join(shelf)}}}" for shelf in names]
+    arrays = [f"{{{','.join(bucket)}}}" for bucket in names]
     return list(Delivery.objects.raw(statement, [arrays, match, *params, count, count]))
 
 
 def _periods(newest: date, oldest: date) -> Iterator[list[str]]:
-    """Single days, for what is written often; weeks, of at least one whole month; and then months,
-    each of which costs about as much to look at as a day, if nothing is there."""
+    """Yields recent days one by one, then groups of days back through one whole month, then months.
+    An empty month costs about as much to search as an empty day."""
     month_before = (newest.replace(day=1) - ONE_DAY).replace(day=1)
     count = (newest - max(month_before, oldest)).days + 1
     days = [f"{newest - number * ONE_DAY}" for number in range(count)]
     yield from ([day] for day in days[:SINGLE_DAYS])
-    yield from (days[at : at + TOGETHER] for at in range(SINGLE_DAYS, count, TOGETHER))
+    yield from (days[at : at + DAYS_TOGETHER] for at in range(SINGLE_DAYS, count, DAYS_TOGETHER))
     month = month_before - ONE_DAY
     while month >= oldest:
         yield [f"{month:%Y-%m}"]
@@ -93,5 +93,5 @@ def _day(at: datetime) -> date:
     return at.astimezone(UTC).date()
 
 
-def _name(owner: str, lane: str, period: str) -> str:
-    return f"{owner}.{lane}.{period}"
+def _name(owner: str, mode: str, period: str) -> str:
+    return f"{owner}.{mode}.{period}"

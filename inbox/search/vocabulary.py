@@ -1,8 +1,8 @@
-"""All words that search has read, on PostgreSQL: what somebody begins to write means these.
+"""Keeps the words that search has indexed, on PostgreSQL, to expand a prefix into words.
 
-An index of words finds `pricing` in a fraction of a millisecond. For `pric:*` it collects whatever
-begins so, from all years and agents, again for every shelf that is looked at; so the beginning is
-written out before it asks (docs/decisions/0006-search-by-the-shelf.md).
+An index of words finds `pricing` in a fraction of a millisecond. For `pric:*` it collects every
+word with that prefix, from all years and agents, again for every bucket; so the prefix is expanded
+before the search (docs/decisions/0006-search-by-time-bucket.md).
 """
 
 from __future__ import annotations
@@ -12,15 +12,16 @@ from uuid import UUID
 
 from django.db import connection
 
+from database.batched_queries import first_of_each
 from inbox.models import Word
-from inbox.slices import first_of_each
 
-# Of one beginning, in the order of the alphabet.
-MOST_MEANT = 200
+# For one prefix, in alphabetical order.
+MOST_WORDS = 200
 
 
 def learn(words: Iterable[str]) -> None:
-    """Numbers and ids are without end and seldom begun: they are not learned."""
+    """Adds new words; leaves out numbers and ids, which are endless and rarely searched by
+    prefix."""
     if connection.vendor != "postgresql":
         return
     # In order, so that two workers do not wait for each other in a circle.
@@ -29,7 +30,7 @@ def learn(words: Iterable[str]) -> None:
 
 
 def words_of(delivery_ids: Collection[UUID]) -> list[str]:
-    """Those that search has read in these deliveries."""
+    """Returns the indexed words of these deliveries."""
     if connection.vendor != "postgresql":
         return []
     with connection.cursor() as cursor:
@@ -42,8 +43,8 @@ def words_of(delivery_ids: Collection[UUID]) -> list[str]:
 
 
 def forget(words: Collection[str]) -> None:
-    """Those that stand nowhere any more; inside a transaction. A sample of all that have a word is
-    enough to find one that does, and at the worst a word is learned again."""
+    """Deletes the words that no delivery contains any more; needs a transaction. It looks at a
+    sample of the deliveries with a word, so at worst a word is deleted and learned again."""
     if not words:
         return
     with connection.cursor() as cursor:
@@ -58,8 +59,8 @@ def forget(words: Collection[str]) -> None:
         cursor.execute("SET LOCAL enable_seqscan = on")
 
 
-def words_that_begin(beginnings: Sequence[str]) -> dict[str, list[str]]:
-    """At most MOST_MEANT for each; one query."""
-    lists = [Word.objects.filter(text__startswith=text).order_by("text") for text in beginnings]
-    found = [word.text for word in first_of_each(lists, count=MOST_MEANT)]
-    return {text: [word for word in found if word.startswith(text)] for text in beginnings}
+def words_with_prefix(prefixes: Sequence[str]) -> dict[str, list[str]]:
+    """Returns at most MOST_WORDS words for each prefix; one query."""
+    lists = [Word.objects.filter(text__startswith=text).order_by("text") for text in prefixes]
+    words = [word.text for word in first_of_each(lists, count=MOST_WORDS)]
+    return {text: [word for word in words if word.startswith(text)] for text in prefixes}

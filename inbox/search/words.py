@@ -1,5 +1,4 @@
-"""Words, as search compares them, and the columns that PostgreSQL and SQLite search, each in its
-own way."""
+"""Normalises words for search, and defines the columns that PostgreSQL and SQLite search."""
 
 from __future__ import annotations
 
@@ -16,18 +15,19 @@ MOST_POSITIONS = 255  # PostgreSQL keeps no more of one word
 
 
 def normalised(text: str) -> list[str]:
-    """Letters and digits in one case and without accents; whatever else there is ends a word."""
+    """Returns the words in lower case and without accents; anything but letters and digits ends a
+    word."""
     plain = ACCENTS.sub("", unicodedata.normalize("NFKD", text))
-    found = WORD.findall(unicodedata.normalize("NFKC", plain).casefold())
-    return [word[:LONGEST_WORD] for word in found]
+    words = WORD.findall(unicodedata.normalize("NFKC", plain).casefold())
+    return [word[:LONGEST_WORD] for word in words]
 
 
 class WordsField(models.TextField):  # type: ignore[type-arg]  # no generic at run time
-    """Normalised words with a space between them; it is written and searched, never read. On
-    PostgreSQL a tsvector, on SQLite the text itself, which FTS5 indexes (inbox/fts5.py).
+    """Normalised words separated by spaces; written and searched, never read. A tsvector on
+    PostgreSQL, and on SQLite the text itself, which FTS5 indexes (inbox/search/fts5.py).
 
-    Words are told apart here and not by the databases: PostgreSQL's parser takes
-    `example.com/report` for one word and FTS5 for three.
+    Words are split here, not by the databases: PostgreSQL's parser takes `example.com/report` for
+    one word and FTS5 for three.
     """
 
     def db_type(self, connection: Any) -> str | None:
@@ -43,7 +43,7 @@ class WordsField(models.TextField):  # type: ignore[type-arg]  # no generic at r
 
 @WordsField.register_lookup
 class Match(models.Lookup):
-    """`words__match=text`, in the query language of the database (inbox/full_text.py writes it).
+    """`words__match=text`, in the query language of the database (inbox/search/index.py writes it).
     Index: words_of_deliveries."""
 
     lookup_name = "match"
@@ -56,13 +56,13 @@ class Match(models.Lookup):
     def as_sqlite(self, compiler: Any, connection: Any) -> tuple[str, list[Any]]:
         column, _ = self.process_lhs(compiler, connection)
         table = column.rpartition(".")[0]
-        found = "SELECT rowid FROM words_of_deliveries WHERE words_of_deliveries MATCH %s"
-        return f'{table}."id" IN ({found})', [self.rhs]
+        matches = "SELECT rowid FROM words_of_deliveries WHERE words_of_deliveries MATCH %s"
+        return f'{table}."id" IN ({matches})', [self.rhs]
 
 
-class ShelvesField(models.Field):  # type: ignore[type-arg]  # no generic at run time
-    """Names of the shelves that a delivery is on (inbox/shelves.py): an array on PostgreSQL; SQLite
-    does without."""
+class TimeBucketsField(models.Field):  # type: ignore[type-arg]  # no generic at run time
+    """Names of a delivery's time buckets (inbox/search/time_buckets.py): an array on PostgreSQL,
+    empty on SQLite."""
 
     def db_type(self, connection: Any) -> str:
         return "text[]" if connection.vendor == "postgresql" else "text"
@@ -72,10 +72,11 @@ class ShelvesField(models.Field):  # type: ignore[type-arg]  # no generic at run
 
 
 def _tsvector(text: str) -> str:
-    """`a b a` as `'a':1,3 'b':2`."""
+    """Returns `a b a` as `'a':1,3 'b':2`."""
     positions: dict[str, list[str]] = {}
     for position, word in enumerate(text.split(), 1):
         positions.setdefault(word, []).append(str(position))
     return " ".join(
-        f"'{word}':{','.join(places[:MOST_POSITIONS])}" for word, places in positions.items()
+        f"'{word}':{','.join(positions_of_word[:MOST_POSITIONS])}"
+        for word, positions_of_word in positions.items()
     )

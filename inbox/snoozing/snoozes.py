@@ -1,4 +1,4 @@
-"""Puts deliveries off for one person, never so long that they would miss its window."""
+"""Snoozes deliveries for one person, never past a delivery's deadline."""
 
 from __future__ import annotations
 
@@ -10,29 +10,29 @@ from uuid import UUID
 from django.db import transaction
 
 from accounts.models import User
+from inbox.list.rows import UNUSED_COLUMNS
 from inbox.models import Snooze
-from inbox.moments import when
-from inbox.own_clock import instant, zone_of
-from inbox.rows import NOT_SHOWN
+from inbox.pages.local_time import instant, zone_of
+from inbox.pages.times import when
 from wake.models import Delivery, DeliveryQuerySet
 
 TITLES = {"hour": "In 1 hour", "afternoon": "This afternoon", "tomorrow": "Tomorrow at 9:00"}
 AFTERNOON, MORNING = time(15), time(9)
-# It comes back this long before its window closes, or with half of what is left of it.
+# It comes back this long before its deadline, or when half of the remaining time is left.
 TIME_TO_ANSWER = timedelta(minutes=15)
 
 
 class NotLater(Exception):
-    """That time has passed already: choose another."""
+    """That time has already passed. Choose another."""
 
 
 class NotWaiting(Exception):
-    """This one no longer waits for anybody."""
+    """This delivery no longer needs an answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One line of the menu; `until` is where it really comes back."""
+    """One line of the menu; `until` is when the delivery really comes back."""
 
     name: str
     title: str
@@ -41,46 +41,47 @@ class Choice:
 
 
 def choices(delivery: Delivery, *, by: User, at: datetime) -> list[Choice]:
-    """Those that lie ahead, each only once: a window that closes soon leaves one of them."""
-    return choices_together([delivery], by=by, at=at)
+    """Returns the choices that lie ahead, without duplicates: a near deadline shortens several to
+    the same time."""
+    return choices_for_many([delivery], by=by, at=at)
 
 
-def choices_together(deliveries: Sequence[Delivery], *, by: User, at: datetime) -> list[Choice]:
-    """The same for several, where `until` is when the last of them comes back."""
-    made: dict[tuple[datetime, ...], Choice] = {}
+def choices_for_many(deliveries: Sequence[Delivery], *, by: User, at: datetime) -> list[Choice]:
+    """Returns the choices for several deliveries; `until` is when the last of them comes back."""
+    by_return: dict[tuple[datetime, ...], Choice] = {}
     for name, title in TITLES.items():
         wanted = _wanted(name, by, at)
-        back = tuple(_in_time(delivery, wanted, at) for delivery in deliveries)
+        back = tuple(_before_deadline(delivery, wanted, at) for delivery in deliveries)
         if back and max(back) > at:
-            made.setdefault(back, Choice(name, title, max(back), is_shortened=min(back) < wanted))
-    return list(made.values())
+            by_return.setdefault(
+                back, Choice(name, title, max(back), is_shortened=min(back) < wanted)
+            )
+    return list(by_return.values())
 
 
 def chosen(name: str, *, by: User, at: datetime) -> datetime:
-    """When somebody who chose `name` from the menu wants it back; raises NotLater."""
+    """Returns the time that the menu's `name` stands for; raises NotLater."""
     if name not in TITLES or (wanted := _wanted(name, by, at)) <= at:
         raise NotLater(NotLater.__doc__)
     return wanted
 
 
 def snooze(delivery: Delivery, *, by: User, until: datetime, at: datetime) -> Snooze:
-    """Hides it from this person's inbox, and nobody else's; raises NotLater and NotWaiting. Where
-    its window closes earlier than asked for, so does `until` of what is returned."""
-    if rows := snooze_together([delivery.pk], by=by, until=until, at=at):
+    """Hides the delivery from this person's inbox only; raises NotLater and NotWaiting. `until` of
+    the returned row is earlier than asked if the deadline is near."""
+    if rows := snooze_many([delivery.pk], by=by, until=until, at=at):
         return rows[0]
     raise NotWaiting(NotWaiting.__doc__)
 
 
 @transaction.atomic
-def snooze_together(
-    ids: Iterable[UUID], *, by: User, until: datetime, at: datetime
-) -> list[Snooze]:
-    """The same for several; what no longer waits is left out."""
+def snooze_many(ids: Iterable[UUID], *, by: User, until: datetime, at: datetime) -> list[Snooze]:
+    """Snoozes several deliveries; leaves out those that no longer wait."""
     if until <= at:
         raise NotLater(NotLater.__doc__)
     rows = [
-        Snooze(user=by, delivery=delivery, until=_in_time(delivery, until, at))
-        for delivery in to_put_off(ids, by=by)
+        Snooze(user=by, delivery=delivery, until=_before_deadline(delivery, until, at))
+        for delivery in snoozable(ids, by=by)
     ]
     Snooze.objects.bulk_create(
         rows,
@@ -91,10 +92,10 @@ def snooze_together(
     return rows
 
 
-def to_put_off(ids: Iterable[UUID], *, by: User) -> list[Delivery]:
-    """Those of them that still wait, in teams that they belong to."""
+def snoozable(ids: Iterable[UUID], *, by: User) -> list[Delivery]:
+    """Returns the deliveries that still wait, in teams to which this person belongs."""
     waiting = Delivery.objects.for_person(by).awaiting_response().filter(pk__in=ids)
-    return list(waiting.defer(*NOT_SHOWN).order_by("-created_at", "pk"))
+    return list(waiting.defer(*UNUSED_COLUMNS).order_by("-created_at", "pk"))
 
 
 def unsnooze(delivery: Delivery, *, by: User) -> None:
@@ -102,13 +103,14 @@ def unsnooze(delivery: Delivery, *, by: User) -> None:
 
 
 def without_snoozed(rows: DeliveryQuerySet, user: User, *, at: datetime) -> DeliveryQuerySet:
-    """One subquery on snoozed_now, which is read once whatever the number of rows."""
+    """Leaves out what this person snoozed, with one subquery on snoozed_now that is read once for
+    any number of rows."""
     return rows.exclude(pk__in=Snooze.objects.of(user, at=at).delivery_ids())
 
 
 def snoozed(user: User, *, at: datetime) -> list[Snooze]:
-    """What comes back later, the soonest first, with its delivery; only what still waits, in teams
-    that they still belong to."""
+    """Returns this person's snoozes with their deliveries, the first to come back first; only what
+    still waits, in teams to which they still belong."""
     waiting = Delivery.objects.for_person(user).awaiting_response()
     rows = Snooze.objects.of(user, at=at).filter(delivery__in=waiting)
     return list(
@@ -118,27 +120,27 @@ def snoozed(user: User, *, at: datetime) -> list[Snooze]:
     )
 
 
-def told(row: Snooze, *, at: datetime) -> str:
-    """`Back tomorrow at 9:00.`, and why it is earlier than asked for where its window closes."""
+def confirmation(row: Snooze, *, at: datetime) -> str:
+    """Returns `Back tomorrow at 9:00.`, and why it comes back earlier if its deadline is near."""
     delivery = row.delivery
-    back = f"Back {when(row.until, now=at)}."
+    text = f"Back {when(row.until, now=at)}."
     if delivery.expires_at is None or delivery.is_past_deadline(at):
-        return back
+        return text
     closes = when(delivery.expires_at, now=at)
     if delivery.expires_at - row.until <= TIME_TO_ANSWER:
-        return f"{back} Its window closes {closes}, so it comes back before that."
-    return back
+        return f"{text} Its deadline is {closes}, so it comes back before that."
+    return text
 
 
-def told_together(rows: Sequence[Snooze], *, until: datetime, at: datetime) -> str:
-    """`told`, where it was one."""
+def confirmation_of_many(rows: Sequence[Snooze], *, until: datetime, at: datetime) -> str:
+    """Returns the confirmation for several snoozes, or for one."""
     if len(rows) == 1:
-        return f"Put off. {told(rows[0], at=at)}"
+        return f"Snoozed. {confirmation(rows[0], at=at)}"
     if not rows:
-        return "None of these waits for anybody any more."
-    back = f"{len(rows)} are put off. They are back {when(until, now=at)}"
+        return "These deliveries no longer need an answer."
+    back = f"{len(rows)} snoozed. Back {when(until, now=at)}"
     if any(row.until < until for row in rows):
-        return f"{back}; those whose window closes earlier, before it does."
+        return f"{back}; those with an earlier deadline come back before it."
     return f"{back}."
 
 
@@ -152,8 +154,9 @@ def _wanted(name: str, user: User, at: datetime) -> datetime:
     return instant(today + timedelta(days=1), MORNING, zone)
 
 
-def _in_time(delivery: Delivery, wanted: datetime, at: datetime) -> datetime:
-    """Once the window has passed there is nothing left to miss."""
+def _before_deadline(delivery: Delivery, wanted: datetime, at: datetime) -> datetime:
+    """Returns the time that was wanted, or an earlier one that leaves time to answer; a passed
+    deadline changes nothing."""
     ends = delivery.expires_at
     if ends is None or delivery.is_past_deadline(at):
         return wanted

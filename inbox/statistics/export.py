@@ -1,4 +1,4 @@
-"""The record of an agent as a file: CSV for a spreadsheet, JSON for a program."""
+"""Exports an agent's statistics: CSV for a spreadsheet, JSON for a program."""
 
 from __future__ import annotations
 
@@ -12,47 +12,47 @@ from typing import Any
 from django.utils import timezone
 
 from accounts.models import Agent
-from inbox.agent_figures import COUNTED, Day
-from inbox.audit_export import cell
-from inbox.record import Period, Record
+from inbox.audit.export import cell
+from inbox.statistics.figures import FIGURES, Day
+from inbox.statistics.statistics import Period, Statistics
 
 COLUMNS = ["agent", "period", "from", "until", "figure", "value"]
 
 
-def as_csv(agent: Agent, record: Record) -> str:
-    """One figure a line: of the days together, of as many before, and of each day."""
-    written = StringIO()
-    writer = csv.writer(written)
+def as_csv(agent: Agent, statistics: Statistics) -> str:
+    """Returns one figure a line: of the period, of the period before, and of each day."""
+    buffer = StringIO()
+    writer = csv.writer(buffer)
     writer.writerow(COLUMNS)
-    for row in _rows(record):
+    for row in _rows(statistics):
         writer.writerow(["" if value is None else cell(str(value)) for value in (agent, *row)])
-    return written.getvalue()
+    return buffer.getvalue()
 
 
-def as_json(agent: Agent, record: Record) -> str:
-    """The same, and how often each type was delivered and each answer was given as objects."""
-    told = {
+def as_json(agent: Agent, statistics: Statistics) -> str:
+    """Returns the same, with the counts of each type and of each answer as objects."""
+    export = {
         "agent": agent.agent_id,
         "agent_uuid": str(agent.pk),
         "time_zone": timezone.get_current_timezone_name(),
-        "days": record.days,
-        "now": _told(record.now),
-        "before": _told(record.before),
-        "by_day": [{"date": str(day.date), **_counts(day)} for day in record.by_day],
+        "days": statistics.days,
+        "now": _as_object(statistics.now),
+        "before": _as_object(statistics.before),
+        "by_day": [{"date": str(day.date), **_counts(day)} for day in statistics.by_day],
     }
-    return json.dumps(told, ensure_ascii=False, indent=2) + "\n"
+    return json.dumps(export, ensure_ascii=False, indent=2) + "\n"
 
 
-def _rows(record: Record) -> Iterator[tuple[Any, ...]]:
-    for name, period in (("now", record.now), ("before", record.before)):
+def _rows(statistics: Statistics) -> Iterator[tuple[Any, ...]]:
+    for name, period in (("now", statistics.now), ("before", statistics.before)):
         for figure, value in _flat(_figures(period)):
             yield name, _local(period.start), _local(period.end), figure, value
-    for day in record.by_day:
+    for day in statistics.by_day:
         for figure, value in _counts(day).items():
             yield "day", day.date, day.date, figure, value
 
 
-def _told(period: Period) -> dict[str, Any]:
+def _as_object(period: Period) -> dict[str, Any]:
     return {"from": _local(period.start), "until": _local(period.end), **_figures(period)}
 
 
@@ -81,7 +81,7 @@ def _flat(figures: dict[str, Any]) -> Iterator[tuple[str, Any]]:
 
 
 def _counts(day: Day) -> dict[str, int]:
-    return {name: getattr(day, name) for name in COUNTED}
+    return {name: getattr(day, name) for name in FIGURES}
 
 
 def _seconds(span: timedelta | None) -> float | None:

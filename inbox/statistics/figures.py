@@ -1,4 +1,4 @@
-"""What an agent delivered in the last thirty days, what became of it, and how soon."""
+"""Counts what an agent delivered in the last thirty days, and its answers."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from django.utils import timezone
 
 from accounts.models import Agent, ApiKey
 from inbox.models import Reading
-from inbox.moments import midnight
+from inbox.pages.times import midnight
 from wake.models import Delivery
 
 DAYS = 30
 ANSWERS_LOOKED_AT = 2_000
 WAITING_AT_MOST = 1_000
 QUARTER_SECONDS = 900
-# Below the first, a day is no flood; the second is how many times its busiest day it takes.
+# A flood is at least this many deliveries, and this many times its busiest day before.
 FLOOD_AT_LEAST = 50
 FLOOD_TIMES = 5
-COUNTED = ("delivered", "approved", "redirected", "rejected", "continued")
+FIGURES = ("delivered", "approved", "redirected", "rejected", "continued")
 
 APPROVED = Q(status=Delivery.Status.APPROVED)
 REDIRECTED = Q(status=Delivery.Status.REDIRECTED)
 REJECTED = Q(status=Delivery.Status.REJECTED)
-# Without a word about it, an agent was free to go on.
+# An agent that did not set on_timeout was free to continue.
 CONTINUED = Q(timed_out_at__isnull=False, on_timeout__in=["", Delivery.OnTimeout.PROCEED])
 
 
@@ -53,14 +53,14 @@ class Day:
     continued: int = 0
 
     def add(self, counts: Iterable[int]) -> None:
-        """In the order of COUNTED."""
-        for name, count in zip(COUNTED, counts, strict=True):
+        """Adds counts in the order of FIGURES."""
+        for name, count in zip(FIGURES, counts, strict=True):
             setattr(self, name, getattr(self, name) + count)
 
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """Of the newest ones: `took` is the median."""
+    """The newest answers; `took` is the median time to answer."""
 
     count: int = 0
     took: timedelta | None = None
@@ -69,7 +69,7 @@ class Answers:
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """`days` are all of them, oldest first, and `totals` their sum, under the date of the first."""
+    """`days` are oldest first; `totals` is their sum, dated as the first day."""
 
     days: list[Day]
     totals: Day
@@ -77,13 +77,15 @@ class Figures:
 
     @property
     def is_flood(self) -> bool:
-        """Whether it delivered far more today than on any day before; never on its first."""
+        """Returns whether it delivered far more today than on any day before; never on its first
+        day."""
         *before, today = (day.delivered for day in self.days)
         return today >= FLOOD_AT_LEAST and today >= FLOOD_TIMES * max(before) > 0
 
 
 def outlines(agents: Iterable[Agent], *, at: datetime) -> dict[UUID, Outline]:
-    """This week's deliveries, and what became of those of the last thirty days; one query."""
+    """Returns this week's deliveries and the answers of the last thirty days for each agent; one
+    query."""
     today = midnight(at)
     monday = today - timedelta(days=today.weekday())
     rows = (
@@ -103,32 +105,33 @@ def outlines(agents: Iterable[Agent], *, at: datetime) -> dict[UUID, Outline]:
 
 
 def figures(agent: Agent, *, at: datetime) -> Figures:
-    """Two queries."""
+    """Computes the figures with two queries."""
     days = days_of(agent, at=at)
-    sums = {name: sum(getattr(day, name) for day in days) for name in COUNTED}
+    sums = {name: sum(getattr(day, name) for day in days) for name in FIGURES}
     return Figures(days, Day(days[0].date, **sums), _answers(agent, at))
 
 
 def first_day(at: datetime, *, count: int = DAYS) -> datetime:
-    """When the first of so many days began, where the person is; today is the last of them."""
+    """Returns when the first of `count` days began in the person's time zone; today is the last
+    one."""
     return midnight(at) - timedelta(days=count - 1)
 
 
 def with_provider(agents: QuerySet[Agent]) -> QuerySet[Agent]:
-    """`provider` as the newest delivery named it. Index: cursor_of_an_agent."""
+    """Adds `provider` as the newest delivery named it. Index: cursor_of_an_agent."""
     newest = Delivery.objects.of_agent(OuterRef("pk"), ApiKey.Lane.LIVE).order_by("-activity_at")
     return agents.annotate(provider=Subquery(newest.values("provider")[:1]))
 
 
 def waiting_of(agent: Agent) -> int:
-    """How many of its deliveries wait for somebody. Index: inbox_of_a_team."""
+    """Counts the agent's deliveries that wait for an answer. Index: inbox_of_a_team."""
     rows = Delivery.objects.for_team(agent.team_id).of_agent(agent, ApiKey.Lane.LIVE)
     return rows.awaiting_response().order_by()[:WAITING_AT_MOST].count()
 
 
 def days_of(agent: Agent, *, at: datetime, count: int = DAYS) -> list[Day]:
-    """Oldest first. Counted by quarters of an hour, because every clock on earth is whole quarters
-    from the database's: a day of the person's own is a sum of those."""
+    """Returns the days, oldest first. The database counts by quarters of an hour, because every
+    time zone is whole quarters from UTC: a local day is a sum of those."""
     start = first_day(at, count=count)
     rows = (
         delivered_since(start)
@@ -143,7 +146,7 @@ def days_of(agent: Agent, *, at: datetime, count: int = DAYS) -> list[Day]:
             rejected=Count("pk", filter=REJECTED),
             continued=Count("pk", filter=CONTINUED),
         )
-        .values_list("quarter", *COUNTED)
+        .values_list("quarter", *FIGURES)
     )
     zone = timezone.get_current_timezone()
     first = timezone.localtime(start).date()
@@ -157,7 +160,7 @@ def days_of(agent: Agent, *, at: datetime, count: int = DAYS) -> list[Day]:
 
 
 def _answers(agent: Agent, at: datetime) -> Answers:
-    """Index: answers_of_an_agent."""
+    """Returns the newest answers. Index: answers_of_an_agent."""
     opened = Reading.objects.filter(user=OuterRef("response__by"), delivery=OuterRef("pk"))
     rows = (
         Delivery.objects.of_agent(agent, ApiKey.Lane.LIVE)
@@ -167,19 +170,20 @@ def _answers(agent: Agent, at: datetime) -> Answers:
         .annotate(is_opened=Exists(opened))
         .values_list("created_at", "answered_at", "is_opened")
     )
-    found = list(rows[:ANSWERS_LOOKED_AT])
-    if not found:
+    answers = list(rows[:ANSWERS_LOOKED_AT])
+    if not answers:
         return Answers()
-    took = [(answered - created).total_seconds() for created, answered, _ in found if answered]
+    took = [(answered - created).total_seconds() for created, answered, _ in answers if answered]
     return Answers(
-        count=len(found),
+        count=len(answers),
         took=timedelta(seconds=median(took)),
-        unopened=sum(not is_opened for *_, is_opened in found),
+        unopened=sum(not is_opened for *_, is_opened in answers),
     )
 
 
 def delivered_since(start: datetime) -> QuerySet[Delivery, Any]:
-    """Index: cursor_of_an_agent; nothing is answered before it was made."""
+    """Returns what was delivered since then. Index: cursor_of_an_agent; the last activity is never
+    before the delivery."""
     rows = Delivery.objects.filter(lane=ApiKey.Lane.LIVE)
     return rows.filter(activity_at__gte=start, created_at__gte=start)
 

@@ -1,18 +1,18 @@
-"""The record of an agent in words: what changed in a sentence each, and figure beside figure."""
+"""Writes an agent's statistics as sentences and as lines of a table."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import timedelta
 
-from inbox.moments import amount
-from inbox.record import Period, Record
+from inbox.pages.times import amount
+from inbox.statistics.statistics import Period, Statistics
 from wake.models import Delivery, Response
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """`is_part` belongs to the line above it."""
+    """One line of the table; `is_part` belongs to the line above it."""
 
     name: str
     now: str
@@ -20,24 +20,25 @@ class Line:
     is_part: bool = False
 
 
-def sentences(record: Record) -> list[str]:
-    """`Half of the answers came within 12 min, was 40 min.`; nothing about what did not happen."""
-    now, before = record.now, record.before
-    said = []
+def sentences(statistics: Statistics) -> list[str]:
+    """Returns `Median response time: 12 min, was 40 min.`; leaves out what did not
+    happen."""
+    now, before = statistics.now, statistics.before
+    parts = []
     if now.half is not None:
         was = f", was {amount(before.half)}" if before.half is not None else ""
-        said.append(f"Half of the answers came within {amount(now.half)}{was}.")
+        parts.append(f"Median response time: {amount(now.half)}{was}.")
     if now.windows:
         was = f", was {_of(before.missed, before.windows)}" if before.windows else ""
-        said.append(f"Windows missed: {_of(now.missed, now.windows)}{was}.")
+        parts.append(f"Missed deadlines: {_of(now.missed, now.windows)}{was}.")
     if now.answers:
         was = f", was {_of(before.unopened, before.answers)}" if before.answers else ""
-        said.append(f"Answered without opening: {_of(now.unopened, now.answers)}{was}.")
-    return said
+        parts.append(f"Answered without opening: {_of(now.unopened, now.answers)}{was}.")
+    return parts
 
 
-def lines(record: Record) -> list[Line]:
-    now, before = record.now, record.before
+def lines(statistics: Statistics) -> list[Line]:
+    now, before = statistics.now, statistics.before
     return [
         Line("Deliveries", str(now.deliveries), str(before.deliveries)),
         *(
@@ -54,9 +55,9 @@ def lines(record: Record) -> list[Line]:
             Line(kind.label, str(now.answered[kind]), str(before.answered[kind]), is_part=True)
             for kind in Response.Status
         ),
-        Line("Half of the answers came within", _span(now.half), _span(before.half)),
-        Line("Nine in ten came within", _span(now.most), _span(before.most)),
-        Line("Windows missed", _missed(now), _missed(before)),
+        Line("Median response time", _span(now.half), _span(before.half)),
+        Line("90th percentile", _span(now.most), _span(before.most)),
+        Line("Missed deadlines", _missed(now), _missed(before)),
         Line("Answered without opening", _unopened(now), _unopened(before)),
         Line("Size of edits", _edits(now), _edits(before)),
     ]
@@ -71,7 +72,7 @@ def _of(count: int, all: int) -> str:
 
 
 def _missed(period: Period) -> str:
-    return _of(period.missed, period.windows) if period.windows else "no windows"
+    return _of(period.missed, period.windows) if period.windows else "no deadlines"
 
 
 def _unopened(period: Period) -> str:
@@ -79,14 +80,14 @@ def _unopened(period: Period) -> str:
 
 
 def _edits(period: Period) -> str:
-    said = []
+    parts = []
     if period.changed is not None:
-        said.append(f"half changed up to {period.changed} % of the text")
+        parts.append(f"median change: {period.changed} % of the text")
         if period.compared < period.edits:
-            said.append(f"{period.compared} of {period.edits} compared")
+            parts.append(f"{period.compared} of {period.edits} compared")
     elif period.edits:
-        said.append(f"{period.edits}, none of which can be compared")
+        parts.append(f"{period.edits}, not comparable")
     if period.gone:
         redirects = "redirect" if period.gone == 1 else "redirects"
-        said.append(f"{period.gone} {redirects} erased, what changed is gone")
-    return "; ".join(said) or "no edits"
+        parts.append(f"{period.gone} {redirects} erased")
+    return "; ".join(parts) or "no edits"

@@ -1,7 +1,6 @@
-"""The record of an agent: what it delivered over some days, what people answered and how soon,
-beside the same for as many days before.
+"""Computes an agent's statistics over some days, beside the same number of days before.
 
-It is there to be read. Nothing reads it to let an agent do more.
+They are for people to read. No code uses them to let an agent do more.
 """
 
 from __future__ import annotations
@@ -25,9 +24,9 @@ from django.db.models import (
 from django.db.models.functions import RowNumber
 
 from accounts.models import Agent, ApiKey
-from inbox.agent_figures import Day, days_of, delivered_since, first_day
-from inbox.edit_sizes import half_within, newest_edits, shares
 from inbox.models import Reading
+from inbox.statistics.edit_sizes import half_within, newest_edits, shares
+from inbox.statistics.figures import Day, days_of, delivered_since, first_day
 from wake.models import Delivery, DeliveryQuerySet, Response
 from wake.models.deliveries import NOT_ANSWERED_IN_TIME
 
@@ -40,10 +39,12 @@ REPLACED_IN_TIME = Q(superseded_at__isnull=False, superseded_at__lte=F("expires_
 
 @dataclass(slots=True)
 class Period:
-    """`windows` are those that have ended; `half` and `most` are the times in which half and nine
-    in ten of the answers came, or None without one. Of the `edits`, `compared` are the newest that
-    are not too long, and half of those changed up to `changed` percent; what the `gone` redirects
-    changed was erased."""
+    """The figures of one period. `windows` counts deadlines that have passed; half of the answers
+    came within `half`, nine in ten within `most`.
+
+    Of the `edits`, the newest `compared` were measured, and half of those changed up to `changed`
+    percent. `gone` counts redirects whose content was erased.
+    """
 
     start: datetime
     end: datetime
@@ -69,7 +70,7 @@ class Period:
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class Statistics:
     """`by_day` are the days of `now`, oldest first."""
 
     days: int
@@ -78,13 +79,14 @@ class Record:
     by_day: list[Day]
 
 
-def asked_for(text: str) -> int:
-    """How many days, of those that there are."""
+def days_asked_for(text: str) -> int:
+    """Returns the number of days that the text names, if it is one of SPANS."""
     return next((days for days in SPANS if str(days) == text), USUAL)
 
 
-def record(agent: Agent, *, days: int, at: datetime) -> Record:
-    """Six queries. A day is the person's own, and today is the last one."""
+def statistics_of(agent: Agent, *, days: int, at: datetime) -> Statistics:
+    """Computes the statistics with six queries. Days are in the person's time zone, and today is
+    the last one."""
     start = first_day(at, count=days)
     now, before = Period(start, at), Period(start - timedelta(days=days), start)
     periods = {True: now, False: before}
@@ -106,11 +108,11 @@ def record(agent: Agent, *, days: int, at: datetime) -> Record:
         period.most = span
     _measure(now, answered.filter(answered_at__gte=start))
     _measure(before, answered.filter(answered_at__lt=start))
-    return Record(days, now, before, days_of(agent, at=at, count=days))
+    return Statistics(days, now, before, days_of(agent, at=at, count=days))
 
 
 def _deliveries(agent: Agent, now: Period, before: Period) -> QuerySet[Delivery, Any]:
-    """By period and type: how many, whose windows ended, and whose were missed. Index:
+    """Counts deliveries, passed deadlines and missed deadlines by period and type. Index:
     cursor_of_an_agent."""
     ended = Q(expires_at__lte=now.end)
     return (
@@ -129,8 +131,8 @@ def _deliveries(agent: Agent, now: Period, before: Period) -> QuerySet[Delivery,
 
 
 def _answered(agent: Agent, now: Period, before: Period) -> DeliveryQuerySet:
-    """What was answered in either period, whenever it came. Index: answers_of_an_agent; nothing is
-    released before it was answered."""
+    """Returns what was answered in either period, whenever it was delivered. Index:
+    answers_of_an_agent; an answer is never released before it is given."""
     return (
         Delivery.objects.of_agent(agent, ApiKey.Lane.LIVE)
         .exclude(status=Delivery.Status.PENDING)
@@ -140,8 +142,8 @@ def _answered(agent: Agent, now: Period, before: Period) -> DeliveryQuerySet:
 
 
 def _answers(answered: DeliveryQuerySet, now: Period) -> QuerySet[Delivery, Any]:
-    """By period and kind: how many, how many unopened, edits, and redirects that were erased. What
-    somebody opened whose account is gone, nobody can say."""
+    """Counts answers, those given without opening, edits and erased redirects by period and status.
+    A deleted account's answers never count as unopened, because its readings are gone."""
     opened = Reading.objects.filter(user=OuterRef("response__by"), delivery=OuterRef("pk"))
     return (
         answered.order_by()
@@ -158,21 +160,21 @@ def _answers(answered: DeliveryQuerySet, now: Period) -> QuerySet[Delivery, Any]
 
 
 def _times(answered: DeliveryQuerySet, now: Period) -> QuerySet[Delivery, Any]:
-    """How long half, and nine in ten, of each period's answers took at most: the nearest rank, so
-    each is a time that an answer did take."""
+    """Returns the time within which half, and nine in ten, of each period's answers came: the
+    nearest rank, so each is the time of a real answer."""
     took = ExpressionWrapper(F("answered_at") - F("created_at"), output_field=DurationField())
     ranked = answered.annotate(is_now=_is(Q(answered_at__gte=now.start)), took=took).annotate(
         rank=Window(RowNumber(), partition_by="is_now", order_by="took"),
         of=Window(Count("pk"), partition_by="is_now"),
     )
     half, most = (F("of") + 1) / 2, (F("of") * 9 + 9) / 10
-    found = ranked.filter(Q(rank=half) | Q(rank=most)).order_by("is_now", "rank")
-    return found.values_list("is_now", "took")
+    times = ranked.filter(Q(rank=half) | Q(rank=most)).order_by("is_now", "rank")
+    return times.values_list("is_now", "took")
 
 
 def _measure(period: Period, answered: DeliveryQuerySet) -> None:
-    found = shares(newest_edits(answered))
-    period.compared, period.changed = len(found), half_within(found)
+    changed_shares = shares(newest_edits(answered))
+    period.compared, period.changed = len(changed_shares), half_within(changed_shares)
 
 
 def _is(condition: Q) -> ExpressionWrapper[Any]:

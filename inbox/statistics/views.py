@@ -1,4 +1,4 @@
-"""The record of an agent, to be read by everybody in its team and taken along."""
+"""Shows an agent's statistics to its team, and exports them."""
 
 from __future__ import annotations
 
@@ -12,62 +12,63 @@ from django.views.decorators.http import require_safe
 
 from accounts.access import agents_of
 from accounts.models import Agent
-from inbox import record, record_export, record_lines
-from inbox.bars import bars
-from inbox.viewer import Viewer
-from inbox.views.page import PersonRequest, page
+from database.clock import database_now
+from inbox.pages.bar_chart import bars
+from inbox.pages.page import PersonRequest, page
+from inbox.pages.viewer import Viewer
+from inbox.statistics import export, sentences, statistics
 
 
 @require_safe
 @page
-def show(request: PersonRequest, pk: UUID) -> HttpResponse:
-    now = timezone.now()
+def agent_statistics(request: PersonRequest, pk: UUID) -> HttpResponse:
+    now = database_now()
     agent = get_object_or_404(agents_of(request.user), pk=pk)
-    found = record.record(agent, days=_days(request), at=now)
+    figures = statistics.statistics_of(agent, days=_days(request), at=now)
     context = {
         "here": "agents",
         "now": now,
         "agent": agent,
         "team": Viewer.of(request.user).team_label(agent.team_id),
-        "spans": record.SPANS,
-        "found": found,
-        "sentences": record_lines.sentences(found),
-        "lines": record_lines.lines(found),
-        "bars": zip(found.by_day, bars([day.delivered for day in found.by_day]), strict=True),
-        "busiest": max(day.delivered for day in found.by_day),
+        "spans": statistics.SPANS,
+        "found": figures,
+        "sentences": sentences.sentences(figures),
+        "lines": sentences.lines(figures),
+        "bars": zip(figures.by_day, bars([day.delivered for day in figures.by_day]), strict=True),
+        "busiest": max(day.delivered for day in figures.by_day),
     }
-    return render(request, "inbox/record.html", context)
+    return render(request, "inbox/statistics/statistics.html", context)
 
 
 @require_safe
 @page
 def export_csv(request: PersonRequest, pk: UUID) -> HttpResponse:
-    return _export(request, pk, record_export.as_csv, "csv", "text/csv; charset=utf-8")
+    return _export(request, pk, export.as_csv, "csv", "text/csv; charset=utf-8")
 
 
 @require_safe
 @page
 def export_json(request: PersonRequest, pk: UUID) -> HttpResponse:
-    return _export(request, pk, record_export.as_json, "json", "application/json")
+    return _export(request, pk, export.as_json, "json", "application/json")
 
 
 def _export(
     request: PersonRequest,
     pk: UUID,
-    write: Callable[[Agent, record.Record], str],
+    write: Callable[[Agent, statistics.Statistics], str],
     ending: str,
     content_type: str,
 ) -> HttpResponse:
-    now = timezone.now()
+    now = database_now()
     agent = get_object_or_404(agents_of(request.user), pk=pk)
-    found = record.record(agent, days=_days(request), at=now)
-    name = f"record-{agent.pk}-{timezone.localdate(now)}-{found.days}-days.{ending}"
+    figures = statistics.statistics_of(agent, days=_days(request), at=now)
+    name = f"record-{agent.pk}-{timezone.localdate(now)}-{figures.days}-days.{ending}"
     return HttpResponse(
-        write(agent, found),
+        write(agent, figures),
         content_type=content_type,
         headers={"Content-Disposition": f'attachment; filename="{name}"'},
     )
 
 
 def _days(request: PersonRequest) -> int:
-    return record.asked_for(request.GET.get("days", ""))
+    return statistics.days_asked_for(request.GET.get("days", ""))

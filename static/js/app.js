@@ -1,27 +1,27 @@
-// Attaches what data-module names to its element, and lets go of all of it when the page is left.
+// Starts the modules named in data-module, and stops all of them when the page is left.
 const modules = {
   copy: () => import("./copy.js"),
+  "discard-draft": () => import("./discard-draft.js"),
   draft: () => import("./draft.js"),
   "json-check": () => import("./json-check.js"),
-  keys: () => import("./keys.js"),
-  pulse: () => import("./pulse.js"),
+  "keyboard-shortcuts": () => import("./keyboard-shortcuts.js"),
   selection: () => import("./selection.js"),
-  sending: () => import("./sending.js"),
-  sent: () => import("./sent.js"),
   "show-password": () => import("./show-password.js"),
+  "submit-once": () => import("./submit-once.js"),
+  updates: () => import("./updates.js"),
 };
 let visit;
 
 async function attach() {
   visit = new AbortController();
   const { signal } = visit;
-  const begin = async (element, name) => {
+  const start = async (element, name) => {
     const module = await modules[name]();
     if (!signal.aborted) module.default(element, signal);
   };
   const elements = [...document.querySelectorAll("[data-module]")];
   await Promise.all(elements.flatMap(
-    (element) => element.dataset.module.split(" ").map((name) => begin(element, name)),
+    (element) => element.dataset.module.split(" ").map((name) => start(element, name)),
   ));
   document.documentElement.dataset.ready = "";
 }

@@ -1,4 +1,4 @@
-// Copies what another element says; where the browser does not allow it, selects it for the person.
+// Copies the text of another element, or selects it if the browser does not allow copying.
 export default function copy(button, signal) {
   const source = document.querySelector(button.dataset.copy);
   const words = button.textContent;

@@ -1,5 +1,5 @@
-// The server has the answer: what this device kept of it may go.
-export default function sent(element) {
-  const prefix = `draft:${document.documentElement.dataset.person}:${element.dataset.sent}:`;
+// Deletes the draft of an answer from this device once the server has the answer.
+export default function discardDraft(element) {
+  const prefix = `draft:${document.documentElement.dataset.person}:${element.dataset.delivery}:`;
   for (const key of Object.keys(localStorage)) if (key.startsWith(prefix)) localStorage.removeItem(key);
 }

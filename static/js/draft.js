@@ -1,6 +1,5 @@
-// What is typed stays on this device, field by field, until the server says that it has the answer
-// (sent.js): a lost connection, a closed lid or a sign-in in between cost no words. They are one
-// person's own, whoever else signs in here.
+// Keeps what you type on this device until the server has the answer (discard-draft.js), so that a lost
+// connection or a new sign-in costs no text. Drafts are kept per person, for shared devices.
 const WAIT_MS = 300;
 const DAY_MS = 24 * 60 * 60 * 1000;
 const KEPT_DAYS = 14;
@@ -17,7 +16,7 @@ export default function draft(form, signal) {
   };
   forgetOld();
   if (new URLSearchParams(location.search).get("from") === "original") forget(prefix);
-  // A page that answers this form has the words already, and maybe a saved phrase below them.
+  // A page that answers this form already has the text, maybe with a saved reply below it.
   if (!("answered" in form.dataset)) restore(form, prefix);
   form.addEventListener("input", (event) => {
     changed.add(event.target.name);
@@ -27,7 +26,7 @@ export default function draft(form, signal) {
   signal.addEventListener("abort", keep);
 }
 
-// Radio buttons of one name are one field.
+// Radio buttons with one name are one field.
 function fieldsOf(form) {
   const typed = [...form.elements].filter((field) => field.name
     && field.matches("textarea, select, input:not([type=hidden], [type=checkbox], [type=file])"));

@@ -1,4 +1,4 @@
-// Says early that the text is not JSON yet; the server decides, and says it again.
+// Shows early that the text is not valid JSON; the server checks it again.
 const WAIT_MS = 400;
 
 export default function jsonCheck(area, signal) {

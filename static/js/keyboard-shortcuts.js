@@ -1,12 +1,12 @@
-// Single keys press a control that is on the page, so no key can do what a button cannot. The
-// controls say which key is theirs: by aria-keyshortcuts, or by data-keys for "g" and another.
+// Each shortcut presses a control on the page, so no shortcut can do more than a button. A control
+// names its key in aria-keyshortcuts, or in data-shortcut for "g" followed by another key.
 const PAIR_MS = 1500;
 const NEXT_ROW = "wake:next-row";
-// On other layouts a key is known by its place: "a" stays where it is for a person who writes Greek.
+// On other layouts a key is recognised by its position: a person who types Greek finds "a" in its usual place.
 const LATIN = /^[\x21-\x7e]$|^\p{Script=Latin}$/u;
 const PLACES = { Slash: "/", "Shift+Slash": "?", Period: "." };
 
-export default function keys(body, signal) {
+export default function keyboardShortcuts(body, signal) {
   let afterG = -Infinity;
 
   document.addEventListener("submit", keepPlace, { signal });
@@ -15,26 +15,26 @@ export default function keys(body, signal) {
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) sendArmed(event);
     if (event.ctrlKey || event.altKey || event.metaKey) return;
     if (isTyping(event.target)) {
-      if (event.key === "Escape") letGo(event.target);
+      if (event.key === "Escape") release(event.target);
       return;
     }
-    if (!isWanted()) return;
+    if (!isEnabled()) return;
 
     const name = nameOf(event);
     const control = event.timeStamp - afterG < PAIR_MS
-      ? document.querySelector(`[data-keys="g ${CSS.escape(name)}"]`)
+      ? document.querySelector(`[data-shortcut="g ${CSS.escape(name)}"]`)
       : controlOf(name);
     afterG = name === "g" ? event.timeStamp : -Infinity;
     if (control) press(control, event);
     else if (name === "e") edit(event);
-    else if (name === "l") putOff(event);
+    else if (name === "l") snooze(event);
     else if (name === "j" || name === "k") step(name === "j" ? 1 : -1, event);
     else if (name === "enter" && event.target.matches(".row")) press(controlOf("o"), event);
   }, { signal });
-  takeUpPlace();
+  restorePlace();
 }
 
-function isWanted() {
+function isEnabled() {
   const { keyboard } = document.documentElement.dataset;
   if (keyboard === "focused") return Boolean(document.activeElement.closest(".row, .delivery"));
   return keyboard !== "off";
@@ -55,7 +55,7 @@ function nameOf(event) {
   return `${isShifted ? "shift+" : ""}${key.toLowerCase()}`;
 }
 
-// What belongs to a row is pressed on that row only, so that no answer goes to another one.
+// A control of a row is pressed only on the focused row, so that no answer goes to another delivery.
 function controlOf(name) {
   const row = document.activeElement.closest(".row");
   const key = name.replace(/^shift\+x$/, "x");
@@ -72,7 +72,7 @@ function press(control, event) {
   if (isTyping(control)) {
     control.focus();
     control.select?.();
-  } else if (control.matches("[value=rejected]") && wordsOf(control.form)) {
+  } else if (control.matches("[value=rejected]") && feedbackOf(control.form)) {
     arm(control);
   } else {
     control.dispatchEvent(new MouseEvent("click", {
@@ -82,7 +82,7 @@ function press(control, event) {
   }
 }
 
-// The editor is one page behind the row.
+// Opens the editor of the focused row.
 function edit(event) {
   const link = document.activeElement.closest(".row")?.querySelector('a[aria-keyshortcuts~="r"]');
   if (!link) return;
@@ -90,21 +90,21 @@ function edit(event) {
   location.assign(new URL("edit", link.href));
 }
 
-// "Later" is for what is selected: where nothing is, that is the row.
-function putOff(event) {
+// Snooze acts on the selected rows; if none is selected, this selects the focused row.
+function snooze(event) {
   document.activeElement.closest(".row")?.querySelector('[aria-keyshortcuts="x"]')?.click();
   press(controlOf("l"), event);
 }
 
-// A rejection is better with a reason, so its key only leads to the words.
+// A rejection is better with a reason, so its shortcut only moves to the feedback field.
 function arm(button) {
-  const words = wordsOf(button.form);
+  const field = feedbackOf(button.form);
   for (const other of button.form.querySelectorAll("[data-armed]")) delete other.dataset.armed;
   button.dataset.armed = "";
-  words.focus();
+  field.focus();
 }
 
-function wordsOf(form) {
+function feedbackOf(form) {
   return form?.querySelector("textarea[name=feedback]");
 }
 
@@ -117,7 +117,7 @@ function sendArmed(event) {
   button.click();
 }
 
-function letGo(field) {
+function release(field) {
   for (const armed of field.form?.querySelectorAll("[data-armed]") ?? []) delete armed.dataset.armed;
   field.blur();
 }
@@ -135,8 +135,8 @@ function step(by, event) {
   next.focus();
 }
 
-// An answer takes its row away with the page; the row after it is where the person goes on, and
-// after an undo it is the row that comes back.
+// An answered row is gone from the next page, so the focus moves to the row after it; after an undo it
+// moves to the row that came back.
 function keepPlace(event) {
   const button = event.submitter ?? event.target;
   const row = button.closest(".row");
@@ -148,7 +148,7 @@ function keepPlace(event) {
   if (id) sessionStorage.setItem(NEXT_ROW, id);
 }
 
-function takeUpPlace() {
+function restorePlace() {
   const row = document.getElementById(sessionStorage.getItem(NEXT_ROW) ?? "");
   if (rows().length) sessionStorage.removeItem(NEXT_ROW);
   if (row && document.activeElement === document.body) row.focus();

@@ -1,12 +1,12 @@
-// Says how many are chosen while one chooses, lets Shift choose all between two, and keeps the choice
-// in the address, where a reload and the next page find it.
+// Counts the selected rows, selects a range with Shift, and keeps the selection in the URL, so that a
+// reload and the next page keep it.
 export default function selection(form, signal) {
   const line = form.querySelector("[data-count]");
   let last = null;
 
   const boxes = () => [...document.querySelectorAll('input[type=checkbox][name="id"]')];
-  const chosen = () => new FormData(form).getAll("id");
-  const count = () => { line.textContent = `${chosen().length} selected`; };
+  const selected = () => new FormData(form).getAll("id");
+  const count = () => { line.textContent = `${selected().length} selected`; };
   document.addEventListener("click", (event) => {
     const all = boxes();
     const at = all.indexOf(event.target);
@@ -19,18 +19,18 @@ export default function selection(form, signal) {
     }
     last = event.target;
     count();
-    carry(chosen());
+    keepInUrl(selected());
   }, { signal });
   count();
 }
 
-function carry(ids) {
-  const withThem = (address) => {
+function keepInUrl(ids) {
+  const withIds = (address) => {
     const url = new URL(address);
     url.searchParams.delete("id");
     for (const id of ids) url.searchParams.append("id", id);
     return url.href;
   };
-  history.replaceState(null, "", withThem(location.href));
-  for (const link of document.querySelectorAll(".section__older a")) link.href = withThem(link.href);
+  history.replaceState(null, "", withIds(location.href));
+  for (const link of document.querySelectorAll(".section__older a")) link.href = withIds(link.href);
 }

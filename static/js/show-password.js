@@ -1,4 +1,4 @@
-// Adds "Show" beside a password; without it the field is an ordinary one.
+// Adds a Show button to a password field.
 export default function showPassword(input, signal) {
   const button = document.createElement("button");
   button.type = "button";

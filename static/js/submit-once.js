@@ -1,15 +1,15 @@
-// A form is sent once, and says so when that takes a moment. Words that somebody wrote do not leave
-// for a server that cannot be reached: the browser would put its own page in their place.
-const SOON_MS = 400;
-const PATIENCE_MS = 8000;
+// Sends each form once, and shows "Sending…" if that takes a moment. A form with text is not sent while
+// the server cannot be reached: the browser's error page would replace the text.
+const SHOW_AFTER_MS = 400;
+const TIMEOUT_MS = 8000;
 const NOT_SENT = "Not sent: the connection dropped. Your words are kept here.";
 
-export default function sending(body, signal) {
-  const onTheWay = new Map();
+export default function submitOnce(body, signal) {
+  const sending = new Map();
 
-  const letGo = (form) => {
-    onTheWay.get(form)?.();
-    onTheWay.delete(form);
+  const release = (form) => {
+    sending.get(form)?.();
+    sending.delete(form);
   };
   document.addEventListener("submit", (event) => {
     const { target: form, submitter } = event;
@@ -18,12 +18,12 @@ export default function sending(body, signal) {
       delete form.dataset.reached;
       return;
     }
-    if (onTheWay.has(form)) {
+    if (sending.has(form)) {
       event.preventDefault();
       return;
     }
-    onTheWay.set(form, say(submitter));
-    setTimeout(letGo, PATIENCE_MS, form);
+    sending.set(form, showSending(submitter));
+    setTimeout(release, TIMEOUT_MS, form);
     form.querySelector(".not-sent")?.remove();
     if (!form.querySelector("textarea")) return;
 
@@ -33,35 +33,35 @@ export default function sending(body, signal) {
         form.dataset.reached = "";
         form.requestSubmit(submitter);
       } else {
-        letGo(form);
+        release(form);
         explain(form, submitter);
       }
     });
   }, { signal });
-  signal.addEventListener("abort", () => [...onTheWay.keys()].forEach(letGo));
+  signal.addEventListener("abort", () => [...sending.keys()].forEach(release));
 }
 
-// The button keeps its size, and gets its words back from what is returned.
-function say(button) {
+// Keeps the size of the button; returns a function that restores its label.
+function showSending(button) {
   if (!button) return () => {};
-  const words = [...button.childNodes];
+  const label = [...button.childNodes];
   const timer = setTimeout(() => {
     button.style.inlineSize = `${button.offsetWidth}px`;
     button.setAttribute("aria-busy", "true");
     button.replaceChildren("Sending…");
-  }, SOON_MS);
+  }, SHOW_AFTER_MS);
   return () => {
     clearTimeout(timer);
     button.style.inlineSize = "";
     button.removeAttribute("aria-busy");
-    button.replaceChildren(...words);
+    button.replaceChildren(...label);
   };
 }
 
 async function isReachable() {
   try {
     await fetch("/healthz", {
-      method: "HEAD", cache: "no-store", signal: AbortSignal.timeout(PATIENCE_MS),
+      method: "HEAD", cache: "no-store", signal: AbortSignal.timeout(TIMEOUT_MS),
     });
     return true;
   } catch {
@@ -69,7 +69,7 @@ async function isReachable() {
   }
 }
 
-// Beside the button, where the person looks.
+// Next to the button, where the person is looking.
 function explain(form, button) {
   const note = document.createElement("p");
   note.className = "errors not-sent";

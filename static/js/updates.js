@@ -1,44 +1,43 @@
-// Asks now and then whether more has come, and shows the server's line about it. No row moves, and
-// neither the title nor the icon of the page changes. Four times as seldom where nobody has touched
-// the page for a minute.
+// Polls for new deliveries and shows the server's line about them. Rows, title and icon of the page
+// stay as they are. After a minute without any input, it polls four times less often.
 const SECONDS = 30;
 const IN_USE_MS = 60_000;
 
-export default function pulse(place, signal) {
-  const often = 1000 * (place.dataset.pulseSeconds ?? SECONDS);
-  let used = Date.now();
-  let asked = Date.now();
+export default function updates(element, signal) {
+  const interval = 1000 * (element.dataset.updatesSeconds ?? SECONDS);
+  let usedAt = Date.now();
+  let askedAt = Date.now();
   let timer = 0;
 
-  const wait = () => {
+  const schedule = () => {
     clearTimeout(timer);
-    const isInUse = Date.now() - used < IN_USE_MS;
-    const due = asked + (isInUse ? often : 4 * often);
-    timer = setTimeout(ask, Math.max(0, due - Date.now()));
+    const isInUse = Date.now() - usedAt < IN_USE_MS;
+    const due = askedAt + (isInUse ? interval : 4 * interval);
+    timer = setTimeout(poll, Math.max(0, due - Date.now()));
   };
-  const ask = async () => {
+  const poll = async () => {
     if (document.hidden) return;
-    asked = Date.now();
-    const found = await read(place.dataset.pulse, signal);
-    if (found) place.replaceChildren(...found);
-    if (!signal.aborted) wait();
+    askedAt = Date.now();
+    const nodes = await read(element.dataset.updates, signal);
+    if (nodes) element.replaceChildren(...nodes);
+    if (!signal.aborted) schedule();
   };
-  const use = () => { used = Date.now(); };
-  const turn = () => {
+  const noteUse = () => { usedAt = Date.now(); };
+  const onVisibilityChange = () => {
     if (document.hidden) clearTimeout(timer);
-    else if (Date.now() - asked > often) ask();
-    else wait();
+    else if (Date.now() - askedAt > interval) poll();
+    else schedule();
   };
   for (const kind of ["pointerdown", "keydown", "scroll"]) {
-    addEventListener(kind, use, { signal, passive: true });
+    addEventListener(kind, noteUse, { signal, passive: true });
   }
-  document.addEventListener("visibilitychange", turn, { signal });
+  document.addEventListener("visibilitychange", onVisibilityChange, { signal });
   signal.addEventListener("abort", () => clearTimeout(timer));
-  wait();
+  schedule();
 }
 
-// XMLHttpRequest reads a page without writing markup anywhere, which Trusted Types would refuse.
-// Nothing new is an empty line; a failure, or the way to the sign-in, is none.
+// XMLHttpRequest parses a page; Trusted Types would refuse to parse it from a string. Returns the nodes
+// of the answer (none if nothing is new), or null after a failure or a redirect to the sign-in.
 function read(path, signal) {
   const url = new URL(path, location).href;
   return new Promise((resolve) => {

@@ -1,4 +1,4 @@
-"""`manage.py fill`: two years of a busy team, to measure with."""
+"""Defines `manage.py fill`, which makes two years of a busy team, for measurements."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import connection, transaction
-from django.utils import timezone
 
 from accounts.models import Agent, Membership, Team, User
-from inbox import vocabulary
+from database.clock import database_now
 from inbox.management import bulk
 from inbox.management.history import SPAN, Batch, History
 from inbox.models import IndexedUntil
+from inbox.search import vocabulary
 from wake.models import Delivery
 
 AT_ONCE = 10_000
@@ -44,7 +44,7 @@ class Command(BaseCommand):
                 "Use a database of its own, or: manage.py fill --force"
             )
         _no_hurry()
-        now = timezone.now()
+        now = database_now()
         filled, _ = Team.objects.get_or_create(slug=team, defaults={"name": team.capitalize()})
         if Delivery.objects.for_team(filled).exists():
             raise CommandError(f"{filled} has deliveries already: name another --team.")
@@ -77,7 +77,7 @@ class Command(BaseCommand):
 
 
 def _people(team: Team) -> list[User]:
-    """They cannot sign in; the first is no member any more."""
+    """Creates members who cannot sign in; the first is no longer a member."""
     people = []
     for name in PEOPLE:
         user = User.objects.create_user(f"{name.lower()}@{team.slug}.example.com")
@@ -106,7 +106,7 @@ def _no_hurry() -> None:
 
 @contextmanager
 def _words_indexed_last() -> Iterator[None]:
-    """A GIN index is made in a minute and filled row by row in ten."""
+    """Drops the GIN index and builds it last: a minute instead of ten."""
     if connection.vendor != "postgresql":
         yield
         return
@@ -123,6 +123,6 @@ def _words_indexed_last() -> Iterator[None]:
 
 
 def _tidy() -> None:
-    """What autovacuum would do within minutes."""
+    """Does what autovacuum would do within minutes."""
     with connection.cursor() as cursor:
         cursor.execute("VACUUM ANALYZE" if connection.vendor == "postgresql" else "ANALYZE")

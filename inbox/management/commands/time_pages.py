@@ -1,4 +1,4 @@
-"""`manage.py time_pages`: how long the pages take on what `manage.py fill` has filled in."""
+"""Defines `manage.py time_pages`, which measures the pages on data from `manage.py fill`."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
-from django.utils import timezone
 
 from accounts.models import Membership, Team, User
-from inbox.slices import Cursor
+from database.batched_queries import Cursor
+from database.clock import database_now
 from wake.models import Delivery
 
 TIMES = 15
@@ -56,9 +56,9 @@ class Command(BaseCommand):
 
 
 def _pages(team: Team) -> dict[str, str]:
-    """Of a history that ends now; "telex" was last written more than a year ago."""
+    """Returns pages of a history that ends now; "telex" was last written more than a year ago."""
     rows = Delivery.objects.for_team(team).filter(lane="live")
-    [old] = rows.filter(activity_at__lte=timezone.now() - timedelta(days=365)).order_by(
+    [old] = rows.filter(activity_at__lte=database_now() - timedelta(days=365)).order_by(
         "-activity_at"
     )[:1]
     [question] = rows.filter(type="question").answered().order_by("-activity_at")[:1]
@@ -83,7 +83,7 @@ def _pages(team: Team) -> dict[str, str]:
         "a frequent word, a year back": f"/history/?q=report&before={before}",
         "a word of long ago": "/history/?q=telex",
         "a word that stands in one delivery": f"/history/?q={_reference(old)}",
-        "a word that nobody wrote": "/history/?q=unheard",
+        "a word that never occurs": "/history/?q=unheard",
         "a beginning of many words": "/history/?q=re*+con",
         "two words": "/history/?q=pricing+audit",
         "two rare words": "/history/?q=telex+gazette",
@@ -99,7 +99,7 @@ def _pages(team: Team) -> dict[str, str]:
 
 
 def _reference(delivery: Delivery) -> str:
-    """What only this delivery says, or any other with details."""
+    """Returns a word that only one delivery with details contains."""
     rows = Delivery.objects.filter(agent=delivery.agent, details_json__contains="ref-")
     words = rows.order_by("activity_at")[0].details_json or ""
     return "ref-" + words.partition("ref-")[2].partition('"')[0].partition("\\")[0]

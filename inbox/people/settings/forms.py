@@ -1,4 +1,4 @@
-"""What people change about themselves: each form's cleaned data is what its verb takes."""
+"""Defines the forms in which people change their settings and their team's."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from django import forms
 from django.contrib.auth.forms import PasswordChangeForm
 
 from accounts.models import SINGLE_LINE
+from accounts.models.names import visible
 from inbox.models import EVERY_DAY, Preferences, Preset
 from wake.models import Response
 from wake.models.retention import LONGEST_DAYS
@@ -22,7 +23,7 @@ else:
 
 INPUT = {"class": "input"}
 WEEKDAYS = list(zip(EVERY_DAY, calendar.day_name, strict=True))
-# Without the names of countries that are kept for old programs.
+# Leaves out names of countries, which exist for old programs only.
 CONTINENTS = {
     *("Africa", "America", "Antarctica", "Arctic", "Asia"),
     *("Atlantic", "Australia", "Europe", "Indian", "Pacific"),
@@ -31,7 +32,7 @@ FEW_HOURS = [(hours, f"{hours} hours") for hours in (2, 3, 4, 6, 8, 12)]
 
 
 class DaysField(forms.MultipleChoiceField):
-    """Weekdays, kept as digits: `04` is Monday and Friday."""
+    """Weekdays, stored as digits: `04` is Monday and Friday."""
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(choices=WEEKDAYS, widget=forms.CheckboxSelectMultiple, **kwargs)
@@ -44,11 +45,11 @@ class DaysField(forms.MultipleChoiceField):
 
 
 class ClockField(forms.TimeField):
-    """To the minute."""
+    """A time of day, to the minute."""
 
     def __init__(self, **kwargs: Any) -> None:
         widget = forms.TimeInput(format="%H:%M", attrs={**INPUT, "type": "time"})
-        messages = {"invalid": "Write a time such as 09:00."}
+        messages = {"invalid": "Enter a time such as 09:00."}
         super().__init__(widget=widget, error_messages=messages, **kwargs)
 
 
@@ -56,15 +57,15 @@ class ProfileForm(forms.Form):
     display_name = forms.CharField(
         label="Name",
         max_length=80,
-        validators=[SINGLE_LINE],
+        validators=[SINGLE_LINE, visible],
         widget=forms.TextInput(attrs={**INPUT, "autocomplete": "name", "dir": "auto"}),
-        help_text="Your team and your agents see it with your answers.",
-        error_messages={"required": "Write a name that others know you by."},
+        help_text="Shown to your team and your agents with your answers.",
+        error_messages={"required": "Enter your name."},
     )
     time_zone = forms.ChoiceField(
         widget=forms.Select(attrs=INPUT),
-        help_text="Every time is shown in it, and your digest keeps to it.",
-        error_messages={"invalid_choice": "There is no such time zone: choose one of the list."},
+        help_text="Used for all times and for your digest.",
+        error_messages={"invalid_choice": "Choose a time zone from the list."},
     )
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -76,67 +77,66 @@ class ProfileForm(forms.Form):
 
 class PasswordForm(PasswordChangeForm):
     error_messages = {
-        "password_incorrect": "That is not your password now.",
-        "password_mismatch": "The two new ones are not the same.",
+        "password_incorrect": "Wrong password.",
+        "password_mismatch": "The passwords don't match.",
     }
     field_order = ["old_password", "new_password1", "new_password2"]
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        labels = ("Your password now", "New password", "New password again")
+        labels = ("Current password", "New password", "Confirm new password")
         for name, label in zip(self.field_order, labels, strict=True):
             self.fields[name].label = label
             self.fields[name].widget.attrs |= INPUT
             self.fields[name].widget.attrs.pop("autofocus", None)
-        self.fields["new_password1"].help_text = "At least 10 characters; a sentence is fine."
+        self.fields["new_password1"].help_text = "At least 10 characters."
         self.fields["new_password2"].help_text = ""
 
 
 class ThemeForm(forms.Form):
     theme = forms.ChoiceField(
-        label="Colours", choices=Preferences.Theme.choices, widget=forms.RadioSelect
+        label="Theme", choices=Preferences.Theme.choices, widget=forms.RadioSelect
     )
 
 
 class KeyboardForm(forms.Form):
     keyboard = forms.ChoiceField(
-        label="Single keys", choices=Preferences.Keyboard.choices, widget=forms.RadioSelect
+        label="Shortcuts", choices=Preferences.Keyboard.choices, widget=forms.RadioSelect
     )
 
 
 class DigestForm(forms.Form):
     digest = forms.ChoiceField(
-        label="How often", choices=Preferences.Digest.choices, widget=forms.RadioSelect
+        label="Frequency", choices=Preferences.Digest.choices, widget=forms.RadioSelect
     )
-    digest_at = ClockField(label="At", help_text="Every few hours is counted from this time.")
+    digest_at = ClockField(label="Time", help_text="Starting at this time.")
     digest_hours = forms.TypedChoiceField(
-        label="A few hours are",
+        label="Interval",
         choices=FEW_HOURS,
         coerce=int,
         widget=forms.Select(attrs=INPUT),
     )
-    digest_days = DaysField(label="Which days of the week", required=False)
+    digest_days = DaysField(label="Days", required=False)
     wants_last_calls = forms.BooleanField(
-        label="Tell me when an agent would continue without me in less than 1 h",
+        label="E-mail me when an agent is about to continue without me (1 hour before)",
         required=False,
-        help_text="At most a mail every ten minutes. It is the one thing that is sent in quiet "
-        "hours, too.",
+        help_text="At most one e-mail every ten minutes, also in quiet hours.",
     )
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}
         is_weekly = cleaned.get("digest") == Preferences.Digest.WEEKLY
         if is_weekly and not cleaned.get("digest_days"):
-            self.add_error("digest_days", "Choose at least one day of the week.")
+            self.add_error("digest_days", "Choose at least one day.")
         return cleaned
 
 
 class QuietHoursForm(forms.Form):
     quiet_from = ClockField(label="From", required=False)
     quiet_until = ClockField(
-        label="Until", required=False, help_text="An earlier time is on the next day."
+        label="Until", required=False, help_text="Ends the next day if earlier than the start."
     )
-    quiet_days = DaysField(label="On the days on which they begin", required=False)
+    quiet_days = DaysField(label="Days", required=False)
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}
@@ -145,41 +145,41 @@ class QuietHoursForm(forms.Form):
         start, end, days = (cleaned[name] for name in self.fields)
         if (start is None) != (end is None):
             missing = "quiet_from" if start is None else "quiet_until"
-            self.add_error(missing, "Write both times, or neither for no quiet hours.")
+            self.add_error(missing, "Enter both times, or leave both empty.")
         elif start is not None and not days:
             self.add_error("quiet_days", "Choose at least one day.")
         elif start is not None and start == end and days == EVERY_DAY:
-            self.add_error(None, "That is always: to be told nothing, choose Never in the digest.")
+            self.add_error(None, "These hours never end. To get no e-mail, set Digest to Never.")
         return cleaned
 
 
-class PhraseForm(PresetModelForm):
+class SavedReplyForm(PresetModelForm):
     status = forms.ChoiceField(
-        label="Goes with", choices=Response.Status.choices, widget=forms.Select(attrs=INPUT)
+        label="Use with", choices=Response.Status.choices, widget=forms.Select(attrs=INPUT)
     )
 
     class Meta:
         model = Preset
         fields = ("status", "name", "text")
-        labels = {"text": "Words"}
+        labels = {"text": "Text"}
         widgets = {
             "name": forms.TextInput(attrs={**INPUT, "dir": "auto"}),
             "text": forms.Textarea(attrs={**INPUT, "rows": 4, "dir": "auto"}),
         }
         help_texts = {
-            "name": "What you choose it by; nobody else sees it.",
-            "text": "They go to the agent, like any other feedback.",
+            "name": "Only you see this name.",
+            "text": "Sent to the agent as feedback.",
         }
 
     def clean_text(self) -> str:
-        """A form sends every line end as CRLF."""
+        """Changes the line ends back to LF: a form sends CRLF."""
         text: str = self.cleaned_data["text"]
         return text.replace("\r\n", "\n")
 
 
 class HostForm(forms.Form):
     pattern = forms.CharField(
-        label="Add a host",
+        label="Host",
         max_length=260,
         widget=forms.TextInput(
             attrs={
@@ -189,28 +189,28 @@ class HostForm(forms.Form):
                 "placeholder": "hooks.example.com",
             }
         ),
-        help_text="hooks.example.com, hooks.example.com:8443, or *.example.com for all below it.",
-        error_messages={"required": "Write a host, such as hooks.example.com."},
+        help_text="hooks.example.com, hooks.example.com:8443, or *.example.com for all subdomains.",
+        error_messages={"required": "Enter a host, such as hooks.example.com."},
     )
 
 
 class RetentionForm(forms.Form):
-    """`erase` is for how many days the person has agreed that what is older goes."""
+    """`erase` is the number of days for which the person has confirmed that older content goes."""
 
     days = forms.IntegerField(
-        label="Days to keep what was written",
+        label="Days to keep content",
         required=False,
         min_value=1,
         max_value=LONGEST_DAYS,
         widget=forms.NumberInput(attrs=INPUT),
-        help_text="After the last thing that happened to it. Empty: for ever.",
-        error_messages={"invalid": "Write a whole number of days, or nothing."},
+        help_text="Counted from the last activity. Leave empty to keep content forever.",
+        error_messages={"invalid": "Enter a whole number of days or leave this empty."},
     )
     erase = forms.IntegerField(required=False, widget=forms.HiddenInput)
 
 
 def time_zones(current: str) -> list[Any]:
-    """UTC and places by continent, as optgroups; and whatever the person has now."""
+    """Returns UTC and cities by continent, as optgroups, and the person's current zone."""
     known = zoneinfo.available_timezones()
     places = sorted(name for name in known if name.partition("/")[0] in CONTINENTS)
     groups: list[Any] = [("UTC", "UTC")]
@@ -222,5 +222,5 @@ def time_zones(current: str) -> list[Any]:
 
 
 def _place(name: str) -> str:
-    """`Argentina, Buenos Aires`."""
+    """Returns `Argentina, Buenos Aires`."""
     return name.partition("/")[2].replace("_", " ").replace("/", ", ")

@@ -1,4 +1,4 @@
-"""What a person prefers, and the one place where it is changed."""
+"""Reads and changes a person's preferences."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from django.contrib.auth.backends import ModelBackend
 from django.db import transaction
 
 from accounts.models import User
-from inbox.digest_times import next_digest
 from inbox.models import Preferences
-from inbox.own_clock import zone_of
+from inbox.notifications.digest_times import next_digest
+from inbox.pages.local_time import zone_of
 
 
 class WithPreferences(ModelBackend):
-    """Loads who is signed in together with what they prefer: every page asks for both."""
+    """Loads the person who is signed in with their preferences, because every page needs both."""
 
     def get_user(self, user_id: Any) -> User | None:
         user = User.objects.select_related("preferences").filter(pk=user_id).first()
@@ -23,7 +23,7 @@ class WithPreferences(ModelBackend):
 
 
 def preferences_of(user: User) -> Preferences:
-    """The row, or the defaults where there is none yet."""
+    """Returns the row, or the defaults if there is none yet."""
     try:
         return user.preferences
     except Preferences.DoesNotExist:
@@ -32,8 +32,8 @@ def preferences_of(user: User) -> Preferences:
 
 @transaction.atomic
 def change_preferences(user: User, *, at: datetime, **fields: Any) -> Preferences:
-    """Stores these fields and plans the next digest anew: its hours, the quiet ones or the time
-    zone may be other than they were."""
+    """Stores these fields and plans the next digest again, because its times, the quiet hours or
+    the time zone may have changed."""
     Preferences.objects.get_or_create(user=user)
     row = Preferences.objects.select_for_update().get(user=user)
     for name, value in fields.items():

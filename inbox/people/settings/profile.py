@@ -1,4 +1,4 @@
-"""How a person is called and where their clock is: each change is in the audit."""
+"""Changes a person's name and time zone, and audits each change."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from django.db import transaction
 
 from accounts.audit import person, record
 from accounts.models import User
-from inbox.preferences import change_preferences
+from inbox.people.settings.preferences import change_preferences
 
 
 @transaction.atomic
 def change_profile(
     user: User, *, display_name: str, time_zone: str, at: datetime, address: str = ""
 ) -> None:
-    """Their next digest moves with their clock."""
+    """Stores what changed; a new time zone moves the next digest."""
     wanted = {"display_name": display_name, "time_zone": time_zone}
     changed = {name: value for name, value in wanted.items() if getattr(user, name) != value}
     if not changed:

@@ -1,4 +1,4 @@
-"""How a person is called and where their clock is; and their password."""
+"""Shows and changes a person's name, time zone and password."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ from typing import Any
 
 from django.contrib.auth import update_session_auth_hash
 from django.http import HttpResponse
-from django.utils import timezone
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_POST
 
-from accounts.passwords import change_password
+from accounts.sign_in.passwords import change_password
 from accounts.throttles import TooMany, client_address, count_sign_in
-from inbox.forms_settings import PasswordForm, ProfileForm
-from inbox.profile import change_profile
-from inbox.views.page import PersonRequest, actor, form_page, page, too_many
-from inbox.views.settings import posted, saved, settings_page
+from database.clock import database_now
+from inbox.pages.page import PersonRequest, actor, form_page, page, too_many
+from inbox.people.settings.forms import PasswordForm, ProfileForm
+from inbox.people.settings.profile import change_profile
+from inbox.people.settings.views import posted, saved, settings_page
 
-CHANGED = "Your password is changed. Every other place where you were signed in is signed out."
+CHANGED = "Password changed. You were signed out on every other device."
 
 
 @form_page
@@ -26,7 +26,7 @@ def profile(request: PersonRequest) -> HttpResponse:
     form = ProfileForm(posted(request), initial=_own(request))
     if not form.is_valid():
         return _show(request, form=form)
-    now, address = timezone.now(), client_address(request)
+    now, address = database_now(), client_address(request)
     change_profile(request.user, **form.cleaned_data, at=now, address=address)
     return saved(request, "settings-profile")
 
@@ -35,7 +35,8 @@ def profile(request: PersonRequest) -> HttpResponse:
 @require_POST
 @page
 def password(request: PersonRequest) -> HttpResponse:
-    """Counted together with sign-ins: whoever finds a page left open must not guess here."""
+    """Changes the password. Tries count as sign-ins, so that a page left open is no place to
+    guess."""
     try:
         count_sign_in(request, request.user.email)
     except TooMany as error:

@@ -1,4 +1,4 @@
-"""What a person prefers: each page is one form, and saving it calls one verb."""
+"""Shows a person's preferences: each page is one form."""
 
 from __future__ import annotations
 
@@ -11,43 +11,43 @@ from django.contrib import messages
 from django.forms import model_to_dict
 from django.http import HttpResponse, QueryDict
 from django.shortcuts import render
-from django.utils import timezone
 from django.views.decorators.http import require_safe
 
-from inbox.forms_settings import DigestForm, KeyboardForm, QuietHoursForm, ThemeForm
-from inbox.preferences import change_preferences, preferences_of
-from inbox.views.page import PersonRequest, SeeOther, form_page, page
+from database.clock import database_now
+from inbox.pages.page import PersonRequest, SeeOther, form_page, page
+from inbox.people.settings.forms import DigestForm, KeyboardForm, QuietHoursForm, ThemeForm
+from inbox.people.settings.preferences import change_preferences, preferences_of
 
 
 @require_safe
 @page
-def begin(request: PersonRequest) -> HttpResponse:
+def settings_start(request: PersonRequest) -> HttpResponse:
     return SeeOther("settings-profile")
 
 
 @form_page
 @page
-def theme(request: PersonRequest) -> HttpResponse:
+def theme_settings(request: PersonRequest) -> HttpResponse:
     return _preferences_page(request, "theme", ThemeForm)
 
 
 @form_page
 @page
-def keyboard(request: PersonRequest) -> HttpResponse:
+def keyboard_settings(request: PersonRequest) -> HttpResponse:
     return _preferences_page(request, "keyboard", KeyboardForm)
 
 
 @form_page
 @page
-def digest(request: PersonRequest) -> HttpResponse:
+def digest_settings(request: PersonRequest) -> HttpResponse:
     return _preferences_page(
-        request, "digest", DigestForm, now=timezone.now(), sends_mail=settings.WAKE_SENDS_MAIL
+        request, "digest", DigestForm, now=database_now(), sends_mail=settings.WAKE_SENDS_MAIL
     )
 
 
 @form_page
 @page
-def quiet_hours(request: PersonRequest) -> HttpResponse:
+def quiet_hours_settings(request: PersonRequest) -> HttpResponse:
     return _preferences_page(request, "quiet-hours", QuietHoursForm)
 
 
@@ -58,7 +58,7 @@ def _preferences_page(
     form = form_class(posted(request), initial=model_to_dict(preferences))
     if not form.is_valid():
         return settings_page(request, tab, form=form, preferences=preferences, **context)
-    change_preferences(request.user, at=timezone.now(), **form.cleaned_data)
+    change_preferences(request.user, at=database_now(), **form.cleaned_data)
     return saved(request, f"settings-{tab}")
 
 
@@ -67,11 +67,11 @@ def posted(request: PersonRequest) -> QueryDict | None:
 
 
 def settings_page(request: PersonRequest, tab: str, **context: Any) -> HttpResponse:
-    """422 where one of its forms was sent and is not right."""
+    """Renders a settings page; with status 422 if one of its forms has errors."""
     is_wrong = any(isinstance(each, forms.BaseForm) and each.errors for each in context.values())
     return render(
         request,
-        f"inbox/settings/{tab.replace('-', '_')}.html",
+        f"inbox/people/settings/{tab.replace('-', '_')}.html",
         {"here": "settings", "tab": tab, **context},
         status=HTTPStatus.UNPROCESSABLE_ENTITY if is_wrong else HTTPStatus.OK,
     )

@@ -1,4 +1,4 @@
-"""What people write to come in: a password, a code, a new password."""
+"""Defines the forms for signing in: password, code, new password."""
 
 from __future__ import annotations
 
@@ -18,9 +18,11 @@ INPUT = {"class": "input"}
 
 
 class SignInForm(AuthenticationForm):
-    """One text for a wrong password, an unknown address and a person who was deactivated."""
+    """Shows the same error for a wrong password, an unknown address and a deactivated person."""
 
-    error_messages = {"invalid_login": "That pair didn't match. Try again or reset it."}
+    error_messages = {
+        "invalid_login": "Wrong e-mail or password. Try again or reset your password."
+    }
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -31,8 +33,8 @@ class SignInForm(AuthenticationForm):
 
 
 class CodeForm(forms.Form):
-    """One of the two: fields of their own, because a phone shows digits for the first and letters
-    for the second."""
+    """Takes a code or a recovery code, in separate fields, because a phone shows digits for the
+    first and letters for the second."""
 
     code = forms.CharField(
         label="Code",
@@ -46,7 +48,7 @@ class CodeForm(forms.Form):
                 "autofocus": True,
             }
         ),
-        help_text="Six digits, from the app on your phone.",
+        help_text="The six digits from your authenticator app.",
     )
     recovery_code = forms.CharField(
         label="Recovery code",
@@ -61,18 +63,18 @@ class CodeForm(forms.Form):
                 "placeholder": "abcde-fghjk-mnpqr",
             }
         ),
-        help_text="One of the ten that you kept. Each works once.",
+        help_text="One of your ten recovery codes. Each works once.",
     )
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}
         if not self.errors and not (cleaned.get("code") or cleaned.get("recovery_code")):
-            self.add_error(None, "Write the code that your app shows.")
+            self.add_error(None, "Enter the code from your app.")
         return cleaned
 
     @property
     def typed(self) -> str:
-        """A code, or else a recovery code."""
+        """Returns the code, or else the recovery code."""
         return str(self.cleaned_data["code"] or self.cleaned_data["recovery_code"])
 
     @property
@@ -80,16 +82,16 @@ class CodeForm(forms.Form):
         return not self.cleaned_data["code"]
 
     def refuse(self) -> None:
-        """With empty fields: what was typed is of no use any more."""
+        """Shows an error and empties the fields: what was typed cannot be used again."""
         self.data = {}
-        self.add_error(None, "That code doesn't fit, or was used before. Wait for the next one.")
+        self.add_error(None, "Wrong or already used code. Wait for the next one.")
 
 
 class PasswordAgainForm(forms.Form):
     password = forms.CharField(
         strip=False,
         widget=forms.PasswordInput(attrs={**INPUT, "autocomplete": "current-password"}),
-        error_messages={"required": "Write your password."},
+        error_messages={"required": "Enter your password."},
     )
 
     def __init__(self, user: User, *args: Any, **kwargs: Any) -> None:
@@ -99,7 +101,7 @@ class PasswordAgainForm(forms.Form):
     def clean_password(self) -> str:
         password: str = self.cleaned_data["password"]
         if not self.user.check_password(password):
-            raise forms.ValidationError("That is not your password.", code="wrong")
+            raise forms.ValidationError("Wrong password.", code="wrong")
         return password
 
 
@@ -109,20 +111,20 @@ class ResetForm(forms.Form):
         max_length=254,
         widget=forms.EmailInput(attrs={**INPUT, "autocomplete": "username"}),
         error_messages={
-            "required": "Write your e-mail address.",
-            "invalid": "Write an address such as you@example.com.",
+            "required": "Enter your e-mail.",
+            "invalid": "Enter an address such as you@example.com.",
         },
     )
 
 
 class NewPasswordForm(PasswordSetForm):
-    error_messages = {"password_mismatch": "The two are not the same."}
+    error_messages = {"password_mismatch": "The passwords don't match."}
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        labels = {"new_password1": "New password", "new_password2": "New password again"}
+        labels = {"new_password1": "New password", "new_password2": "Confirm new password"}
         for name, label in labels.items():
             self.fields[name].label = label
             self.fields[name].widget.attrs |= INPUT
-        self.fields["new_password1"].help_text = "At least 10 characters; a sentence is fine."
+        self.fields["new_password1"].help_text = "At least 10 characters."
         self.fields["new_password2"].help_text = ""

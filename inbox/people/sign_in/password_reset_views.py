@@ -1,4 +1,4 @@
-"""A lost password: the address is asked for, and a link in a mail leads to a new one."""
+"""Lets people ask for a password link by mail, and set a new password with it."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ from django.contrib.auth.views import INTERNAL_RESET_SESSION_TOKEN, PasswordRese
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
-from accounts import known_browsers
 from accounts.audit import person
 from accounts.models import User
-from accounts.passwords import change_password
+from accounts.sign_in import known_browsers
+from accounts.sign_in.passwords import change_password
 from accounts.throttles import TooMany, client_address, count_reset, may_mail_a_reset
-from inbox import password_resets
-from inbox.forms_sign_in import NewPasswordForm, ResetForm
-from inbox.views.page import SeeOther, form_page, too_many
+from database.clock import database_now
+from inbox.pages.page import SeeOther, form_page, too_many
+from inbox.people.sign_in import password_resets
+from inbox.people.sign_in.forms import NewPasswordForm, ResetForm
 
-CHANGED = "Your password is changed. Sign in with it."
+CHANGED = "Password changed. Sign in with your new password."
 
 
 @never_cache
 @form_page
-def ask(request: HttpRequest) -> HttpResponse:
-    """What comes next is the same page, as quickly, whoever has that address."""
+def request_reset(request: HttpRequest) -> HttpResponse:
+    """Answers with the same page in the same time, whether or not the address is known."""
     if request.method != "POST":
         return _ask(request, ResetForm())
     try:
@@ -44,21 +44,21 @@ def ask(request: HttpRequest) -> HttpResponse:
         return _ask(request, form)
     email = form.cleaned_data["email"]
     if settings.WAKE_SENDS_MAIL and may_mail_a_reset(request, email):
-        password_resets.ask(email, address=client_address(request), at=timezone.now())
+        password_resets.request_reset(email, address=client_address(request), at=database_now())
     return SeeOther("reset-asked")
 
 
 @never_cache
 @require_safe
-def asked(request: HttpRequest) -> HttpResponse:
+def reset_requested(request: HttpRequest) -> HttpResponse:
     minutes = settings.PASSWORD_RESET_TIMEOUT // 60
-    return render(request, "inbox/reset_asked.html", {"minutes": minutes})
+    return render(request, "inbox/people/password_reset_sent.html", {"minutes": minutes})
 
 
 class NewPassword(PasswordResetConfirmView):
-    """Django's view keeps the token out of the address, and so out of what the page links to."""
+    """Django's view, which keeps the token out of the address and so out of the page's links."""
 
-    template_name = "inbox/reset_password.html"
+    template_name = "inbox/people/password_reset_new.html"
     form_class = NewPasswordForm
     token_generator = password_resets.tokens
 
@@ -68,8 +68,8 @@ class NewPassword(PasswordResetConfirmView):
 
     @transaction.atomic
     def form_valid(self, form: SetPasswordForm[Any]) -> HttpResponse:
-        """Nobody is signed in by a mail: not even with the new password, which comes next. Of two
-        who use a link in the same moment the second finds it used."""
+        """Changes the password without signing in: a mail never signs anyone in. A second use of
+        the link at the same time finds it used."""
         user = User.objects.select_for_update().get(pk=cast(User, self.user).pk)
         token = self.request.session[INTERNAL_RESET_SESSION_TOKEN]
         if not self.token_generator.check_token(user, token):
@@ -89,7 +89,7 @@ class NewPassword(PasswordResetConfirmView):
         return response
 
     def render_to_response(self, context: dict[str, Any], **kwargs: Any) -> HttpResponse:
-        """410: a link that was used, or is too old, or never was one."""
+        """Answers 410 for a link that was used, has expired or never existed."""
         status = HTTPStatus.OK if self.validlink else HTTPStatus.GONE
         return super().render_to_response(context, status=status, **kwargs)
 
@@ -97,4 +97,4 @@ class NewPassword(PasswordResetConfirmView):
 def _ask(request: HttpRequest, form: ResetForm, **context: Any) -> HttpResponse:
     status = HTTPStatus.UNPROCESSABLE_ENTITY if form.errors else HTTPStatus.OK
     context = {"form": form, "sends_mail": settings.WAKE_SENDS_MAIL, **context}
-    return render(request, "inbox/reset.html", context, status=status)
+    return render(request, "inbox/people/password_reset.html", context, status=status)

@@ -1,13 +1,14 @@
-"""Lost passwords: somebody asks, the worker looks up who that is and mails them a link.
+"""Mails password links: a request is stored, and a worker looks up the person and mails the link.
 
-The request is a row like any other that waits, so a mail server that is away delays the link and
-loses none; after as long as the link would have lived it is dropped.
+The request is a row that waits, so a mail server that is away delays the link and loses none; the
+row is deleted after the link's lifetime.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime, timedelta
+from itertools import islice
 
 from django.conf import settings
 from django.contrib.auth.tokens import PasswordResetTokenGenerator
@@ -17,50 +18,50 @@ from django.utils.http import urlsafe_base64_encode
 
 from accounts.audit import Actor, record
 from accounts.models import ResetRequest, User
-from inbox import mail
-from wake.clock import database_now
+from database import sweeps
+from database.clock import database_now
+from inbox.notifications import mail
 
-LEASE = timedelta(minutes=2)  # more than a mail server may take (EMAIL_TIMEOUT a step)
+LEASE = timedelta(minutes=2)  # longer than a mail server may take (EMAIL_TIMEOUT a step)
 AT_ONCE = 100
 
 
 class ResetTokens(PasswordResetTokenGenerator):
-    """Good for PASSWORD_RESET_TIMEOUT, and until the password, the last sign-in or the sessions
-    are other ones."""
+    """Valid for PASSWORD_RESET_TIMEOUT, until the password, the last sign-in or the sessions
+    change."""
 
-    key_salt = "inbox.password_resets.ResetTokens"
+    key_salt = "inbox.password_resets.ResetTokens"  # as in links that were mailed before
 
     def _make_hash_value(self, user: User, timestamp: int) -> str:
         return f"{super()._make_hash_value(user, timestamp)}{user.session_epoch}"
+
+    def _now(self) -> datetime:
+        """Returns the database's time without a time zone, as Django's does: the worker makes the
+        link and a web server checks it, so both use one clock."""
+        return database_now().replace(tzinfo=None)
 
 
 tokens = ResetTokens()
 
 
-def ask(email: str, *, address: str, at: datetime) -> None:
-    """The same row for everybody, so that nothing tells who exists."""
+def request_reset(email: str, *, address: str, at: datetime) -> None:
+    """Stores the same row for every address, so that nothing tells which addresses are known."""
     ResetRequest.objects.create(email=email, address=address, asked_at=at, due_at=at)
 
 
 def send_due(*, clock: Callable[[], datetime] = database_now) -> int:
-    """How many mails were sent."""
-    sent = 0
-    for _ in range(AT_ONCE):
-        claimed = claim(at=clock())
-        if claimed is None:
-            break
-        try:
-            sent += _answer(claimed)
-        except mail.ServerAway:
-            break
-        except mail.NotTaken:
-            claimed.delete()
-    return sent
+    """Returns how many mails were sent."""
+    return sweeps.each(
+        islice(iter(lambda: claim(at=clock()), None), AT_ONCE),
+        _answer,
+        what="password resets",
+        stop_on=(mail.ServerAway,),
+    )
 
 
 @transaction.atomic
 def claim(*, at: datetime) -> ResetRequest | None:
-    """One that is due, for this caller alone until its lease runs out."""
+    """Claims a due request until its lease ends."""
     too_old = at - timedelta(seconds=settings.PASSWORD_RESET_TIMEOUT)
     ResetRequest.objects.filter(asked_at__lt=too_old).delete()
     due = ResetRequest.objects.filter(due_at__lte=at).order_by("due_at")
@@ -72,14 +73,24 @@ def claim(*, at: datetime) -> ResetRequest | None:
 
 
 def _answer(claimed: ResetRequest) -> bool:
-    """Whether somebody has that address; raises NotTaken. Who dies in between sends it twice."""
+    """Returns whether a mail was sent; raises ServerAway. A worker that dies in between sends it
+    twice."""
     user = User.objects.filter(email=claimed.email.strip().lower(), is_active=True).first()
-    if user is not None:
-        uid = urlsafe_base64_encode(force_bytes(user.pk))
-        mail.send_reset(user, uid=uid, token=tokens.make_token(user))
-        _settle(claimed, user)
+    is_sent = user is not None and _send(user, claimed)
     claimed.delete()
-    return user is not None
+    return is_sent
+
+
+def _send(user: User, claimed: ResetRequest) -> bool:
+    uid = urlsafe_base64_encode(force_bytes(user.pk))
+    try:
+        mail.send_reset(user, uid=uid, token=tokens.make_token(user))
+    except mail.ServerAway:
+        raise
+    except mail.NotTaken:
+        return False
+    _settle(claimed, user)
+    return True
 
 
 @transaction.atomic

@@ -1,4 +1,4 @@
-"""A QR code as the path of an SVG: a page draws it without a script, a style or an image."""
+"""Draws a QR code as the path of an SVG, which needs no script, style or image."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def qr_code(text: str) -> QrCode:
 
 
 def _row(number: int, modules: bytearray) -> str:
-    """Each run of dark modules is one box."""
+    """Draws each run of dark modules as one box."""
     boxes, column = [], QUIET
     for is_dark, run in groupby(modules):
         width = len(list(run))

@@ -1,4 +1,4 @@
-"""Asks for the password once more, before what a page left open must not do: for 15 minutes."""
+"""Asks for the password again before sensitive actions; it stays fresh for 15 minutes."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from urllib.parse import urlencode
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
-from django.utils import timezone
 from django.utils.encoding import iri_to_uri
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.debug import sensitive_post_parameters
 
-from accounts import sessions
 from accounts.audit import Actor, record
+from accounts.sign_in import sessions
 from accounts.throttles import TooMany, client_address, count_sign_in, is_worth_an_event
-from inbox.forms_sign_in import PasswordAgainForm
-from inbox.views.page import PersonRequest, SeeOther, form_page, page, page_of_the_form, too_many
+from database.clock import database_now
+from inbox.pages.page import PersonRequest, SeeOther, form_page, page, page_of_the_form, too_many
+from inbox.people.sign_in.forms import PasswordAgainForm
 
 P = ParamSpec("P")
 
@@ -28,25 +28,31 @@ P = ParamSpec("P")
 def password_again(
     view: Callable[Concatenate[PersonRequest, P], HttpResponse],
 ) -> Callable[..., HttpResponse]:
-    """Stands below `@page`. What was sent without it is not stored: the person comes back to the
-    page of the form."""
+    """Requires a fresh password; stands below `@page`. What was posted without it is not stored:
+    the person returns to the page of the form."""
 
     @wraps(view)
-    def show(request: PersonRequest, *args: P.args, **kwargs: P.kwargs) -> HttpResponse:
-        if sessions.is_password_fresh(request.session, at=timezone.now()):
-            return view(request, *args, **kwargs)
-        is_form = request.method == "POST"
-        to = page_of_the_form(request) if is_form else request.get_full_path()
-        return SeeOther("password-again", query=urlencode({"next": to}))
+    def guarded(request: PersonRequest, *args: P.args, **kwargs: P.kwargs) -> HttpResponse:
+        return ask_if_stale(request) or view(request, *args, **kwargs)
 
-    return show
+    return guarded
+
+
+def ask_if_stale(request: PersonRequest) -> HttpResponse | None:
+    """Sends the person to the form for their password; returns None if they gave it just now. For
+    views that need it for some requests only."""
+    if sessions.is_password_fresh(request.session, at=database_now()):
+        return None
+    to = page_of_the_form(request) if request.method == "POST" else request.get_full_path()
+    return SeeOther("password-again", query=urlencode({"next": to}))
 
 
 @sensitive_post_parameters()
 @form_page
 @page
-def ask(request: PersonRequest) -> HttpResponse:
-    """Counted together with sign-ins: whoever finds a page left open must not guess here."""
+def confirm_password(request: PersonRequest) -> HttpResponse:
+    """Shows and checks the form. Tries count as sign-ins, so that a page left open is no place to
+    guess."""
     if request.method != "POST":
         return _ask(request, PasswordAgainForm(request.user))
     try:
@@ -58,7 +64,7 @@ def ask(request: PersonRequest) -> HttpResponse:
     if not form.is_valid():
         _audit(request, form)
         return _ask(request, form)
-    sessions.password_was_written(request.session, at=timezone.now())
+    sessions.password_was_written(request.session, at=database_now())
     to = iri_to_uri(_to(request))
     return HttpResponse(status=HTTPStatus.SEE_OTHER, headers={"Location": to})
 
@@ -66,11 +72,11 @@ def ask(request: PersonRequest) -> HttpResponse:
 def _ask(request: PersonRequest, form: PasswordAgainForm, **context: Any) -> HttpResponse:
     status = HTTPStatus.UNPROCESSABLE_ENTITY if form.errors else HTTPStatus.OK
     context = {"form": form, "next": _to(request), **context}
-    return render(request, "inbox/password_again.html", context, status=status)
+    return render(request, "inbox/people/reauthentication.html", context, status=status)
 
 
 def _to(request: PersonRequest) -> str:
-    """A page of ours."""
+    """Returns the page to continue with, on this server only."""
     to = request.POST.get("next") or request.GET.get("next", "")
     return to if url_has_allowed_host_and_scheme(to, {request.get_host()}) else reverse("inbox")
 

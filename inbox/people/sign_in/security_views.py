@@ -1,5 +1,5 @@
-"""How a person signs in: codes from an app, and signing out everywhere. Each asks for the password
-again."""
+"""Shows how a person signs in: two-step sign-in, and browsers to sign out. Asks for the password
+first."""
 
 from __future__ import annotations
 
@@ -8,30 +8,31 @@ from typing import Any
 from django.conf import settings
 from django.contrib.auth import update_session_auth_hash
 from django.http import HttpResponse
-from django.utils import timezone
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_POST, require_safe
 
-from accounts import encryption, one_time_codes, second_factor, sessions
 from accounts.models import SecondFactor
-from inbox.forms_sign_in import CodeForm
-from inbox.qr import qr_code
-from inbox.views.page import PersonRequest, SeeOther, actor, form_page, page, too_many
-from inbox.views.password_again import password_again
-from inbox.views.settings import posted, saved, settings_page
+from accounts.sign_in import one_time_codes, second_factor, sessions
+from database import encryption
+from database.clock import database_now
+from inbox.pages.page import PersonRequest, SeeOther, actor, form_page, page, too_many
+from inbox.people.settings.views import posted, saved, settings_page
+from inbox.people.sign_in.forms import CodeForm
+from inbox.people.sign_in.qr_codes import qr_code
+from inbox.people.sign_in.reauthentication import password_again
 
 SECRET = "second_factor_secret"  # noqa: S105 - its name in the session, where it is encrypted
-SIGNED_OUT_THERE = "That browser is signed out."
-ENDED_ALREADY = "That one had ended already."
-SIGNED_OUT = "You are signed out everywhere but here."
-TURNED_OFF = "Two-step sign-in is off. Your password alone lets you in."
+SIGNED_OUT_THERE = "Signed out that browser."
+ENDED_ALREADY = "That browser was already signed out."
+SIGNED_OUT = "Signed out everywhere else."
+TURNED_OFF = "Two-step sign-in is off."
 
 
 @require_safe
 @page
 @password_again
-def show(request: PersonRequest) -> HttpResponse:
-    now = timezone.now()
+def security_settings(request: PersonRequest) -> HttpResponse:
+    now = database_now()
     return settings_page(
         request,
         "security",
@@ -48,8 +49,8 @@ def show(request: PersonRequest) -> HttpResponse:
 @page
 @password_again
 def sign_out_elsewhere(request: PersonRequest) -> HttpResponse:
-    """`browser` is the mark of one of them."""
-    mark, by, now = request.POST.get("browser", ""), actor(request), timezone.now()
+    """Signs out one other browser, which `browser` names."""
+    mark, by, now = request.POST.get("browser", ""), actor(request), database_now()
     ended = sessions.sign_out(request.user, mark, here=request.session, by=by, at=now)
     words = SIGNED_OUT_THERE if ended else ENDED_ALREADY
     return saved(request, "settings-security", words)
@@ -68,8 +69,9 @@ def sign_out_everywhere(request: PersonRequest) -> HttpResponse:
 @form_page
 @page
 @password_again
-def set_up(request: PersonRequest) -> HttpResponse:
-    """The secret waits in the session until one of its codes was written."""
+def set_up_second_factor(request: PersonRequest) -> HttpResponse:
+    """Turns two-step sign-in on. The secret waits in the session until one of its codes was
+    typed."""
     if second_factor.is_on(request.user):
         return SeeOther("settings-security")
     secret = _waiting_secret(request)
@@ -77,7 +79,7 @@ def set_up(request: PersonRequest) -> HttpResponse:
     if not form.is_valid():
         return _show_secret(request, secret, form)
     codes = second_factor.turn_on(
-        request.user, secret, form.typed, by=actor(request), at=timezone.now()
+        request.user, secret, form.typed, by=actor(request), at=database_now()
     )
     if codes is None:
         form.refuse()
@@ -100,7 +102,7 @@ def renew_recovery_codes(request: PersonRequest) -> HttpResponse:
 @form_page
 @page
 @password_again
-def turn_off(request: PersonRequest) -> HttpResponse:
+def turn_off_second_factor(request: PersonRequest) -> HttpResponse:
     if not second_factor.is_on(request.user):
         return SeeOther("settings-security")
     form = CodeForm(posted(request))
@@ -108,11 +110,11 @@ def turn_off(request: PersonRequest) -> HttpResponse:
         return settings_page(request, "security-off", form=form)
     by = actor(request)
     try:
-        is_right = second_factor.check(request.user, form.typed, by=by, at=timezone.now())
+        is_right = second_factor.check(request.user, form.typed, by=by, at=database_now())
     except second_factor.TriesSpent as error:
         minutes = -(-error.retry_after // 60)
-        shown = settings_page(request, "security-off", form=form, minutes=minutes)
-        return too_many(shown, error.retry_after)
+        response = settings_page(request, "security-off", form=form, minutes=minutes)
+        return too_many(response, error.retry_after)
     if not is_right:
         form.refuse()
         return settings_page(request, "security-off", form=form)
@@ -131,10 +133,11 @@ def _show_secret(request: PersonRequest, secret: str, form: CodeForm) -> HttpRes
     issuer = f"Wake on {request.get_host()}"
     uri = one_time_codes.uri(secret, email=request.user.email, issuer=issuer)
     groups = " ".join(secret[start : start + 4] for start in range(0, len(secret), 4))
-    shown: dict[str, Any] = {"qr": qr_code(uri), "uri": uri, "secret": groups}
-    return settings_page(request, "security-set-up", form=form, **shown)
+    context: dict[str, Any] = {"qr": qr_code(uri), "uri": uri, "secret": groups}
+    return settings_page(request, "security-set-up", form=form, **context)
 
 
 def _show_codes(request: PersonRequest, codes: list[str]) -> HttpResponse:
-    """No redirect: they are nowhere else, and this is the only time that they are shown."""
+    """Shows the recovery codes without a redirect: they are stored nowhere in clear and shown
+    once."""
     return settings_page(request, "security-codes", codes=codes)

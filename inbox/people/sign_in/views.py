@@ -1,4 +1,4 @@
-"""Signing in and out: counted by address, and audited without a word of what was typed."""
+"""Signs people in and out; counts tries by address and audits them without what was typed."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from django.contrib.auth.forms import AuthenticationForm
 from django.contrib.auth.views import LoginView, LogoutView
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.utils import timezone
 from django.utils.encoding import iri_to_uri
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 
-from accounts import half_way, known_browsers, second_factor
 from accounts.audit import Actor, person, record
 from accounts.models import User
+from accounts.sign_in import known_browsers, pending_second_factor, second_factor
 from accounts.throttles import TooMany, client_address, count_sign_in, is_worth_an_event
-from inbox.forms_sign_in import CodeForm, SignInForm
-from inbox.views.page import SeeOther, form_page, too_many
+from database.clock import database_now
+from inbox.pages.page import SeeOther, form_page, too_many
+from inbox.people.sign_in.forms import CodeForm, SignInForm
 
 
 class SignIn(LoginView):
-    template_name = "inbox/sign_in.html"
+    template_name = "inbox/people/sign_in.html"
     form_class = SignInForm
     redirect_authenticated_user = True
 
@@ -40,9 +40,9 @@ class SignIn(LoginView):
     def form_valid(self, form: AuthenticationForm) -> HttpResponse:
         user, to = form.get_user(), self.get_success_url()
         if second_factor.is_on(user):
-            half_way.begin(self.request.session, user, to=to, at=timezone.now())
+            pending_second_factor.begin(self.request.session, user, to=to, at=database_now())
             return SeeOther("sign-in-code")
-        return _enter(self.request, user, to=to)
+        return _sign_in(self.request, user, to=to)
 
     def form_invalid(self, form: AuthenticationForm) -> HttpResponse:
         is_wrong = form.has_error("__all__", "invalid_login")
@@ -50,7 +50,7 @@ class SignIn(LoginView):
             record(
                 "person.sign_in_failed",
                 by=Actor("nobody", address=client_address(self.request)),
-                of=_meant(form.cleaned_data["username"]),
+                of=_user_or_unknown(form.cleaned_data["username"]),
                 team=None,
             )
         response = super().form_invalid(form)
@@ -61,10 +61,10 @@ class SignIn(LoginView):
 @sensitive_post_parameters()
 @never_cache
 @form_page
-def code(request: HttpRequest) -> HttpResponse:
-    """The second step, for those who have one."""
-    now = timezone.now()
-    user = half_way.who(request.session, at=now)
+def sign_in_code(request: HttpRequest) -> HttpResponse:
+    """Asks for the code of people with two-step sign-in."""
+    now = database_now()
+    user = pending_second_factor.who(request.session, at=now)
     if user is None:
         return SeeOther("login")
     form = CodeForm(request.POST if request.method == "POST" else None)
@@ -81,8 +81,8 @@ def code(request: HttpRequest) -> HttpResponse:
         return _ask_for_code(request, form)
     if form.is_recovery_code:
         left = second_factor.recovery_codes_left(user)
-        messages.success(request, f"That recovery code is used up; {left} are left.")
-    return _enter(request, user, to=half_way.finish(request.session))
+        messages.success(request, f"You used a recovery code; {left} are left.")
+    return _sign_in(request, user, to=pending_second_factor.finish(request.session))
 
 
 class SignOut(LogoutView):
@@ -98,8 +98,8 @@ class SignOut(LogoutView):
         return response
 
 
-def _enter(request: HttpRequest, user: User, *, to: str) -> HttpResponse:
-    """With a new session key, in a browser that is known from now on."""
+def _sign_in(request: HttpRequest, user: User, *, to: str) -> HttpResponse:
+    """Signs the person in with a new session key, and remembers their browser."""
     login(request, user)
     record("person.signed_in", by=person(user, client_address(request)), of=user, team=None)
     response = HttpResponse(status=HTTPStatus.SEE_OTHER, headers={"Location": iri_to_uri(to)})
@@ -109,12 +109,14 @@ def _enter(request: HttpRequest, user: User, *, to: str) -> HttpResponse:
 
 def _ask_for_code(request: HttpRequest, form: CodeForm, **context: Any) -> HttpResponse:
     status = HTTPStatus.UNPROCESSABLE_ENTITY if form.errors else HTTPStatus.OK
-    return render(request, "inbox/sign_in_code.html", {"form": form, **context}, status=status)
+    return render(
+        request, "inbox/people/sign_in_code.html", {"form": form, **context}, status=status
+    )
 
 
-def _meant(email: str) -> User:
-    """Whose door was tried; a nameless row for an address that nobody has, because people also type
-    their password there."""
+def _user_or_unknown(email: str) -> User:
+    """Returns the user of the address; a nameless row for an unknown address, because people also
+    type their password there."""
     try:
         return User.objects.get_by_natural_key(email)
     except User.DoesNotExist:

@@ -1,4 +1,4 @@
-"""What people write about teams: their names, whom they invite, and who they are when they come."""
+"""Defines the forms for teams: name, role, invitation and sign-up."""
 
 from __future__ import annotations
 
@@ -7,16 +7,17 @@ from typing import Any
 from django import forms
 
 from accounts.models import SINGLE_LINE, Invitation, Membership, User
-from inbox.forms_sign_in import INPUT, NewPasswordForm
+from accounts.models.names import visible
+from inbox.people.sign_in.forms import INPUT, NewPasswordForm
 
 
 class TeamForm(forms.Form):
     team_name = forms.CharField(
         label="Name",
         max_length=80,
-        validators=[SINGLE_LINE],
+        validators=[SINGLE_LINE, visible],
         widget=forms.TextInput(attrs={**INPUT, "dir": "auto"}),
-        error_messages={"required": "Write a name for the team."},
+        error_messages={"required": "Enter a team name."},
     )
 
 
@@ -29,15 +30,17 @@ class RoleForm(forms.Form):
 
 
 class InvitationForm(RoleForm):
-    """`seen` is how many invitations there were when the form was shown, so that sending it twice
-    makes one."""
+    """`seen` is the number of invitations when the form was shown, so that sending it twice makes
+    one."""
 
     email = forms.EmailField(
         label="E-mail",
         required=False,
         max_length=254,
         widget=forms.EmailInput(attrs={**INPUT, "autocomplete": "off"}),
-        error_messages={"invalid": "Write an address such as you@example.com, or nothing."},
+        error_messages={
+            "invalid": "Enter an address such as you@example.com, or leave this empty."
+        },
     )
     seen = forms.IntegerField(widget=forms.HiddenInput)
 
@@ -45,24 +48,24 @@ class InvitationForm(RoleForm):
 
 
 class SignUpForm(NewPasswordForm):
-    """A name and a password; and an address, where the invitation was for none."""
+    """Asks for a name and a password, and for an address if the invitation names none."""
 
     display_name = forms.CharField(
         label="Name",
         max_length=80,
-        validators=[SINGLE_LINE],
+        validators=[SINGLE_LINE, visible],
         widget=forms.TextInput(attrs={**INPUT, "autocomplete": "name", "dir": "auto"}),
-        help_text="Your team and your agents see it with your answers.",
-        error_messages={"required": "Write a name that others know you by."},
+        help_text="Shown to your team and your agents with your answers.",
+        error_messages={"required": "Enter your name."},
     )
     email = forms.EmailField(
         label="E-mail",
         max_length=254,
         widget=forms.EmailInput(attrs={**INPUT, "autocomplete": "username"}),
-        help_text="You sign in with it. Owners of the team see it, too.",
+        help_text="Used to sign in. Team owners can see it.",
         error_messages={
-            "required": "Write your e-mail address.",
-            "invalid": "Write an address such as you@example.com.",
+            "required": "Enter your e-mail.",
+            "invalid": "Enter an address such as you@example.com.",
         },
     )
 
@@ -71,12 +74,12 @@ class SignUpForm(NewPasswordForm):
     def __init__(self, invitation: Invitation, data: Any = None) -> None:
         super().__init__(User(email=invitation.email), data)
         self.fields["new_password1"].label = "Password"
-        self.fields["new_password2"].label = "Password again"
+        self.fields["new_password2"].label = "Confirm password"
         if invitation.email:
             del self.fields["email"]
 
     def clean(self) -> dict[str, Any]:
-        """A password is compared with who one says to be, not with who is there."""
+        """Compares the password with the name and the address that the person typed."""
         self.user.display_name = self.cleaned_data.get("display_name", "")
         self.user.email = self.cleaned_data.get("email", self.user.email)
         return super().clean() or {}

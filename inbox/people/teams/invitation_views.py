@@ -1,4 +1,4 @@
-"""Owners invite by mail or by a link, which is shown once; who has it joins, or signs up first."""
+"""Lets owners invite by mail or by a link, and lets the invited join or sign up."""
 
 from __future__ import annotations
 
@@ -14,33 +14,34 @@ from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
-from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_POST
 
-from accounts import invitations, members
 from accounts.models import Invitation, Membership, Team, User
+from accounts.teams import invitations, members
 from accounts.throttles import TooMany, client_address, count_sign_up, may_mail_an_invitation
-from inbox.forms_teams import InvitationForm, SignUpForm
-from inbox.mail import reaches_people
-from inbox.views.members import team_of_an_owner
-from inbox.views.page import PersonRequest, SeeOther, actor, form_page, page, too_many
-from inbox.views.password_again import password_again
-from inbox.views.settings import saved, settings_page
+from database.clock import database_now
+from inbox.notifications.mail import reaches_people
+from inbox.pages.owners import still_owned, team_of_an_owner
+from inbox.pages.page import PersonRequest, SeeOther, actor, form_page, page, too_many
+from inbox.people.settings.views import saved, settings_page
+from inbox.people.sign_in.reauthentication import password_again
+from inbox.people.teams.forms import InvitationForm, SignUpForm
+from inbox.people.teams.member_views import MEMBERS_REFUSED
 
-# The same for who is new and for an address that somebody has: nothing tells which it was.
+# The same text for a new address and a known one, so that it does not tell which it was.
 SIGN_IN_NOW = (
-    "Now sign in: with the password that you just chose or, if you have signed in here before, "
-    "with the one that you had."
+    "Sign in to join. Use the password that you just chose or, if you already had an account, "
+    "the password of that account."
 )
 
 
 @form_page
 @page
 @password_again
-def invite(request: PersonRequest, slug: str) -> HttpResponse:
-    team = team_of_an_owner(request, slug)
+def invite_member(request: PersonRequest, slug: str) -> HttpResponse:
+    team = team_of_an_owner(request, slug, refusal=MEMBERS_REFUSED)
     if request.method != "POST":
         initial = {"role": Membership.Role.REVIEWER, "seen": team.invitations.count()}
         return _form(request, team, InvitationForm(initial=initial))
@@ -49,21 +50,20 @@ def invite(request: PersonRequest, slug: str) -> HttpResponse:
 
 @require_POST
 @page
-def revoke(request: PersonRequest, slug: str, pk: UUID) -> HttpResponse:
-    team = team_of_an_owner(request, slug)
+def revoke_invitation(request: PersonRequest, slug: str, pk: UUID) -> HttpResponse:
+    team = team_of_an_owner(request, slug, refusal=MEMBERS_REFUSED)
     invitation = get_object_or_404(team.invitations, pk=pk)
-    invitations.revoke(invitation, by=actor(request), at=timezone.now())
-    return saved(
-        request, "settings-members", "The invitation is taken back. Its link works no more."
-    )
+    with still_owned(request, team.pk):
+        invitations.revoke(invitation, by=actor(request), at=database_now())
+    return saved(request, "settings-members", "Invitation revoked. Its link no longer works.")
 
 
 @sensitive_post_parameters()
 @never_cache
 @form_page
-def join(request: HttpRequest, token: str) -> HttpResponse:
-    """What the link of an invitation leads to, for who is signed in and for who is not."""
-    invitation = invitations.find(token, at=timezone.now())
+def join_team(request: HttpRequest, token: str) -> HttpResponse:
+    """Opens an invitation, signed in or not."""
+    invitation = invitations.find(token, at=database_now())
     if invitation is None:
         return _ended(request, token)
     try:
@@ -76,13 +76,13 @@ def join(request: HttpRequest, token: str) -> HttpResponse:
 
 @transaction.atomic
 def _invite(request: PersonRequest, team: Team, form: InvitationForm) -> HttpResponse:
-    """One at a time for each team: a double click, too, makes one. No redirect after a link: it is
-    nowhere else, and this is the only time that it is shown."""
+    """Makes one invitation at a time for each team, so that a double click makes one. A link is
+    shown without a redirect, because it is shown only once."""
     members.hold(team.pk)
     if not form.is_valid():
         return _form(request, team, form)
     if form.cleaned_data["seen"] != team.invitations.count():
-        return _made_already(request, team, form)
+        return _invited_already(request, team, form)
     email = form.cleaned_data["email"]
     is_mailed = bool(email) and reaches_people() and may_mail_an_invitation(request, email)
     try:
@@ -90,7 +90,7 @@ def _invite(request: PersonRequest, team: Team, form: InvitationForm) -> HttpRes
             team,
             role=form.cleaned_data["role"],
             by=request.user,
-            at=timezone.now(),
+            at=database_now(),
             email=email,
             is_mailed=is_mailed,
             address=client_address(request),
@@ -101,20 +101,20 @@ def _invite(request: PersonRequest, team: Team, form: InvitationForm) -> HttpRes
         form.add_error(None, str(reason))
         return _form(request, team, form)
     if is_mailed:
-        return saved(request, "settings-members", f"An invitation is on its way to {email}.")
+        return saved(request, "settings-members", f"Invitation sent to {email}.")
     link = settings.WAKE_ORIGIN + reverse("join", args=[text])
-    return _shown(request, team, invitation=invitation, link=link)
+    return _invited_page(request, team, invitation=invitation, link=link)
 
 
-def _made_already(request: PersonRequest, team: Team, form: InvitationForm) -> HttpResponse:
-    """The same form again, or somebody else invited in this moment: nothing was made."""
+def _invited_already(request: PersonRequest, team: Team, form: InvitationForm) -> HttpResponse:
+    """Makes nothing: the same form was sent twice, or a colleague invited at the same time."""
     role, email = form.cleaned_data["role"], form.cleaned_data["email"]
-    made = invitations.made_just_now(
-        team, role=role, email=email, by=request.user, at=timezone.now()
+    invitation = invitations.made_just_now(
+        team, role=role, email=email, by=request.user, at=database_now()
     )
-    if made and (made.mail_due_at or made.mailed_at):
-        return saved(request, "settings-members", f"An invitation is on its way to {made.email}.")
-    return _shown(request, team, made=made, status=HTTPStatus.GONE)
+    if invitation and (invitation.mail_due_at or invitation.mailed_at):
+        return saved(request, "settings-members", f"Invitation sent to {invitation.email}.")
+    return _invited_page(request, team, made=invitation, status=HTTPStatus.GONE)
 
 
 def _form(request: PersonRequest, team: Team, form: InvitationForm) -> HttpResponse:
@@ -122,10 +122,10 @@ def _form(request: PersonRequest, team: Team, form: InvitationForm) -> HttpRespo
     return settings_page(request, "members_invite", team=team, form=form, sends_mail=sends)
 
 
-def _shown(
+def _invited_page(
     request: PersonRequest, team: Team, *, status: int = HTTPStatus.OK, **context: Any
 ) -> HttpResponse:
-    response = settings_page(request, "members_invited", team=team, now=timezone.now(), **context)
+    response = settings_page(request, "members_invited", team=team, now=database_now(), **context)
     response.status_code = status
     return response
 
@@ -134,14 +134,14 @@ def _join(request: HttpRequest, invitation: Invitation, user: User) -> HttpRespo
     if request.method != "POST":
         is_member = user.teams.contains(invitation.team)
         context = {"invitation": invitation, "is_member": is_member}
-        return render(request, "inbox/join.html", context)
+        return render(request, "inbox/people/join.html", context)
     address = client_address(request)
     try:
-        invitations.accept(invitation, by=user, at=timezone.now(), address=address)
+        invitations.accept(invitation, by=user, at=database_now(), address=address)
     except invitations.AlreadyMember as reason:
         messages.warning(request, str(reason))
     else:
-        messages.success(request, f"You are in {invitation.team}.")
+        messages.success(request, f"You joined {invitation.team}.")
     return SeeOther("inbox")
 
 
@@ -149,7 +149,7 @@ def _sign_up(request: HttpRequest, invitation: Invitation, token: str) -> HttpRe
     if request.method != "POST":
         return _ask(request, invitation, SignUpForm(invitation), token)
     form = SignUpForm(invitation, request.POST)
-    if not form.is_valid():  # nobody is tried: what was mistyped counts for nothing
+    if not form.is_valid():  # an invalid form tries no address, so it is not counted
         return _ask(request, invitation, form, token)
     try:
         count_sign_up(request)
@@ -162,7 +162,7 @@ def _sign_up(request: HttpRequest, invitation: Invitation, token: str) -> HttpRe
         email=form.cleaned_data.get("email", invitation.email),
         display_name=form.cleaned_data["display_name"],
         password=form.cleaned_data["new_password1"],
-        at=timezone.now(),
+        at=database_now(),
         address=client_address(request),
     )
     messages.success(request, SIGN_IN_NOW)
@@ -174,7 +174,7 @@ def _ask(
 ) -> HttpResponse:
     status = HTTPStatus.UNPROCESSABLE_ENTITY if form.errors else HTTPStatus.OK
     context = {"invitation": invitation, "form": form, "back": _back(token), **context}
-    return render(request, "inbox/join_new.html", context, status=status)
+    return render(request, "inbox/people/join_new.html", context, status=status)
 
 
 def _back(token: str) -> str:
@@ -182,9 +182,9 @@ def _back(token: str) -> str:
 
 
 def _ended(request: HttpRequest, token: str) -> HttpResponse:
-    """410: used, revoked, too old, or never one. Who came in by it, and signed in since, goes on to
-    the inbox."""
+    """Answers 410 for an invitation that was used, revoked, has expired or never existed. A person
+    who joined by it goes on to the inbox."""
     if isinstance(request.user, User) and (team := invitations.joined_by(request.user, token)):
-        messages.success(request, f"You are in {team}.")
+        messages.success(request, f"You joined {team}.")
         return SeeOther("inbox")
-    return render(request, "inbox/join_ended.html", status=HTTPStatus.GONE)
+    return render(request, "inbox/people/join_ended.html", status=HTTPStatus.GONE)

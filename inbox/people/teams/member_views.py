@@ -1,4 +1,5 @@
-"""Who is in a person's teams; owners give roles, remove members and hand the team over."""
+"""Lists the members of a person's teams; owners change roles, remove members and hand the team
+over."""
 
 from __future__ import annotations
 
@@ -7,28 +8,28 @@ from http import HTTPStatus
 from typing import Any
 
 from django.contrib import messages
-from django.core.exceptions import PermissionDenied
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404
-from django.utils import timezone
 from django.views.decorators.http import require_POST, require_safe
 
-from accounts import members
-from accounts.access import is_owner, teams_of
-from accounts.models import Membership, Team
-from inbox.forms_teams import RoleForm
-from inbox.teams import own_teams_with_invitations
-from inbox.views.page import PersonRequest, SeeOther, actor, form_page, page
-from inbox.views.password_again import password_again
-from inbox.views.settings import saved, settings_page
+from accounts.access import teams_of
+from accounts.models import Membership
+from accounts.teams import members
+from database.clock import database_now
+from inbox.pages.owners import team_of_an_owner
+from inbox.pages.page import PersonRequest, SeeOther, actor, form_page, page
+from inbox.people.settings.views import saved, settings_page
+from inbox.people.sign_in.reauthentication import password_again
+from inbox.people.teams.forms import RoleForm
+from inbox.people.teams.teams import own_teams_with_invitations
 
-OWNERS_ONLY = "Only owners of the team change who is in it"
+MEMBERS_REFUSED = "Only team owners can manage members"
 
 
 @require_safe
 @page
-def show(request: PersonRequest) -> HttpResponse:
-    now = timezone.now()
+def member_list(request: PersonRequest) -> HttpResponse:
+    now = database_now()
     teams = own_teams_with_invitations(request.user, at=now)
     return settings_page(request, "members", teams=teams, now=now)
 
@@ -36,7 +37,7 @@ def show(request: PersonRequest) -> HttpResponse:
 @require_safe
 @page
 @password_again
-def member(request: PersonRequest, slug: str, pk: int) -> HttpResponse:
+def member_detail(request: PersonRequest, slug: str, pk: int) -> HttpResponse:
     membership = _member(request, slug, pk)
     return _page(request, membership, RoleForm(initial={"role": membership.role}))
 
@@ -44,7 +45,7 @@ def member(request: PersonRequest, slug: str, pk: int) -> HttpResponse:
 @require_POST
 @page
 @password_again
-def role(request: PersonRequest, slug: str, pk: int) -> HttpResponse:
+def change_role(request: PersonRequest, slug: str, pk: int) -> HttpResponse:
     membership = _member(request, slug, pk)
     form = RoleForm(request.POST)
     if not form.is_valid():
@@ -56,9 +57,9 @@ def role(request: PersonRequest, slug: str, pk: int) -> HttpResponse:
 @require_POST
 @page
 @password_again
-def remove(request: PersonRequest, slug: str, pk: int) -> HttpResponse:
+def remove_member(request: PersonRequest, slug: str, pk: int) -> HttpResponse:
     membership, by = _member(request, slug, pk), actor(request)
-    words = f"{membership.user} is no longer in {membership.team}."
+    words = f"{membership.user} was removed from {membership.team}."
     return _done(request, membership, lambda: members.remove(membership, by=by), words)
 
 
@@ -68,13 +69,13 @@ def remove(request: PersonRequest, slug: str, pk: int) -> HttpResponse:
 def hand_over(request: PersonRequest, slug: str, pk: int) -> HttpResponse:
     membership, by = _member(request, slug, pk), actor(request)
     mine = get_object_or_404(membership.team.memberships, user=request.user)
-    words = f"{membership.user} owns {membership.team} now. You review."
+    words = f"{membership.user} now owns {membership.team}. You are a reviewer."
     return _done(request, membership, lambda: members.hand_over(mine, to=membership, by=by), words)
 
 
 @form_page
 @page
-def leave(request: PersonRequest, slug: str) -> HttpResponse:
+def leave_team(request: PersonRequest, slug: str) -> HttpResponse:
     team = get_object_or_404(teams_of(request.user), slug=slug)
     if request.method != "POST":
         return settings_page(request, "members_leave", team=team)
@@ -90,16 +91,8 @@ def leave(request: PersonRequest, slug: str) -> HttpResponse:
     return saved(request, "settings-members", f"You left {team}.")
 
 
-def team_of_an_owner(request: PersonRequest, slug: str) -> Team:
-    """Not theirs and not there are the same 404."""
-    team = get_object_or_404(teams_of(request.user), slug=slug)
-    if not is_owner(request.user, team.pk):
-        raise PermissionDenied(OWNERS_ONLY)
-    return team
-
-
 def _member(request: PersonRequest, slug: str, pk: int) -> Membership:
-    team = team_of_an_owner(request, slug)
+    team = team_of_an_owner(request, slug, refusal=MEMBERS_REFUSED)
     return get_object_or_404(team.memberships.select_related("user", "team"), pk=pk)
 
 

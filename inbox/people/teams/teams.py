@@ -1,4 +1,4 @@
-"""A person's teams: who else is in them, who is invited, and where their callbacks may go."""
+"""Loads a person's teams with their members, invitations and allowed hosts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from wake.models import CallbackHost
 
 @dataclass(slots=True)
 class OwnTeam:
-    """`mine` is the membership of the person who looks, `is_owner` is about them."""
+    """`mine` is the membership of the person who looks, and `is_owner` is about them."""
 
     team: Team
     mine: Membership
@@ -25,39 +25,39 @@ class OwnTeam:
 
 
 def own_teams(user: User) -> list[OwnTeam]:
-    """With their people, by name, and who of them has a second factor; one query."""
+    """Returns the teams with their members by name, and who has a second factor; one query."""
     rows = Membership.objects.filter(team__in=teams_of(user)).select_related(
         "team", "user__second_factor"
     )
     ordered = rows.order_by("team__name", "team_id", "user__display_name", "pk")
-    made = []
+    teams = []
     for team, members in groupby(ordered, lambda membership: membership.team):
         people = list(members)
         mine = next(membership for membership in people if membership.user_id == user.pk)
-        made.append(OwnTeam(team, mine, mine.role == Membership.Role.OWNER, people))
-    return made
+        teams.append(OwnTeam(team, mine, mine.role == Membership.Role.OWNER, people))
+    return teams
 
 
 def people_of(team_ids: Sequence[int]) -> list[User]:
-    """Whoever belongs to one of these teams, by name."""
+    """Returns the members of these teams, by name."""
     rows = User.objects.filter(memberships__team__in=team_ids).distinct()
     return list(rows.order_by("display_name", "pk"))
 
 
 def own_teams_with_invitations(user: User, *, at: datetime) -> list[OwnTeam]:
-    """And, where they are an owner, with the invitations that are open; two queries."""
-    made = own_teams(user)
-    owned = {own.team.pk: own for own in made if own.is_owner}
+    """Adds the open invitations of the teams that the person owns; two queries."""
+    teams = own_teams(user)
+    owned = {own.team.pk: own for own in teams if own.is_owner}
     rows = Invitation.objects.open(at).filter(team__in=owned).select_related("invited_by")
     for invitation in rows.order_by("created_at"):
         owned[invitation.team_id].invitations.append(invitation)
-    return made
+    return teams
 
 
 def own_teams_with_hosts(user: User) -> list[OwnTeam]:
-    """And with the lines of their allowlists; two queries."""
-    made = own_teams(user)
-    lines = CallbackHost.objects.filter(team__in=[own.team.pk for own in made])
+    """Adds the lines of the allowlists; two queries."""
+    teams = own_teams(user)
+    lines = CallbackHost.objects.filter(team__in=[own.team.pk for own in teams])
     for line in lines.order_by("pattern"):
-        next(own for own in made if own.team.pk == line.team_id).hosts.append(line)
-    return made
+        next(own for own in teams if own.team.pk == line.team_id).hosts.append(line)
+    return teams

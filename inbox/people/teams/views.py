@@ -1,23 +1,25 @@
-"""The teams of a person: everybody may make one, and owners name theirs."""
+"""Shows the teams of a person, who may create more; owners rename theirs."""
 
 from __future__ import annotations
 
 from django.http import HttpResponse
 from django.views.decorators.http import require_POST
 
-from accounts import teams
+from accounts.teams import teams
 from accounts.throttles import client_address
-from inbox.forms_teams import TeamForm
-from inbox.teams import own_teams
-from inbox.views.members import team_of_an_owner
-from inbox.views.page import PersonRequest, actor, form_page, page
-from inbox.views.settings import posted, saved, settings_page
+from inbox.pages.owners import still_owned, team_of_an_owner
+from inbox.pages.page import PersonRequest, actor, form_page, page
+from inbox.people.settings.views import posted, saved, settings_page
+from inbox.people.teams.forms import TeamForm
+from inbox.people.teams.teams import own_teams
+
+NAME_REFUSED = "Only team owners can rename the team"
 
 
 @form_page
 @page
-def show(request: PersonRequest) -> HttpResponse:
-    """With the form for one more."""
+def team_settings(request: PersonRequest) -> HttpResponse:
+    """Shows the teams, and creates one from the form."""
     form = TeamForm(posted(request))
     if not form.is_valid():
         return _show(request, form, team_id=None)
@@ -27,22 +29,23 @@ def show(request: PersonRequest) -> HttpResponse:
     except teams.TooManyTeams as reason:
         form.add_error(None, str(reason))
         return _show(request, form, team_id=None)
-    return saved(request, "settings-teams", f"{team} is yours. Invite others under Members.")
+    return saved(request, "settings-teams", f"{team} was created. Invite people under Members.")
 
 
 @require_POST
 @page
-def rename(request: PersonRequest, slug: str) -> HttpResponse:
-    team = team_of_an_owner(request, slug)
+def rename_team(request: PersonRequest, slug: str) -> HttpResponse:
+    team = team_of_an_owner(request, slug, refusal=NAME_REFUSED)
     form = TeamForm(request.POST, auto_id=f"team-{team.pk}-%s")
     if not form.is_valid():
         return _show(request, form, team_id=team.pk)
-    teams.rename(team, form.cleaned_data["team_name"], by=actor(request))
+    with still_owned(request, team.pk):
+        teams.rename(team, form.cleaned_data["team_name"], by=actor(request))
     return saved(request, "settings-teams")
 
 
 def _show(request: PersonRequest, form: TeamForm, *, team_id: int | None) -> HttpResponse:
-    """With the form that was sent in its own place."""
+    """Shows the page, with the form that was sent under its own team."""
     lines = [
         (
             own,

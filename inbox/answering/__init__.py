@@ -1,0 +1,1 @@
+"""Takes people's answers, one at a time or in batches, and takes them back."""

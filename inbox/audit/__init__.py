@@ -1,0 +1,1 @@
+"""Shows and exports the audit of a person's teams."""

@@ -1,0 +1,1 @@
+"""Shows callbacks and their attempts; owners allow the hosts that receive them."""

@@ -1,0 +1,1 @@
+"""Shows how to connect an agent, up to its first delivery."""

@@ -1,0 +1,1 @@
+"""Shows one delivery: its thread, its revisions and its timeline."""

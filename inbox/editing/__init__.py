@@ -1,0 +1,1 @@
+"""Lets people edit what an agent sent, and shows what the edit changes."""

@@ -1,0 +1,1 @@
+"""Lists the deliveries that ended, and how."""

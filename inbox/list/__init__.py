@@ -1,0 +1,1 @@
+"""Lists what waits for a person, in four sections."""

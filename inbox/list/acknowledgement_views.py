@@ -1,0 +1,39 @@
+"""Acknowledges what needs no answer, and undoes it."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.views.decorators.http import require_POST
+
+from accounts.throttles import client_address
+from database.clock import database_now
+from inbox.list import acknowledged
+from inbox.pages.filter_state import FilterState, read_ids
+from inbox.pages.page import PersonRequest, SeeOther, page
+from wake.acknowledgements import acknowledge, bring_back
+
+
+@require_POST
+@page
+def acknowledge_selected(request: PersonRequest) -> HttpResponse:
+    """Acknowledges the ids in `shown` (one row, or a whole section); without it, the selection."""
+    now = database_now()
+    filters = FilterState.from_form(request.POST)
+    requested = read_ids(request.POST.get("shown", "").split(",")) or filters.ids
+    rows = acknowledge(requested, by=request.user, address=client_address(request), at=now)
+    if rows:
+        acknowledged.remember(request.session, rows, at=now)
+    if warning := acknowledged.warning(rows, requested, by=request.user):
+        messages.warning(request, warning)
+    return SeeOther("inbox", query=str(filters.deselect({row.pk for row in rows})))
+
+
+@require_POST
+@page
+def undo_acknowledgement(request: PersonRequest) -> HttpResponse:
+    """Brings the deliveries in `shown` back to the inbox."""
+    requested = read_ids(request.POST.get("shown", "").split(","))
+    bring_back(requested, by=request.user, address=client_address(request), at=database_now())
+    acknowledged.forget(request.session)
+    return SeeOther("inbox", query=str(FilterState.from_form(request.POST)))

@@ -1,0 +1,1 @@
+"""Sends people digests and last reminders by e-mail."""

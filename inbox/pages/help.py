@@ -1,0 +1,20 @@
+"""Shows the keyboard shortcuts: the page behind `?`."""
+
+from __future__ import annotations
+
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+
+from inbox.pages.page import PersonRequest, page
+from inbox.people.settings.preferences import preferences_of
+
+
+@require_safe
+@page
+def keyboard_help(request: PersonRequest) -> HttpResponse:
+    return render(
+        request,
+        "inbox/pages/keyboard_help.html",
+        {"keyboard": preferences_of(request.user).keyboard},
+    )

@@ -1,0 +1,47 @@
+"""Finds what only owners of a team may change, and asks again as they change it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from uuid import UUID
+
+from django.core.exceptions import PermissionDenied
+from django.db import transaction
+from django.shortcuts import get_object_or_404
+
+from accounts.access import agents_of, is_owner, teams_of
+from accounts.models import Agent, Team
+from accounts.teams import members
+from inbox.pages.page import PersonRequest, actor
+
+AGENTS_REFUSED = "Only team owners can manage agents and their keys"
+
+
+def team_of_an_owner(request: PersonRequest, slug: str, *, refusal: str) -> Team:
+    """Raises Http404 for a team that the person is not in, as if it did not exist."""
+    team = get_object_or_404(teams_of(request.user), slug=slug)
+    owners_only(request, team.pk, refusal=refusal)
+    return team
+
+
+def owned_agent(request: PersonRequest, pk: UUID) -> Agent:
+    """Raises Http404 for an agent of a team that the person is not in, as if it did not exist."""
+    agent = get_object_or_404(agents_of(request.user).select_related("team"), pk=pk)
+    owners_only(request, agent.team_id, refusal=AGENTS_REFUSED)
+    return agent
+
+
+def owners_only(request: PersonRequest, team_id: int, *, refusal: str) -> None:
+    """Raises PermissionDenied, with a sentence about what this page is for."""
+    if not is_owner(request.user, team_id):
+        raise PermissionDenied(refusal)
+
+
+@contextmanager
+def still_owned(request: PersonRequest, team_id: int) -> Iterator[None]:
+    """Opens a transaction that locks the team and checks again that the person owns it: another
+    owner may have removed them since. Raises NoLongerOwner, which is a 403."""
+    with transaction.atomic():
+        members.hold_as_owner(team_id, by=actor(request))
+        yield

@@ -1,0 +1,1 @@
+"""Holds the pages on which people sign in, form teams and change their settings."""

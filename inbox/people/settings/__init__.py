@@ -1,0 +1,1 @@
+"""Shows what one person can change about themselves."""

@@ -1,0 +1,1 @@
+"""Shows teams, their members and invitations, and how long they keep content."""

@@ -1,0 +1,1 @@
+"""Turns what agents sent into HTML that is safe to show."""

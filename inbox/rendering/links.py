@@ -1,0 +1,58 @@
+"""Tells where a link that an agent sent really leads."""
+
+from __future__ import annotations
+
+import re
+from socket import inet_aton, inet_ntoa
+from urllib.parse import unquote, urlsplit
+
+import idna
+
+ABSOLUTE = re.compile(r"(?:https?://[^/?#]|mailto:[^/])", re.IGNORECASE)
+REL = "noopener noreferrer nofollow ugc"
+_WHOLE_URL = re.compile(r"https?://[^\s<>\"'`\\]{3,2000}", re.IGNORECASE | re.ASCII)
+
+# A browser reads such a host as an IPv4 address: 0x7f.1 is 127.0.0.1.
+_IS_NUMBER = re.compile(r"(?:^|\.)(?:[0-9]+|0x[0-9a-f]*)\.?$").search
+
+
+def is_url(text: str) -> bool:
+    """Returns whether the text is one web address and nothing else."""
+    return bool(_WHOLE_URL.fullmatch(text))
+
+
+def hidden_host(href: str, words: str) -> str:
+    """Returns the link's host or mail address if its text does not show it; else an empty text."""
+    if href.lower().startswith("mailto:"):
+        address = href[7:].partition("?")[0]
+        return "" if words.strip() == address else address
+    host = _host(href)
+    words = words.strip()
+    is_named = (_named(words) if is_url(words) else words.lower()) == host
+    return "" if is_named and "@" not in urlsplit(href).netloc else host
+
+
+def _named(url: str) -> str:
+    """Returns the host as it is written, which may look like another one."""
+    try:
+        return urlsplit(url).hostname or ""
+    except ValueError:
+        return ""
+
+
+def _host(url: str) -> str:
+    """Returns the host that a browser opens (WHATWG URL, UTS 46 without transitional processing),
+    in ASCII (`xn--...`), because letters of other scripts can look like ours."""
+    try:
+        host = unquote(urlsplit(url).hostname or "", errors="strict")
+        if ":" in host:
+            return host
+        host = idna.uts46_remap(host, std3_rules=False, transitional=False)
+        host = ".".join(label if label.isascii() else _punycode(label) for label in host.split("."))
+        return inet_ntoa(inet_aton(host.rstrip("."))) if _IS_NUMBER(host) else host
+    except (ValueError, OSError):
+        return "a host that cannot be read"
+
+
+def _punycode(label: str) -> str:
+    return f"xn--{label.encode('punycode').decode()}"

@@ -1,0 +1,29 @@
+"""Caches rendered details by their content, so that a page does not render them twice.
+
+The cache is in the memory of this process and lasts minutes, so that what retention erases does not
+survive elsewhere.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from typing import TypeVar
+
+from django.core.cache import caches
+
+# Increase it with every change of the renderer's output.
+RENDERER_VERSION = 1
+
+Rendered = TypeVar("Rendered")
+
+
+def cached(content: str, *, asked_for: str, make: Callable[[], Rendered]) -> Rendered:
+    """Returns what `make` returned for this content before, or calls it."""
+    digest = hashlib.sha256(content.encode()).hexdigest()
+    key = f"{RENDERER_VERSION}:{asked_for}:{digest}"
+    rendered: Rendered | None = caches["rendered"].get(key)
+    if rendered is None:
+        rendered = make()
+        caches["rendered"].set(key, rendered)
+    return rendered

@@ -1,0 +1,1 @@
+"""Finds deliveries by words and filters, and keeps the index for it."""

@@ -1,0 +1,1 @@
+"""Puts deliveries off for one person."""
