@@ -1,4 +1,4 @@
-"""Hands an agent's work to people over the WAKE protocol, and brings back what they said."""
+"""Delivers an agent's work to people over the WAKE protocol, and reads their answers."""
 
 from wake_client.answers import Answer, Receipt, Status, Sweep, Type
 from wake_client.client import AsyncResponses, AsyncWakeClient, Responses, WakeClient

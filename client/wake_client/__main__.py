@@ -1,4 +1,4 @@
-"""`wake`, or `python -m wake_client`."""
+"""Runs the command line, as `wake` or `python -m wake_client`."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from wake_client.connector import cli
 
 
 def main() -> int:
-    own, command = _split(sys.argv[1:])
-    parser = argparse.ArgumentParser("wake", description="People answer your agents.")
-    verbs = parser.add_subparsers(required=True, metavar="VERB")
-    connect = verbs.add_parser("connect", help="run a command for the tasks that come in")
+    own_arguments, command = _split(sys.argv[1:])
+    parser = argparse.ArgumentParser("wake", description="The command line of Wake.")
+    subcommands = parser.add_subparsers(required=True, metavar="SUBCOMMAND")
+    connect = subcommands.add_parser("connect", help="run a command for each task that comes in")
     cli.add_arguments(connect)
-    arguments, unknown = parser.parse_known_args(own)
+    arguments, unknown = parser.parse_known_args(own_arguments)
     if unknown:
-        connect.error(f"not known: {' '.join(unknown)} (the command goes behind --)")
+        connect.error(f"unknown arguments: {' '.join(unknown)} (put the command after --)")
     _log_to_stderr()
     try:
         return cli.connect(arguments, command, os.environ)
@@ -26,22 +26,22 @@ def main() -> int:
         connect.error(str(error))
 
 
-def _split(words: list[str]) -> tuple[list[str], list[str]]:
-    """Before and after the first `--`; what is behind it is never taken for an option."""
-    if "--" not in words:
-        return words, []
-    at = words.index("--")
-    return words[:at], words[at + 1 :]
+def _split(arguments: list[str]) -> tuple[list[str], list[str]]:
+    """Splits at the first `--`, so that no part of the command is read as an option."""
+    if "--" not in arguments:
+        return arguments, []
+    at = arguments.index("--")
+    return arguments[:at], arguments[at + 1 :]
 
 
 def _log_to_stderr() -> None:
-    """This package's lines alone: those of the libraries show addresses and headers."""
+    """Logs only this package. The logs of the HTTP libraries contain addresses and headers."""
     handler = logging.StreamHandler()
     handler.setFormatter(logging.Formatter("%(asctime)s %(message)s", "%H:%M:%S"))
-    log = logging.getLogger("wake_client")
-    log.addHandler(handler)
-    log.setLevel(logging.INFO)
-    log.propagate = False
+    logger = logging.getLogger("wake_client")
+    logger.addHandler(handler)
+    logger.setLevel(logging.INFO)
+    logger.propagate = False
 
 
 if __name__ == "__main__":

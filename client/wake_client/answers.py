@@ -1,4 +1,4 @@
-"""What the server says, typed."""
+"""Parses the server's responses into typed objects."""
 
 from __future__ import annotations
 
@@ -14,8 +14,10 @@ Status = Literal["pending", "approved", "rejected", "redirected"]
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """A delivery that was stored. `replayed` says that it had been stored before, by a request
-    whose answer was lost."""
+    """Confirms that a delivery is stored.
+
+    `replayed` is true if an earlier request with the same Idempotency-Key had already stored it.
+    """
 
     delivery_id: str
     created_at: datetime
@@ -23,20 +25,22 @@ class Receipt:
 
     @classmethod
     def read(cls, body: Any, *, replayed: bool = False) -> Receipt:
-        """Raises NotWake."""
+        """Reads the body of a response to a delivery. Raises NotWake."""
         try:
-            return cls(str(body["delivery_id"]), _required(body["created_at"]), replayed)
+            created_at = datetime.fromisoformat(body["created_at"])
+            return cls(str(body["delivery_id"]), created_at, replayed)
         except (KeyError, TypeError, ValueError) as error:
             raise _not_wake(error) from error
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a person said to a delivery, or that nobody has yet.
+    """Contains a person's answer to a delivery; its `status` is "pending" while there is none.
 
-    `edited_content` is an object or a text, and only there when redirected. `expired` says that
-    the window passed without an answer, `late` that one came afterwards, `erased` that the server
-    has deleted the words since. A server without these extensions leaves them false.
+    `edited_content` is an object or a text, and only set if the delivery was redirected. `expired`
+    means that the deadline passed without an answer, `late` that the answer came after it, and
+    `erased` that the server has deleted the answer's text since. They stay false with a server that
+    does not have these extensions.
     """
 
     delivery_id: str
@@ -55,20 +59,20 @@ class Answer:
 
     @property
     def is_final(self) -> bool:
-        """Whether there is nothing left to wait for: answered, or its window passed."""
+        """Returns whether waiting is over, because it is answered or has expired."""
         return self.is_answered or self.expired
 
     @classmethod
     def read(cls, body: Any) -> Answer:
-        """Of a poll, an item of a sweep or the body of a callback. Raises NotWake."""
+        """Reads the body of a poll or a callback, or an item of a sweep. Raises NotWake."""
         try:
             return cls(
                 delivery_id=str(body["delivery_id"]),
                 status=_status(body["status"]),
                 feedback=body["feedback"],
                 edited_content=body["edited_content"],
-                responded_at=_instant(body["responded_at"]),
-                expires_at=_instant(body.get("expires_at")),
+                responded_at=_optional_time(body["responded_at"]),
+                expires_at=_optional_time(body.get("expires_at")),
                 expired=bool(body.get("expired")),
                 late=bool(body.get("late")),
                 erased=bool(body.get("erased")),
@@ -79,7 +83,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Sweep:
-    """One page of answers, oldest first. `next_since` is where the next one begins."""
+    """Contains one page of answers, oldest first. The next page begins at `next_since`."""
 
     answers: tuple[Answer, ...]
     total: int
@@ -88,10 +92,10 @@ class Sweep:
 
     @classmethod
     def read(cls, body: Any) -> Sweep:
-        """Raises NotWake."""
+        """Reads the body of a response to a sweep. Raises NotWake."""
         try:
             return cls(
-                tuple(Answer.read(one) for one in body["deliveries"]),
+                tuple(Answer.read(item) for item in body["deliveries"]),
                 int(body["total"]),
                 bool(body["has_more"]),
                 body["next_since"],
@@ -104,16 +108,12 @@ def _status(text: Any) -> Status:
     match text:
         case "pending" | "approved" | "rejected" | "redirected":
             return text  # type: ignore[no-any-return]
-    raise ValueError(f"no status of the protocol: {text!r}")
+    raise ValueError(f"unknown status: {text!r}")
 
 
-def _instant(text: str | None) -> datetime | None:
-    return None if text is None else _required(text)
-
-
-def _required(text: str) -> datetime:
-    return datetime.fromisoformat(text)
+def _optional_time(text: str | None) -> datetime | None:
+    return None if text is None else datetime.fromisoformat(text)
 
 
 def _not_wake(error: Exception) -> NotWake:
-    return NotWake("not_wake", f"The answer is not one of the protocol: {error!r}")
+    return NotWake("not_wake", f"The response does not follow the protocol: {error!r}")

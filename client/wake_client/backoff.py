@@ -1,21 +1,25 @@
-"""How long to wait before trying again: longer each time, and never as one herd."""
+"""Decides how long to wait before the next try."""
 
 from __future__ import annotations
 
 import random
 from collections.abc import Iterator
 
-FIRST, MOST = 1.0, 30.0
+FIRST_SECONDS, MAX_SECONDS = 1.0, 30.0
 
 
 def pauses() -> Iterator[float]:
-    """Seconds, without end: each by chance between nothing and 1, 2, 4 ... 30 ("full jitter")."""
-    most = FIRST
+    """Yields pauses in seconds without end, each random between 0 and 1, 2, 4 ... 30.
+
+    This is "full jitter": clients that lost the same server do not come back at the same time.
+    """
+    longest = FIRST_SECONDS
     while True:
-        yield random.uniform(0, most)  # noqa: S311 - not a secret
-        most = min(most * 2, MOST)
+        yield random.uniform(0, longest)  # noqa: S311 - not a secret
+        longest = min(longest * 2, MAX_SECONDS)
 
 
-def no_sooner_than(seconds: float) -> float:
-    """As long as the server asked for and a little longer, differently for each who was told."""
+def at_least(seconds: float) -> float:
+    """Adds up to a tenth, at random, to the pause that the server asked for, so that its clients do
+    not all come back at the same time."""
     return seconds + random.uniform(0, max(seconds * 0.1, 0.5))  # noqa: S311 - not a secret

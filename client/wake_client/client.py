@@ -1,4 +1,4 @@
-"""The client that blocks, and the one that awaits."""
+"""Sends the requests of the flows: WakeClient blocks, AsyncWakeClient awaits."""
 
 from __future__ import annotations
 
@@ -6,28 +6,27 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from types import TracebackType
-from typing import Any, Self, TypeVar, Unpack
+from typing import Any, Self, Unpack
 
 import httpx
 
 from wake_client import addresses, keys
 from wake_client.answers import Answer, Receipt, Status, Sweep, Type
-from wake_client.flows import Ask, Flow, Flows, OptionalFields, Pause
+from wake_client.flows import Flow, Flows, OptionalFields, Pause, Request, Result
 
-RETRY_FOR = 120.0
-MOST_ROWS = 200
-
-Made = TypeVar("Made")
+RETRY_FOR_SECONDS = 120.0
+MAX_ROWS = 200
 
 
 class WakeClient:
-    """One agent, with its key.
+    """Delivers for one agent, with its key, and waits for answers. Use it in one thread at a time.
 
-    `endpoint` is the server, with or without `/wake/v1`; https, unless it is on this machine.
-    `retry_for` is for how many seconds a request is tried again when the server is away (502 to
-    504, no connection) or asks for time (429). `transport`, `sleep` and `now` are for tests. Use
-    it in one thread at a time. Every method raises WakeError, and this one ValueError for an
-    endpoint or a key that cannot be one.
+    `endpoint` is the server's address, with or without `/wake/v1`. It must be https, except on this
+    machine. A request is tried again for up to `retry_for` seconds while the server is away (no
+    connection, 502 to 504) or asks to wait (429). `transport`, `sleep` and `now` are for tests.
+
+    The constructor raises ValueError for an endpoint or a key that cannot be valid. Every method
+    raises WakeError.
     """
 
     def __init__(
@@ -37,7 +36,7 @@ class WakeClient:
         *,
         agent_id: str,
         provider: str = "custom",
-        retry_for: float = RETRY_FOR,
+        retry_for: float = RETRY_FOR_SECONDS,
         transport: httpx.BaseTransport | None = None,
         sleep: Callable[[float], object] = time.sleep,
         now: Callable[[], float] = time.monotonic,
@@ -55,24 +54,27 @@ class WakeClient:
         idempotency_key: str | None = None,
         **optional: Unpack[OptionalFields],
     ) -> Receipt:
-        """Hands it to people; a lost answer is asked for again and never delivers twice.
+        """Delivers to people. A request whose response was lost is sent again, and never delivers
+        twice.
 
-        `headline` up to 120 and `summary` up to 280 characters, each one line. Give an
-        `idempotency_key` of your own where your program may be started again for the same work.
+        `headline` and `summary` are one line each, of up to 120 and 280 characters. Pass an
+        `idempotency_key` if your program may be started again for the same work.
         """
         return self._run(
             self._flows.deliver(type, headline, summary, optional, idempotency_key=idempotency_key)
         )
 
     def response(self, delivery_id: str) -> Answer:
-        """As it is now."""
+        """Returns the answer as it is now, without waiting."""
         return self._run(self._flows.response(delivery_id))
 
     def wait(self, delivery_id: str, *, timeout: float | None = None) -> Answer:
-        """Until a person answered, the delivery's window passed (`expired`) or `timeout` seconds
-        are over; without both, for ever. Look at the `status` of what it returns. A server that is
-        away for longer than `retry_for`, or than what is left of `timeout`, raises Unavailable:
-        call it again, nothing is lost."""
+        """Waits until a person answers or the delivery expires, or for `timeout` seconds.
+
+        Look at the `status` of the answer: it may still be "pending". Raises Unavailable if the
+        server is away for longer than `retry_for`, or than the rest of `timeout`. Nothing is lost
+        then; call it again.
+        """
         return self._run(self._flows.wait(delivery_id, timeout=timeout))
 
     def sweep(
@@ -80,11 +82,11 @@ class WakeClient:
         *,
         since: str | None = None,
         status: tuple[Status, ...] = (),
-        limit: int = MOST_ROWS,
+        limit: int = MAX_ROWS,
         wait: int = 0,
     ) -> Sweep:
-        """One page of what happened after `since`; `wait`: up to 25 seconds until there is
-        something."""
+        """Returns one page of the answers after `since`. If there are none, the server waits for up
+        to `wait` seconds (at most 25)."""
         return self._run(self._flows.sweep(since=since, status=status, limit=limit, wait=wait))
 
     def responses(
@@ -92,10 +94,10 @@ class WakeClient:
         *,
         since: str | None = None,
         status: tuple[Status, ...] = ("approved", "rejected", "redirected"),
-        limit: int = MOST_ROWS,
+        limit: int = MAX_ROWS,
         wait: int = 0,
     ) -> Responses:
-        """All pages of a sweep, one answer after the other. Keep its `next_since` for the next."""
+        """Iterates over the answers of all pages. Store its `next_since` for the next sweep."""
         return Responses(self, since, status, limit, wait)
 
     def close(self) -> None:
@@ -108,11 +110,11 @@ class WakeClient:
         self,
         kind: type[BaseException] | None,
         error: BaseException | None,
-        where: TracebackType | None,
+        traceback: TracebackType | None,
     ) -> None:
         self.close()
 
-    def _run(self, flow: Flow[Made]) -> Made:
+    def _run(self, flow: Flow[Result]) -> Result:
         try:
             step = next(flow)
             while True:
@@ -121,19 +123,22 @@ class WakeClient:
                     step = next(flow)
                     continue
                 try:
-                    response = self._http.request(**_request(step))
+                    response = self._http.request(**_arguments(step))
                 except httpx.RequestError as failure:
                     step = flow.throw(failure)
                 else:
                     step = flow.send(response)
         except StopIteration as end:
-            made: Made = end.value
-            return made
+            result: Result = end.value
+            return result
 
 
 class Responses(Iterator[Answer]):
-    """A sweep. `next_since` moves on only behind a page that was taken whole, so that whoever
-    stops in the middle is given the rest, and some of it twice, the next time."""
+    """Iterates over a sweep, page by page.
+
+    `next_since` moves on only after a whole page. A program that stops in the middle of a page gets
+    all of that page again the next time.
+    """
 
     def __init__(
         self,
@@ -160,7 +165,7 @@ class Responses(Iterator[Answer]):
 
 
 class AsyncWakeClient:
-    """WakeClient for asyncio: the same methods, awaited."""
+    """Does the same as WakeClient, for asyncio: its methods are awaited."""
 
     def __init__(
         self,
@@ -169,7 +174,7 @@ class AsyncWakeClient:
         *,
         agent_id: str,
         provider: str = "custom",
-        retry_for: float = RETRY_FOR,
+        retry_for: float = RETRY_FOR_SECONDS,
         transport: httpx.AsyncBaseTransport | None = None,
         sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
         now: Callable[[], float] = time.monotonic,
@@ -187,17 +192,17 @@ class AsyncWakeClient:
         idempotency_key: str | None = None,
         **optional: Unpack[OptionalFields],
     ) -> Receipt:
-        """As WakeClient.deliver."""
+        """Does the same as WakeClient.deliver."""
         return await self._run(
             self._flows.deliver(type, headline, summary, optional, idempotency_key=idempotency_key)
         )
 
     async def response(self, delivery_id: str) -> Answer:
-        """As it is now."""
+        """Returns the answer as it is now, without waiting."""
         return await self._run(self._flows.response(delivery_id))
 
     async def wait(self, delivery_id: str, *, timeout: float | None = None) -> Answer:
-        """As WakeClient.wait."""
+        """Does the same as WakeClient.wait."""
         return await self._run(self._flows.wait(delivery_id, timeout=timeout))
 
     async def sweep(
@@ -205,10 +210,10 @@ class AsyncWakeClient:
         *,
         since: str | None = None,
         status: tuple[Status, ...] = (),
-        limit: int = MOST_ROWS,
+        limit: int = MAX_ROWS,
         wait: int = 0,
     ) -> Sweep:
-        """As WakeClient.sweep."""
+        """Does the same as WakeClient.sweep."""
         return await self._run(
             self._flows.sweep(since=since, status=status, limit=limit, wait=wait)
         )
@@ -218,10 +223,10 @@ class AsyncWakeClient:
         *,
         since: str | None = None,
         status: tuple[Status, ...] = ("approved", "rejected", "redirected"),
-        limit: int = MOST_ROWS,
+        limit: int = MAX_ROWS,
         wait: int = 0,
     ) -> AsyncResponses:
-        """As WakeClient.responses, for `async for`."""
+        """Does the same as WakeClient.responses, for `async for`."""
         return AsyncResponses(self, since, status, limit, wait)
 
     async def close(self) -> None:
@@ -234,11 +239,11 @@ class AsyncWakeClient:
         self,
         kind: type[BaseException] | None,
         error: BaseException | None,
-        where: TracebackType | None,
+        traceback: TracebackType | None,
     ) -> None:
         await self.close()
 
-    async def _run(self, flow: Flow[Made]) -> Made:
+    async def _run(self, flow: Flow[Result]) -> Result:
         try:
             step = next(flow)
             while True:
@@ -247,18 +252,18 @@ class AsyncWakeClient:
                     step = next(flow)
                     continue
                 try:
-                    response = await self._http.request(**_request(step))
+                    response = await self._http.request(**_arguments(step))
                 except httpx.RequestError as failure:
                     step = flow.throw(failure)
                 else:
                     step = flow.send(response)
         except StopIteration as end:
-            made: Made = end.value
-            return made
+            result: Result = end.value
+            return result
 
 
 class AsyncResponses(AsyncIterator[Answer]):
-    """As Responses."""
+    """Iterates over a sweep as Responses does."""
 
     def __init__(
         self,
@@ -286,10 +291,7 @@ class AsyncResponses(AsyncIterator[Answer]):
 
 
 def _options(endpoint: str, key: str) -> dict[str, Any]:
-    """Of both kinds of httpx client. Raises ValueError for an address or a key that cannot be."""
-    key = key.strip()
-    if not key or not key.isascii() or not key.isprintable():
-        raise ValueError("A key is one line of plain characters, as it was shown once.")
+    """Returns the arguments of httpx.Client and httpx.AsyncClient. Raises ValueError."""
     return {
         "base_url": addresses.api(endpoint),
         "headers": {"Authorization": f"Bearer {keys.checked(key)}"},
@@ -297,12 +299,12 @@ def _options(endpoint: str, key: str) -> dict[str, Any]:
     }
 
 
-def _request(ask: Ask) -> dict[str, Any]:
+def _arguments(request: Request) -> dict[str, Any]:
     return {
-        "method": ask.method,
-        "url": ask.path,
-        "params": dict(ask.params),
-        "headers": dict(ask.headers),
-        "json": ask.body,
-        "timeout": ask.timeout,
+        "method": request.method,
+        "url": request.path,
+        "params": dict(request.params),
+        "headers": dict(request.headers),
+        "json": request.body,
+        "timeout": request.timeout,
     }

@@ -1,4 +1,4 @@
-"""What can go wrong between an agent and its server, each as one exception."""
+"""Turns every failure of a request into one kind of exception."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import httpx
 
 @dataclass(frozen=True, slots=True)
 class FieldProblem:
-    """What is wrong with one field of a delivery."""
+    """Says what is wrong with one field of a delivery."""
 
     field: str
     code: str
@@ -18,10 +18,11 @@ class FieldProblem:
 
 
 class WakeError(Exception):
-    """The server did not do what was asked of it.
+    """The server did not do what it was asked to do.
 
-    `code` and `message` are the server's own, `status` its HTTP status (None where no answer came),
-    `fields` name what was wrong with a delivery, `retry_after` are the seconds that it asked for.
+    `code` and `message` are the server's own. `status` is the HTTP status, or None if there was no
+    response. `fields` name what is wrong with a delivery. `retry_after` is the number of seconds
+    that the server asked to wait.
     """
 
     def __init__(
@@ -33,8 +34,9 @@ class WakeError(Exception):
         fields: tuple[FieldProblem, ...] = (),
         retry_after: float | None = None,
     ) -> None:
-        wrong = "".join(f"; {one.field}: {one.message}" for one in fields)
-        super().__init__(f"{message} ({code}){wrong}")
+        problems = [f"{problem.field}: {problem.message}" for problem in fields]
+        new = [problem for problem in problems if problem not in message]
+        super().__init__("; ".join([f"{message} ({code})", *new]))
         self.code = code
         self.message = message
         self.status = status
@@ -51,23 +53,23 @@ class KeyNotValid(WakeError):
 
 
 class NotAllowed(WakeError):
-    """This key may not do that, or not over plain http (403)."""
+    """The key may not do this, its agent is paused, or the request came over plain http (403)."""
 
 
 class NotFound(WakeError):
-    """There is nothing here for this key (404)."""
+    """This key has no such delivery (404)."""
 
 
 class TooManyRequests(WakeError):
-    """The key's quota is spent, or a person has paused the agent (429)."""
+    """The quota of the key is spent (429)."""
 
 
 class Unavailable(WakeError):
-    """The server cannot be reached, or cannot answer for the moment (5xx)."""
+    """The server cannot be reached, or cannot answer at the moment (5xx)."""
 
 
 class NotWake(WakeError):
-    """What answered does not speak the protocol: look at the endpoint."""
+    """The response does not follow the protocol. Check the endpoint."""
 
 
 KINDS: dict[int, type[WakeError]] = {
@@ -76,6 +78,7 @@ KINDS: dict[int, type[WakeError]] = {
     403: NotAllowed,
     404: NotFound,
     405: NotAccepted,
+    409: NotAllowed,
     413: NotAccepted,
     422: NotAccepted,
     429: TooManyRequests,
@@ -83,62 +86,63 @@ KINDS: dict[int, type[WakeError]] = {
 
 
 def error_of(response: httpx.Response) -> WakeError:
-    """Of an answer that is no success."""
+    """Returns the error for a response that is not a success."""
     status = response.status_code
-    said = _said(response)
+    error = _server_error(response)
     kind = Unavailable if status >= 500 else KINDS.get(status, NotWake)
-    if kind is NotFound and not said:  # some other server, at an address that it does not know
+    if kind is NotFound and not error:  # another server, which has nothing at this address
         kind = NotWake
     return kind(
-        said.get("code") or f"http_{status}",
-        said.get("message") or _unsaid(response),
+        error.get("code") or f"http_{status}",
+        error.get("message") or _message_for(response),
         status=status,
-        fields=_fields(said.get("fields")),
+        fields=_fields(error.get("fields")),
         retry_after=_retry_after(response),
     )
 
 
 def unreachable(failure: httpx.RequestError) -> WakeError:
-    """One that may pass, but for what this side cannot send (a header with a line break)."""
-    why = str(failure) or type(failure).__name__
+    """Returns Unavailable, which may pass, or NotAccepted for a request that cannot be sent, for
+    example because a header contains a line break."""
+    reason = str(failure) or type(failure).__name__
     if isinstance(failure, httpx.LocalProtocolError | httpx.UnsupportedProtocol):
-        return NotAccepted("not_sent", f"This cannot be sent: {why}. Nothing was stored.")
+        return NotAccepted("not_sent", f"This cannot be sent: {reason}. Nothing was stored.")
     host = failure.request.url.host
-    return Unavailable("unreachable", f"{host} could not be reached, or did not answer: {why}")
+    return Unavailable("unreachable", f"{host} could not be reached, or did not answer: {reason}")
 
 
-def _said(response: httpx.Response) -> dict[str, Any]:
-    """The server's own words; nothing where a proxy answered in its place."""
+def _server_error(response: httpx.Response) -> dict[str, Any]:
+    """Returns the `error` of the body, or {} if a proxy answered instead of the server."""
     try:
-        said = response.json()["error"]
+        error = response.json()["error"]
     except (ValueError, TypeError, KeyError):
         return {}
-    return said if isinstance(said, dict) else {}
+    return error if isinstance(error, dict) else {}
 
 
-def _unsaid(response: httpx.Response) -> str:
+def _message_for(response: httpx.Response) -> str:
     host, status = response.url.host, response.status_code
     if response.has_redirect_location:
-        where = response.headers["Location"]
+        location = response.headers["Location"]
         return (
-            f"{host} answered {status} and points to {where}. A key is sent nowhere but where it "
-            "was given for: if that is your server, too, name it as the endpoint."
+            f"{host} answered {status} and points to {location}. A key is sent only to the "
+            "endpoint that you gave. If that address is your server, use it as the endpoint."
         )
-    hint = "" if status >= 500 else " Look at the endpoint."
-    return f"{host} answered {status}, and did not say why.{hint}"
+    hint = "" if status >= 500 else " Check the endpoint."
+    return f"{host} answered {status} without a reason.{hint}"
 
 
-def _fields(said: Any) -> tuple[FieldProblem, ...]:
-    if not isinstance(said, list):
+def _fields(problems: Any) -> tuple[FieldProblem, ...]:
+    if not isinstance(problems, list):
         return ()
     return tuple(
-        FieldProblem(*(str(one.get(name, "")) for name in ("field", "code", "message")))
-        for one in said
-        if isinstance(one, dict)
+        FieldProblem(*(str(problem.get(name, "")) for name in ("field", "code", "message")))
+        for problem in problems
+        if isinstance(problem, dict)
     )
 
 
 def _retry_after(response: httpx.Response) -> float | None:
-    """Whole seconds, as this protocol has them; a date, which only proxies send, is not read."""
+    """Returns the header's seconds. A date, which only proxies send, is ignored."""
     text = response.headers.get("Retry-After", "")
     return float(text) if text.isascii() and text.isdecimal() else None

@@ -1,8 +1,8 @@
-"""What a client does, step by step, without doing it: the same for the client that blocks and the
-one that awaits.
+"""Decides which requests a client makes and when, without making them.
 
-A flow yields what to send or how long to pause, is sent the response, and returns what it read from
-it; `httpx.Auth` has its flows in this way.
+WakeClient, which blocks, and AsyncWakeClient, which awaits, run the same flows. A flow is a
+generator, as in `httpx.Auth`: it yields a request or a pause, is sent the response, and returns the
+result.
 """
 
 from __future__ import annotations
@@ -16,22 +16,22 @@ from urllib.parse import quote
 import httpx
 
 from wake_client.answers import Answer, Receipt, Status, Sweep, Type
-from wake_client.backoff import no_sooner_than, pauses
+from wake_client.backoff import at_least, pauses
 from wake_client.errors import NotWake, Unavailable, WakeError, error_of, unreachable
 
-LONGEST_POLL = 25
-SECONDS_FOR_AN_ANSWER = 15.0
-# What passes by itself. A 500 does not, and 501 or 505 never will.
-PASSING = {429, 502, 503, 504}
-# A server without long polls answers at once; it is asked as often as the specification says.
-POLL_EVERY = 60.0
+MAX_LONG_POLL_SECONDS = 25
+RESPONSE_SECONDS = 15.0
+# Statuses that pass without a change on our side. 500, 501 and 505 do not.
+TEMPORARY_STATUSES = {429, 502, 503, 504}
+# A server without long polls answers at once. The specification says how often to ask it.
+POLL_EVERY_SECONDS = 60.0
 
-Made = TypeVar("Made")
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
-    """One request; `path` is below /wake/v1."""
+class Request:
+    """Describes one HTTP request. `path` begins after /wake/v1, and `wait` is for a long poll."""
 
     method: Literal["GET", "POST"]
     path: str
@@ -42,7 +42,7 @@ class Ask:
 
     @property
     def timeout(self) -> float:
-        return self.wait + SECONDS_FOR_AN_ANSWER
+        return self.wait + RESPONSE_SECONDS
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,14 +50,16 @@ class Pause:
     seconds: float
 
 
-# Each Ask is answered with its response, or the httpx.RequestError is thrown in; a Pause with
+# A Request is answered with its response, or the httpx.RequestError is thrown in; a Pause with
 # nothing.
-Flow = Generator[Ask | Pause, Any, Made]
+Flow = Generator[Request | Pause, Any, Result]
 
 
 class OptionalFields(TypedDict, total=False):
-    """The fields of a delivery that may be left out; the last four are extensions (`GET
-    /wake/v1`)."""
+    """Lists the fields of a delivery that may be left out, in the server's order.
+
+    The last five are extensions; `GET /wake/v1` lists those that a server has.
+    """
 
     details: dict[str, Any] | str | None
     callback_webhook: str | None
@@ -66,12 +68,13 @@ class OptionalFields(TypedDict, total=False):
     on_timeout: Literal["proceed", "hold", "abort"] | None
     thread: str | None
     supersedes: str | None
+    priority: Literal["low", "normal", "high"] | None
 
 
 @dataclass(frozen=True, slots=True)
 class Flows:
-    """`retry_for`: seconds for which one request is tried again; `now`: a clock that only goes
-    forward."""
+    """Makes the flows of one agent. A request is tried again for `retry_for` seconds; `now` is a
+    clock that never goes back."""
 
     agent_id: str
     provider: str
@@ -95,67 +98,71 @@ class Flows:
             "summary": summary,
             **{name: value for name, value in optional.items() if value is not None},
         }
-        # One key for all tries: if the first was stored and only its answer was lost, the second
+        # All tries have one key: if the first was stored and only its response was lost, the second
         # stores nothing.
         headers = {"Idempotency-Key": idempotency_key or str(uuid.uuid4())}
-        response = yield from self._sent(Ask("POST", "/deliver", headers=headers, body=body))
+        response = yield from self._send(Request("POST", "/deliver", headers=headers, body=body))
         replayed = response.headers.get("Idempotency-Replayed") == "true"
         return Receipt.read(_json(response), replayed=replayed)
 
     def response(
         self, delivery_id: str, *, wait: int = 0, until: float | None = None
     ) -> Flow[Answer]:
-        """`wait`: seconds (1 to 25) that the server may take until there is an answer; `until`
-        when, by the clock, it is tried again at most."""
+        """Lets the server wait up to `wait` seconds (1 to 25) for an answer. No try begins after
+        `until` on the clock."""
         params = {"wait": str(wait)} if wait else {}
         path = f"/response/{quote(delivery_id, safe='')}"
-        response = yield from self._sent(Ask("GET", path, params=params, wait=wait), until=until)
+        request = Request("GET", path, params=params, wait=wait)
+        response = yield from self._send(request, until=until)
         answer = Answer.read(_json(response))
         if answer.delivery_id.lower() != delivery_id.lower():
-            raise NotWake("not_wake", f"Asked for {delivery_id}, told of {answer.delivery_id}.")
+            raise NotWake(
+                "not_wake",
+                f"The response for {delivery_id} is about {answer.delivery_id}.",
+            )
         return answer
 
     def wait(self, delivery_id: str, *, timeout: float | None) -> Flow[Answer]:
-        """Until it is answered, its window passed, or `timeout` seconds are over."""
+        """Ends when the delivery is answered or expired, or `timeout` seconds have passed."""
         until = None if timeout is None else self.now() + timeout
         pause = 1.0
         while True:
-            left = LONGEST_POLL if until is None else until - self.now()
-            wait = max(1, min(LONGEST_POLL, int(left)))
+            remaining = MAX_LONG_POLL_SECONDS if until is None else until - self.now()
+            wait = max(1, min(MAX_LONG_POLL_SECONDS, int(remaining)))
             asked_at = self.now()
             answer = yield from self.response(delivery_id, wait=wait, until=until)
             if answer.is_final or (until is not None and self.now() >= until):
                 return answer
-            if self.now() - asked_at >= wait / 2:
+            if self.now() - asked_at >= wait / 2:  # the server has long polls
                 pause = 1.0
                 continue
-            left = POLL_EVERY if until is None else max(until - self.now(), 0)
-            yield Pause(min(pause, left))
-            pause = min(pause * 2, POLL_EVERY)
+            remaining = POLL_EVERY_SECONDS if until is None else max(until - self.now(), 0)
+            yield Pause(min(pause, remaining))
+            pause = min(pause * 2, POLL_EVERY_SECONDS)
 
     def sweep(
         self, *, since: str | None, status: tuple[Status, ...], limit: int, wait: int
     ) -> Flow[Sweep]:
-        given = {
+        params = {
             "agent_id": self.agent_id,
             "status": ",".join(status),
             "since": since or "",
             "limit": str(limit),
             "wait": str(wait) if wait else "",
         }
-        params = {name: text for name, text in given.items() if text}
-        response = yield from self._sent(Ask("GET", "/responses", params=params, wait=wait))
+        params = {name: text for name, text in params.items() if text}
+        response = yield from self._send(Request("GET", "/responses", params=params, wait=wait))
         return Sweep.read(_json(response))
 
-    def _sent(self, ask: Ask, *, until: float | None = None) -> Flow[httpx.Response]:
-        """Tried again while it may help, and no sooner than the server asks. Raises WakeError."""
-        last = self.now() + self.retry_for
-        last = last if until is None else min(last, until)
+    def _send(self, request: Request, *, until: float | None = None) -> Flow[httpx.Response]:
+        """Tries again while that may help, and no sooner than the server asks. Raises WakeError."""
+        give_up_at = self.now() + self.retry_for
+        give_up_at = give_up_at if until is None else min(give_up_at, until)
         failure: WakeError
-        tries = pauses()
+        backoff = pauses()
         while True:
             try:
-                response: httpx.Response = yield ask
+                response: httpx.Response = yield request
             except httpx.RequestError as error:
                 failure = unreachable(error)
                 failure.__cause__ = error
@@ -165,12 +172,12 @@ class Flows:
                 if response.is_success:
                     return response
                 failure = error_of(response)
-                if response.status_code not in PASSING:
+                if response.status_code not in TEMPORARY_STATUSES:
                     raise failure
-            pause = next(tries)
+            pause = next(backoff)
             if failure.retry_after is not None:
-                pause = no_sooner_than(failure.retry_after)
-            if self.now() + pause > last:
+                pause = at_least(failure.retry_after)
+            if self.now() + pause > give_up_at:
                 raise failure
             yield Pause(pause)
 
@@ -179,4 +186,6 @@ def _json(response: httpx.Response) -> Any:
     try:
         return response.json()
     except ValueError as error:
-        raise NotWake("not_wake", "The answer is not JSON.", status=response.status_code) from error
+        raise NotWake(
+            "not_wake", "The response is not JSON.", status=response.status_code
+        ) from error

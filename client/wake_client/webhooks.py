@@ -1,4 +1,4 @@
-"""Tells whether a callback comes from the server, before anything in it is believed."""
+"""Verifies that a callback comes from the server before it is read."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TOLERANCE_SECONDS = 300.0
 
 
 class SignatureMismatch(Exception):
-    """The callback is not what the server signed with this secret, or was sent too long ago."""
+    """The server did not sign this callback with this secret, or sent it too long ago."""
 
 
 def verify(
@@ -28,51 +28,52 @@ def verify(
     tolerance: float = TOLERANCE_SECONDS,
     at: float | None = None,
 ) -> Answer:
-    """What the callback says. Raises SignatureMismatch, and NotWake for a body that is signed and
-    no answer.
+    """Returns the answer that a callback brings. Raises SignatureMismatch, or NotWake if the body
+    is signed but is not an answer.
 
-    `body` is the request's own bytes, before anything has parsed them; `secret` the whole
-    `whsec_...`. Where the Standard Webhooks headers are there, they decide, and `tolerance` is by
-    how many seconds their time may differ from `at` (Unix time, now by default). A server that
-    sends only `X-Wake-Signature` is believed whenever it was sent: an answer is final, so one that
-    comes again says nothing new.
+    `body` is the raw body of the request, before it is parsed. `secret` is the whole `whsec_...`.
+    If the Standard Webhooks headers are present, only they are checked, and their time may differ
+    from `at` (Unix time, now by default) by `tolerance` seconds. A callback that has only
+    `X-Wake-Signature` has no signed time and may be of any age: an answer is final, so an old
+    callback says nothing new.
     """
     secret = secret.strip()
-    if not _is_there(secret):
+    if _is_empty(secret):
         raise SignatureMismatch("There is no secret to verify with: whsec_ and base64.")
-    given = {name.lower(): value for name, value in headers.items()}
-    if "webhook-signature" in given:
+    headers = {name.lower(): value for name, value in headers.items()}
+    if "webhook-signature" in headers:
         now = time.time() if at is None else at
-        genuine = _fits_the_standard(body, given, secret, tolerance=tolerance, at=now)
+        is_genuine = _fits_standard_webhooks(body, headers, secret, tolerance=tolerance, at=now)
     else:
-        genuine = verify_signature(body, given.get("x-wake-signature", ""), secret)
-    if not genuine:
+        is_genuine = verify_signature(body, headers.get("x-wake-signature", ""), secret)
+    if not is_genuine:
         raise SignatureMismatch(SignatureMismatch.__doc__)
     try:
-        said = json.loads(body)
+        answer = json.loads(body)
     except ValueError:
-        said = None
-    return Answer.read(said)
+        answer = None
+    return Answer.read(answer)
 
 
 def verify_signature(body: bytes, signature: str, secret: str) -> bool:
-    """Whether `X-Wake-Signature` fits (specification, "Webhook Signatures")."""
-    if not _is_there(secret):
+    """Returns whether `X-Wake-Signature` fits (specification, "Webhook Signatures")."""
+    if _is_empty(secret):
         return False
     expected = "sha256=" + hmac.new(secret.encode(), body, hashlib.sha256).hexdigest()
-    return _same(expected, signature)
+    return _equal(expected, signature)
 
 
-def _is_there(secret: str) -> bool:
-    """Without one, which is what a variable that nobody has set holds, anybody could sign."""
-    return bool(secret.removeprefix(PREFIX).strip())
+def _is_empty(secret: str) -> bool:
+    """Returns whether the secret is empty, as an unset variable is. Anyone could sign with an empty
+    secret."""
+    return not secret.removeprefix(PREFIX).strip()
 
 
-def _fits_the_standard(
+def _fits_standard_webhooks(
     body: bytes, headers: Mapping[str, str], secret: str, *, tolerance: float, at: float
 ) -> bool:
-    """Whether one of the signatures does (standardwebhooks.com): there are two while a secret is
-    being rotated."""
+    """Returns whether one of the signatures fits (standardwebhooks.com). There are two while a
+    secret is being rotated."""
     message_id, timestamp = headers.get("webhook-id", ""), headers.get("webhook-timestamp", "")
     if not (timestamp.isascii() and timestamp.isdecimal() and len(timestamp) <= 12):
         return False
@@ -81,12 +82,12 @@ def _fits_the_standard(
     try:
         key = base64.b64decode(secret.removeprefix(PREFIX), validate=True)
     except (binascii.Error, ValueError) as error:
-        raise SignatureMismatch("The secret is not one: whsec_ and base64.") from error
+        raise SignatureMismatch("The secret is not valid: it is whsec_ and base64.") from error
     signed = f"{message_id}.{timestamp}.".encode() + body
     expected = "v1," + base64.b64encode(hmac.digest(key, signed, "sha256")).decode()
-    return any(_same(expected, one) for one in headers["webhook-signature"].split())
+    return any(_equal(expected, each) for each in headers["webhook-signature"].split())
 
 
-def _same(expected: str, given: str) -> bool:
-    """In constant time; as bytes, because hmac refuses to compare text that is not ASCII."""
-    return hmac.compare_digest(expected.encode(), given.encode("utf-8", "surrogateescape"))
+def _equal(expected: str, signature: str) -> bool:
+    """Compares in constant time, and as bytes, because hmac refuses text that is not ASCII."""
+    return hmac.compare_digest(expected.encode(), signature.encode("utf-8", "surrogateescape"))

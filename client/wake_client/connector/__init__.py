@@ -1,1 +1,1 @@
-"""Runs an agent's command on this machine for tasks that come over the relay; outbound only."""
+"""Runs an agent's command on this machine for each task that comes over the relay."""

@@ -1,4 +1,4 @@
-"""`wake connect`: the arguments, the log on stderr, the signals and the exit status."""
+"""Implements `wake connect`: its arguments, log, signals and exit status."""
 
 from __future__ import annotations
 
@@ -10,35 +10,49 @@ import shlex
 import shutil
 import signal
 import socket
+import sqlite3
 from collections.abc import Mapping
 from contextlib import ExitStack
+from enum import IntEnum
 from pathlib import Path
 
 from wake_client import addresses, keys
 from wake_client.connector.command import ENVIRONMENT, Command
 from wake_client.connector.connector import Connector
 from wake_client.connector.journal import Journal, JournalInUse
-from wake_client.connector.links import KeyNotValid, OtherProtocol, Refused, Replaced
 from wake_client.connector.session import stay_connected
+from wake_client.connector.transports import KeyNotValid, OtherProtocol, Refused, Replaced
 
 logger = logging.getLogger(__name__)
 
-FINE, RUN_FAILED, USAGE, NO_KEY, NO_RELAY, JOURNAL, REPLACED, KILLED = 0, 1, 2, 3, 4, 5, 6, 130
-# For the last frames, and the end of the connection.
+# For the last frames, and for closing the connection.
 SECONDS_TO_LEAVE = 3.0
+
+
+class ExitStatus(IntEnum):
+    OK = 0
+    RUN_FAILED = 1
+    USAGE = 2
+    KEY_NOT_VALID = 3
+    NO_RELAY = 4
+    JOURNAL = 5
+    REPLACED = 6
+    KILLED = 130
+
+
 EPILOG = """\
-Everything after -- is the command. It is started once for each task, with one JSON object on
-stdin, and answers on stdout; see the README of wake-client.
+Everything after -- is the command. It is started once for each task, reads one JSON object on stdin
+and answers on stdout. The README of wake-client describes both.
 
 exit status:
-  0    drained after SIGINT or SIGTERM; with --once, the run did not fail
+  0    stopped by SIGINT or SIGTERM; with --once: the run did not fail
   1    with --once: the run failed
-  2    the arguments are wrong, or there is no such command
-  3    the key is not valid (any more)
-  4    what answers at --url is no relay, or speaks another version
-  5    the journal cannot be used: another connector has it, or the disk refuses it
-  6    a connector that was started later on this machine took over
-  130  stopped by a second signal, or with its terminal (SIGHUP), and so were the commands
+  2    the arguments are wrong, or the command does not exist
+  3    the key is unknown, revoked or expired
+  4    --url is not a Wake server with a relay, or its relay speaks another version
+  5    the journal cannot be used: another connector uses it, or it cannot be opened or written
+  6    replaced by a connector that was started later on this machine
+  130  stopped by a second signal or with its terminal, and its commands were stopped, too
 """
 
 
@@ -46,65 +60,78 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = EPILOG
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.usage = "wake connect --url ORIGIN [options] -- COMMAND [ARGUMENT ...]"
-    parser.add_argument("--url", required=True, help="where the server is, https://...")
+    parser.add_argument("--url", required=True, help="the server's address, https://...")
     parser.add_argument(
-        "--key", help="the agent's key; better in WAKE_API_KEY, where no process list shows it"
+        "--key", help="the agent's key; WAKE_API_KEY is safer, because process lists show arguments"
     )
-    parser.add_argument("--capacity", type=_count, default=4, help="runs at a time (4)")
+    parser.add_argument(
+        "--capacity", type=_capacity, default=4, help="how many runs at a time (default: 4)"
+    )
     parser.add_argument("--once", action="store_true", help="run one task, then exit")
     parser.add_argument(
-        "--shell", action="store_true", help="the command is one line for /bin/sh, not a list"
+        "--shell", action="store_true", help="pass the command to /bin/sh as one line"
     )
     parser.add_argument(
         "--env",
         action="append",
         default=[],
         metavar="NAME",
-        help="a variable that the command is given, too; it has PATH, HOME and the like, no others",
+        help="also pass this variable to the command; it gets only PATH, HOME and a few others",
     )
-    parser.add_argument("--journal", type=Path, help="a file (below $XDG_STATE_HOME/wake)")
     parser.add_argument(
-        "--run-log", type=Path, metavar="FILE", help="takes the command's stderr (this one's)"
+        "--journal",
+        type=Path,
+        metavar="FILE",
+        help="where runs are recorded (default: a file in $XDG_STATE_HOME/wake)",
+    )
+    parser.add_argument(
+        "--run-log",
+        type=Path,
+        metavar="FILE",
+        help="append the command's stderr to this file (default: this process's stderr)",
     )
 
 
-def connect(arguments: argparse.Namespace, command: list[str], given: Mapping[str, str]) -> int:
-    """The exit status. `given` is this process's environment. Raises ValueError for arguments that
-    cannot be."""
-    key = (arguments.key or given.get("WAKE_API_KEY", "")).strip()
+def connect(arguments: argparse.Namespace, command: list[str], variables: Mapping[str, str]) -> int:
+    """Runs until stopped, and returns the exit status. `variables` is this process's environment.
+    Raises ValueError for arguments that cannot be valid."""
+    key = (arguments.key or variables.get("WAKE_API_KEY", "")).strip()
     if not key:
-        raise ValueError("A key is needed: in WAKE_API_KEY, or with --key.")
+        raise ValueError("A key is needed: set WAKE_API_KEY, or use --key.")
     key = keys.checked(key)
     if not command:
         raise ValueError("A command is needed, after --.")
     origin = addresses.origin(arguments.url)
-    environment = _environment(given, arguments.env)
+    environment = _environment(variables, arguments.env)
     argv = ["/bin/sh", "-c", " ".join(command)] if arguments.shell else command
-    _find(argv[0], environment)
-    journal = arguments.journal or _journal(given, origin, key)
-    with ExitStack() as opened:
+    _check_command(argv[0], environment)
+    path = arguments.journal or _journal_path(variables, origin, key)
+    with ExitStack() as resources:
         try:
-            kept = opened.enter_context(Journal(journal))
-            run_log = arguments.run_log and opened.enter_context(arguments.run_log.open("ab"))
+            journal = resources.enter_context(Journal(path))
+            run_log = arguments.run_log and resources.enter_context(arguments.run_log.open("ab"))
         except JournalInUse:
-            logger.warning("another connector of this agent runs here (%s): end it first", journal)
-            return JOURNAL
+            logger.warning("another connector of this agent is running here (%s): stop it", path)
+            return ExitStatus.JOURNAL
+        except sqlite3.Error as error:
+            logger.warning("the journal %s cannot be opened: %s", path, error)
+            return ExitStatus.JOURNAL
         except OSError as error:
             logger.warning("a file cannot be written: %s", error)
-            return JOURNAL
+            return ExitStatus.JOURNAL
         connector = Connector(
             Command(argv, environment, run_log),
-            kept,
+            journal,
             capacity=1 if arguments.once else arguments.capacity,
-            machine=socket.gethostname()[:80],
+            hostname=socket.gethostname()[:80],
             once=arguments.once,
         )
         logger.info("%s waits for tasks from %s", shlex.join(command), origin)
-        return asyncio.run(_until_it_ends(connector, origin, key))
+        return asyncio.run(_run(connector, origin, key))
 
 
-async def _until_it_ends(connector: Connector, origin: str, key: str) -> int:
-    work = asyncio.create_task(_connected(connector, origin, key))
+async def _run(connector: Connector, origin: str, key: str) -> ExitStatus:
+    work = asyncio.create_task(_connect_until_finished(connector, origin, key))
     killed = False
 
     def kill() -> None:
@@ -120,44 +147,45 @@ async def _until_it_ends(connector: Connector, origin: str, key: str) -> int:
         connector.drain()
         if connector.running:
             logger.info(
-                "no new tasks; waiting for what runs (%s). Again, and it is stopped",
-                connector.running,
+                "taking no new tasks; waiting for %s to end. Repeat to stop now", connector.running
             )
 
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stop)
-    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # as nohup has it
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # nohup ignores it
         loop.add_signal_handler(signal.SIGHUP, kill)
     try:
         await work
     except asyncio.CancelledError:
         if not killed:
             raise
-        logger.info("stopped; what was running is stopped, too, and will be run again")
-        return KILLED
+        logger.info("stopped; the commands were stopped, too, and will run again")
+        return ExitStatus.KILLED
     except KeyNotValid:
-        logger.warning("%s", _of_a_refused(key))
-        return NO_KEY
+        logger.warning("%s", _about_refused_key(key))
+        return ExitStatus.KEY_NOT_VALID
     except Replaced as reason:
         logger.warning("%s", reason)
-        return REPLACED
+        return ExitStatus.REPLACED
     except (OtherProtocol, Refused) as reason:
         logger.warning("%s", reason)
-        return NO_RELAY
+        return ExitStatus.NO_RELAY
     finally:
         await connector.end()
-    if owed := len(connector.journal.unconfirmed()):
+    if unconfirmed := len(connector.journal.unconfirmed()):
         logger.info(
-            "stopped; results that did not get through are told at the next start: %s", owed
+            "stopped; %s results did not reach the server and are sent at the next start",
+            unconfirmed,
         )
     else:
         logger.info("stopped")
-    return RUN_FAILED if connector.once and connector.has_failed else FINE
+    return ExitStatus.RUN_FAILED if connector.once and connector.has_failed else ExitStatus.OK
 
 
-async def _connected(connector: Connector, origin: str, key: str) -> None:
-    """Until it has finished, and then not for long: what it is connecting to may never answer."""
+async def _connect_until_finished(connector: Connector, origin: str, key: str) -> None:
+    """Ends soon after the connector has finished, also while it is connecting to a server that
+    never answers."""
     work = asyncio.create_task(stay_connected(connector, origin, key))
     finished = asyncio.create_task(connector.finished.wait())
     try:
@@ -166,49 +194,49 @@ async def _connected(connector: Connector, origin: str, key: str) -> None:
         if work.done():
             work.result()
     finally:
-        for one in (work, finished):
-            one.cancel()
+        for task in (work, finished):
+            task.cancel()
         await asyncio.gather(work, finished, return_exceptions=True)
 
 
-def _of_a_refused(key: str) -> str:
+def _about_refused_key(key: str) -> str:
     match key.split("_")[:2]:
         case ["wk", "call"]:
-            return "this is a caller's key: the agent's own is needed, wk_live_..."
+            return "this is a caller's key: use the agent's own key, wk_live_..."
         case ["wk", "test"]:
-            return "with a test key nothing is run: a live one is needed, wk_live_..."
+            return "a test key runs no tasks: use the agent's live key, wk_live_..."
     return (
-        "the key is not valid, or not any more: ask an owner of the team for a new one. "
+        "the key is unknown, revoked or expired: ask an owner of the team for a new one. "
         "Tasks wait until then."
     )
 
 
-def _find(command: str, environment: Mapping[str, str]) -> None:
-    """Raises ValueError, rather than to let every task fail."""
+def _check_command(command: str, environment: Mapping[str, str]) -> None:
+    """Raises ValueError for a command that cannot be started, because every task would fail."""
     if shutil.which(command, path=environment.get("PATH")):
         return
     if Path(command).is_file():
-        raise ValueError(f"{command} cannot be executed: chmod +x, or name what runs it first.")
-    raise ValueError(f"There is no command {command} on this machine: its whole path always works.")
+        raise ValueError(f"{command} is not executable: run chmod +x, or name its interpreter.")
+    raise ValueError(f"There is no command {command} on this machine. Try its full path.")
 
 
-def _environment(given: Mapping[str, str], more: list[str]) -> dict[str, str]:
+def _environment(variables: Mapping[str, str], names: list[str]) -> dict[str, str]:
     return {
         name: value
-        for name, value in given.items()
-        if name in ENVIRONMENT or name.startswith("LC_") or name in more
+        for name, value in variables.items()
+        if name in ENVIRONMENT or name.startswith("LC_") or name in names
     }
 
 
-def _journal(given: Mapping[str, str], origin: str, key: str) -> Path:
-    """One for each agent and server: named by a digest, from which no key can be told."""
-    state = given.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
-    name = hashlib.sha256(f"{origin}\n{key}".encode()).hexdigest()[:16]
-    return Path(state) / "wake" / f"{name}.journal"
+def _journal_path(variables: Mapping[str, str], origin: str, key: str) -> Path:
+    """Names a journal for each server and key, by a digest that does not reveal the key."""
+    state_home = variables.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
+    digest = hashlib.sha256(f"{origin}\n{key}".encode()).hexdigest()
+    return Path(state_home) / "wake" / f"{digest[:16]}.journal"
 
 
-def _count(text: str) -> int:
+def _capacity(text: str) -> int:
     number = int(text) if text.isascii() and text.isdecimal() else 0
     if not 1 <= number <= 100:
-        raise argparse.ArgumentTypeError("from 1 to 100")
+        raise argparse.ArgumentTypeError("must be from 1 to 100")
     return number

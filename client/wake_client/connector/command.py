@@ -1,4 +1,4 @@
-"""Starts the agent's command for one dispatch, and sees it to its end."""
+"""Starts the agent's command for one run, and waits for its end."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from dataclasses import dataclass
 from typing import IO, Any
 
 from wake_client.connector import progress, results
-from wake_client.connector.frames import Dispatch
+from wake_client.connector.frames import Run
 
 logger = logging.getLogger(__name__)
 
-MOST_OUTPUT = 10 * 1024 * 1024
-# Between asking the command to stop and stopping it.
+MAX_OUTPUT = 10 * 1024 * 1024
+# Between SIGTERM and SIGKILL.
 SECONDS_TO_STOP = 10.0
-# For what is still in the pipe when the command is over: something that it left behind may hold the
-# other end open for ever.
-SECONDS_FOR_THE_REST = 2.0
-# The agent's own surroundings, and nothing that this process knows beyond them: its key is in
-# the environment, too.
+# For what is still in the pipe when the command has ended. A process that it left behind may hold
+# the other end open for ever.
+SECONDS_TO_READ_REST = 2.0
+# The variables that every command is given. It gets no others, because this process's environment
+# contains the agent's key.
 ENVIRONMENT = {
     *("PATH", "HOME", "USER", "LOGNAME", "SHELL", "TMPDIR", "TZ", "LANG", "TERM", "VIRTUAL_ENV"),
     *("SSL_CERT_FILE", "SSL_CERT_DIR", "http_proxy", "https_proxy", "no_proxy"),
@@ -35,40 +35,43 @@ ENVIRONMENT = {
 
 @dataclass(frozen=True)
 class Command:
-    """`argv` is a list, never a line for a shell; `environment` what every run is given;
-    `run_log` takes its stderr, which the caller never sees (None: this process's own)."""
+    """Starts the agent's command.
+
+    `argv` is a list, never a line for a shell. `environment` is given to every run. `run_log` takes
+    its stderr, which the caller never sees; without one it goes to this process's stderr.
+    """
 
     argv: Sequence[str]
     environment: Mapping[str, str]
     run_log: IO[bytes] | None = None
 
-    async def start(self, dispatch: Dispatch, *, attempt: int, say: Callable[[str], None]) -> Child:
-        """`say` is called with what it says while it works. Raises OSError where there is no such
-        command."""
-        stdin = tempfile.TemporaryFile()  # noqa: SIM115 - a file: a command need not read it
-        reading, writing = os.pipe()
+    async def start(self, run: Run, *, attempt: int, report: Callable[[str], None]) -> Process:
+        """Calls `report` with the progress that the command prints while it works. Raises OSError
+        if there is no such command."""
+        stdin = tempfile.TemporaryFile()  # noqa: SIM115 - a file, which the command need not read
+        read_end, write_end = os.pipe()
         try:
-            stdin.write(json.dumps(_given(dispatch, attempt)).encode())
+            stdin.write(json.dumps(_stdin(run, attempt)).encode())
             stdin.seek(0)
             process = await asyncio.create_subprocess_exec(
                 *self.argv,
                 stdin=stdin,
-                stdout=writing,
+                stdout=write_end,
                 stderr=self.run_log,
-                env={**self.environment, **_told(dispatch, attempt)},
-                start_new_session=True,  # a group of its own, so that all of it can be stopped
+                env={**self.environment, **_variables(run, attempt)},
+                start_new_session=True,  # a process group of its own, which can be stopped whole
             )
         except BaseException:
-            os.close(reading)
+            os.close(read_end)
             raise
         finally:
             stdin.close()
-            os.close(writing)
-        return await Child.of(process, reading, dispatch.timeout_s, say)
+            os.close(write_end)
+        return await Process.attach(process, read_end, run.timeout_seconds, report)
 
 
-class Child:
-    """A command that runs."""
+class Process:
+    """Controls the running command of one run."""
 
     def __init__(
         self,
@@ -76,40 +79,40 @@ class Child:
         stdout: asyncio.StreamReader,
         pipe: asyncio.ReadTransport,
         timeout: float | None,
-        say: Callable[[str], None],
+        report: Callable[[str], None],
     ) -> None:
         self._process, self._stdout, self._pipe = process, stdout, pipe
         self._timeout = timeout
-        self._say = say
+        self._report = report
         self._output = bytearray()
-        self._heard = 0
+        self._searched = 0  # how much of the output has been searched for progress
 
     @classmethod
-    async def of(
+    async def attach(
         cls,
         process: asyncio.subprocess.Process,
         descriptor: int,
         timeout: float | None,
-        say: Callable[[str], None],
-    ) -> Child:
-        """`descriptor`: the end of its stdout to read from."""
+        report: Callable[[str], None],
+    ) -> Process:
+        """Reads the process's stdout from this descriptor."""
         stdout = asyncio.StreamReader()
         pipe, _ = await asyncio.get_running_loop().connect_read_pipe(
             lambda: asyncio.StreamReaderProtocol(stdout), os.fdopen(descriptor, "rb")
         )
-        return cls(process, stdout, pipe, timeout, say)
+        return cls(process, stdout, pipe, timeout, report)
 
     async def outcome(self) -> results.Outcome:
-        """When it is over; it is stopped where it takes too long or says too much."""
+        """Waits until the command has ended. Stops it if it takes too long or prints too much."""
         reading = asyncio.create_task(self._read())
         ending = asyncio.create_task(self._process.wait())
         try:
             async with asyncio.timeout(self._timeout):
                 await asyncio.wait({reading, ending}, return_when=asyncio.FIRST_COMPLETED)
-                if not self._is_too_much:
+                if not self._is_too_long:
                     await ending
-            await asyncio.wait({reading}, timeout=SECONDS_FOR_THE_REST)
-            if self._is_too_much:
+            await asyncio.wait({reading}, timeout=SECONDS_TO_READ_REST)
+            if self._is_too_long:
                 await self.stop()
                 return results.failed("The agent's command wrote more than 10 MB.")
             return results.read(bytes(self._output), ending.result())
@@ -122,7 +125,7 @@ class Child:
             self._pipe.close()
 
     async def stop(self) -> None:
-        """Asks the whole group to end, and ends it after ten seconds."""
+        """Asks the whole process group to end, and kills it after ten seconds."""
         self._signal(signal.SIGTERM)
         with suppress(TimeoutError):
             await asyncio.wait_for(self._process.wait(), SECONDS_TO_STOP)
@@ -132,7 +135,7 @@ class Child:
     def kill(self) -> None:
         self._signal(signal.SIGKILL)
 
-    async def gone(self) -> None:
+    async def wait(self) -> None:
         await self._process.wait()
 
     def _signal(self, number: signal.Signals) -> None:
@@ -140,44 +143,44 @@ class Child:
             os.killpg(self._process.pid, number)
 
     async def _read(self) -> None:
-        while not self._is_too_much and (chunk := await self._stdout.read(65_536)):
+        while not self._is_too_long and (chunk := await self._stdout.read(65_536)):
             self._output += chunk
-            self._hear()
+            self._extract_progress()
 
-    def _hear(self) -> None:
-        """Takes out of what came since, as far as its lines are whole, what is no answer."""
-        end = self._output.rfind(b"\n", self._heard) + 1
+    def _extract_progress(self) -> None:
+        """Removes progress from the lines that are new and whole, and reports it."""
+        end = self._output.rfind(b"\n", self._searched) + 1
         if end:
-            answer = progress.without(bytes(self._output[self._heard : end]), self._say)
-            self._output[self._heard : end] = answer
-            self._heard += len(answer)
+            rest = progress.extract(bytes(self._output[self._searched : end]), self._report)
+            self._output[self._searched : end] = rest
+            self._searched += len(rest)
 
     @property
-    def _is_too_much(self) -> bool:
-        return len(self._output) > MOST_OUTPUT
+    def _is_too_long(self) -> bool:
+        return len(self._output) > MAX_OUTPUT
 
 
-def _given(dispatch: Dispatch, attempt: int) -> dict[str, Any]:
-    """What the command reads on stdin. `decision` is beside the message, where no caller can forge
-    it."""
+def _stdin(run: Run, attempt: int) -> dict[str, Any]:
+    """Returns what the command reads on stdin. `decision` is beside the message, where no caller
+    can forge it."""
     return {
-        "taskId": dispatch.task_id,
-        "contextId": dispatch.context_id,
-        "messageId": dispatch.message_id,
-        "message": dispatch.message,
-        "messages": dispatch.messages,
-        "decision": dispatch.decision,
+        "taskId": run.task_id,
+        "contextId": run.context_id,
+        "messageId": run.message_id,
+        "message": run.message,
+        "messages": run.messages,
+        "decision": run.decision,
         "attempt": attempt,
     }
 
 
-def _told(dispatch: Dispatch, attempt: int) -> dict[str, str]:
-    """What the command finds in its environment. The decision is its status alone: the words are on
-    stdin, where they may be long."""
+def _variables(run: Run, attempt: int) -> dict[str, str]:
+    """Returns the variables that the command is given. They contain only the status of the
+    decision; its text is on stdin, because it may be long."""
     return {
-        "WAKEUP_TASK_ID": dispatch.task_id,
-        "WAKEUP_CONTEXT_ID": dispatch.context_id,
-        "WAKEUP_DISPATCH_ID": dispatch.dispatch_id,
+        "WAKEUP_TASK_ID": run.task_id,
+        "WAKEUP_CONTEXT_ID": run.context_id,
+        "WAKEUP_DISPATCH_ID": run.run_id,
         "WAKEUP_ATTEMPT": str(attempt),
-        "WAKEUP_DECISION": str((dispatch.decision or {}).get("status") or ""),
+        "WAKEUP_DECISION": str((run.decision or {}).get("status") or ""),
     }

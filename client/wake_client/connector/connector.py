@@ -1,4 +1,4 @@
-"""What holds across connections: the runs, the journal, and what the relay is owed."""
+"""Holds what outlives a connection: the runs, the journal and the unconfirmed results."""
 
 from __future__ import annotations
 
@@ -10,330 +10,337 @@ from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
 
 from wake_client.connector import frames, results
-from wake_client.connector.command import Child, Command
-from wake_client.connector.frames import Dispatch, Frame, NotAFrame
+from wake_client.connector.command import Command, Process
+from wake_client.connector.frames import Frame, NotAFrame, Run
 from wake_client.connector.journal import Journal
-from wake_client.connector.owed import MOST_TRIES, Owed, Result
 from wake_client.connector.progress import Progress
+from wake_client.connector.unconfirmed import MAX_TRIES, Result, UnconfirmedResults
 
 logger = logging.getLogger(__name__)
 
-# For the relay to confirm the last results, when everything else is over. They are in the journal,
-# and told again the next time.
+# How long to wait for the last confirmations when everything else is over. Results that are not
+# confirmed by then stay in the journal and are sent at the next start.
 SECONDS_TO_CONFIRM = 10.0
-# What a relay takes that does not say it, and what a request has beside its frame.
-FRAME_BYTES = 10_000_000
-FRAME_AROUND = 100
-# A run that is acknowledged late would be taken for one that never arrived.
-CANNOT_WAIT = {"ack", "heartbeat", "pong"}
+# The limit of a relay that does not name its own, and what a request has around its frame.
+MAX_FRAME_BYTES = 10_000_000
+BYTES_AROUND_FRAME = 100
+# An acknowledgement that comes late would make the relay think that the run never arrived.
+URGENT = {"ack", "heartbeat", "pong"}
 
 
 @dataclass
-class Run:
-    """One dispatch that is here and has no result yet; `child` once its command was started."""
+class ActiveRun:
+    """Tracks a run that has no result yet. `process` is set once its command has started."""
 
-    dispatch: Dispatch
-    child: Child | None = None
+    run: Run
+    process: Process | None = None
     canceled: asyncio.Event = field(default_factory=asyncio.Event)
 
 
 @dataclass
 class Connector:
-    """Knows nothing of how frames travel: a connection takes `outgoing()` and hands in `take()`."""
+    """Runs the command and decides which frames to send.
+
+    It does not know how frames travel: a connection calls `outgoing()` and `handle()`.
+    """
 
     command: Command
     journal: Journal
     capacity: int
-    machine: str
+    hostname: str
     once: bool = False
     instance_id: str = field(default_factory=lambda: str(uuid.uuid4()))
-    # Ended: drained, and confirmed as far as the relay answers.
+    # Set when the connector has drained and the relay has confirmed what it answers.
     finished: asyncio.Event = field(default_factory=asyncio.Event)
     has_failed: bool = False
 
     def __post_init__(self) -> None:
-        self._runs: dict[str, Run] = {}
+        self._active: dict[str, ActiveRun] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._slots = asyncio.Semaphore(self.capacity)
         self._outbox: list[Frame] = []
-        self._owed = Owed(self.journal)
-        self._news = asyncio.Event()
+        self._unconfirmed = UnconfirmedResults(self.journal)
+        self._has_unsent = asyncio.Event()
         self.is_draining = False
-        self._frame_bytes = FRAME_BYTES
+        self._max_frame_bytes = MAX_FRAME_BYTES
 
     def hello(self) -> Frame:
-        """The first frame of every connection."""
+        """Returns the first frame of a connection."""
         return frames.hello(
-            agents=[],  # the key says whose this is
             instance_id=self.instance_id,
-            machine=self.machine,
+            hostname=self.hostname,
             capacity=self.capacity,
-            holding=self._held(),
+            leases=self._leases(),
         )
 
     def resume(self, welcome: Frame) -> None:
-        """On a new connection: what the last one may have lost is told again."""
-        self._frame_bytes = int(welcome.get("frame_bytes") or FRAME_BYTES)
+        """Queues what the last connection may have lost."""
+        self._max_frame_bytes = int(welcome.get("frame_bytes") or MAX_FRAME_BYTES)
         self._outbox = [
-            frames.ack(run.dispatch.dispatch_id, run.dispatch.lease_id)
-            for run in self._runs.values()
-            if run.child
+            frames.ack(active.run) for active in self._active.values() if active.process
         ]
         if self.is_draining:
             self._outbox.append(frames.drain())
-        self._owed.resume()
-        self._look_after_results()
-        self._news.set()
+        self._unconfirmed.reconnected()
+        self._check_results()
+        self._has_unsent.set()
 
     def heartbeat(self) -> None:
-        """Renews the leases of what is here."""
-        self._look_after_results()
-        self._tell(frames.heartbeat(list(self._held())))
+        """Renews the leases of the runs that are here."""
+        self._check_results()
+        self._queue(frames.heartbeat(list(self._leases())))
 
     @property
-    def sends_for_long(self) -> bool:
-        return self._owed.is_long_on_its_way
+    def is_sending_long_result(self) -> bool:
+        return self._unconfirmed.is_sending_long_result
 
-    def held_up(self) -> list[Frame]:
-        """What cannot wait until that is over."""
-        held = [one for one in self._outbox if one["type"] in CANNOT_WAIT]
-        self._outbox = [one for one in self._outbox if one not in held]
-        return held
+    def urgent(self) -> list[Frame]:
+        """Takes the frames out of the queue that cannot wait behind a long result."""
+        urgent = [frame for frame in self._outbox if frame["type"] in URGENT]
+        self._outbox = [frame for frame in self._outbox if frame not in urgent]
+        return urgent
 
-    def _held(self) -> dict[str, str]:
-        """What runs, and what has a result that the relay may not have yet, each with its lease."""
-        ended = {dispatch_id: lease_id for dispatch_id, lease_id, _ in self.journal.unconfirmed()}
-        return {one: run.dispatch.lease_id for one, run in self._runs.items()} | ended
+    def _leases(self) -> dict[str, str]:
+        """Returns the lease of each run that is active, or whose result is unconfirmed."""
+        active = {run_id: active.run.lease_id for run_id, active in self._active.items()}
+        return active | {run_id: lease_id for run_id, lease_id, _ in self.journal.unconfirmed()}
 
     async def outgoing(self) -> list[Frame]:
-        """What is to be sent, as soon as there is something."""
-        await self._news.wait()
+        """Waits until there is something to send, and returns it."""
+        await self._has_unsent.wait()
         return self.unsent()
 
     def unsent(self) -> list[Frame]:
-        """What is to be sent next, if anything."""
-        self._news.clear()
-        told, self._outbox = self._outbox, []
-        told += [self._result(*each) for each in self._owed.next()]
-        if self._owed.is_due:
-            self._news.set()
-        return told
+        """Returns what to send next, if anything."""
+        self._has_unsent.clear()
+        outgoing, self._outbox = self._outbox, []
+        outgoing += [self._result_frame(*result) for result in self._unconfirmed.next_batch()]
+        if self._unconfirmed.has_due:
+            self._has_unsent.set()
+        return outgoing
 
-    def take(self, frame: Frame) -> None:
-        """What the relay sent. What this version does not know is ignored."""
-        dispatch_id = str(frame.get("dispatch_id", ""))
+    def handle(self, frame: Frame) -> None:
+        """Handles a frame from the relay. Frames that this version does not know are ignored."""
+        run_id = str(frame.get("dispatch_id", ""))
         match frame.get("type"):
             case "task":
                 try:
-                    self._dispatched(Dispatch.read(frame))
+                    self._accept(Run.read(frame))
                 except NotAFrame as error:
-                    logger.warning("The relay sent %s", error)
+                    logger.warning("the relay sent %s", error)
             case "cancel":
-                self._canceled(dispatch_id)
+                self._cancel(run_id)
             case "done":
-                self._owed.settle(dispatch_id)
-                self._settle()
+                self._unconfirmed.confirm(run_id)
+                self._check_finished()
             case "ping":
-                self._tell(frames.pong())
+                self._queue(frames.pong())
             case "error":
-                logger.warning("The relay says: %s (%s)", frame.get("message"), frame.get("code"))
-                self._refused(dispatch_id, str(frame.get("code")))
+                logger.warning(
+                    "the relay reports: %s (%s)", frame.get("message"), frame.get("code")
+                )
+                self._result_refused(run_id, str(frame.get("code")))
 
     def drain(self) -> None:
-        """Takes no new tasks; `finished` is set when those that run are over."""
+        """Takes no new tasks. `finished` is set when the active runs have ended."""
         if not self.is_draining:
             self.is_draining = True
-            self._tell(frames.drain())
-            self._settle()
+            self._queue(frames.drain())
+            self._check_finished()
 
     def kill(self) -> None:
-        """Ends every command at once. None of them has a result then, so all will run again."""
+        """Kills every command. None of these runs gets a result, so each will run again."""
         for task in self._tasks:
             task.cancel()
-        for run in self._runs.values():
-            if run.child:
-                run.child.kill()
+        for active in self._active.values():
+            if active.process:
+                active.process.kill()
 
     async def end(self) -> None:
-        """Kills them, and waits until they are gone."""
-        children = [run.child for run in self._runs.values() if run.child]
+        """Kills every command and waits until all are gone."""
+        processes = [active.process for active in self._active.values() if active.process]
         self.kill()
-        ending = (*self._tasks, *(child.gone() for child in children))
+        ending = (*self._tasks, *(process.wait() for process in processes))
         await asyncio.gather(*ending, return_exceptions=True)
 
     @property
     def running(self) -> int:
-        return len(self._runs)
+        return len(self._active)
 
-    def _dispatched(self, dispatch: Dispatch) -> None:
-        if run := self._runs.get(dispatch.dispatch_id):
-            run.dispatch = dispatch  # from now on under this lease
-            if run.child:
-                self._tell(frames.ack(dispatch.dispatch_id, dispatch.lease_id))
-        elif outcome := self.journal.result(dispatch.dispatch_id):
-            logger.info("task %s: answered from the journal, not run again", dispatch.task_id)
-            self._tell(frames.ack(dispatch.dispatch_id, dispatch.lease_id))
-            self._ended(dispatch, outcome)
-        elif not self.is_draining:  # another machine will have it when the lease is over
-            run = self._runs[dispatch.dispatch_id] = Run(dispatch)
-            self._in_background(self._see_through(run))
+    def _accept(self, run: Run) -> None:
+        if active := self._active.get(run.run_id):
+            active.run = run  # it has a new lease
+            if active.process:
+                self._queue(frames.ack(run))
+        elif outcome := self.journal.result(run.run_id):
+            logger.info("task %s: answered from the journal, not run again", run.task_id)
+            self._queue(frames.ack(run))
+            self._finish(run, outcome)
+        elif not self.is_draining:  # else another connector gets it when the lease is over
+            active = self._active[run.run_id] = ActiveRun(run)
+            self._in_background(self._execute(active))
             if self.once:
                 self.drain()
 
-    async def _see_through(self, run: Run) -> None:
-        """From its start to its result."""
+    async def _execute(self, active: ActiveRun) -> None:
+        """Runs the command from its start to its result."""
         async with self._slots:
             try:
-                outcome = await self._outcome(run)
-            except Exception:  # whatever it was, the task must not stay open because of it
-                logger.exception("task %s: this connector failed", run.dispatch.task_id)
+                outcome = await self._outcome(active)
+            except Exception:  # the task must not stay open because of an unexpected error
+                logger.exception("task %s: this connector failed", active.run.task_id)
                 outcome = results.failed("The agent's machine could not run its command.")
-        dispatch = run.dispatch
-        state = "stopped" if run.canceled.is_set() else outcome["state"]
-        why = f": {outcome.get('text')}"[:200] if state == "failed" else ""
-        logger.info("task %s: %s%s", dispatch.task_id, state, why)
+        run = active.run
+        state = "stopped" if active.canceled.is_set() else outcome["state"]
+        reason = f": {outcome.get('text')}"[:200] if state == "failed" else ""
+        logger.info("task %s: %s%s", run.task_id, state, reason)
         self.has_failed = self.has_failed or outcome["state"] == "failed"
-        self._ended(dispatch, outcome)
-        del self._runs[dispatch.dispatch_id]
-        self._settle()
+        self._finish(run, outcome)
+        del self._active[run.run_id]
+        self._check_finished()
 
-    def _ended(self, dispatch: Dispatch, outcome: results.Outcome) -> None:
-        """Noted under the lease that the run has now, and told."""
-        self.journal.finish(dispatch.dispatch_id, dispatch.lease_id, outcome)
-        self._owed.tell(dispatch.dispatch_id)
-        self._news.set()
+    def _finish(self, run: Run, outcome: results.Outcome) -> None:
+        """Records the outcome under the run's current lease, and sends it."""
+        self.journal.finish(run.run_id, run.lease_id, outcome)
+        self._unconfirmed.send_soon(run.run_id)
+        self._has_unsent.set()
 
-    async def _outcome(self, run: Run) -> results.Outcome:
-        dispatch = run.dispatch
-        if run.canceled.is_set():
+    async def _outcome(self, active: ActiveRun) -> results.Outcome:
+        run = active.run
+        if active.canceled.is_set():
             return results.failed("Canceled before it was started.")
-        # The relay counts what it sent, and the journal what was begun here: a crash may have come
-        # between the two.
-        attempt = max(dispatch.attempt, self.journal.starts(dispatch.dispatch_id) + 1)
-        self.journal.start(dispatch.dispatch_id)
+        # The relay counts what it sent, the journal what was started here. A crash between the two
+        # makes them differ.
+        attempt = max(run.attempt, self.journal.starts(run.run_id) + 1)
+        self.journal.start(run.run_id)
         try:
-            run.child = await self.command.start(dispatch, attempt=attempt, say=self._listen(run))
+            process = await self.command.start(run, attempt=attempt, report=self._reporter(active))
         except OSError as error:
-            logger.warning("task %s: the command cannot be started: %s", dispatch.task_id, error)
+            logger.warning("task %s: the command cannot be started: %s", run.task_id, error)
             return results.failed("The agent's command cannot be started.")
-        logger.info("task %s: started, attempt %s", dispatch.task_id, attempt)
-        self._tell(frames.ack(dispatch.dispatch_id, dispatch.lease_id))
-        if run.canceled.is_set():  # while it was being started
-            await run.child.stop()
-        outcome = await run.child.outcome()
-        return (
-            results.failed("Stopped: the task was canceled.") if run.canceled.is_set() else outcome
-        )
+        active.process = process
+        logger.info("task %s: started, attempt %s", run.task_id, attempt)
+        self._queue(frames.ack(active.run))
+        if active.canceled.is_set():  # while it was being started
+            await process.stop()
+        outcome = await process.outcome()
+        if active.canceled.is_set():
+            return results.failed("Stopped: the task was canceled.")
+        return outcome
 
-    def _listen(self, run: Run) -> Callable[[str], None]:
-        """What to call with what it says while it works."""
+    def _reporter(self, active: ActiveRun) -> Callable[[str], None]:
+        """Returns the function to call with what the command reports while it works."""
         loop = asyncio.get_running_loop()
-        said = Progress(at=loop.time())
+        progress = Progress(at=loop.time())
 
-        def tell() -> None:
-            number, text = said.tell(at=loop.time())
-            if self._runs.get(run.dispatch.dispatch_id) is run and not run.canceled.is_set():
-                self._tell_progress(run.dispatch, number, text)
+        def send() -> None:
+            number, text = progress.next(at=loop.time())
+            if self._active.get(active.run.run_id) is active and not active.canceled.is_set():
+                self._queue_progress(active.run, number, text)
 
-        def say(text: str) -> None:
-            pause = said.say(text, at=loop.time())
+        def report(text: str) -> None:
+            pause = progress.report(text, at=loop.time())
             if pause is not None:
-                loop.call_later(pause, tell)
+                loop.call_later(pause, send)
 
-        return say
+        return report
 
-    def _tell_progress(self, dispatch: Dispatch, number: int, text: str) -> None:
-        """In place of what of this run is not sent yet: there may be no connection for long."""
-        frame = frames.progress(dispatch.dispatch_id, dispatch.lease_id, number, text)
-        self._outbox = [one for one in self._outbox if not _is_older(one, frame)]
-        self._tell(frame)
+    def _queue_progress(self, run: Run, number: int, text: str) -> None:
+        """Replaces unsent progress of the same run: there may be no connection for long."""
+        progress = frames.progress(run, number, text)
+        self._outbox = [frame for frame in self._outbox if not _is_replaced(frame, progress)]
+        self._queue(progress)
 
-    def _result(self, dispatch_id: str, lease_id: str, outcome: results.Outcome) -> Frame:
-        """One that the relay would not take is a run that failed: it would not take it the next
-        time, either, and nothing behind it would be heard."""
-        frame = frames.result(dispatch_id, lease_id, outcome)
-        if len(json.dumps(frame)) <= self._frame_bytes - FRAME_AROUND:
+    def _result_frame(self, run_id: str, lease_id: str, outcome: results.Outcome) -> Frame:
+        """Returns the frame of a result, or of a failure if the result is too long. The relay would
+        refuse a frame that is too long each time, and would hear nothing behind it."""
+        frame = frames.result(run_id, lease_id, outcome)
+        if len(json.dumps(frame)) <= self._max_frame_bytes - BYTES_AROUND_FRAME:
             return frame
-        kept = self.journal.keep(dispatch_id, outcome)
-        logger.warning("run %s: its result is larger than the relay takes: %s", dispatch_id, kept)
-        why = "The agent's answer is larger than the relay takes."
-        return frames.result(dispatch_id, lease_id, results.failed(why))
+        file = self.journal.set_aside(run_id, outcome)
+        logger.warning("run %s: its result is larger than the relay takes: %s", run_id, file)
+        reason = "The agent's answer is larger than the relay takes."
+        return frames.result(run_id, lease_id, results.failed(reason))
 
-    def _look_after_results(self) -> None:
-        """A result that does not get through is a run that failed: as long as it was held, its task
-        would go on working."""
-        for result in self._owed.beat():
-            why = f"was told {MOST_TRIES} times and not confirmed"
-            self._replace(result, results.UNTOLD, why)
-        self._settle()
+    def _check_results(self) -> None:
+        """Fails a run whose result does not get through. Its task would stay "working" as long as
+        this connector holds the run."""
+        for result in self._unconfirmed.heartbeat():
+            reason = f"was sent {MAX_TRIES} times and not confirmed"
+            self._replace(result, results.NOT_DELIVERED, reason)
+        self._check_finished()
 
-    def _refused(self, dispatch_id: str, code: str) -> None:
-        """What becomes of that run's result, where it was told already. After `lease_lost`
-        another connector has the run by now, or it comes again under another lease and is answered
-        from what was set aside."""
-        for result in self._owed.told(dispatch_id):
+    def _result_refused(self, run_id: str, code: str) -> None:
+        """Handles an error about a run whose result was sent.
+
+        After `lease_lost`, either another connector has the run, or it comes again under another
+        lease and is answered with the result that was set aside.
+        """
+        for result in self._unconfirmed.sent(run_id):
             match code:
                 case "lease_lost":
-                    self._set_aside(result, "is not wanted from this connector any more")
+                    self._set_aside(result, "is no longer wanted from this connector")
                 case "unknown_run":
-                    self._set_aside(result, "is of a run that the relay has not got")
+                    self._set_aside(result, "is of a run that the relay does not know")
                 case "too_much":
-                    self._replace(result, results.TOO_MUCH, "is more than the relay takes")
+                    self._replace(result, results.TOO_LARGE, "is larger than the relay takes")
                 case "failed":
-                    self._owed.in_vain(dispatch_id)
-        self._settle()
+                    self._unconfirmed.try_failed(run_id)
+        self._check_finished()
 
-    def _replace(self, result: Result, by: results.Outcome, why: str) -> None:
-        """Tells another one in its place, but nothing in place of that."""
-        self._set_aside(result, why)
-        dispatch_id, lease_id, outcome = result
-        if outcome not in results.STAND_INS:
-            self.journal.finish(dispatch_id, lease_id, by)
-            self._owed.tell(dispatch_id)
-            self._news.set()
+    def _replace(self, result: Result, substitute: results.Outcome, reason: str) -> None:
+        """Sets a result aside and sends the substitute. A substitute is not replaced again."""
+        self._set_aside(result, reason)
+        run_id, lease_id, outcome = result
+        if outcome not in results.SUBSTITUTES:
+            self.journal.finish(run_id, lease_id, substitute)
+            self._unconfirmed.send_soon(run_id)
+            self._has_unsent.set()
 
-    def _set_aside(self, result: Result, why: str) -> None:
-        """Tells it no more. `why` completes "its result ..."."""
-        dispatch_id, _, outcome = result
-        kept = "" if outcome in results.STAND_INS else self.journal.keep(dispatch_id, outcome)
-        self._owed.settle(dispatch_id)
-        where = f"; it is kept in {kept}" if kept else ""
-        logger.warning("run %s: its result %s%s", dispatch_id, why, where)
+    def _set_aside(self, result: Result, reason: str) -> None:
+        """Stores a result in a file instead of sending it again. `reason` completes the sentence
+        "its result ..."."""
+        run_id, _, outcome = result
+        file = "" if outcome in results.SUBSTITUTES else self.journal.set_aside(run_id, outcome)
+        self._unconfirmed.confirm(run_id)
+        where = f"; it is kept in {file}" if file else ""
+        logger.warning("run %s: its result %s%s", run_id, reason, where)
 
-    def _canceled(self, dispatch_id: str) -> None:
-        run = self._runs.get(dispatch_id)
-        if run is None or run.canceled.is_set():
+    def _cancel(self, run_id: str) -> None:
+        active = self._active.get(run_id)
+        if active is None or active.canceled.is_set():
             return
-        logger.info("task %s: canceled", run.dispatch.task_id)
-        run.canceled.set()
-        if run.child:
-            self._in_background(run.child.stop())
+        logger.info("task %s: canceled", active.run.task_id)
+        active.canceled.set()
+        if active.process:
+            self._in_background(active.process.stop())
 
     def _in_background(self, work: Coroutine[None, None, None]) -> None:
         task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    def _tell(self, frame: Frame) -> None:
+    def _queue(self, frame: Frame) -> None:
         self._outbox.append(frame)
-        self._news.set()
+        self._has_unsent.set()
 
-    def _settle(self) -> None:
-        """Notices that there is nothing left to do."""
-        if not self.is_draining or self._runs:
+    def _check_finished(self) -> None:
+        """Sets `finished` when nothing is left to do, or soon if only confirmations are missing."""
+        if not self.is_draining or self._active:
             return
         if not self.journal.unconfirmed():
             self.finished.set()
             return
-        asyncio.get_running_loop().call_later(SECONDS_TO_CONFIRM, self._finish)
+        asyncio.get_running_loop().call_later(SECONDS_TO_CONFIRM, self._stop_waiting)
 
-    def _finish(self) -> None:
-        """Not in the middle of a long result: it would be as long the next time."""
-        if self.sends_for_long:
-            self._settle()
+    def _stop_waiting(self) -> None:
+        """Sets `finished`, unless a long result is being sent: it would take as long the next
+        time."""
+        if self.is_sending_long_result:
+            self._check_finished()
         else:
             self.finished.set()
 
 
-def _is_older(one: Frame, progress: Frame) -> bool:
-    return all(one.get(name) == progress[name] for name in ("type", "dispatch_id"))
+def _is_replaced(frame: Frame, progress: Frame) -> bool:
+    return all(frame.get(name) == progress[name] for name in ("type", "dispatch_id"))

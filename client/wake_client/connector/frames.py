@@ -1,5 +1,7 @@
-"""What travels between connector and relay: JSON objects with a `type`, the same over a WebSocket
-and over HTTP."""
+"""Defines the frames between connector and relay: JSON objects with a `type`.
+
+They are the same over a WebSocket and over HTTP. On the wire, a run is called `dispatch`.
+"""
 
 from __future__ import annotations
 
@@ -12,15 +14,17 @@ Frame = dict[str, Any]
 
 
 class NotAFrame(Exception):
-    """The relay sent something that this version does not understand."""
+    """The relay sent a frame that cannot be read."""
 
 
 @dataclass(frozen=True, slots=True)
-class Dispatch:
-    """One run of the command for one task. The same `dispatch_id` may come again, with another
-    lease: then the relay could not tell whether the first was heard."""
+class Run:
+    """Describes one execution of the command for one task, leased to this connector.
 
-    dispatch_id: str
+    The same run may come again with another lease, if the relay could not tell whether it arrived.
+    """
+
+    run_id: str
     lease_id: str
     task_id: str
     context_id: str
@@ -29,15 +33,15 @@ class Dispatch:
     messages: list[Any]
     decision: dict[str, Any] | None
     attempt: int
-    timeout_s: float | None
+    timeout_seconds: float | None
 
     @classmethod
-    def read(cls, frame: Frame) -> Dispatch:
-        """Of a `task` frame. Raises NotAFrame."""
+    def read(cls, frame: Frame) -> Run:
+        """Reads a `task` frame. Raises NotAFrame."""
         try:
             timeout = frame.get("timeout_s")
             return cls(
-                dispatch_id=str(frame["dispatch_id"]),
+                run_id=str(frame["dispatch_id"]),
                 lease_id=str(frame["lease_id"]),
                 task_id=str(frame["taskId"]),
                 context_id=str(frame["contextId"]),
@@ -46,49 +50,53 @@ class Dispatch:
                 messages=list(frame.get("messages") or []),
                 decision=frame.get("decision"),
                 attempt=int(frame.get("attempt") or 1),
-                timeout_s=float(timeout) if timeout else None,
+                timeout_seconds=float(timeout) if timeout else None,
             )
         except (KeyError, TypeError, ValueError) as error:
             raise NotAFrame(f"a task that cannot be read: {error!r}") from error
 
 
-def hello(
-    *, agents: list[str], instance_id: str, machine: str, capacity: int, holding: dict[str, str]
-) -> Frame:
-    """`holding`: dispatches that run here, or whose result the relay has not confirmed, each with
-    its lease. By that the relay knows which of them another connector was given since."""
+def hello(*, instance_id: str, hostname: str, capacity: int, leases: dict[str, str]) -> Frame:
+    """Names this connector and its runs.
+
+    `leases` maps each run that is active, or whose result is unconfirmed, to its lease. From the
+    leases, the relay knows which of these runs another connector has by now.
+    """
     return {
         "type": "hello",
         "protocol": PROTOCOL,
-        "agents": agents,
+        "agents": [],  # the key says which agent this is
         "instance_id": instance_id,
-        "machine": machine,
+        "machine": hostname,
         "capacity": capacity,
-        "last_dispatch_ids": list(holding),
-        "last_lease_ids": list(holding.values()),
+        "last_dispatch_ids": list(leases),
+        "last_lease_ids": list(leases.values()),
     }
 
 
-def ack(dispatch_id: str, lease_id: str) -> Frame:
-    return {"type": "ack", "dispatch_id": dispatch_id, "lease_id": lease_id}
+def ack(run: Run) -> Frame:
+    """Tells the relay that the run has started."""
+    return {"type": "ack", "dispatch_id": run.run_id, "lease_id": run.lease_id}
 
 
-def progress(dispatch_id: str, lease_id: str, number: int, text: str) -> Frame:
-    """`number` counts up within a run."""
-    told = {"dispatch_id": dispatch_id, "lease_id": lease_id}
-    return {"type": "progress", **told, "n": number, "text": text}
+def progress(run: Run, number: int, text: str) -> Frame:
+    """Reports how far a run is. `number` counts up within the run."""
+    ids = {"dispatch_id": run.run_id, "lease_id": run.lease_id}
+    return {"type": "progress", **ids, "n": number, "text": text}
 
 
-def result(dispatch_id: str, lease_id: str, outcome: dict[str, Any]) -> Frame:
-    """`outcome`: {state, message | text, artifacts, exit_code, ...} (results.py)."""
-    return {**outcome, "type": "result", "dispatch_id": dispatch_id, "lease_id": lease_id}
+def result(run_id: str, lease_id: str, outcome: dict[str, Any]) -> Frame:
+    """Sends an outcome of results.py: {state, message | text, artifacts, exit_code, ...}."""
+    return {**outcome, "type": "result", "dispatch_id": run_id, "lease_id": lease_id}
 
 
-def heartbeat(dispatch_ids: list[str]) -> Frame:
-    return {"type": "heartbeat", "dispatch_ids": dispatch_ids}
+def heartbeat(run_ids: list[str]) -> Frame:
+    """Renews the leases of these runs."""
+    return {"type": "heartbeat", "dispatch_ids": run_ids}
 
 
 def drain() -> Frame:
+    """Tells the relay to send no more tasks."""
     return {"type": "drain"}
 
 

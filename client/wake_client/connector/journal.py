@@ -1,5 +1,4 @@
-"""What this machine has run, kept through crashes: a dispatch that comes again is answered from
-here rather than run again."""
+"""Records runs on disk, so that a crash loses no result and repeats no finished run."""
 
 from __future__ import annotations
 
@@ -7,7 +6,9 @@ import fcntl
 import json
 import logging
 import os
-from collections.abc import Iterator
+import sqlite3
+from collections.abc import Iterable
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -16,19 +17,33 @@ from urllib.parse import quote
 
 logger = logging.getLogger(__name__)
 
-COMPACT_ABOVE = 1024 * 1024
-# Of results that were set aside: the newest.
-MOST_KEPT = 20
+MAX_SET_ASIDE = 20
+SETTINGS = """
+PRAGMA auto_vacuum = FULL;   -- the file shrinks again when results are confirmed
+PRAGMA secure_delete = ON;   -- and no text of theirs stays in it
+PRAGMA synchronous = EXTRA;  -- a commit survives a power failure
+CREATE TABLE IF NOT EXISTS run (
+    run_id TEXT PRIMARY KEY, starts INTEGER NOT NULL, lease_id TEXT NOT NULL, result TEXT
+);
+"""
+SAVE = """
+INSERT INTO run (run_id, starts, lease_id, result) VALUES (?, ?, ?, ?)
+ON CONFLICT (run_id) DO UPDATE SET
+    starts = excluded.starts, lease_id = excluded.lease_id, result = excluded.result
+"""
 
 
 class JournalInUse(Exception):
-    """Another connector writes this journal."""
+    """Another connector is using this journal."""
 
 
 @dataclass(slots=True)
-class Entry:
-    """One dispatch. `starts` counts how often its command was begun here; `result` is there once it
-    ended, `lease_id` the lease under which it ran."""
+class Record:
+    """Contains what the journal knows of one run.
+
+    `starts` counts how often its command was started here. `result` is set once the run has ended,
+    with the lease that it ended under.
+    """
 
     starts: int = 0
     lease_id: str = ""
@@ -36,77 +51,75 @@ class Entry:
 
 
 class Journal:
-    """An append-only file of JSON lines, each on the disk before anything is told to the relay.
+    """Holds the runs that the relay has not confirmed, in memory and in an SQLite database.
 
-    Opened, and when it has grown, it drops what the relay has confirmed. A line that a crash cut
-    off is one that nothing was told about, so it is dropped, too. Raises JournalInUse, OSError.
+    A method commits its change to disk before it returns, so the relay never knows more than the
+    journal. Opening it raises JournalInUse, OSError or sqlite3.Error.
     """
 
     def __init__(self, path: Path) -> None:
         self._path = path
+        self._unsaved: set[str] = set()
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        self._lock = _locked(path.with_name(path.name + ".lock"))
-        self._entries: dict[str, Entry] = {}
-        self._file: Any = None
-        self._least = 0
-        for line in _lines(path):
-            self._read(line)
-        self._compact()
+        with ExitStack() as resources:
+            resources.callback(os.close, _lock(path.with_name(path.name + ".lock")))
+            if _is_of_version_0_1(path):
+                _convert(path)
+            self._database = resources.enter_context(closing(_open(path)))
+            self._records = _read_records(self._database)
+            self._resources = resources.pop_all()
 
-    def starts(self, dispatch_id: str) -> int:
-        """How often it was begun here, on paper."""
-        entry = self._entries.get(dispatch_id)
-        return entry.starts if entry else 0
+    def starts(self, run_id: str) -> int:
+        """Returns how often the run's command was started here."""
+        record = self._records.get(run_id)
+        return record.starts if record else 0
 
-    def result(self, dispatch_id: str) -> dict[str, Any] | None:
-        """Of a run that ended here; also one that was set aside."""
-        entry = self._entries.get(dispatch_id)
-        return entry.result if entry and entry.result else _read_kept(self._kept_in(dispatch_id))
+    def result(self, run_id: str) -> dict[str, Any] | None:
+        """Returns the result of a run that has ended here, also if it was set aside."""
+        record = self._records.get(run_id)
+        return record.result if record and record.result else self._read_set_aside(run_id)
 
     def unconfirmed(self) -> list[tuple[str, str, dict[str, Any]]]:
-        """Dispatch, lease and result of what ended, and the relay has not confirmed."""
+        """Returns the run, lease and result of each run that has ended and is not confirmed."""
         return [
-            (dispatch_id, entry.lease_id, entry.result)
-            for dispatch_id, entry in self._entries.items()
-            if entry.result is not None
+            (run_id, record.lease_id, record.result)
+            for run_id, record in self._records.items()
+            if record.result is not None
         ]
 
-    def start(self, dispatch_id: str) -> None:
-        self._write({"event": "started", "dispatch_id": dispatch_id})
+    def start(self, run_id: str) -> None:
+        self._records.setdefault(run_id, Record()).starts += 1
+        self._save(run_id)
 
-    def finish(self, dispatch_id: str, lease_id: str, result: dict[str, Any]) -> None:
-        self._write(
-            {
-                "event": "finished",
-                "dispatch_id": dispatch_id,
-                "lease_id": lease_id,
-                "result": result,
-            }
-        )
+    def finish(self, run_id: str, lease_id: str, result: dict[str, Any]) -> None:
+        record = self._records.setdefault(run_id, Record())
+        record.lease_id, record.result = lease_id, result
+        self._save(run_id)
 
-    def confirm(self, dispatch_id: str) -> None:
-        """The relay has it: never again to be told."""
-        if dispatch_id in self._entries:
-            self._write({"event": "confirmed", "dispatch_id": dispatch_id})
+    def confirm(self, run_id: str) -> None:
+        """Forgets a run whose result the relay has stored."""
+        if self._records.pop(run_id, None):
+            self._save(run_id)
 
-    def keep(self, dispatch_id: str, result: dict[str, Any]) -> str:
-        """Writes a result that the relay does not take into a file of its own, beside the journal,
-        for whoever comes to look for it. Returns its name, and nothing where the disk refuses."""
-        path = self._kept_in(dispatch_id)
+    def set_aside(self, run_id: str, result: dict[str, Any]) -> str:
+        """Writes a result that the relay does not take to a file beside the journal, where a person
+        can find it. Returns the file's name, or "" if it cannot be written."""
+        path = self._set_aside_path(run_id)
         try:
             path.parent.mkdir(mode=0o700, exist_ok=True)
             with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:  # noqa: PTH123
-                file.write(_bytes(result))
-            for old in sorted(path.parent.iterdir(), key=_written_at)[:-MOST_KEPT]:
-                old.unlink()
+                file.write(json.dumps(result).encode() + b"\n")
+                file.flush()
+                os.fsync(file.fileno())  # the journal forgets the result next
+            for oldest in sorted(path.parent.iterdir(), key=_modified_at)[:-MAX_SET_ASIDE]:
+                oldest.unlink()
         except OSError as error:
-            logger.warning("A result cannot be kept: %s", error)
+            logger.warning("a result cannot be set aside: %s", error)
             return ""
         return str(path)
 
     def close(self) -> None:
-        self._file.close()
-        os.close(self._lock)
+        self._resources.close()
 
     def __enter__(self) -> Self:
         return self
@@ -115,70 +128,37 @@ class Journal:
         self,
         kind: type[BaseException] | None,
         error: BaseException | None,
-        where: TracebackType | None,
+        traceback: TracebackType | None,
     ) -> None:
         self.close()
 
-    def _kept_in(self, dispatch_id: str) -> Path:
-        name = quote(dispatch_id, safe="")[:200] + ".json"
+    def _save(self, run_id: str) -> None:
+        """Commits this run's record, and those that could not be saved before."""
+        self._unsaved.add(run_id)
+        try:
+            with self._database:
+                for unsaved in self._unsaved:
+                    _write(self._database, unsaved, self._records.get(unsaved))
+        except sqlite3.Error as error:
+            # The run goes on: a result that reaches the relay matters more than its record.
+            logger.warning("the journal cannot be written: %s", error)
+        else:
+            self._unsaved.clear()
+
+    def _set_aside_path(self, run_id: str) -> Path:
+        name = quote(run_id, safe="")[:200] + ".json"
         return self._path.with_name(self._path.name + ".kept") / name
 
-    def _write(self, line: dict[str, Any]) -> None:
-        self._read(line)
+    def _read_set_aside(self, run_id: str) -> dict[str, Any] | None:
         try:
-            self._file.write(_bytes(line))
-            self._file.flush()
-            os.fsync(self._file.fileno())
-            if self._file.tell() > max(COMPACT_ABOVE, 2 * self._least):
-                self._least = self._file.tell()  # also where the disk refuses: not at every line
-                self._compact()
-        except OSError as error:
-            # The run goes on: a result that is told is worth more than one that is only noted.
-            logger.warning("The journal cannot be written: %s", error)
-
-    def _compact(self) -> None:
-        """Down to what is not confirmed. A crash in the middle leaves the old one."""
-        former, self._file = self._file, _rewritten(self._path, self._to_keep())
-        self._least = self._file.tell()
-        if former:
-            former.close()
-        _sync_folder(self._path.parent)
-
-    def _read(self, line: dict[str, Any]) -> None:
-        dispatch_id = str(line.get("dispatch_id"))
-        match line.get("event"):
-            case "started":
-                self._entries.setdefault(dispatch_id, Entry()).starts += 1
-            case "finished":
-                entry = self._entries.setdefault(dispatch_id, Entry())
-                entry.lease_id, entry.result = str(line["lease_id"]), dict(line["result"])
-            case "confirmed":
-                self._entries.pop(dispatch_id, None)
-
-    def _to_keep(self) -> Iterator[dict[str, Any]]:
-        for dispatch_id, entry in self._entries.items():
-            yield from [{"event": "started", "dispatch_id": dispatch_id}] * entry.starts
-            if entry.result is not None:
-                yield {
-                    "event": "finished",
-                    "dispatch_id": dispatch_id,
-                    "lease_id": entry.lease_id,
-                    "result": entry.result,
-                }
+            return dict(json.loads(self._set_aside_path(run_id).read_bytes()))
+        except (OSError, ValueError):
+            return None
 
 
-def _read_kept(path: Path) -> dict[str, Any] | None:
-    try:
-        return dict(json.loads(path.read_bytes()))
-    except (OSError, ValueError):
-        return None
-
-
-def _written_at(path: Path) -> float:
-    return path.stat().st_mtime
-
-
-def _locked(path: Path) -> int:
+def _lock(path: Path) -> int:
+    """Takes the lock that version 0.1 takes, too, so that the two never use a journal together.
+    The kernel releases it when the process dies."""
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -188,41 +168,83 @@ def _locked(path: Path) -> int:
     return descriptor
 
 
-def _lines(path: Path) -> Iterator[dict[str, Any]]:
+def _open(path: Path) -> sqlite3.Connection:
+    os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))  # SQLite would let others read it
+    database = sqlite3.connect(path)
     try:
-        content = path.read_bytes()
-    except FileNotFoundError:
-        return
-    for line in content.splitlines():
-        try:
-            yield json.loads(line)
-        except ValueError:
-            logger.warning("The journal has a line that was cut off; it is dropped.")
-
-
-def _rewritten(path: Path, lines: Iterator[dict[str, Any]]) -> Any:
-    """The journal with these lines only, open for more; the old one is there until the new one
-    is whole."""
-    fresh = path.with_name(path.name + ".new")
-    file = open(os.open(fresh, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o600), "ab")  # noqa: PTH123, SIM115
-    try:
-        file.writelines(_bytes(line) for line in lines)
-        file.flush()
-        os.fsync(file.fileno())
-        fresh.replace(path)
-    except OSError:
-        file.close()
+        database.executescript(SETTINGS)
+    except sqlite3.Error:
+        database.close()
         raise
-    return file
+    return database
 
 
-def _sync_folder(path: Path) -> None:
-    folder = os.open(path, os.O_RDONLY)
+def _read_records(database: sqlite3.Connection) -> dict[str, Record]:
+    rows = database.execute("SELECT run_id, starts, lease_id, result FROM run ORDER BY rowid")
+    return {
+        run_id: Record(starts, lease_id, json.loads(result) if result else None)
+        for run_id, starts, lease_id, result in rows
+    }
+
+
+def _write(database: sqlite3.Connection, run_id: str, record: Record | None) -> None:
+    if record is None:
+        database.execute("DELETE FROM run WHERE run_id = ?", (run_id,))
+    else:
+        result = None if record.result is None else json.dumps(record.result)
+        database.execute(SAVE, (run_id, record.starts, record.lease_id, result))
+
+
+def _modified_at(path: Path) -> float:
+    return path.stat().st_mtime
+
+
+def _is_of_version_0_1(path: Path) -> bool:
+    """Returns whether the journal is a file of JSON lines."""
+    try:
+        with path.open("rb") as file:
+            return file.read(1) == b"{"
+    except FileNotFoundError:
+        return False
+
+
+def _convert(path: Path) -> None:
+    """Replaces a journal of version 0.1 with a database that has the same records.
+
+    After a crash, the file is either the old journal or the whole new one.
+    """
+    new = path.with_name(path.name + ".new")
+    for leftover in (new, new.with_name(new.name + "-journal")):
+        leftover.unlink(missing_ok=True)
+    records = _records_of_version_0_1(path.read_bytes().splitlines())
+    with closing(_open(new)) as database, database:
+        for run_id, record in records.items():
+            _write(database, run_id, record)
+    new.replace(path)
+    folder = os.open(path.parent, os.O_RDONLY)
     try:
         os.fsync(folder)
     finally:
         os.close(folder)
 
 
-def _bytes(line: dict[str, Any]) -> bytes:
-    return json.dumps(line, separators=(",", ":")).encode() + b"\n"
+def _records_of_version_0_1(lines: Iterable[bytes]) -> dict[str, Record]:
+    """Reads one event a line. A line that a crash cut off is dropped, because the relay never knew
+    of its event."""
+    records: dict[str, Record] = {}
+    for line in lines:
+        try:
+            event = json.loads(line)
+        except ValueError:
+            logger.warning("the journal of version 0.1 has a line that was cut off; it is dropped")
+            continue
+        run_id = event["dispatch_id"]
+        match event["event"]:
+            case "started":
+                records.setdefault(run_id, Record()).starts += 1
+            case "finished":
+                record = records.setdefault(run_id, Record())
+                record.lease_id, record.result = event["lease_id"], event["result"]
+            case "confirmed":
+                records.pop(run_id, None)
+    return records

@@ -1,4 +1,4 @@
-"""What a command says while it works: lines of its output that are for those who wait."""
+"""Finds the progress that a command reports in its output, and limits how often it is sent."""
 
 from __future__ import annotations
 
@@ -6,61 +6,62 @@ import json
 import re
 from collections.abc import Callable
 
-LONGEST_TEXT = 2_000
-# Between two of them; of a run that goes on for long they come more seldom.
-SECONDS_BETWEEN = 1.0
-SHARE_OF_A_RUN = 1 / 60
-_line = re.compile(rb"^[ \t]*\{[^\n]{1,65536}\n", re.MULTILINE)
+MAX_TEXT = 2_000
+# The pause between two reports grows with the time that the run has taken.
+MIN_PAUSE_SECONDS = 1.0
+PAUSE_PER_RUN_SECOND = 1 / 60
+JSON_LINE = re.compile(rb"^[ \t]*\{[^\n]{1,65536}\n", re.MULTILINE)
 
 
-def without(output: bytes, say: Callable[[str], None]) -> bytes:
-    """Whole lines of an output, less those that are progress: `{"state": "working", "text"}`."""
+def extract(output: bytes, report: Callable[[str], None]) -> bytes:
+    """Calls `report` with the text of each line `{"state": "working", "text": "..."}`, and returns
+    the output without these lines. `output` consists of whole lines."""
 
-    def said(line: re.Match[bytes]) -> bytes:
-        text = _text(line[0])
+    def replace(line: re.Match[bytes]) -> bytes:
+        text = _progress_text(line[0])
         if text is None:
             return line[0]
-        say(text)
+        report(text)
         return b""
 
-    return _line.sub(said, output)
+    return JSON_LINE.sub(replace, output)
 
 
 class Progress:
-    """Of one run, which began `at` that second of a clock. The last word wins."""
+    """Limits the reports of one run. `at` is always a time in seconds on one clock."""
 
     def __init__(self, *, at: float) -> None:
-        self._began_at = at
-        self._told_at: float | None = None
+        self._started_at = at
+        self._sent_at: float | None = None
         self._text = ""
         self._number = 0
 
-    def say(self, text: str, *, at: float) -> float | None:
-        """In how many seconds it may be told; None where another waited, and it takes its place."""
-        waited, self._text = self._text, text
-        if waited:
+    def report(self, text: str, *, at: float) -> float | None:
+        """Returns in how many seconds to send this text; None if it replaces one that waits."""
+        replaces_another, self._text = bool(self._text), text
+        if replaces_another:
             return None
-        if self._told_at is None:
+        if self._sent_at is None:
             return 0.0
-        pause = max(SECONDS_BETWEEN, (at - self._began_at) * SHARE_OF_A_RUN)
-        return max(0.0, self._told_at + pause - at)
+        pause = max(MIN_PAUSE_SECONDS, (at - self._started_at) * PAUSE_PER_RUN_SECOND)
+        return max(0.0, self._sent_at + pause - at)
 
-    def tell(self, *, at: float) -> tuple[int, str]:
-        """A number that counts up, and what was said last."""
+    def next(self, *, at: float) -> tuple[int, str]:
+        """Returns what to send now: a number that counts up, and the latest text."""
         text, self._text = self._text, ""
-        self._told_at = at
+        self._sent_at = at
         self._number += 1
         return self._number, text
 
 
-def _text(line: bytes) -> str | None:
+def _progress_text(line: bytes) -> str | None:
     if b'"working"' not in line:
         return None
     try:
-        said = json.loads(line)
+        progress = json.loads(line)
     except (ValueError, RecursionError):
         return None
-    text = said.get("text")
-    if said.get("state") != "working" or not isinstance(text, str) or not text.strip():
+    text = progress.get("text")
+    if progress.get("state") != "working" or not isinstance(text, str) or not text.strip():
         return None
-    return text.replace("\0", "")[:LONGEST_TEXT]
+    return text.replace("\0", "")[:MAX_TEXT]

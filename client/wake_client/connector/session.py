@@ -1,4 +1,4 @@
-"""Keeps a connector in touch with its relay, whatever happens to the connection."""
+"""Keeps a connector connected to its relay, and carries frames between the two."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from wake_client.backoff import pauses
 from wake_client.connector import frames
 from wake_client.connector.connector import Connector
 from wake_client.connector.frames import Frame
-from wake_client.connector.links import (
-    Broken,
-    Link,
+from wake_client.connector.transports import (
+    Disconnected,
     NoWebSocket,
     OtherProtocol,
-    PollingLink,
+    PollingTransport,
     Refused,
+    Transport,
     polling,
     websocket,
 )
 
 logger = logging.getLogger(__name__)
 
-SECONDS_FOR_A_WELCOME = 15.0
+SECONDS_TO_WELCOME = 15.0
 HEARTBEAT_SECONDS = 15.0
 
 
@@ -34,67 +34,71 @@ class NoWelcome(Exception):
 
 
 async def stay_connected(connector: Connector, origin: str, key: str) -> None:
-    """Until the connector has finished. Raises KeyNotValid, OtherProtocol, Replaced, and Refused
-    where no connection was ever made.
+    """Reconnects until the connector has finished. Raises KeyNotValid, OtherProtocol and Replaced,
+    and Refused if the relay has never accepted a connection.
 
-    Every connection is first tried as a WebSocket: a machine moves between networks, and the one
-    that lets none through may be gone.
+    Each connection is first tried as a WebSocket: a laptop moves between networks, and the proxy
+    that blocked the last one may be gone.
     """
-    waits = pauses()
+    backoff = pauses()
     was_connected = has_failed = False
     while not connector.finished.is_set():
-        greeted = asyncio.Event()
+        welcomed = asyncio.Event()
         try:
             try:
                 async with (
-                    websocket(origin, key) as link,
-                    polling(origin, key, connector.instance_id) as beside,
+                    websocket(origin, key) as transport,
+                    polling(origin, key, connector.instance_id) as side_channel,
                 ):
-                    await _converse(connector, link, beside, greeted)
+                    await _exchange(connector, transport, side_channel, welcomed)
             except (NoWebSocket, NoWelcome) as reason:
-                logger.info("no WebSocket gets through (%s)", reason)
-                async with polling(origin, key, connector.instance_id) as link:
-                    await _converse(connector, link, link, greeted)
-        except (Broken, NoWelcome, Refused) as reason:
-            was_connected = was_connected or greeted.is_set()
+                logger.info("a WebSocket cannot be opened (%s); using long polls", reason)
+                async with polling(origin, key, connector.instance_id) as transport:
+                    await _exchange(connector, transport, transport, welcomed)
+        except (Disconnected, NoWelcome, Refused) as reason:
+            was_connected = was_connected or welcomed.is_set()
             if isinstance(reason, Refused) and not was_connected:
                 raise
             if connector.finished.is_set():
                 return
-            if greeted.is_set():
-                waits = pauses()
+            if welcomed.is_set():
+                backoff = pauses()
             if not (was_connected or has_failed):
-                logger.info("tasks wait until it answers; if it never does, look at --url")
+                logger.info("tasks wait until the server answers; if it never does, check --url")
             has_failed = True
-            await _pause(connector, waits, f"{origin}: {reason}")
+            await _pause(connector, backoff, f"{origin}: {reason}")
 
 
-async def _converse(
-    connector: Connector, link: Link, beside: PollingLink, greeted: asyncio.Event
+async def _exchange(
+    connector: Connector,
+    transport: Transport,
+    side_channel: PollingTransport,
+    welcomed: asyncio.Event,
 ) -> None:
-    """Until the connector has finished, or the link breaks."""
+    """Carries frames until the connector has finished or the connection is lost."""
     try:
-        async with asyncio.timeout(SECONDS_FOR_A_WELCOME):
-            received = await link.send([connector.hello()]) or await link.receive()
+        async with asyncio.timeout(SECONDS_TO_WELCOME):
+            received = await transport.send([connector.hello()]) or await transport.receive()
     except TimeoutError as error:
         raise NoWelcome(NoWelcome.__doc__) from error
     welcome = _welcome(received)
-    greeted.set()
-    logger.info("connected as %s, over %s", welcome.get("agent") or "?", link.name)
+    welcomed.set()
+    logger.info("connected as %s, over %s", welcome.get("agent") or "?", transport.name)
     connector.resume(welcome)
     for frame in received:
-        connector.take(frame)
-    await _first(
-        _receive(connector, link),
-        _send(connector, link),
-        _keep_leases(connector, beside, float(welcome.get("heartbeat_s") or HEARTBEAT_SECONDS)),
+        connector.handle(frame)
+    heartbeat_seconds = float(welcome.get("heartbeat_s") or HEARTBEAT_SECONDS)
+    await _until_one_ends(
+        _receive(connector, transport),
+        _send(connector, transport),
+        _send_heartbeats(connector, side_channel, heartbeat_seconds),
         connector.finished.wait(),
     )
-    # Again: the first was dropped with what was sending it, and a poll of ours that still waits
-    # there would be given a task.
-    await link.send([frames.drain()])
+    # The first drain may have been dropped when sending was canceled. Without it, the relay could
+    # give a task to a poll of ours that still waits there.
+    await transport.send([frames.drain()])
     while unsent := connector.unsent():
-        await link.send(unsent)
+        await transport.send(unsent)
 
 
 def _welcome(received: list[Frame]) -> Frame:
@@ -103,37 +107,42 @@ def _welcome(received: list[Frame]) -> Frame:
             if frame.get("protocol") != frames.PROTOCOL:
                 raise OtherProtocol(OtherProtocol.__doc__)
             return frame
-    said = [frame.get("message") or frame.get("type") for frame in received]
-    raise Broken(f"the relay did not welcome us, but said {said}")
+    messages = [frame.get("message") or frame.get("type") for frame in received]
+    raise Disconnected(f"the relay sent no welcome but {messages}")
 
 
-async def _receive(connector: Connector, link: Link) -> None:
+async def _receive(connector: Connector, transport: Transport) -> None:
     while True:
-        for frame in await link.receive():
-            connector.take(frame)
+        for frame in await transport.receive():
+            connector.handle(frame)
 
 
-async def _send(connector: Connector, link: Link) -> None:
+async def _send(connector: Connector, transport: Transport) -> None:
     while True:
-        for frame in await link.send(await connector.outgoing()):
-            connector.take(frame)
+        for frame in await transport.send(await connector.outgoing()):
+            connector.handle(frame)
 
 
-async def _keep_leases(connector: Connector, beside: PollingLink, every: float) -> None:
-    """A long result that goes up a slow line holds up what is behind it, for longer than a relay
-    waits for a heartbeat: so one goes beside it."""
+async def _send_heartbeats(
+    connector: Connector, side_channel: PollingTransport, every: float
+) -> None:
+    """Renews the leases of the runs that are here.
+
+    A heartbeat would wait behind a long result on a slow line, for longer than the relay waits for
+    it. It is then sent by a request of its own.
+    """
     while True:
         await asyncio.sleep(every)
         connector.heartbeat()
-        if connector.sends_for_long:
-            with suppress(Broken, Refused):
-                for frame in await beside.send(connector.held_up()):
-                    connector.take(frame)
+        if connector.is_sending_long_result:
+            with suppress(Disconnected, Refused):
+                for frame in await side_channel.send(connector.urgent()):
+                    connector.handle(frame)
 
 
-async def _first(*works: Coroutine[Any, Any, Any]) -> None:
-    """Until one of them ends, and as that one did; the others are dropped."""
-    tasks = [asyncio.create_task(work) for work in works]
+async def _until_one_ends(*coroutines: Coroutine[Any, Any, Any]) -> None:
+    """Cancels the others when one ends, and raises what it raised."""
+    tasks = [asyncio.create_task(coroutine) for coroutine in coroutines]
     try:
         done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
     finally:
@@ -144,8 +153,8 @@ async def _first(*works: Coroutine[Any, Any, Any]) -> None:
         task.result()
 
 
-async def _pause(connector: Connector, waits: Iterator[float], reason: str) -> None:
-    seconds = next(waits)
+async def _pause(connector: Connector, backoff: Iterator[float], reason: str) -> None:
+    seconds = next(backoff)
     logger.info("not connected to %s; trying again in %.1f s", reason, seconds)
     with suppress(TimeoutError):
         await asyncio.wait_for(connector.finished.wait(), seconds)

@@ -1,4 +1,4 @@
-"""The two ways to the relay: a WebSocket, and long polls where a proxy lets none through."""
+"""Carries frames to the relay and back: over a WebSocket, or long polls if a proxy blocks those."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidSta
 from wake_client.connector.frames import Frame
 
 PATH = "/connect/v1"
-# Of a conversation with its history; the relay sends nothing to be afraid of.
-MOST_BYTES = 64 * 1024 * 1024
+# For a conversation with its history. The relay is trusted, so this limit need not be tight.
+MAX_FRAME_BYTES = 64 * 1024 * 1024
 SECONDS_TO_CONNECT = 10.0
-LONGEST_POLL = 25
-# For an answer to what was sent, with all that is still on its way up a slow line.
-SECONDS_FOR_AN_ANSWER = 60.0
-# The relay has a ping every 20 seconds, whatever else there is.
+LONG_POLL_SECONDS = 25
+# For a response to what was sent, including the time that it takes up a slow line.
+RESPONSE_SECONDS = 60.0
+# The relay sends a ping every 20 seconds in any case.
 SECONDS_OF_SILENCE = 90.0
-# Of the frames that are sent in one request. A longer one is sent alone.
-BYTES_TOGETHER = 256 * 1024
-NO_RELAY = "What answers is no Wake server, or only a part of one: look at --url."
+# For the frames of one request. A longer frame is sent alone.
+MAX_BATCH_BYTES = 256 * 1024
+NOT_A_RELAY = "This is not a Wake server, or it does not run the relay: check --url."
 KEY_NOT_VALID, OTHER_AGENT, OTHER_PROTOCOL, REPLACED = 4401, 4403, 4406, 4409
-# What a proxy says while the server behind it is away.
-PASSING = {429, 502, 503, 504}
+# What a proxy answers while the server behind it is away.
+TEMPORARY_STATUSES = {429, 502, 503, 504}
 
 
 class KeyNotValid(Exception):
-    """The key is not valid any more: it was revoked, it expired, or it never was."""
+    """The key is unknown, revoked or expired."""
 
 
 class OtherProtocol(Exception):
@@ -41,35 +41,36 @@ class OtherProtocol(Exception):
 
 
 class Refused(Exception):
-    """The relay will have no connector of this kind."""
+    """The relay refuses this connector."""
 
 
 class Replaced(Exception):
-    """A connector that was started later on this machine took the place of this one."""
+    """A connector that was started later on this machine has replaced this one."""
 
 
-class Broken(Exception):
-    """The connection is lost, or could not be made; another may be."""
+class Disconnected(Exception):
+    """The connection is lost or could not be made; the next try may succeed."""
 
 
 class NoWebSocket(Exception):
-    """Something on the way lets no WebSocket through."""
+    """A WebSocket cannot be opened here, for example because a proxy blocks it."""
 
 
-class Link(Protocol):
-    """One connection. Both raise Broken, KeyNotValid, OtherProtocol, Replaced, Refused."""
+class Transport(Protocol):
+    """Sends and receives frames over one connection. Both methods raise Disconnected, KeyNotValid,
+    OtherProtocol, Replaced and Refused."""
 
     name: str
 
     async def send(self, frames: list[Frame]) -> list[Frame]:
-        """What the relay answered at once, if this kind of link has answers."""
+        """Returns the frames of the response, if this transport has responses."""
 
     async def receive(self) -> list[Frame]:
-        """What the relay has to say, as soon as there is something, or after a while nothing."""
+        """Waits for frames from the relay. May return none after a while."""
 
 
-class WebSocketLink:
-    """One frame a text message."""
+class WebSocketTransport:
+    """Sends each frame as one text message."""
 
     name = "WebSocket"
 
@@ -81,39 +82,39 @@ class WebSocketLink:
             for frame in frames:
                 await self._connection.send(json.dumps(frame))
         except ConnectionClosed as closed:
-            raise _reason(closed) from closed
+            raise _close_reason(closed) from closed
         return []
 
     async def receive(self) -> list[Frame]:
         try:
             async with asyncio.timeout(SECONDS_OF_SILENCE):
                 text = await self._connection.recv()
-            return _frames([json.loads(text)])
+            return _objects([json.loads(text)])
         except TimeoutError as silence:
-            raise Broken(f"nothing was heard for {SECONDS_OF_SILENCE:g} s") from silence
+            raise Disconnected(f"the relay was silent for {SECONDS_OF_SILENCE:g} s") from silence
         except ConnectionClosed as closed:
-            raise _reason(closed) from closed
+            raise _close_reason(closed) from closed
         except ValueError as error:
-            raise Broken("the relay sent something that is not JSON") from error
+            raise Disconnected("the relay sent something that is not JSON") from error
 
 
-class _Straight(connect):
-    """A key is for the address that it was given with, and for none that this points to."""
+class _ConnectWithoutRedirects(connect):
+    """Sends the key only to the address that it was given for."""
 
     def process_redirect(self, exc: Exception) -> Exception | str:
         return exc
 
 
 @asynccontextmanager
-async def websocket(origin: str, key: str) -> AsyncIterator[WebSocketLink]:
-    """Raises Broken, NoWebSocket, KeyNotValid."""
-    opening = _Straight(
+async def websocket(origin: str, key: str) -> AsyncIterator[WebSocketTransport]:
+    """Opens a WebSocket. Raises Disconnected, NoWebSocket and KeyNotValid."""
+    opening = _ConnectWithoutRedirects(
         "ws" + origin.removeprefix("http") + PATH,
         additional_headers={"Authorization": f"Bearer {key}"},
         open_timeout=SECONDS_TO_CONNECT,
-        max_size=MOST_BYTES,
-        # Its pings wait behind a long result that is being sent, and it would take the connection
-        # for dead. The heartbeats of both sides are enough.
+        max_size=MAX_FRAME_BYTES,
+        # Its pings wait behind a long result that is being sent, and then it would close a working
+        # connection. The heartbeats of both sides are enough.
         ping_interval=None,
     )
     try:
@@ -122,22 +123,21 @@ async def websocket(origin: str, key: str) -> AsyncIterator[WebSocketLink]:
         status = refusal.response.status_code
         if status == HTTPStatus.UNAUTHORIZED:
             raise KeyNotValid(KeyNotValid.__doc__) from refusal
-        if status in PASSING:
-            raise Broken(f"the server answered {status}") from refusal
-        raise NoWebSocket(f"answered {status}") from refusal
+        if status in TEMPORARY_STATUSES:
+            raise Disconnected(f"the server answered {status}") from refusal
+        raise NoWebSocket(f"the server answered {status}") from refusal
     except (InvalidHandshake, TimeoutError) as failure:
         raise NoWebSocket(type(failure).__name__) from failure
     except OSError as failure:
-        raise Broken(str(failure)) from failure
+        raise Disconnected(str(failure)) from failure
     try:
-        yield WebSocketLink(connection)
+        yield WebSocketTransport(connection)
     finally:
         await connection.close()
 
 
-class PollingLink:
-    """`POST /connect/v1/poll`: one that waits for frames, and beside it, at once, what is to be
-    sent."""
+class PollingTransport:
+    """Uses `POST /connect/v1/poll`: one request waits for frames, and others beside it send."""
 
     name = "long polling"
 
@@ -145,13 +145,13 @@ class PollingLink:
         self._http = http
 
     async def send(self, frames: list[Frame]) -> list[Frame]:
-        answers: list[Frame] = []
-        for few in _together(frames):
-            answers += await self._poll(few, wait=0)
-        return answers
+        received: list[Frame] = []
+        for batch in _batches(frames):
+            received += await self._poll(batch, wait=0)
+        return received
 
     async def receive(self) -> list[Frame]:
-        return await self._poll([], wait=LONGEST_POLL)
+        return await self._poll([], wait=LONG_POLL_SECONDS)
 
     async def _poll(self, frames: list[Frame], *, wait: int) -> list[Frame]:
         try:
@@ -161,11 +161,11 @@ class PollingLink:
                 json={"frames": frames},
                 timeout=httpx.Timeout(
                     SECONDS_TO_CONNECT,
-                    read=wait + SECONDS_TO_CONNECT if wait else SECONDS_FOR_AN_ANSWER,
+                    read=wait + SECONDS_TO_CONNECT if wait else RESPONSE_SECONDS,
                 ),
             )
         except httpx.TransportError as failure:
-            raise Broken(str(failure) or type(failure).__name__) from failure
+            raise Disconnected(str(failure) or type(failure).__name__) from failure
         status = response.status_code
         if status == HTTPStatus.UNAUTHORIZED:
             raise KeyNotValid(KeyNotValid.__doc__)
@@ -173,25 +173,25 @@ class PollingLink:
             raise Replaced(Replaced.__doc__)
         if status == HTTPStatus.NOT_IMPLEMENTED:
             raise Refused(_refusal(response))
-        if status in PASSING or status >= 500 or status == HTTPStatus.CONFLICT:
-            raise Broken(f"the server answered {status}")
+        if status in TEMPORARY_STATUSES or status >= 500 or status == HTTPStatus.CONFLICT:
+            raise Disconnected(f"the server answered {status}")
         if status != HTTPStatus.OK:
             raise Refused(_refusal(response))
         try:
-            return _frames(response.json()["frames"])
+            return _objects(response.json()["frames"])
         except (ValueError, KeyError, TypeError) as error:
-            raise Refused(NO_RELAY) from error
+            raise Refused(NOT_A_RELAY) from error
 
 
 @asynccontextmanager
-async def polling(origin: str, key: str, instance_id: str) -> AsyncIterator[PollingLink]:
+async def polling(origin: str, key: str, instance_id: str) -> AsyncIterator[PollingTransport]:
     headers = {"Authorization": f"Bearer {key}", "X-Wake-Instance": instance_id}
     async with httpx.AsyncClient(base_url=origin + PATH, headers=headers) as http:
-        yield PollingLink(http)
+        yield PollingTransport(http)
 
 
-def _reason(closed: ConnectionClosed) -> Exception:
-    """Why the relay closed a WebSocket."""
+def _close_reason(closed: ConnectionClosed) -> Exception:
+    """Returns the exception for the code that the relay closed a WebSocket with."""
     code = closed.rcvd.code if closed.rcvd else None
     kinds = {
         KEY_NOT_VALID: KeyNotValid,
@@ -200,34 +200,34 @@ def _reason(closed: ConnectionClosed) -> Exception:
         REPLACED: Replaced,
     }
     kind = kinds.get(code or 0)
-    return kind(kind.__doc__) if kind else Broken(str(closed))
+    return kind(kind.__doc__) if kind else Disconnected(str(closed))
 
 
 def _refusal(response: httpx.Response) -> str:
-    """Its own reason, where it is a relay and has one."""
+    """Returns the server's reason, if it gives one."""
     if response.has_redirect_location:
-        where = response.headers["Location"]
-        return f"The server points to {where}: if that is yours, too, give --url its address."
+        location = response.headers["Location"]
+        return f"The server points to {location}. If that is your server, use it as --url."
     try:
-        said = str(response.json()["error"]["message"])
+        message = str(response.json()["error"]["message"])
     except (ValueError, KeyError, TypeError):
-        return f"{NO_RELAY} It answered {response.status_code}."
-    return f"{Refused.__doc__} It says: {said[:300]}"
+        return f"{NOT_A_RELAY} It answered {response.status_code}."
+    return f"{Refused.__doc__} Its reason: {message[:300]}"
 
 
-def _together(frames: list[Frame]) -> Iterator[list[Frame]]:
-    """In order, so that no request is long because there are many."""
-    few: list[Frame] = []
+def _batches(frames: list[Frame]) -> Iterator[list[Frame]]:
+    """Splits the frames, in order, so that many frames do not make one long request."""
+    batch: list[Frame] = []
     size = 0
     for frame in frames:
         length = len(json.dumps(frame))
-        if few and size + length > BYTES_TOGETHER:
-            yield few
-            few, size = [], 0
-        few.append(frame)
+        if batch and size + length > MAX_BATCH_BYTES:
+            yield batch
+            batch, size = [], 0
+        batch.append(frame)
         size += length
-    yield few
+    yield batch
 
 
-def _frames(received: list[Any]) -> list[Frame]:
+def _objects(received: list[Any]) -> list[Frame]:
     return [frame for frame in received if isinstance(frame, dict)]
