@@ -1,4 +1,4 @@
-"""One migrated database for all processes of a run; whoever needs one of its own copies it."""
+"""Migrates one database for all processes of a run; a test that needs its own copies it."""
 
 from __future__ import annotations
 
@@ -29,14 +29,23 @@ def migrated(server: str) -> str:
     FOLDER.mkdir(exist_ok=True)
     with (FOLDER / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        if not (FOLDER / "done").exists():
+        done = FOLDER / ("postgresql" if server else "sqlite")
+        if not done.exists():
             _migrate(server)
-            (FOLDER / "done").touch()
+            done.touch()
     return NAME if server else str(FOLDER / "wake.sqlite3")
 
 
+def migrated_folder(folder: Path) -> Path:
+    """Makes it the data folder of a server that has migrated its SQLite, and has done nothing yet.
+    To migrate takes most of the time that a server needs for its first start."""
+    folder.mkdir(mode=0o700)
+    shutil.copy(migrated(""), folder / "wake.sqlite3")
+    return folder
+
+
 def remove(server: str) -> None:
-    """At the end of the run, by the process that was started."""
+    """Removes the database at the end of the run, in the main process."""
     if FOLDER.exists():
         shutil.rmtree(FOLDER)
         if server:

@@ -1,4 +1,4 @@
-"""The web server as it runs for real, granian in a process of its own, on this test's database."""
+"""Runs the real web server (granian) in another process on the test's database."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import os
 import signal
 import socket
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -14,6 +13,8 @@ from pathlib import Path
 
 import httpx
 from django.db import connection
+
+from wake.server.run import roles
 
 PATIENCE_SECONDS = 90  # a busy machine needs ten to import Django
 
@@ -26,14 +27,9 @@ class Server:
             free.bind(("127.0.0.1", 0))
             port = free.getsockname()[1]
         self.origin = f"http://127.0.0.1:{port}"
-        self.command = [
-            *(sys.executable, "-m", "granian", f"wake.{interface}:application"),
-            *("--interface", "asginl" if interface == "asgi" else interface),
-            "--ws" if interface == "asgi" else "--no-ws",
-            *("--host", "127.0.0.1", "--port", str(port), "--log-level", "critical"),
-            *("--workers", str(processes)),
-            *(("--blocking-threads", "8") if interface == "wsgi" else ()),
-        ]
+        module = "web" if interface == "wsgi" else interface
+        command = roles.granian(module, "127.0.0.1", port, processes)
+        self.command = [*command, "--log-level", "critical"]
         self.environment = {
             **os.environ,
             "DJANGO_SETTINGS_MODULE": "tests.served_settings",
@@ -75,7 +71,8 @@ class Server:
 
 @contextmanager
 def served(interface: str, **environment: str) -> Iterator[str]:
-    """Its origin. `interface` is asgi or wsgi; needs the rows of the test to be committed."""
+    """Its origin. `interface` is asgi or wsgi, as `up stream` and `up web` serve them; needs the
+    rows of the test to be committed."""
     server = Server(interface, **environment)
     server.start()
     try:

@@ -1,4 +1,4 @@
-"""The project's own settings, on a database and a data folder of this run's own."""
+"""Changes the project's settings to a separate database and data folder for each run."""
 
 import os
 import tempfile

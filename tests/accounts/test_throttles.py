@@ -1,4 +1,5 @@
-"""Rate limits for what has no row of its own (PROTOCOL.md, Limits; RELIABILITY.md, 12)."""
+"""Rate limits apply to requests that have no row (docs/protocol.md, Limits; docs/reliability.md,
+Other promises, 12)."""
 
 from __future__ import annotations
 
@@ -11,7 +12,7 @@ import pytest
 from django.test import Client, RequestFactory
 
 from accounts import throttles
-from tests.conftest import AgentClient
+from tests.agent_client import AgentClient
 from tests.spec.test_errors import error_of
 
 JUNK = {"Authorization": "Bearer junk"}
@@ -105,7 +106,7 @@ def test_an_address_with_a_long_zone_is_no_500(caller: AgentClient, settings: An
 
 
 def sign_in(email: str, address: str = "192.0.2.1", times: int = 1) -> int:
-    """How many of them were let through."""
+    """Returns how many requests were allowed."""
     for number in range(times):
         try:
             throttles.count_sign_in(RequestFactory().get("/", REMOTE_ADDR=address), email)
@@ -122,7 +123,7 @@ def test_sign_ins_are_limited_by_address_and_person() -> None:
     assert sign_in("alice@example.com", address="192.0.2.2") == 1
 
 
-def test_sign_ins_of_one_address_are_limited_whoever_is_tried() -> None:
+def test_sign_ins_of_one_address_are_limited_across_accounts() -> None:
     tried = [sign_in(f"person{number}@example.com") for number in range(150)]
 
     assert 0 in tried
@@ -177,7 +178,7 @@ def test_after_a_while_the_cache_is_asked_again(caller: AgentClient, settings: A
 def test_bytes_are_not_counted_while_the_cache_is_away(
     settings: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(throttles, "BYTES_OF_STRANGERS", 10)
+    monkeypatch.setattr(throttles, "ANONYMOUS_BYTES", 10)
     throttles.count_bytes("192.0.2.1", 10)
     with pytest.raises(throttles.TooMany):
         throttles.count_bytes("192.0.2.1", 1)

@@ -1,9 +1,9 @@
-"""A real Chromium against a real server; skipped where there is none, never in CI."""
+"""Opens a real Chromium on a real server; the tests are skipped without one, but never in CI."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +11,9 @@ import pytest
 from playwright.sync_api import Browser, sync_playwright
 
 from accounts.models import ApiKey, User
-from tests.browser.screen import Screen
+from tests.browser.screen import Open, Screen
 from tests.browser.world import World, build
-from wake.models import Delivery, Response
+from tests.types import Answer, MakeDelivery
 
 HERE = Path(__file__).parent
 CHROMIUM = Path(os.environ.get("WAKE_CHROMIUM", "/usr/bin/chromium"))
@@ -23,13 +23,13 @@ IN_CI = os.environ.get("CI", "").lower() in {"1", "true", "yes"}
 # browser have on every database.
 ON_EVERY_DATABASE = {"test_sign_in.py", "test_story.py", "test_team_story.py", "test_triage.py"}
 
-Open = Callable[..., Screen]
-
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        if item.path.parent == HERE and item.path.name not in ON_EVERY_DATABASE:
-            item.add_marker(pytest.mark.once)
+        if item.path.parent == HERE:
+            item.add_marker(pytest.mark.slow)
+            if item.path.name not in ON_EVERY_DATABASE:
+                item.add_marker(pytest.mark.once)
 
 
 @pytest.fixture(scope="module")
@@ -50,8 +50,7 @@ def chromium() -> Iterator[Browser]:
 
 @pytest.fixture
 def open_browser(chromium: Browser, transactional_db: None, live_server: Any) -> Iterator[Open]:
-    """A window of its own for each call; whatever one of them reported fails the test at its
-    end."""
+    """Opens a new window for each call; an error in a window fails the test at its end."""
     screens: list[Screen] = []
 
     def open_one(user: User | None = None, **options: Any) -> Screen:
@@ -69,8 +68,8 @@ def open_browser(chromium: Browser, transactional_db: None, live_server: Any) ->
 
 @pytest.fixture
 def world(
-    make_delivery: Callable[..., Delivery],
-    answer: Callable[..., Response],
+    make_delivery: MakeDelivery,
+    answer: Answer,
     allowed_host: str,
     key: ApiKey,
     alice: User,

@@ -1,4 +1,4 @@
-"""Every page that somebody can open, as the URLconf has them: a new one is looked at by itself."""
+"""Lists every page from the URLconf, so that the tests open a new page without a change."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from django.urls.converters import IntConverter, SlugConverter, StringConverter,
 
 from accounts.models import User
 from inbox import urls
-from relay import page_urls
+from relay.pages import urls as page_urls
 from tests.browser.world import World, as_fields
 
 ANY = {
@@ -31,7 +31,7 @@ NO_PAGE = {HTTPStatus.FOUND, HTTPStatus.SEE_OTHER, HTTPStatus.NO_CONTENT}
 
 
 def pages(world: World, user: User) -> dict[str, str]:
-    """The path of each by its name; the page that is not there is one of them, too."""
+    """Returns each path by its name, including a page that does not exist."""
     client = Client()
     client.force_login(user)
     found = {}
@@ -45,7 +45,7 @@ def pages(world: World, user: User) -> dict[str, str]:
 
 
 def _path(pattern: URLPattern, fields: dict[str, Any], client: Client) -> str | None:
-    """None where only forms go."""
+    """Returns None for addresses that take forms only."""
     name = str(pattern.name)
     try:
         return reverse(name, kwargs=fields.get(name))

@@ -1,7 +1,8 @@
-"""One person's window, which notes every complaint of the browser and every request that leaves."""
+"""Controls one browser window and records each console error and each request to another host."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -61,7 +62,7 @@ class Screen:
         self.page.on("dialog", lambda dialog: self.complaints.append(f"dialog: {dialog.message}"))
 
     def sign_in(self, user: User) -> None:
-        """By cookie; what the form does has tests of its own."""
+        """Signs in with a cookie; other tests use the form."""
         client = Client()
         client.force_login(user)
         name = settings.SESSION_COOKIE_NAME
@@ -69,14 +70,14 @@ class Screen:
         self.context.add_cookies([cookie])  # type: ignore[list-item]
 
     def go(self, path: str) -> Page:
-        """Where there are scripts, they have been attached."""
+        """Opens a path and waits until the scripts of the page are attached."""
         self.page.goto(path)
         if self.scripts:
             self.page.wait_for_selector("html[data-ready]", state="attached")
         return self.page
 
     def press(self, name: str, *, exact: bool = True) -> Page:
-        """A button, by its accessible name, and then whatever page follows."""
+        """Clicks a button, found by its accessible name, and waits for the next page."""
         with self.page.expect_navigation():
             self.page.get_by_role("button", name=name, exact=exact).click()
         return self.page
@@ -87,7 +88,7 @@ class Screen:
         return self.page
 
     def problems(self) -> list[str]:
-        """On a desk and on phones, in light and in dark; one page for all of them."""
+        """Returns the page's problems on a desktop and on phones, in light and in dark."""
         self.page.evaluate(AXE)
         found = []
         for width in WIDTHS:
@@ -99,7 +100,7 @@ class Screen:
         return found
 
     def violations(self, rules: dict[str, Any]) -> list[str]:
-        """Through the debugger, so that the page's own policy stays as it is."""
+        """Runs axe through the debugger, so that the page's policy does not change."""
         found: Any = self.page.evaluate(RUN_AXE, rules)
         return [
             f"{violation['id']}: {node['html'][:200]}"
@@ -123,3 +124,6 @@ class Screen:
     def _note_request(self, request: Request) -> None:
         if not request.url.startswith(self.origin):
             self.left_the_origin.append(request.url)
+
+
+Open = Callable[..., Screen]

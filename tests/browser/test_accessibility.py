@@ -1,24 +1,22 @@
-"""Every screen, in light and dark, on a desk and on phones: WCAG 2.2 AA, and all in view."""
+"""Every page meets WCAG 2.2 AA and fits its window, in light and dark, on desktops and phones."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 from django.utils import timezone
 
 from accounts.models import User
-from tests.browser.conftest import Open
 from tests.browser.pages import pages
-from tests.browser.screen import AXE, Screen
+from tests.browser.screen import AXE, Open, Screen
 from tests.browser.world import World
-from wake.models import Delivery, Response
+from tests.types import MakeDelivery
+from wake.models import Response
 from wake.responses import respond
 
 AXE_SHA256 = "29348999450cdf2849a8e70b7912fc2da85a849da39c0d0d5394f51d4a9ed95c"
-Make = Callable[..., Delivery]
 
 
 def test_the_checks_are_the_ones_that_we_know() -> None:
@@ -103,7 +101,7 @@ def test_an_empty_inbox_is_accessible(open_browser: Open, alice: User) -> None:
 
 
 def test_the_checks_find_what_they_are_there_for(
-    open_browser: Open, alice: User, make_delivery: Make
+    open_browser: Open, alice: User, make_delivery: MakeDelivery
 ) -> None:
     make_delivery()
     screen = open_browser(alice, width=320, bypass_csp=True)
@@ -132,7 +130,7 @@ def test_with_the_keyboard_alone_focus_is_always_seen(
         )
         stops.append(stop)
 
-    assert stops[0]["name"] == "Skip to the content"
+    assert stops[0]["name"] == "Skip to content"
     unseen = [
         stop["name"]
         for stop in stops
@@ -214,7 +212,7 @@ def _approve(screen: Screen, world: World) -> None:
 def _unreadable(screen: Screen, world: World) -> None:
     page = screen.go(world.path("alert", "edit"))
     page.get_by_label("The agent's JSON").fill("{oops")
-    screen.press("Send redirect")
+    screen.press("Send changes")
 
 
 def _preview(screen: Screen, world: World) -> None:
@@ -228,7 +226,14 @@ def _conflict(screen: Screen, world: World) -> None:
     page.get_by_label("Feedback").fill("Mine.")
     first = world.deliveries["arabic"]
     bob = User.objects.get(email="bob@example.com")
-    respond(first, by=bob, status="rejected", feedback="His.", content_hash=first.content_hash)
+    respond(
+        first,
+        by=bob,
+        status="rejected",
+        feedback="His.",
+        content_hash=first.content_hash,
+        at=timezone.now(),
+    )
     screen.press("Reject")
 
 
@@ -245,12 +250,12 @@ def _batch(screen: Screen, world: World) -> None:
     ids = "&".join(f"id={world.deliveries[name].pk}" for name in ("tried", "long"))
     page = screen.go(f"/batch/?{ids}")
     page.get_by_label("Reject").first.check()
-    screen.press("Send the answers")
+    screen.press("Send answers")
 
 
 def _menus(screen: Screen, world: World) -> None:
     page = screen.go(world.path("tried"))
-    screen.press("Saved phrases")
+    screen.press("Saved replies")
     page.get_by_text("Later", exact=True).click()
 
 

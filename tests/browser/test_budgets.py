@@ -1,9 +1,9 @@
-"""What the inbox weighs on the wire: a browser that has never been here, and one that has."""
+"""The inbox stays within its byte budget on a first and on a repeated visit."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -16,7 +16,7 @@ from accounts.models import User
 from inbox.management.vocabulary import COMMON
 from tests.browser.screen import Screen
 from tests.served import served
-from wake.models import Delivery
+from tests.types import MakeDelivery
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -56,11 +56,11 @@ class Weighed:
 
 @pytest.fixture
 def origin(db: None, tmp_path: Path, settings: Any) -> Iterator[str]:
-    """As it is run for real: static files collected, joined and compressed."""
+    """Serves collected, joined and compressed static files, as in production."""
     settings.STATIC_ROOT = tmp_path
     settings.STORAGES = {
         **settings.STORAGES,
-        "staticfiles": {"BACKEND": "wake.static_files.JoinedStaticFiles"},
+        "staticfiles": {"BACKEND": "wake.server.static_files.JoinedStaticFiles"},
     }
     others = ["admin", "drf_spectacular_sidecar", "rest_framework"]
     call_command("collectstatic", interactive=False, verbosity=0, ignore_patterns=others)
@@ -69,7 +69,7 @@ def origin(db: None, tmp_path: Path, settings: Any) -> Iterator[str]:
 
 
 def test_the_inbox_is_light(
-    chromium: Browser, origin: str, alice: User, make_delivery: Callable[..., Delivery]
+    chromium: Browser, origin: str, alice: User, make_delivery: MakeDelivery
 ) -> None:
     random = Random(1)  # noqa: S311 - nothing here is a secret
     for number in range(ROWS):

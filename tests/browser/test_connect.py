@@ -1,32 +1,30 @@
-"""The connect page in a browser: it sees the first delivery by itself, and copies what it shows."""
+"""The connect page notices the first delivery and copies what it shows."""
 
 from __future__ import annotations
-
-from collections.abc import Callable
 
 from playwright.sync_api import expect
 
 from accounts.audit import SYSTEM
 from accounts.models import Agent, User
-from relay.publishing import publish
-from tests.browser.conftest import Open
-from wake.models import Delivery
+from relay.cards.publishing import publish
+from tests.browser.screen import Open
+from tests.types import MakeDelivery
 
 
 def test_the_first_delivery_takes_the_place_of_the_waiting(
-    open_browser: Open, alice: User, agent: Agent, make_delivery: Callable[..., Delivery]
+    open_browser: Open, alice: User, agent: Agent, make_delivery: MakeDelivery
 ) -> None:
     screen = open_browser(alice)
     screen.page.clock.install()
     page = screen.go(f"/agents/{agent.pk}/connect/")
-    expect(page.get_by_text("Waiting for it.")).to_be_visible()
+    expect(page.get_by_text("Waiting for the first delivery…")).to_be_visible()
 
     delivery = make_delivery()
     with page.expect_request_finished(lambda request: request.url.endswith("/connect/pulse")):
         page.clock.run_for(3_500)
 
-    expect(page.get_by_role("status")).to_contain_text("A delivery has arrived")
-    expect(page.get_by_text("Waiting for it.")).to_be_hidden()
+    expect(page.get_by_role("status")).to_contain_text("delivery arrived")
+    expect(page.get_by_text("Waiting for the first delivery…")).to_be_hidden()
     screen.follow("Open it")
     assert page.url.endswith(f"/deliveries/{delivery.pk}/")
 
@@ -59,13 +57,13 @@ def test_unfolded_it_is_accessible_and_inside_its_window(
 
 
 def test_without_scripts_nothing_offers_to_copy_and_one_looks_again(
-    open_browser: Open, alice: User, agent: Agent, make_delivery: Callable[..., Delivery]
+    open_browser: Open, alice: User, agent: Agent, make_delivery: MakeDelivery
 ) -> None:
     screen = open_browser(alice, scripts=False, width=390)
     page = screen.go(f"/agents/{agent.pk}/connect/")
     make_delivery()
 
     expect(page.get_by_role("button", name="Copy")).to_have_count(0)
-    screen.follow("Look again")
+    screen.follow("Check again")
 
-    expect(page.get_by_text("A delivery has arrived")).to_be_visible()
+    expect(page.get_by_text("delivery arrived")).to_be_visible()

@@ -1,9 +1,8 @@
-"""The words that a person typed: they outlive a lost connection, a reload and a sign-in in between,
-are sent once, and are gone from the device when they are stored or the person signs out."""
+"""A typed answer survives a lost connection, a reload and a new sign-in. It is sent once, and
+removed from the device when it is stored or the person signs out."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -12,9 +11,9 @@ from playwright.sync_api import Page, Route, expect
 
 from accounts.models import User
 from inbox.models import Preset
-from tests.browser.conftest import Open
-from tests.browser.screen import Screen
-from tests.conftest import PASSWORD
+from tests.browser.screen import Open, Screen
+from tests.people import PASSWORD
+from tests.types import MakeDelivery
 from wake.models import Delivery, Response
 
 WORDS = "Cut section three."
@@ -23,7 +22,7 @@ KEPT = "Object.keys(localStorage).filter(key => key.startsWith('draft:')).length
 
 
 @pytest.fixture
-def delivery(make_delivery: Callable[..., Delivery]) -> Delivery:
+def delivery(make_delivery: MakeDelivery) -> Delivery:
     return make_delivery(headline="Market report", details_json='{"title": "Old"}')
 
 
@@ -73,7 +72,7 @@ def test_a_reload_brings_the_words_back_and_says_so(
 
 
 def test_an_edit_that_only_leaves_words_out_is_kept_as_well(
-    open_browser: Open, alice: User, make_delivery: Callable[..., Delivery]
+    open_browser: Open, alice: User, make_delivery: MakeDelivery
 ) -> None:
     delivery = make_delivery(details_json='"Keep this, not that."')
     page = open_browser(alice).go(f"/deliveries/{delivery.pk}/edit")
@@ -84,7 +83,7 @@ def test_an_edit_that_only_leaves_words_out_is_kept_as_well(
     expect(page.get_by_label("The agent's text")).to_have_value("Keep this")
 
 
-def test_a_saved_phrase_stays_below_words_that_end_in_a_line_break(
+def test_a_saved_reply_stays_below_text_that_ends_in_a_line_break(
     open_browser: Open, alice: User, delivery: Delivery
 ) -> None:
     Preset.objects.create(user=alice, status="approved", name="Ship it", text="Good, go ahead.")
@@ -92,7 +91,7 @@ def test_a_saved_phrase_stays_below_words_that_end_in_a_line_break(
     page = typed(screen, delivery)
     page.get_by_label("Feedback").fill(f"{WORDS}\n")
 
-    screen.press("Saved phrases")
+    screen.press("Saved replies")
     screen.press("Ship it")
 
     expect(page.get_by_label("Feedback")).to_have_value(f"{WORDS}\nGood, go ahead.")
@@ -132,14 +131,14 @@ def test_signed_out_in_between_one_goes_on_where_the_words_are(
 
 
 def test_a_refused_answer_shows_the_words_once(
-    open_browser: Open, alice: User, make_delivery: Callable[..., Delivery]
+    open_browser: Open, alice: User, make_delivery: MakeDelivery
 ) -> None:
     question = make_delivery(type="question")
     screen = open_browser(alice)
     page = screen.go(f"/deliveries/{question.pk}/")
-    page.get_by_label("Your words").fill(" ")
+    page.get_by_label("Your answer (sent to the agent)").fill(" ")
 
-    screen.press("Answer in my words")
+    screen.press("Send my answer")
 
     expect(page.locator(".errors")).to_be_visible()
     expect(page.get_by_text("were kept on this device")).to_have_count(0)

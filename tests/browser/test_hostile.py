@@ -1,26 +1,24 @@
-"""What agents send does nothing in a real browser: no script, no request, no imitation."""
+"""Content from agents runs no script, makes no request and imitates no page in a real browser."""
 
 from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from accounts.models import User
-from tests.browser.conftest import Open
-from tests.inbox.test_blocks import blocks, everywhere
-from tests.inbox.test_details import ATTACKS, LARGE
-from wake.models import Delivery
+from tests.browser.screen import Open
+from tests.inbox.rendering.test_blocks import blocks, everywhere
+from tests.inbox.rendering.test_details import ATTACKS, LARGE
+from tests.types import MakeDelivery
 
-Make = Callable[..., Delivery]
 SHORT = [attack for attack in ATTACKS if attack.isprintable() and len(attack) <= 120]
 
 
 def test_hostile_content_is_inert_everywhere(
-    open_browser: Open, alice: User, make_delivery: Make
+    open_browser: Open, alice: User, make_delivery: MakeDelivery
 ) -> None:
     deliveries = [
         make_delivery(
@@ -51,7 +49,7 @@ def test_hostile_content_is_inert_everywhere(
 
 
 def test_the_policy_bites_where_something_slipped_through(
-    open_browser: Open, alice: User, make_delivery: Make
+    open_browser: Open, alice: User, make_delivery: MakeDelivery
 ) -> None:
     screen = open_browser(alice)
     page = screen.go(f"/deliveries/{make_delivery().pk}/")
@@ -70,8 +68,8 @@ def test_the_policy_bites_where_something_slipped_through(
 
 
 @pytest.mark.parametrize("name", LARGE)
-def test_a_page_of_whatever_was_sent_is_quick_and_reads_on_a_phone(
-    open_browser: Open, alice: User, make_delivery: Make, name: str
+def test_a_page_of_hostile_content_is_quick_and_readable_on_a_phone(
+    open_browser: Open, alice: User, make_delivery: MakeDelivery, name: str
 ) -> None:
     delivery = make_delivery(details_json=json.dumps(LARGE[name]))
     screen = open_browser(alice, width=320)
@@ -84,7 +82,7 @@ def test_a_page_of_whatever_was_sent_is_quick_and_reads_on_a_phone(
 
 
 def test_a_frame_cannot_reach_out_of_itself(
-    open_browser: Open, alice: User, make_delivery: Make
+    open_browser: Open, alice: User, make_delivery: MakeDelivery
 ) -> None:
     delivery = make_delivery(details_json=json.dumps("# Approved\n\n" + "line  \n" * 600))
     page = open_browser(alice).go(f"/deliveries/{delivery.pk}/")

@@ -1,8 +1,7 @@
-"""Keys alone: what each does, where it does nothing, and where the focus goes."""
+"""Keyboard shortcuts act on the right element and move the focus."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -10,15 +9,14 @@ from playwright.sync_api import Page, expect
 
 from accounts.models import User
 from inbox.models import Preferences
-from tests.browser.conftest import Open
+from tests.browser.screen import Open
+from tests.types import MakeDelivery
 from wake.models import Delivery, Response
-
-Make = Callable[..., Delivery]
 
 
 @pytest.fixture
-def outputs(make_delivery: Make) -> list[Delivery]:
-    """As they stand in the inbox, the newest first."""
+def outputs(make_delivery: MakeDelivery) -> list[Delivery]:
+    """Returns the deliveries in the order of the inbox, newest first."""
     return [make_delivery(headline=f"Report {number}") for number in (3, 2, 1)][::-1]
 
 
@@ -42,7 +40,7 @@ def press_and_go(page: Page, *keys: str) -> None:
     page.wait_for_selector("html[data-ready]", state="attached")
 
 
-def test_rows_are_walked_and_the_walk_ends_where_they_end(
+def test_the_keyboard_moves_through_rows_and_stops_at_the_ends(
     inbox: Page, outputs: list[Delivery]
 ) -> None:
     press(inbox, "k")
@@ -101,7 +99,7 @@ def test_rows_are_selected_one_by_one_or_all_between_two(inbox: Page) -> None:
 
 
 def test_an_update_is_seen_and_brought_back(
-    open_browser: Open, alice: User, make_delivery: Make
+    open_browser: Open, alice: User, make_delivery: MakeDelivery
 ) -> None:
     update = make_delivery(type="update")
     page = open_browser(alice).go("/")
@@ -113,10 +111,10 @@ def test_an_update_is_seen_and_brought_back(
     expect(row(page, update)).to_be_focused()
 
 
-def test_a_row_is_put_off(inbox: Page, outputs: list[Delivery]) -> None:
+def test_a_row_is_snoozed(inbox: Page, outputs: list[Delivery]) -> None:
     press_and_go(inbox, "j", "l")
 
-    expect(inbox.locator("h1")).to_have_text("Put off until when?")
+    expect(inbox.locator("h1")).to_have_text("Snooze until…")
     expect(inbox.get_by_text("Report 1")).to_be_visible()
 
 
@@ -167,7 +165,7 @@ def test_every_place_has_its_keys(inbox: Page) -> None:
         assert inbox.url.endswith(path)
     press_and_go(inbox, "?")
 
-    assert inbox.url.endswith("/help/keys")
+    assert inbox.url.endswith("/help/keyboard-shortcuts")
     assert not Response.objects.exists()
 
 

@@ -1,6 +1,5 @@
-"""The whole way over A2A: a caller asks an agent whose machine is off; it comes on and asks back; a
-person answers with an edit; the agent ends with an artifact; news of it reaches the caller, and
-starts the next agent."""
+"""A caller asks an offline agent over A2A. The agent comes online and asks back, a person
+answers with an edit, and the artifact is pushed to the caller and to the next agent."""
 
 from __future__ import annotations
 
@@ -13,10 +12,11 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page
 
-from tests.conformance.caller import Caller
-from tests.conformance.conftest import Relay, connected, free_port, manage
-from tests.frame.conftest import Up, clean_environment, eventually, printed
-from tests.outgoing.conftest import Receiver
+from tests.migrated import migrated_folder
+from tests.relay.conformance.caller import Caller
+from tests.relay.conformance.server import Relay, connected, manage
+from tests.wake.callbacks.receiver import Receiver
+from tests.wake.server.up import Up, clean_environment, eventually, free_port, printed
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="finds the processes in /proc")
 
@@ -25,7 +25,7 @@ EDITED = {"title": "Release notes", "audience": "customers"}
 
 @pytest.fixture
 def relay(tmp_path: Path) -> Iterator[Relay]:
-    port, data = free_port(), tmp_path / "data"
+    port, data = free_port(), migrated_folder(tmp_path / "data")
     environment = clean_environment(WAKE_DATA=str(data), PORT=str(port), WAKE_HOLD_SECONDS="0")
     up = Up(data, port, environment)
     try:
@@ -51,7 +51,7 @@ def test_from_a_caller_to_the_next_agent(
     caller = Caller(relay.url, "1.0", key=relay.caller_key)
     editor = Caller(f"{up.url}/@home/editor", "1.0", key=relay.caller_key)
 
-    # Nobody's machine is on, so the task waits and the caller is not kept.
+    # No connector is online, so the task waits and the caller gets its answer at once.
     task = caller.send("tck-propose")["task"]
     assert task["status"]["state"] == "TASK_STATE_SUBMITTED"
     for config in (
@@ -93,7 +93,7 @@ def _signed_in(chromium: Browser, up: Up) -> Page:
 def _redirect(page: Page, headline: str, audience: str) -> None:
     page.get_by_role("link", name=re.compile(headline)).first.click()
     assert "release robot" in page.inner_text("main")
-    page.get_by_role("button", name="Redirect with edits").click()
+    page.get_by_role("button", name="Edit and send back").click()
     page.get_by_label("audience").fill(audience)
-    page.get_by_role("button", name="Send redirect").click()
+    page.get_by_role("button", name="Send changes").click()
     page.wait_for_load_state()

@@ -1,18 +1,14 @@
-"""The settings, Later and saved phrases in a real browser: with any theme, and without
+"""Settings, snoozes and saved replies work in a real browser, with any theme and without
 JavaScript."""
 
 from __future__ import annotations
-
-from collections.abc import Callable
 
 import pytest
 
 from accounts.models import User
 from inbox.models import Preferences, Preset
-from tests.browser.conftest import Open
-from wake.models import Delivery
-
-Make = Callable[..., Delivery]
+from tests.browser.screen import Open
+from tests.types import MakeDelivery
 
 
 @pytest.fixture
@@ -41,8 +37,8 @@ def test_a_chosen_theme_wins_over_the_devices(device: str, open_browser: Open, a
     assert seen["As this device"] == seen[device.capitalize()]
 
 
-def test_without_javascript_everything_can_be_set_and_put_off(
-    open_browser: Open, alice: User, phrases: list[Preset], make_delivery: Make
+def test_without_javascript_settings_and_snoozing_work(
+    open_browser: Open, alice: User, phrases: list[Preset], make_delivery: MakeDelivery
 ) -> None:
     delivery = make_delivery(headline="Market report")
     screen = open_browser(alice, scripts=False)
@@ -56,11 +52,11 @@ def test_without_javascript_everything_can_be_set_and_put_off(
 
     screen.go(f"/deliveries/{delivery.pk}/")
     screen.page.get_by_label("Feedback").fill("I like it.")
-    screen.press("Saved phrases")
+    screen.press("Saved replies")
     screen.press("Ship it")
     assert screen.page.get_by_label("Feedback").input_value() == "I like it.\nGood, go ahead."
 
     screen.page.get_by_text("Later", exact=True).click()
     screen.press("In 1 hour")
-    assert "Put off. Back " in screen.page.get_by_role("status").inner_text()
+    assert "Snoozed. Back " in screen.page.get_by_role("status").inner_text()
     assert screen.page.get_by_role("link", name="Market report").count() == 0

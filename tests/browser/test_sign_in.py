@@ -1,5 +1,4 @@
-"""Coming in, in a real browser: a second step that is set up, used and lost, and a password that is
-reset."""
+"""A person sets up, uses and loses a second factor, and resets a password, in a real browser."""
 
 from __future__ import annotations
 
@@ -7,12 +6,11 @@ import pytest
 from django.core import mail as outbox
 
 from accounts.models import User
-from inbox import password_resets
-from tests.browser.conftest import Open
-from tests.browser.screen import Screen
-from tests.conftest import PASSWORD
-from tests.inbox.test_password_reset import NEW, link_in_the_mail
-from tests.inbox.test_two_steps import code_of
+from inbox.people.sign_in import password_resets
+from tests.browser.screen import Open, Screen
+from tests.inbox.people.test_password_reset import NEW, link_in_the_mail
+from tests.inbox.people.test_second_factor_pages import code_of
+from tests.people import PASSWORD
 
 
 def write_password(screen: Screen, password: str = PASSWORD) -> None:
@@ -31,16 +29,16 @@ def test_a_second_step_from_the_first_picture_to_the_last_recovery_code(
     write_password(screen)
 
     screen.go("/settings/security/")
-    screen.follow("Set it up")
-    page.get_by_text("Or write the key yourself").click()
+    screen.follow("Set up")
+    page.get_by_text("Enter the key manually").click()
     secret = page.locator("code.secret").first.inner_text().replace(" ", "")
     assert look() == []
     page.get_by_label("Code", exact=True).fill(code_of(secret, steps=-1))
-    screen.press("Turn it on")
+    screen.press("Turn on")
     assert look() == []
     recovery = page.get_by_role("region", name="Recovery codes").inner_text().split()
-    screen.follow("They are kept")
-    assert "10 of your recovery codes are left" in page.inner_text("main")
+    screen.follow("I've saved them")
+    assert "10 recovery codes left." in page.inner_text("main")
     assert look() == []
     screen.press("Sign out")
 
@@ -48,7 +46,7 @@ def test_a_second_step_from_the_first_picture_to_the_last_recovery_code(
     assert page.get_by_label("Code", exact=True).is_visible()
     page.get_by_label("Code", exact=True).fill("000000")
     screen.press("Sign in")
-    assert "That code doesn't fit" in page.get_by_role("alert").inner_text()
+    assert "Wrong or already used code" in page.get_by_role("alert").inner_text()
     page.get_by_text("Use a recovery code").click()
     assert look() == []
     page.get_by_label("Recovery code").fill(recovery[-1])
@@ -58,17 +56,17 @@ def test_a_second_step_from_the_first_picture_to_the_last_recovery_code(
     screen.go("/settings/security/codes/off/")
     page.get_by_label("Code", exact=True).fill(code_of(secret))
     assert look() == []
-    screen.press("Turn it off")
+    screen.press("Turn off")
     assert "Two-step sign-in is off" in page.get_by_role("status").inner_text()
 
 
 def test_a_lost_password_is_reset_by_a_link_in_a_mail(open_browser: Open, alice: User) -> None:
     screen = open_browser()
     page = screen.go("/login/")
-    screen.follow("Reset it")
+    screen.follow("Forgot your password?")
     assert screen.problems() == []
     page.get_by_label("E-mail").fill(alice.email)
-    screen.press("Send the link")
+    screen.press("Send link")
     assert screen.problems() == []
     password_resets.send_due()
     assert len(outbox.outbox) == 1
@@ -76,9 +74,9 @@ def test_a_lost_password_is_reset_by_a_link_in_a_mail(open_browser: Open, alice:
     screen.go(link_in_the_mail())
     assert screen.problems() == []
     page.get_by_label("New password", exact=True).fill(NEW)
-    page.get_by_label("New password again").fill(NEW)
+    page.get_by_label("Confirm new password").fill(NEW)
     screen.press("Change password")
-    assert "Your password is changed" in page.get_by_role("status").inner_text()
+    assert "Password changed" in page.get_by_role("status").inner_text()
     write_password(screen, NEW)
 
     assert page.get_by_role("button", name="Sign out").is_visible()

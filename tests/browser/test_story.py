@@ -1,23 +1,23 @@
-"""The way through: an agent delivers, a person answers in a browser, the agent has the answer."""
+"""An agent delivers, a person answers in a browser, and the agent receives the answer."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from typing import Any
 
 import httpx
 import pytest
 
 from accounts.models import ApiKey, User
-from tests.browser.conftest import Open
-from tests.conftest import PASSWORD
+from tests.browser.screen import Open
+from tests.people import PASSWORD
+from tests.types import Age
 
 BRIEF = {"title": "Market report", "audience": "the board", "sections": ["Findings", "Prices"]}
 
 
 class Agent:
-    """HTTP as an agent speaks it."""
+    """Calls the server as an agent does."""
 
     def __init__(self, origin: str, key: ApiKey) -> None:
         text: str = key.text  # type: ignore[attr-defined]
@@ -50,7 +50,7 @@ def test_an_edited_document_reaches_the_agent(
     live_server: Any,
     key: ApiKey,
     alice: User,
-    age: Callable[..., None],
+    age: Age,
     scripts: bool,
 ) -> None:
     agent = Agent(live_server.url, key)
@@ -65,11 +65,11 @@ def test_an_edited_document_reaches_the_agent(
     screen.follow("Market report ready for your review")
     assert "the board" in page.inner_text(".untrusted")
     page.get_by_label("Feedback").fill("Good start: cut the prices.")
-    screen.press("Redirect with edits")
+    screen.press("Edit and send back")
     assert page.get_by_label("Feedback").input_value() == "Good start: cut the prices."
 
     page.get_by_label("The agent's JSON").fill('{"title": "Market report", "sections": [}')
-    screen.press("Send redirect")
+    screen.press("Send changes")
     assert "Not valid JSON" in page.inner_text(".errors")
     assert agent.poll(delivery_id)["status"] == "pending"
 
@@ -77,7 +77,7 @@ def test_an_edited_document_reaches_the_agent(
     page.get_by_label("The agent's JSON").fill(json.dumps(edited, indent=2))
     screen.press("Preview changes")
     assert '"Prices"' in page.inner_text(".diff__line--removed >> nth=1")
-    screen.press("Send redirect")
+    screen.press("Send changes")
     assert "Goes to the agent in" in page.inner_text(".notice")
     assert agent.poll(delivery_id)["status"] == "pending"
 
@@ -87,7 +87,7 @@ def test_an_edited_document_reaches_the_agent(
     assert polled["edited_content"] == edited
     assert polled["feedback"] == "Good start: cut the prices."
     page.reload()
-    assert "Picked up by poll" in page.inner_text(".notice")
+    assert "Fetched by the agent" in page.inner_text(".notice")
     assert page.get_by_role("button", name="Undo").count() == 0
 
 
@@ -114,12 +114,14 @@ def test_a_rejection_keeps_its_reason_when_it_is_taken_back(
     screen = open_browser(alice, scripts=scripts)
     page = screen.go(f"/deliveries/{delivery_id}/")
 
-    page.get_by_label("Your words").fill("Not before Monday.")
-    screen.press("No, do not")
+    page.get_by_label("Your answer (sent to the agent)").fill("Not before Monday.")
+    screen.press("No, don't")
     screen.press("Undo: Market report ready for your review")
 
     assert page.url.endswith(f"/deliveries/{delivery_id}/")
-    assert page.get_by_label("Your words").input_value() == "Not before Monday."
+    assert (
+        page.get_by_label("Your answer (sent to the agent)").input_value() == "Not before Monday."
+    )
 
 
 def test_two_people_give_one_answer_and_the_second_keeps_their_words(
@@ -147,7 +149,7 @@ def test_two_people_give_one_answer_and_the_second_keeps_their_words(
 
 
 def test_fields_are_edited_and_turned_into_json(
-    open_browser: Open, live_server: Any, key: ApiKey, alice: User, age: Callable[..., None]
+    open_browser: Open, live_server: Any, key: ApiKey, alice: User, age: Age
 ) -> None:
     agent = Agent(live_server.url, key)
     delivery_id = agent.deliver(details={"title": "Report", "pages": 12, "final": False})
@@ -160,7 +162,7 @@ def test_fields_are_edited_and_turned_into_json(
     page.wait_for_selector(".diff__line--added")
     assert agent.poll(delivery_id)["status"] == "pending"
     screen.press("Raw JSON")
-    screen.press("Send redirect")
+    screen.press("Send changes")
 
     age(delivery_id, seconds=11)
     edited = agent.poll(delivery_id)["edited_content"]

@@ -1,22 +1,21 @@
-"""What a team does without an administrator, from an empty server on: its owner comes in,
-registers an agent, issues its key, invites somebody, rotates and revokes it, and lets the reviewer
-go."""
+"""A team works without an administrator: on an empty server its owner signs in, registers an agent,
+issues, rotates and revokes its key, invites a reviewer and removes them."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
 from typing import Any
 from urllib.parse import urlsplit
 
 import httpx
 
-from accounts import first_run, keys
+from accounts import first_run
+from accounts.agents import keys
 from accounts.models import Agent
-from tests.browser.conftest import Open
-from tests.browser.screen import Screen
-from tests.conftest import PASSWORD
-from tests.frame.conftest import eventually
+from tests.browser.screen import Open, Screen
+from tests.people import PASSWORD
+from tests.types import Age
+from tests.wake.server.up import eventually
 
 HEADLINE = "Market report ready for your review"
 DELIVERY = {
@@ -80,9 +79,7 @@ class Polls:
             self._failed = failure
 
 
-def test_a_team_does_all_of_it_by_itself(
-    open_browser: Open, live_server: Any, age: Callable[..., None]
-) -> None:
+def test_a_team_does_all_of_it_by_itself(open_browser: Open, live_server: Any, age: Age) -> None:
     owner = open_browser()
     _first_run(owner)
     key = _agent_with_a_key(owner)
@@ -124,20 +121,20 @@ def _agent_with_a_key(owner: Screen) -> str:
     page = owner.page
     owner.go("/agents/")
     owner.follow("Add agent")
-    page.get_by_label("Its id").fill("writing-agent")
+    page.get_by_label("Agent ID").fill("writing-agent")
     owner.press("Add agent")
     assert page.inner_text("#once").startswith("whsec_")
-    owner.follow("It is kept: issue the first key")
-    owner.press("Issue the key")
+    owner.follow("Next: create a key")
+    owner.press("Create key")
     key = page.inner_text("#once")
-    owner.follow("It is kept")
+    owner.follow("Done")
     assert key not in page.content()
     return key
 
 
 def _invitation(owner: Screen) -> str:
     owner.go("/settings/members/")
-    owner.follow("Invite somebody to Home")
+    owner.follow("Invite someone to Home")
     owner.press("Invite")
     return urlsplit(owner.page.inner_text("#link")).path
 
@@ -147,10 +144,10 @@ def _joins(reviewer: Screen, path: str) -> None:
     page.get_by_label("Name", exact=True).fill("Rosa")
     page.get_by_label("E-mail").fill("rosa@example.com")
     page.get_by_label("Password", exact=True).fill(PASSWORD)
-    page.get_by_label("Password again").fill(PASSWORD)
+    page.get_by_label("Confirm password").fill(PASSWORD)
     reviewer.press("Join")
     sign_in(reviewer, "rosa@example.com")
-    assert "You are in Home." in page.inner_text("main")
+    assert "You joined Home." in page.inner_text("main")
 
 
 def _rotated(owner: Screen, key: str) -> str:
@@ -158,15 +155,15 @@ def _rotated(owner: Screen, key: str) -> str:
     owner.follow("writing-agent")
     owner.follow(f"Rotate {keys.hint_of(key)}")
     owner.page.get_by_label("In 1 hour").check()
-    owner.press("Rotate the key")
+    owner.press("Rotate key")
     return owner.page.inner_text("#once")
 
 
 def _revoked(owner: Screen, key: str) -> None:
-    owner.follow("It is kept")
+    owner.follow("Done")
     owner.follow(f"Revoke {keys.hint_of(key)}")
-    owner.press("Revoke the key")
-    assert "It works no more." in owner.page.inner_text("main")
+    owner.press("Revoke key")
+    assert "It no longer works." in owner.page.inner_text("main")
 
 
 def _is_let_go(owner: Screen, reviewer: Screen, delivery_id: str) -> None:
@@ -175,15 +172,15 @@ def _is_let_go(owner: Screen, reviewer: Screen, delivery_id: str) -> None:
         f"/deliveries/{delivery_id}/",
         f"/deliveries/{delivery_id}/raw",
         f"/agents/{agent_pk}/",
-        f"/agents/{agent_pk}/record/",
+        f"/agents/{agent_pk}/statistics/",
         f"/agents/{agent_pk}/connect/",
         "/settings/members/home/leave/",
     ]
     assert _codes(reviewer, of_the_team) == {200}
     owner.go("/settings/members/")
     owner.follow("Change: Rosa")
-    owner.press("Remove from the team")
-    assert "Rosa is no longer in Home." in owner.page.inner_text("main")
+    owner.press("Remove")
+    assert "Rosa was removed from Home." in owner.page.inner_text("main")
     assert _codes(reviewer, of_the_team) == {404}
     for path in ("/", "/history/", "/agents/", "/audit/"):
         page = reviewer.go(path).inner_text("main")
@@ -198,16 +195,16 @@ def _codes(screen: Screen, paths: list[str]) -> set[int]:
 def _the_audit_tells_it(owner: Screen) -> None:
     told = owner.go("/audit/").locator("main h2").all_inner_texts()
     for words in (
-        "Operator added the team",
+        "CLI created the team",
         "olive registered an agent",
-        "olive issued a key of writing-agent",
-        "olive invited somebody as reviewer",
+        "olive created a key for writing-agent",
+        "olive invited someone as reviewer",
         "Rosa joined the team, invited by olive",
         "writing-agent delivered",
         "Rosa approved",
-        "Picked up by poll",
-        "olive rotated a key of writing-agent",
-        "olive revoked a key of writing-agent",
+        "Fetched by the agent",
+        "olive rotated a key for writing-agent",
+        "olive revoked a key for writing-agent",
         "olive removed a member",
     ):
         assert words in told, words

@@ -1,24 +1,21 @@
-"""Being done with an inbox in a real browser, without scripts and with them."""
+"""A person clears an inbox in a real browser, with and without scripts."""
 
 from __future__ import annotations
-
-from collections.abc import Callable
 
 import pytest
 from playwright.sync_api import expect
 
 from accounts.models import User
-from tests.browser.conftest import Open
-from wake.models import Delivery, Response
+from tests.browser.screen import Open
+from tests.types import MakeDelivery
+from wake.models import Response
 
 pytestmark = pytest.mark.django_db(transaction=True)
-
-Make = Callable[..., Delivery]
 
 
 @pytest.mark.parametrize("scripts", [True, False], ids=["scripts", "no scripts"])
 def test_rows_are_ticked_seen_and_answered_together_and_all_of_it_is_taken_back(
-    open_browser: Open, alice: User, make_delivery: Make, scripts: bool
+    open_browser: Open, alice: User, make_delivery: MakeDelivery, scripts: bool
 ) -> None:
     for headline in ("Report", "Notes"):
         make_delivery(headline=headline, details_json='"Read **all** of it"')
@@ -35,16 +32,16 @@ def test_rows_are_ticked_seen_and_answered_together_and_all_of_it_is_taken_back(
     screen.press("Review together")
     page.locator("li", has_text="Notes").get_by_label("Approve").check()
     page.locator("li", has_text="Report").get_by_label("Reject").check()
-    screen.press("Send the answers")
+    screen.press("Send answers")
     expect(page.get_by_role("alert")).to_contain_text("not marked as read")
     assert not Response.objects.exists()
 
     page.locator("li", has_text="Notes").get_by_label("Read").check()
-    screen.press("Send the answers")
+    screen.press("Send answers")
     expect(page.get_by_role("heading", level=1)).to_have_text("Both answers are on their way")
 
     screen.press("Undo all")
-    expect(page.get_by_role("heading", level=1)).to_have_text("Taken back")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Undone")
     screen.follow("Back to the inbox")
     screen.press("Undo")
     expect(page.get_by_text("Eighty percent")).to_be_visible()

@@ -1,17 +1,14 @@
-"""The line that says what is new: asked for now and then, and nothing else on the page moves."""
+"""A line reports new deliveries from time to time, and the rest of the page does not change."""
 
 from __future__ import annotations
-
-from collections.abc import Callable
 
 import pytest
 from playwright.sync_api import Page, Request, expect
 
 from accounts.models import User
-from tests.browser.conftest import Open
-from wake.models import Delivery
+from tests.browser.screen import Open
+from tests.types import MakeDelivery
 
-Make = Callable[..., Delivery]
 HIDE = """hidden => {
   Object.defineProperty(document, "hidden", {value: hidden, configurable: true});
   document.dispatchEvent(new Event("visibilitychange"));
@@ -19,8 +16,8 @@ HIDE = """hidden => {
 
 
 @pytest.fixture
-def inbox(open_browser: Open, alice: User, make_delivery: Make) -> Page:
-    """With a clock that only the test moves."""
+def inbox(open_browser: Open, alice: User, make_delivery: MakeDelivery) -> Page:
+    """Opens a page with a clock that only the test moves."""
     make_delivery(headline="The first")
     screen = open_browser(alice)
     screen.page.clock.install()
@@ -49,7 +46,7 @@ def pass_seconds(page: Page, seconds: int, *, asks: bool) -> None:
 
 
 def test_what_is_new_is_said_and_shown_when_it_is_asked_for(
-    inbox: Page, make_delivery: Make
+    inbox: Page, make_delivery: MakeDelivery
 ) -> None:
     title = inbox.title()
     icon = inbox.locator("link[rel=icon]").get_attribute("href")
@@ -74,18 +71,22 @@ def test_nothing_new_says_nothing(inbox: Page, asked: list[str]) -> None:
     expect(inbox.locator(".pill")).to_have_count(0)
 
 
-def test_who_is_signed_out_meanwhile_is_told_nothing(inbox: Page, make_delivery: Make) -> None:
+def test_a_person_who_was_signed_out_gets_no_updates(
+    inbox: Page, make_delivery: MakeDelivery
+) -> None:
     make_delivery(headline="The second")
     inbox.context.clear_cookies()
 
     with inbox.expect_request_finished(lambda request: "/login/" in request.url):
         inbox.clock.run_for(31_000)
 
-    expect(inbox.locator(".pulse")).to_be_empty()
+    expect(inbox.locator(".updates")).to_be_empty()
     expect(inbox.locator(".row")).to_have_count(1)
 
 
-def test_what_was_new_and_is_gone_is_no_longer_said(inbox: Page, make_delivery: Make) -> None:
+def test_what_was_new_and_is_gone_is_no_longer_said(
+    inbox: Page, make_delivery: MakeDelivery
+) -> None:
     second = make_delivery(headline="The second")
     pass_seconds(inbox, 31, asks=True)
     expect(inbox.locator(".pill")).to_have_count(1)
@@ -96,7 +97,7 @@ def test_what_was_new_and_is_gone_is_no_longer_said(inbox: Page, make_delivery: 
     expect(inbox.locator(".pill")).to_have_count(0)
 
 
-def test_a_page_that_nobody_uses_asks_seldom(inbox: Page, asked: list[str]) -> None:
+def test_an_idle_page_asks_rarely(inbox: Page, asked: list[str]) -> None:
     pass_seconds(inbox, 31, asks=True)
     pass_seconds(inbox, 31, asks=True)
     pass_seconds(inbox, 110, asks=False)
@@ -107,7 +108,7 @@ def test_a_page_that_nobody_uses_asks_seldom(inbox: Page, asked: list[str]) -> N
     assert len(asked) == 3
 
 
-def test_a_page_that_nobody_sees_asks_once_it_is_seen_again(inbox: Page, asked: list[str]) -> None:
+def test_a_hidden_page_asks_once_it_is_visible_again(inbox: Page, asked: list[str]) -> None:
     inbox.evaluate(HIDE, True)
     pass_seconds(inbox, 600, asks=False)
     assert asked == []

@@ -1,9 +1,8 @@
-"""A delivery of each kind and in each state, and one of everything else that has a page."""
+"""Creates a delivery of each kind and state, and one object for every other page."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -11,22 +10,23 @@ from uuid import uuid4
 
 from django.utils import timezone
 
-from accounts import claims, invitations
+from accounts.agents import aliases
+from accounts.agents.keys import mint, revoke
 from accounts.audit import SYSTEM
-from accounts.keys import mint, revoke
 from accounts.models import Agent, ApiKey, AuditEvent, Membership, User
-from inbox import later
+from accounts.teams import invitations
 from inbox.models import Preset
-from relay import callers, lifecycle
+from inbox.snoozing import snoozes
+from relay.cards import callers
+from relay.cards.publishing import publish
 from relay.models import Task
-from relay.publishing import publish
-from relay.wire import Incoming
-from wake.destinations import Outcome
-from wake.models import Callback, Delivery, Response
-from wake.outbox import settle
+from relay.protocol.dialects import Incoming
+from relay.tasks import lifecycle
+from tests.types import Answer, MakeDelivery
+from wake.callbacks.http_client import Outcome
+from wake.callbacks.outbox import settle
+from wake.models import Callback, Delivery
 
-Make = Callable[..., Delivery]
-Answer = Callable[..., Response]
 REPORT = (
     "# Report\n\nTen **competitors**, see [the sheet](https://sheets.example.com/1).\n\n"
     "1. One\n2. Two\n\n| Company | Price |\n|---|--:|\n| Alder | 49 |\n\n> quoted\n\n"
@@ -65,16 +65,16 @@ class World:
         return f"/deliveries/{self.deliveries[name].pk}/{rest}"
 
 
-def build(make: Make, answer: Answer, *, key: ApiKey, alice: User, bob: User) -> World:
+def build(make: MakeDelivery, answer: Answer, *, key: ApiKey, alice: User, bob: User) -> World:
     now = timezone.now()
     agent = key.agent
     task = _asked(agent, at=now)
-    claims.grant(agent, f"{'w' * 127}*", by=SYSTEM)
+    aliases.grant(agent, f"{'w' * 127}*", by=SYSTEM)
     old, _ = mint(agent, by=SYSTEM, lane="test", expires_at=now + timedelta(days=1))
     revoke(old, by=SYSTEM, at=now)
     deliveries = {**_waiting(make, key=key), **_answered(make, answer, by=bob)}
     put_off = make(headline="w" * 120)
-    later.snooze(put_off, by=alice, until=now + timedelta(days=400), at=now)
+    snoozes.snooze(put_off, by=alice, until=now + timedelta(days=400), at=now)
     for status, name, text in [
         ("approved", "Ship it", "Good, go ahead."),
         ("rejected", "x" * 40, "y" * 2000),
@@ -102,10 +102,10 @@ def _asked(agent: Agent, *, at: datetime) -> Task:
         skills=[{"id": "x", "name": "x" * 80, "description": "Finds ten.", "tags": ["market"]}],
     )
     parts = [{"raw": "aGVsbG8=", "filename": f"{'w' * 80}.txt"}, {"text": "w" * 200}]
-    return lifecycle.send(card, caller, Incoming(message_id="m1", parts=parts))
+    return lifecycle.send(card, caller, Incoming(message_id="m1", parts=parts), at=timezone.now())
 
 
-def _waiting(make: Make, *, key: ApiKey) -> dict[str, Delivery]:
+def _waiting(make: MakeDelivery, *, key: ApiKey) -> dict[str, Delivery]:
     return {
         "expired": make(timeout_seconds=60, at=timezone.now() - timedelta(hours=1)),
         "question": make(
@@ -134,7 +134,7 @@ def _waiting(make: Make, *, key: ApiKey) -> dict[str, Delivery]:
     }
 
 
-def _answered(make: Make, answer: Answer, *, by: User) -> dict[str, Delivery]:
+def _answered(make: MakeDelivery, answer: Answer, *, by: User) -> dict[str, Delivery]:
     redirected = make(details_json='{"title": "Old", "same": 1}', headline="Redirected one")
     edited = '{"title": "New", "same": 1}'
     answer(redirected, "redirected", by=by, feedback="See.", edited_json=edited)
@@ -148,8 +148,8 @@ def _answered(make: Make, answer: Answer, *, by: User) -> dict[str, Delivery]:
     return {"redirected": redirected, "rejected": rejected, "revision": revision}
 
 
-def _callback(make: Make, answer: Answer) -> Callback:
-    """Tried once, in vain."""
+def _callback(make: MakeDelivery, answer: Answer) -> Callback:
+    """Creates a callback that failed once."""
     delivery = make(callback_webhook="https://hooks.example.com/answers?token=1")
     callback = Callback.objects.get(response=answer(delivery))
     callback.tries, callback.lease = 1, uuid4()

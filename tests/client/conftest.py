@@ -1,4 +1,4 @@
-"""The client has no database: only what asks a whole server is run on each."""
+"""Runs these tests on one database only, except those that use a whole server."""
 
 from __future__ import annotations
 
@@ -12,5 +12,5 @@ ON_EVERY_DATABASE = {"test_served.py"}
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        if item.path.parent == HERE and item.path.name not in ON_EVERY_DATABASE:
+        if HERE in item.path.parents and item.path.name not in ON_EVERY_DATABASE:
             item.add_marker(pytest.mark.once)

@@ -1,4 +1,4 @@
-"""The package by itself: what it stands on, and its README."""
+"""The package by itself: its dependencies and its README."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.client.relay import CLIENT
+from tests.client.connector.relay import CLIENT
 
 SOURCES = sorted((CLIENT / "wake_client").rglob("*.py"))
 README = (CLIENT / "README.md").read_text()
 
 
-def test_it_stands_on_two_packages_and_on_nothing_of_the_server() -> None:
+def test_it_depends_on_two_packages_and_not_on_the_server() -> None:
     project = tomllib.loads((CLIENT / "pyproject.toml").read_text())["project"]
     named = {re.split(r"[<>=]", one)[0] for one in project["dependencies"]}
 
@@ -36,12 +36,12 @@ def test_it_stands_on_two_packages_and_on_nothing_of_the_server() -> None:
     assert {one.split(".")[0] for one in others} - sys.stdlib_module_names == named
 
 
-def test_no_file_is_longer_than_a_room() -> None:
+def test_no_file_is_longer_than_400_lines() -> None:
     assert max(len(path.read_text().splitlines()) for path in SOURCES) <= 400
 
 
 @pytest.mark.parametrize("block", re.findall(r"^```python\n(.*?)^```", README, re.S | re.M))
-def test_the_readme_names_what_there_is(block: str) -> None:
+def test_the_readme_imports_names_that_exist(block: str) -> None:
     tree = ast.parse(block)
 
     for node in ast.walk(tree):
@@ -55,9 +55,9 @@ def test_the_readme_names_what_there_is(block: str) -> None:
 )
 def test_the_readmes_agent_asks_and_completes(tmp_path: Path, decision: str, state: str) -> None:
     agent = tmp_path / "agent.sh"
-    found = re.search(r"```sh\n(#!/bin/sh\n.*?)```", README, re.S)
-    assert found
-    agent.write_text(found[1])
+    script = re.search(r"```sh\n(#!/bin/sh\n.*?)```", README, re.S)
+    assert script
+    agent.write_text(script[1])
     agent.chmod(0o755)
 
     done = subprocess.run(

@@ -1,4 +1,4 @@
-"""The client of the protocol against answers made up for it: what it sends, how long it waits."""
+"""The requests of the SDK and its waits, with a server that gives prepared responses."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def deliver(client: WakeClient) -> Receipt:
         "https://wake.example.com/wake/v1/",
     ],
 )
-def test_an_endpoint_is_taken_in_both_meanings(endpoint: str) -> None:
+def test_an_endpoint_may_have_the_prefix_or_not(endpoint: str) -> None:
     server = Server(ok(APPROVED))
 
     server.client(endpoint).response(ID)
@@ -104,7 +104,7 @@ def test_an_endpoint_that_would_give_the_key_away_is_refused(endpoint: str) -> N
         WakeClient(endpoint, KEY, agent_id="painter")
 
 
-def test_a_delivery_says_what_was_given_and_nothing_else() -> None:
+def test_a_delivery_contains_the_given_fields_and_no_others() -> None:
     server = Server(ok(RECEIPT, 201))
 
     receipt = deliver(server.client())
@@ -120,7 +120,7 @@ def test_a_delivery_says_what_was_given_and_nothing_else() -> None:
     }
 
 
-def test_a_delivery_whose_answer_was_lost_is_sent_again_under_the_same_key() -> None:
+def test_a_delivery_whose_response_was_lost_is_sent_again_with_the_same_key() -> None:
     lost = httpx.ReadTimeout("timed out")
     server = Server(
         lost, error(503, "unavailable"), ok(RECEIPT, 201, **{"Idempotency-Replayed": "true"})
@@ -145,7 +145,7 @@ def test_two_deliveries_have_two_keys() -> None:
     assert first != second
 
 
-def test_it_comes_back_no_sooner_than_it_was_asked_to() -> None:
+def test_it_retries_no_sooner_than_the_server_asks() -> None:
     server = Server(error(429, "rate_limited", "7"), ok(RECEIPT, 201))
 
     deliver(server.client())
@@ -153,13 +153,13 @@ def test_it_comes_back_no_sooner_than_it_was_asked_to() -> None:
     assert 7 <= server.slept[0] <= 8
 
 
-def test_it_does_not_wait_longer_than_it_may() -> None:
-    server = Server(error(429, "paused", "3600"))
+def test_it_raises_at_once_if_it_would_have_to_wait_too_long() -> None:
+    server = Server(error(429, "rate_limited", "3600"))
 
     with pytest.raises(wake_client.TooManyRequests) as raised:
         deliver(server.client())
 
-    assert (raised.value.code, raised.value.retry_after) == ("paused", 3600)
+    assert (raised.value.code, raised.value.retry_after) == ("rate_limited", 3600)
     assert server.slept == []
 
 
@@ -173,7 +173,7 @@ def test_an_outage_ends_in_an_error_after_two_minutes() -> None:
     assert max(server.slept) <= 30
 
 
-def test_it_waits_no_longer_for_a_server_that_is_away() -> None:
+def test_waiting_ends_at_its_timeout_also_while_the_server_is_away() -> None:
     server = Server(ok(PENDING), httpx.ConnectError("refused"), takes=1)
 
     with pytest.raises(wake_client.Unavailable):
@@ -194,7 +194,7 @@ def test_it_waits_no_longer_for_a_server_that_is_away() -> None:
         (307, wake_client.NotWake),
     ],
 )
-def test_what_does_not_pass_by_itself_is_raised_at_once(
+def test_a_permanent_error_is_raised_at_once(
     status: int, kind: type[wake_client.WakeError]
 ) -> None:
     server = Server(error(status, "its_code"))
@@ -211,6 +211,16 @@ def test_what_does_not_pass_by_itself_is_raised_at_once(
     assert KEY not in repr(raised.value)
 
 
+def test_a_paused_agent_is_refused_at_once_and_does_not_try_again() -> None:
+    """It slept for the hour that `Retry-After` named, and was paused still."""
+    server = Server(error(403, "paused"))
+
+    with pytest.raises(wake_client.NotAllowed, match="paused"):
+        deliver(server.client())
+
+    assert (len(server.requests), server.slept) == (1, [])
+
+
 @pytest.mark.parametrize(
     "answer",
     [
@@ -221,7 +231,7 @@ def test_what_does_not_pass_by_itself_is_raised_at_once(
         ok({**APPROVED, "delivery_id": "661f9511-f30c-52e5-b827-557766551111"}),
     ],
 )
-def test_an_answer_of_something_else_is_not_believed(answer: httpx.Response) -> None:
+def test_a_response_that_is_not_the_protocols_is_refused(answer: httpx.Response) -> None:
     with pytest.raises(wake_client.NotWake):
         Server(answer).client().response(ID)
 
@@ -237,7 +247,7 @@ def test_it_waits_by_long_polls_through_an_outage() -> None:
     assert len(server.slept) == 1  # for the outage; a long poll is its own pause
 
 
-def test_it_asks_a_server_without_long_polls_ever_more_seldom() -> None:
+def test_it_asks_a_server_without_long_polls_less_and_less_often() -> None:
     server = Server(*[ok(PENDING)] * 9, ok(APPROVED))
 
     server.client().wait(ID)
@@ -245,7 +255,7 @@ def test_it_asks_a_server_without_long_polls_ever_more_seldom() -> None:
     assert server.slept == [1, 2, 4, 8, 16, 32, 60, 60, 60]
 
 
-def test_it_stops_waiting_when_the_window_has_passed() -> None:
+def test_it_stops_waiting_when_the_delivery_has_expired() -> None:
     server = Server(ok(PENDING), ok({**PENDING, "expired": True}), takes=25)
 
     answer = server.client().wait(ID)
@@ -253,7 +263,7 @@ def test_it_stops_waiting_when_the_window_has_passed() -> None:
     assert (answer.status, answer.expired) == ("pending", True)
 
 
-def test_it_stops_waiting_when_its_time_is_over() -> None:
+def test_it_stops_waiting_at_its_timeout() -> None:
     server = Server(ok(PENDING), takes=25)
 
     answer = server.client().wait(ID, timeout=60)
@@ -285,7 +295,7 @@ def test_a_sweep_goes_on_from_page_to_page() -> None:
     ]
 
 
-def test_a_sweep_that_stops_in_a_page_is_given_all_of_it_the_next_time() -> None:
+def test_a_sweep_that_stops_within_a_page_repeats_that_page() -> None:
     server = Server(page("a", "b", has_more=False, next_since="2"))
 
     sweep = server.client().responses(since="1")
@@ -294,7 +304,7 @@ def test_a_sweep_that_stops_in_a_page_is_given_all_of_it_the_next_time() -> None
     assert sweep.next_since == "1"
 
 
-def test_the_client_that_awaits_does_the_same() -> None:
+def test_the_async_client_does_the_same() -> None:
     server = Server(
         error(429, "rate_limited", "1"),
         ok(RECEIPT, 201),

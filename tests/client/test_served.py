@@ -1,4 +1,4 @@
-"""The client of the protocol, and its server as it runs for real."""
+"""The SDK with a real server."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ import pytest
 
 import wake_client
 from accounts.models import Agent
-from tests.conftest import AgentClient
+from tests.agent_client import AgentClient
 from tests.served import served
 from wake.models import Delivery
 from wake_client import AsyncWakeClient, WakeClient
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
 
 
 def test_a_question_is_asked_answered_and_swept(
     caller: AgentClient, agent: Agent, answer: Callable[..., Any], subtests: pytest.Subtests
 ) -> None:
-    """One server for all of them, because starting it takes longer than all they do."""
+    """Uses one server for all steps, because starting it takes longer than they do."""
     with served("asgi") as origin:
         key = caller.key.text  # type: ignore[attr-defined]
         with WakeClient(origin, key, agent_id=agent.agent_id, retry_for=30) as client:
@@ -50,12 +50,15 @@ def test_a_question_is_asked_answered_and_swept(
                     0.5, answer, (delivery, "redirected"), {"edited_json": '{"colour": "blue"}'}
                 )
                 later.start()
-                found = client.wait(receipt.delivery_id, timeout=60)
+                answered = client.wait(receipt.delivery_id, timeout=60)
                 later.join()
-                assert (found.status, found.edited_content) == ("redirected", {"colour": "blue"})
+                assert (answered.status, answered.edited_content) == (
+                    "redirected",
+                    {"colour": "blue"},
+                )
             with subtests.test("a sweep brings it once"):
                 sweep = client.responses()
-                assert list(sweep) == [found]
+                assert list(sweep) == [answered]
                 assert list(client.responses(since=sweep.next_since)) == []
             with subtests.test("the same key of one's own is the same delivery"):
                 first, second = (
@@ -69,12 +72,12 @@ def test_a_question_is_asked_answered_and_swept(
                     client.deliver("update", "x" * 121, "All of it.")
                 assert [problem.field for problem in refused.value.fields] == ["headline"]
             with subtests.test("the client that awaits reads the same"):
-                assert asyncio.run(_awaited(origin, key, agent.agent_id)) == [found]
+                assert asyncio.run(_awaited(origin, key, agent.agent_id)) == [answered]
         with subtests.test("another key is refused"):
-            stranger = WakeClient(origin, "wk_live_made_up", agent_id=agent.agent_id)
-            with stranger, pytest.raises(wake_client.KeyNotValid) as told:
-                stranger.response(receipt.delivery_id)
-            assert told.value.code == "unauthorized"
+            other = WakeClient(origin, "wk_live_made_up", agent_id=agent.agent_id)
+            with other, pytest.raises(wake_client.KeyNotValid) as raised:
+                other.response(receipt.delivery_id)
+            assert raised.value.code == "unauthorized"
 
 
 async def _awaited(origin: str, key: str, agent_id: str) -> list[wake_client.Answer]:

@@ -1,4 +1,4 @@
-"""Callbacks as the server signs them, verified by the client."""
+"""Callbacks that the server signs, and the SDK verifies."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from wake import signatures
+from wake.callbacks import signatures
 from wake_client import SignatureMismatch, verify, verify_signature
 
 SECRET = "whsec_" + "QUJDREVGR0hJSktMTU5PUFFSU1RVVldYWVphYmNkZWY="
@@ -30,7 +30,7 @@ def signed(*secrets: str) -> dict[str, str]:
     return signatures.sign(BODY, secrets=secrets or (SECRET,), message_id="m", at=AT)
 
 
-def test_a_callback_of_the_server_is_read() -> None:
+def test_a_callback_of_the_server_is_accepted() -> None:
     answer = verify(BODY, signed(), SECRET, at=AT.timestamp())
 
     assert (answer.status, answer.feedback) == ("redirected", "Cut section 3.")
@@ -50,7 +50,7 @@ def test_the_signature_of_the_specification_alone_is_enough() -> None:
 
 
 @pytest.mark.parametrize("seconds", [-301, 301])
-def test_what_was_sent_too_long_ago_is_refused(seconds: int) -> None:
+def test_a_callback_that_was_sent_too_long_ago_is_refused(seconds: int) -> None:
     at = AT + timedelta(seconds=seconds)
 
     with pytest.raises(SignatureMismatch):
@@ -71,7 +71,7 @@ def test_what_was_sent_too_long_ago_is_refused(seconds: int) -> None:
         {**signed(), "webhook-timestamp": ""},
     ],
 )
-def test_anything_else_is_refused(wrong: dict[str, str]) -> None:
+def test_another_signature_is_refused(wrong: dict[str, str]) -> None:
     with pytest.raises(SignatureMismatch):
         verify(BODY, wrong, SECRET, at=AT.timestamp())
 
@@ -86,7 +86,7 @@ def test_another_body_or_secret_is_refused(headers: dict[str, str]) -> None:
 
 @pytest.mark.parametrize("secret", ["", " ", "whsec_"])
 @pytest.mark.parametrize("alone", [False, True])
-def test_without_a_secret_nothing_is_believed(secret: str, *, alone: bool) -> None:
+def test_without_a_secret_every_callback_is_refused(secret: str, *, alone: bool) -> None:
     plain = hmac.new(secret.encode(), BODY, "sha256").hexdigest()
     standard = f"m.{AT.timestamp():.0f}.".encode() + BODY
     headers = {"X-Wake-Signature": f"sha256={plain}"}
@@ -103,5 +103,5 @@ def test_without_a_secret_nothing_is_believed(secret: str, *, alone: bool) -> No
     assert not verify_signature(BODY, headers["X-Wake-Signature"], secret)
 
 
-def test_a_secret_may_come_out_of_a_file() -> None:
+def test_a_secret_may_end_in_a_line_break() -> None:
     assert verify(BODY, signed(), f"{SECRET}\n", at=AT.timestamp()).is_answered

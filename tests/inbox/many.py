@@ -1,4 +1,4 @@
-"""Many deliveries like one, written at once."""
+"""Creates many similar deliveries at once."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from wake.models import Delivery
 
 
 def many_like(delivery: Delivery, count: int) -> list[Delivery]:
-    """Each a second later than the one before."""
+    """Creates each delivery a second after the one before."""
     made = []
     for number in range(1, count + 1):
         later, row = timedelta(seconds=number), copy(delivery)

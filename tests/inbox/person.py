@@ -1,4 +1,4 @@
-"""A person with a browser, and what they read on a page."""
+"""Imitates a person with a browser and reads the text of a page."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from wake.models import Delivery
 
 
 class Person:
-    """Somebody who is signed in, and answers as the pages let them."""
+    """Acts as a signed-in person who answers with the forms of the pages."""
 
     def __init__(self, user: User) -> None:
         self.user = user
@@ -53,7 +53,7 @@ class _Text(HTMLParser):
 
 
 def text_of(answer: Any) -> str:
-    """What a person reads on a page, with one blank between two words."""
+    """Returns the visible text of a page, with one blank between two words."""
     parser = _Text()
     parser.feed(answer.content.decode())
     return " ".join("".join(parser.words).split())

@@ -1,4 +1,4 @@
-"""Somebody who calls an agent over A2A, with Django's own test client and nobody's SDK."""
+"""Calls an agent over A2A with Django's test client and without an SDK."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any
 from django.test import Client
 from django.utils import timezone
 
-from relay import moves
 from relay.models import Card, Message, Task
+from relay.tasks import transitions
 
 State = Task.State
 
@@ -36,7 +36,7 @@ class Caller:
         )
 
     def ask(self, method: str, params: Any, **headers: str) -> dict[str, Any]:
-        """The whole answer."""
+        """Returns the whole answer."""
         body = {"jsonrpc": "2.0", "id": "req-1", "method": method, "params": params}
         response = self.post(body, **headers)
         assert response.status_code == 200, response.content
@@ -62,11 +62,11 @@ class Caller:
         return {"messageId": "m-1", "role": role, "parts": [part | {"text": text}], **more}
 
     def sending(self, text: str = "Hello", **more: Any) -> dict[str, Any]:
-        """The params of a send, with these members in its message."""
+        """Returns the params of a send, with these members in its message."""
         return {"message": self.message(text, **more)}
 
     def send(self, text: str = "Hello", **more: Any) -> dict[str, Any]:
-        """The task that came of it."""
+        """Sends a message and returns its task."""
         method = "SendMessage" if self.version == "1.0" else "message/send"
         result: dict[str, Any] = self.result(method, self.sending(text, **more))
         task: dict[str, Any] = result["task"] if self.version == "1.0" else result
@@ -74,7 +74,11 @@ class Caller:
 
 
 def move(task_id: str, to: Task.State, text: str = "") -> Task:
-    """As if the agent's machine had reported it."""
+    """Changes the state of the task as a connector would."""
     task, at = Task.objects.get(pk=task_id), timezone.now()
-    said = moves.say(task, Message.Source.AGENT, [{"text": text}], at=at) if text else None
-    return moves.transition(task.pk, to, message=said, at=at)
+    said = (
+        transitions.add_message(task, Message.Source.AGENT, [{"text": text}], at=at)
+        if text
+        else None
+    )
+    return transitions.transition(task.pk, to, message=said, at=at)

@@ -1,4 +1,4 @@
-"""A published agent and somebody with a key to call it."""
+"""Provides a published agent, a caller with a key, and a connector."""
 
 from __future__ import annotations
 
@@ -6,23 +6,23 @@ import pytest
 from django.utils import timezone
 
 from accounts.audit import SYSTEM
-from accounts.models import Agent, Team, User
-from relay import callers
+from accounts.models import Agent, ApiKey, Team
+from relay.cards import callers
+from relay.cards.publishing import publish
 from relay.models import CallerKey, Card
-from relay.publishing import publish
-from tests.inbox.people import Person
 from tests.relay.calling import Caller
+from tests.relay.fake_connector import FakeConnector
 
 
 @pytest.fixture
 def card(agent: Agent) -> Card:
-    """At `/@garden/research-agent-01`, for whoever has a caller key of the team."""
+    """Publishes the agent at `/@garden/research-agent-01` for every caller key of the team."""
     return publish(agent, by=SYSTEM, at=timezone.now(), description="Compares competitors.")
 
 
 @pytest.fixture
 def caller_key(team: Team) -> CallerKey:
-    """The row; its text is `caller_key.text`."""
+    """Returns the row; its text is `caller_key.text`."""
     row, text = callers.mint(team, name="Build server", by=SYSTEM)
     row.text = text  # type: ignore[attr-defined]
     return row
@@ -36,13 +36,13 @@ def newer(card: Card, caller_key: CallerKey) -> Caller:
 
 @pytest.fixture
 def older(card: Card, caller_key: CallerKey) -> Caller:
-    """Speaks 0.3 with the same."""
+    """Speaks 0.3 with the same key."""
     return Caller(card, "0.3", caller_key.text)  # type: ignore[attr-defined]
 
 
 @pytest.fixture
 def stranger(card: Card, team: Team) -> Caller:
-    """With another key of the same team."""
+    """Speaks 1.0 with another key of the same team."""
     _, text = callers.mint(team, name="Somebody else", by=SYSTEM)
     return Caller(card, "1.0", text)
 
@@ -53,15 +53,6 @@ def either(request: pytest.FixtureRequest, newer: Caller, older: Caller) -> Call
 
 
 @pytest.fixture
-def alices(alice: User) -> Person:
-    return Person(alice)
-
-
-@pytest.fixture
-def bobs(bob: User) -> Person:
-    return Person(bob)
-
-
-@pytest.fixture
-def ritas(rita: User) -> Person:
-    return Person(rita)
+def connector(card: Card, key: ApiKey) -> FakeConnector:
+    """Returns a connector of the agent that has said hello."""
+    return FakeConnector(key)

@@ -1,4 +1,4 @@
-"""Somebody's machine, as the relay hears it: frames through a session, on a clock of the test."""
+"""Imitates a connector: it sends frames through a session, at times that the test chooses."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from accounts.models import ApiKey
-from relay import lifecycle
-from relay.connect import Session
+from relay.connector.session import Session
 from relay.models import CallerKey, Card, Connector, Task
-from relay.wire import Incoming
+from relay.protocol.dialects import Incoming
+from relay.tasks import lifecycle
 
 T0 = datetime(2027, 3, 1, 9, tzinfo=UTC)
 Frame = dict[str, Any]
@@ -23,15 +23,15 @@ def after(seconds: float = 0, **more: float) -> datetime:
 def ask(
     card: Card, caller: CallerKey | None, text: str = "Compare the ten largest.", **given: Any
 ) -> Task:
-    """A caller's message: `task_id` and `context_id` are of the message, the rest is send()'s."""
+    """Sends a message with `task_id` and `context_id`; send() gets the other arguments."""
     ids = {name: given.pop(name) for name in ("task_id", "context_id") if name in given}
     given.setdefault("at", T0)
     message = Incoming(message_id=str(uuid.uuid4()), parts=[{"text": text}], **ids)
     return lifecycle.send(card, caller, message, **given)
 
 
-class Machine:
-    """`hello` is said already, unless told otherwise."""
+class FakeConnector:
+    """Has said `hello` already, unless `hello` is False."""
 
     def __init__(self, key: ApiKey, *, at: datetime = T0, hello: bool = True, **said: Any) -> None:
         self.session = Session(key, transport="websocket")
@@ -46,7 +46,7 @@ class Machine:
         return self.session.look(at=at)
 
     def run(self, *, at: datetime = T0) -> Frame:
-        """The one task that is there for it, begun."""
+        """Fetches the one waiting run, acknowledges it and returns its frame."""
         (frame,) = self.look(at=at)
         assert frame["type"] == "task", frame
         assert self.tell("ack", at=at, **of(frame)) == []
@@ -62,3 +62,8 @@ class Machine:
 
 def of(frame: Frame) -> Frame:
     return {name: frame[name] for name in ("dispatch_id", "lease_id")}
+
+
+def now(task: Task) -> Task:
+    """Returns the task as it is stored."""
+    return Task.objects.select_related("status_message", "context").get(pk=task.pk)

@@ -29,10 +29,10 @@ FUZZING = {"HOSTILE_EXAMPLES": "850"}  # of each of six, so 5,100 requests from 
 
 
 def fuzz(folder: Path) -> list[str]:
-    """On both databases, with other examples each time."""
+    """Runs them on both databases, with new examples each time."""
     told = []
     for url in ("", os.environ.get("DATABASE_URL") or "postgresql://postgres@127.0.0.1:5432/test"):
-        command = [sys.executable, "-m", "pytest", "-q", "tests/hostile/test_openapi.py"]
+        command = [sys.executable, "-m", "pytest", "-q", "tests/stress/hostile/test_openapi.py"]
         environment = {**os.environ, **FUZZING, "DATABASE_URL": url}
         done = subprocess.run(
             command, env=environment, stdout=subprocess.PIPE, text=True, check=False

@@ -5,12 +5,12 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
-from tests.faults.ledger import one_of_each
-from tests.faults.servers import Postgres, RedisServer
-from tests.outgoing.conftest import Receiver
-from tests.outgoing.test_receivers import Crowd
-from tests.outgoing.world import World, eventually
-from wake.slots import PER_HOST
+from tests.stress.faults.ledger import one_of_each
+from tests.stress.faults.servers import Postgres, RedisServer
+from tests.wake.callbacks.receiver import Receiver
+from tests.wake.callbacks.test_receivers import Crowd
+from tests.wake.callbacks.world import World, eventually
+from wake.callbacks.host_limits import PER_HOST
 
 WAITING = 3_000
 DOWN_SECONDS = 25

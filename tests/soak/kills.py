@@ -7,11 +7,11 @@ import random
 import signal
 from pathlib import Path
 
-from tests.faults.ledger import one_of_each
-from tests.faults.servers import Postgres
-from tests.outgoing.conftest import Receiver, slowly
-from tests.outgoing.test_crashes import A_SENDER_THAT_CAN_BE_KILLED
-from tests.outgoing.world import World, eventually
+from tests.stress.faults.ledger import one_of_each
+from tests.stress.faults.servers import Postgres
+from tests.wake.callbacks.receiver import Receiver, slowly
+from tests.wake.callbacks.test_crashes import A_SENDER_THAT_CAN_BE_KILLED
+from tests.wake.callbacks.world import World, eventually
 
 KILLS, ANSWERS = 40, 3_000
 
@@ -29,7 +29,7 @@ def run(folder: Path) -> list[str]:
 
 
 def _run(world: World, receiver: Receiver) -> list[str]:
-    chance = random.Random()  # noqa: S311 - nobody has to guess it
+    chance = random.Random()  # noqa: S311 - it protects no secret
     receiver.then(*[slowly(chance.uniform(0.005, 0.05)) for _ in range(2 * ANSWERS)])
     world.run(f"call_command('allow_callback', '127.0.0.1:{receiver.port}')")
     world.run(A_SENDER_THAT_CAN_BE_KILLED)

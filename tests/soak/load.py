@@ -18,19 +18,19 @@ from typing import Any
 import httpx
 import psycopg
 
-from tests.concurrency.conftest import at_once
-from tests.faults.ledger import Ledger, one_of_each
-from tests.faults.servers import Postgres, RedisServer
-from tests.faults.site import AgentAt, PersonAt, Site, hash_in
-from tests.outgoing.conftest import Receiver
-from tests.outgoing.world import eventually
 from tests.served import Server
+from tests.stress.concurrency.threads import at_once
+from tests.stress.faults.ledger import Ledger, one_of_each
+from tests.stress.faults.servers import Postgres, RedisServer
+from tests.stress.faults.site import AgentAt, PersonAt, Site, hash_in
+from tests.wake.callbacks.receiver import Receiver
+from tests.wake.callbacks.world import eventually
 
 SECONDS = int(os.environ.get("SOAK_SECONDS", "300"))
 # Each waits for its answer before it sends on: eight agents made 72 deliveries a second at most,
-# whatever the server could take, and thirty only stand in each other's way on two cores.
+# however fast the server was, and thirty only delay each other on two cores.
 AGENTS, PEOPLE = 20, 8
-WEB_PROCESSES = 2  # as on a machine of two cores (wake/roles.py)
+WEB_PROCESSES = 2  # as on a machine of two cores (wake/server/run/roles.py)
 DELIVERIES, POLLS, ANSWERS = 100, 100, 10  # a second
 OUTAGE_SECONDS = 5
 # What a fault may delay after it is over: a lease of a killed sender runs for a minute.
@@ -49,7 +49,7 @@ class Soak:
     codes: Counter[int] = field(default_factory=Counter)
     took: list[float] = field(default_factory=list)
     faults: list[tuple[str, float, float]] = field(default_factory=list)
-    # Whoever holds it stops and starts worker and beat.
+    # The thread that holds it stops and starts worker and beat.
     in_charge: threading.Lock = field(default_factory=threading.Lock)
     started_again: int = 0
 
@@ -138,7 +138,7 @@ def _poll(soak: Soak, key: str) -> None:
     for turn in _paced(soak, POLLS / AGENTS):
         with suppress(httpx.TransportError):
             if known and turn % 2:
-                agent.get(random.choice(known))  # noqa: S311 - nobody has to guess it
+                agent.get(random.choice(known))  # noqa: S311 - it protects no secret
                 continue
             page = agent.sweep(limit="1")
             if page.status_code == 200:
@@ -159,7 +159,7 @@ def _answer(soak: Soak) -> None:
 
 
 def _is_answered(soak: Soak, alice: PersonAt, pk: str) -> bool:
-    """Again until she is told that it is, as somebody would who sees that it failed."""
+    """Answers again until the server confirms it, as a person would who sees an error."""
     try:
         page = alice.read(pk)
         soak.codes[page.status_code] += 1
@@ -176,7 +176,7 @@ def _is_answered(soak: Soak, alice: PersonAt, pk: str) -> bool:
 
 def _paced(soak: Soak, a_second: float) -> Iterator[int]:
     """So many turns a second; what an outage made late is not made up for."""
-    due = time.monotonic() + random.random() / a_second  # noqa: S311 - nobody has to guess it
+    due = time.monotonic() + random.random() / a_second  # noqa: S311 - it protects no secret
     for turn in count():
         if soak.finished.wait(max(0.0, due - time.monotonic())):
             return
@@ -263,7 +263,7 @@ def _judge(soak: Soak, keys: list[str]) -> list[str]:
 
 
 def _everything(agent: AgentAt) -> dict[str, str]:
-    """The status of each delivery, by one sweep from the beginning."""
+    """Returns the status of each delivery, by bulk requests from the beginning."""
     found: dict[str, str] = {}
     query: dict[str, str] = {"limit": "200"}
     while page := agent.sweep(**query).raise_for_status().json():

@@ -1,9 +1,9 @@
-"""Answering: "held, then picked up" (PROTOCOL.md). Who presses which button is in tests/inbox; here
+"""Answering: "held, then picked up" (docs/protocol.md). Who presses which button is in
+tests/inbox; here
 it is the verb, and what the agent sees of it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
@@ -13,7 +13,8 @@ from django.utils import timezone
 
 from accounts.access import NotAllowed
 from accounts.models import AuditEvent, User
-from tests.conftest import AgentClient
+from tests.agent_client import AgentClient
+from tests.types import Age, Answer, MakeDelivery
 from wake import signals
 from wake.models import Callback, Delivery, Response
 from wake.responses import (
@@ -25,9 +26,6 @@ from wake.responses import (
     release_due,
     respond,
 )
-
-Make = Callable[..., Delivery]
-Answer = Callable[..., Response]
 
 WORDS: dict[str, dict[str, str]] = {
     "approved": {"feedback": "Great work."},
@@ -85,7 +83,7 @@ def test_a_held_answer_is_seen_nowhere(caller: AgentClient, answer: Answer) -> N
 
 @pytest.mark.parametrize("path", ["response/{}", "responses", "responses?status=redirected"])
 def test_a_read_releases_without_any_worker(
-    caller: AgentClient, answer: Answer, age: Callable[..., None], path: str
+    caller: AgentClient, answer: Answer, age: Age, path: str
 ) -> None:
     """ "by whichever comes first, the sweep or a read by that agent, so no worker is needed for the
     truth" """
@@ -104,7 +102,7 @@ def test_a_read_releases_without_any_worker(
 
 
 def test_no_sweep_with_since_passes_a_late_release_by(
-    caller: AgentClient, answer: Answer, age: Callable[..., None]
+    caller: AgentClient, answer: Answer, age: Age
 ) -> None:
     """ "and no sweep with `since` can pass it by" """
     first = caller.deliver()
@@ -119,7 +117,7 @@ def test_no_sweep_with_since_passes_a_late_release_by(
 
 
 def test_another_agents_read_releases_nothing(
-    caller: AgentClient, others: AgentClient, answer: Answer, age: Callable[..., None]
+    caller: AgentClient, others: AgentClient, answer: Answer, age: Age
 ) -> None:
     pk = caller.deliver()
     answer(pk, held=True)
@@ -131,7 +129,7 @@ def test_another_agents_read_releases_nothing(
     assert Response.objects.held().exists()
 
 
-def test_the_hold_ends_at_its_instant(make_delivery: Make, answer: Answer) -> None:
+def test_the_hold_ends_at_its_instant(make_delivery: MakeDelivery, answer: Answer) -> None:
     """ "held for `WAKE_HOLD_SECONDS` (default 10, 0 to 30 ...)" """
     at = timezone.now()
     response = answer(make_delivery(at=at), at=at, held=True)
@@ -145,8 +143,8 @@ def test_the_hold_ends_at_its_instant(make_delivery: Make, answer: Answer) -> No
 @pytest.mark.parametrize(
     ("seconds_left", "hold"), [(3600, 10), (21, 10), (20, 10), (10, 5), (2, 1), (0.002, 0.001)]
 )
-def test_the_hold_is_at_most_half_of_what_is_left_of_the_window(
-    make_delivery: Make, answer: Answer, seconds_left: float, hold: float
+def test_the_hold_is_at_most_half_of_the_time_to_the_deadline(
+    make_delivery: MakeDelivery, answer: Answer, seconds_left: float, hold: float
 ) -> None:
     """ "at most half of what is left of the window" """
     at = timezone.now()
@@ -161,7 +159,7 @@ def test_the_hold_is_at_most_half_of_what_is_left_of_the_window(
 
 @pytest.mark.parametrize("seconds_late", [0, 1, 86_400])
 def test_a_late_answer_gets_the_full_hold(
-    make_delivery: Make, answer: Answer, seconds_late: int
+    make_delivery: MakeDelivery, answer: Answer, seconds_late: int
 ) -> None:
     """ "a late answer gets the full hold" """
     delivery = make_delivery(timeout_seconds=60)
@@ -174,7 +172,7 @@ def test_a_late_answer_gets_the_full_hold(
 
 
 def test_one_answer_that_cannot_be_released_holds_no_other_back(
-    caller: AgentClient, answer: Answer, age: Callable[..., None]
+    caller: AgentClient, answer: Answer, age: Age
 ) -> None:
     broken, whole = caller.deliver(), caller.deliver()
     for pk in (broken, whole):
@@ -198,7 +196,7 @@ def test_one_answer_that_cannot_be_released_holds_no_other_back(
 def test_a_hold_of_0_releases_in_the_same_transaction(
     caller: AgentClient, answer: Answer, settings: Any
 ) -> None:
-    """ "a hold of 0 releases in the same transaction" (DESIGN.md)"""
+    """ "a hold of 0 releases in the same transaction" (docs/protocol.md, Answering)"""
     settings.WAKE_HOLD_SECONDS = 0
     pk = caller.deliver()
 
@@ -208,7 +206,7 @@ def test_a_hold_of_0_releases_in_the_same_transaction(
     assert caller.poll(pk)["status"] == "approved"
 
 
-def test_the_first_answer_wins_and_the_second_is_told(
+def test_the_first_answer_wins_and_the_second_person_sees_it(
     caller: AgentClient, answer: Answer, alice: User, bob: User
 ) -> None:
     """ "First answer wins ...; the second human is told who answered, when and how." """
@@ -237,12 +235,14 @@ def test_a_double_click_is_one_answer(caller: AgentClient, answer: Answer) -> No
 
 
 @pytest.mark.parametrize("content_hash", ["", "0" * 64])
-def test_people_answer_what_they_saw(make_delivery: Make, alice: User, content_hash: str) -> None:
+def test_people_answer_what_they_saw(
+    make_delivery: MakeDelivery, alice: User, content_hash: str
+) -> None:
     """ "the form carries the content's hash; absent or different is refused" """
     delivery = make_delivery()
 
     with pytest.raises(ContentChanged):
-        respond(delivery, by=alice, status="approved", content_hash=content_hash)
+        respond(delivery, by=alice, status="approved", content_hash=content_hash, at=timezone.now())
 
     assert not Response.objects.exists()
 
@@ -259,7 +259,7 @@ def test_people_answer_what_they_saw(make_delivery: Make, alice: User, content_h
     ],
 )
 def test_the_hash_is_of_everything_that_a_person_decides_upon(
-    make_delivery: Make, shown: dict[str, str]
+    make_delivery: MakeDelivery, shown: dict[str, str]
 ) -> None:
     assert make_delivery().content_hash == make_delivery().content_hash
     assert make_delivery(**shown).content_hash != make_delivery().content_hash
@@ -267,7 +267,7 @@ def test_the_hash_is_of_everything_that_a_person_decides_upon(
 
 @pytest.mark.parametrize("feedback", ["", "  \n "])
 def test_a_redirect_needs_feedback_or_an_edit(
-    make_delivery: Make, answer: Answer, feedback: str
+    make_delivery: MakeDelivery, answer: Answer, feedback: str
 ) -> None:
     """ "redirect needs feedback or an edit" """
     with pytest.raises(NothingToSend):
@@ -277,7 +277,9 @@ def test_a_redirect_needs_feedback_or_an_edit(
 
 
 @pytest.mark.parametrize("status", ["approved", "rejected"])
-def test_edits_go_with_a_redirect_only(make_delivery: Make, answer: Answer, status: str) -> None:
+def test_edits_go_with_a_redirect_only(
+    make_delivery: MakeDelivery, answer: Answer, status: str
+) -> None:
     """ "`edited_content` is non-null only when redirected" """
     with pytest.raises(EditNotWanted):
         answer(make_delivery(), status, edited_json='"text"')
@@ -285,7 +287,7 @@ def test_edits_go_with_a_redirect_only(make_delivery: Make, answer: Answer, stat
 
 @pytest.mark.parametrize("edit", ["[]", "17", "1.5", "true", "null", '[{"a": 1}]'])
 def test_an_edit_is_never_an_array_number_or_boolean(
-    make_delivery: Make, answer: Answer, edit: str
+    make_delivery: MakeDelivery, answer: Answer, edit: str
 ) -> None:
     """ "never an array, number or boolean at the top" """
     with pytest.raises(BadEdit):
@@ -295,18 +297,26 @@ def test_an_edit_is_never_an_array_number_or_boolean(
 
 
 @pytest.mark.parametrize("status", ["pending", "done", "", "APPROVED"])
-def test_there_is_no_fourth_answer(make_delivery: Make, answer: Answer, status: str) -> None:
+def test_there_is_no_fourth_answer(
+    make_delivery: MakeDelivery, answer: Answer, status: str
+) -> None:
     with pytest.raises(ValueError, match="no answer"):
         answer(make_delivery(), status)
 
 
 def test_readers_and_outsiders_do_not_answer(
-    make_delivery: Make, rita: User, mallory: User
+    make_delivery: MakeDelivery, rita: User, mallory: User
 ) -> None:
     delivery = make_delivery()
 
     for nobody in (rita, mallory):
         with pytest.raises(NotAllowed):
-            respond(delivery, by=nobody, status="approved", content_hash=delivery.content_hash)
+            respond(
+                delivery,
+                by=nobody,
+                status="approved",
+                content_hash=delivery.content_hash,
+                at=timezone.now(),
+            )
 
     assert not Response.objects.exists()

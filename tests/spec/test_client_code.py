@@ -1,5 +1,5 @@
 """ "The test of every decision: the specification's own client code, unchanged, works against this
-server." (PROTOCOL.md)
+server." (docs/protocol.md)
 
 The snippets in clients/ are the specification's. They run against a server that listens, in a
 namespace of their own where only `time.sleep` is ours: it lets people answer meanwhile.
@@ -19,11 +19,14 @@ import pytest
 from django.utils import timezone
 from pytest_django.live_server_helper import LiveServer
 
-from accounts import keys, signing_secrets
+from accounts.agents import keys, signing_secrets
 from accounts.audit import SYSTEM
 from accounts.models import Agent, ApiKey
-from wake.models import Delivery, Response
-from wake.signatures import sign
+from tests.types import Answer, MakeDelivery
+from wake.callbacks.signatures import sign
+from wake.models import Delivery
+
+pytestmark = pytest.mark.slow
 
 CLIENTS = Path(__file__).parent / "clients"
 
@@ -100,7 +103,7 @@ SPEC_CALLS: dict[str, list[tuple[str, tuple[Any, ...]]]] = {
 @pytest.mark.parametrize(("status", "words"), ANSWERS)
 def test_the_whitepapers_minimal_example(
     environment: Callable[[str], None],
-    answer: Callable[..., Response],
+    answer: Answer,
     status: str,
     words: dict[str, str],
 ) -> None:
@@ -119,7 +122,7 @@ def test_the_whitepapers_minimal_example(
 @pytest.mark.parametrize(("status", "words"), ANSWERS)
 def test_the_quickstart(
     environment: Callable[[str], None],
-    answer: Callable[..., Response],
+    answer: Answer,
     status: str,
     words: dict[str, str],
 ) -> None:
@@ -134,7 +137,7 @@ def test_the_quickstart(
     assert Delivery.objects.get().timeout_seconds == 3600
 
 
-def test_the_quickstart_goes_on_when_nobody_answers(environment: Callable[[str], None]) -> None:
+def test_the_quickstart_continues_after_a_timeout(environment: Callable[[str], None]) -> None:
     """ "timeout -> proceed with clearly documented assumptions" """
     environment("/wake/v1")
     program = Program("spec-quickstart")
@@ -147,7 +150,7 @@ def test_the_quickstart_goes_on_when_nobody_answers(environment: Callable[[str],
 
 
 def test_the_quickstart_takes_no_held_answer_for_one(
-    environment: Callable[[str], None], answer: Callable[..., Response], settings: Any
+    environment: Callable[[str], None], answer: Answer, settings: Any
 ) -> None:
     settings.WAKE_HOLD_SECONDS = 3600
     environment("/wake/v1")
@@ -166,8 +169,8 @@ def test_the_bulk_polling_loop_dispatches_every_answer_once(
     environment: Callable[[str], None],
     live_server: LiveServer,
     key: ApiKey,
-    answer: Callable[..., Response],
-    make_delivery: Callable[..., Delivery],
+    answer: Answer,
+    make_delivery: MakeDelivery,
 ) -> None:
     """ "Use next_since as the since parameter on the next request to retrieve only new responses —
     this avoids reprocessing items already handled." """
@@ -255,7 +258,7 @@ def test_deliver_with_retry_gives_up_where_it_does_not_wait(
 
 
 def test_a_client_outlives_a_read_limit(
-    environment: Callable[[str], None], settings: Any, answer: Callable[..., Response]
+    environment: Callable[[str], None], settings: Any, answer: Answer
 ) -> None:
     """A 429 "on the two GETs also carries what they index"."""
     settings.WAKE_READS_PER_MINUTE = 0

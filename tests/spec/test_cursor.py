@@ -1,21 +1,19 @@
-"""The bulk sweep: `since`, `next_since`, `status`, `limit`, `total`, `has_more` (PROTOCOL.md, Time,
-order, cursor). What concurrency does to it is in tests/concurrency."""
+"""The bulk sweep: `since`, `next_since`, `status`, `limit`, `total`, `has_more` (docs/protocol.md,
+Time,
+order, cursor). What concurrency does to it is in tests/stress/concurrency."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 from django.utils import timezone
 
-from tests.conftest import AgentClient
+from tests.agent_client import AgentClient
 from tests.spec.test_errors import error_of
-from wake.models import Delivery, Response
-
-Make = Callable[..., Delivery]
-Answer = Callable[..., Response]
+from tests.types import Answer, MakeDelivery
+from wake.models import Delivery
 
 
 def ids(sweep: dict[str, Any]) -> list[str]:
@@ -90,7 +88,7 @@ def test_another_since_is_422(caller: AgentClient, since: str) -> None:
 
 
 def test_every_spelling_of_an_instant_is_the_same_instant(
-    caller: AgentClient, make_delivery: Make
+    caller: AgentClient, make_delivery: MakeDelivery
 ) -> None:
     at = datetime(2026, 3, 8, 11, 55, 0, 123456, tzinfo=UTC)
     before, exactly, after = (
@@ -116,7 +114,7 @@ def test_every_spelling_of_an_instant_is_the_same_instant(
 
 
 def test_since_is_exclusive_and_next_since_is_the_last_row(
-    caller: AgentClient, make_delivery: Make
+    caller: AgentClient, make_delivery: MakeDelivery
 ) -> None:
     """ "`since` is exclusive", "`next_since` = `activity_at` of the last row" """
     deliveries = [make_delivery() for _ in range(3)]
@@ -136,7 +134,7 @@ def test_since_is_exclusive_and_next_since_is_the_last_row(
 
 
 def test_stamps_are_unique_and_increase_even_when_the_clock_stands_still(
-    make_delivery: Make,
+    make_delivery: MakeDelivery,
 ) -> None:
     """ "unique and strictly increasing per agent at microsecond precision" """
     at = timezone.now()
@@ -149,7 +147,7 @@ def test_stamps_are_unique_and_increase_even_when_the_clock_stands_still(
 
 
 def test_an_answered_delivery_comes_again(
-    caller: AgentClient, make_delivery: Make, answer: Answer
+    caller: AgentClient, make_delivery: MakeDelivery, answer: Answer
 ) -> None:
     """ "Return only deliveries created or responded to after this timestamp." """
     first, second = make_delivery(), make_delivery()
@@ -165,7 +163,7 @@ def test_an_answered_delivery_comes_again(
 
 @pytest.mark.parametrize("limit", [1, 2, 3, 7])
 def test_paging_by_any_limit_returns_everything_once(
-    caller: AgentClient, make_delivery: Make, limit: int
+    caller: AgentClient, make_delivery: MakeDelivery, limit: int
 ) -> None:
     """ "Use next_since from the previous response to paginate." """
     expected = [str(make_delivery().pk) for _ in range(7)]
@@ -185,7 +183,7 @@ def test_paging_by_any_limit_returns_everything_once(
 
 
 def test_the_default_limit_is_50_and_the_most_are_200(
-    caller: AgentClient, make_delivery: Make
+    caller: AgentClient, make_delivery: MakeDelivery
 ) -> None:
     """ "limit | Max results. Default: 50. Maximum: 200." """
     for _ in range(201):
@@ -218,7 +216,11 @@ def test_422_a_limit_below_or_not_a_number(caller: AgentClient, limit: str) -> N
     ],
 )
 def test_status_lists(
-    caller: AgentClient, make_delivery: Make, answer: Answer, status: str | None, expected: set[str]
+    caller: AgentClient,
+    make_delivery: MakeDelivery,
+    answer: Answer,
+    status: str | None,
+    expected: set[str],
 ) -> None:
     """ "`status`: absent = all four; comma list" """
     make_delivery()
@@ -270,7 +272,9 @@ def test_422_names_every_parameter_that_is_wrong(caller: AgentClient) -> None:
     assert {problem["field"] for problem in error["fields"]} == {"since", "limit", "status"}
 
 
-def test_all_the_filters_together(caller: AgentClient, make_delivery: Make, answer: Answer) -> None:
+def test_all_the_filters_together(
+    caller: AgentClient, make_delivery: MakeDelivery, answer: Answer
+) -> None:
     """ "`total` counts what matches the filters after `since`, before `limit`" """
     answer(make_delivery())
     since = caller.sweep()["next_since"]

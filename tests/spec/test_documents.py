@@ -1,9 +1,9 @@
-""" "OpenAPI 3.1; JSON Schema of delivery and response" (PROTOCOL.md, Endpoints): both are valid,
+""" "OpenAPI 3.1; JSON Schema of delivery and response" (docs/protocol.md, Endpoints): both are
+valid,
 and real answers fit them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -13,10 +13,8 @@ from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 from openapi_spec_validator import OpenAPIV31SpecValidator, validate
 
 from accounts.models import Agent
-from tests.conftest import AgentClient
-from wake.models import Response
-
-Answer = Callable[..., Response]
+from tests.agent_client import AgentClient
+from tests.types import Answer
 
 
 @pytest.fixture
@@ -74,7 +72,7 @@ def test_real_receipts_fit(openapi: dict[str, Any], caller: AgentClient) -> None
     fit(caller.post(caller.payload(details=17)), 422)
     fit(Client().post("/wake/v1/deliver"), 401)
     Agent.objects.update(paused_at=timezone.now())
-    fit(caller.post(caller.payload()), 429)
+    fit(caller.post(caller.payload()), 403)
 
 
 @pytest.mark.parametrize(

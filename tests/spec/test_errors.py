@@ -1,5 +1,5 @@
 """ "`{"error": {"code": "...", "message": "...", "fields": [{"field", "code", "message"}]}}`"
-(PROTOCOL.md, Errors): every row of the table, and what holds for all of them."""
+(docs/protocol.md, Errors): every row of the table, and what holds for all of them."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from accounts import keys
+from accounts.agents import keys
 from accounts.audit import SYSTEM
 from accounts.models import Agent, ApiKey, AuditEvent
-from tests.conftest import AgentClient
+from tests.agent_client import AgentClient
 from wake.models import Delivery
 
 REQUIRED = ["agent_id", "provider", "type", "headline", "summary"]
 
 
 def error_of(answer: Any, status: int, code: str) -> dict[str, Any]:
-    """The error that it is; checks what every error has and has not."""
+    """Returns the error and checks what holds for every error."""
     assert answer.status_code == status, answer.content
     assert answer["Content-Type"] == "application/json"
     body = answer.json()
@@ -107,7 +107,7 @@ def _unknown(key: ApiKey) -> str:
     ],
 )
 @pytest.mark.parametrize("path", ["deliver", "responses", f"response/{uuid.UUID(int=7)}"])
-def test_401_says_the_same_whatever_is_wrong_with_the_key(
+def test_every_401_says_the_same(
     key: ApiKey, authorization: Callable[[ApiKey], str], path: str
 ) -> None:
     """ "401 | no key, unknown, revoked or expired key; `WWW-Authenticate: Bearer`; one body for all
@@ -129,7 +129,7 @@ def test_401_says_the_same_whatever_is_wrong_with_the_key(
 def test_401_also_for_a_person_who_is_signed_in(
     signed_in: Callable[..., Client], alice: Any
 ) -> None:
-    """ "The agent API takes keys only, never cookies." (RELIABILITY.md)"""
+    """ "The agent API takes keys only, never cookies." (docs/reliability.md)"""
     answer = signed_in(alice).get("/wake/v1/responses")
 
     error_of(answer, 401, "unauthorized")
@@ -297,15 +297,15 @@ def test_422_a_longer_agent_id_before_it_is_a_mismatch(caller: AgentClient) -> N
     error_of(caller.post(caller.payload(agent_id="x" * 128)), 403, "agent_mismatch")
 
 
-def test_429_a_paused_agent(caller: AgentClient, agent: Agent) -> None:
-    """ "A paused agent gets 429 `paused` with `Retry-After: 3600`." """
+def test_403_a_paused_agent(caller: AgentClient, agent: Agent) -> None:
+    """ "`paused` is a 403, because clients retry a 429, and no `Retry-After` would be true" """
     earlier = caller.deliver()
     Agent.objects.update(paused_at=timezone.now())
 
     answer = caller.post(caller.payload())
 
-    error_of(answer, 429, "paused")
-    assert answer["Retry-After"] == "3600"
+    error_of(answer, 403, "paused")
+    assert "Retry-After" not in answer
     assert Delivery.objects.count() == 1
     assert caller.poll(earlier)["status"] == "pending", "Answers can still be read."
 

@@ -1,4 +1,4 @@
-"""The request fields (spec, "Request fields"), counted and read as PROTOCOL.md settles."""
+"""The request fields (spec, "Request fields"), counted and read as docs/protocol.md settles."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import AgentClient
+from tests.agent_client import AgentClient
 from tests.spec.test_errors import error_of
 from wake.models import Delivery
 
@@ -53,7 +53,9 @@ def test_lengths_count_code_points(caller: AgentClient, name: str, character: st
 
 
 @pytest.mark.parametrize("name", ["agent_id", "provider", "headline", "summary"])
-@pytest.mark.parametrize("blank", ["", " ", "\u3000\u2003", "\xa0" * 3, "\u200b"])
+@pytest.mark.parametrize(
+    "blank", ["", " ", "\u3000\u2003", "\xa0" * 3, "\u200b", "\u3164", "\u2800 \u2800", "\u034f"]
+)
 def test_an_empty_text_is_422(caller: AgentClient, name: str, blank: str) -> None:
     """ "An empty headline or summary is 422" """
     error = error_of(caller.post(caller.payload(**{name: blank})), 422, "invalid_field")
@@ -144,3 +146,23 @@ def test_an_id_is_found_in_any_case(caller: AgentClient, change: Any) -> None:
 
     assert answer.status_code == 200
     assert answer.json()["delivery_id"] == pk
+
+
+@pytest.mark.parametrize(
+    ("fields", "stored"),
+    [({}, "normal"), ({"priority": None}, "normal"), ({"priority": "high"}, "high")],
+)
+def test_a_priority_is_optional(caller: AgentClient, fields: dict[str, Any], stored: str) -> None:
+    """RFC-002, open in the specification: "Priority signalling" """
+    caller.deliver(**fields)
+
+    assert Delivery.objects.get().priority == stored
+
+
+@pytest.mark.parametrize("priority", ["urgent", "HIGH", "", 1, ["high"]])
+def test_another_priority_is_422(caller: AgentClient, priority: Any) -> None:
+    answer = caller.post(caller.payload(priority=priority))
+
+    (field,) = error_of(answer, 422, "invalid_field")["fields"]
+    assert field["field"] == "priority"
+    assert not Delivery.objects.exists()

@@ -1,4 +1,5 @@
-"""What holds for every path under /wake/: JSON, no redirect, no plain http (PROTOCOL.md, Endpoints
+"""What holds for every path under /wake/: JSON, no redirect, no plain http (docs/protocol.md,
+Endpoints
 and Plain HTTP)."""
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from tests.conftest import AgentClient
+from tests.agent_client import AgentClient
 from tests.spec.test_errors import error_of
 from wake.models import Delivery, Response
 
@@ -42,6 +43,16 @@ def test_with_and_without_a_trailing_slash_never_by_redirect(caller: AgentClient
         plain, slash = caller.get(path), caller.get(f"{path}/")
         assert plain.status_code == slash.status_code == 200
         assert plain.content == slash.content
+
+
+def test_a_201_says_where_its_response_is(caller: AgentClient) -> None:
+    """RFC 9110, 15.3.2: the address of what was created; `Location` was missing."""
+    first, again = [caller.post(caller.payload(), **{"Idempotency-Key": "once"}) for _ in range(2)]
+
+    answer = caller.client.get(first["Location"], headers=caller.headers)
+
+    assert first["Location"] == again["Location"]
+    assert answer.json()["delivery_id"] == first.json()["delivery_id"]
 
 
 @pytest.mark.parametrize(
@@ -120,9 +131,7 @@ def test_head_never_picks_an_answer_up(caller: AgentClient, answer: Any) -> None
         "application/xml",
     ],
 )
-def test_json_is_parsed_whatever_the_content_type_says(
-    caller: AgentClient, content_type: str
-) -> None:
+def test_json_is_parsed_with_any_content_type(caller: AgentClient, content_type: str) -> None:
     """ "JSON is parsed whatever the Content-Type says (`curl -d` sends a form type)." """
     answer = caller.client.generic(
         "POST",
@@ -137,7 +146,7 @@ def test_json_is_parsed_whatever_the_content_type_says(
 
 
 @pytest.mark.parametrize("accept", ["text/html", "application/xml", "nonsense", "*/*;q=0"])
-def test_nobody_can_ask_for_another_format(caller: AgentClient, accept: str) -> None:
+def test_json_is_the_only_format(caller: AgentClient, accept: str) -> None:
     for query in ["", "?format=html", "?format=api"]:
         answer = caller.client.get(
             f"/wake/v1/responses{query}", headers={**caller.headers, "Accept": accept}
@@ -162,7 +171,7 @@ def test_a_500_is_json_and_tells_nothing(
     def fail(*given: Any, **named: Any) -> None:
         raise RuntimeError("the secret cause")
 
-    monkeypatch.setattr("wake.views.deliver", fail)
+    monkeypatch.setattr("wake.api.views.deliver", fail)
 
     answer = caller.post(caller.payload())
 

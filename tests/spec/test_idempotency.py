@@ -1,16 +1,16 @@
-""" "`Idempotency-Key` on deliver, per agent, for 24 h" (PROTOCOL.md, Additive extensions)"""
+""" "`Idempotency-Key` on deliver, per agent, for 24 h" (docs/protocol.md, Extensions)"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 
 import pytest
 from django.utils import timezone
 
 from accounts.models import Agent, AuditEvent
-from tests.conftest import AgentClient
+from tests.agent_client import AgentClient
 from tests.spec.test_errors import error_of
+from tests.types import Age
 from wake.models import Delivery
 
 ONCE = {"Idempotency-Key": "report-42"}
@@ -80,9 +80,7 @@ def test_it_is_per_agent(caller: AgentClient, others: AgentClient) -> None:
 
 
 @pytest.mark.parametrize("body", ["same", "other"])
-def test_after_24_hours_the_key_is_free(
-    caller: AgentClient, age: Callable[..., None], body: str
-) -> None:
+def test_after_24_hours_the_key_is_free(caller: AgentClient, age: Age, body: str) -> None:
     """ "for 24 h" """
     first = caller.post(caller.payload(), **ONCE).json()["delivery_id"]
 

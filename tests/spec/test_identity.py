@@ -1,5 +1,5 @@
 """ "A key belongs to one agent; an agent to one team. `agent_id` in the payload is a claim."
-(PROTOCOL.md, Identity)"""
+(docs/protocol.md, Identity)"""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from accounts import keys
+from accounts.agents import keys
 from accounts.audit import SYSTEM
 from accounts.models import Agent, ApiKey, ClaimedId, Team
-from tests.conftest import AgentClient
+from tests.agent_client import AgentClient
 from tests.spec.test_errors import error_of
 from wake.models import Delivery
 
@@ -113,22 +113,24 @@ def test_another_team_may_have_an_agent_of_the_same_id(caller: AgentClient) -> N
     assert namesake.sweep(agent_id=caller.agent_id)["deliveries"] == []
 
 
-def test_the_lanes_are_apart(caller: AgentClient, in_test_lane: AgentClient) -> None:
+def test_the_modes_are_separate(caller: AgentClient, in_test_mode: AgentClient) -> None:
     """ "Scope of reads is the agent and the key's lane (live or test)" """
-    live, test = caller.deliver(), in_test_lane.deliver()
+    live, test = caller.deliver(), in_test_mode.deliver()
 
     assert caller.get(f"response/{test}").status_code == 404
-    assert in_test_lane.get(f"response/{live}").status_code == 404
+    assert in_test_mode.get(f"response/{live}").status_code == 404
     assert [item["delivery_id"] for item in caller.sweep()["deliveries"]] == [live]
-    assert [item["delivery_id"] for item in in_test_lane.sweep()["deliveries"]] == [test]
+    assert [item["delivery_id"] for item in in_test_mode.sweep()["deliveries"]] == [test]
     assert Delivery.objects.get(pk=test).lane == "test"
 
 
-def test_the_lanes_do_not_replay_each_other(caller: AgentClient, in_test_lane: AgentClient) -> None:
+def test_the_modes_do_not_share_idempotency_keys(
+    caller: AgentClient, in_test_mode: AgentClient
+) -> None:
     """A test run that used the same Idempotency-Key first swallowed the live delivery: it got the
-    test's id, which its key cannot read, and nobody was shown it."""
+    test's id, which its key cannot read, and no person saw it."""
     headers = {"Idempotency-Key": "report-42"}
-    in_test_lane.post(in_test_lane.payload(), **headers)
+    in_test_mode.post(in_test_mode.payload(), **headers)
 
     answer = caller.post(caller.payload(), **headers)
 

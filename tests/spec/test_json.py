@@ -1,5 +1,5 @@
 """ "Refused with 400/422 and never a 500: NaN, Infinity, 1e400, huge integers, `\\u0000`, lone
-surrogates, duplicate keys ..., nesting deeper than 64." (PROTOCOL.md, Errors)"""
+surrogates, duplicate keys ..., nesting deeper than 64." (docs/protocol.md, Errors)"""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import AgentClient
+from tests.agent_client import AgentClient
 from tests.spec.test_errors import error_of
 from wake.models import Delivery
 
 
 def with_details(caller: AgentClient, text: str) -> bytes:
-    """The body with `text` standing literally where the details are."""
+    """Returns the body with `text` in the place of the details."""
     body = json.dumps(caller.payload(details="HERE"))
     return body.replace('"HERE"', text).encode("utf-8", "surrogatepass")
 
@@ -104,7 +104,7 @@ def test_a_key_twice_at_the_top_is_refused(caller: AgentClient, name: str) -> No
 def test_what_everybody_understands_is_taken_as_it_was_sent(
     caller: AgentClient, text: str, value: Any
 ) -> None:
-    """ "keep the agent's JSON text as sent" (RELIABILITY.md)"""
+    """ "keep the agent's JSON text as sent" (docs/reliability.md)"""
     answer = caller.post(with_details(caller, text))
 
     assert answer.status_code == 201, answer.content
@@ -168,7 +168,7 @@ def test_very_deep_nesting_is_no_500(caller: AgentClient, depth: int, pair: str)
         lambda text: text.encode() + b"\x00",
     ],
 )
-def test_only_utf_8_without_a_mark_is_read(caller: AgentClient, encode: Any) -> None:
+def test_only_utf_8_without_a_byte_order_mark_is_read(caller: AgentClient, encode: Any) -> None:
     answer = caller.post(encode(json.dumps(caller.payload())))
 
     error_of(answer, 400, "malformed")
@@ -196,7 +196,7 @@ def test_a_form_is_no_json(caller: AgentClient) -> None:
 
 def test_unknown_fields_are_kept_and_ignored(caller: AgentClient) -> None:
     """ "Unknown fields are kept in `extensions` and ignored." """
-    unknown = {"status": "approved", "priority": 3, "nested": {"a": [1, None, "🎉"]}, "": ""}
+    unknown = {"status": "approved", "urgency": 3, "nested": {"a": [1, None, "🎉"]}, "": ""}
 
     pk = caller.deliver(**unknown)
 

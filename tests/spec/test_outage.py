@@ -1,4 +1,4 @@
-""" "503 | the database cannot be reached; with `Retry-After`" (PROTOCOL.md, Errors), by a real
+""" "503 | the database cannot be reached; with `Retry-After`" (docs/protocol.md, Errors), by a real
 server in front of a port that refuses."""
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ import pytest
 from accounts.models import ApiKey
 from tests.served import served
 from tests.spec.test_client_code import Program
+
+pytestmark = pytest.mark.slow
 
 NOBODY = "postgresql://wake@127.0.0.1:1/wake"
 

@@ -1,8 +1,7 @@
-"""Taking an answer back until it has left, and picking it up (PROTOCOL.md, Answering)."""
+"""Taking an answer back until it has left, and picking it up (docs/protocol.md, Answering)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
@@ -11,13 +10,11 @@ from django.utils import timezone
 
 from accounts.access import NotAllowed
 from accounts.models import AuditEvent, User
-from tests.conftest import AgentClient
+from tests.agent_client import AgentClient
+from tests.types import Answer, MakeDelivery
 from wake import pickups
 from wake.models import Callback, Delivery, Draft, Response
 from wake.responses import PickedUp, take_back
-
-Make = Callable[..., Delivery]
-Answer = Callable[..., Response]
 
 
 @pytest.mark.parametrize("held", [True, False])
@@ -28,7 +25,7 @@ def test_an_answer_is_taken_back_until_it_has_left(
     pk = caller.deliver()
     answer(pk, "redirected", held=held, feedback="Hm.", edited_json='{"a": 1}')
 
-    draft = take_back(Delivery.objects.get(), by=alice)
+    draft = take_back(Delivery.objects.get(), by=alice, at=timezone.now())
 
     assert (draft.user, draft.feedback, draft.edited_json) == (alice, "Hm.", '{"a": 1}')
     assert not Response.objects.exists()
@@ -47,7 +44,7 @@ def test_taking_back_deletes_the_callback_too(
     answer(pk)
     assert Callback.objects.exists()
 
-    take_back(Delivery.objects.get(), by=alice)
+    take_back(Delivery.objects.get(), by=alice, at=timezone.now())
 
     assert not Callback.objects.exists()
 
@@ -62,7 +59,7 @@ def test_what_was_handed_out_is_never_taken_back(
     caller.get(path.format(pk))
 
     with pytest.raises(PickedUp) as refused:
-        take_back(Delivery.objects.get(), by=alice)
+        take_back(Delivery.objects.get(), by=alice, at=timezone.now())
 
     assert refused.value.response.picked_up_at is not None
     assert caller.poll(pk)["status"] == "approved"
@@ -80,7 +77,7 @@ def test_a_read_that_does_not_carry_it_makes_nothing_final(
     caller.sweep(status="pending")
     caller.sweep(agent_id="nobody")
 
-    take_back(Delivery.objects.get(pk=pk), by=alice)
+    take_back(Delivery.objects.get(pk=pk), by=alice, at=timezone.now())
     assert not Response.objects.exists()
 
 
@@ -93,34 +90,36 @@ def test_a_failed_attempt_makes_it_final_too(
     Response.objects.update(sent_at=timezone.now())
 
     with pytest.raises(PickedUp):
-        take_back(Delivery.objects.get(pk=pk), by=alice)
+        take_back(Delivery.objects.get(pk=pk), by=alice, at=timezone.now())
 
     assert Response.objects.get().picked_up_at is None
 
 
 def test_who_may_take_back(
-    make_delivery: Make, answer: Answer, alice: User, bob: User, rita: User, mallory: User
+    make_delivery: MakeDelivery, answer: Answer, alice: User, bob: User, rita: User, mallory: User
 ) -> None:
     delivery = make_delivery()
     answer(delivery, by=bob, held=True)
 
     for nobody in (rita, mallory):
         with pytest.raises(NotAllowed):
-            take_back(delivery, by=nobody)
-    draft = take_back(delivery, by=alice)
+            take_back(delivery, by=nobody, at=timezone.now())
+    draft = take_back(delivery, by=alice, at=timezone.now())
 
     assert draft.user == bob, "It stays the draft of the person who wrote it."
     answer(delivery, by=alice, held=True)
     with pytest.raises(NotAllowed):
-        take_back(delivery, by=bob)
+        take_back(delivery, by=bob, at=timezone.now())
 
 
-def test_taking_back_stays_in_the_audit(make_delivery: Make, answer: Answer, alice: User) -> None:
+def test_taking_back_stays_in_the_audit(
+    make_delivery: MakeDelivery, answer: Answer, alice: User
+) -> None:
     """ "leaves its status and hash in the audit" """
     delivery = make_delivery()
     answer(delivery, "rejected", held=True, feedback="private words")
 
-    take_back(delivery, by=alice, address="192.0.2.7")
+    take_back(delivery, by=alice, address="192.0.2.7", at=timezone.now())
 
     event = AuditEvent.objects.get(event="response.taken_back")
     assert event.detail["status"] == "rejected"
@@ -129,9 +128,9 @@ def test_taking_back_stays_in_the_audit(make_delivery: Make, answer: Answer, ali
     assert "private words" not in str(AuditEvent.objects.values())
 
 
-def test_nothing_to_take_back(make_delivery: Make, alice: User) -> None:
+def test_nothing_to_take_back(make_delivery: MakeDelivery, alice: User) -> None:
     with pytest.raises(Response.DoesNotExist):
-        take_back(make_delivery(), by=alice)
+        take_back(make_delivery(), by=alice, at=timezone.now())
 
 
 @pytest.mark.parametrize(
@@ -197,7 +196,7 @@ def test_total_and_has_more_agree_when_an_answer_is_taken_back_meanwhile(
     mark_picked_up = pickups.mark_picked_up
 
     def take_the_second_back(*given: Any, **named: Any) -> int:
-        take_back(Delivery.objects.get(pk=second), by=alice)
+        take_back(Delivery.objects.get(pk=second), by=alice, at=timezone.now())
         return mark_picked_up(*given, **named)
 
     monkeypatch.setattr(pickups, "mark_picked_up", take_the_second_back)

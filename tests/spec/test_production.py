@@ -1,4 +1,4 @@
-"""Plain http in production settings, by a real server (PROTOCOL.md, Plain HTTP)."""
+"""Plain http in production settings, by a real server (docs/protocol.md, Plain HTTP)."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ import httpx
 import pytest
 
 from tests.served import served
+
+pytestmark = [pytest.mark.once, pytest.mark.slow]
 
 PRODUCTION = {
     "WAKE_DEV": "",
@@ -37,8 +39,22 @@ def test_plain_http_is_refused_on_loopback_too(origin: str, headers: dict[str, s
 
 def test_https_that_a_proxy_ended_is_served(origin: str) -> None:
     """ "Behind a proxy only a configured `SECURE_PROXY_SSL_HEADER` is believed." """
-    answer = httpx.get(f"{origin}/wake/v1", headers={"X-Forwarded-Proto": "https"})
+    headers = {"Host": "wake.example.com", "X-Forwarded-Proto": "https"}
+    answer = httpx.get(f"{origin}/wake/v1", headers=headers)
 
     assert answer.status_code == 200
     assert answer.json()["protocol"] == "1.0"
-    assert "max-age=" in answer.headers["Strict-Transport-Security"]
+    assert answer.headers["Strict-Transport-Security"] == "max-age=31536000"
+
+
+def test_the_login_form_was_served_over_plain_http(origin: str) -> None:
+    host = {"Host": "wake.example.com"}
+    for path in ("/login/", "/", "/admin/"):
+        answer = httpx.get(f"{origin}{path}", headers=host)
+
+        assert answer.status_code == 403
+        assert "https://wake.example.com" in answer.text
+        assert "<form" not in answer.text
+    secure = {**host, "X-Forwarded-Proto": "https"}
+    assert httpx.get(f"{origin}/login/", headers=secure).status_code == 200
+    assert httpx.get(f"{origin}/healthz").status_code == 200

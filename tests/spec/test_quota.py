@@ -1,5 +1,5 @@
 """ "Per key, on deliver: test 20/hour burst 5, live 500/hour burst 50: a token bucket"
-(PROTOCOL.md, Limits). Exactness across threads is in tests/concurrency."""
+(docs/protocol.md, Limits). Exactness across threads is in tests/stress/concurrency."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from accounts import keys, quota
+from accounts.agents import keys, quota
 from accounts.audit import SYSTEM
 from accounts.models import Agent, ApiKey
-from tests.conftest import AgentClient
+from tests.agent_client import AgentClient
 from tests.spec.test_errors import error_of
 from wake.models import Delivery
 
@@ -21,7 +21,7 @@ BURSTS = {"test": 5, "live": 50}
 
 
 def pass_time(agent: AgentClient, seconds: float) -> None:
-    """As if the key had been used that much earlier."""
+    """Lets time pass for the quota of the key."""
     key = ApiKey.objects.get(pk=agent.key.pk)
     key.quota_us -= round(seconds * 1_000_000)
     key.save(update_fields=["quota_us"])
@@ -100,69 +100,69 @@ def test_a_retry_after_retry_after_succeeds(bucket: ApiKey, offset: int) -> None
     quota.spend(bucket, now_us=NOW + offset + wait * 1_000_000)
 
 
-def test_429_over_http(in_test_lane: AgentClient) -> None:
+def test_429_over_http(in_test_mode: AgentClient) -> None:
     """ "429 | with `Retry-After`: whole seconds, at least 1" """
     for left in reversed(range(5)):
-        answer = in_test_lane.post(in_test_lane.payload())
+        answer = in_test_mode.post(in_test_mode.payload())
         assert answer.status_code == 201
         assert answer["X-RateLimit-Limit"] == "5"
         assert answer["X-RateLimit-Remaining"] == str(left)
         # Full again after as many tokens as are missing; the clock may have turned meanwhile.
         assert 0 <= time.time() + (5 - left) * 180 + 1 - int(answer["X-RateLimit-Reset"]) < 20
 
-    refused = in_test_lane.post(in_test_lane.payload())
+    refused = in_test_mode.post(in_test_mode.payload())
 
     error_of(refused, 429, "rate_limited")
     assert refused["Retry-After"].isdecimal()
     assert 160 <= int(refused["Retry-After"]) <= 180
     assert refused["X-RateLimit-Remaining"] == "0"
     assert Delivery.objects.count() == 5
-    pass_time(in_test_lane, int(refused["Retry-After"]))
-    assert in_test_lane.post(in_test_lane.payload()).status_code == 201
-    assert in_test_lane.post(in_test_lane.payload()).status_code == 429
+    pass_time(in_test_mode, int(refused["Retry-After"]))
+    assert in_test_mode.post(in_test_mode.payload()).status_code == 201
+    assert in_test_mode.post(in_test_mode.payload()).status_code == 429
 
 
-def test_a_refused_request_spends_nothing(in_test_lane: AgentClient) -> None:
+def test_a_refused_request_spends_nothing(in_test_mode: AgentClient) -> None:
     """ "A refused request (4xx) ... spend[s] nothing." """
     for _ in range(20):
-        in_test_lane.post(b"{")
-        in_test_lane.post(in_test_lane.payload(headline=""))
-        in_test_lane.post(in_test_lane.payload(agent_id="somebody-else"))
-        in_test_lane.post(in_test_lane.payload(callback_webhook="https://nowhere.example/"))
+        in_test_mode.post(b"{")
+        in_test_mode.post(in_test_mode.payload(headline=""))
+        in_test_mode.post(in_test_mode.payload(agent_id="somebody-else"))
+        in_test_mode.post(in_test_mode.payload(callback_webhook="https://nowhere.example/"))
 
-    answer = in_test_lane.post(in_test_lane.payload())
+    answer = in_test_mode.post(in_test_mode.payload())
 
     assert answer["X-RateLimit-Remaining"] == "4"
     for _ in range(4):
-        in_test_lane.deliver()
-    waits = [int(in_test_lane.post(in_test_lane.payload())["Retry-After"]) for _ in range(10)]
+        in_test_mode.deliver()
+    waits = [int(in_test_mode.post(in_test_mode.payload())["Retry-After"]) for _ in range(10)]
     assert max(waits) <= 180, "Knocking does not make it longer."
 
 
-def test_a_replay_spends_nothing(in_test_lane: AgentClient) -> None:
+def test_a_replay_spends_nothing(in_test_mode: AgentClient) -> None:
     """ "A refused request (4xx) and a replay spend nothing." """
     for _ in range(20):
-        answer = in_test_lane.post(in_test_lane.payload(), **{"Idempotency-Key": "once"})
+        answer = in_test_mode.post(in_test_mode.payload(), **{"Idempotency-Key": "once"})
         assert answer.status_code == 201
 
-    assert in_test_lane.post(in_test_lane.payload())["X-RateLimit-Remaining"] == "3"
+    assert in_test_mode.post(in_test_mode.payload())["X-RateLimit-Remaining"] == "3"
 
 
-def test_a_replay_is_answered_when_nothing_is_left(in_test_lane: AgentClient) -> None:
-    first = in_test_lane.post(in_test_lane.payload(), **{"Idempotency-Key": "once"})
-    while in_test_lane.post(in_test_lane.payload()).status_code == 201:
+def test_a_replay_is_answered_when_nothing_is_left(in_test_mode: AgentClient) -> None:
+    first = in_test_mode.post(in_test_mode.payload(), **{"Idempotency-Key": "once"})
+    while in_test_mode.post(in_test_mode.payload()).status_code == 201:
         pass
 
-    again = in_test_lane.post(in_test_lane.payload(), **{"Idempotency-Key": "once"})
+    again = in_test_mode.post(in_test_mode.payload(), **{"Idempotency-Key": "once"})
 
     assert (again.status_code, again.content) == (201, first.content)
 
 
 def test_each_key_has_a_bucket_of_its_own(
-    caller: AgentClient, in_test_lane: AgentClient, agent: Agent
+    caller: AgentClient, in_test_mode: AgentClient, agent: Agent
 ) -> None:
     """ "Per key" """
-    while in_test_lane.post(in_test_lane.payload()).status_code == 201:
+    while in_test_mode.post(in_test_mode.payload()).status_code == 201:
         pass
     row, text = keys.mint(agent, by=SYSTEM, lane="test")
     row.text = text  # type: ignore[attr-defined]
@@ -171,22 +171,22 @@ def test_each_key_has_a_bucket_of_its_own(
     assert caller.post(caller.payload())["X-RateLimit-Remaining"] == "49"
 
 
-def test_reads_are_not_counted_with_deliveries(in_test_lane: AgentClient) -> None:
+def test_reads_are_not_counted_with_deliveries(in_test_mode: AgentClient) -> None:
     """ "Reads have a separate, generous limit" """
-    pk = in_test_lane.deliver()
+    pk = in_test_mode.deliver()
 
     for _ in range(60):
-        assert in_test_lane.poll(pk)["status"] == "pending"
+        assert in_test_mode.poll(pk)["status"] == "pending"
 
-    assert in_test_lane.post(in_test_lane.payload())["X-RateLimit-Remaining"] == "3"
+    assert in_test_mode.post(in_test_mode.payload())["X-RateLimit-Remaining"] == "3"
 
 
-def test_the_quota_follows_the_settings(in_test_lane: AgentClient, settings: Any) -> None:
-    """ "`WAKE_QUOTA_TEST` (`20/5`)" (DESIGN.md)"""
+def test_the_quota_follows_the_settings(in_test_mode: AgentClient, settings: Any) -> None:
+    """ "`WAKE_QUOTA_TEST` (`20/5`)" (docs/operations.md, Environment)"""
     settings.WAKE_QUOTA_TEST = (3600, 1)
 
-    in_test_lane.deliver()
-    refused = in_test_lane.post(in_test_lane.payload())
+    in_test_mode.deliver()
+    refused = in_test_mode.post(in_test_mode.payload())
 
     assert (refused.status_code, refused["Retry-After"]) == (429, "1")
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
+from django.utils import timezone
 
 from accounts.models import User
-from tests.conftest import AgentClient
+from tests.agent_client import AgentClient
+from tests.types import MakeDelivery
 from wake.acknowledgements import acknowledge, bring_back
 from wake.models import Delivery
 
@@ -47,7 +47,7 @@ def test_got_it_takes_an_update_off_the_inbox_and_tells_the_agent_nothing(
 ) -> None:
     update = Delivery.objects.get(pk=caller.deliver(type="update"))
 
-    taken = acknowledge([update.pk], by=alice)
+    taken = acknowledge([update.pk], by=alice, at=timezone.now())
 
     assert taken == [update]
     assert not Delivery.objects.awaiting_response().exists()
@@ -55,31 +55,31 @@ def test_got_it_takes_an_update_off_the_inbox_and_tells_the_agent_nothing(
 
 
 def test_what_must_be_answered_cannot_be_waved_away(
-    make_delivery: Callable[..., Delivery], alice: User
+    make_delivery: MakeDelivery, alice: User
 ) -> None:
     question = make_delivery(type="question")
 
-    taken = acknowledge([question.pk], by=alice)
+    taken = acknowledge([question.pk], by=alice, at=timezone.now())
 
     assert taken == []
     assert Delivery.objects.awaiting_response().get() == question
 
 
-def test_got_it_can_be_undone(make_delivery: Callable[..., Delivery], alice: User) -> None:
+def test_got_it_can_be_undone(make_delivery: MakeDelivery, alice: User) -> None:
     update = make_delivery(type="update")
-    acknowledge([update.pk], by=alice)
+    acknowledge([update.pk], by=alice, at=timezone.now())
 
-    brought_back = bring_back([update.pk], by=alice)
+    brought_back = bring_back([update.pk], by=alice, at=timezone.now())
 
     assert brought_back == [update]
     assert Delivery.objects.awaiting_response().get().acknowledged_by == ""
 
 
 def test_neither_a_reader_nor_an_outsider_says_got_it(
-    make_delivery: Callable[..., Delivery], rita: User, mallory: User
+    make_delivery: MakeDelivery, rita: User, mallory: User
 ) -> None:
     update = make_delivery(type="update")
 
-    taken = [acknowledge([update.pk], by=who) for who in (rita, mallory)]
+    taken = [acknowledge([update.pk], by=who, at=timezone.now()) for who in (rita, mallory)]
 
     assert taken == [[], []]

@@ -1,24 +1,18 @@
-""" "`expires_at = created_at + timeout_seconds`. ... There is no fifth status" (PROTOCOL.md,
+""" "`expires_at = created_at + timeout_seconds`. ... There is no fifth status" (docs/protocol.md,
 Timeouts)"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from datetime import timedelta
-from typing import Any
 
 import pytest
 
 from accounts.models import AuditEvent, User
-from tests.conftest import AgentClient
-from wake import signals
+from tests.agent_client import AgentClient
+from tests.types import Age, Answer, MakeDelivery
 from wake.deadlines import time_out_overdue
-from wake.models import Delivery, Response
+from wake.models import Delivery
 from wake.responses import release_due, take_back
-
-Make = Callable[..., Delivery]
-Answer = Callable[..., Response]
-Age = Callable[..., None]
 
 
 def window(caller: AgentClient, pk: str) -> tuple[str, bool, bool]:
@@ -68,7 +62,7 @@ def test_expired_stays_so_when_a_late_answer_comes(
     assert AuditEvent.objects.get(event="delivery.answered").detail["late"] is True
 
 
-def test_expired_and_answered_in_time_but_released_after_the_window(
+def test_an_answer_released_after_the_deadline_is_expired_but_not_late(
     caller: AgentClient, answer: Answer, age: Age
 ) -> None:
     """ "`expired` means that the window passed with no answer released" """
@@ -90,26 +84,19 @@ def test_a_held_late_answer_shows_nothing_of_itself(
     assert window(caller, pk) == ("pending", True, False)
 
 
-def test_an_unanswered_question_times_out_once(make_delivery: Make) -> None:
+def test_an_unanswered_question_times_out_once(make_delivery: MakeDelivery) -> None:
     """ "Workers close expired deliveries within seconds" """
     delivery = make_delivery(timeout_seconds=60)
     forever = make_delivery()
     assert delivery.expires_at is not None
-    heard: list[Any] = []
 
-    def hear(sender: Any, delivery: Delivery, **more: Any) -> None:
-        heard.append(delivery)
-
-    signals.timed_out.connect(hear)
-    try:
-        early = time_out_overdue(at=delivery.expires_at - timedelta(microseconds=1))
-        closed = time_out_overdue(at=delivery.expires_at)
-        again = time_out_overdue(at=delivery.expires_at + timedelta(days=365))
-    finally:
-        signals.timed_out.disconnect(hear)
+    early = time_out_overdue(at=delivery.expires_at - timedelta(microseconds=1))
+    closed = time_out_overdue(at=delivery.expires_at)
+    again = time_out_overdue(at=delivery.expires_at + timedelta(days=365))
 
     assert (early, closed, again) == (0, 1, 0)
-    assert heard == [delivery]
+    timed_out = AuditEvent.objects.filter(event="delivery.timed_out")
+    assert [event.object_id for event in timed_out] == [str(delivery.pk)]
     delivery.refresh_from_db()
     assert delivery.timed_out_at == delivery.expires_at
     assert delivery.status == "pending"
@@ -121,7 +108,7 @@ def test_an_unanswered_question_times_out_once(make_delivery: Make) -> None:
 
 @pytest.mark.parametrize("held", [True, False])
 def test_what_was_answered_in_time_never_times_out(
-    make_delivery: Make, answer: Answer, held: bool
+    make_delivery: MakeDelivery, answer: Answer, held: bool
 ) -> None:
     delivery = make_delivery(timeout_seconds=60)
     assert delivery.expires_at is not None
@@ -131,8 +118,8 @@ def test_what_was_answered_in_time_never_times_out(
     assert time_out_overdue(at=delivery.expires_at + timedelta(days=1)) == 0
 
 
-def test_what_was_taken_back_after_the_window_times_out(
-    make_delivery: Make, answer: Answer, alice: User
+def test_an_answer_that_is_taken_back_after_the_deadline_times_out(
+    make_delivery: MakeDelivery, answer: Answer, alice: User
 ) -> None:
     delivery = make_delivery(timeout_seconds=60)
     assert delivery.expires_at is not None
@@ -145,7 +132,7 @@ def test_what_was_taken_back_after_the_window_times_out(
 
 
 def test_a_time_out_hands_nothing_out(
-    caller: AgentClient, answer: Answer, make_delivery: Make
+    caller: AgentClient, answer: Answer, make_delivery: MakeDelivery
 ) -> None:
     """The five keys stay as they are, and the cursor does not move: nothing was answered."""
     delivery = make_delivery(timeout_seconds=60)
@@ -159,7 +146,7 @@ def test_a_time_out_hands_nothing_out(
 
 
 def test_a_sweep_of_deadlines_closes_many(
-    make_delivery: Make, monkeypatch: pytest.MonkeyPatch
+    make_delivery: MakeDelivery, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("wake.deadlines.CLOSE_AT_ONCE", 3)
     deliveries = [make_delivery(timeout_seconds=60) for _ in range(5)]

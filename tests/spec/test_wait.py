@@ -1,4 +1,5 @@
-""" "`?wait=1..25` long poll on the two GETs, never unasked; another value is 422." (PROTOCOL.md)"""
+""" "`?wait=1..25` long poll on the two GETs, never unasked; another value is 422."
+(docs/protocol.md)"""
 
 from __future__ import annotations
 
@@ -11,15 +12,14 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from accounts import keys
+from accounts.agents import keys
 from accounts.audit import SYSTEM
 from accounts.models import ApiKey
-from tests.conftest import AgentClient
+from tests.agent_client import AgentClient
 from tests.spec.test_errors import error_of
-from wake import waiting
+from tests.types import Answer
+from wake.api import long_poll
 from wake.models import Delivery, Response
-
-Answer = Callable[..., Response]
 
 
 @pytest.mark.parametrize("wait", ["0", "26", "-1", "x", "", "1.5", "1e1", "999999999999", "true"])
@@ -98,11 +98,11 @@ def test_a_wait_releases_what_falls_due_meanwhile(
     assert caller.get(f"response/{pk}", wait=10).json()["status"] == "approved"
 
 
-def test_where_too_many_wait_nobody_else_does(
+def test_when_too_many_long_polls_wait_others_are_answered_at_once(
     caller: AgentClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """ "a long poll holds a thread" (settings): whoever is one too many is answered at once."""
-    monkeypatch.setattr(waiting, "_places", threading.BoundedSemaphore(0))
+    """ "a long poll holds a thread" (settings): a request above the limit is answered at once."""
+    monkeypatch.setattr(long_poll, "_places", threading.BoundedSemaphore(0))
     pk = caller.deliver()
     start = time.monotonic()
 
@@ -116,7 +116,7 @@ def test_a_wait_gives_its_place_back(
     caller: AgentClient, answer: Answer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     places = threading.BoundedSemaphore(1)
-    monkeypatch.setattr(waiting, "_places", places)
+    monkeypatch.setattr(long_poll, "_places", places)
     pk = caller.deliver()
 
     caller.get(f"response/{pk}", wait=1)

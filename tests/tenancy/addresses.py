@@ -17,50 +17,50 @@ from django.apps import apps
 from django.contrib import admin
 from django.urls import URLPattern, URLResolver, get_resolver
 
-from tests.tenancy.house import House
+from tests.tenancy.team_data import TeamData
 
 PARAMETER = re.compile(r"<(?:(?P<kind>\w+):)?(?P<name>\w+)>")
 NOBODYS = {"int": 2_000_000_000, "slug": "nobody-there"}
 
 # What stands before the first parameter and up to the last one, and whose ids those are.
-ROOMS: dict[str, Callable[[House], Any]] = {
-    "deliveries/<uuid:pk>": lambda house: house.delivery.pk,
-    "agents/<uuid:pk>": lambda house: house.agent.pk,
-    "agents/<uuid:pk>/callers/<uuid:key>": lambda house: (house.agent.pk, house.caller_key.pk),
-    "agents/<uuid:pk>/keys/<uuid:key>": lambda house: (house.agent.pk, house.key.pk),
-    "agents/<uuid:pk>/claims/<int:claim>": lambda house: (house.agent.pk, house.claim.pk),
-    "batch/<uuid:pk>": lambda house: house.batch,
-    "webhooks/<uuid:pk>": lambda house: house.callback.pk,
-    "webhooks/targets/<uuid:pk>": lambda house: house.target.pk,
-    "audit/<int:pk>": lambda house: house.event.pk,
-    "tasks/<uuid:pk>": lambda house: house.task.pk,
-    "tasks/<uuid:pk>/files/<slug:kind>/<int:row>/<int:number>": lambda house: (
-        house.task.pk,
+ROOMS: dict[str, Callable[[TeamData], Any]] = {
+    "deliveries/<uuid:pk>": lambda data: data.delivery.pk,
+    "agents/<uuid:pk>": lambda data: data.agent.pk,
+    "agents/<uuid:pk>/callers/<uuid:key>": lambda data: (data.agent.pk, data.caller_key.pk),
+    "agents/<uuid:pk>/keys/<uuid:key>": lambda data: (data.agent.pk, data.key.pk),
+    "agents/<uuid:pk>/aliases/<int:claim>": lambda data: (data.agent.pk, data.claim.pk),
+    "batch/<uuid:pk>": lambda data: data.batch,
+    "callbacks/<uuid:pk>": lambda data: data.callback.pk,
+    "callbacks/targets/<uuid:pk>": lambda data: data.target.pk,
+    "audit/<int:pk>": lambda data: data.event.pk,
+    "tasks/<uuid:pk>": lambda data: data.task.pk,
+    "tasks/<uuid:pk>/files/<slug:kind>/<int:row>/<int:number>": lambda data: (
+        data.task.pk,
         "messages",
-        house.task.messages.get().pk,
+        data.task.messages.get().pk,
         0,
     ),
-    "contexts/<uuid:pk>": lambda house: house.task.context_id,
-    "settings/phrases/<uuid:pk>": lambda house: house.phrase.pk,
-    "settings/allowlist/<slug:slug>": lambda house: house.team.slug,
-    "settings/retention/<slug:slug>": lambda house: house.team.slug,
-    "settings/teams/<slug:slug>": lambda house: house.team.slug,
-    "settings/members/<slug:slug>": lambda house: house.team.slug,
-    "settings/members/<slug:slug>/<int:pk>": lambda house: (house.team.slug, house.membership.pk),
-    "settings/members/<slug:slug>/invitations/<uuid:pk>": lambda house: (
-        house.team.slug,
-        house.invitation.pk,
+    "contexts/<uuid:pk>": lambda data: data.task.context_id,
+    "settings/saved-replies/<uuid:pk>": lambda data: data.phrase.pk,
+    "settings/allowlist/<slug:slug>": lambda data: data.team.slug,
+    "settings/retention/<slug:slug>": lambda data: data.team.slug,
+    "settings/teams/<slug:slug>": lambda data: data.team.slug,
+    "settings/members/<slug:slug>": lambda data: data.team.slug,
+    "settings/members/<slug:slug>/<int:pk>": lambda data: (data.team.slug, data.membership.pk),
+    "settings/members/<slug:slug>/invitations/<uuid:pk>": lambda data: (
+        data.team.slug,
+        data.invitation.pk,
     ),
-    "@<str:handle>": lambda house: house.team.slug,
-    "@<str:handle>/<str:name>": lambda house: (house.team.slug, house.agent.agent_id),
-    "wake/v1/response/<str:delivery_id>": lambda house: house.delivery.pk,
-    "admin/accounts/agent/<uuid:agent_id>": lambda house: house.agent.pk,
-    "admin/accounts/agent/<uuid:agent_id>/keys/<uuid:key_id>": lambda house: (
-        house.agent.pk,
-        house.key.pk,
+    "@<str:handle>": lambda data: data.team.slug,
+    "@<str:handle>/<str:name>": lambda data: (data.team.slug, data.agent.agent_id),
+    "wake/v1/response/<str:delivery_id>": lambda data: data.delivery.pk,
+    "admin/accounts/agent/<uuid:agent_id>": lambda data: data.agent.pk,
+    "admin/accounts/agent/<uuid:agent_id>/keys/<uuid:key_id>": lambda data: (
+        data.agent.pk,
+        data.key.pk,
     ),
-    "admin/accounts/user/<id>": lambda house: house.owner.pk,
-    "admin/r/<path:content_type_id>/<path:object_id>": lambda house: ("1", house.team.pk),
+    "admin/accounts/user/<id>": lambda data: data.owner.pk,
+    "admin/r/<path:content_type_id>/<path:object_id>": lambda data: ("1", data.team.pk),
 }
 # The links in mails, and that to a file of a task, are secrets of their own, and ask for no team.
 OF_NO_TEAM = {
@@ -76,7 +76,7 @@ class Address:
 
     @property
     def room(self) -> str:
-        """Empty where no object is named."""
+        """Returns the route up to its last parameter, or nothing when it names no object."""
         *_, last = [0, *(found.end() for found in PARAMETER.finditer(self.route))]
         return self.route[:last]
 
@@ -86,29 +86,29 @@ class Address:
 
     @property
     def is_protocol(self) -> bool:
-        begins = ("wake", "^wake", "@", "connect", ".well-known", "healthz", "readyz")
+        begins = ("wake", "^wake", "@", "connect", ".well-known", "artifacts", "healthz", "readyz")
         return self.route.startswith(begins)
 
-    def path_in(self, house: House) -> str:
-        return self._with(iter(self._ids(house)))
+    def path_in(self, data: TeamData) -> str:
+        return self._with(iter(self._ids(data)))
 
     def path_to_nothing(self) -> str:
-        """To a thing that nobody has."""
+        """Returns the path with an id that does not exist."""
         kinds = [found["kind"] or "str" for found in PARAMETER.finditer(self.route)]
         return self._with(iter([NOBODYS.get(kind, uuid.uuid4()) for kind in kinds]))
 
-    def _ids(self, house: House) -> list[Any]:
+    def _ids(self, data: TeamData) -> list[Any]:
         if not self.room:
             return []
         model = re.fullmatch(r"admin/(\w+)/(\w+)/<path:object_id>", self.room)
         if model and self.room not in ROOMS:
-            return [house.row_of(apps.get_model(model[1], model[2]))]
+            return [data.row_of(apps.get_model(model[1], model[2]))]
         if self.room not in ROOMS:
             pytest.fail(
                 f"{self.route!r} names something that this test does not know: say in ROOMS of "
                 f"tests/tenancy/addresses.py what {self.room!r} is the id of."
             )
-        ids = ROOMS[self.room](house)
+        ids = ROOMS[self.room](data)
         return list(ids) if isinstance(ids, tuple) else [ids]
 
     def _with(self, ids: Iterator[Any]) -> str:
@@ -138,3 +138,4 @@ WITH_AN_OBJECT = [each for each in OF_PAGES if each.room and each.room not in OF
 WITHOUT = [each for each in OF_PAGES if not each.room]
 OF_ADMIN = [each for each in ALL if each.is_admin]
 OF_PROTOCOL = [each for each in ALL if each.is_protocol]
+OF_LINKS = [each for each in OF_PROTOCOL if each.room in OF_NO_TEAM]

@@ -1,29 +1,18 @@
-"""Two teams that have the same things, and the people in front of each."""
+"""Provides two teams with the same data, and a browser for each person."""
 
 from __future__ import annotations
 
 import pytest
 
 from accounts.models import Team, User
-from tests.inbox.people import Person
-from tests.tenancy.house import House, build
+from tests.tenancy.team_data import TeamData, build
 
 
 @pytest.fixture
-def ours(team: Team, alice: User, bob: User, rita: User) -> House:
+def ours(team: Team, alice: User, bob: User, rita: User) -> TeamData:
     return build(team, words="ourplan")
 
 
 @pytest.fixture
-def theirs(mallory: User) -> House:
+def theirs(mallory: User) -> TeamData:
     return build(mallory.teams.get(), words="theirplan")
-
-
-@pytest.fixture
-def alices(alice: User) -> Person:
-    return Person(alice)
-
-
-@pytest.fixture
-def ritas(rita: User) -> Person:
-    return Person(rita)

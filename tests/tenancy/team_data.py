@@ -1,4 +1,4 @@
-"""One team with something of everything that has an address."""
+"""Creates a team with one object for every address."""
 
 from __future__ import annotations
 
@@ -10,24 +10,26 @@ from django.apps import apps
 from django.db.models import Model
 from django.utils import timezone
 
-from accounts import claims, invitations, keys, signing_secrets
+from accounts.agents import aliases, keys, signing_secrets
 from accounts.audit import SYSTEM, person, record
 from accounts.models import Agent, ApiKey, AuditEvent, ClaimedId, Invitation, Membership, Team, User
-from inbox.batches import Batch
+from accounts.teams import invitations
+from inbox.answering.batches import Batch
 from inbox.models import Preset
-from relay import callers, lifecycle
+from relay.cards import callers
+from relay.cards.publishing import publish
 from relay.models import CallerKey, Card, Task
-from relay.publishing import publish
-from relay.wire import Incoming
-from tests.inbox.people import Person
+from relay.protocol.dialects import Incoming
+from relay.tasks import lifecycle
+from tests.inbox.person import Person
 from wake.deliveries import deliver
 from wake.models import Callback, CallbackAttempt, CallbackHost, Delivery, FailingTarget, Response
 from wake.responses import release, respond
 
 
 @dataclass
-class House:
-    """`words` is in everything that people or agents wrote here."""
+class TeamData:
+    """Holds the objects of one team; all content in it contains `words`."""
 
     words: str
     team: Team
@@ -52,20 +54,20 @@ class House:
     invitation: Invitation
 
     def row_of(self, model: type[Model]) -> Any:
-        """The id of the thing of this kind that is here, for the admin."""
+        """Returns the id of the object of this model, for the admin."""
         for value in vars(self).values():
             if isinstance(value, model):
                 return value.pk
         raise AssertionError(
-            f"{model.__name__} has pages in the admin: put one into tests/tenancy/house.py."
+            f"{model.__name__} has pages in the admin: put one into tests/tenancy/team_data.py."
         )
 
     def ids(self) -> list[str]:
         return [str(self.delivery.pk), str(self.agent.pk), self.team.slug, str(self.owner.pk)]
 
 
-def build(team: Team, *, words: str) -> House:
-    """The first owner of the team made all of it."""
+def build(team: Team, *, words: str) -> TeamData:
+    """Creates the objects as the first owner of the team."""
     membership = team.memberships.filter(role=Membership.Role.OWNER)[0]
     owner = membership.user
     agent = Agent.objects.create(team=team, agent_id=f"{team.slug}-{words}-agent")
@@ -75,7 +77,12 @@ def build(team: Team, *, words: str) -> House:
     delivery = _delivery(agent, words)
     answered = _delivery(agent, words, callback_webhook=f"https://{words}.example.com/")
     response = respond(
-        answered, by=owner, status="approved", content_hash=answered.content_hash, feedback=words
+        answered,
+        by=owner,
+        status="approved",
+        content_hash=answered.content_hash,
+        feedback=words,
+        at=timezone.now(),
     )
     release(response, at=response.answered_at)
     callback = Callback.objects.get(response=response)
@@ -89,20 +96,22 @@ def build(team: Team, *, words: str) -> House:
     record("team.changed", by=person(owner), of=team, team=team, note=words)
     event = AuditEvent.objects.filter(team_id=team.pk).latest("pk")
     batch = _batch(owner, response)
-    claim = claims.grant(agent, f"{words}-*", by=SYSTEM)
+    claim = aliases.grant(agent, f"{words}-*", by=SYSTEM)
     caller_key, _ = callers.mint(team, name=f"{words} caller", by=SYSTEM)
     card = publish(agent, by=SYSTEM, at=timezone.now(), callers=[caller_key], description=words)
     parts = [{"raw": "aGVsbG8=", "filename": words}, {"text": words}]
-    task = lifecycle.send(card, caller_key, Incoming(message_id="m1", parts=parts))
+    task = lifecycle.send(
+        card, caller_key, Incoming(message_id="m1", parts=parts), at=timezone.now()
+    )
     invitation, _ = invitations.invite(team, role="reader", by=owner, at=timezone.now())
-    return House(
+    return TeamData(
         words, team, owner, agent, key, text, delivery, response, callback, attempt, target, host,
         phrase, event, batch, caller_key, claim, card, task, membership, invitation,
     )  # fmt: skip
 
 
 def everything() -> dict[str, list[dict[str, Any]]]:
-    """Every row of ours, by its model."""
+    """Returns every row of the project, by model."""
     models = [model for app in ("accounts", "wake", "inbox", "relay") for model in _models(app)]
     return {model.__name__: list(model._base_manager.order_by("pk").values()) for model in models}
 
@@ -120,14 +129,15 @@ def _delivery(agent: Agent, words: str, **fields: Any) -> Delivery:
         headline=f"{words} is the headline",
         summary=f"{words} in short.",
         details_json=f'{{"title": "{words} in full"}}',
+        at=timezone.now(),
         **fields,
     ).delivery
 
 
 def _batch(owner: User, response: Response) -> UUID:
-    """As her own browser keeps it."""
+    """Stores a batch in the owner's session."""
     session = Person(owner).client.session
     batch = Batch(uuid4(), "", [(response.delivery_id, "approved", "sent")])
-    batch.keep(session)
+    batch.store(session)
     session.save()
     return batch.id

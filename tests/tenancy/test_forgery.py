@@ -1,4 +1,4 @@
-"""What another site sends with a person's cookies, and a session that somebody else began."""
+"""Forged requests of another site and planted sessions have no effect."""
 
 from __future__ import annotations
 
@@ -11,15 +11,18 @@ from django.conf import settings
 from django.test import Client
 from django.utils import timezone
 
-from accounts import one_time_codes, second_factor
 from accounts.audit import person
 from accounts.models import User
-from tests.conftest import PASSWORD, AgentClient
+from accounts.sign_in import one_time_codes, second_factor
+from tests.agent_client import AgentClient
+from tests.people import PASSWORD
 from tests.tenancy import addresses
-from tests.tenancy.house import House, everything
+from tests.tenancy.team_data import TeamData, everything
+
+pytestmark = pytest.mark.slow
 
 UNSAFE = ["post", "put", "patch", "delete"]
-NOT_OURS = "this form was from another sign-in"
+NOT_OURS = "this form has expired"
 
 
 @pytest.fixture
@@ -33,7 +36,7 @@ def browser(alice: User) -> Client:
 
 
 def test_no_page_takes_what_another_site_sends(
-    browser: Client, ours: House, subtests: pytest.Subtests
+    browser: Client, ours: TeamData, subtests: pytest.Subtests
 ) -> None:
     before = everything()
 
@@ -62,7 +65,7 @@ def test_the_token_is_what_a_form_of_ours_has(browser: Client, token: str) -> No
 
 
 def test_the_protocol_sees_no_cookie(
-    browser: Client, ours: House, subtests: pytest.Subtests
+    browser: Client, ours: TeamData, subtests: pytest.Subtests
 ) -> None:
     """What it is asked for with a person's cookies it answers as if there were none."""
     nobody, before = Client(), everything()
@@ -87,7 +90,7 @@ def test_a_key_needs_no_token(browser: Client, caller: AgentClient) -> None:
 
 
 def test_every_step_of_signing_in_begins_a_session_of_its_own(alice: User) -> None:
-    """Whoever knew the one before, because they had planted it there, has nothing."""
+    """An attacker who planted the session id before the sign-in gets nothing."""
     planted = Client()
     planted.session.save()
     secret = _in_her_app(alice)

@@ -1,4 +1,4 @@
-"""Not yours and not there are the same answer: at every address, for people and for keys."""
+"""Another team's object and a missing object get the same answer, for people and for keys."""
 
 from __future__ import annotations
 
@@ -11,9 +11,11 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from tests.inbox.people import Person
+from tests.inbox.person import Person
 from tests.tenancy import addresses
-from tests.tenancy.house import House, everything
+from tests.tenancy.team_data import TeamData, everything
+
+pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parent.parent.parent
 TOKEN = re.compile(r'name="csrfmiddlewaretoken" value="\w+"')
@@ -23,23 +25,24 @@ ELSEWHERE = {"batch/<uuid:pk>/", "batch/<uuid:pk>/undo", "settings/allowlist/<sl
 NOT_THERE = {HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED}
 
 
-def fields(house: House) -> dict[str, Any]:
+def fields(data: TeamData) -> dict[str, Any]:
     """As much of every form as leads a view to its verb."""
     return {
         "status": "approved",
-        "content_hash": house.delivery.content_hash,
+        "content_hash": data.delivery.content_hash,
         "feedback": "Go ahead.",
         "choice": "tomorrow",
-        "pattern": house.host.pattern,
+        "pattern": data.host.pattern,
         "name": "Name",
+        "access": "public",
         "text": "Text",
         "read": "no",
-        "phrase": str(house.phrase.pk),
+        "phrase": str(data.phrase.pk),
     }
 
 
 def told(answer: Any, *ids: Any) -> tuple[int, str, str]:
-    """What somebody could tell two answers apart by, without the ids that they asked for."""
+    """Returns what distinguishes two answers, without the requested ids."""
     location, body = answer.get("Location", ""), TOKEN.sub("", b"".join(answer).decode())
     for known in sorted(map(str, ids), key=len, reverse=True):
         location, body = location.replace(known, "…"), body.replace(known, "…")
@@ -51,7 +54,7 @@ def both_ways(client: Client, path: str, form: dict[str, Any], **extra: Any) -> 
 
 
 def test_what_another_team_has_is_not_there(
-    alices: Person, ours: House, theirs: House, subtests: pytest.Subtests
+    alices: Person, ours: TeamData, theirs: TeamData, subtests: pytest.Subtests
 ) -> None:
     form, before = fields(theirs), everything()
 
@@ -69,7 +72,7 @@ def test_what_another_team_has_is_not_there(
 
 
 def test_and_what_ones_own_team_has_is(
-    alices: Person, ours: House, subtests: pytest.Subtests
+    alices: Person, ours: TeamData, subtests: pytest.Subtests
 ) -> None:
     """Or the test above would be true of an address that leads nowhere."""
     for address in addresses.WITH_AN_OBJECT:
@@ -102,7 +105,7 @@ def names_in_forms() -> list[str]:
 
 
 def test_an_id_of_another_team_in_a_query_or_a_form_says_and_does_nothing(
-    alices: Person, ours: House, theirs: House, subtests: pytest.Subtests
+    alices: Person, ours: TeamData, theirs: TeamData, subtests: pytest.Subtests
 ) -> None:
     names = names_in_forms()
     assert {"id", "shown", "agent", "answered"} <= set(names)
@@ -129,9 +132,9 @@ def of_teams(rows: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("query", [{}, {"q": "theirplan"}, {"q": "agent:other-theirplan-agent"}])
-@pytest.mark.parametrize("path", ["/", "/history/", "/agents/", "/webhooks/", "/audit/"])
+@pytest.mark.parametrize("path", ["/", "/history/", "/agents/", "/callbacks/", "/audit/"])
 def test_lists_hold_nothing_of_another_team(
-    alices: Person, ours: House, theirs: House, path: str, query: dict[str, str]
+    alices: Person, ours: TeamData, theirs: TeamData, path: str, query: dict[str, str]
 ) -> None:
     page = alices.get(path, **query).content.decode()
 
@@ -142,7 +145,7 @@ def test_lists_hold_nothing_of_another_team(
 
 
 def test_the_admin_is_not_there_for_owners_of_teams(
-    alices: Person, ours: House, theirs: House
+    alices: Person, ours: TeamData, theirs: TeamData
 ) -> None:
     before = everything()
 
@@ -162,7 +165,7 @@ def test_the_admin_is_not_there_for_owners_of_teams(
 
 @pytest.mark.parametrize("slash", ["", "/"])
 def test_a_key_finds_its_own_agents_deliveries_alone(
-    ours: House, theirs: House, slash: str
+    ours: TeamData, theirs: TeamData, slash: str
 ) -> None:
     client = Client(headers={"Authorization": f"Bearer {ours.key_text}"})
     [address] = [
@@ -180,7 +183,7 @@ def test_a_key_finds_its_own_agents_deliveries_alone(
     assert other.status_code == 404
 
 
-def test_a_sweep_holds_nothing_of_another_team(ours: House, theirs: House) -> None:
+def test_a_sweep_holds_nothing_of_another_team(ours: TeamData, theirs: TeamData) -> None:
     client = Client(headers={"Authorization": f"Bearer {ours.key_text}"})
 
     for agent_id in ("", ours.agent.agent_id, theirs.agent.agent_id):
@@ -188,9 +191,7 @@ def test_a_sweep_holds_nothing_of_another_team(ours: House, theirs: House) -> No
         assert theirs.words not in page.content.decode().replace(agent_id or "-", "")
 
 
-def test_somebody_who_is_not_signed_in_is_asked_to_at_every_address(
-    ours: House, subtests: pytest.Subtests
-) -> None:
+def test_every_address_requires_a_sign_in(ours: TeamData, subtests: pytest.Subtests) -> None:
     client = Client()
 
     for address in [*addresses.WITH_AN_OBJECT, *addresses.WITHOUT]:
@@ -205,7 +206,7 @@ def test_somebody_who_is_not_signed_in_is_asked_to_at_every_address(
 
 
 def test_a_key_opens_no_page_and_a_session_no_endpoint(
-    alices: Person, ours: House, theirs: House
+    alices: Person, ours: TeamData, theirs: TeamData
 ) -> None:
     with_key = Client(headers={"Authorization": f"Bearer {ours.key_text}"})
 
@@ -220,7 +221,7 @@ def test_a_key_opens_no_page_and_a_session_no_endpoint(
 
 
 def test_the_notice_of_what_was_answered_is_for_those_who_may_see_it(
-    alices: Person, ours: House, theirs: House
+    alices: Person, ours: TeamData, theirs: TeamData
 ) -> None:
     page = alices.get("/", answered=str(theirs.response.delivery_id)).content.decode()
 

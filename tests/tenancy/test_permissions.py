@@ -1,4 +1,4 @@
-"""What each role may do at every address, as docs/permissions.md says."""
+"""Each role may do at every address what docs/permissions.md says."""
 
 from __future__ import annotations
 
@@ -13,13 +13,15 @@ from django.conf import settings
 from django.db import transaction
 from django.test import Client
 
-from accounts import sessions as sign_ins
 from accounts.models import User
-from tests.inbox.people import Person
+from accounts.sign_in import sessions as sign_ins
+from tests.inbox.person import Person
 from tests.tenancy import addresses
 from tests.tenancy.addresses import Address
-from tests.tenancy.house import House
+from tests.tenancy.team_data import TeamData
 from tests.tenancy.test_other_teams import fields
+
+pytestmark = pytest.mark.slow
 
 DOCUMENT = Path(__file__).parent.parent.parent / "docs/permissions.md"
 LINE = re.compile(r"^\| (GET|POST) \| `(/\S*)` \|([^|]*)\|(.*)\|$", re.MULTILINE)
@@ -31,7 +33,7 @@ Table = dict[tuple[str, str], dict[str, str]]
 
 
 def table() -> Table:
-    """Role and word of each method and address."""
+    """Returns role and word for each method and address."""
     found: Table = {}
     for method, route, _, cells in LINE.findall(DOCUMENT.read_text()):
         words = [cell.strip() for cell in cells.split("|")]
@@ -46,21 +48,21 @@ def stars() -> dict[tuple[str, str], bool]:
     return {(method, route): what.endswith("* ") for method, route, what, _ in lines}
 
 
-def ends(address: Address, house: House) -> str:
+def ends(address: Address, data: TeamData) -> str:
     of_no_team = address.room in addresses.OF_NO_TEAM
-    return address.path_to_nothing() if of_no_team else address.path_in(house)
+    return address.path_to_nothing() if of_no_team else address.path_in(data)
 
 
 @pytest.fixture
 def sessions(alice: User, bob: User, rita: User, mallory: User) -> dict[str, str]:
-    """The cookie of each; nobody has none."""
+    """Returns the session cookie of each kind of person; an anonymous visitor has none."""
     people = {"stranger": mallory, "reader": rita, "reviewer": bob, "owner": alice}
     name = settings.SESSION_COOKIE_NAME
     return {role: Person(user).client.cookies[name].value for role, user in people.items()}
 
 
 def asked(method: str, path: str, form: dict[str, Any], session: str | None) -> Any:
-    """The answer to one request, of which nothing stays."""
+    """Returns the answer to one request and rolls back its changes."""
     client = Client()
     if session:
         client.cookies[settings.SESSION_COOKIE_NAME] = session
@@ -72,7 +74,7 @@ def asked(method: str, path: str, form: dict[str, Any], session: str | None) -> 
 
 
 def said(answer: Any) -> str:
-    """In the words of the table."""
+    """Returns the result in the words of the table."""
     if answer.get("Location", "").startswith("/login/?next="):
         return "sign in"
     match answer.status_code:
@@ -86,11 +88,11 @@ def said(answer: Any) -> str:
     return "yes"
 
 
-def observed(house: House, sessions: dict[str, str]) -> Iterator[tuple[str, str, dict[str, str]]]:
-    """Method, address, and what each role was told."""
-    form = fields(house)
-    for address in addresses.OF_PAGES:
-        path = ends(address, house)
+def observed(data: TeamData, sessions: dict[str, str]) -> Iterator[tuple[str, str, dict[str, str]]]:
+    """Returns method, address and the result for each role."""
+    form = fields(data)
+    for address in [*addresses.OF_PAGES, *addresses.OF_LINKS]:
+        path = ends(address, data)
         for method in ("GET", "POST"):
             told = {
                 role: said(asked(method, path, form, sessions.get(role)))
@@ -101,7 +103,7 @@ def observed(house: House, sessions: dict[str, str]) -> Iterator[tuple[str, str,
 
 
 def test_every_role_may_do_what_the_table_says(
-    ours: House, sessions: dict[str, str], subtests: pytest.Subtests
+    ours: TeamData, sessions: dict[str, str], subtests: pytest.Subtests
 ) -> None:
     lines = table()
 
@@ -123,7 +125,7 @@ def test_every_role_may_do_what_the_table_says(
 
 
 def test_what_bears_a_star_and_nothing_else_takes_the_password_again(
-    ours: House, alice: User, subtests: pytest.Subtests
+    ours: TeamData, alice: User, subtests: pytest.Subtests
 ) -> None:
     session = Person(alice).client.session
     session[sign_ins.PASSWORD] = 0

@@ -1,4 +1,4 @@
-"""Readers read: whatever they send, the team's things stay as they are."""
+"""A reader cannot change the team's data by any request."""
 
 from __future__ import annotations
 
@@ -7,20 +7,22 @@ from typing import Any
 
 import pytest
 
-from tests.inbox.people import Person
+from tests.inbox.person import Person
 from tests.tenancy import addresses
-from tests.tenancy.house import House, everything
+from tests.tenancy.team_data import TeamData, everything
 from tests.tenancy.test_other_teams import NOT_THERE, fields, names_in_forms
 
-# What a reader does for themselves: put off, mark as read, take an answer of their own back (there
-# is none here). It is nobody else's.
+pytestmark = pytest.mark.slow
+
+# A reader may snooze, mark as read and take back an answer of their own (there is none here):
+# that concerns only the reader.
 THEIR_OWN = {
-    "deliveries/<uuid:pk>/later",
-    "deliveries/<uuid:pk>/later/undo",
+    "deliveries/<uuid:pk>/snooze",
+    "deliveries/<uuid:pk>/snooze/undo",
     "deliveries/<uuid:pk>/reading",
     "deliveries/<uuid:pk>/undo",
 }
-# Whoever belongs to a team may go.
+# Every member may leave a team.
 GOING = "settings/members/<slug:slug>/leave/"
 OF_A_PERSON = {
     "AuditEvent",
@@ -39,7 +41,7 @@ def the_teams() -> dict[str, Any]:
 
 
 def test_a_reader_who_acts_is_refused(
-    ritas: Person, ours: House, subtests: pytest.Subtests
+    ritas: Person, ours: TeamData, subtests: pytest.Subtests
 ) -> None:
     before = the_teams()
     refused = set()
@@ -57,11 +59,11 @@ def test_a_reader_who_acts_is_refused(
             else:  # a page, or one person's alone
                 assert answer.status_code in NOT_THERE, "Acting on it takes another role."
             assert the_teams() == before
-    assert {"deliveries/<uuid:pk>/response", "webhooks/<uuid:pk>/replay"} <= refused
+    assert {"deliveries/<uuid:pk>/response", "callbacks/<uuid:pk>/replay"} <= refused
 
 
 def test_nor_do_ids_in_a_form_let_a_reader_act(
-    ritas: Person, ours: House, subtests: pytest.Subtests
+    ritas: Person, ours: TeamData, subtests: pytest.Subtests
 ) -> None:
     before, names = the_teams(), names_in_forms()
 
@@ -77,6 +79,6 @@ def test_nor_do_ids_in_a_form_let_a_reader_act(
             assert the_teams() == before
 
 
-def test_and_a_reader_does_read(ritas: Person, ours: House) -> None:
+def test_and_a_reader_does_read(ritas: Person, ours: TeamData) -> None:
     assert ours.words in ritas.get("/").content.decode()
     assert ours.words in ritas.see(ours.delivery).content.decode()

@@ -1,11 +1,11 @@
-"""The team in an address: not one's own and not there are the same answer."""
+"""Another person's team and a missing team in an address get the same answer."""
 
 from __future__ import annotations
 
 import pytest
 
-from tests.inbox.people import Person
-from tests.tenancy.house import House
+from tests.inbox.person import Person
+from tests.tenancy.team_data import TeamData
 from tests.tenancy.test_other_teams import told
 
 PATHS = [
@@ -14,14 +14,14 @@ PATHS = [
     "/audit/",
     "/audit/export.csv",
     "/audit/export.jsonl",
-    "/leaving/",
+    "/closing-soon/",
     "/pulse",
 ]
 
 
 @pytest.mark.parametrize("path", PATHS)
 def test_a_team_of_others_is_not_there(
-    alices: Person, ours: House, theirs: House, path: str
+    alices: Person, ours: TeamData, theirs: TeamData, path: str
 ) -> None:
     foreign = alices.get(path, team=theirs.team.slug)
     nobodys = alices.get(path, team="nobody-there")
@@ -31,13 +31,13 @@ def test_a_team_of_others_is_not_there(
 
 
 @pytest.mark.parametrize("path", PATHS)
-def test_and_ones_own_is(alices: Person, ours: House, path: str) -> None:
+def test_and_ones_own_is(alices: Person, ours: TeamData, path: str) -> None:
     assert alices.get(path, team=ours.team.slug).status_code in {200, 204}
 
 
 @pytest.mark.parametrize("path", ["/", "/history/"])
 def test_typed_into_a_search_box_they_are_the_same_too(
-    alices: Person, ours: House, theirs: House, path: str
+    alices: Person, ours: TeamData, theirs: TeamData, path: str
 ) -> None:
     foreign = alices.get(path, q=f"team:{theirs.team.slug}")
     nobodys = alices.get(path, q="team:nobody-there")
@@ -49,7 +49,9 @@ def test_typed_into_a_search_box_they_are_the_same_too(
     assert foreign.context["asked"] == nobodys.context["asked"]
 
 
-def test_the_way_back_names_no_team_of_others(alices: Person, ours: House, theirs: House) -> None:
+def test_the_return_address_names_no_other_team(
+    alices: Person, ours: TeamData, theirs: TeamData
+) -> None:
     foreign = alices.see(ours.delivery, back=f"team={theirs.team.slug}")
     nobodys = alices.see(ours.delivery, back="team=nobody-there")
 

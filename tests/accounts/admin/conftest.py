@@ -6,8 +6,7 @@ import pytest
 from django.test import Client
 
 from accounts.models import User
-
-PASSWORD = "correct horse battery"
+from tests.people import PASSWORD
 
 
 @pytest.fixture
@@ -17,7 +16,7 @@ def olga(db: None) -> User:
 
 @pytest.fixture
 def operator(olga: User) -> Client:
-    """Olga's browser."""
+    """Returns Olga's browser."""
     client = Client()
     client.force_login(olga)
     return client

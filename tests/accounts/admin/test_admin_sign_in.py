@@ -1,8 +1,6 @@
-"""Who may enter, and by which door."""
+"""The admin uses the sign-in page of the inbox and opens for administrators only."""
 
 from __future__ import annotations
-
-from collections.abc import Callable
 
 import pytest
 from django.contrib.auth.models import Permission
@@ -10,10 +8,11 @@ from django.test import Client
 from django.urls import reverse
 
 from accounts.models import Agent, ApiKey, AuditEvent, User
-from tests.admin.conftest import PASSWORD
+from tests.people import PASSWORD
+from tests.types import SignedIn
 
 
-def test_a_stranger_is_sent_to_the_one_sign_in(client: Client, db: None) -> None:
+def test_an_anonymous_visitor_is_redirected_to_the_sign_in_page(client: Client, db: None) -> None:
     answer = client.get("/admin/accounts/agent/", follow=True)
 
     assert [place for place, _ in answer.redirect_chain] == [
@@ -22,7 +21,7 @@ def test_a_stranger_is_sent_to_the_one_sign_in(client: Client, db: None) -> None
     ]
 
 
-def test_the_admins_own_sign_in_signs_nobody_in(client: Client, olga: User) -> None:
+def test_the_admins_own_sign_in_form_does_not_sign_in(client: Client, olga: User) -> None:
     answer = client.post("/admin/login/", {"username": olga.email, "password": PASSWORD})
 
     assert answer.status_code == 302
@@ -36,7 +35,7 @@ def test_who_may_enter_is_led_in(operator: Client) -> None:
 
 
 def test_a_member_of_a_team_finds_nothing_and_is_not_sent_in_circles(
-    signed_in: Callable[[User], Client], alice: User
+    signed_in: SignedIn, alice: User
 ) -> None:
     answer = signed_in(alice).get("/admin/", follow=True)
 
@@ -44,9 +43,7 @@ def test_a_member_of_a_team_finds_nothing_and_is_not_sent_in_circles(
     assert len(answer.redirect_chain) == 1
 
 
-def test_a_superuser_who_is_not_staff_stays_outside(
-    signed_in: Callable[[User], Client], olga: User
-) -> None:
+def test_a_superuser_who_is_not_staff_stays_outside(signed_in: SignedIn, olga: User) -> None:
     olga.is_staff = False
     olga.save(update_fields=["is_staff"])
 
@@ -65,7 +62,7 @@ ACTIONS = ["issue_key", "rotate_key", "revoke_key", "rotate_secret", "switch_sec
 
 @pytest.mark.parametrize("action", ACTIONS)
 def test_no_member_of_the_team_reaches_a_key_through_the_admin(
-    signed_in: Callable[[User], Client], alice: User, key: ApiKey, action: str
+    signed_in: SignedIn, alice: User, key: ApiKey, action: str
 ) -> None:
     args = [key.agent_id, key.pk] if action in {"rotate_key", "revoke_key"} else [key.agent_id]
     answer = signed_in(alice).post(reverse(f"admin:accounts_agent_{action}", args=args))
@@ -77,7 +74,7 @@ def test_no_member_of_the_team_reaches_a_key_through_the_admin(
 
 @pytest.mark.parametrize("action", ACTIONS)
 def test_staff_without_the_right_only_look(
-    signed_in: Callable[[User], Client], alice: User, key: ApiKey, action: str
+    signed_in: SignedIn, alice: User, key: ApiKey, action: str
 ) -> None:
     alice.is_staff = True
     alice.save(update_fields=["is_staff"])
@@ -106,9 +103,7 @@ def test_every_button_needs_the_pages_own_csrf_token(olga: User, key: ApiKey) ->
     assert ApiKey.objects.get().revoked_at is None
 
 
-def test_staff_cannot_raise_themselves(
-    signed_in: Callable[[User], Client], alice: User, olga: User
-) -> None:
+def test_staff_cannot_raise_themselves(signed_in: SignedIn, alice: User, olga: User) -> None:
     alice.is_staff = True
     alice.save(update_fields=["is_staff"])
     alice.user_permissions.set(Permission.objects.filter(content_type__app_label="accounts"))
@@ -136,7 +131,7 @@ def test_staff_cannot_raise_themselves(
     assert User.objects.get(pk=olga.pk).email == olga.email
 
 
-def test_leaving_by_the_admins_button_is_on_the_record(operator: Client) -> None:
+def test_signing_out_of_the_admin_is_audited(operator: Client) -> None:
     answer = operator.post("/admin/logout/")
     left = operator.post(answer["Location"])
 

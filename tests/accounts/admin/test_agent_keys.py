@@ -1,4 +1,4 @@
-"""An agent's way through the admin: registered, given a key, rotated, revoked; each secret shown
+"""The admin registers an agent and issues, rotates and revokes its keys; each secret is shown
 once."""
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from accounts import keys, signing_secrets
+from accounts.agents import keys, signing_secrets
 from accounts.audit import SYSTEM
 from accounts.models import Agent, ApiKey, AuditEvent, SigningSecret, Team, User
 
@@ -27,7 +27,7 @@ def url(agent: Agent, action: str, *args: Any) -> str:
 
 
 def seen(operator: Client, agent: Agent) -> str:
-    """The one-time token of the page as it is now."""
+    """Returns the one-time token of the current page."""
     page = operator.get(url(agent, "change")).content.decode()
     found = re.search(r'name="seen" value="([^"]+)"', page)
     assert found
@@ -82,7 +82,7 @@ def test_the_whole_life_of_a_key(operator: Client, team: Team) -> None:
 
 
 @pytest.mark.parametrize("lane", ["live", "test"])
-def test_a_key_of_either_lane_is_issued(operator: Client, agent: Agent, lane: str) -> None:
+def test_a_key_of_either_mode_is_issued(operator: Client, agent: Agent, lane: str) -> None:
     text = issue(operator, agent, lane)
 
     assert text.startswith(f"wk_{lane}_")
@@ -96,7 +96,7 @@ def test_the_page_with_the_key_is_never_stored(operator: Client, agent: Agent) -
 
     assert "no-store" in answer["Cache-Control"]
     assert re.search(r"<input[^>]*readonly", answer.content.decode())
-    assert "only time it is shown" in answer.content.decode()
+    assert "see it again" in answer.content.decode()
 
 
 def test_a_reload_neither_issues_nor_shows_a_key_again(operator: Client, agent: Agent) -> None:
@@ -185,7 +185,7 @@ def test_a_signing_secret_is_rotated_and_then_switched(operator: Client, agent: 
     page = operator.post(url(agent, "switch_secret"), follow=True).content.decode()
 
     assert signing_secrets.secrets_of(agent.pk) == [new]
-    assert "newest secret signs every header" in page
+    assert "new secret now signs every header" in page
 
 
 def test_an_agent_is_paused_and_resumed_and_twice_is_once(operator: Client, agent: Agent) -> None:
@@ -233,8 +233,8 @@ def test_an_orchestrator_is_granted_other_ids(operator: Client, agent: Agent) ->
         }
         return operator.post(url(agent, "change"), rows)
 
-    assert "A star may only stand at the end" in grant("a*b").content.decode()
-    assert "a star alone is every agent" in grant("*").content.decode()
+    assert "Use * only at the end" in grant("a*b").content.decode()
+    assert "at least one character before *" in grant("*").content.decode()
     assert grant("team-a/*").status_code == 302
     assert agent.may_claim("team-a/writer")
     assert not agent.may_claim("team-b/writer")
@@ -280,7 +280,7 @@ def test_keys_without_end_are_refused_with_a_sentence(operator: Client, agent: A
 
     for path, form in forms:
         page = operator.post(path, {"seen": seen(operator, agent), **form}, follow=True)
-        assert "revoke one that nobody needs, then try again" in page.content.decode()
+        assert "revoke one that is no longer needed, then try again" in page.content.decode()
 
     row.refresh_from_db()
     assert row.expires_at is None

@@ -1,4 +1,4 @@
-"""An agent's own limit in the admin: the same rules, and the same event."""
+"""The admin changes an agent's own limit by the same rules and records the same event."""
 
 from __future__ import annotations
 
@@ -34,7 +34,8 @@ def test_it_is_lowered_and_given_back(operator: Client, olga: User, agent: Agent
 
 
 @pytest.mark.parametrize(
-    ("hourly", "words"), [("0", "To stop its deliveries, pause it"), ("500", "500 an hour at most")]
+    ("hourly", "words"),
+    [("0", "To stop all deliveries, pause the agent"), ("500", "500 an hour at most")],
 )
 def test_what_lowers_nothing_is_refused(
     operator: Client, agent: Agent, hourly: str, words: str

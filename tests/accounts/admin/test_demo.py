@@ -1,4 +1,4 @@
-"""`manage.py demo`: what it fills an inbox with, once."""
+"""`manage.py demo` fills an inbox once."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from django.utils import timezone
 
 from accounts.audit import SYSTEM
 from accounts.models import Agent, AuditEvent, ClaimedId, Membership, Team, User
+from wake.api.serializers import DELIVERY_PAYLOAD
 from wake.management import episodes
 from wake.models import Callback, CallbackAttempt, Delivery, Response
-from wake.serializers import DELIVERY_PAYLOAD
 
 COUNTED = [Agent, ClaimedId, Delivery, Response, Callback, CallbackAttempt, AuditEvent, User]
 
@@ -60,7 +60,7 @@ def test_run_twice_it_adds_nothing_twice(alice: User) -> None:
     said = demo()
 
     assert [model.objects.count() for model in COUNTED] == before  # type: ignore[attr-defined]
-    assert "The whole demo is already in the inbox of Garden" in said
+    assert "All demo deliveries are already in the inbox of Garden" in said
 
 
 def test_run_again_days_later_it_adds_nothing_twice(alice: User) -> None:
@@ -73,7 +73,7 @@ def test_run_again_days_later_it_adds_nothing_twice(alice: User) -> None:
     assert Delivery.objects.count() == 29
 
 
-def test_windows_close_soon_have_passed_and_were_answered_late(alice: User) -> None:
+def test_deadlines_are_close_expired_and_answered_late(alice: User) -> None:
     demo()
     now = timezone.now()
 
@@ -131,7 +131,7 @@ def test_it_shows_a_choice_fields_diffs_and_a_revision_beside_the_edit(
     assert "before → after" in page("first-sentence")
     assert "Your edit" in page("release-notes-2")
     shown = [page(name) for name in ("pricing-options", "reminder", "first-sentence")]
-    assert not any("cannot be shown" in one for one in shown)
+    assert not any("could not be displayed" in one for one in shown)
 
 
 def test_nothing_happened_in_the_future_or_out_of_order(alice: User) -> None:
@@ -170,7 +170,7 @@ def test_the_inbox_shows_it_and_none_of_it_acts(client: Client, alice: User) -> 
 
 @pytest.mark.parametrize("one", told(), ids=lambda one: one["name"])
 def test_each_is_what_an_agent_could_have_sent(one: dict[str, Any]) -> None:
-    """The wire's own rules: lengths, enums, ranges (PROTOCOL.md, Errors)."""
+    """The wire's own rules: lengths, enums, ranges (docs/protocol.md, Errors)."""
     body = {
         "agent_id": one.get("as", one["agent"]),
         "provider": "claude",
@@ -219,7 +219,7 @@ def test_a_colleague_who_may_only_read_leaves_the_answers_to_the_owner(alice: Us
     assert set(Response.objects.values_list("by_name", flat=True)) == {"alice"}
 
 
-def test_in_production_it_wants_to_be_told_twice(alice: User, settings: Any) -> None:
+def test_in_production_it_requires_force(alice: User, settings: Any) -> None:
     settings.PRODUCTION = True
 
     with pytest.raises(CommandError, match="demo --force"):

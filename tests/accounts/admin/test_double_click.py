@@ -1,4 +1,4 @@
-"""What a hasty hand does to the button that shows a key."""
+"""A double click on the button that shows a key issues one key only."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every page of the admin with something on it: it answers, in few queries, and tells no secret."""
+"""Every page of the admin answers in few queries and shows no secret."""
 
 from __future__ import annotations
 
@@ -14,12 +14,13 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
-from accounts import agents, keys, signing_secrets
+from accounts.agents import keys, registration, signing_secrets
 from accounts.audit import SYSTEM
 from accounts.models import Agent, ApiKey, AuditEvent, ClaimedId, SigningSecret, Team, User
-from relay import callers
+from relay.cards import callers
+from relay.cards.publishing import publish
 from relay.models import CallerKey, Card
-from relay.publishing import publish
+from tests.types import Answer, MakeDelivery
 from wake.models import Callback, CallbackAttempt, CallbackHost, Delivery, Response
 
 Filled = Callable[..., None]
@@ -42,9 +43,7 @@ def page(model: Any, name: str, *args: Any) -> str:
 
 
 @pytest.fixture
-def fill(
-    team: Team, alice: User, bob: User, answer: Callable[..., Response]
-) -> Callable[[int], None]:
+def fill(team: Team, alice: User, bob: User, answer: Answer) -> Callable[[int], None]:
     """That many agents, each with two keys, a secret and an answered delivery that is called
     back."""
     from wake.deliveries import deliver
@@ -54,7 +53,7 @@ def fill(
     def some(count: int) -> None:
         for _ in range(count):
             agent = Agent(team=team, agent_id=f"agent-{Agent.objects.count()}")
-            agents.register(agent, by=SYSTEM)
+            registration.register(agent, by=SYSTEM)
             ClaimedId.objects.create(agent=agent, pattern="team-a/*")
             key, _text = keys.mint(agent, by=SYSTEM)
             caller, _text = callers.mint(team, name="Some caller", by=SYSTEM)
@@ -69,6 +68,7 @@ def fill(
                 summary="Compared ten.",
                 details_json=f'"{CONTENT}"',
                 callback_webhook=f"https://hooks.example.com/{CONTENT}",
+                at=timezone.now(),
             ).delivery
             answer(delivery, "redirected", feedback=CONTENT)
             CallbackAttempt.objects.create(
@@ -219,7 +219,7 @@ def test_filters_and_search_find_what_they_say(operator: Client, fill: Filled) -
 
 
 def test_a_headline_turns_nothing_around_and_runs_nothing(
-    operator: Client, make_delivery: Callable[..., Delivery]
+    operator: Client, make_delivery: MakeDelivery
 ) -> None:
     make_delivery(headline="<script>alert(1)</script>\u202egnp.exe")
     listed = operator.get(page(Delivery, "changelist")).content.decode()

@@ -1,8 +1,7 @@
-"""People, teams and where their callbacks may go, through the admin's own forms."""
+"""The admin's forms manage people, teams and the hosts of their callbacks."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from django.contrib.auth.models import Permission
@@ -10,11 +9,12 @@ from django.test import Client
 from django.urls import reverse
 
 from accounts.models import Agent, AuditEvent, Membership, Team, User
-from wake.models import CallbackHost, Delivery
+from tests.types import MakeDelivery
+from wake.models import CallbackHost
 
 
 def events() -> list[tuple[str, str, int | None]]:
-    """What people did, as (event, who, team)."""
+    """Returns what people did, as (event, who, team)."""
     return [
         (event.event, event.actor_name, event.team_id)
         for event in AuditEvent.objects.filter(actor_kind="person").order_by("pk")
@@ -70,7 +70,7 @@ def test_a_person_is_shown_by_the_name_that_was_given(operator: Client) -> None:
     assert User.objects.get(email="nora@example.com").display_name == "Nora Lindqvist"
 
 
-def test_two_people_never_share_an_address_whatever_its_case(operator: Client, alice: User) -> None:
+def test_two_people_never_share_an_address_in_any_case(operator: Client, alice: User) -> None:
     answer = operator.post(
         reverse("admin:accounts_user_add"),
         {
@@ -119,7 +119,7 @@ def test_a_time_zone_that_does_not_exist_is_refused(operator: Client, alice: Use
     form = person_form(alice, time_zone="Europe/Atlantis")
     answer = operator.post(reverse("admin:accounts_user_change", args=[alice.pk]), form)
 
-    assert "There is no such time zone" in answer.content.decode()
+    assert "Unknown time zone" in answer.content.decode()
     alice.refresh_from_db()
     assert alice.time_zone == "UTC"
 
@@ -235,7 +235,7 @@ def test_a_team_is_made_renamed_and_deleted_with_an_event_each(operator: Client)
 
 
 def test_an_agent_that_has_delivered_stays_and_the_page_says_why(
-    operator: Client, agent: Agent, make_delivery: Callable[..., Delivery]
+    operator: Client, agent: Agent, make_delivery: MakeDelivery
 ) -> None:
     make_delivery()
     delete = reverse("admin:accounts_agent_delete", args=[agent.pk])

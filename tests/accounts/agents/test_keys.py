@@ -1,4 +1,4 @@
-"""Keys: minted, found, rotated, revoked (RELIABILITY.md, "Keys, people, pages")."""
+"""Keys are minted, found, rotated and revoked (docs/reliability.md, Other promises)."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from accounts import authentication, keys
+from accounts import authentication
+from accounts.agents import keys
 from accounts.audit import SYSTEM, person
 from accounts.models import Agent, ApiKey, AuditEvent, Team, User
-from tests.conftest import AgentClient
+from tests.agent_client import AgentClient
 from tests.spec.test_errors import error_of
 from wake.models import Delivery
 
@@ -29,7 +30,7 @@ def test_a_key_is_found_by_its_text_and_kept_as_a_hash(key: ApiKey) -> None:
 
 
 @pytest.mark.parametrize("lane", ["live", "test"])
-def test_a_key_says_its_lane_and_has_random_bits_and_a_checksum(agent: Agent, lane: str) -> None:
+def test_a_key_names_its_mode_and_has_random_bits_and_a_checksum(agent: Agent, lane: str) -> None:
     """ "`wk_live_` and `wk_test_` keys: at least 160 random bits plus a checksum" """
     minted = [keys.mint(agent, by=SYSTEM, lane=lane) for _ in range(20)]
 
@@ -159,12 +160,13 @@ def test_a_key_revoked_after_it_was_found_delivers_nothing(
 ) -> None:
     """The request had passed authentication when the key was revoked."""
 
-    def found_then_revoked(text: str, at: Any) -> ApiKey | None:
-        found = keys.find(text, at=at)
-        keys.revoke(key, by=SYSTEM, at=at)
+    def found_then_revoked(text: str) -> ApiKey | None:
+        found = keys.look_up(text)
+        keys.revoke(key, by=SYSTEM, at=timezone.now())
         return found
 
-    monkeypatch.setattr(authentication, "keys", _With(find=found_then_revoked, touch=keys.touch))
+    module = _With(look_up=found_then_revoked, touch=keys.touch)
+    monkeypatch.setattr(authentication, "keys", module)
 
     answer = caller.post(caller.payload())
 
@@ -174,7 +176,7 @@ def test_a_key_revoked_after_it_was_found_delivers_nothing(
 
 
 class _With:
-    """A module with these functions."""
+    """Describes a module with these functions."""
 
     def __init__(self, **functions: Any) -> None:
         self.__dict__.update(functions)
@@ -193,7 +195,7 @@ def test_use_is_noted_at_most_once_a_minute(key: ApiKey) -> None:
     assert [noted(seconds) for seconds in (0, 1, 60, 60.1, 61, 121)] == [0, 0, 0, 60.1, 60.1, 121]
 
 
-def test_a_poll_notes_its_key(caller: AgentClient) -> None:
+def test_a_poll_records_its_key(caller: AgentClient) -> None:
     caller.get("responses")
 
     assert ApiKey.objects.get().last_used_at is not None

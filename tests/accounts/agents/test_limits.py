@@ -1,5 +1,4 @@
-"""A number of deliveries an hour of an agent's own, which lowers what the server gives and never
-raises it."""
+"""An agent can have an hourly limit, which lowers the server's limit and never raises it."""
 
 from __future__ import annotations
 
@@ -12,12 +11,12 @@ from django.core.exceptions import ValidationError
 from django.db import IntegrityError, connection, transaction
 from django.test.utils import CaptureQueriesContext
 
-from accounts import keys, limits, quota
+from accounts.agents import keys, quota, rate_limits
 from accounts.audit import SYSTEM, person
 from accounts.models import Agent, ApiKey, AuditEvent, User
-from tests.conftest import AgentClient
+from database.clock import microseconds
+from tests.agent_client import AgentClient
 from tests.spec.test_errors import error_of
-from wake.cursor import microseconds
 from wake.models import Delivery
 
 NOW = datetime(2027, 1, 15, 8, tzinfo=UTC)
@@ -25,21 +24,21 @@ NOW_US = microseconds(NOW)
 
 
 def limited(agent: Agent, hourly: int | None, *, at: datetime = NOW) -> None:
-    limits.limit(agent, hourly, by=SYSTEM, at=at)
+    rate_limits.limit(agent, hourly, by=SYSTEM, at=at)
 
 
 def as_found(key: ApiKey) -> ApiKey:
-    """As a request finds it."""
+    """Returns the key as a request reads it."""
     return ApiKey.objects.select_related("agent").get(pk=key.pk)
 
 
 def spend(key: ApiKey, at: datetime = NOW) -> int:
-    """What remains."""
+    """Spends one delivery and returns the remaining quota."""
     return quota.spend(as_found(key), now_us=microseconds(at)).remaining
 
 
 def admitted(key: ApiKey, at: datetime = NOW) -> int:
-    """How many deliveries it may make at once."""
+    """Returns how many deliveries it may make at once."""
     count = 0
     while True:
         try:
@@ -65,7 +64,7 @@ def test_a_limit_leaves_the_servers_burst_where_that_is_smaller(agent: Agent, ke
     assert admitted(key, NOW + timedelta(minutes=1)) == 1
 
 
-def test_a_limit_is_for_each_lane_as_far_as_it_lowers(agent: Agent, key: ApiKey) -> None:
+def test_a_limit_applies_to_each_mode_and_only_lowers(agent: Agent, key: ApiKey) -> None:
     in_test, _ = keys.mint(agent, by=SYSTEM, lane="test")
     limited(agent, 100)
 
@@ -88,7 +87,7 @@ def test_a_server_that_gives_less_later_is_not_raised(agent: Agent, settings: An
     assert quota.given("live", 100) == (20, 2)
 
 
-def test_without_it_the_server_says_how_many_and_nobody_waits_longer(
+def test_without_an_agent_limit_the_servers_limit_applies_at_once(
     agent: Agent, key: ApiKey
 ) -> None:
     limited(agent, 10)
@@ -156,12 +155,12 @@ def test_the_agent_is_told_its_own_limit_and_who_may_change_it(
     assert Delivery.objects.count() == 2
 
 
-def test_the_servers_quota_is_told_where_that_was_in_the_way(
-    in_test_lane: AgentClient, agent: Agent
+def test_the_response_names_the_servers_quota_when_that_was_exceeded(
+    in_test_mode: AgentClient, agent: Agent
 ) -> None:
     limited(agent, 100)
 
-    refused = [in_test_lane.post(in_test_lane.payload()) for _ in range(6)][-1]
+    refused = [in_test_mode.post(in_test_mode.payload()) for _ in range(6)][-1]
 
     error_of(refused, 429, "rate_limited")
     assert "of its own" not in refused.json()["error"]["message"]
@@ -169,7 +168,7 @@ def test_the_servers_quota_is_told_where_that_was_in_the_way(
 
 def test_who_limited_it_is_in_the_audit_once(agent: Agent, alice: User) -> None:
     for hourly in (10, 10, None, None):
-        limits.limit(agent, hourly, by=person(alice, "203.0.113.7"), at=NOW)
+        rate_limits.limit(agent, hourly, by=person(alice, "203.0.113.7"), at=NOW)
 
     events = AuditEvent.objects.filter(event="agent.limited").order_by("pk")
     assert [event.detail for event in events] == [{"an_hour": 10}, {"an_hour": None}]
@@ -179,7 +178,8 @@ def test_who_limited_it_is_in_the_audit_once(agent: Agent, alice: User) -> None:
 
 
 @pytest.mark.parametrize(
-    ("hourly", "words"), [(0, "pause it"), (-1, "pause it"), (500, "500 an hour at most")]
+    ("hourly", "words"),
+    [(0, "pause the agent"), (-1, "pause the agent"), (500, "500 an hour at most")],
 )
 def test_what_would_pause_it_or_lower_nothing_is_refused(
     agent: Agent, hourly: int, words: str

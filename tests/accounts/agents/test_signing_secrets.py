@@ -1,4 +1,4 @@
-"""Secrets that sign callbacks: one an agent, two during a rotation, encrypted at rest."""
+"""An agent has one signing secret, or two during a rotation, and they are encrypted at rest."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from accounts import signing_secrets
+from accounts.agents import signing_secrets
+from accounts.agents.signing_secrets import SecretUnreadable, secrets_of
 from accounts.audit import SYSTEM
 from accounts.models import Agent, AuditEvent, SigningSecret, Team
-from accounts.signing_secrets import SecretUnreadable, secrets_of
 
 
 @pytest.fixture
 def bare(team: Team) -> Agent:
-    """An agent that has no secret yet."""
+    """Creates an agent that has no secret yet."""
     return Agent.objects.create(team=team, agent_id="bare")
 
 

@@ -1,16 +1,16 @@
-"""Who did what to what, in the transaction in which they did it."""
+"""The audit records who did what to what, in the same transaction."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from datetime import timedelta
 
 from django.utils import timezone
 
-from accounts import agents
+from accounts.agents import registration
 from accounts.audit import SYSTEM, Actor, agent_actor, person, record, record_many
 from accounts.models import Agent, AuditEvent, Team, User
-from tests.conftest import AgentClient
+from tests.agent_client import AgentClient
+from tests.types import MakeDelivery
 from wake.models import Delivery
 
 
@@ -50,7 +50,7 @@ def test_long_names_are_cut(team: Team, agent: Agent) -> None:
     assert event.team_id is None
 
 
-def test_many_rows_at_once(make_delivery: Callable[..., Delivery]) -> None:
+def test_many_rows_at_once(make_delivery: MakeDelivery) -> None:
     deliveries = [make_delivery() for _ in range(3)]
 
     record_many("delivery.seen", by=SYSTEM, of=deliveries, at=timezone.now(), route="page")
@@ -82,12 +82,12 @@ def test_a_delivery_says_who_sent_it_with_which_key_and_from_where(
 def test_pausing_twice_is_pausing_once(agent: Agent) -> None:
     at = timezone.now()
 
-    agents.pause(agent, by=SYSTEM, at=at)
-    agents.pause(agent, by=SYSTEM, at=at + timedelta(hours=1))
+    registration.pause(agent, by=SYSTEM, at=at)
+    registration.pause(agent, by=SYSTEM, at=at + timedelta(hours=1))
     agent.refresh_from_db()
     assert agent.paused_at == at
-    agents.resume(agent, by=SYSTEM)
-    agents.resume(agent, by=SYSTEM)
+    registration.resume(agent, by=SYSTEM)
+    registration.resume(agent, by=SYSTEM)
 
     agent.refresh_from_db()
     assert agent.paused_at is None
@@ -96,7 +96,7 @@ def test_pausing_twice_is_pausing_once(agent: Agent) -> None:
 
 
 def test_registering_gives_an_agent_its_secret(team: Team) -> None:
-    secret = agents.register(Agent(team=team, agent_id="new"), by=SYSTEM)
+    secret = registration.register(Agent(team=team, agent_id="new"), by=SYSTEM)
 
     assert secret is not None
     assert secret.startswith("whsec_")

@@ -1,18 +1,15 @@
-"""The database itself refuses to change or to remove what is in the audit."""
+"""The database refuses to change or remove audit events."""
 
 from __future__ import annotations
-
-from collections.abc import Callable
 
 import pytest
 from django.core.management import call_command
 from django.db import IntegrityError, connection, transaction
 from django.utils import timezone
 
-from accounts import append_only, seals
-from accounts.audit import SYSTEM, record
+from accounts.audit import SYSTEM, append_only, chain, record
 from accounts.models import AuditEvent, AuditSeal, Team
-from wake.models import Delivery
+from tests.types import MakeDelivery
 
 TABLES = ["accounts_auditevent", "accounts_auditseal"]
 
@@ -20,7 +17,7 @@ TABLES = ["accounts_auditevent", "accounts_auditseal"]
 @pytest.fixture
 def sealed(team: Team) -> AuditEvent:
     record("team.added", by=SYSTEM, of=team, team=team)
-    seals.seal_new(at=timezone.now())
+    chain.append_new(at=timezone.now())
     return AuditEvent.objects.get()
 
 
@@ -34,7 +31,9 @@ def _refused(statement: str) -> bool:
 
 
 @pytest.mark.parametrize("table", TABLES)
-def test_neither_events_nor_seals_are_changed_or_removed(sealed: AuditEvent, table: str) -> None:
+def test_neither_events_nor_chain_entries_can_be_changed_or_removed(
+    sealed: AuditEvent, table: str
+) -> None:
     assert _refused(f"UPDATE {table} SET id = id")  # noqa: S608 - a name of ours
     assert _refused(f"DELETE FROM {table}")  # noqa: S608 - as above
     if connection.vendor == "postgresql":
@@ -68,9 +67,7 @@ def test_django_is_refused_as_well(sealed: AuditEvent) -> None:
         AuditEvent.objects.all().delete()
 
 
-def test_new_events_are_written_as_ever(
-    sealed: AuditEvent, make_delivery: Callable[..., Delivery]
-) -> None:
+def test_new_events_are_written_as_ever(sealed: AuditEvent, make_delivery: MakeDelivery) -> None:
     make_delivery()
 
     assert AuditEvent.objects.filter(event="delivery.received").count() == 1
@@ -78,7 +75,7 @@ def test_new_events_are_written_as_ever(
 
 def test_migrating_puts_them_back(sealed: AuditEvent) -> None:
     """ "SQLite's table rebuilds drop them silently" """
-    append_only.let_go(connection)
+    append_only.unguard(connection)
     assert not _refused("UPDATE accounts_auditevent SET address = ''")
 
     call_command("migrate", verbosity=0)

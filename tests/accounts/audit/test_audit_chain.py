@@ -1,4 +1,4 @@
-"""Events are sealed in a chain for each team, and whatever is done to one is found."""
+"""Each team has an audit chain, and verification finds any change to it."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from django.core.management import CommandError, call_command
 from django.db import connection
 from django.utils import timezone
 
-from accounts import append_only, seals
-from accounts.audit import SYSTEM, person, record
+from accounts.audit import SYSTEM, append_only, person, record
+from accounts.audit import chain as seals
+from accounts.audit.verification import Broken, Whole, verify
 from accounts.jobs import seal_new_events
 from accounts.models import AuditEvent, AuditHead, AuditSeal, SealedUntil, Team, User
-from accounts.verification import Broken, Whole, verify
 
 AT = datetime(2026, 11, 3, 9, 30, tzinfo=UTC)
 # As another event, with that id and that team.
@@ -32,20 +32,20 @@ COPY = (
 
 @pytest.fixture
 def chain(team: Team, alice: User) -> int:
-    """Seven sealed events of the team, and two of none."""
+    """Records and chains seven events of the team and two without a team."""
     for number in range(7):
         at = AT + timedelta(seconds=number)
         record("lamp.lit", by=person(alice, "192.0.2.7"), of=team, team=team, at=at, number=number)
     for _ in range(2):
         record("person.signed_in", by=person(alice), of=alice, team=None, at=AT)
-    seals.seal_new(at=AT)
+    seals.append_new(at=AT)
     return team.pk
 
 
 @pytest.fixture
 def tamper(chain: int) -> Iterator[Callable[..., None]]:
-    """Raw SQL by somebody who took the triggers away."""
-    append_only.let_go(connection)
+    """Runs raw SQL as a person would who has dropped the triggers."""
+    append_only.unguard(connection)
 
     def execute(statement: str, *values: Any) -> None:
         with connection.cursor() as cursor:
@@ -95,34 +95,36 @@ def test_what_belongs_to_no_team_has_a_chain_of_its_own(chain: int) -> None:
     assert verify(chain).position == 7
 
 
-def test_nothing_is_sealed_twice_and_nothing_forgotten(chain: int, team: Team) -> None:
-    assert seals.seal_new(at=AT) == 0
+def test_each_event_gets_exactly_one_chain_entry(chain: int, team: Team) -> None:
+    assert seals.append_new(at=AT) == 0
     record("lamp.lit", by=SYSTEM, of=team, team=team)
     assert verify(chain).waiting == 1
 
-    assert seals.seal_new(at=AT) == 1
+    assert seals.append_new(at=AT) == 1
 
     assert verify(chain) == Whole(8, AuditHead.objects.get(chain=chain).hash, waiting=0)
     assert SealedUntil.objects.get().event_id == AuditEvent.objects.latest("pk").pk
 
 
-def test_many_are_sealed_some_at_a_time(
+def test_many_events_are_chained_in_several_steps(
     chain: int, team: Team, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(seals, "AT_ONCE", 10)
-    monkeypatch.setattr("accounts.verification.AT_ONCE", 10)
+    monkeypatch.setattr("accounts.audit.verification.AT_ONCE", 10)
     for _ in range(43):
         record("lamp.lit", by=SYSTEM, of=team, team=team)
 
-    assert seals.seal_new(at=AT) == 43
+    assert seals.append_new(at=AT) == 43
     assert verify(chain).position == 50
 
 
-def test_a_sweep_without_time_leaves_the_rest_to_the_next(chain: int, team: Team) -> None:
+def test_a_sweep_that_runs_out_of_time_leaves_the_others_to_the_next(
+    chain: int, team: Team
+) -> None:
     record("lamp.lit", by=SYSTEM, of=team, team=team)
 
-    assert seals.seal_new(at=AT, seconds=0) == 0
-    assert seals.seal_new(at=AT) == 1
+    assert seals.append_new(at=AT, seconds=0) == 0
+    assert seals.append_new(at=AT) == 1
 
 
 @pytest.mark.parametrize(
@@ -169,7 +171,7 @@ def test_a_removed_event_is_found(chain: int, tamper: Callable[..., None]) -> No
     assert _broken(chain) == f"Position 5: event {removed} was removed."
 
 
-def test_an_event_that_was_removed_with_its_seal_is_found(
+def test_an_event_that_was_removed_with_its_chain_entry_is_found(
     chain: int, tamper: Callable[..., None]
 ) -> None:
     removed = _event(chain, 5)
@@ -189,11 +191,11 @@ def test_a_cut_off_end_is_found(chain: int, tamper: Callable[..., None]) -> None
     assert _broken(chain) == "Position 6: the end is missing, up to 7."
 
 
-def test_an_end_that_was_cut_off_with_its_head_is_found_by_whoever_noted_it(
+def test_a_truncated_chain_is_found_by_comparing_a_noted_tip(
     chain: int, tamper: Callable[..., None]
 ) -> None:
-    noted = verify(chain).head
-    assert verify(chain, noted=noted).head == noted
+    noted = verify(chain).tip
+    assert verify(chain, noted=noted).tip == noted
     for position in (6, 7):
         removed = _event(chain, position)
         tamper("DELETE FROM accounts_auditevent WHERE id = %s", removed)
@@ -209,7 +211,7 @@ def test_an_end_that_was_cut_off_with_its_head_is_found_by_whoever_noted_it(
 
 def test_an_event_that_was_slipped_in_is_found(chain: int, tamper: Callable[..., None]) -> None:
     tamper(COPY, -5, chain, _event(chain, 2))
-    seals.seal_new(at=AT)
+    seals.append_new(at=AT)
 
     assert _broken(chain) == (
         "Event -5 has no position: it was inserted later, or its seal was removed."
@@ -227,7 +229,7 @@ def test_an_event_of_a_team_that_never_was_is_found(
             f"Event {inserted} names team 0, which never was one: it was inserted or changed by "
             "hand."
         )
-        seals.seal_new(at=AT)
+        seals.append_new(at=AT)
     with pytest.raises(CommandError, match="No team: the audit was tampered with"):
         call_command("audit_verify", stdout=StringIO())
 
@@ -241,7 +243,7 @@ def test_events_that_changed_places_are_found(chain: int, tamper: Callable[..., 
     assert _broken(chain) == f"Position 2: event {third} is not what was sealed."
 
 
-def test_a_seal_that_no_sweep_wrote_is_found(chain: int, team: Team) -> None:
+def test_a_chain_entry_that_no_sweep_wrote_is_found(chain: int, team: Team) -> None:
     record("lamp.lit", by=SYSTEM, of=team, team=team)
     event = AuditEvent.objects.latest("pk")
 
@@ -250,20 +252,20 @@ def test_a_seal_that_no_sweep_wrote_is_found(chain: int, team: Team) -> None:
     )
 
     assert _broken(chain) == (
-        f"Position 8: seal {seal.pk} (of event {event.pk}, position 8, chain {chain}) stands after "
-        "the end of the chain."
+        f"Position 8: entry {seal.pk} (of event {event.pk}, position 8, chain {chain}) stands "
+        "after the tip of the chain."
     )
 
 
-def test_a_rewritten_head_is_found(chain: int, tamper: Callable[..., None]) -> None:
+def test_a_rewritten_tip_is_found(chain: int, tamper: Callable[..., None]) -> None:
     tamper("UPDATE accounts_audithead SET hash = %s WHERE chain = %s", "1" * 64, chain)
     assert _broken(chain) == "Position 7: the chain ended here with another hash."
 
     tamper("DELETE FROM accounts_audithead WHERE chain = %s", chain)
     first = AuditSeal.objects.get(chain=chain, position=1)
     assert _broken(chain) == (
-        f"Position 1: seal {first.pk} (of event {first.event_id}, position 1, chain {chain}) "
-        "stands after the end of the chain."
+        f"Position 1: entry {first.pk} (of event {first.event_id}, position 1, chain {chain}) "
+        "stands after the tip of the chain."
     )
 
 
@@ -302,7 +304,7 @@ def test_the_command_finds_a_team_whose_whole_chain_was_removed(
         call_command("audit_verify")
 
 
-def test_the_command_compares_a_head_from_a_mail(chain: int) -> None:
+def test_the_command_compares_a_tip_from_a_mail(chain: int) -> None:
     head = str(AuditHead.objects.get(chain=chain))
 
     call_command("audit_verify", "--team", "garden", "--head", head, stdout=StringIO())
@@ -318,7 +320,7 @@ def test_the_command_compares_a_head_from_a_mail(chain: int) -> None:
         call_command("audit_verify", "--team", "nowhere", stdout=StringIO())
 
 
-def test_the_command_compares_a_head_of_what_belongs_to_no_team(chain: int) -> None:
+def test_the_command_compares_a_tip_of_the_chain_without_a_team(chain: int) -> None:
     told = StringIO()
     head = str(AuditHead.objects.get(chain=seals.NO_TEAM))
 
@@ -330,7 +332,7 @@ def test_the_command_compares_a_head_of_what_belongs_to_no_team(chain: int) -> N
 
 
 @pytest.mark.parametrize("which", [[], ["--team", "garden", "--no-team"]])
-def test_a_head_is_of_one_chain(chain: int, which: list[str]) -> None:
+def test_a_tip_belongs_to_one_chain(chain: int, which: list[str]) -> None:
     with pytest.raises(CommandError, match="--no-team"):
         call_command("audit_verify", *which, "--head", f"1:{'0' * 64}", stdout=StringIO())
 
@@ -356,10 +358,63 @@ def test_the_chain_of_a_team_that_is_gone_is_still_checked(
     assert f"Team {chain}, which was removed: 7 events, unbroken" in told.getvalue()
 
 
-def test_beat_seals(chain: int, team: Team) -> None:
+def test_beat_schedules_the_chaining(chain: int, team: Team) -> None:
     record("lamp.lit", by=SYSTEM, of=team, team=team)
 
     seal_new_events()
 
     assert verify(chain).position == 8
     assert AuditSeal.objects.latest("pk").sealed_at <= timezone.now()
+
+
+def _verify_all(*options: str) -> str:
+    output = StringIO()
+    call_command("audit_verify", *options, stdout=output)
+    return output.getvalue()
+
+
+def test_a_team_whose_whole_chain_was_removed_is_found(
+    chain: int, tamper: Callable[..., None]
+) -> None:
+    _verify_all()
+
+    tamper("DELETE FROM accounts_auditevent WHERE team_id = %s", chain)
+    tamper("DELETE FROM accounts_auditseal WHERE chain = %s", chain)
+    tamper("DELETE FROM accounts_audithead WHERE chain = %s", chain)
+
+    with pytest.raises(CommandError, match=r"9 events in 2 chains were sealed.*2 in 1"):
+        _verify_all()
+    _verify_all("--count-again")
+    _verify_all()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "events = events - 7, chains = chains - 1",
+        "signature = ''",
+        "events = 0, signature = '', event_id = 0",
+    ],
+)
+def test_the_totals_cannot_be_changed_along_nor_are_they_signed_again(
+    chain: int, tamper: Callable[..., None], team: Team, change: str
+) -> None:
+    tamper(f"UPDATE accounts_sealeduntil SET {change}")  # noqa: S608 - made up above
+
+    with pytest.raises(CommandError, match="signed totals"):
+        _verify_all()
+    record("lamp.lit", by=SYSTEM, of=team, team=team)
+    seals.append_new(at=AT)
+
+    with pytest.raises(CommandError, match="signed totals"):
+        _verify_all()
+
+
+def test_totals_outlive_a_rotation_of_the_key(chain: int, team: Team, settings: Any) -> None:
+    settings.WAKE_ENCRYPTION_KEYS = ["n" * 48, *settings.WAKE_ENCRYPTION_KEYS]
+    _verify_all()
+    record("lamp.lit", by=SYSTEM, of=team, team=team)
+    seals.append_new(at=AT)
+    settings.WAKE_ENCRYPTION_KEYS = settings.WAKE_ENCRYPTION_KEYS[:1]
+
+    assert "8 events, unbroken" in _verify_all()

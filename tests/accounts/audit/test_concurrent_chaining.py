@@ -1,4 +1,4 @@
-"""Sealers and writers at once: no fork, no gap, and nothing that stays unsealed."""
+"""Concurrent sweeps and writers leave no fork, no gap and no event outside the audit chain."""
 
 from __future__ import annotations
 
@@ -11,11 +11,10 @@ import pytest
 from django.db import connection, transaction
 from django.utils import timezone
 
-from accounts import seals
-from accounts.audit import SYSTEM, record
+from accounts.audit import SYSTEM, chain, record
+from accounts.audit.verification import verify
 from accounts.models import AuditEvent, AuditSeal, SealedUntil, Team
-from accounts.verification import verify
-from tests.concurrency.conftest import at_once
+from tests.stress.concurrency.threads import at_once
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -35,7 +34,7 @@ def _write(team: Team) -> None:
 
 @contextmanager
 def _unfinished(team: Team) -> Iterator[Callable[[], None]]:
-    """A transaction of another connection that has written an event; ends when it is told to."""
+    """Holds a transaction of another connection that has written an event."""
     written, end = threading.Event(), threading.Event()
 
     def run() -> None:
@@ -60,56 +59,56 @@ def _unfinished(team: Team) -> Iterator[Callable[[], None]]:
 
 
 @only_where_writers_overlap
-def test_an_event_that_becomes_visible_late_is_sealed_further_down(team: Team) -> None:
+def test_an_event_that_becomes_visible_late_is_chained_further_down(team: Team) -> None:
     _write(team)
     with _unfinished(team) as finish:
         _write(team)
-        assert seals.seal_new(at=timezone.now()) == 2
+        assert chain.append_new(at=timezone.now()) == 2
         late = AuditEvent.objects.latest("pk").pk - 1
 
         finish()
 
-    assert seals.seal_new(at=timezone.now()) == 1
+    assert chain.append_new(at=timezone.now()) == 1
     assert AuditSeal.objects.get(event_id=late).position == 3
     assert verify(team.pk).position == 3
 
 
 @only_where_writers_overlap
-def test_nothing_is_decided_while_somebody_may_still_write_below(team: Team) -> None:
+def test_no_gap_is_skipped_while_a_transaction_may_still_write_below(team: Team) -> None:
     with _unfinished(team) as finish:
         _write(team)
         for _ in range(3):
-            seals.seal_new(at=timezone.now())
+            chain.append_new(at=timezone.now())
         assert SealedUntil.objects.get().event_id == 0
 
         finish()
 
-    seals.seal_new(at=timezone.now())
+    chain.append_new(at=timezone.now())
     assert SealedUntil.objects.get().event_id == AuditEvent.objects.latest("pk").pk
 
 
 @only_where_writers_overlap
-def test_it_is_decided_although_there_is_always_somebody_who_writes(team: Team) -> None:
+def test_gaps_are_skipped_although_some_transaction_is_always_open(team: Team) -> None:
     with _unfinished(team) as finish_first:
         _write(team)
-        seals.seal_new(at=timezone.now())
+        chain.append_new(at=timezone.now())
         newest = AuditEvent.objects.latest("pk").pk
         with _unfinished(team):
             finish_first()
-            seals.seal_new(at=timezone.now())
+            chain.append_new(at=timezone.now())
 
             assert SealedUntil.objects.get().event_id == newest
 
 
-def test_two_sealers_at_once_do_not_fork_the_chain(
+def test_two_concurrent_sweeps_do_not_fork_the_chain(
     team: Team, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(seals, "AT_ONCE", 20)
+    monkeypatch.setattr(chain, "AT_ONCE", 20)
     for _ in range(200):
         _write(team)
 
-    at_once(*[lambda: seals.seal_new(at=timezone.now())] * 4)
-    seals.seal_new(at=timezone.now())
+    at_once(*[lambda: chain.append_new(at=timezone.now())] * 4)
+    chain.append_new(at=timezone.now())
 
     assert verify(team.pk).position == 200
 
@@ -126,10 +125,10 @@ def test_sealing_while_many_write_and_some_give_up(team: Team) -> None:
 
     def seal() -> None:
         for _ in range(15):
-            seals.seal_new(at=timezone.now())
+            chain.append_new(at=timezone.now())
 
     at_once(*[lambda seed=seed: write(seed) for seed in range(6)], seal, seal)
-    seals.seal_new(at=timezone.now())
+    chain.append_new(at=timezone.now())
 
     whole = verify(team.pk)
     assert (whole.position, whole.waiting) == (AuditEvent.objects.count(), 0)

@@ -1,10 +1,10 @@
-"""Browsers by the names that people know them by."""
+"""Browsers have the names that people know them by."""
 
 from __future__ import annotations
 
 import pytest
 
-from accounts.browsers import in_words
+from accounts.sign_in.user_agents import in_words
 
 LIKE = "AppleWebKit/537.36 (KHTML, like Gecko)"
 CHROME = f"{LIKE} Chrome/142.0.0.0 Safari/537.36"

@@ -1,4 +1,4 @@
-"""The codes of authenticator apps, held to the table of RFC 6238."""
+"""The codes of authenticator apps match the table of RFC 6238."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from accounts import one_time_codes
+from accounts.sign_in import one_time_codes
 
 # RFC 6238, appendix B, SHA-1; the last six of the eight digits there.
 SECRET = base64.b32encode(b"12345678901234567890").decode()

@@ -1,4 +1,4 @@
-"""However a password is changed, the same things end and the same event says so."""
+"""Every way to change a password ends the same sessions and records the same event."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from django.utils import timezone
 from django.utils.encoding import force_bytes
 from django.utils.http import urlsafe_base64_encode
 
-from accounts import half_way
 from accounts.models import AuditEvent, SecondFactor, User
-from inbox import password_resets
-from tests.accounts.test_second_factor import Authenticator
-from tests.conftest import PASSWORD
-from tests.inbox.people import Person
+from accounts.sign_in import pending_second_factor
+from inbox.people.sign_in import password_resets
+from tests.accounts.sign_in.test_second_factor import Authenticator
+from tests.inbox.person import Person
+from tests.people import PASSWORD
 
 NEW = "another pair of words"
 TWICE = {"new_password1": NEW, "new_password2": NEW}
@@ -64,7 +64,7 @@ def test_every_way_to_a_new_password_ends_the_same(
     Authenticator(alice)
     SecondFactor.objects.update(tries_us=2**62)
     phone, mailed, between = Person(alice), link_to(alice), Client().session
-    half_way.begin(between, alice, to="/", at=timezone.now())
+    pending_second_factor.begin(between, alice, to="/", at=timezone.now())
 
     by = change(alice)
 
@@ -73,7 +73,7 @@ def test_every_way_to_a_new_password_ends_the_same(
     event = AuditEvent.objects.get(event="person.password_set")
     assert (event.object_id, event.actor_name, event.detail) == (str(alice.pk), by, {})
     assert phone.get("/").status_code == 302
-    assert half_way.who(between, at=timezone.now()) is None
+    assert pending_second_factor.who(between, at=timezone.now()) is None
     assert Client().get(mailed).status_code == 410
     assert SecondFactor.objects.get().tries_us == 0
 
@@ -86,7 +86,7 @@ def test_the_command_asks_for_it_twice(alice: User, monkeypatch: pytest.MonkeyPa
     )
 
     by_the_command(alice)
-    with pytest.raises(CommandError, match="not the same"):
+    with pytest.raises(CommandError, match="do not match"):
         by_the_command(alice)
 
     alice.refresh_from_db()
@@ -96,7 +96,7 @@ def test_the_command_asks_for_it_twice(alice: User, monkeypatch: pytest.MonkeyPa
 @pytest.mark.parametrize(
     ("email", "password", "words"),
     [
-        ("nobody@example.com", NEW, "nobody of that address"),
+        ("nobody@example.com", NEW, "No person has that address"),
         ("alice@example.com", "short", "too short"),
     ],
 )

@@ -1,4 +1,4 @@
-"""Codes after the password: each works once, few may be tried, and there is a way out."""
+"""Each code works once, the number of tries is limited, and recovery codes replace a lost phone."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
-from accounts import one_time_codes, second_factor
 from accounts.audit import person
 from accounts.models import AuditEvent, RecoveryCode, SecondFactor, User
+from accounts.sign_in import one_time_codes, second_factor
 
 AT = datetime(2026, 11, 21, 10, 0, 10, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)
 
 
 class Authenticator:
-    """Alice's phone, and the paper with her recovery codes."""
+    """Holds Alice's phone and her recovery codes."""
 
     def __init__(self, user: User) -> None:
         self.user, self.secret = user, one_time_codes.new_secret()
@@ -109,7 +109,7 @@ def test_few_codes_may_be_tried_and_more_come_back_slowly(phone: Authenticator) 
     assert phone.check(phone.code(later), later)
 
 
-def test_somebody_who_knows_the_password_cannot_keep_her_out(phone: Authenticator) -> None:
+def test_a_person_who_knows_the_password_cannot_lock_her_out(phone: Authenticator) -> None:
     for _ in range(second_factor.TRIES):
         phone.check("000000")
     assert phone.codes

@@ -1,4 +1,4 @@
-"""Invitations: a link of which only the hash is kept, for one person, for seven days."""
+"""An invitation is a link for one person that works for seven days; only its hash is stored."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from accounts import invitations, members
 from accounts.audit import person
 from accounts.models import AuditEvent, Invitation, Membership, Team, User
-from tests.conftest import PASSWORD
+from accounts.teams import invitations, members
+from tests.people import PASSWORD
 
 AT = timezone.now()
 NEW = "another pair of words"
@@ -52,7 +52,7 @@ def test_only_a_hash_of_it_is_kept(team: Team, alice: User) -> None:
     "what", ["age", "revoked", "inviter removed", "inviter reviews", "inviter switched off"]
 )
 def test_a_link_ends(what: str, team: Team, alice: User, bob: User, mallory: User) -> None:
-    """With whoever made it, too: an owner who was removed leaves no door open."""
+    """An invitation ends with its creator's ownership: a removed owner cannot return by it."""
     members.change_role(team.memberships.get(user=bob), "owner", by=person(alice))
     invitation, text = make(team, alice)
     hers, at = team.memberships.get(user=alice), AT
@@ -82,7 +82,7 @@ def test_a_link_ends(what: str, team: Team, alice: User, bob: User, mallory: Use
 
 
 @pytest.mark.parametrize("goes", ["removed", "reviews", "leaves", "hands over"])
-def test_it_stays_ended_whatever_becomes_of_its_maker(
+def test_it_stays_ended_when_its_creator_owns_the_team_again(
     goes: str, team: Team, alice: User, bob: User
 ) -> None:
     members.change_role(team.memberships.get(user=bob), "owner", by=person(alice))
@@ -143,7 +143,7 @@ def test_only_owners_invite(
     assert not Invitation.objects.exists()
 
 
-def test_not_more_are_open_than_somebody_reads(team: Team, alice: User) -> None:
+def test_the_number_of_open_invitations_is_limited(team: Team, alice: User) -> None:
     for _ in range(invitations.MOST_OPEN):
         invitation, _ = make(team, alice)
 
@@ -153,7 +153,7 @@ def test_not_more_are_open_than_somebody_reads(team: Team, alice: User) -> None:
     assert make(team, alice)
 
 
-def test_somebody_new_comes_in_with_a_name_and_a_password(team: Team, alice: User) -> None:
+def test_a_new_person_joins_with_a_name_and_a_password(team: Team, alice: User) -> None:
     invitation, text = make(team, alice)
 
     invitations.sign_up(
@@ -171,7 +171,7 @@ def test_somebody_new_comes_in_with_a_name_and_a_password(team: Team, alice: Use
 
 
 @pytest.mark.parametrize("email", ["mallory@example.com", "Mallory@Example.com"])
-def test_an_address_that_somebody_has_stays_theirs(
+def test_an_address_that_is_taken_cannot_be_used_again(
     email: str, team: Team, alice: User, mallory: User
 ) -> None:
     invitation, text = make(team, alice)

@@ -1,4 +1,4 @@
-"""Teams and their members: what each verb does, what it refuses, and the one event of each."""
+"""Each verb for teams and members does or refuses one thing and records one event."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from accounts import members, teams
 from accounts.audit import person
 from accounts.models import AuditEvent, Membership, Team, User
+from accounts.teams import members, teams
 
 
 def of(user: User, team: Team) -> Membership:
@@ -40,7 +40,7 @@ def test_a_handle_is_one_teams_alone(bob: User, team: Team) -> None:
     assert handles == ["garden-2", "garden-3", "team", "x" * 40]
 
 
-def test_nobody_owns_teams_without_end(bob: User) -> None:
+def test_the_number_of_teams_a_person_owns_is_limited(bob: User) -> None:
     for _ in range(teams.MOST_OWNED):
         teams.create("Orchard", owner=bob)
 
@@ -152,7 +152,7 @@ def test_a_reviewer_hands_nothing_over(team: Team, alice: User, bob: User, rita:
 
 
 @pytest.mark.parametrize("what", ["remove", "promote"])
-def test_who_was_removed_while_they_asked_changes_nobody(
+def test_an_owner_who_is_removed_meanwhile_changes_no_member(
     what: str, team: Team, alice: User, bob: User, rita: User
 ) -> None:
     """The page had looked before; the verb looks again when it holds the team."""

@@ -1,4 +1,4 @@
-"""People, teams and what they may see and do."""
+"""People see and do what their role in a team allows."""
 
 from __future__ import annotations
 

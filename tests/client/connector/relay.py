@@ -22,7 +22,7 @@ from wake_client.connector.connector import Connector
 from wake_client.connector.journal import Journal
 from wake_client.connector.session import stay_connected
 
-CLIENT = Path(__file__).parent.parent.parent / "client"
+CLIENT = Path(__file__).parents[3] / "client"
 KEY = "wk_live_made_up_for_this_test"
 PATIENCE_SECONDS = 60
 
@@ -30,12 +30,12 @@ Frame = dict[str, Any]
 
 
 class Relay:
-    """Welcomes whoever says hello; the test says the rest."""
+    """Answers hello with a welcome. The test sends everything else."""
 
     def __init__(self) -> None:
         self.url = ""
         self.refuses: HTTPStatus | None = None
-        self.points_to = ""
+        self.redirects_to = ""
         self.welcome: Frame = {
             **{"type": "welcome", "protocol": 1, "agent": "painter"},
             **{"heartbeat_s": 0.1, "lease_s": 60},
@@ -46,7 +46,7 @@ class Relay:
         self._greeted = asyncio.Event()
 
     async def next(self, kind: str) -> Frame:
-        """The next frame of this type; others before it are dropped."""
+        """Returns the next frame of this type, and drops others before it."""
         async with asyncio.timeout(PATIENCE_SECONDS):
             while True:
                 frame = await self._received.get()
@@ -54,7 +54,7 @@ class Relay:
                     return frame
 
     async def nothing_but(self, *kinds: str, seconds: float) -> None:
-        """No frame of another type comes for so long."""
+        """Fails if a frame of another type comes within so many seconds."""
         try:
             async with asyncio.timeout(seconds):
                 while True:
@@ -64,7 +64,7 @@ class Relay:
             pass
 
     async def send(self, frame: Frame) -> None:
-        """As soon as a connector is there."""
+        """Waits for a connector first."""
         async with asyncio.timeout(PATIENCE_SECONDS):
             await self._greeted.wait()
         await self._connection.send(json.dumps(frame))
@@ -74,7 +74,7 @@ class Relay:
         await self._connection.close(code)
 
     def forget(self) -> None:
-        """The connector that was there is gone: wait for the next."""
+        """Forgets the connector that was killed, so that `send` waits for the next."""
         self._greeted.clear()
         self._received = asyncio.Queue()
 
@@ -83,8 +83,8 @@ class Relay:
         if self.refuses is None:
             return None
         response = connection.respond(self.refuses, "")
-        if self.points_to:
-            response.headers["Location"] = self.points_to
+        if self.redirects_to:
+            response.headers["Location"] = self.redirects_to
         return response
 
     async def converse(self, connection: ServerConnection) -> None:
@@ -112,10 +112,10 @@ async def a_relay() -> AsyncIterator[Relay]:
 async def a_connector(
     relay: Relay, journal: Path, *argv: str, capacity: int = 2, once: bool = False
 ) -> AsyncIterator[Connector]:
-    """In this process; for what a process of its own would not show better."""
-    with Journal(journal) as kept:
+    """Runs a connector in this process."""
+    with Journal(journal) as opened:
         command = Command(argv, {"PATH": os.environ["PATH"]})
-        connector = Connector(command, kept, capacity=capacity, machine="here", once=once)
+        connector = Connector(command, opened, capacity=capacity, hostname="here", once=once)
         work = asyncio.create_task(stay_connected(connector, relay.url, KEY))
         try:
             yield connector
@@ -125,7 +125,7 @@ async def a_connector(
 
 
 def _hears_of_its_terminal() -> None:
-    """Also where the tests were started with nohup, which whoever they start inherits."""
+    """Restores SIGHUP, which is ignored, and inherited so, if the tests run under nohup."""
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
@@ -152,13 +152,13 @@ async def a_process(
 
 
 async def ended(process: asyncio.subprocess.Process) -> int:
-    """Its exit status, within a moment."""
+    """Returns its exit status, and fails if it takes long."""
     async with asyncio.timeout(PATIENCE_SECONDS):
         return await process.wait()
 
 
-def task(dispatch_id: str = "", **more: Any) -> Frame:
-    """As the relay sends one, under a new lease each time."""
+def task_frame(dispatch_id: str = "", **more: Any) -> Frame:
+    """Returns a task as the relay sends it, with a new lease each time."""
     message = {"role": "user", "messageId": "m-1", "parts": [{"type": "text", "text": "Paint."}]}
     return {
         "type": "task",

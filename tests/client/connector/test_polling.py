@@ -1,4 +1,4 @@
-"""A connector where something on the way lets no WebSocket through."""
+"""A connector on a network that blocks WebSockets."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from tests.client.relay import KEY, PATIENCE_SECONDS, Frame, task
-from wake_client.connector import links
+from tests.client.connector.relay import KEY, PATIENCE_SECONDS, Frame, task_frame
+from wake_client.connector import transports
 from wake_client.connector.command import Command
 from wake_client.connector.connector import Connector
 from wake_client.connector.journal import Journal
-from wake_client.connector.links import KeyNotValid, Refused, Replaced
 from wake_client.connector.session import stay_connected
+from wake_client.connector.transports import KeyNotValid, Refused, Replaced
 
 
 class PollingRelay:
@@ -35,8 +35,8 @@ class PollingRelay:
         self.status = 200
         self.fails_once = False
         self.error: Frame | None = None
-        self.says_instead: Frame | None = None
-        self.points_to = ""
+        self.other_body: Frame | None = None
+        self.redirects_to = ""
         self.heartbeat_s = 15.0
         self.takes_results = threading.Event()
         self.takes_results.set()
@@ -76,11 +76,11 @@ class PollingRelay:
             frames.append(self._waiting.get(timeout=0.1 if waits else 0.001))
         status, self.status = self.status, 200 if self.fails_once else self.status
         frames = [self.error] if self.error else frames
-        said = {"frames": frames} if self.says_instead is None else self.says_instead
-        content = json.dumps(said).encode()
+        answer = {"frames": frames} if self.other_body is None else self.other_body
+        content = json.dumps(answer).encode()
         handler.send_response(status)
-        if self.points_to:
-            handler.send_header("Location", self.points_to)
+        if self.redirects_to:
+            handler.send_header("Location", self.redirects_to)
         handler.send_header("Content-Length", str(len(content)))
         handler.end_headers()
         handler.wfile.write(content)
@@ -115,14 +115,14 @@ def relay() -> Iterator[PollingRelay]:
     relay.stop()
 
 
-def connect(relay: PollingRelay, journal: Path, *argv: str) -> Any:
-    """Takes one task, in a thread beside this one; to be joined."""
+def connect(relay: PollingRelay, path: Path, *argv: str) -> Any:
+    """Runs one task in another thread. Returns a function that waits for it."""
     problems: list[Exception] = []
 
     async def run() -> None:
-        with Journal(journal) as kept:
+        with Journal(path) as journal:
             command = Command(argv, {"PATH": "/usr/bin:/bin"})
-            connector = Connector(command, kept, capacity=1, machine="here", once=True)
+            connector = Connector(command, journal, capacity=1, hostname="here", once=True)
             try:
                 await stay_connected(connector, relay.url, KEY)
             except (KeyNotValid, Refused, Replaced) as problem:
@@ -140,56 +140,56 @@ def connect(relay: PollingRelay, journal: Path, *argv: str) -> Any:
 
 
 def test_a_task_is_run_over_long_polls(relay: PollingRelay, tmp_path: Path) -> None:
-    given = task()
+    task = task_frame()
 
     join = connect(relay, tmp_path / "journal", "echo", "red")
     hello = relay.next("hello")
-    relay.send(given)
+    relay.send(task)
     relay.next("ack")
     result = relay.next("result")
-    relay.send({"type": "done", "dispatch_id": given["dispatch_id"]})
+    relay.send({"type": "done", "dispatch_id": task["dispatch_id"]})
 
     assert join() == []
     assert (result["state"], result["text"]) == ("completed", "red")
     assert relay.instances == {hello["instance_id"]}
 
 
-def test_a_poll_that_fails_is_made_again(relay: PollingRelay, tmp_path: Path) -> None:
+def test_a_failed_poll_is_repeated(relay: PollingRelay, tmp_path: Path) -> None:
     relay.status, relay.fails_once = 503, True
-    given = task()
+    task = task_frame()
 
     join = connect(relay, tmp_path / "journal", "echo", "red")
     relay.next("hello")
     relay.next("hello")
-    relay.send(given)
+    relay.send(task)
     result = relay.next("result")
-    relay.send({"type": "done", "dispatch_id": given["dispatch_id"]})
+    relay.send({"type": "done", "dispatch_id": task["dispatch_id"]})
 
     assert join() == []
     assert result["text"] == "red"
 
 
-def test_a_result_that_takes_long_holds_no_heartbeat_up(
+def test_a_heartbeat_does_not_wait_behind_a_long_result(
     relay: PollingRelay, tmp_path: Path
 ) -> None:
     relay.heartbeat_s = 0.05
     relay.takes_results.clear()
-    given = task()
+    task = task_frame()
 
     join = connect(relay, tmp_path / "journal", "sh", "-c", "yes | head -c 1000000")
     relay.next("hello")
-    relay.send(given)
+    relay.send(task)
     relay.next("result")
     beat = relay.next("heartbeat")
-    relay.send({"type": "done", "dispatch_id": given["dispatch_id"]})
+    relay.send({"type": "done", "dispatch_id": task["dispatch_id"]})
     relay.takes_results.set()
 
     assert join() == []
-    assert beat["dispatch_ids"] == [given["dispatch_id"]]
+    assert beat["dispatch_ids"] == [task["dispatch_id"]]
 
 
 @pytest.mark.parametrize(("status", "problem"), [(401, KeyNotValid), (403, Refused)])
-def test_a_relay_that_will_not_have_it_is_believed(
+def test_it_ends_when_the_relay_refuses_it(
     relay: PollingRelay, tmp_path: Path, status: int, problem: type[Exception]
 ) -> None:
     relay.status = status
@@ -200,26 +200,26 @@ def test_a_relay_that_will_not_have_it_is_believed(
 
 
 @pytest.mark.parametrize(
-    ("status", "error", "says"),
+    ("status", "error", "expected"),
     [
-        (404, None, "no Wake server"),
-        (501, None, "no Wake server"),
+        (404, None, "not a Wake server"),
+        (501, None, "not a Wake server"),
         (403, {"error": {"message": "This is for no browser."}}, "This is for no browser."),
         (301, None, "points to https://elsewhere.example.com"),
     ],
 )
-def test_it_says_why_there_is_no_relay(
-    relay: PollingRelay, tmp_path: Path, status: int, error: Frame | None, says: str
+def test_it_explains_why_there_is_no_relay(
+    relay: PollingRelay, tmp_path: Path, status: int, error: Frame | None, expected: str
 ) -> None:
-    relay.status, relay.says_instead = status, error or {}
-    relay.points_to = "https://elsewhere.example.com" if status == 301 else ""
+    relay.status, relay.other_body = status, error or {}
+    relay.redirects_to = "https://elsewhere.example.com" if status == 301 else ""
 
     join = connect(relay, tmp_path / "journal", "echo", "red")
 
-    assert [says in str(one) for one in join()] == [True]
+    assert [expected in str(one) for one in join()] == [True]
 
 
-def test_it_ends_where_a_later_connector_took_over(relay: PollingRelay, tmp_path: Path) -> None:
+def test_it_ends_when_a_later_connector_replaces_it(relay: PollingRelay, tmp_path: Path) -> None:
     relay.status = 409
     relay.error = {"type": "error", "code": "replaced", "message": "A newer one is there."}
 
@@ -228,36 +228,32 @@ def test_it_ends_where_a_later_connector_took_over(relay: PollingRelay, tmp_path
     assert [type(one) for one in join()] == [Replaced]
 
 
-def test_frames_are_sent_in_requests_of_a_bearable_length(
-    relay: PollingRelay, tmp_path: Path
-) -> None:
-    answers = [links.BYTES_TOGETHER // 2] * 3
-    with Journal(tmp_path / "journal") as kept:
+def test_many_frames_are_split_into_short_requests(relay: PollingRelay, tmp_path: Path) -> None:
+    answers = [transports.MAX_BATCH_BYTES // 2] * 3
+    with Journal(tmp_path / "journal") as journal:
         for number, length in enumerate(answers):
-            kept.start(str(number))
-            kept.finish(str(number), "lease", {"state": "completed", "text": "x" * length})
-    given = task()
+            journal.start(str(number))
+            journal.finish(str(number), "lease", {"state": "completed", "text": "x" * length})
+    task = task_frame()
 
     join = connect(relay, tmp_path / "journal", "echo", "red")
-    told = [relay.next("result")["dispatch_id"] for _ in answers]
-    for one in told:
-        relay.send({"type": "done", "dispatch_id": one})
-    relay.send(given)
+    run_ids = [relay.next("result")["dispatch_id"] for _ in answers]
+    for run_id in run_ids:
+        relay.send({"type": "done", "dispatch_id": run_id})
+    relay.send(task)
     relay.next("ack")
     relay.send({"type": "done", "dispatch_id": relay.next("result")["dispatch_id"]})
 
     assert join() == []
-    assert told == ["0", "1", "2"]
-    assert max(relay.lengths) < links.BYTES_TOGETHER
+    assert run_ids == ["0", "1", "2"]
+    assert max(relay.lengths) < transports.MAX_BATCH_BYTES
 
 
-def test_it_says_that_it_goes_also_where_it_waits_for_nothing(
-    relay: PollingRelay, tmp_path: Path
-) -> None:
+def test_it_sends_drain_also_when_nothing_runs(relay: PollingRelay, tmp_path: Path) -> None:
     async def come_and_go() -> None:
-        with Journal(tmp_path / "journal") as kept:
+        with Journal(tmp_path / "journal") as journal:
             command = Command(["true"], {"PATH": "/usr/bin:/bin"})
-            connector = Connector(command, kept, capacity=1, machine="here")
+            connector = Connector(command, journal, capacity=1, hostname="here")
             staying = asyncio.create_task(stay_connected(connector, relay.url, KEY))
             while len(relay.lengths) < 3:  # its hello, and polls that wait
                 await asyncio.sleep(0.01)

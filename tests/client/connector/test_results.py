@@ -1,4 +1,4 @@
-"""What a command says on stdout, and what becomes of its task."""
+"""What a command prints on stdout, and the result of its run."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from wake_client.connector.results import read
 PARTS = [{"type": "text", "text": "Which colour?"}]
 
 
-def test_a_state_with_a_message_is_passed_on() -> None:
-    said = {"state": "input_required", "message": {"role": "agent", "parts": PARTS}}
+def test_a_state_with_a_message_is_sent() -> None:
+    answer = {"state": "input_required", "message": {"role": "agent", "parts": PARTS}}
 
-    outcome = read(json.dumps(said).encode(), 0)
+    outcome = read(json.dumps(answer).encode(), 0)
 
-    assert outcome == {**said, "exit_code": 0}
+    assert outcome == {**answer, "exit_code": 0}
 
 
-def test_what_goes_with_a_question_is_passed_on_and_nothing_else() -> None:
+def test_the_fields_of_a_question_are_sent_and_no_others() -> None:
     known = {
         "text": "Which colour?",
         "artifacts": [{"artifactId": "sketch", "parts": PARTS}],
@@ -37,18 +37,18 @@ def test_what_goes_with_a_question_is_passed_on_and_nothing_else() -> None:
 @pytest.mark.parametrize(
     "text", ["Painted.", '{"colour": "red"}', '{"state": "completed"', "[1, 2]", "grün", ""]
 )
-def test_whatever_else_is_printed_is_a_text_of_a_completed_task(text: str) -> None:
+def test_other_output_is_the_text_of_a_completed_task(text: str) -> None:
     outcome = read(f"  {text}\n".encode(), 0)
 
     assert outcome == {"state": "completed", "text": text, "exit_code": 0}
 
 
-def test_bytes_that_are_no_text_are_shown_as_that() -> None:
+def test_bytes_that_are_not_utf_8_are_replaced() -> None:
     assert read(b"\xff!", 0)["text"] == "\N{REPLACEMENT CHARACTER}!"
 
 
 @pytest.mark.parametrize("state", ["working", "canceled", "submitted", "", None, 7, {}])
-def test_a_state_that_is_not_the_agents_to_set_has_failed(state: Any) -> None:
+def test_a_state_that_an_agent_may_not_set_fails(state: Any) -> None:
     outcome = read(json.dumps({"state": state, "text": "secret"}).encode(), 0)
 
     assert outcome["state"] == "failed"
@@ -56,7 +56,7 @@ def test_a_state_that_is_not_the_agents_to_set_has_failed(state: Any) -> None:
 
 
 @pytest.mark.parametrize("output", ["Half a report", '{"state": "completed", "text": "All good"}'])
-def test_another_status_than_0_has_failed_and_says_only_that(output: str) -> None:
+def test_another_exit_status_than_0_fails_without_showing_the_output(output: str) -> None:
     outcome = read(output.encode(), 3)
 
     assert outcome == {
@@ -66,7 +66,7 @@ def test_another_status_than_0_has_failed_and_says_only_that(output: str) -> Non
     }
 
 
-def test_a_command_that_says_that_it_failed_gives_its_own_reason() -> None:
+def test_a_command_that_reports_failure_gives_its_own_reason() -> None:
     outcome = read(b'{"state": "failed", "text": "There is no paint."}', 1)
 
     assert outcome == {"state": "failed", "text": "There is no paint.", "exit_code": 1}

@@ -1,182 +1,182 @@
-"""Results that the relay does not confirm, or does not want any more."""
+"""Results that the relay does not confirm, or no longer wants."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
 
-from tests.client.relay import Relay, a_connector, a_relay, task
-from tests.client.test_connector import scenario, sh
-from wake_client.connector import links, results
-from wake_client.connector.owed import MOST_TRIES
+from tests.client.connector.relay import Relay, a_connector, a_relay, task_frame
+from tests.client.connector.scenarios import scenario, sh
+from wake_client.connector import results, transports
+from wake_client.connector.unconfirmed import MAX_TRIES
 
 
-def kept_in(journal: Path) -> list[Path]:
+def set_aside(journal: Path) -> list[Path]:
     return sorted(journal.with_name("journal.kept").glob("*.json"))
 
 
 @scenario
-async def test_a_result_that_never_gets_through_is_a_run_that_failed(journal: Path) -> None:
-    given = task()
+async def test_a_result_that_never_gets_through_fails_its_run(journal: Path) -> None:
+    task = task_frame()
     async with a_relay() as relay, a_connector(relay, journal, "echo", "red"):
         relay.welcome["heartbeat_s"] = 0.01
-        await relay.send(given)
-        told = [await relay.next("result") for _ in range(MOST_TRIES + 1)]
-        (kept,) = kept_in(journal)
+        await relay.send(task)
+        sent = [await relay.next("result") for _ in range(MAX_TRIES + 1)]
+        (file,) = set_aside(journal)
 
-    assert [one["text"] for one in told[:-1]] == ["red"] * MOST_TRIES
-    assert told[-1] == {
-        **{"type": "result", "state": "failed", "text": results.UNTOLD["text"]},
-        **{name: given[name] for name in ("dispatch_id", "lease_id")},
+    assert [one["text"] for one in sent[:-1]] == ["red"] * MAX_TRIES
+    assert sent[-1] == {
+        **{"type": "result", "state": "failed", "text": results.NOT_DELIVERED["text"]},
+        **{name: task[name] for name in ("dispatch_id", "lease_id")},
     }
-    assert json.loads(kept.read_text())["text"] == "red"
+    assert json.loads(file.read_text())["text"] == "red"
 
 
 @scenario
-async def test_nor_is_that_told_for_ever_and_its_lease_is_let_go(journal: Path) -> None:
-    given = task()
+async def test_the_substitute_is_not_sent_for_ever_and_its_lease_ends(journal: Path) -> None:
+    task = task_frame()
     async with a_relay() as relay, a_connector(relay, journal, "echo", "red"):
         relay.welcome["heartbeat_s"] = 0.01
-        await relay.send(given)
-        for _ in range(2 * MOST_TRIES):
+        await relay.send(task)
+        for _ in range(2 * MAX_TRIES):
             await relay.next("result")
         while (await relay.next("heartbeat"))["dispatch_ids"]:
             pass
         await relay.nothing_but("heartbeat", seconds=0.2)
 
-    assert len(kept_in(journal)) == 1
+    assert len(set_aside(journal)) == 1
 
 
 @scenario
 async def test_a_result_under_a_lost_lease_is_set_aside(journal: Path) -> None:
     runs = journal.with_name("runs")
-    given = task()
+    task = task_frame()
     async with a_relay() as relay, a_connector(relay, journal, *sh(f"echo x >> {runs}; echo red")):
-        await relay.send(given)
+        await relay.send(task)
         first = await relay.next("result")
-        await lose_lease(relay, given["dispatch_id"])
+        await lose_lease(relay, task["dispatch_id"])
         while (await relay.next("heartbeat"))["dispatch_ids"]:
             pass
         await relay.nothing_but("heartbeat", seconds=0.2)
-        (kept,) = kept_in(journal)
-        await relay.send({**given, "lease_id": "another", "attempt": 2})
+        (file,) = set_aside(journal)
+        await relay.send({**task, "lease_id": "another", "attempt": 2})
         again = await relay.next("result")
 
-    assert json.loads(kept.read_text())["text"] == "red"
+    assert json.loads(file.read_text())["text"] == "red"
     assert again == {**first, "lease_id": "another"}
     assert runs.read_text() == "x\n"
 
 
 @scenario
-async def test_a_result_of_a_run_that_the_relay_has_not_got_is_set_aside_at_once(
+async def test_a_result_of_a_run_that_the_relay_does_not_know_is_set_aside(
     journal: Path,
 ) -> None:
-    given = task()
+    task = task_frame()
     async with a_relay() as relay, a_connector(relay, journal, "echo", "red"):
-        await relay.send(given)
+        await relay.send(task)
         await relay.next("result")
-        await refuse(relay, given["dispatch_id"], "unknown_run")
+        await refuse(relay, task["dispatch_id"], "unknown_run")
         while (await relay.next("heartbeat"))["dispatch_ids"]:
             pass
         await relay.nothing_but("heartbeat", seconds=0.2)
-        (kept,) = kept_in(journal)
+        (file,) = set_aside(journal)
 
-    assert json.loads(kept.read_text())["text"] == "red"
+    assert json.loads(file.read_text())["text"] == "red"
 
 
 @scenario
-async def test_a_result_that_is_too_much_is_kept_and_the_task_says_so(journal: Path) -> None:
-    """And that is said once, whatever the relay thinks of it."""
-    given = task()
+async def test_a_result_that_is_too_large_is_set_aside_and_fails_its_run(journal: Path) -> None:
+    """The failure is sent once, even if the relay refuses it, too."""
+    task = task_frame()
     async with a_relay() as relay, a_connector(relay, journal, "echo", "red"):
-        await relay.send(given)
+        await relay.send(task)
         await relay.next("result")
-        await refuse(relay, given["dispatch_id"], "too_much")
-        said = await relay.next("result")
-        (kept,) = kept_in(journal)
-        await refuse(relay, given["dispatch_id"], "too_much")
+        await refuse(relay, task["dispatch_id"], "too_much")
+        failure = await relay.next("result")
+        (file,) = set_aside(journal)
+        await refuse(relay, task["dispatch_id"], "too_much")
         while (await relay.next("heartbeat"))["dispatch_ids"]:
             pass
         await relay.nothing_but("heartbeat", seconds=0.2)
 
-    assert (said["state"], said["text"]) == ("failed", results.TOO_MUCH["text"])
-    assert said["lease_id"] == given["lease_id"]
-    assert json.loads(kept.read_text())["text"] == "red"
+    assert (failure["state"], failure["text"]) == ("failed", results.TOO_LARGE["text"])
+    assert failure["lease_id"] == task["lease_id"]
+    assert json.loads(file.read_text())["text"] == "red"
 
 
 @scenario
-async def test_progress_that_is_too_much_takes_no_result_with_it(journal: Path) -> None:
+async def test_refused_progress_does_not_affect_the_result(journal: Path) -> None:
     gate = journal.with_name("gate")
     waits = sh(f"while ! test -e {gate}; do sleep 0.05; done; echo red")
-    given = task()
+    task = task_frame()
     async with a_relay() as relay, a_connector(relay, journal, *waits):
-        await relay.send(given)
+        await relay.send(task)
         await relay.next("ack")
-        await refuse(relay, given["dispatch_id"], "too_much")
+        await refuse(relay, task["dispatch_id"], "too_much")
         gate.touch()
         result = await relay.next("result")
 
     assert result["text"] == "red"
-    assert kept_in(journal) == []
+    assert set_aside(journal) == []
 
 
 @scenario
-async def test_a_result_that_the_relay_fails_at_is_tried_so_often_and_not_for_ever(
+async def test_a_result_that_the_relay_fails_to_store_has_five_tries(
     journal: Path,
 ) -> None:
-    given = task()
+    task = task_frame()
     async with a_relay() as relay, a_connector(relay, journal, "echo", "red"):
         relay.welcome["heartbeat_s"] = 0.01
-        await relay.send(given)
-        told = []
-        for _ in range(MOST_TRIES + 1):
-            told.append(await relay.next("result"))
-            await refuse(relay, given["dispatch_id"], "failed")
+        await relay.send(task)
+        sent = []
+        for _ in range(MAX_TRIES + 1):
+            sent.append(await relay.next("result"))
+            await refuse(relay, task["dispatch_id"], "failed")
 
-    assert [one["text"] for one in told] == ["red"] * MOST_TRIES + [results.UNTOLD["text"]]
+    assert [one["text"] for one in sent] == ["red"] * MAX_TRIES + [results.NOT_DELIVERED["text"]]
 
 
 @scenario
 async def test_a_lease_lost_without_a_result_is_only_logged(journal: Path) -> None:
     gate = journal.with_name("gate")
     waits = sh(f"while ! test -e {gate}; do sleep 0.05; done; echo red")
-    given = task()
+    task = task_frame()
     async with a_relay() as relay, a_connector(relay, journal, *waits):
-        await relay.send(given)
+        await relay.send(task)
         await relay.next("ack")
-        await lose_lease(relay, given["dispatch_id"])
+        await lose_lease(relay, task["dispatch_id"])
         gate.touch()
         result = await relay.next("result")
 
     assert result["text"] == "red"
-    assert kept_in(journal) == []
+    assert set_aside(journal) == []
 
 
 @scenario
-async def test_an_answer_from_the_journal_is_told_again_under_its_new_lease(journal: Path) -> None:
-    given = task()
+async def test_an_answer_from_the_journal_is_sent_again_under_its_new_lease(journal: Path) -> None:
+    task = task_frame()
     async with a_relay() as relay, a_connector(relay, journal, "echo", "red"):
-        await relay.send(given)
+        await relay.send(task)
         await relay.next("result")
-        await relay.send({**given, "lease_id": "another"})
+        await relay.send({**task, "lease_id": "another"})
         await relay.next("result")
         await relay.lose()
         await relay.next("hello")
-        told = await relay.next("result")
+        result = await relay.next("result")
 
-    assert told["lease_id"] == "another"
+    assert result["lease_id"] == "another"
 
 
 @scenario
-async def test_a_relay_that_falls_silent_is_left_and_no_ping_waits_for_it(journal: Path) -> None:
-    before, links.SECONDS_OF_SILENCE = links.SECONDS_OF_SILENCE, 0.2
+async def test_a_silent_relay_is_left_and_the_websocket_sends_no_pings(journal: Path) -> None:
+    before, transports.SECONDS_OF_SILENCE = transports.SECONDS_OF_SILENCE, 0.2
     try:
         async with a_relay() as relay, a_connector(relay, journal, "true"):
             await relay.next("hello")
             await relay.next("hello")
     finally:
-        links.SECONDS_OF_SILENCE = before
-    async with a_relay() as relay, links.websocket(relay.url, "key") as link:
+        transports.SECONDS_OF_SILENCE = before
+    async with a_relay() as relay, transports.websocket(relay.url, "key") as link:
         assert link._connection.ping_interval is None
 
 

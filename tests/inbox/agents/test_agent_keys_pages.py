@@ -1,4 +1,4 @@
-"""Owners register agents and look after their keys in the browser; each key is shown once."""
+"""Owners register agents and manage their keys in the browser; each key is shown once."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from accounts import agents, credentials, keys, signing_secrets
+from accounts.agents import keys, registration, show_once, signing_secrets
 from accounts.audit import SYSTEM
 from accounts.models import Agent, ApiKey, AuditEvent, Membership, SigningSecret, Team, User
 from relay.models import CallerKey
-from tests.conftest import AgentClient
-from tests.inbox.people import Person, text_of
+from tests.agent_client import AgentClient
+from tests.inbox.person import Person, text_of
 
 
 def register(person: Person, team: Team, agent_id: str) -> Any:
@@ -24,12 +24,12 @@ def register(person: Person, team: Team, agent_id: str) -> Any:
 
 
 def issue(person: Person, agent: Agent, **fields: Any) -> Any:
-    given = {"lane": "live", "days": "", "seen": credentials.seen(agent), **fields}
+    given = {"lane": "live", "days": "", "seen": show_once.seen(agent), **fields}
     return person.client.post(f"/agents/{agent.pk}/keys/new/", given)
 
 
 def rotate(person: Person, key: ApiKey, **fields: Any) -> Any:
-    given = {"overlap": "3600", "days": "", "seen": credentials.seen(key.agent), **fields}
+    given = {"overlap": "3600", "days": "", "seen": show_once.seen(key.agent), **fields}
     return person.client.post(f"/agents/{key.agent_id}/keys/{key.pk}/rotate/", given)
 
 
@@ -70,11 +70,11 @@ def test_a_team_has_an_id_once_however_often_the_form_is_sent(alices: Person, te
     register(alices, team, "writing-agent")
 
     twice = register(alices, team, " writing-agent ")
-    Agent.objects.update(created_at=timezone.now() - agents.JUST_NOW)
+    Agent.objects.update(created_at=timezone.now() - registration.JUST_NOW)
     later = register(alices, team, "writing-agent")
 
     assert twice.status_code == 410
-    assert "writing-agent is registered already" in text_of(twice)
+    assert "writing-agent already exists" in text_of(twice)
     assert f"/agents/{Agent.objects.get().pk}/secret/" in twice.content.decode()
     assert later.status_code == 422
     assert "This team has an agent of that id already." in text_of(later)
@@ -115,7 +115,7 @@ def test_from_the_steps_of_one_team_that_team_is_chosen(
     assert (chosen["team"].initial, unknown["team"].initial) == (second_team, team)
 
 
-def test_nobody_registers_for_a_team_that_they_do_not_own(
+def test_only_an_owner_of_the_team_registers_an_agent(
     alices: Person, second_team: Team, mallory: User
 ) -> None:
     answers = [
@@ -142,13 +142,13 @@ def test_a_key_is_shown_once_and_delivers(alices: Person, agent: Agent, lane: st
     key.text = text  # type: ignore[attr-defined]
     AgentClient(key, agent.agent_id).deliver()
     page = alices.get(f"/agents/{agent.pk}/")
-    assert f"{key.hint} In use" in text_of(page)
+    assert f"{key.hint} Active" in text_of(page)
     assert "by alice last used" in text_of(page)
     assert text not in page.content.decode()
 
 
 def test_the_same_form_sent_again_makes_no_second_key(alices: Person, agent: Agent) -> None:
-    seen = credentials.seen(agent)
+    seen = show_once.seen(agent)
     issue(alices, agent, seen=seen)
 
     again = issue(alices, agent, seen=seen)
@@ -176,7 +176,7 @@ def test_keys_without_end_are_refused_with_a_sentence(
 
     for answer in answers:
         assert answer.status_code == 422
-        assert "Not saved. 25 keys of this agent work already: revoke one" in text_of(answer)
+        assert "Couldn't save. 25 keys of this agent work already: revoke one" in text_of(answer)
     assert agent.keys.filter(expires_at=None).count() == agent.keys.count() == keys.MOST_USABLE
     assert text_shown(rotate(alices, key, overlap="0"))
 
@@ -202,12 +202,14 @@ def test_while_a_key_is_rotated_both_work(alices: Person, key: ApiKey, seconds: 
 def test_an_old_key_can_stop_at_once(alices: Person, key: ApiKey, caller: AgentClient) -> None:
     shown = rotate(alices, key, overlap="0", days="365")
 
-    assert "works no more. The new key works until" in text_of(shown)
+    assert "no longer works. The new key expires on" in text_of(shown)
     assert caller.get("responses").status_code == 401
 
 
-def test_of_two_owners_who_rotate_one_key_the_second_is_told(alices: Person, key: ApiKey) -> None:
-    seen = credentials.seen(key.agent)
+def test_when_two_owners_rotate_one_key_the_second_sees_a_message(
+    alices: Person, key: ApiKey
+) -> None:
+    seen = show_once.seen(key.agent)
     rotate(alices, key, seen=seen)
     ends = ApiKey.objects.get(pk=key.pk).expires_at
 
@@ -238,7 +240,7 @@ def test_revoking_is_asked_about_once_more(
     page = text_of(revoke(alices, key))
 
     assert f"Revoke {key.hint}" in asked
-    assert f"{key.hint} is revoked. It works no more." in page
+    assert f"{key.hint} was revoked. It no longer works." in page
     assert f"{key.hint} Revoked" in page
     assert caller.get("responses").status_code == 401
     assert AuditEvent.objects.get(event="key.revoked").actor_name == "alice"
@@ -262,9 +264,9 @@ def test_what_shows_or_ends_a_secret_asks_for_the_password_again(
         issue(alices, key.agent),
         rotate(alices, key),
         alices.client.post(f"{here}keys/{key.pk}/revoke/"),
-        alices.client.post(f"{here}secret/", {"seen": credentials.seen(key.agent)}),
-        alices.client.post(f"{here}secret/switch", {"seen": credentials.seen(key.agent)}),
-        alices.client.post(f"{here}claims/", {"pattern": "other-*"}),
+        alices.client.post(f"{here}secret/", {"seen": show_once.seen(key.agent)}),
+        alices.client.post(f"{here}secret/switch", {"seen": show_once.seen(key.agent)}),
+        alices.client.post(f"{here}aliases/", {"pattern": "other-*"}),
         alices.get(f"{here}keys/new/"),
     ]
 
@@ -290,7 +292,7 @@ def test_who_is_no_owner_sees_hints_and_last_use_and_no_buttons(
         revoke(person, key),
     ]
 
-    assert f"{key.hint} In use" in text_of(page)
+    assert f"{key.hint} Active" in text_of(page)
     assert "last used" in text_of(page)
     main = page.content.decode().partition("<main")[2]
     assert "<button" not in main
@@ -305,7 +307,7 @@ def test_who_owns_the_team_no_more_when_it_is_held_is_shown_nothing(
     what: str, becomes: str | None, alices: Person, key: ApiKey, team: Team
 ) -> None:
     """Another owner is quicker by the moment between the first look and the lock."""
-    here, seen = f"/agents/{key.agent_id}/", {"seen": credentials.seen(key.agent)}
+    here, seen = f"/agents/{key.agent_id}/", {"seen": show_once.seen(key.agent)}
     asks: dict[str, Callable[[], Any]] = {
         "register": lambda: register(alices, team, "writing-agent"),
         "issue": lambda: issue(alices, key.agent),
@@ -320,7 +322,7 @@ def test_who_owns_the_team_no_more_when_it_is_held_is_shown_nothing(
 
     assert answer.status_code == 403
     assert "You no longer own this team, so nothing was changed." in text_of(answer)
-    assert credentials.seen(key.agent) == seen["seen"]
+    assert show_once.seen(key.agent) == seen["seen"]
     assert [(each.revoked_at, each.expires_at) for each in ApiKey.objects.all()] == [(None, None)]
     assert (Agent.objects.count(), CallerKey.objects.count()) == (1, 0)
 

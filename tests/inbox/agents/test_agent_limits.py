@@ -1,4 +1,4 @@
-"""Owners say in the browser how much one agent may deliver in an hour."""
+"""Owners limit in the browser how much one agent may deliver in an hour."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from accounts import limits
+from accounts.agents import rate_limits
 from accounts.audit import SYSTEM
 from accounts.models import Agent, ApiKey, AuditEvent
-from tests.conftest import AgentClient
-from tests.inbox.people import Person, text_of
-from wake.cursor import EPOCH
+from database.clock import EPOCH
+from tests.agent_client import AgentClient
+from tests.inbox.person import Person, text_of
 
 
 def save(person: Person, agent: Agent, hourly: object) -> Any:
@@ -25,16 +25,16 @@ def test_an_owner_lowers_it_and_gives_it_back(
     page = text_of(save(alices, agent, 2))
 
     assert "research-agent-01 may deliver 2 times an hour from each of its keys." in page
-    assert "The team lets each of its keys deliver at most 2 times an hour. Change" in page
-    assert "A key delivers up to 2 an hour, 2 at once; a test key 2 and 2." in page
+    assert "Rate limit: 2 deliveries per hour for each key. Change" in page
+    assert "Rate limit: 2 per hour, bursts of 2 (test keys: 2 per hour, bursts of 2)." in page
     codes = [caller.post(caller.payload()).status_code for _ in range(3)]
     assert codes == [201, 201, 429]
     form = alices.get(f"/agents/{agent.pk}/limit/")
     assert 'value="2"' in form.content.decode()
-    assert "The server gives each key 500 deliveries an hour, 50 at once" in text_of(form)
+    assert "By default each key can deliver 500 times per hour in bursts of 50" in text_of(form)
     page = text_of(save(alices, agent, ""))
-    assert "research-agent-01 may deliver as much as the server gives." in page
-    assert "A key delivers up to 500 an hour, 50 at once; a test key 20 and 5." in page
+    assert "research-agent-01 now has the default rate limit." in page
+    assert "Rate limit: 500 per hour, bursts of 50 (test keys: 20 per hour, bursts of 5)." in page
     assert "at most" not in page.partition("Its deliveries")[2]
 
 
@@ -44,19 +44,19 @@ def test_the_audit_says_so_in_words(alices: Person, agent: Agent) -> None:
 
     page = text_of(alices.get("/audit/", event="agent.limited"))
 
-    assert "alice limited an agent to 1 delivery an hour" in page
-    assert "alice limited an agent to 30 deliveries an hour" in page
-    assert "alice took the limit of an agent's deliveries away" in page
+    assert "alice limited an agent to 1 delivery per hour" in page
+    assert "alice limited an agent to 30 deliveries per hour" in page
+    assert "alice removed an agent's rate limit" in page
     assert AuditEvent.objects.filter(event="agent.limited", address="127.0.0.1").count() == 3
 
 
 @pytest.mark.parametrize(
     ("hourly", "words"),
     [
-        ("0", "At least 1 an hour. To stop its deliveries, pause it."),
+        ("0", "Enter at least 1. To stop all deliveries, pause the agent."),
         ("500", "This server gives a key 500 an hour at most"),
         ("9" * 30, "This server gives a key 500 an hour at most"),
-        ("many", "Write a whole number, or nothing."),
+        ("many", "Enter a whole number or leave this empty."),
     ],
 )
 def test_what_lowers_nothing_is_refused(
@@ -71,10 +71,10 @@ def test_what_lowers_nothing_is_refused(
 
 
 def test_a_keys_line_counts_with_the_limit(alices: Person, agent: Agent, key: ApiKey) -> None:
-    limits.limit(agent, 4, by=SYSTEM, at=EPOCH)
+    rate_limits.limit(agent, 4, by=SYSTEM, at=EPOCH)
     AgentClient(key, agent.agent_id).deliver()
 
-    assert "3 of 4 free now" in text_of(alices.get(f"/agents/{agent.pk}/"))
+    assert "3 of 4 left" in text_of(alices.get(f"/agents/{agent.pk}/"))
 
 
 @pytest.mark.parametrize("role", ["bobs", "ritas"])
@@ -82,13 +82,13 @@ def test_who_is_no_owner_reads_it_and_changes_nothing(
     role: str, request: pytest.FixtureRequest, agent: Agent
 ) -> None:
     person: Person = request.getfixturevalue(role)
-    limits.limit(agent, 7, by=SYSTEM, at=EPOCH)
+    rate_limits.limit(agent, 7, by=SYSTEM, at=EPOCH)
 
     answers = [person.get(f"/agents/{agent.pk}/limit/"), save(person, agent, 400)]
 
     assert [answer.status_code for answer in answers] == [403, 403]
     page = text_of(person.get(f"/agents/{agent.pk}/"))
-    assert "The team lets each of its keys deliver at most 7 times an hour." in page
-    assert "Change the limit" not in page
+    assert "Rate limit: 7 deliveries per hour for each key." in page
+    assert "Change rate limit" not in page
     agent.refresh_from_db()
     assert agent.hourly_limit == 7

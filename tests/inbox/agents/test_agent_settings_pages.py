@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
@@ -11,29 +10,27 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from accounts import claims, credentials, quota, signing_secrets
+from accounts.agents import aliases, quota, show_once, signing_secrets
 from accounts.audit import SYSTEM
 from accounts.models import Agent, ApiKey, AuditEvent, ClaimedId
-from inbox.moments import midnight
-from tests.conftest import AgentClient
-from tests.inbox.people import Person, text_of
-from wake.models import Delivery
-
-Make = Callable[..., Delivery]
+from inbox.pages.times import midnight
+from tests.agent_client import AgentClient
+from tests.inbox.person import Person, text_of
+from tests.types import MakeDelivery
 
 
 def rotate(person: Person, agent: Agent, **fields: Any) -> Any:
-    given = {"seen": credentials.seen(agent), **fields}
+    given = {"seen": show_once.seen(agent), **fields}
     return person.client.post(f"/agents/{agent.pk}/secret/", given, follow=True)
 
 
 def retire(person: Person, agent: Agent, **fields: Any) -> Any:
-    given = {"seen": credentials.seen(agent), **fields}
+    given = {"seen": show_once.seen(agent), **fields}
     return person.client.post(f"/agents/{agent.pk}/secret/switch", given, follow=True)
 
 
 def claim(person: Person, agent: Agent, pattern: str) -> Any:
-    return person.client.post(f"/agents/{agent.pk}/claims/", {"pattern": pattern}, follow=True)
+    return person.client.post(f"/agents/{agent.pk}/aliases/", {"pattern": pattern}, follow=True)
 
 
 def say(person: Person, agent: Agent, what: str) -> Any:
@@ -52,15 +49,15 @@ def test_a_secret_is_rotated_in_two_steps(alices: Person, agent: Agent) -> None:
     assert "no-store" in shown["Cache-Control"]
     assert signing_secrets.secrets_of(agent.pk) == [old, new]
     between = alices.get(f"/agents/{agent.pk}/secret/")
-    assert "Two secrets are in use" in text_of(between)
+    assert "Two secrets are active" in text_of(between)
     assert new not in between.content.decode()
     page = text_of(retire(alices, agent))
-    assert "The old secret is retired." in page
+    assert "The old secret was retired." in page
     assert signing_secrets.secrets_of(agent.pk) == [new]
 
 
 def test_the_same_form_sent_again_makes_no_second_secret(alices: Person, agent: Agent) -> None:
-    seen = credentials.seen(agent)
+    seen = show_once.seen(agent)
     rotate(alices, agent, seen=seen)
 
     again = rotate(alices, agent, seen=seen)
@@ -80,13 +77,13 @@ def test_a_rotation_under_way_is_ended_before_the_next(alices: Person, agent: Ag
 
 def test_a_stale_page_retires_nothing_of_the_next_rotation(alices: Person, agent: Agent) -> None:
     rotate(alices, agent)
-    stale = credentials.seen(agent)
+    stale = show_once.seen(agent)
     retire(alices, agent)
     rotate(alices, agent)
 
     page = text_of(retire(alices, agent, seen=stale))
 
-    assert "Nothing was retired: look again." in page
+    assert "No secret was retired. Check the page and try again." in page
     assert len(signing_secrets.secrets_of(agent.pk)) == 2
 
 
@@ -100,12 +97,12 @@ def test_an_orchestrator_delivers_under_a_granted_id_until_it_is_taken_back(
     assert caller.post(as_other).status_code == 403
 
     page = text_of(claim(alices, agent, " crawler-* "))
-    assert "research-agent-01 may deliver as crawler-*." in page
+    assert "research-agent-01 can now deliver as crawler-*." in page
     assert caller.post(as_other).status_code == 201
-    assert "It may also deliver as crawler-*." in text_of(alices.get(f"/agents/{agent.pk}/"))
+    assert "Can also deliver as crawler-*." in text_of(alices.get(f"/agents/{agent.pk}/"))
 
-    page = text_of(say(alices, agent, f"claims/{ClaimedId.objects.get().pk}/remove"))
-    assert "may no longer deliver as crawler-*." in page
+    page = text_of(say(alices, agent, f"aliases/{ClaimedId.objects.get().pk}/remove"))
+    assert "can no longer deliver as crawler-*." in page
     assert caller.post(as_other).status_code == 403
     named = AuditEvent.objects.filter(event__startswith="claim.").order_by("pk")
     assert [(each.event, each.object_name, each.actor_name) for each in named] == [
@@ -117,10 +114,10 @@ def test_an_orchestrator_delivers_under_a_granted_id_until_it_is_taken_back(
 @pytest.mark.parametrize(
     ("pattern", "words"),
     [
-        ("*", "a star alone is every agent"),
-        ("a*b", "A star may only stand at the end."),
-        ("research-agent-01", "That is its own id"),
-        ("", "Write an id."),
+        ("*", "at least one character before *"),
+        ("a*b", "Use * only at the end."),
+        ("research-agent-01", "An agent can always use its own ID"),
+        ("", "Enter an ID."),
         ("two\nlines", "Control characters"),
         ("x" * 129, "at most 128 characters"),
     ],
@@ -145,11 +142,11 @@ def test_the_same_id_twice_is_one(alices: Person, agent: Agent) -> None:
 
 def test_there_is_an_end_to_other_ids(agent: Agent, alices: Person) -> None:
     ClaimedId.objects.bulk_create(
-        ClaimedId(agent=agent, pattern=f"agent-{number}") for number in range(claims.MOST)
+        ClaimedId(agent=agent, pattern=f"agent-{number}") for number in range(aliases.MOST)
     )
 
     assert claim(alices, agent, "one-more").status_code == 422
-    assert ClaimedId.objects.count() == claims.MOST
+    assert ClaimedId.objects.count() == aliases.MOST
 
 
 # The pause ----------------------------------------------------------------------------------------
@@ -160,11 +157,11 @@ def test_a_paused_agent_delivers_nothing_and_still_reads(
 ) -> None:
     page = text_of(say(alices, agent, "pause"))
 
-    assert "research-agent-01 is paused. It can still read answers." in page
-    assert caller.post(caller.payload()).status_code == 429
+    assert "research-agent-01 is paused. It can still read your answers." in page
+    assert caller.post(caller.payload()).status_code == 403
     assert caller.get("responses").status_code == 200
     page = text_of(say(alices, agent, "resume"))
-    assert "research-agent-01 may deliver again." in page
+    assert "research-agent-01 can deliver again." in page
     caller.deliver()
 
 
@@ -190,15 +187,15 @@ def test_an_agent_that_was_slowed_down_is_probably_a_loop(
     quota.note_refused(key, at=timezone.now())
 
     after = text_of(alices.get(f"/agents/{agent.pk}/"))
-    assert "probably a loop" not in before
+    assert "stuck in a loop" not in before
     assert "Slowed down 1 time today" in after
-    assert "which is probably a loop. Pause its deliveries" in after
+    assert "It may be stuck in a loop. Pause deliveries" in after
 
 
 def test_the_list_of_agents_says_today_who_was_slowed_down(
     alices: Person, agent: Agent, key: ApiKey
 ) -> None:
-    words = "0 this week slowed down today: probably a loop"
+    words = "0 this week rate limited today, possibly a loop"
     quota.note_refused(key, at=midnight(timezone.now()) - timedelta(minutes=11))
     before = text_of(alices.get("/agents/"))
 
@@ -213,7 +210,13 @@ def test_the_list_of_agents_says_today_who_was_slowed_down(
     [(10, 50, True), (11, 50, False), (1, 49, False), (0, 50, False)],
 )
 def test_far_more_than_on_any_day_before_is_probably_a_loop(
-    alices: Person, make_delivery: Make, agent: Agent, before: int, today: int, *, is_said: bool
+    alices: Person,
+    make_delivery: MakeDelivery,
+    agent: Agent,
+    before: int,
+    today: int,
+    *,
+    is_said: bool,
 ) -> None:
     at = midnight(timezone.now())
     for count, when in ((before, at - timedelta(days=3)), (today, at)):
@@ -222,7 +225,7 @@ def test_far_more_than_on_any_day_before_is_probably_a_loop(
 
     page = text_of(alices.get(f"/agents/{agent.pk}/"))
 
-    words = f"It delivered {today} times today, far more than on any day before: probably a loop."
+    words = f"It delivered {today} times today, far more than on any day before."
     assert (words in page) == is_said
 
 
@@ -234,15 +237,15 @@ def test_who_is_no_owner_changes_none_of_it(
     role: str, request: pytest.FixtureRequest, agent: Agent
 ) -> None:
     person: Person = request.getfixturevalue(role)
-    granted = claims.grant(agent, "crawler-*", by=SYSTEM)
+    granted = aliases.grant(agent, "crawler-*", by=SYSTEM)
 
     answers = [
         person.get(f"/agents/{agent.pk}/secret/"),
         rotate(person, agent),
         retire(person, agent),
-        person.get(f"/agents/{agent.pk}/claims/"),
+        person.get(f"/agents/{agent.pk}/aliases/"),
         claim(person, agent, "other-*"),
-        say(person, agent, f"claims/{granted.pk}/remove"),
+        say(person, agent, f"aliases/{granted.pk}/remove"),
         say(person, agent, "pause"),
         say(person, agent, "resume"),
     ]
@@ -251,4 +254,4 @@ def test_who_is_no_owner_changes_none_of_it(
     assert ClaimedId.objects.get() == granted
     agent.refresh_from_db()
     assert agent.paused_at is None
-    assert "It may also deliver as crawler-*." in text_of(person.get(f"/agents/{agent.pk}/"))
+    assert "Can also deliver as crawler-*." in text_of(person.get(f"/agents/{agent.pk}/"))

@@ -1,4 +1,4 @@
-"""The agents and their keys, to be read."""
+"""Every member can read the list of agents and keys."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from datetime import timedelta
 
 from django.utils import timezone
 
+from accounts.agents.keys import mint, revoke, touch
 from accounts.audit import SYSTEM, person
-from accounts.keys import mint, revoke, touch
 from accounts.models import Agent, ApiKey, User
-from inbox.moments import moment
-from tests.inbox.people import Person, text_of
+from inbox.pages.times import moment
+from tests.inbox.person import Person, text_of
 
 
 def test_agents_are_listed_with_when_they_were_last_seen(
@@ -37,8 +37,8 @@ def test_an_agents_page_has_the_hints_and_dates_of_its_keys(
     answer = alices.get(f"/agents/{agent.pk}/")
 
     page = text_of(answer)
-    assert f"{key.hint} In use issued" in page
-    assert "Ends soon test issued" in page
+    assert f"{key.hint} Active created" in page
+    assert "Expires soon test created" in page
     assert "by alice never used expires" in page
     assert f"{old.hint} Revoked" in page
     assert key.digest not in answer.content.decode()
@@ -46,4 +46,4 @@ def test_an_agents_page_has_the_hints_and_dates_of_its_keys(
 
 
 def test_without_agents_the_page_says_so(alices: Person) -> None:
-    assert "No agent is registered yet." in text_of(alices.get("/agents/"))
+    assert "No agents yet." in text_of(alices.get("/agents/"))

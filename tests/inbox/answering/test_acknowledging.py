@@ -6,12 +6,15 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
 
 from accounts.models import Membership, User
-from tests.inbox.people import Person, text_of
+from tests.inbox.person import Person, text_of
+from tests.types import Age, MakeDelivery
+from wake.acknowledgements import acknowledge, bring_back
 from wake.models import Delivery, Response
-
-Make = Callable[..., Delivery]
 
 
 def got_it(person: Person, *deliveries: Delivery, follow: bool = True, **fields: Any) -> Any:
@@ -20,7 +23,7 @@ def got_it(person: Person, *deliveries: Delivery, follow: bool = True, **fields:
 
 
 def test_an_update_leaves_the_inbox_of_the_team_and_nothing_is_sent(
-    alices: Person, bobs: Person, make_delivery: Make
+    alices: Person, bobs: Person, make_delivery: MakeDelivery
 ) -> None:
     update = make_delivery(type="update", headline="Indexing reached 80 percent")
 
@@ -33,7 +36,7 @@ def test_an_update_leaves_the_inbox_of_the_team_and_nothing_is_sent(
     assert not Response.objects.exists()
 
 
-def test_it_can_be_brought_back(alices: Person, make_delivery: Make) -> None:
+def test_it_can_be_brought_back(alices: Person, make_delivery: MakeDelivery) -> None:
     updates = [make_delivery(type="update", headline=f"Update {number}") for number in range(3)]
     page = got_it(alices, *updates)
     assert "Got it: 3 deliveries." in text_of(page)
@@ -48,7 +51,9 @@ def test_it_can_be_brought_back(alices: Person, make_delivery: Make) -> None:
     assert "Got it: 3" not in text_of(back)
 
 
-def test_the_browsers_session_keeps_no_word_of_it(alices: Person, make_delivery: Make) -> None:
+def test_the_browsers_session_keeps_no_word_of_it(
+    alices: Person, make_delivery: MakeDelivery
+) -> None:
     update = make_delivery(type="update", headline="About the saffron")
     got_it(alices, update, follow=False)
 
@@ -58,7 +63,9 @@ def test_the_browsers_session_keeps_no_word_of_it(alices: Person, make_delivery:
     assert "saffron" not in kept
 
 
-def test_what_was_erased_meanwhile_is_not_named(alices: Person, make_delivery: Make) -> None:
+def test_what_was_erased_meanwhile_is_not_named(
+    alices: Person, make_delivery: MakeDelivery
+) -> None:
     update = make_delivery(type="update", headline="About the saffron")
     got_it(alices, update, follow=False)
     Delivery.objects.update(headline="Erased on 3 Dec 2026")
@@ -68,8 +75,8 @@ def test_what_was_erased_meanwhile_is_not_named(alices: Person, make_delivery: M
     assert "Got it: Erased on 3 Dec 2026." in page
 
 
-def test_who_left_the_team_meanwhile_is_not_told_its_headline(
-    alices: Person, make_delivery: Make
+def test_a_former_member_does_not_see_the_headline(
+    alices: Person, make_delivery: MakeDelivery
 ) -> None:
     update = make_delivery(type="update", headline="About the saffron")
     got_it(alices, update, follow=False)
@@ -81,19 +88,21 @@ def test_who_left_the_team_meanwhile_is_not_told_its_headline(
     assert "saffron" not in page
 
 
-def test_what_needs_an_answer_stays_and_is_counted(alices: Person, make_delivery: Make) -> None:
+def test_what_needs_an_answer_stays_and_is_counted(
+    alices: Person, make_delivery: MakeDelivery
+) -> None:
     update, alert = make_delivery(type="update"), make_delivery(type="alert")
     question = make_delivery(type="question", headline="Which one?")
 
     page = text_of(got_it(alices, update, alert, question))
 
     assert "Got it: 2 deliveries." in page
-    assert "One needs an answer, so it stays." in page
+    assert "One needs an answer, so it stays in the inbox." in page
     assert "Which one?" in page
 
 
-def test_a_delivery_whose_window_passed_needs_no_answer_any_more(
-    alices: Person, make_delivery: Make, age: Callable[..., None]
+def test_an_expired_delivery_can_be_acknowledged(
+    alices: Person, make_delivery: MakeDelivery, age: Age
 ) -> None:
     delivery = make_delivery(type="question", timeout_seconds=60, headline="Which one?")
     age(delivery, minutes=5)
@@ -103,7 +112,7 @@ def test_a_delivery_whose_window_passed_needs_no_answer_any_more(
 
 
 def test_the_selection_is_taken_where_no_button_names_anything(
-    alices: Person, make_delivery: Make
+    alices: Person, make_delivery: MakeDelivery
 ) -> None:
     ticked, other = make_delivery(type="update"), make_delivery(type="update")
 
@@ -116,7 +125,7 @@ def test_the_selection_is_taken_where_no_button_names_anything(
 
 
 def test_a_selection_survives_what_is_done_to_another_row(
-    alices: Person, make_delivery: Make
+    alices: Person, make_delivery: MakeDelivery
 ) -> None:
     ticked, other = make_delivery(), make_delivery(type="update")
 
@@ -126,21 +135,23 @@ def test_a_selection_survives_what_is_done_to_another_row(
     assert f'value="{ticked.pk}" form="triage" checked' in page.content.decode()
 
 
-def test_nothing_selected_is_told_kindly(alices: Person, db: None) -> None:
+def test_an_empty_selection_shows_a_message(alices: Person, db: None) -> None:
     page = alices.client.post("/acknowledgements", {}, follow=True)
 
-    assert "Nothing is selected yet" in text_of(page)
+    assert "Nothing selected" in text_of(page)
 
 
-def test_whoever_comes_second_is_told_so(alices: Person, bobs: Person, make_delivery: Make) -> None:
+def test_the_second_person_sees_that_it_is_acknowledged(
+    alices: Person, bobs: Person, make_delivery: MakeDelivery
+) -> None:
     update = make_delivery(type="update")
     got_it(alices, update)
 
-    assert "somebody was here before you" in text_of(got_it(bobs, update))
+    assert "Already done by someone else" in text_of(got_it(bobs, update))
 
 
 def test_a_reader_has_no_such_button_and_cannot_do_it_without(
-    ritas: Person, make_delivery: Make
+    ritas: Person, make_delivery: MakeDelivery
 ) -> None:
     update = make_delivery(type="update", headline="Indexing reached 80 percent")
 
@@ -163,8 +174,8 @@ def test_another_teams_delivery_stays_where_it_is(
 
 
 @pytest.mark.parametrize("back", ["//evil.example", "q=%0d%0aX: y", "https://evil.example/?q=1"])
-def test_the_way_back_never_leaves_the_inbox(
-    alices: Person, make_delivery: Make, back: str
+def test_the_return_address_never_leaves_the_inbox(
+    alices: Person, make_delivery: MakeDelivery, back: str
 ) -> None:
     answer = got_it(alices, make_delivery(type="update"), follow=False, back=back)
 
@@ -172,3 +183,21 @@ def test_the_way_back_never_leaves_the_inbox(
     assert answer["Location"].split("?")[0] == "/"
     assert "\n" not in answer["Location"]
     assert "evil" not in answer["Location"]
+
+
+def test_overlapping_rows_are_always_locked_in_the_same_order(
+    alices: Person, make_delivery: MakeDelivery
+) -> None:
+    """Two people who acknowledged the same rows in different orders could deadlock."""
+    updates = [make_delivery(type="update") for _ in range(6)]
+    ids = [update.pk for update in updates]
+
+    with CaptureQueriesContext(connection) as queries:
+        taken = acknowledge(ids, by=alices.user, at=timezone.now())
+        returned = bring_back(reversed(ids), by=alices.user, at=timezone.now())
+
+    assert [row.pk for row in taken] == [row.pk for row in returned] == sorted(ids)
+    locking = [each["sql"] for each in queries if "FOR UPDATE" in each["sql"]]
+    if connection.features.has_select_for_update:
+        assert len(locking) == 2
+    assert all('ORDER BY "wake_delivery"."id" ASC' in sql for sql in locking)

@@ -1,26 +1,24 @@
-"""Answering from the page: the form's contract, and every way in which nothing is sent."""
+"""A person answers on the page, and an invalid form sends nothing."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from typing import Any
 
 import pytest
+from django.db import connection
 
 from accounts.models import Membership
-from tests.conftest import AgentClient
-from tests.inbox.people import Person, text_of
+from tests.agent_client import AgentClient
+from tests.inbox.person import Person, text_of
+from tests.types import Age, MakeDelivery
 from wake.models import Delivery, Response
-
-Make = Callable[..., Delivery]
-Answer = Callable[..., Response]
 
 
 @pytest.mark.parametrize("type", Delivery.Type.values)
 @pytest.mark.parametrize("status", ["approved", "rejected", "redirected"])
 def test_there_are_three_answers_for_every_type(
-    alices: Person, make_delivery: Make, type: str, status: str
+    alices: Person, make_delivery: MakeDelivery, type: str, status: str
 ) -> None:
     delivery = make_delivery(type=type)
 
@@ -33,7 +31,7 @@ def test_there_are_three_answers_for_every_type(
 
 
 def test_the_page_that_follows_says_where_the_answer_is(
-    alices: Person, make_delivery: Make
+    alices: Person, make_delivery: MakeDelivery
 ) -> None:
     delivery = make_delivery(headline="Release notes drafted")
 
@@ -44,7 +42,7 @@ def test_the_page_that_follows_says_where_the_answer_is(
 
 
 def test_an_edited_json_document_reaches_the_agent_as_it_was_written(
-    alices: Person, caller: AgentClient, age: Callable[..., None]
+    alices: Person, caller: AgentClient, age: Age
 ) -> None:
     delivery_id = caller.deliver(details={"brief": "old", "share": 0.1})
     delivery = Delivery.objects.get(pk=delivery_id)
@@ -75,7 +73,7 @@ def test_an_edited_json_document_reaches_the_agent_as_it_was_written(
 )
 def test_an_edit_has_the_agents_type_unless_the_person_switches(
     alices: Person,
-    make_delivery: Make,
+    make_delivery: MakeDelivery,
     details: str | None,
     sent: str,
     kind: str,
@@ -108,7 +106,7 @@ def test_an_edit_has_the_agents_type_unless_the_person_switches(
     ],
 )
 def test_an_edit_that_is_no_json_is_shown_again_with_the_reason(
-    alices: Person, make_delivery: Make, content: str, reason: str
+    alices: Person, make_delivery: MakeDelivery, content: str, reason: str
 ) -> None:
     delivery = make_delivery(details_json='{"a": 1}')
 
@@ -119,13 +117,15 @@ def test_an_edit_that_is_no_json_is_shown_again_with_the_reason(
     assert answer.status_code == 422
     page = text_of(answer)
     assert reason in page
-    assert "Your words are kept below." in page
+    assert "Your text is kept below." in page
     assert content in page
     assert "my words" in page
     assert not Response.objects.exists()
 
 
-def test_an_edit_that_changes_nothing_is_no_edit(alices: Person, make_delivery: Make) -> None:
+def test_an_edit_that_changes_nothing_is_no_edit(
+    alices: Person, make_delivery: MakeDelivery
+) -> None:
     delivery = make_delivery(details_json='{"a": 1, "b": "caf\\u00e9"}')
     same = '{\r\n  "a": 1,\r\n  "b": "café"\r\n}'
 
@@ -142,7 +142,7 @@ def test_an_edit_that_changes_nothing_is_no_edit(alices: Person, make_delivery: 
 
 @pytest.mark.parametrize("other", ['{"a": 1.0}', '{"a": "1"}', '{"a": true}'])
 def test_what_an_agent_would_read_differently_is_an_edit(
-    alices: Person, make_delivery: Make, other: str
+    alices: Person, make_delivery: MakeDelivery, other: str
 ) -> None:
     delivery = make_delivery(details_json='{"a": 1}')
 
@@ -151,7 +151,7 @@ def test_what_an_agent_would_read_differently_is_an_edit(
     assert Response.objects.get().edited_json == other
 
 
-def test_only_a_redirect_carries_an_edit(alices: Person, make_delivery: Make) -> None:
+def test_only_a_redirect_carries_an_edit(alices: Person, make_delivery: MakeDelivery) -> None:
     delivery = make_delivery(details_json='"old"')
 
     answer = alices.answer(delivery, "approved", edited_content="new")
@@ -163,7 +163,7 @@ def test_only_a_redirect_carries_an_edit(alices: Person, make_delivery: Make) ->
 
 @pytest.mark.parametrize("hash", ["", "0" * 64])
 def test_what_was_not_seen_cannot_be_answered(
-    alices: Person, make_delivery: Make, hash: str
+    alices: Person, make_delivery: MakeDelivery, hash: str
 ) -> None:
     delivery = make_delivery()
 
@@ -181,17 +181,17 @@ def test_what_was_not_seen_cannot_be_answered(
     ("fields", "reason"),
     [
         ({"status": ""}, "Choose an answer."),
-        ({"status": "pending"}, "Choose an answer: approve, reject or redirect."),
-        ({"edited_as": "yaml", "edited_content": "x"}, "sent as json or as text"),
+        ({"status": "pending"}, "Choose an answer."),
+        ({"edited_as": "yaml", "edited_content": "x"}, "as JSON or as text"),
         ({"feedback": "x" * 20_001}, "longer than 20000 characters"),
         ({"feedback": "a\x00b"}, "Null characters are not allowed."),
-        ({"edited_content": "x" * 262_145, "status": "redirected"}, "longer than what agents may"),
+        ({"edited_content": "x" * 262_145, "status": "redirected"}, "The edit is too long"),
         ({"status": "redirected"}, "Nothing to send yet"),
         ({"status": "redirected", "feedback": " \n "}, "Nothing to send yet"),
     ],
 )
 def test_what_does_not_fit_is_refused_with_a_sentence(
-    alices: Person, make_delivery: Make, fields: dict[str, str], reason: str
+    alices: Person, make_delivery: MakeDelivery, fields: dict[str, str], reason: str
 ) -> None:
     answer = alices.answer(make_delivery(), **fields)
 
@@ -200,8 +200,8 @@ def test_what_does_not_fit_is_refused_with_a_sentence(
     assert not Response.objects.exists()
 
 
-def test_the_second_person_is_told_who_answered_when_and_how(
-    alices: Person, bobs: Person, make_delivery: Make
+def test_the_second_person_sees_who_answered_when_and_how(
+    alices: Person, bobs: Person, make_delivery: MakeDelivery
 ) -> None:
     delivery = make_delivery(details_json='"old"')
     alices.answer(delivery, "rejected", feedback="Not like this.")
@@ -215,8 +215,8 @@ def test_the_second_person_is_told_who_answered_when_and_how(
     page = text_of(conflict)
     assert f"Rejected by alice at {first.answered_at:%H:%M}." in page
     assert "Not like this." in page
-    assert "Yours was not sent. Your words are kept here" in page
-    assert "You had chosen: Redirected." in page
+    assert "Yours was not sent. Your answer is kept here" in page
+    assert "You chose: Redirected." in page
     assert "my feedback" in page
     assert "my edit" in page
     assert Response.objects.get() == first
@@ -226,7 +226,7 @@ def test_the_second_person_is_told_who_answered_when_and_how(
     "fields", [{"edited_content": "{oops", "edited_as": "json"}, {"content_hash": ""}]
 )
 def test_a_conflict_comes_before_everything_else_that_is_wrong(
-    alices: Person, bobs: Person, make_delivery: Make, fields: dict[str, str]
+    alices: Person, bobs: Person, make_delivery: MakeDelivery, fields: dict[str, str]
 ) -> None:
     delivery = make_delivery(details_json='{"a": 1}')
     alices.answer(delivery)
@@ -239,7 +239,7 @@ def test_a_conflict_comes_before_everything_else_that_is_wrong(
 
 
 def test_a_conflict_keeps_fields_that_cannot_be_read_yet(
-    alices: Person, bobs: Person, make_delivery: Make
+    alices: Person, bobs: Person, make_delivery: MakeDelivery
 ) -> None:
     delivery = make_delivery(details_json='{"title": "Old", "share": 5}')
     alices.answer(delivery)
@@ -252,7 +252,7 @@ def test_a_conflict_keeps_fields_that_cannot_be_read_yet(
     assert "share: many" in text_of(conflict)
 
 
-def test_a_double_click_is_one_answer(alices: Person, make_delivery: Make) -> None:
+def test_a_double_click_is_one_answer(alices: Person, make_delivery: MakeDelivery) -> None:
     delivery = make_delivery()
 
     answers = [alices.answer(delivery, feedback="Good.") for _ in range(2)]
@@ -261,7 +261,9 @@ def test_a_double_click_is_one_answer(alices: Person, make_delivery: Make) -> No
     assert Response.objects.count() == 1
 
 
-def test_ones_own_other_answer_is_a_conflict_too(alices: Person, make_delivery: Make) -> None:
+def test_ones_own_other_answer_is_a_conflict_too(
+    alices: Person, make_delivery: MakeDelivery
+) -> None:
     delivery = make_delivery()
     alices.answer(delivery)
 
@@ -271,7 +273,7 @@ def test_ones_own_other_answer_is_a_conflict_too(alices: Person, make_delivery: 
 
 @pytest.mark.parametrize("fields", [{}, {"status": "nonsense"}, {"edited_content": "{"}])
 def test_a_reader_is_refused_with_a_page(
-    ritas: Person, make_delivery: Make, fields: dict[str, str]
+    ritas: Person, make_delivery: MakeDelivery, fields: dict[str, str]
 ) -> None:
     delivery = make_delivery()
 
@@ -282,15 +284,36 @@ def test_a_reader_is_refused_with_a_page(
     assert not Response.objects.exists()
 
 
-def test_a_role_that_was_taken_away_bites_at_once(bobs: Person, make_delivery: Make) -> None:
+def test_a_role_that_was_taken_away_bites_at_once(
+    bobs: Person, make_delivery: MakeDelivery
+) -> None:
     delivery = make_delivery()
     Membership.objects.get(user=bobs.user).delete()
 
     assert bobs.answer(delivery).status_code == 404
 
 
+def test_a_role_that_changes_in_the_middle_of_an_answer_is_a_refusal_and_no_failure(
+    bobs: Person, make_delivery: MakeDelivery
+) -> None:
+    """An owner is quicker by the moment between the page's look and the verb's."""
+    delivery = make_delivery()
+
+    def demote_as_the_verb_begins(execute: Any, sql: str, *rest: Any) -> Any:
+        if sql.startswith("SAVEPOINT"):
+            Membership.objects.filter(user=bobs.user).update(role=Membership.Role.READER)
+        return execute(sql, *rest)
+
+    with connection.execute_wrapper(demote_as_the_verb_begins):
+        answer = bobs.answer(delivery)
+
+    assert answer.status_code == 403
+    assert "Your role in this team does not include that." in text_of(answer)
+    assert not Response.objects.exists()
+
+
 def test_a_late_answer_is_stored_and_labelled(
-    alices: Person, make_delivery: Make, age: Callable[..., None]
+    alices: Person, make_delivery: MakeDelivery, age: Age
 ) -> None:
     delivery = make_delivery(timeout_seconds=60)
     age(delivery, minutes=5)
@@ -299,18 +322,22 @@ def test_a_late_answer_is_stored_and_labelled(
     alices.answer(delivery)
     after = text_of(alices.see(delivery))
 
-    assert "it will be marked as late, and the agent may never read it" in before
-    assert "A late answer: the window had passed, and the agent may have gone on." in after
+    assert "it will be marked as late and the agent may not read it" in before
+    assert (
+        "Late answer: the deadline had passed, so the agent may have continued without it." in after
+    )
 
 
-def test_an_answer_takes_a_post(alices: Person, make_delivery: Make) -> None:
+def test_an_answer_takes_a_post(alices: Person, make_delivery: MakeDelivery) -> None:
     delivery = make_delivery()
 
     for action in ("response", "undo"):
         assert alices.get(f"/deliveries/{delivery.pk}/{action}").status_code == 405
 
 
-def test_the_fields_of_a_flat_object_are_an_edit(alices: Person, make_delivery: Make) -> None:
+def test_the_fields_of_a_flat_object_are_an_edit(
+    alices: Person, make_delivery: MakeDelivery
+) -> None:
     details = '{"title": "Report", "share": 0.10, "final": false, "note": null, "size": 12}'
     delivery = make_delivery(details_json=details)
 
@@ -329,19 +356,21 @@ def test_the_fields_of_a_flat_object_are_an_edit(alices: Person, make_delivery: 
     assert '"share": 0.10' in stored
 
 
-def test_a_field_that_was_a_number_stays_one(alices: Person, make_delivery: Make) -> None:
+def test_a_field_that_was_a_number_stays_one(alices: Person, make_delivery: MakeDelivery) -> None:
     delivery = make_delivery(details_json='{"title": "Report", "size": 12}')
 
     answer = _send_fields(alices, delivery, **{"field-0": "New title", "field-1": "many"})
 
     assert answer.status_code == 422
     page = answer.content.decode()
-    assert "size was a number; write one, such as 12 or 0.5." in page
+    assert "Enter a number for size, such as 12 or 0.5." in page
     assert 'value="New title"' in page
     assert 'value="many"' in page
 
 
-def test_fields_that_were_left_alone_are_no_edit(alices: Person, make_delivery: Make) -> None:
+def test_fields_that_were_left_alone_are_no_edit(
+    alices: Person, make_delivery: MakeDelivery
+) -> None:
     delivery = make_delivery(
         details_json='{"lines": "one\\r\\ntwo", "hidden": "a\\u202eb", "n": 1.50, "none": null}'
     )
@@ -353,11 +382,11 @@ def test_fields_that_were_left_alone_are_no_edit(alices: Person, make_delivery: 
     assert "Nothing to send yet" in text_of(answer)
 
 
-def test_fields_of_what_has_none_are_refused(alices: Person, make_delivery: Make) -> None:
+def test_fields_of_what_has_none_are_refused(alices: Person, make_delivery: MakeDelivery) -> None:
     answer = _send_fields(alices, make_delivery(details_json='{"a": [1]}'), **{"field-0": "x"})
 
     assert answer.status_code == 422
-    assert "cannot be edited as fields" in text_of(answer)
+    assert "can't be edited as fields" in text_of(answer)
 
 
 def _send_fields(person: Person, delivery: Delivery, **fields: str) -> Any:

@@ -1,4 +1,4 @@
-"""Several outputs read and answered together."""
+"""A person reads and answers several outputs together."""
 
 from __future__ import annotations
 
@@ -13,11 +13,10 @@ from django.test.utils import CaptureQueriesContext
 
 from accounts.models import User
 from inbox.models import Reading
-from tests.inbox.people import Person, text_of
+from tests.inbox.person import Person, text_of
+from tests.types import Age, Answer, MakeDelivery
 from wake import signals
 from wake.models import Delivery, Draft, Response
-
-Make = Callable[..., Delivery]
 
 
 def review(person: Person, *deliveries: Delivery, **query: Any) -> Any:
@@ -44,7 +43,7 @@ def statuses() -> dict[str, str]:
 
 
 def test_each_is_shown_in_full_in_the_order_of_the_selection(
-    alices: Person, make_delivery: Make
+    alices: Person, make_delivery: MakeDelivery
 ) -> None:
     first = make_delivery(headline="Report", details_json=json.dumps("All of **it**"))
     second = make_delivery(headline="Notes", details_json=json.dumps({"sections": ["Findings"]}))
@@ -57,7 +56,9 @@ def test_each_is_shown_in_full_in_the_order_of_the_selection(
     assert "<strong>it</strong>" in page.content.decode()
 
 
-def test_what_was_opened_before_is_marked_as_read(alices: Person, make_delivery: Make) -> None:
+def test_what_was_opened_before_is_marked_as_read(
+    alices: Person, make_delivery: MakeDelivery
+) -> None:
     opened, other = make_delivery(), make_delivery()
     alices.see(opened)
 
@@ -68,7 +69,7 @@ def test_what_was_opened_before_is_marked_as_read(alices: Person, make_delivery:
 
 
 def test_long_details_are_a_link_and_so_is_what_no_page_has_room_for(
-    alices: Person, make_delivery: Make
+    alices: Person, make_delivery: MakeDelivery
 ) -> None:
     long = make_delivery(headline="Long", details_json=json.dumps("long words " * 2_000))
     short = [make_delivery(details_json=json.dumps("short " * 1_600)) for _ in range(10)]
@@ -76,12 +77,12 @@ def test_long_details_are_a_link_and_so_is_what_no_page_has_room_for(
     page = review(alices, long, *short).content.decode()
 
     assert "long words" not in page
-    assert page.count("too long for this page") == 3
+    assert page.count("details can't be shown here") == 3
     assert page.count('class="untrusted"') == 8
 
 
 def test_one_whose_encryption_key_is_gone_keeps_no_other_from_the_page(
-    alices: Person, make_delivery: Make, settings: Any
+    alices: Person, make_delivery: MakeDelivery, settings: Any
 ) -> None:
     there = make_delivery(details_json='"These words"')
     settings.WAKE_ENCRYPT_CONTENT = True
@@ -92,12 +93,12 @@ def test_one_whose_encryption_key_is_gone_keeps_no_other_from_the_page(
 
     assert "These words" in page
     assert "Other words" not in page
-    assert "or cannot be read" in page
-    assert "continues on its own" in text_of(alices.get("/leaving/"))
+    assert "details can't be shown here" in page
+    assert "continues on its own" in text_of(alices.get("/closing-soon/"))
 
 
 def test_questions_updates_and_what_one_may_only_read_are_answered_one_by_one(
-    alices: Person, ritas: Person, make_delivery: Make
+    alices: Person, ritas: Person, make_delivery: MakeDelivery
 ) -> None:
     output, question = make_delivery(), make_delivery(type="question", headline="Which one?")
 
@@ -106,12 +107,12 @@ def test_questions_updates_and_what_one_may_only_read_are_answered_one_by_one(
 
     assert "Reviewing 1 together" in page
     assert page.index("One by one") < page.index("Which one?")
-    assert "answered one by one" in nothing
-    assert "Send the answers" not in nothing
+    assert "one by one" in nothing
+    assert "Send answers" not in nothing
 
 
 def test_answers_go_with_one_note_and_those_decided_later_stay(
-    alices: Person, make_delivery: Make
+    alices: Person, make_delivery: MakeDelivery
 ) -> None:
     good, bad, later = (make_delivery(headline=name) for name in ("Good", "Bad", "Later"))
 
@@ -131,7 +132,7 @@ def test_answers_go_with_one_note_and_those_decided_later_stay(
 
 
 def test_the_session_keeps_no_word_of_a_note_that_was_sent(
-    alices: Person, make_delivery: Make
+    alices: Person, make_delivery: MakeDelivery
 ) -> None:
     """Retention erases the answers, and does not know of sessions."""
     send(alices, choose(make_delivery()), choose(make_delivery()), note="My words")
@@ -150,7 +151,7 @@ def test_the_session_keeps_no_word_of_a_note_that_was_sent(
     ],
 )
 def test_nothing_is_sent_while_something_is_missing_and_the_page_keeps_it_all(
-    alices: Person, make_delivery: Make, choices: list[tuple[str, bool]], why: str
+    alices: Person, make_delivery: MakeDelivery, choices: list[tuple[str, bool]], why: str
 ) -> None:
     rest = make_delivery()
     made = [choose(make_delivery(), status, read=read) for status, read in choices]
@@ -166,15 +167,17 @@ def test_nothing_is_sent_while_something_is_missing_and_the_page_keeps_it_all(
     assert not Response.objects.exists()
 
 
-def test_a_note_that_is_too_long_is_kept_and_not_sent(alices: Person, make_delivery: Make) -> None:
+def test_a_note_that_is_too_long_is_kept_and_not_sent(
+    alices: Person, make_delivery: MakeDelivery
+) -> None:
     page = send(alices, choose(make_delivery()), note="x" * 20_001)
 
     assert page.status_code == 422
     assert "The note is longer than 20000 characters" in text_of(page)
 
 
-def test_what_somebody_answered_first_or_what_changed_spoils_no_other(
-    alices: Person, bob: User, make_delivery: Make, answer: Callable[..., Response]
+def test_a_conflict_in_one_answer_of_a_batch_stops_no_other(
+    alices: Person, bob: User, make_delivery: MakeDelivery, answer: Answer
 ) -> None:
     sent, first, changed = (make_delivery(headline=name) for name in ("Sent", "First", "Changed"))
     answer(first, "rejected", by=bob)
@@ -184,26 +187,24 @@ def test_what_somebody_answered_first_or_what_changed_spoils_no_other(
 
     text = text_of(page)
     assert "1 of 3 answers is on its way" in text
-    assert "somebody answered first: Rejected by bob" in text
+    assert "already answered: Rejected by bob" in text
     assert "It changed after you read it" in text
     assert ">\nMy words</textarea>" in page.content.decode()
     assert statuses() == {"Sent": "approved", "First": "rejected"}
 
 
-def test_an_answer_after_the_window_is_sent_and_marked_as_late(
-    alices: Person, make_delivery: Make, age: Callable[..., None]
+def test_an_answer_after_the_deadline_is_sent_and_marked_as_late(
+    alices: Person, make_delivery: MakeDelivery, age: Age
 ) -> None:
     delivery = make_delivery(timeout_seconds=60)
     age(delivery, minutes=5)
 
-    assert "its window had passed, so it is marked as late" in text_of(
-        send(alices, choose(delivery))
-    )
+    assert "marked as late: the deadline had passed" in text_of(send(alices, choose(delivery)))
 
 
 @pytest.fixture
 def refuses(settings: Any) -> Iterator[Callable[[Delivery], None]]:
-    """The database refuses the answer to this delivery."""
+    """Makes the database refuse the answer to this delivery."""
     settings.WAKE_HOLD_SECONDS = 0
     refused: set[Any] = set()
 
@@ -217,7 +218,7 @@ def refuses(settings: Any) -> Iterator[Callable[[Delivery], None]]:
 
 
 def test_an_answer_that_cannot_be_stored_spoils_no_other(
-    alices: Person, make_delivery: Make, refuses: Callable[[Delivery], None]
+    alices: Person, make_delivery: MakeDelivery, refuses: Callable[[Delivery], None]
 ) -> None:
     before, failing, after = (make_delivery(headline=name) for name in ("Before", "Bad", "After"))
     refuses(failing)
@@ -225,7 +226,7 @@ def test_an_answer_that_cannot_be_stored_spoils_no_other(
     page = send(alices, choose(before), choose(failing), choose(after))
 
     assert "2 of 3 answers are on their way" in text_of(page)
-    assert "Something on our side failed. Nothing was sent." in text_of(page)
+    assert "Something went wrong on our side. Nothing was sent." in text_of(page)
     assert statuses() == {"Before": "approved", "After": "approved"}
 
 
@@ -240,15 +241,15 @@ def test_another_teams_delivery_can_neither_be_read_nor_answered(
     assert not Reading.objects.exists()
 
 
-def test_a_reader_answers_nothing(ritas: Person, make_delivery: Make) -> None:
+def test_a_reader_answers_nothing(ritas: Person, make_delivery: MakeDelivery) -> None:
     page = send(ritas, choose(make_delivery()))
 
-    assert "It is no longer yours to answer." in text_of(page)
+    assert "You can no longer answer it." in text_of(page)
     assert not Response.objects.exists()
 
 
 def test_all_can_be_taken_back_but_for_what_has_left(
-    alices: Person, make_delivery: Make, age: Callable[..., None], caller: Any
+    alices: Person, make_delivery: MakeDelivery, age: Age, caller: Any
 ) -> None:
     first, second = make_delivery(headline="First"), make_delivery(headline="Second")
     page = send(alices, choose(first), choose(second), note="My words")
@@ -260,16 +261,16 @@ def test_all_can_be_taken_back_but_for_what_has_left(
 
     text = text_of(undone)
     assert "1 of 2 answers is on its way" in text
-    assert "What had left already could not be taken back." in text
-    assert "Taken back" in text
-    assert "Picked up by poll" in text
+    assert "Answers that were already sent couldn't be undone." in text
+    assert "Undone" in text
+    assert "Fetched by the agent" in text
     assert "Undo all" not in text
     assert statuses() == {"Second": "approved"}
     assert Draft.objects.get().feedback == "My words"
 
 
 def test_a_result_is_there_for_the_browser_that_sent_it(
-    alices: Person, bobs: Person, make_delivery: Make
+    alices: Person, bobs: Person, make_delivery: MakeDelivery
 ) -> None:
     page = send(alices, choose(make_delivery()))
     path = page.redirect_chain[0][0].partition("?")[0]
@@ -279,8 +280,8 @@ def test_a_result_is_there_for_the_browser_that_sent_it(
     assert alices.get(f"/batch/{uuid4()}/").status_code == 404
 
 
-def test_the_way_back_keeps_the_filter_and_what_was_not_sent(
-    alices: Person, make_delivery: Make
+def test_the_return_link_keeps_the_filter_and_the_unsent_deliveries(
+    alices: Person, make_delivery: MakeDelivery
 ) -> None:
     sent, later = make_delivery(), make_delivery()
 
@@ -299,7 +300,7 @@ def test_an_address_that_names_nothing_is_a_page_that_says_so(alices: Person, qu
 
 def test_the_page_takes_as_many_queries_for_ten_as_for_two(
     alices: Person,
-    make_delivery: Make,
+    make_delivery: MakeDelivery,
     django_assert_num_queries: Callable[..., CaptureQueriesContext],
 ) -> None:
     deliveries = [make_delivery(details_json='"words"') for _ in range(10)]

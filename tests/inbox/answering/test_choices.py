@@ -1,24 +1,23 @@
-"""What typed blocks ask for: an option that is chosen, fields that are changed, and what the agent
-hears of it (docs/protocol.md, Typed blocks)."""
+"""A person chooses an option or changes fields, and the agent receives that (docs/protocol.md,
+Typed blocks)."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from django.test import Client
 
-from inbox.edits import Original
-from tests.conftest import AgentClient
-from tests.inbox.people import Person, text_of
+from inbox.editing.edits import Original
+from tests.agent_client import AgentClient
+from tests.inbox.person import Person, text_of
+from tests.types import MakeDelivery
 from wake.models import Delivery, Response
 
-Make = Callable[..., Delivery]
-PROTOCOL = Path(__file__).parents[2] / "docs" / "protocol.md"
+PROTOCOL = Path(__file__).parents[3] / "docs" / "protocol.md"
 CHOICE = {
     "type": "choice",
     "label": "Which price?",
@@ -49,7 +48,7 @@ def answered(delivery: Delivery) -> tuple[str, Any]:
 
 
 def test_the_form_offers_the_options_with_the_recommended_one_chosen(
-    alices: Person, make_delivery: Make
+    alices: Person, make_delivery: MakeDelivery
 ) -> None:
     shown = alices.see(make_delivery(type="question", details_json=of(CHOICE)))
 
@@ -65,7 +64,7 @@ def test_the_form_offers_the_options_with_the_recommended_one_chosen(
     ("id", "becomes"), [("B", ("approved", None)), ("A", ("redirected", {"choice": "A"}))]
 )
 def test_the_recommended_option_approves_and_another_redirects(
-    alices: Person, make_delivery: Make, id: str, becomes: tuple[str, Any]
+    alices: Person, make_delivery: MakeDelivery, id: str, becomes: tuple[str, Any]
 ) -> None:
     delivery = make_delivery(details_json=of(CHOICE))
 
@@ -79,7 +78,7 @@ def test_the_recommended_option_approves_and_another_redirects(
 
 @pytest.mark.parametrize("id", ["", "C", "<script>", "b", "A" * 10_000])
 def test_only_an_option_that_was_shown_can_be_chosen(
-    alices: Person, make_delivery: Make, id: str
+    alices: Person, make_delivery: MakeDelivery, id: str
 ) -> None:
     delivery = make_delivery(details_json=of(CHOICE))
 
@@ -92,13 +91,13 @@ def test_only_an_option_that_was_shown_can_be_chosen(
 
 
 def test_nothing_can_be_chosen_where_nothing_was_offered(
-    alices: Person, make_delivery: Make
+    alices: Person, make_delivery: MakeDelivery
 ) -> None:
     assert choose(alices, make_delivery(details_json='{"choice": "A"}'), "A").status_code == 422
 
 
 def test_without_a_recommendation_every_option_is_a_redirect(
-    alices: Person, make_delivery: Make
+    alices: Person, make_delivery: MakeDelivery
 ) -> None:
     plain = {**CHOICE, "options": [{"id": "A", "label": "One"}, {"id": "B", "label": "Two"}]}
     delivery = make_delivery(details_json=of(plain))
@@ -110,7 +109,7 @@ def test_without_a_recommendation_every_option_is_a_redirect(
 
 
 def test_a_choice_gives_the_fields_back_as_they_were_proposed(
-    alices: Person, make_delivery: Make
+    alices: Person, make_delivery: MakeDelivery
 ) -> None:
     delivery = make_delivery(details_json=of(CHOICE, FIELDS[1]))
 
@@ -120,7 +119,7 @@ def test_a_choice_gives_the_fields_back_as_they_were_proposed(
 
 
 def test_a_choice_that_was_taken_back_is_chosen_on_the_form_again(
-    alices: Person, make_delivery: Make
+    alices: Person, make_delivery: MakeDelivery
 ) -> None:
     delivery = make_delivery(details_json=of(CHOICE))
     choose(alices, delivery, "A")
@@ -129,8 +128,8 @@ def test_a_choice_that_was_taken_back_is_chosen_on_the_form_again(
     assert 'value="A" checked' in alices.see(delivery).content.decode()
 
 
-def test_somebody_who_chose_second_keeps_their_choice(
-    alices: Person, bobs: Person, make_delivery: Make
+def test_the_second_person_keeps_their_choice(
+    alices: Person, bobs: Person, make_delivery: MakeDelivery
 ) -> None:
     delivery = make_delivery(details_json=of(CHOICE))
     alices.answer(delivery)
@@ -138,12 +137,12 @@ def test_somebody_who_chose_second_keeps_their_choice(
     late = choose(bobs, delivery, "A", feedback="Mine.")
 
     assert late.status_code == 409
-    assert "You had chosen: Redirected." in text_of(late)
+    assert "You chose: Redirected." in text_of(late)
     assert "&quot;choice&quot;: &quot;A&quot;" in late.content.decode()
 
 
 def test_the_editor_has_a_control_for_each_field_and_for_the_choice(
-    alices: Person, make_delivery: Make
+    alices: Person, make_delivery: MakeDelivery
 ) -> None:
     delivery = make_delivery(details_json=of(CHOICE, *FIELDS))
 
@@ -157,13 +156,13 @@ def test_the_editor_has_a_control_for_each_field_and_for_the_choice(
     assert ">\nOne\nTwo</textarea>" in page
 
 
-def test_an_option_that_was_chosen_before_goes_along_to_the_editor_and_to_the_phrases(
-    alices: Person, make_delivery: Make
+def test_a_chosen_option_stays_in_the_editor_and_the_saved_replies(
+    alices: Person, make_delivery: MakeDelivery
 ) -> None:
     delivery = make_delivery(details_json=of(CHOICE, *FIELDS))
 
     editor = alices.post(delivery, "edit", choice="A", feedback="Mine.").content.decode()
-    phrases = alices.post(delivery, "phrases", choice="A").content.decode()
+    phrases = alices.post(delivery, "saved-replies", choice="A").content.decode()
     unknown = alices.post(delivery, "edit", choice="Z").content.decode()
 
     assert '<option value="A" selected>' in editor
@@ -176,7 +175,7 @@ def send(person: Person, delivery: Delivery, **fields: str) -> Any:
 
 
 def test_changed_fields_come_back_with_all_of_the_others(
-    alices: Person, make_delivery: Make
+    alices: Person, make_delivery: MakeDelivery
 ) -> None:
     delivery = make_delivery(details_json=of(CHOICE, *FIELDS))
 
@@ -189,9 +188,7 @@ def test_changed_fields_come_back_with_all_of_the_others(
     assert "12.50" in str(Response.objects.get().edited_json)
 
 
-def test_fields_that_nobody_changed_are_nothing_to_send(
-    alices: Person, make_delivery: Make
-) -> None:
+def test_unchanged_fields_are_no_edit(alices: Person, make_delivery: MakeDelivery) -> None:
     delivery = make_delivery(details_json=of(*FIELDS))
 
     answer = send(alices, delivery, **{"field-3": "One\r\nTwo"})
@@ -202,10 +199,13 @@ def test_fields_that_nobody_changed_are_nothing_to_send(
 
 @pytest.mark.parametrize(
     ("name", "typed", "words"),
-    [("field-0", "C", "Choose one of the options."), ("field-2", "ten", "Floor was a number")],
+    [
+        ("field-0", "C", "Choose one of the options."),
+        ("field-2", "ten", "Enter a number for Floor"),
+    ],
 )
 def test_what_does_not_fit_a_field_is_said_beside_it(
-    alices: Person, make_delivery: Make, name: str, typed: str, words: str
+    alices: Person, make_delivery: MakeDelivery, name: str, typed: str, words: str
 ) -> None:
     delivery = make_delivery(details_json=of(CHOICE, *FIELDS))
 
@@ -218,7 +218,9 @@ def test_what_does_not_fit_a_field_is_said_beside_it(
     assert "Kept." in page
 
 
-def test_raw_json_may_say_more_but_no_other_option(alices: Person, make_delivery: Make) -> None:
+def test_raw_json_may_say_more_but_no_other_option(
+    alices: Person, make_delivery: MakeDelivery
+) -> None:
     delivery = make_delivery(details_json=of(CHOICE))
 
     wrong = alices.answer(delivery, "redirected", edited_content='{"choice": "Z"}')
@@ -230,7 +232,7 @@ def test_raw_json_may_say_more_but_no_other_option(alices: Person, make_delivery
 
 
 def test_hostile_options_and_fields_are_words_on_the_form(
-    alices: Person, make_delivery: Make
+    alices: Person, make_delivery: MakeDelivery
 ) -> None:
     nasty = '"><script>alert(1)</script>\u202e'
     choice = {"type": "choice", "label": nasty, "options": [{"id": nasty, "label": nasty}]}
@@ -255,7 +257,7 @@ def test_the_example_of_the_documentation_runs(alices: Person, caller: AgentClie
     page = text_of(alices.see(delivery))
     choose(alices, delivery, "A")
 
-    assert "cannot be shown" not in page
+    assert "could not be displayed" not in page
     assert "Which price do new teams see first? One price for everybody" in page
     assert answered(delivery) == ("redirected", {"choice": "A", "floor_eur": 10})
 
@@ -266,7 +268,7 @@ def test_the_server_says_that_it_knows_blocks(client: Client) -> None:
 
 @pytest.mark.parametrize("proposal", ["One\nTwo", {"to": "blog", "tags": ["a"]}, ""])
 def test_a_proposal_is_what_an_edit_begins_with(
-    alices: Person, make_delivery: Make, proposal: Any
+    alices: Person, make_delivery: MakeDelivery, proposal: Any
 ) -> None:
     blocks = [{"type": "markdown", "text": "The whole story."}]
     page = {"wake_blocks": 1, "proposal": proposal, "blocks": blocks}
@@ -284,7 +286,7 @@ def test_a_proposal_is_what_an_edit_begins_with(
 
 
 @pytest.mark.parametrize("proposal", [None, 7, ["a"]])
-def test_what_cannot_be_a_proposal_is_none(make_delivery: Make, proposal: Any) -> None:
+def test_what_cannot_be_a_proposal_is_none(make_delivery: MakeDelivery, proposal: Any) -> None:
     page = {"wake_blocks": 1, "proposal": proposal, "blocks": []}
 
     original = Original.of(make_delivery(details_json=json.dumps(page)))

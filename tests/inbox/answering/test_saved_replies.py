@@ -1,4 +1,4 @@
-"""A person's saved phrases."""
+"""Each person has their own saved replies."""
 
 from __future__ import annotations
 
@@ -8,27 +8,27 @@ import pytest
 from django.db import connection
 
 from accounts.models import User
-from inbox import presets
+from inbox.answering import saved_replies
+from inbox.answering.saved_replies import MOST_REPLIES, SameName, TooMany
 from inbox.models import Preset
-from inbox.presets import MOST, SameName, TooMany
 
 
 def _phrase(user: User, name: str = "Ship it", status: str = "approved") -> Preset:
     return Preset(user=user, status=status, name=name, text="Good, go ahead.")
 
 
-def test_a_phrase_is_its_owners_alone(alice: User, bob: User) -> None:
-    presets.save_phrase(_phrase(bob))
+def test_a_saved_reply_is_visible_to_its_owner_only(alice: User, bob: User) -> None:
+    saved_replies.save_reply(_phrase(bob))
 
     assert [phrase.name for phrase in Preset.objects.of(bob)] == ["Ship it"]
     assert list(Preset.objects.of(alice)) == []
 
 
-def test_phrases_stand_under_the_answer_that_they_go_with(bob: User) -> None:
+def test_saved_replies_are_listed_under_their_answer(bob: User) -> None:
     for name, status in [("Why", "rejected"), ("Ship it", "approved"), ("Again", "rejected")]:
-        presets.save_phrase(_phrase(bob, name, status))
+        saved_replies.save_reply(_phrase(bob, name, status))
 
-    grouped = presets.by_answer(Preset.objects.of(bob))
+    grouped = saved_replies.by_answer(Preset.objects.of(bob))
 
     assert [(label, [row.name for row in rows]) for label, rows in grouped] == [
         ("Approved", ["Ship it"]),
@@ -36,32 +36,32 @@ def test_phrases_stand_under_the_answer_that_they_go_with(bob: User) -> None:
     ]
 
 
-def test_two_phrases_for_one_answer_have_different_names(bob: User) -> None:
-    presets.save_phrase(_phrase(bob))
-    presets.save_phrase(_phrase(bob, status="rejected"))
+def test_two_saved_replies_for_one_answer_have_different_names(bob: User) -> None:
+    saved_replies.save_reply(_phrase(bob))
+    saved_replies.save_reply(_phrase(bob, status="rejected"))
 
     with pytest.raises(SameName):
-        presets.save_phrase(_phrase(bob))
+        saved_replies.save_reply(_phrase(bob))
 
 
-def test_a_phrase_keeps_its_name_when_it_is_changed(bob: User) -> None:
+def test_a_saved_reply_keeps_its_name_when_it_is_changed(bob: User) -> None:
     phrase = _phrase(bob)
-    presets.save_phrase(phrase)
+    saved_replies.save_reply(phrase)
 
     phrase.text = "Even better."
-    presets.save_phrase(phrase)
+    saved_replies.save_reply(phrase)
 
     assert Preset.objects.get().text == "Even better."
 
 
 @pytest.mark.django_db(transaction=True)
 def test_there_is_room_for_so_many_and_not_for_one_more(bob: User) -> None:
-    for number in range(MOST - 1):
-        presets.save_phrase(_phrase(bob, f"Phrase {number}"))
+    for number in range(MOST_REPLIES - 1):
+        saved_replies.save_reply(_phrase(bob, f"Phrase {number}"))
 
     def save(name: str) -> bool:
         try:
-            presets.save_phrase(_phrase(bob, name))
+            saved_replies.save_reply(_phrase(bob, name))
         except TooMany:
             return False
         finally:
@@ -72,4 +72,4 @@ def test_there_is_room_for_so_many_and_not_for_one_more(bob: User) -> None:
         saved = list(pool.map(save, ["Last", "One too many"]))
 
     assert sorted(saved) == [False, True]
-    assert Preset.objects.count() == MOST
+    assert Preset.objects.count() == MOST_REPLIES

@@ -1,17 +1,14 @@
-"""Saved phrases on their pages."""
+"""A person manages their saved replies on a page."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
-from django.test import Client
 
 from accounts.models import User
+from inbox.answering.saved_replies import MOST_REPLIES
 from inbox.models import Preset
-from inbox.presets import MOST
+from tests.types import SignedIn
 
-SignedIn = Callable[[User], Client]
 SHIP_IT = {"status": "approved", "name": "Ship it", "text": "Good.\r\nGo ahead."}
 
 
@@ -20,33 +17,33 @@ def bobs(bob: User) -> Preset:
     return Preset.objects.create(user=bob, status="approved", name="Ship it", text="Go ahead.")
 
 
-def test_a_phrase_is_added_with_its_own_line_ends(bob: User, signed_in: SignedIn) -> None:
-    page = signed_in(bob).post("/settings/phrases/", SHIP_IT, follow=True)
+def test_a_saved_reply_is_added_with_normal_line_breaks(bob: User, signed_in: SignedIn) -> None:
+    page = signed_in(bob).post("/settings/saved-replies/", SHIP_IT, follow=True)
 
     assert "Ship it" in page.content.decode()
     assert Preset.objects.get(user=bob).text == "Good.\nGo ahead."
 
 
-def test_a_phrase_is_changed_and_removed(bob: User, bobs: Preset, signed_in: SignedIn) -> None:
+def test_a_saved_reply_is_changed_and_removed(bob: User, bobs: Preset, signed_in: SignedIn) -> None:
     client = signed_in(bob)
 
-    client.post(f"/settings/phrases/{bobs.pk}/", {**SHIP_IT, "name": "Ship it now"})
+    client.post(f"/settings/saved-replies/{bobs.pk}/", {**SHIP_IT, "name": "Ship it now"})
     bobs.refresh_from_db()
     assert bobs.name == "Ship it now"
 
-    client.post(f"/settings/phrases/{bobs.pk}/remove")
+    client.post(f"/settings/saved-replies/{bobs.pk}/remove")
     assert Preset.objects.count() == 0
 
 
 @pytest.mark.parametrize("path", ["", "remove"])
-def test_another_persons_phrase_is_not_there(
+def test_another_persons_saved_reply_is_not_found(
     path: str, alice: User, bobs: Preset, signed_in: SignedIn
 ) -> None:
     client = signed_in(alice)
 
-    assert client.post(f"/settings/phrases/{bobs.pk}/{path}", SHIP_IT).status_code == 404
-    assert client.get(f"/settings/phrases/{bobs.pk}/").status_code == 404
-    assert "Go ahead." not in client.get("/settings/phrases/").content.decode()
+    assert client.post(f"/settings/saved-replies/{bobs.pk}/{path}", SHIP_IT).status_code == 404
+    assert client.get(f"/settings/saved-replies/{bobs.pk}/").status_code == 404
+    assert "Go ahead." not in client.get("/settings/saved-replies/").content.decode()
     bobs.refresh_from_db()
     assert bobs.text == "Go ahead."
 
@@ -61,10 +58,10 @@ def test_another_persons_phrase_is_not_there(
         ({"status": "pending"}, "Select a valid choice"),
     ],
 )
-def test_a_phrase_that_is_not_right_is_not_saved_and_stays_in_the_form(
+def test_an_invalid_saved_reply_is_not_saved_and_stays_in_the_form(
     fields: dict[str, str], words: str, bob: User, bobs: Preset, signed_in: SignedIn
 ) -> None:
-    page = signed_in(bob).post("/settings/phrases/", {**SHIP_IT, **fields})
+    page = signed_in(bob).post("/settings/saved-replies/", {**SHIP_IT, **fields})
 
     assert page.status_code == 422
     assert words in page.content.decode()
@@ -74,19 +71,19 @@ def test_a_phrase_that_is_not_right_is_not_saved_and_stays_in_the_form(
 def test_the_page_says_when_there_is_no_more_room(bob: User, signed_in: SignedIn) -> None:
     Preset.objects.bulk_create(
         Preset(user=bob, status="approved", name=f"Phrase {number}", text="x")
-        for number in range(MOST)
+        for number in range(MOST_REPLIES)
     )
 
-    page = signed_in(bob).post("/settings/phrases/", SHIP_IT)
+    page = signed_in(bob).post("/settings/saved-replies/", SHIP_IT)
 
     assert page.status_code == 422
     assert "remove one first" in page.content.decode()
 
 
-def test_a_phrase_is_no_markup(bob: User, signed_in: SignedIn) -> None:
+def test_a_saved_reply_is_escaped(bob: User, signed_in: SignedIn) -> None:
     hostile = {"status": "approved", "name": "<b>x</b>", "text": "<script>alert(1)</script>"}
 
-    page = signed_in(bob).post("/settings/phrases/", hostile, follow=True)
+    page = signed_in(bob).post("/settings/saved-replies/", hostile, follow=True)
 
     assert "<b>x" not in page.content.decode()
     assert "<script>alert" not in page.content.decode()

@@ -1,25 +1,21 @@
-"""Taking an answer back while it can be, and where it is until then."""
+"""A person takes an answer back while it is held."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from datetime import timedelta
 
 import pytest
 from django.utils import timezone
 
-from tests.conftest import AgentClient
-from tests.inbox.people import Person, text_of
+from tests.agent_client import AgentClient
+from tests.inbox.person import Person, text_of
+from tests.types import Age, Answer, MakeDelivery
 from wake.models import Callback, Delivery, Draft, Response
-
-Make = Callable[..., Delivery]
-Answer = Callable[..., Response]
-Age = Callable[..., None]
 
 
 def test_an_answer_that_is_held_can_be_taken_back_and_its_words_return(
-    alices: Person, make_delivery: Make
+    alices: Person, make_delivery: MakeDelivery
 ) -> None:
     delivery = make_delivery()
     alices.answer(delivery, "rejected", feedback="Too long by half.")
@@ -28,14 +24,14 @@ def test_an_answer_that_is_held_can_be_taken_back_and_its_words_return(
 
     assert (undone.status_code, undone["Location"]) == (303, f"/deliveries/{delivery.pk}/")
     page = text_of(alices.see(delivery))
-    assert "your words are kept here as a draft" in page
+    assert "Your answer is kept here as a draft" in page
     assert "Too long by half." in page
     assert re.search(r"Undone by alice after \d+ s", page)
     assert not Response.objects.exists()
 
 
 def test_an_edit_that_was_taken_back_waits_in_the_editor(
-    alices: Person, make_delivery: Make
+    alices: Person, make_delivery: MakeDelivery
 ) -> None:
     delivery = make_delivery(details_json='{"title": "Old"}')
     alices.answer(delivery, "redirected", edited_content='{"title": "New"}', edited_as="json")
@@ -44,11 +40,11 @@ def test_an_edit_that_was_taken_back_waits_in_the_editor(
     page = alices.get(f"/deliveries/{delivery.pk}/edit").content.decode()
 
     assert 'value="New"' in page
-    assert "Go on with your edit" in text_of(alices.see(delivery))
+    assert "Continue editing" in text_of(alices.see(delivery))
 
 
 def test_an_answer_without_words_is_undone_where_it_was_given(
-    alices: Person, make_delivery: Make
+    alices: Person, make_delivery: MakeDelivery
 ) -> None:
     delivery = make_delivery()
     alices.answer(delivery)
@@ -59,8 +55,8 @@ def test_an_answer_without_words_is_undone_where_it_was_given(
     assert "Market report" in text_of(alices.get("/"))
 
 
-def test_somebody_elses_draft_stays_theirs(
-    alices: Person, bobs: Person, make_delivery: Make
+def test_another_persons_draft_stays_theirs(
+    alices: Person, bobs: Person, make_delivery: MakeDelivery
 ) -> None:
     delivery = make_delivery()
     alices.answer(delivery, feedback="Only for me.")
@@ -73,7 +69,7 @@ def test_somebody_elses_draft_stays_theirs(
 
 
 def test_a_reviewer_cannot_take_back_what_another_person_answered(
-    alices: Person, bobs: Person, make_delivery: Make
+    alices: Person, bobs: Person, make_delivery: MakeDelivery
 ) -> None:
     delivery = make_delivery()
     alices.answer(delivery)
@@ -86,7 +82,7 @@ def test_a_reviewer_cannot_take_back_what_another_person_answered(
 
 
 def test_an_owner_can_and_the_words_go_to_who_wrote_them(
-    alices: Person, bobs: Person, make_delivery: Make
+    alices: Person, bobs: Person, make_delivery: MakeDelivery
 ) -> None:
     delivery = make_delivery()
     bobs.answer(delivery, feedback="From Bob.")
@@ -97,7 +93,7 @@ def test_an_owner_can_and_the_words_go_to_who_wrote_them(
     assert Draft.objects.get().user == bobs.user
 
 
-def test_taking_back_twice_is_taking_back_once(alices: Person, make_delivery: Make) -> None:
+def test_taking_back_twice_is_taking_back_once(alices: Person, make_delivery: MakeDelivery) -> None:
     delivery = make_delivery()
     alices.answer(delivery, feedback="Words.")
 
@@ -120,7 +116,7 @@ def test_too_late_says_when_and_how_the_agent_got_it(
     assert late.status_code == 409
     picked_up = Response.objects.get().picked_up_at
     assert picked_up
-    assert f"Picked up by poll at {picked_up:%H:%M}." in text_of(late)
+    assert f"Fetched by the agent at {picked_up:%H:%M}." in text_of(late)
     assert "Undo" not in text_of(alices.see(delivery))
 
 
@@ -128,9 +124,9 @@ def test_too_late_says_when_and_how_the_agent_got_it(
     ("prepare", "words", "can_be_undone"),
     [
         ("held", "Goes to the agent in 10 s.", True),
-        ("released", "With the agent's post: not fetched yet.", True),
-        ("sweep", "Picked up by bulk sweep", False),
-        ("sent", "Left for the agent by webhook", False),
+        ("released", "Waiting for the agent to fetch it.", True),
+        ("sweep", "Fetched by the agent", False),
+        ("sent", "Sent by callback", False),
     ],
 )
 def test_the_page_says_where_the_answer_is(
@@ -159,18 +155,21 @@ def test_the_page_says_where_the_answer_is(
 @pytest.mark.parametrize(
     ("state", "words"),
     [
-        ({"due_at": 0}, "Webhook to hooks.example.com: on its way."),
-        ({"due_at": -2}, "Webhook to hooks.example.com: not sent yet, callbacks are running late."),
-        ({"due_at": -2, "leased_until": 1}, "Webhook to hooks.example.com: on its way."),
-        ({"tries": 5}, "Webhook to hooks.example.com: resting until somebody resumes it."),
-        ({"delivered_at": 0}, "Webhook to hooks.example.com: delivered at"),
-        ({"tries": 2, "due_at": 10}, "try 2 failed; the next one is"),
+        ({"due_at": 0}, "Callback to hooks.example.com: sending."),
+        (
+            {"due_at": -2},
+            "Callback to hooks.example.com: not sent yet, because callbacks are delayed.",
+        ),
+        ({"due_at": -2, "leased_until": 1}, "Callback to hooks.example.com: sending."),
+        ({"tries": 5}, "Callback to hooks.example.com: suspended until someone resumes it."),
+        ({"delivered_at": 0}, "Callback to hooks.example.com: delivered at"),
+        ({"tries": 2, "due_at": 10}, "attempt 2 failed; the next one is"),
         ({"tries": 10, "given_up_at": 0}, "The agent can still fetch this answer by polling."),
     ],
 )
 def test_the_webhook_has_one_quiet_line(
     alices: Person,
-    make_delivery: Make,
+    make_delivery: MakeDelivery,
     answer: Answer,
     state: dict[str, int],
     words: str,
@@ -185,11 +184,11 @@ def test_the_webhook_has_one_quiet_line(
     page = alices.see(delivery)
 
     assert words in text_of(page)
-    assert f'href="/webhooks/{callback.pk}/"' in page.content.decode()
+    assert f'href="/callbacks/{callback.pk}/"' in page.content.decode()
 
 
-def test_an_answer_that_nobody_takes_up_is_said_to_be_late(
-    alices: Person, make_delivery: Make, answer: Answer, allowed_host: str, age: Age
+def test_an_answer_that_no_agent_picks_up_is_reported_as_late(
+    alices: Person, make_delivery: MakeDelivery, answer: Answer, allowed_host: str, age: Age
 ) -> None:
     delivery = make_delivery(callback_webhook=f"https://{allowed_host}/wake")
     answer(delivery, held=True)
@@ -198,8 +197,8 @@ def test_an_answer_that_nobody_takes_up_is_said_to_be_late(
 
     late = text_of(alices.see(delivery))
 
-    assert "running late" not in in_time
-    assert "Webhook: not sent yet, callbacks are running late." in late
+    assert "callbacks are delayed" not in in_time
+    assert "Callback: not sent yet, because callbacks are delayed." in late
 
 
 def _callback(response: Response) -> Callback:

@@ -1,9 +1,8 @@
-"""The audit as people read it: who did what to what, of their own teams and of no other."""
+"""People read the audit of their own teams."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -12,29 +11,28 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from accounts import agents, claims, keys
+from accounts.agents import aliases, keys, registration
 from accounts.audit import SYSTEM, Actor, person, record, record_many
 from accounts.models import Agent, ApiKey, AuditEvent, Team, User
-from inbox import audit_log
-from inbox.audit_words import EVENTS
-from tests.conftest import AgentClient
-from tests.inbox.people import Person, text_of
+from inbox.audit import events as audit_events
+from inbox.audit.sentences import EVENTS
+from tests.agent_client import AgentClient
+from tests.inbox.person import Person, text_of
+from tests.types import Answer, MakeDelivery
 from wake.acknowledgements import acknowledge
 from wake.deadlines import time_out_overdue
-from wake.models import Delivery, Response
-
-Make = Callable[..., Delivery]
+from wake.models import Delivery
 
 
 def test_it_says_in_plain_words_who_did_what(
-    alices: Person, bobs: Person, caller: AgentClient, make_delivery: Make, team: Team
+    alices: Person, bobs: Person, caller: AgentClient, make_delivery: MakeDelivery, team: Team
 ) -> None:
     undone, passed = make_delivery(headline="Undone"), make_delivery(timeout_seconds=60)
     bobs.answer(undone)
     bobs.undo(undone)
     time_out_overdue(at=timezone.now() + timedelta(hours=1))
     seen = make_delivery(type="update", headline="Only an update")
-    acknowledge([seen.pk], by=bobs.user)
+    acknowledge([seen.pk], by=bobs.user, at=timezone.now())
     caller.deliver(headline="By HTTP")
 
     page = text_of(alices.get("/audit/"))
@@ -44,8 +42,8 @@ def test_it_says_in_plain_words_who_did_what(
     assert "bob approved Undone" in page
     assert "person from 127.0.0.1" in page
     assert re.search(r"Undone by bob after \d+ s Undone", page)
-    assert f"Window passed; no answer {passed.headline}" in page
-    assert "bob said “Got it” Only an update" in page
+    assert f"Expired without an answer {passed.headline}" in page
+    assert "bob marked it as read Only an update" in page
 
 
 def test_every_kind_of_event_has_words(alices: Person, team: Team, agent: Agent) -> None:
@@ -55,22 +53,22 @@ def test_every_kind_of_event_has_words(alices: Person, team: Team, agent: Agent)
 
     page = text_of(alices.get("/audit/"))
 
-    assert "Somebody: lamp switched off research-agent-01" in page
-    assert "Operator registered an agent research-agent-01" in page
-    assert "Webhook to stopped after tries" in page
+    assert "Someone: lamp switched off research-agent-01" in page
+    assert "CLI registered an agent research-agent-01" in page
+    assert "Callback to failed after attempts" in page
 
 
 def test_of_an_other_id_it_says_whose_it_is(alices: Person, agent: Agent) -> None:
-    claims.withdraw(claims.grant(agent, "crawler-*", by=SYSTEM), by=SYSTEM)
+    aliases.withdraw(aliases.grant(agent, "crawler-*", by=SYSTEM), by=SYSTEM)
 
     page = text_of(alices.get("/audit/"))
 
-    assert "Wake let research-agent-01 deliver under another id crawler-*" in page
-    assert "Wake took an id away from research-agent-01 crawler-*" in page
+    assert "Wake added an alias for research-agent-01 crawler-*" in page
+    assert "Wake removed an alias of research-agent-01 crawler-*" in page
 
 
 def test_an_event_has_a_page_of_its_own(
-    alices: Person, make_delivery: Make, answer: Callable[..., Response]
+    alices: Person, make_delivery: MakeDelivery, answer: Answer
 ) -> None:
     delivery = make_delivery(headline="Shown with \u202e care")
     answer(delivery)
@@ -130,10 +128,10 @@ def test_it_is_narrowed_by_who_what_and_when(
     assert shown(**{"from": day(3), "to": day(2)}) == ["bob", "alice"]
     assert shown(to=day(2), event="agent.paused", actor=f"person:{alice.pk}") == ["alice"]
     assert shown(actor="person:x", event="y", agent="z", to="0001-01-01", before="1-1-1") != []
-    assert "Nothing matches." in text_of(alices.get("/audit/", actor="person:999999"))
+    assert "No matching events." in text_of(alices.get("/audit/", actor="person:999999"))
 
 
-def test_days_are_those_of_whoever_asks(
+def test_days_are_in_the_time_zone_of_the_viewer(
     alices: Person, alice: User, team: Team, agent: Agent
 ) -> None:
     alice.time_zone = "Asia/Kolkata"
@@ -149,10 +147,15 @@ def test_days_are_those_of_whoever_asks(
 
 
 def test_about_an_agent_is_what_it_did_what_was_done_to_it_and_its_deliveries(
-    alices: Person, agent: Agent, key: ApiKey, make_delivery: Make, answer: Any, others: AgentClient
+    alices: Person,
+    agent: Agent,
+    key: ApiKey,
+    make_delivery: MakeDelivery,
+    answer: Any,
+    others: AgentClient,
 ) -> None:
     answer(make_delivery(headline="Mine"))
-    agents.pause(agent, by=SYSTEM, at=timezone.now())
+    registration.pause(agent, by=SYSTEM, at=timezone.now())
     others.deliver(headline="Not mine")
 
     found = alices.get("/audit/", agent=str(agent.pk)).context["lines"]
@@ -178,7 +181,7 @@ def test_about_an_agent_is_what_was_done_to_its_keys_and_other_ids(
         key, _ = keys.mint(each, by=SYSTEM)
         keys.rotate(key, by=SYSTEM, overlap=timedelta(hours=1), at=now)
         keys.revoke(key, by=SYSTEM, at=now)
-        claims.withdraw(claims.grant(each, "crawler-*", by=SYSTEM), by=SYSTEM)
+        aliases.withdraw(aliases.grant(each, "crawler-*", by=SYSTEM), by=SYSTEM)
 
     lines = alices.get("/audit/", agent=str(agent.pk)).context["lines"]
 
@@ -219,7 +222,7 @@ def test_a_rare_event_is_looked_for_a_stretch_at_a_time(
     record("agent.resumed", by=SYSTEM, of=agent, team=team, at=at - timedelta(days=1))
     # As record_many does it: many at one instant, where a stretch may end.
     record_many("delivery.timed_out", by=SYSTEM, of=[_Row(agent)] * 25, at=at)
-    monkeypatch.setattr(audit_log, "LOOK_AT", 10)
+    monkeypatch.setattr(audit_events, "MOST_SCANNED", 10)
 
     looked, pages, before = [], 0, ""
     while True:
@@ -228,8 +231,8 @@ def test_a_rare_event_is_looked_for_a_stretch_at_a_time(
         pages += 1
         if page.context["found"].older is None:
             break
-        assert "Nothing matches so far." in text_of(page)
-        assert "Look further back" in text_of(page)
+        assert "No matching events so far." in text_of(page)
+        assert "Search further back" in text_of(page)
         before = str(page.context["found"].older)
 
     assert looked == ["agent.resumed"]
@@ -256,7 +259,7 @@ def _body(answer: Any) -> bytes:
 
 
 class _Row:
-    """What record_many takes."""
+    """Has the arguments of record_many."""
 
     def __init__(self, agent: Agent) -> None:
         self._meta, self.pk, self.team_id = agent._meta, agent.pk, agent.team_id

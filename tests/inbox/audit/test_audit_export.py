@@ -1,11 +1,10 @@
-"""The audit as a file: whole, harmless in a spreadsheet, and never all in memory."""
+"""The audit is exported whole, streamed, and safe to open in a spreadsheet."""
 
 from __future__ import annotations
 
 import csv
 import json
 import tracemalloc
-from collections.abc import Callable
 from datetime import timedelta
 from io import StringIO
 from typing import Any
@@ -17,9 +16,9 @@ from django.utils import timezone
 
 from accounts.audit import SYSTEM, record
 from accounts.models import Agent, AuditEvent, Team, User
-from inbox import audit_log
-from tests.inbox.people import Person
-from wake.models import Delivery
+from inbox.audit import events as audit_events
+from tests.inbox.person import Person
+from tests.types import MakeDelivery
 
 
 def _rows(person: Person, **query: str) -> list[dict[str, str]]:
@@ -34,7 +33,7 @@ def _records(person: Person, **query: str) -> list[dict[str, Any]]:
 
 
 def test_both_files_hold_every_event_newest_first(
-    alices: Person, make_delivery: Callable[..., Delivery], answer: Any
+    alices: Person, make_delivery: MakeDelivery, answer: Any
 ) -> None:
     delivery = make_delivery()
     answer(delivery)
@@ -90,7 +89,7 @@ def test_only_owners_take_it_along_and_only_of_their_own_teams(
 def test_a_long_one_is_written_in_parts(
     alices: Person, team: Team, agent: Agent, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(audit_log, "EXPORT_AT_ONCE", 100)
+    monkeypatch.setattr(audit_events, "EXPORT_AT_ONCE", 100)
     at = timezone.now()
     AuditEvent.objects.bulk_create(_event(team, at - timedelta(seconds=n // 7)) for n in range(950))
 

@@ -1,34 +1,33 @@
-"""Where the chain of the audit ends, said where it can be kept out of the server's reach."""
+"""Mails and pages show the tip of the audit chain, so that people can keep it outside the
+server."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 from django.core import mail
 from django.utils import timezone
 
-from accounts import seals
-from accounts.audit import SYSTEM, record
+from accounts.audit import SYSTEM, chain, record
 from accounts.models import AuditEvent, AuditHead, Membership, Team, User
-from inbox import digests
 from inbox.models import Preferences
-from tests.inbox.people import Person, text_of
-from wake.models import Delivery
+from inbox.notifications import digests
+from tests.inbox.person import Person, text_of
+from tests.types import MakeDelivery
 
 
 @pytest.fixture
 def head(team: Team, alice: User) -> AuditHead:
     record("team.changed", by=SYSTEM, of=team, team=team)
-    seals.seal_new(at=timezone.now())
+    chain.append_new(at=timezone.now())
     return AuditHead.objects.get(chain=team.pk)
 
 
 def test_owners_ask_for_it(alices: Person, second_team: Team, head: AuditHead) -> None:
     record("team.changed", by=SYSTEM, of=second_team, team=second_team)
-    seals.seal_new(at=timezone.now())
+    chain.append_new(at=timezone.now())
 
     answer = alices.get("/audit/head.json")
 
@@ -43,12 +42,12 @@ def test_others_do_not(bobs: Person, ritas: Person, head: AuditHead) -> None:
     assert ritas.get("/audit/head.json").status_code == 403
 
 
-def test_the_page_says_up_to_where_it_is_sealed(
+def test_the_page_shows_the_tip_of_the_chain(
     alices: Person, ritas: Person, head: AuditHead
 ) -> None:
     for person in (alices, ritas):
         page = text_of(person.get("/audit/"))
-        assert f"is sealed up to event 1 ({head.hash[:8]}…{head.hash[-8:]}, " in page
+        assert f"chained up to event 1 ({head.hash[:8]}…{head.hash[-8:]}, " in page
     assert b"/audit/head.json" not in ritas.get("/audit/").content
 
 
@@ -59,12 +58,14 @@ def test_an_event_says_where_it_is_in_the_chain(
     record("team.changed", by=SYSTEM, of=team, team=team)
     fresh = AuditEvent.objects.latest("pk")
 
-    assert "at position 1" in text_of(alices.get(f"/audit/{sealed.pk}/"))
+    assert "position 1" in text_of(alices.get(f"/audit/{sealed.pk}/"))
     assert head.hash in text_of(alices.get(f"/audit/{sealed.pk}/"))
     assert "within a few seconds" in text_of(alices.get(f"/audit/{fresh.pk}/"))
 
 
-def test_the_files_have_the_seal_of_each(alices: Person, team: Team, head: AuditHead) -> None:
+def test_the_exports_have_the_chain_entry_of_each_event(
+    alices: Person, team: Team, head: AuditHead
+) -> None:
     record("team.changed", by=SYSTEM, of=team, team=team)
 
     lines = alices.get("/audit/export.jsonl").getvalue().decode().splitlines()
@@ -75,7 +76,7 @@ def test_the_files_have_the_seal_of_each(alices: Person, team: Team, head: Audit
 
 
 def test_the_digest_of_an_owner_ends_with_it(
-    alice: User, bob: User, head: AuditHead, make_delivery: Callable[..., Delivery]
+    alice: User, bob: User, head: AuditHead, make_delivery: MakeDelivery
 ) -> None:
     make_delivery()
     for user in (alice, bob):

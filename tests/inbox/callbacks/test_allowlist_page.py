@@ -1,23 +1,21 @@
-"""The hosts that callbacks may go to, on their page: owners change them, the others read them."""
+"""Owners change the hosts that callbacks may go to; the other members read them."""
 
 from __future__ import annotations
 
 import socket
 import threading
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 from aiohttp.abc import AbstractResolver
-from django.test import Client
 
 from accounts import throttles
 from accounts.models import AuditEvent, Membership, Team, User
-from inbox.views import allowlist
-from wake import destinations
+from inbox.callbacks import allowlist_views
+from tests.types import SignedIn
+from wake.callbacks import addresses, allowlist
 from wake.models import CallbackHost
 
-SignedIn = Callable[[User], Client]
 GARDEN = "/settings/allowlist/garden"
 
 
@@ -32,7 +30,7 @@ def test_an_owner_adds_a_host_in_its_canonical_form(
         f"{GARDEN}/allow", {"pattern": " Hooks.Example.COM. "}, follow=True
     )
 
-    assert "Callbacks may go to hooks.example.com." in page.content.decode()
+    assert "Callbacks to hooks.example.com are now allowed." in page.content.decode()
     assert hosts(team) == {"hooks.example.com"}
     event = AuditEvent.objects.get(event="callback_host.allowed")
     assert (event.actor_name, event.object_name) == ("alice", "hooks.example.com")
@@ -46,7 +44,7 @@ def test_an_owner_removes_a_host(
 
     page = client.post(f"{GARDEN}/remove", {"pattern": allowed_host}, follow=True)
 
-    assert "Callbacks no longer go to hooks.example.com" in page.content.decode()
+    assert "Callbacks to hooks.example.com are no longer allowed." in page.content.decode()
     assert hosts(team) == set()
     event = AuditEvent.objects.get(event="callback_host.removed")
     assert (event.actor_name, event.object_name, event.team_id) == ("alice", allowed_host, team.pk)
@@ -60,7 +58,7 @@ def test_an_owner_removes_a_host(
         ("10.0.0.1", "Callbacks go to names, not to IP addresses."),
         ("*.com", "is too wide"),
         ("hooks.example.com:port", "After the colon comes the port"),
-        ("", "Write a host, such as hooks.example.com."),
+        ("", "Enter a host, such as hooks.example.com."),
         ("x\x00y", "Null characters are not allowed."),
     ],
 )
@@ -136,11 +134,11 @@ def test_an_owner_sees_where_a_host_leads(alice: User, team: Team, signed_in: Si
 
     page = signed_in(alice).post(f"{GARDEN}/look-up", {"pattern": "localhost:9000"}, follow=True)
 
-    words = "localhost:9000 leads to an address that callbacks may go to."
+    words = "localhost:9000 resolves to an allowed address."
     assert words in page.content.decode()
 
 
-def test_nobody_asks_name_servers_on_and_on(
+def test_dns_lookups_are_limited(
     alice: User, team: Team, signed_in: SignedIn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     CallbackHost.objects.create(team=team, pattern="localhost:9000")
@@ -153,7 +151,7 @@ def test_nobody_asks_name_servers_on_and_on(
 
     assert (first.status_code, second.status_code) == (303, 429)
     assert int(second["Retry-After"]) > 0
-    assert "Too many in a row." in second.content.decode()
+    assert "Too many checks." in second.content.decode()
 
 
 def test_few_wait_for_a_name_server_at_once(
@@ -161,7 +159,7 @@ def test_few_wait_for_a_name_server_at_once(
 ) -> None:
     CallbackHost.objects.create(team=team, pattern="localhost:9000")
     places = threading.BoundedSemaphore(1)
-    monkeypatch.setattr(allowlist, "_places", places)
+    monkeypatch.setattr(allowlist_views, "_slots", places)
     client = signed_in(alice)
 
     with places:
@@ -171,12 +169,12 @@ def test_few_wait_for_a_name_server_at_once(
         for _ in range(2)
     ]
 
-    assert "Others are checking in this moment." in busy.content.decode()
-    assert all("leads to an address" in page.content.decode() for page in free)
+    assert "Another check is running." in busy.content.decode()
+    assert all("resolves to an allowed address" in page.content.decode() for page in free)
 
 
 class Names(AbstractResolver):
-    """A name server that knows one address, or none."""
+    """Imitates a name server that knows one address, or none."""
 
     def __init__(self, address: str | None) -> None:
         self.address = address
@@ -193,8 +191,8 @@ class Names(AbstractResolver):
 
 
 def test_a_name_that_leads_to_a_private_address_is_warned_of() -> None:
-    destinations.look_up("hooks.example.com", names=Names("93.184.216.34"))
-    with pytest.raises(destinations.Refused, match="private or reserved"):
-        destinations.look_up("hooks.example.com:8443", names=Names("10.0.0.7"))
+    addresses.look_up("hooks.example.com", names=Names("93.184.216.34"))
+    with pytest.raises(allowlist.Refused, match="private or reserved"):
+        addresses.look_up("hooks.example.com:8443", names=Names("10.0.0.7"))
     with pytest.raises(OSError, match="unknown"):
-        destinations.look_up("hooks.example.com", names=Names(None))
+        addresses.look_up("hooks.example.com", names=Names(None))

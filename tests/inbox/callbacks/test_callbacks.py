@@ -1,4 +1,4 @@
-"""The callbacks as people read them: where each stands, every try, and one button."""
+"""People read each callback with its state and attempts, and can send it again."""
 
 from __future__ import annotations
 
@@ -12,25 +12,24 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from accounts import signing_secrets
+from accounts.agents import signing_secrets
 from accounts.audit import SYSTEM
 from accounts.models import Agent, AuditEvent, Membership, Team, User
-from inbox.moments import when
-from tests.inbox.people import Person, text_of
+from inbox.pages.times import when
+from tests.inbox.person import Person, text_of
+from tests.types import Answer, MakeDelivery
+from wake.callbacks.http_client import Outcome
+from wake.callbacks.outbox import claim, settle
 from wake.deliveries import deliver
-from wake.destinations import Outcome
-from wake.models import Callback, CallbackHost, Delivery, FailingTarget, Response
-from wake.outbox import claim, settle
+from wake.models import Callback, CallbackHost, FailingTarget
 
 Make = Callable[..., Callback]
 URL = "https://hooks.example.com/answers?token=1"
 
 
 @pytest.fixture
-def callback(
-    make_delivery: Callable[..., Delivery], answer: Callable[..., Response], allowed_host: str
-) -> Make:
-    """A callback that was answered just now, after these tries."""
+def callback(make_delivery: MakeDelivery, answer: Answer, allowed_host: str) -> Make:
+    """Creates a callback that was answered just now, after these attempts."""
 
     def make(*outcomes: Outcome, at: datetime | None = None, **fields: Any) -> Callback:
         at = at or timezone.now()
@@ -53,13 +52,13 @@ def test_it_says_in_words_where_each_stands(alices: Person, callback: Make) -> N
     callback(*[Outcome(error="timed out")] * 10, headline="Failed for good")
     callback(Outcome(status_code=410), headline="No longer wanted")
 
-    page = text_of(alices.get("/webhooks/"))
+    page = text_of(alices.get("/callbacks/"))
 
     assert later.due_at
-    assert "Not tried yet On its way to hooks.example.com research-agent-01" in page
+    assert "Not tried yet Sending to hooks.example.com research-agent-01" in page
     assert "Arrived Delivered to" in page
-    assert f"Failed once Trying again {when(later.due_at, now=timezone.now())} to" in page
-    assert "Failed for good Stopped after ten tries to" in page
+    assert f"Failed once Retrying {when(later.due_at, now=timezone.now())} to" in page
+    assert "Failed for good Failed after ten attempts to" in page
     assert "No longer wanted Gone (410) to" in page
 
 
@@ -73,10 +72,10 @@ def test_a_target_says_how_many_arrived_and_how_many_wait(
     waiting = callback(Outcome(status_code=503, answer="busy"))
     callback(Outcome(status_code=200), callback_webhook="https://a.other.example.com:8443/")
 
-    page = text_of(alices.get("/webhooks/"))
+    page = text_of(alices.get("/callbacks/"))
 
     assert waiting.due_at
-    assert "hooks.example.com Trying again" in page
+    assert "hooks.example.com Retrying" in page
     assert "3 of 4 delivered 1 waiting" in page
     assert "a.other.example.com:8443 Delivered 1 of 1 delivered" in page
 
@@ -87,12 +86,12 @@ def test_a_host_that_was_taken_off_the_list_is_named_as_the_reason(
     refused = callback(Outcome(error="hooks.example.com is not on the list of hosts"))
     CallbackHost.objects.all().delete()
 
-    page = text_of(alices.get(f"/webhooks/{refused.pk}/"))
-    bobs_page = text_of(bobs.get(f"/webhooks/{refused.pk}/"))
+    page = text_of(alices.get(f"/callbacks/{refused.pk}/"))
+    bobs_page = text_of(bobs.get(f"/callbacks/{refused.pk}/"))
 
-    assert "Not on the allowlist next try" in page
-    assert "Add the host, then it can be sent." in page
-    assert "An owner of the team can add the host" in bobs_page
+    assert "Not on the allowlist next attempt" in page
+    assert "Add the host to send it." in page
+    assert "A team owner can add the host" in bobs_page
 
 
 def test_a_callback_has_its_tries_and_what_was_sent(alices: Person, callback: Make) -> None:
@@ -101,10 +100,10 @@ def test_a_callback_has_its_tries_and_what_was_sent(alices: Person, callback: Ma
         Outcome(status_code=500, answer="<b>out of\x02 memory</b>", took_ms=12),
     )
 
-    answer = alices.get(f"/webhooks/{one.pk}/")
+    answer = alices.get(f"/callbacks/{one.pk}/")
 
     page = text_of(answer)
-    assert page.index("Answered 500 2 of 10") < page.index("Nothing came back 1 of 10")
+    assert page.index("Response 500 2 of 10") < page.index("No response 1 of 10")
     assert "timed out" in page
     assert "12 ms" in page
     assert "&lt;b&gt;out of⟨U+0002⟩ memory&lt;/b&gt;" in answer.content.decode()
@@ -121,35 +120,35 @@ def test_a_callback_has_its_tries_and_what_was_sent(alices: Person, callback: Ma
 def test_no_signature_is_on_the_page(alices: Person, agent: Agent, callback: Make) -> None:
     one = callback(Outcome(status_code=500))
 
-    page = alices.get(f"/webhooks/{one.pk}/").content.decode()
+    page = alices.get(f"/callbacks/{one.pk}/").content.decode()
 
     assert signing_secrets.secrets_of(agent.pk)[0] not in page
     assert page.count("••••••••") == 2
 
 
 def test_a_long_body_is_cut_and_says_so(
-    alices: Person, make_delivery: Callable[..., Delivery], answer: Any, allowed_host: str
+    alices: Person, make_delivery: MakeDelivery, answer: Any, allowed_host: str
 ) -> None:
     response = answer(make_delivery(callback_webhook=URL), feedback="long " * 10_000)
 
-    page = alices.get(f"/webhooks/{response.callback.pk}/")
+    page = alices.get(f"/callbacks/{response.callback.pk}/")
 
-    assert "This is its beginning." in text_of(page)
+    assert "Truncated." in text_of(page)
     assert len(page.content) < 30_000
 
 
 def test_a_reviewer_sends_it_again_with_the_same_body_and_id(bobs: Person, callback: Make) -> None:
     one = callback(*[Outcome(error="timed out")] * 10)
-    assert "Send again" in text_of(bobs.get(f"/webhooks/{one.pk}/"))
+    assert "Send again" in text_of(bobs.get(f"/callbacks/{one.pk}/"))
 
-    answer = bobs.client.post(f"/webhooks/{one.pk}/replay", follow=True)
+    answer = bobs.client.post(f"/callbacks/{one.pk}/replay", follow=True)
 
-    assert answer.redirect_chain == [(f"/webhooks/{one.pk}/", 303)]
-    assert "It is sent again now, with the same body and the same id." in text_of(answer)
+    assert answer.redirect_chain == [(f"/callbacks/{one.pk}/", 303)]
+    assert "Sending again now, with the same body and ID." in text_of(answer)
     (again,) = claim(at=timezone.now())
     assert (again.pk, bytes(again.body)) == (one.pk, bytes(one.body))
     settle([(again, Outcome(status_code=200))], at=timezone.now())
-    page = text_of(bobs.get(f"/webhooks/{one.pk}/"))
+    page = text_of(bobs.get(f"/callbacks/{one.pk}/"))
     assert "sent again by bob" in page
     assert "Send again" not in page
     event = AuditEvent.objects.get(event="callback.sent_again")
@@ -159,7 +158,7 @@ def test_a_reviewer_sends_it_again_with_the_same_body_and_id(bobs: Person, callb
 def test_what_has_arrived_meanwhile_is_not_sent_again(bobs: Person, callback: Make) -> None:
     one = callback(Outcome(status_code=200))
 
-    answer = bobs.client.post(f"/webhooks/{one.pk}/replay")
+    answer = bobs.client.post(f"/callbacks/{one.pk}/replay")
 
     assert answer.status_code == 409
     assert "The agent has this callback already." in text_of(answer)
@@ -169,8 +168,8 @@ def test_what_has_arrived_meanwhile_is_not_sent_again(bobs: Person, callback: Ma
 def test_readers_read_and_send_nothing(ritas: Person, callback: Make) -> None:
     one = callback(Outcome(status_code=410))
 
-    page = ritas.get(f"/webhooks/{one.pk}/")
-    sent = ritas.client.post(f"/webhooks/{one.pk}/replay")
+    page = ritas.get(f"/callbacks/{one.pk}/")
+    sent = ritas.client.post(f"/callbacks/{one.pk}/replay")
 
     assert "Send again" not in text_of(page)
     assert sent.status_code == 403
@@ -185,12 +184,12 @@ def test_the_list_is_narrowed_by_state_and_agent(
     callback(Outcome(status_code=410), headline="Stopped")
     agent = Agent.objects.create(team=team, agent_id="writing-agent-02")
 
-    assert _headlines(alices.get("/webhooks/", state="delivered")) == ["Arrived"]
-    assert _headlines(alices.get("/webhooks/", state="waiting")) == ["Waits"]
-    assert _headlines(alices.get("/webhooks/", state="stopped")) == ["Stopped"]
-    assert _headlines(alices.get("/webhooks/", agent=str(agent.pk))) == []
-    assert "Nothing matches." in text_of(alices.get("/webhooks/", agent=str(agent.pk)))
-    assert len(_headlines(alices.get("/webhooks/", state="x", agent="y", before="z"))) == 3
+    assert _headlines(alices.get("/callbacks/", state="delivered")) == ["Arrived"]
+    assert _headlines(alices.get("/callbacks/", state="waiting")) == ["Waits"]
+    assert _headlines(alices.get("/callbacks/", state="stopped")) == ["Stopped"]
+    assert _headlines(alices.get("/callbacks/", agent=str(agent.pk))) == []
+    assert "No matching callbacks." in text_of(alices.get("/callbacks/", agent=str(agent.pk)))
+    assert len(_headlines(alices.get("/callbacks/", state="x", agent="y", before="z"))) == 3
 
 
 def test_older_ones_are_a_page_further(alices: Person, callback: Make, answer: Any) -> None:
@@ -199,8 +198,8 @@ def test_older_ones_are_a_page_further(alices: Person, callback: Make, answer: A
         made = callback(headline=f"Number {number:02}")
         Callback.objects.filter(pk=made.pk).update(created_at=start + timedelta(minutes=number))
 
-    first = alices.get("/webhooks/")
-    second = alices.get("/webhooks/", before=str(first.context["older"]))
+    first = alices.get("/callbacks/")
+    second = alices.get("/callbacks/", before=str(first.context["older"]))
 
     assert _headlines(first) == [f"Number {number:02}" for number in range(51, 1, -1)]
     assert _headlines(second) == ["Number 01", "Number 00"]
@@ -218,12 +217,12 @@ def test_both_pages_ask_the_same_few_questions_however_long_they_are(
         return len(asked)
 
     one = callback(Outcome(status_code=500))
-    few = queries("/webhooks/")
+    few = queries("/callbacks/")
     for _ in range(12):
         callback(Outcome(status_code=500), Outcome(status_code=200))
 
-    assert queries("/webhooks/") == few <= 11
-    assert queries(f"/webhooks/{one.pk}/") <= 9
+    assert queries("/callbacks/") == few <= 11
+    assert queries(f"/callbacks/{one.pk}/") <= 9
 
 
 def test_another_teams_callback_and_none_are_the_same_404(
@@ -237,18 +236,19 @@ def test_another_teams_callback_and_none_are_the_same_404(
         "type": "output",
         "headline": "Theirs",
         "summary": "Theirs.",
+        "at": timezone.now(),
     }
     delivery = deliver(theirs, agent_id="their-agent", callback_webhook=URL, **fields).delivery
     hidden = answer(delivery, by=mallory).callback
 
     for method, end in (("get", ""), ("post", "replay")):
         send = getattr(alices.client, method)
-        not_mine = send(f"/webhooks/{hidden.pk}/{end}")
-        not_there = send(f"/webhooks/{uuid4()}/{end}")
+        not_mine = send(f"/callbacks/{hidden.pk}/{end}")
+        not_there = send(f"/callbacks/{uuid4()}/{end}")
         assert not_mine.status_code == not_there.status_code == 404
-    page = text_of(alices.get("/webhooks/"))
+    page = text_of(alices.get("/callbacks/"))
     assert "Theirs" not in page
-    assert "Nothing was sent by webhook yet." in page
+    assert "No callbacks yet." in page
 
 
 def test_a_person_of_two_teams_sees_which_is_which(
@@ -257,8 +257,8 @@ def test_a_person_of_two_teams_sees_which_is_which(
     assert Membership.objects.filter(user=alices.user).count() == 2
     one = callback(Outcome(status_code=200))
 
-    assert "Garden" in text_of(alices.get("/webhooks/"))
-    assert "Garden" in text_of(alices.get(f"/webhooks/{one.pk}/"))
+    assert "Garden" in text_of(alices.get("/callbacks/"))
+    assert "Garden" in text_of(alices.get(f"/callbacks/{one.pk}/"))
 
 
 def _headlines(answer: Any) -> list[str]:
@@ -267,7 +267,7 @@ def _headlines(answer: Any) -> list[str]:
 
 @pytest.fixture
 def resting(callback: Make, team: Team) -> FailingTarget:
-    """Five days without a success, and two answers that were not sent."""
+    """Suspends a target after five days without a success, with two unsent answers."""
     since = timezone.now() - timedelta(days=5)
     for _ in range(2):
         made = callback(Outcome(error="timed out"), at=since)
@@ -278,14 +278,17 @@ def resting(callback: Make, team: Team) -> FailingTarget:
     return target
 
 
-def test_a_target_that_rests_says_so_and_is_resumed_with_what_it_missed(
+def test_a_suspended_target_is_resumed_with_its_waiting_callbacks(
     alices: Person, resting: FailingTarget
 ) -> None:
-    before = text_of(alices.get("/webhooks/"))
+    before = text_of(alices.get("/callbacks/"))
 
-    after = text_of(alices.client.post(f"/webhooks/targets/{resting.pk}/resume", follow=True))
+    after = text_of(alices.client.post(f"/callbacks/targets/{resting.pk}/resume", follow=True))
 
-    assert f"Resting {resting.host} It took no callback for five days" in before
+    assert (
+        f"Paused after repeated failures {resting.host} No callback succeeded for five days"
+        in before
+    )
     assert "2 callbacks are sent" in after
     assert "Resume" not in after.replace("Resumed", "")
     assert Callback.objects.unfinished().count() == 2
@@ -295,9 +298,9 @@ def test_a_target_that_rests_says_so_and_is_resumed_with_what_it_missed(
 def test_only_who_may_answer_resumes_a_target(
     ritas: Person, browser: Callable[[User], Person], mallory: User, resting: FailingTarget
 ) -> None:
-    path = f"/webhooks/targets/{resting.pk}/resume"
+    path = f"/callbacks/targets/{resting.pk}/resume"
 
-    assert "Resume and send" not in text_of(ritas.get("/webhooks/"))
+    assert "Resume and send" not in text_of(ritas.get("/callbacks/"))
     assert ritas.client.post(path).status_code == 403
     assert browser(mallory).client.post(path).status_code == 404
-    assert FailingTarget.objects.resting().count() == 1
+    assert FailingTarget.objects.suspended().count() == 1

@@ -1,27 +1,17 @@
-"""The people in front of an agent's connect page, and a program that was copied from it."""
+"""Reads the connect page of an agent and runs programs copied from it."""
 
 from __future__ import annotations
 
 import json
 import os
 import subprocess
-import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pytest
-from pytest_django.live_server_helper import LiveServer
+from accounts.models import Agent
+from tests.inbox.person import Person
 
-from accounts.models import Agent, ApiKey, User
-from tests.inbox.people import Person
-
-CLIENT = Path(__file__).parent.parent.parent / "client"
-
-
-@pytest.fixture
-def alices(alice: User) -> Person:
-    return Person(alice)
+CLIENT = Path(__file__).parent.parent.parent.parent / "client"
 
 
 class Page:
@@ -55,11 +45,11 @@ class Page:
         )
 
     def run(self, *command: str, **environment: str) -> str:
-        """What it prints."""
+        """Returns its output."""
         return finished(self.start(*command, **environment))
 
     def shell(self, script: str, **environment: str) -> list[Any]:
-        """The JSON texts that a script prints, one after the other."""
+        """Returns the JSON values that a script prints."""
         return json_texts(self.run("bash", "-euc", script, **environment))
 
 
@@ -70,28 +60,9 @@ def finished(process: subprocess.Popen[str]) -> str:
 
 
 def json_texts(printed: str) -> list[Any]:
-    found, rest = [], printed.strip()
+    values, rest = [], printed.strip()
     while rest:
         value, end = json.JSONDecoder().raw_decode(rest)
-        found.append(value)
+        values.append(value)
         rest = rest[end:].strip()
-    return found
-
-
-@pytest.fixture
-def copied(
-    live_server: LiveServer, alices: Person, key: ApiKey, tmp_path: Path, settings: Any
-) -> Callable[[], Page]:
-    """The page as it is now, for the agent as it is called now."""
-    settings.WAKE_ORIGIN = live_server.url
-
-    def copy() -> Page:
-        text: str = key.text  # type: ignore[attr-defined]
-        return Page(alices, Agent.objects.get(), text, tmp_path)
-
-    return copy
-
-
-@pytest.fixture
-def python() -> str:
-    return sys.executable
+    return values

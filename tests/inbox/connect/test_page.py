@@ -1,5 +1,5 @@
-"""The connect page of an agent: for everybody in its team, without a key, and it waits for the
-first delivery."""
+"""The connect page of an agent is open to all members, shows no key and waits for the first
+delivery."""
 
 from __future__ import annotations
 
@@ -13,12 +13,10 @@ from django.test.utils import CaptureQueriesContext
 
 from accounts.audit import SYSTEM
 from accounts.models import Agent, ApiKey, Membership, Team, User
-from relay.publishing import publish
-from tests.conftest import AgentClient
-from tests.inbox.people import Person, text_of
-from wake.models import Delivery
-
-Make = Callable[..., Delivery]
+from relay.cards.publishing import publish
+from tests.agent_client import AgentClient
+from tests.inbox.person import Person, text_of
+from tests.types import MakeDelivery
 
 
 def see(person: Person, agent: Agent, rest: str = "") -> Any:
@@ -26,8 +24,8 @@ def see(person: Person, agent: Agent, rest: str = "") -> Any:
 
 
 @pytest.mark.parametrize("role", Membership.Role.values)
-def test_everybody_in_the_team_may_read_it(team: Team, agent: Agent, role: str) -> None:
-    user = User.objects.create_user("somebody@example.com", "x")
+def test_every_role_in_the_team_may_read_it(team: Team, agent: Agent, role: str) -> None:
+    user = User.objects.create_user("member@example.com", "x")
     Membership.objects.create(team=team, user=user, role=role)
 
     page = text_of(see(Person(user), agent))
@@ -35,18 +33,18 @@ def test_everybody_in_the_team_may_read_it(team: Team, agent: Agent, role: str) 
     assert "Connect research-agent-01" in page
 
 
-def test_both_forms_of_the_endpoint_say_whose_they_are(
+def test_both_forms_of_the_endpoint_are_explained(
     alices: Person, agent: Agent, settings: Any
 ) -> None:
     settings.WAKE_ORIGIN = "https://wake.example.org"
 
     page = text_of(see(alices, agent))
 
-    assert "The specification: with /wake/v1 https://wake.example.org/wake/v1 Copy" in page
-    assert "without, they add it https://wake.example.org Copy" in page
+    assert "With /wake/v1 https://wake.example.org/wake/v1 Copy" in page
+    assert "Without, for clients that add it https://wake.example.org Copy" in page
 
 
-def test_it_never_has_a_key_and_says_where_one_is_issued(
+def test_it_never_shows_a_key_and_links_to_where_one_is_issued(
     alices: Person, agent: Agent, key: ApiKey
 ) -> None:
     page = see(alices, agent).content.decode()
@@ -57,21 +55,17 @@ def test_it_never_has_a_key_and_says_where_one_is_issued(
     assert page.count("WAKE_API_KEY") >= 8
     assert f'href="/agents/{agent.pk}/#keys-title"' in page
     assert 'id="keys-title"' in alices.get(f"/agents/{agent.pk}/").content.decode()
-    assert "A test key (wk_test_) is for trying things out" in text_of(see(alices, agent))
+    assert "To try things out, use a test key (wk_test_)" in text_of(see(alices, agent))
 
 
-def test_a_test_key_delivers_no_more_than_the_limit_of_its_agent(
-    alices: Person, agent: Agent
-) -> None:
+def test_the_limit_of_a_test_key_is_at_most_its_agents(alices: Person, agent: Agent) -> None:
     agent.hourly_limit = 3
     agent.save(update_fields=["hourly_limit"])
 
-    assert "up to 3 an hour and 3 at once" in text_of(see(alices, agent))
+    assert "Rate limit: 3 per hour, bursts of 3." in text_of(see(alices, agent))
 
 
-def test_every_prompt_and_program_stands_there_to_be_copied_or_selected(
-    alices: Person, agent: Agent
-) -> None:
+def test_every_prompt_and_program_can_be_copied_or_selected(alices: Person, agent: Agent) -> None:
     publish(agent, by=SYSTEM, at=agent.created_at)
     answer = see(alices, agent)
     page = answer.content.decode()
@@ -86,33 +80,33 @@ def test_every_prompt_and_program_stands_there_to_be_copied_or_selected(
     assert all(page.count(f' id="{target}"') == 1 for target in copied)
 
 
-def test_it_waits_for_the_first_delivery_and_then_leads_to_it(
-    alices: Person, agent: Agent, make_delivery: Make
+def test_it_waits_for_the_first_delivery_and_then_links_to_it(
+    alices: Person, agent: Agent, make_delivery: MakeDelivery
 ) -> None:
     waiting, nothing = see(alices, agent), see(alices, agent, "pulse")
 
     delivery = make_delivery()
     came, arrived = see(alices, agent, "pulse"), see(alices, agent)
 
-    assert "Waiting for it. Look again" in text_of(waiting)
-    assert f'data-pulse="/agents/{agent.pk}/connect/pulse"' in waiting.content.decode()
+    assert "Waiting for the first delivery… Check again" in text_of(waiting)
+    assert f'data-updates="/agents/{agent.pk}/connect/pulse"' in waiting.content.decode()
     assert (nothing.status_code, nothing.content) == (204, b"")
     assert "<html" not in came.content.decode()
     for answer in (came, arrived):
-        assert "A delivery has arrived" in text_of(answer)
+        assert "delivery arrived" in text_of(answer)
         assert f'href="/deliveries/{delivery.pk}/"' in answer.content.decode()
-    assert "Look again" not in text_of(arrived)
+    assert "Check again" not in text_of(arrived)
 
 
-def test_a_test_delivery_counts_and_is_called_one(
-    alices: Person, agent: Agent, in_test_lane: AgentClient
+def test_a_test_delivery_counts_and_is_named_so(
+    alices: Person, agent: Agent, in_test_mode: AgentClient
 ) -> None:
-    in_test_lane.deliver()
+    in_test_mode.deliver()
 
-    assert "A test delivery has arrived" in text_of(see(alices, agent, "pulse"))
+    assert "A test delivery arrived" in text_of(see(alices, agent, "pulse"))
 
 
-def test_what_another_agent_of_the_team_delivers_does_not(
+def test_a_delivery_of_another_agent_does_not_count(
     alices: Person, agent: Agent, others: AgentClient
 ) -> None:
     others.deliver()
@@ -120,17 +114,17 @@ def test_what_another_agent_of_the_team_delivers_does_not(
     assert see(alices, agent, "pulse").status_code == 204
 
 
-def test_of_several_it_leads_to_the_first(
-    alices: Person, agent: Agent, make_delivery: Make, in_test_lane: AgentClient
+def test_it_links_to_the_first_of_several_deliveries(
+    alices: Person, agent: Agent, make_delivery: MakeDelivery, in_test_mode: AgentClient
 ) -> None:
     first = make_delivery()
     make_delivery()
-    in_test_lane.deliver()
+    in_test_mode.deliver()
 
     assert f'href="/deliveries/{first.pk}/"' in see(alices, agent, "pulse").content.decode()
 
 
-def test_the_page_of_the_agent_and_the_first_run_lead_there(
+def test_the_agents_page_and_the_welcome_page_link_to_it(
     alices: Person, agent: Agent, key: ApiKey
 ) -> None:
     way = f'href="/agents/{agent.pk}/connect/"'
@@ -142,7 +136,7 @@ def test_the_page_of_the_agent_and_the_first_run_lead_there(
 def test_it_takes_few_queries(
     alices: Person,
     agent: Agent,
-    make_delivery: Make,
+    make_delivery: MakeDelivery,
     django_assert_max_num_queries: Callable[..., CaptureQueriesContext],
 ) -> None:
     publish(agent, by=SYSTEM, at=agent.created_at)

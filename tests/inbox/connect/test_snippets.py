@@ -29,17 +29,17 @@ from django.conf import settings
 
 from accounts.audit import SYSTEM
 from accounts.models import Agent
-from inbox.snippets import KINDS, fill
-from relay.publishing import publish
-from tests.connect.conftest import Page, finished
-from tests.frame.conftest import eventually
-from tests.inbox.people import Person
-from wake.models import Delivery, Response
+from inbox.connect.snippets import KINDS, fill
+from relay.cards.publishing import publish
+from tests.inbox.connect.page import Page, finished
+from tests.inbox.person import Person
+from tests.types import Answer
+from tests.wake.server.up import eventually
+from wake.models import Delivery
 from wake_client.connector import cli
 
 Copied = Callable[[], Page]
-Answer = Callable[..., Response]
-EXAMPLES = Path(settings.BASE_DIR, "templates", "inbox", "connect")
+EXAMPLES = Path(settings.BASE_DIR, "templates", "inbox", "connect", "snippets")
 HOSTILE = 'it\'s "$(touch x)" `y` \\ <b> \u540d\u524d {{ 1 }}'
 LANTERN = {"feedback": "The second.", "edited_json": '{"names": ["Lantern"]}'}
 STUBS = {
@@ -75,8 +75,8 @@ BUILT = {"openai-agents": "agent", "langgraph": "build('a model')", "crewai": "b
 
 
 def delivered() -> Delivery:
-    found: Delivery = eventually(Delivery.objects.first)
-    return found
+    delivery: Delivery = eventually(Delivery.objects.first)
+    return delivery
 
 
 @pytest.mark.parametrize("name", ["python", "wake-client"])
@@ -94,13 +94,15 @@ def test_a_python_program_asks_and_prints_the_answer(
 
 @pytest.fixture
 def node() -> str:
-    found = shutil.which("node")
-    if not found:
+    program = shutil.which("node")
+    if not program:
         pytest.skip("There is no node to run the program with.")
-    told = subprocess.run([found, "--version"], capture_output=True, text=True, check=True).stdout
-    if int(told.removeprefix("v").partition(".")[0]) < 18:
-        pytest.skip(f"Its fetch came with node 18; this is {told}")
-    return found
+    version = subprocess.run(
+        [program, "--version"], capture_output=True, text=True, check=True
+    ).stdout
+    if int(version.removeprefix("v").partition(".")[0]) < 18:
+        pytest.skip(f"Its fetch came with node 18; this is {version}")
+    return program
 
 
 def test_a_node_program_asks_and_prints_the_answer(
@@ -127,7 +129,7 @@ def test_a_node_program_that_is_imported_asks_nothing(copied: Copied, node: str)
 
 
 class Away(ThreadingHTTPServer):
-    """Sends everybody on to itself under another name, and keeps what came with the requests."""
+    """Redirects every request to itself under another name, and records the keys that it gets."""
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _SendsAway)
@@ -163,7 +165,7 @@ def away() -> Iterator[Away]:
         thread.join()
 
 
-def test_the_key_goes_nowhere_else_from_python(
+def test_the_python_program_sends_the_key_to_no_other_server(
     copied: Copied, away: Away, python: str, settings: Any
 ) -> None:
     settings.WAKE_ORIGIN = away.origin
@@ -177,7 +179,7 @@ def test_the_key_goes_nowhere_else_from_python(
     assert away.keys == {"here": key, "elsewhere": None}
 
 
-def test_the_key_goes_nowhere_else_from_node(
+def test_the_node_program_sends_the_key_to_no_other_server(
     copied: Copied, away: Away, node: str, settings: Any
 ) -> None:
     settings.WAKE_ORIGIN = away.origin
@@ -206,7 +208,7 @@ def test_curl_delivers_and_reads(copied: Copied, agent_id: str) -> None:
 
 
 @pytest.mark.parametrize("agent_id", ["research-agent-01", HOSTILE])
-def test_the_skill_of_claude_code_has_its_two_fields_and_both_its_commands_work(
+def test_the_claude_code_skill_has_two_fields_and_its_commands_work(
     copied: Copied, answer: Answer, agent_id: str
 ) -> None:
     Agent.objects.update(agent_id=agent_id)
@@ -216,14 +218,14 @@ def test_the_skill_of_claude_code_has_its_two_fields_and_both_its_commands_work(
 
     [receipt] = page.shell(deliver)
     answer(receipt["delivery_id"], "approved", feedback="Good.")
-    [found] = page.shell(read, DELIVERY_ID=receipt["delivery_id"])
+    [answered] = page.shell(read, DELIVERY_ID=receipt["delivery_id"])
 
     assert set(yaml.safe_load(fields)) == {"name", "description"}
     assert yaml.safe_load(fields)["name"] == "wake"
-    assert (found["status"], found["feedback"]) == ("approved", "Good.")
+    assert (answered["status"], answered["feedback"]) == ("approved", "Good.")
 
 
-def test_the_request_in_the_system_prompt_is_one(copied: Copied) -> None:
+def test_the_request_in_the_system_prompt_works(copied: Copied) -> None:
     page = copied()
     prompt = page.texts["system-prompt"]
     body = json.loads(prompt[prompt.index("{\n") : prompt.index("\n  }\n") + 5])
@@ -240,7 +242,9 @@ def test_the_request_in_the_system_prompt_is_one(copied: Copied) -> None:
     assert sorted(Delivery.objects.values_list("type", flat=True)) == sorted(Delivery.Type.values)
 
 
-def test_the_workflow_of_n8n_is_whole_and_its_requests_work(copied: Copied, answer: Answer) -> None:
+def test_the_n8n_workflow_is_connected_and_its_requests_work(
+    copied: Copied, answer: Answer
+) -> None:
     page = copied()
     workflow = json.loads(page.texts["n8n"])
     nodes = {node["name"]: node for node in workflow["nodes"]}
@@ -253,30 +257,30 @@ def test_the_workflow_of_n8n_is_whole_and_its_requests_work(copied: Copied, answ
 
     receipt = _request(nodes["Deliver"], page).json()
     answer(receipt["delivery_id"], "rejected", feedback="No.")
-    found = _request(nodes["Read the answer"], page, receipt=receipt).json()
+    answered = _request(nodes["Read the answer"], page, receipt=receipt).json()
 
     assert {name for way in ways for name in way} == set(nodes)
     assert ("Still pending?", "Wait a minute") in ways
-    assert (found["status"], found["feedback"]) == ("rejected", "No.")
+    assert (answered["status"], answered["feedback"]) == ("rejected", "No.")
     assert delivered().provider == "n8n"
 
 
 @pytest.mark.parametrize("agent_id", ["=1", '={{ $env.KEY }} "\\{" \u540d'])
-def test_an_id_is_no_expression_of_n8n(copied: Copied, agent_id: str) -> None:
-    """What begins with "=" is one there, and its braces hold JavaScript, as JSON is."""
+def test_an_agent_id_is_not_an_n8n_expression(copied: Copied, agent_id: str) -> None:
+    """In n8n, a value that begins with "=" is an expression with JavaScript in braces."""
     Agent.objects.update(agent_id=agent_id)
 
     nodes = {node["name"]: node for node in json.loads(copied().texts["n8n"])["nodes"]}
     fields = nodes["Deliver"]["parameters"]["bodyParameters"]["parameters"]
     [value] = [field["value"] for field in fields if field["name"] == "agent_id"]
 
-    found = re.fullmatch(r"=\{\{ ([^{}]+) \}\}", value)
-    assert found
-    assert json.loads(found[1]) == agent_id
+    expression = re.fullmatch(r"=\{\{ ([^{}]+) \}\}", value)
+    assert expression
+    assert json.loads(expression[1]) == agent_id
 
 
 def _request(node: dict[str, Any], page: Page, receipt: Any = None) -> httpx.Response:
-    """As n8n makes it: what begins with "=" is an expression, and this one knows the only one."""
+    """Makes a request as n8n does, and evaluates the only expression that the workflow has."""
     given = node["parameters"]
     assert (given["authentication"], given["genericAuthType"]) == (
         "genericCredentialType",
@@ -298,10 +302,10 @@ def _request(node: dict[str, Any], page: Page, receipt: Any = None) -> httpx.Res
 
 
 @pytest.mark.parametrize("name", STUBS)
-def test_the_tool_for_a_framework_asks_and_says_what_was_answered(
+def test_the_tool_for_a_framework_asks_and_returns_the_answer(
     copied: Copied, answer: Answer, python: str, name: str
 ) -> None:
-    """The framework is a stub; the program and its tool are not."""
+    """Only the framework is a stub; the program and its tool are real."""
     page = copied()
     page.save("python", "wake_inbox.py")
     page.save(name, "program.py")
@@ -323,7 +327,7 @@ def test_the_tool_for_a_framework_asks_and_says_what_was_answered(
     }
 
 
-def test_the_command_for_a_published_agent_is_one_of_wake_connect(
+def test_the_command_for_a_published_agent_is_valid(
     alices: Person, agent: Agent, alice: Any
 ) -> None:
     before = alices.get(f"/agents/{agent.pk}/connect/").context["panels"]
@@ -342,7 +346,7 @@ def test_the_command_for_a_published_agent_is_one_of_wake_connect(
 
 
 @pytest.mark.parametrize("name", [kind.name for kind in KINDS])
-def test_the_id_is_written_wherever_the_example_stood(name: str) -> None:
+def test_the_agent_id_replaces_the_example(name: str) -> None:
     example = (EXAMPLES / f"{name}.txt").read_text()
     text = fill(example, HOSTILE, origin="https://inbox.example.org")
 
@@ -353,7 +357,7 @@ def test_the_id_is_written_wherever_the_example_stood(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["python", "wake-client", *STUBS])
-def test_python_reads_the_id_as_it_is(name: str) -> None:
+def test_python_reads_the_agent_id_unchanged(name: str) -> None:
     example = (EXAMPLES / f"{name}.txt").read_text()
 
     tree = ast.parse(fill(example, HOSTILE, origin="https://inbox.example.org"))

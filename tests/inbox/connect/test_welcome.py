@@ -1,4 +1,4 @@
-"""The first run: three steps, each done when it is seen to be."""
+"""The welcome page shows three steps and marks each as done when it is."""
 
 from __future__ import annotations
 
@@ -12,16 +12,14 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from accounts.models import Agent, ApiKey, Team, User
-from tests.inbox.people import Person, text_of
-from wake.models import Delivery
-
-Make = Callable[..., Delivery]
+from tests.inbox.person import Person, text_of
+from tests.types import MakeDelivery
 
 
 def test_with_no_agent_the_owner_is_led_to_where_one_is_made(alices: Person) -> None:
     page = alices.get("/")
 
-    assert "Your agents will leave their work here" in text_of(page)
+    assert "Your agents' work will appear here" in text_of(page)
     assert "Add your first agent" in text_of(page)
     assert 'href="/agents/new/"' in page.content.decode()
 
@@ -31,21 +29,23 @@ def test_an_agent_without_a_usable_key_needs_one(alices: Person, key: ApiKey) ->
 
     page = alices.get("/")
 
-    assert "Issue a key for research-agent-01" in text_of(page)
+    assert "Create an API key for research-agent-01" in text_of(page)
     assert f'href="/agents/{key.agent_id}/"' in page.content.decode()
 
 
-def test_who_may_not_make_agents_is_told_whom_to_ask(bobs: Person) -> None:
+def test_a_person_who_may_not_register_agents_sees_whom_to_ask(bobs: Person) -> None:
     page = bobs.get("/")
 
-    assert "Ask an owner of your team" in text_of(page)
+    assert "Ask a team owner" in text_of(page)
     assert "/agents/new/" not in page.content.decode()
 
 
-def test_who_belongs_to_no_team_is_told_so(browser: Callable[[User], Person], db: None) -> None:
+def test_a_person_without_a_team_sees_a_message(
+    browser: Callable[[User], Person], db: None
+) -> None:
     nobody = User.objects.create_user("nobody@example.com", "x")
 
-    assert "You belong to no team yet." in text_of(browser(nobody).get("/welcome/"))
+    assert "You're not in a team yet." in text_of(browser(nobody).get("/welcome/"))
 
 
 def test_the_command_delivers_as_it_stands_once_the_shell_knows_the_key(
@@ -65,17 +65,17 @@ def test_the_command_delivers_as_it_stands_once_the_shell_knows_the_key(
     assert key.text not in text_of(bobs.get("/welcome/"))  # type: ignore[attr-defined]
 
 
-def test_check_now_sees_that_it_has_arrived(bobs: Person, make_delivery: Make) -> None:
+def test_check_now_sees_that_it_has_arrived(bobs: Person, make_delivery: MakeDelivery) -> None:
     assert "Check now" in text_of(bobs.get("/"))
 
     make_delivery()
 
-    assert "A delivery has arrived" in text_of(bobs.get("/welcome/"))
+    assert "First delivery received" in text_of(bobs.get("/welcome/"))
     assert "Check now" not in text_of(bobs.get("/"))
 
 
-def test_it_is_not_in_the_way_of_whoever_has_done_it_all(
-    alices: Person, make_delivery: Make, answer: Callable[..., Any]
+def test_it_disappears_after_the_last_step(
+    alices: Person, make_delivery: MakeDelivery, answer: Callable[..., Any]
 ) -> None:
     answer(make_delivery())
 

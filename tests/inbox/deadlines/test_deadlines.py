@@ -1,4 +1,4 @@
-"""Windows that close before the person is back, and the ledger of those that passed."""
+"""Pages list the deadlines that close soon and those that expired."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from accounts.models import Team, User
-from inbox.leaving import back_at_work, closing_windows, until_when
-from tests.inbox.people import Person, text_of
-from wake.models import Delivery, Response
+from inbox.deadlines.closing_soon import back_at_work, open_deadlines, until_when
+from tests.inbox.person import Person, text_of
+from tests.types import Age, Answer, MakeDelivery
+from wake.models import Delivery
 
-Make = Callable[..., Delivery]
 MONDAY = datetime(2026, 11, 23, tzinfo=UTC)
 
 
@@ -47,7 +47,7 @@ def test_a_person_is_back_when_their_own_clock_says_nine(
 
 
 def test_what_closes_before_then_is_listed_with_what_the_agent_will_do(
-    alices: Person, make_delivery: Make
+    alices: Person, make_delivery: MakeDelivery
 ) -> None:
     make_delivery(headline="Third", type="question", timeout_seconds=3 * 3600, on_timeout="abort")
     make_delivery(
@@ -57,36 +57,34 @@ def test_what_closes_before_then_is_listed_with_what_the_agent_will_do(
     make_delivery(headline="After the weekend", timeout_seconds=604_800)
     make_delivery(headline="Told", type="update", timeout_seconds=600)
 
-    page = alices.get("/leaving/")
+    page = alices.get("/closing-soon/")
 
     text = text_of(page)
-    assert "3 windows close before" in text
+    assert "3 deadlines before" in text
     assert text.index("First") < text.index("Second") < text.index("Third")
-    assert "It assumes: The first <b>price</b>" in text
+    assert "If nobody answers: The first <b>price</b>" in text
     assert "continues on its own" in text
-    assert "waits for you; asked for an answer by" in text
+    assert "waiting for you; due" in text
     assert "stops " in text
     assert "After the weekend" not in text
     assert "Told" not in text
 
 
-def test_somebody_who_only_reads_has_nothing_to_do_before_they_leave(
-    ritas: Person, make_delivery: Make
-) -> None:
+def test_a_reader_has_nothing_that_closes_soon(ritas: Person, make_delivery: MakeDelivery) -> None:
     make_delivery(timeout_seconds=600)
 
-    assert "Nothing closes before" in text_of(ritas.get("/leaving/"))
+    assert "No deadlines before" in text_of(ritas.get("/closing-soon/"))
 
 
-def test_what_was_put_off_is_there_too(alices: Person, make_delivery: Make) -> None:
-    delivery = make_delivery(headline="Put off", timeout_seconds=3600)
-    alices.post(delivery, "later", choice="hour")
+def test_snoozed_deliveries_are_listed_too(alices: Person, make_delivery: MakeDelivery) -> None:
+    delivery = make_delivery(headline="Snoozed", timeout_seconds=3600)
+    alices.post(delivery, "snooze", choice="hour")
 
-    assert "Put off" in text_of(alices.get("/leaving/"))
+    assert "Snoozed" in text_of(alices.get("/closing-soon/"))
 
 
 def test_the_ledger_says_what_was_assumed_and_who_answered_late(
-    alices: Person, make_delivery: Make, age: Callable[..., None], answer: Callable[..., Response]
+    alices: Person, make_delivery: MakeDelivery, age: Age, answer: Answer
 ) -> None:
     earlier = make_delivery(headline="Earlier", timeout_seconds=60, assumption="Ten is enough")
     late = make_delivery(headline="Late", timeout_seconds=60, on_timeout="abort")
@@ -97,37 +95,37 @@ def test_the_ledger_says_what_was_assumed_and_who_answered_late(
         age(delivery, hours=hours)
     answer(Delivery.objects.get(pk=late.pk), "rejected")
 
-    text = text_of(alices.get("/assumed/"))
+    text = text_of(alices.get("/missed-deadlines/"))
 
     assert text.index("Late") < text.index("Earlier")
-    assert "It assumed: Ten is enough" in text
-    assert "The agent was free to continue" in text
-    assert "The agent was to stop" in text
-    assert "Nobody has answered." in text
+    assert "The agent assumed: Ten is enough" in text
+    assert "the agent may have continued" in text
+    assert "the agent was going to stop" in text
+    assert "Not answered." in text
     assert "Answered late: rejected by alice" in text
     assert "In time" not in text
     assert "Open" not in text
 
 
 def test_what_an_agent_replaced_in_time_is_not_in_the_ledger(
-    alices: Person, make_delivery: Make, age: Callable[..., None]
+    alices: Person, make_delivery: MakeDelivery, age: Age
 ) -> None:
     first = make_delivery(headline="First draft", timeout_seconds=60)
     make_delivery(headline="Second draft", supersedes=first.pk)
     age(first, hours=1)
 
-    assert "First draft" not in text_of(alices.get("/assumed/"))
+    assert "First draft" not in text_of(alices.get("/missed-deadlines/"))
 
 
 def test_the_ledger_is_paged_and_loses_nothing(
-    alices: Person, make_delivery: Make, age: Callable[..., None]
+    alices: Person, make_delivery: MakeDelivery, age: Age
 ) -> None:
     for number in range(55):
         delivery = make_delivery(headline=f"Number {number:02}", timeout_seconds=60)
         age(delivery, minutes=60 + number)
 
-    first = alices.get("/assumed/")
-    second = alices.get("/assumed/", before=str(first.context["older"]))
+    first = alices.get("/missed-deadlines/")
+    second = alices.get("/missed-deadlines/", before=str(first.context["older"]))
 
     shown = [line.row.delivery.headline for line in first.context["lines"]]
     shown += [line.row.delivery.headline for line in second.context["lines"]]
@@ -136,8 +134,8 @@ def test_the_ledger_is_paged_and_loses_nothing(
     assert "Show older" not in text_of(second)
 
 
-@pytest.mark.parametrize("path", ["/leaving/", "/assumed/"])
-def test_another_teams_windows_are_not_there(
+@pytest.mark.parametrize("path", ["/closing-soon/", "/missed-deadlines/"])
+def test_another_teams_deadlines_are_not_listed(
     alices: Person, elsewhere: Delivery, path: str
 ) -> None:
     Delivery.objects.update(expires_at=timezone.now() - timedelta(hours=1))
@@ -147,11 +145,11 @@ def test_another_teams_windows_are_not_there(
     assert "secret plan" not in text_of(alices.get(path))
 
 
-@pytest.mark.parametrize("path", ["/leaving/", "/assumed/"])
+@pytest.mark.parametrize("path", ["/closing-soon/", "/missed-deadlines/"])
 def test_the_pages_take_few_queries(
     alices: Person,
-    make_delivery: Make,
-    age: Callable[..., None],
+    make_delivery: MakeDelivery,
+    age: Age,
     second_team: Team,
     path: str,
     django_assert_max_num_queries: Callable[..., CaptureQueriesContext],
@@ -164,10 +162,12 @@ def test_the_pages_take_few_queries(
         assert alices.get(path).status_code == 200
 
 
-def test_both_lists_are_read_from_the_index_of_windows(team: Team, make_delivery: Make) -> None:
+def test_both_lists_are_read_from_the_index_of_deadlines(
+    team: Team, make_delivery: MakeDelivery
+) -> None:
     make_delivery(timeout_seconds=60)
     now = timezone.now()
-    [closing] = closing_windows([team.pk], after=now, until=now + timedelta(hours=1))
+    [closing] = open_deadlines([team.pk], after=now, until=now + timedelta(hours=1))
     passed = Delivery.objects.for_team(team).filter(lane="live").passed_unanswered(now)
 
     for rows in (closing.order_by("expires_at"), passed.order_by("-expires_at")):

@@ -1,4 +1,4 @@
-"""From one delivery to the next, in the order of the inbox."""
+"""A person moves from one delivery to the next in the order of the inbox."""
 
 from __future__ import annotations
 
@@ -10,12 +10,11 @@ import pytest
 from django.utils import timezone
 
 from accounts.models import Team, User
-from inbox import later
-from inbox.neighbours import Neighbours, neighbours
-from inbox.viewer import Viewer
-from wake.models import Delivery, Response
-
-Make = Callable[..., Delivery]
+from inbox.delivery.neighbours import Neighbours, neighbours
+from inbox.pages.viewer import Viewer
+from inbox.snoozing import snoozes
+from tests.types import Answer, MakeDelivery
+from wake.models import Delivery
 
 
 @pytest.fixture
@@ -26,7 +25,7 @@ def around(alice: User) -> Callable[[Delivery], Neighbours | None]:
     return see
 
 
-def test_one_walks_down_the_sections_newest_first(make_delivery: Make, around: Any) -> None:
+def test_one_walks_down_the_sections_newest_first(make_delivery: MakeDelivery, around: Any) -> None:
     made = {
         type: [make_delivery(type=type) for _ in range(2)]
         for type in ("update", "question", "output", "alert")
@@ -42,11 +41,11 @@ def test_one_walks_down_the_sections_newest_first(make_delivery: Make, around: A
         *[row.pk for row in order[:-1]],
     ]
     assert [one.next and one.next.pk for one in walked] == [*[row.pk for row in order[1:]], None]
-    assert [one.place for one in walked] == [f"{number} of 8" for number in range(1, 9)]
+    assert [one.position for one in walked] == [f"{number} of 8" for number in range(1, 9)]
 
 
 def test_what_does_not_wait_has_no_neighbours(
-    make_delivery: Make, around: Any, answer: Callable[..., Response]
+    make_delivery: MakeDelivery, around: Any, answer: Answer
 ) -> None:
     answered, old, waiting = (make_delivery() for _ in range(3))
     answer(answered)
@@ -54,22 +53,22 @@ def test_what_does_not_wait_has_no_neighbours(
 
     assert around(Delivery.objects.get(pk=answered.pk)) is None
     assert around(Delivery.objects.get(pk=old.pk)) is None
-    assert around(waiting).place == "2 of 2"
+    assert around(waiting).position == "2 of 2"
 
 
-def test_what_is_put_off_and_what_is_elsewhere_is_stepped_over(
-    make_delivery: Make, around: Any, alice: User, elsewhere: Delivery
+def test_snoozed_and_filtered_deliveries_are_skipped(
+    make_delivery: MakeDelivery, around: Any, alice: User, elsewhere: Delivery
 ) -> None:
     last, put_off, first = (make_delivery() for _ in range(3))
     now = timezone.now()
-    later.snooze(put_off, by=alice, until=now + timedelta(hours=1), at=now)
+    snoozes.snooze(put_off, by=alice, until=now + timedelta(hours=1), at=now)
 
     assert around(first).next.pk == last.pk
-    assert around(first).place == "1 of 2"
+    assert around(first).position == "1 of 2"
 
 
 def test_where_very_many_wait_there_is_a_way_on_and_no_count(
-    make_delivery: Make, around: Any
+    make_delivery: MakeDelivery, around: Any
 ) -> None:
     rows = [make_delivery() for _ in range(120)]
 
@@ -77,11 +76,11 @@ def test_where_very_many_wait_there_is_a_way_on_and_no_count(
 
     assert middle.previous.pk == rows[61].pk
     assert middle.next.pk == rows[59].pk
-    assert middle.place == ""
+    assert middle.position == ""
 
 
 def test_it_takes_one_query_however_many_teams(
-    make_delivery: Make,
+    make_delivery: MakeDelivery,
     alice: User,
     second_team: Team,
     django_assert_num_queries: Callable[..., Any],
@@ -90,3 +89,16 @@ def test_it_takes_one_query_however_many_teams(
 
     with django_assert_num_queries(1):
         neighbours(delivery, viewer, at=timezone.now())
+
+
+def test_neighbours_follow_the_priority_as_the_inbox_does(
+    make_delivery: MakeDelivery, around: Any
+) -> None:
+    high = make_delivery(priority="high")
+    normal = make_delivery()
+    low = make_delivery(priority="low")
+
+    beside = around(normal)
+
+    assert (beside.previous.pk, beside.next.pk) == (high.pk, low.pk)
+    assert beside.position == "2 of 3"

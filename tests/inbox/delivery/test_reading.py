@@ -1,8 +1,7 @@
-"""Who has opened what, and since when."""
+"""The server records who has read a delivery, and when."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 
@@ -11,13 +10,13 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from accounts.models import User
-from inbox import reading
+from inbox.delivery import reading
 from inbox.models import Reading
-from tests.inbox_settings.moments import utc
+from tests.inbox.notifications.times import utc
+from tests.types import MakeDelivery
 from wake.models import Delivery
 
 NOON = utc("2026-11-02 11:00")
-MakeDelivery = Callable[..., Delivery]
 
 
 def _read_by(user: User) -> set[Delivery]:

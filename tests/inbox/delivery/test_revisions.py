@@ -1,32 +1,31 @@
-"""A delivery's thread, and what changed since the one that it replaces."""
+"""A delivery shows its thread and the changes since the version that it replaces."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from typing import Any
 
-from accounts.models import Agent, Team, User
-from tests.inbox.people import Person, text_of
-from wake.deliveries import deliver
-from wake.models import Delivery, Response
+from django.utils import timezone
 
-Make = Callable[..., Delivery]
-Answer = Callable[..., Response]
+from accounts.models import Agent, Team, User
+from tests.inbox.person import Person, text_of
+from tests.types import Answer, MakeDelivery
+from wake.deliveries import deliver
+from wake.models import Delivery
 
 
 def test_a_delivery_that_stands_alone_says_nothing_of_a_thread(
-    alices: Person, make_delivery: Make
+    alices: Person, make_delivery: MakeDelivery
 ) -> None:
     page = text_of(alices.see(make_delivery()))
 
     assert "thread" not in page
-    assert "since the last one" not in page
+    assert "since the last version" not in page
     assert "Replaced" not in page
 
 
 def test_earlier_ones_of_the_thread_are_listed_newest_first(
-    alices: Person, make_delivery: Make, answer: Answer
+    alices: Person, make_delivery: MakeDelivery, answer: Answer
 ) -> None:
     names = ["First", "Second", "Third"]
     rows = [make_delivery(headline=name, thread="market") for name in names]
@@ -41,7 +40,7 @@ def test_earlier_ones_of_the_thread_are_listed_newest_first(
     assert "Of another thread" not in page
 
 
-def test_a_long_thread_shows_its_newest(alices: Person, make_delivery: Make) -> None:
+def test_a_long_thread_shows_its_newest(alices: Person, make_delivery: MakeDelivery) -> None:
     rows = [make_delivery(headline=f"Number {number}.", thread="t") for number in range(15)]
 
     page = text_of(alices.see(rows[-1]))
@@ -52,44 +51,46 @@ def test_a_long_thread_shows_its_newest(alices: Person, make_delivery: Make) -> 
 
 
 def test_the_thread_of_another_agent_is_another_one(
-    alices: Person, make_delivery: Make, agent: Agent
+    alices: Person, make_delivery: MakeDelivery, agent: Agent
 ) -> None:
     other = Agent.objects.create(team=agent.team, agent_id="writing-agent-02")
     given: Any = {"provider": "p", "type": "update", "headline": "Theirs", "summary": "s"}
-    deliver(other, agent_id=other.agent_id, thread="market", **given)
+    deliver(other, agent_id=other.agent_id, thread="market", at=timezone.now(), **given)
 
     assert "Theirs" not in text_of(alices.see(make_delivery(thread="market")))
 
 
-def test_a_chain_of_revisions_leads_forwards_and_back(alices: Person, make_delivery: Make) -> None:
+def test_a_chain_of_revisions_leads_forwards_and_back(
+    alices: Person, make_delivery: MakeDelivery
+) -> None:
     first = make_delivery(headline="Plan one")
     second = make_delivery(headline="Plan two", supersedes=first.pk)
     third = make_delivery(headline="Plan three", supersedes=second.pk)
 
     oldest, middle, newest = (text_of(alices.see(row)) for row in (first, second, third))
 
-    assert "Replaced by a newer one: Plan two" in oldest
-    assert "Replaced by a newer one: Plan three" in middle
+    assert "Replaced by Plan two." in oldest
+    assert "Replaced by Plan three." in middle
     assert "Replaced" not in newest
     earlier = newest.partition("Earlier in this thread")[2]
     assert earlier.index("Plan two") < earlier.index("Plan one")
 
 
 def test_a_revision_shows_what_changed_since_the_last_one(
-    alices: Person, make_delivery: Make
+    alices: Person, make_delivery: MakeDelivery
 ) -> None:
     first = make_delivery(headline="Plan one", details_json='"Turn it off.\\nWait an hour."')
     second = make_delivery(supersedes=first.pk, details_json='"Turn it off.\\nWait a day."')
 
     shown = alices.see(second).content.decode()
 
-    assert "It replaces" in shown
+    assert "Replaces" in shown
     assert "<del>an hour</del>" in shown
     assert "<ins>a day</ins>" in shown
 
 
 def redirected(
-    make_delivery: Make, answer: Answer, came_back: Any, **words: Any
+    make_delivery: MakeDelivery, answer: Answer, came_back: Any, **words: Any
 ) -> tuple[Delivery, Delivery]:
     first = make_delivery(details_json='{"title": "Old", "news": true}')
     answer(first, "redirected", edited_json='{"title": "New", "news": false}', **words)
@@ -97,7 +98,7 @@ def redirected(
 
 
 def test_beside_it_stands_the_persons_own_edit(
-    alices: Person, bobs: Person, make_delivery: Make, answer: Answer
+    alices: Person, bobs: Person, make_delivery: MakeDelivery, answer: Answer
 ) -> None:
     _, second = redirected(
         make_delivery, answer, {"title": "New", "news": True}, feedback="No <b>newsletter</b>."
@@ -106,7 +107,7 @@ def test_beside_it_stands_the_persons_own_edit(
     own, theirs = alices.see(second), bobs.see(second)
 
     shown = own.content.decode()
-    edit, _, came_back = shown.partition("What came back")
+    edit, _, came_back = shown.partition("New version")
     assert "Where it differs from your edit" in edit
     assert "Your edit" in edit
     assert "<ins>New</ins>" in edit
@@ -116,12 +117,12 @@ def test_beside_it_stands_the_persons_own_edit(
     assert "alice&#x27;s edit" in theirs.content.decode()
 
 
-def test_what_came_back_as_it_was_edited_is_told_in_a_sentence(
-    alices: Person, make_delivery: Make, answer: Answer
+def test_a_revision_equal_to_the_edit_is_described_in_a_sentence(
+    alices: Person, make_delivery: MakeDelivery, answer: Answer
 ) -> None:
     _, second = redirected(make_delivery, answer, {"title": "New", "news": False})
 
-    assert "It came back exactly as edited." in text_of(alices.see(second))
+    assert "The agent returned it exactly as edited." in text_of(alices.see(second))
 
 
 def of_field(value: str) -> str:
@@ -130,20 +131,22 @@ def of_field(value: str) -> str:
 
 
 def test_fields_that_came_back_are_compared_with_the_fields_of_the_edit(
-    alices: Person, make_delivery: Make, answer: Answer
+    alices: Person, make_delivery: MakeDelivery, answer: Answer
 ) -> None:
     first = make_delivery(details_json=of_field("Old"))
     answer(first, "redirected", edited_json='{"subject": "New"}')
     followed = make_delivery(supersedes=first.pk, details_json=of_field("New"))
     without = make_delivery(supersedes=first.pk, details_json='{"subject": "New"}')
 
-    assert "It came back exactly as edited." in text_of(alices.see(followed))
+    assert "The agent returned it exactly as edited." in text_of(alices.see(followed))
     page = text_of(alices.see(without))
     assert "exactly as edited" not in page
     assert "Where it differs" not in page
 
 
-def test_long_ones_are_compared_when_somebody_asks(alices: Person, make_delivery: Make) -> None:
+def test_long_revisions_are_compared_on_request(
+    alices: Person, make_delivery: MakeDelivery
+) -> None:
     first = make_delivery(details_json=json.dumps("line\n" * 5_000))
     second = make_delivery(details_json=json.dumps("line\n" * 5_001), supersedes=first.pk)
 
@@ -155,7 +158,7 @@ def test_long_ones_are_compared_when_somebody_asks(alices: Person, make_delivery
 
 
 def test_what_another_team_has_had_meanwhile_is_not_shown(
-    bobs: Person, make_delivery: Make, second_team: Team
+    bobs: Person, make_delivery: MakeDelivery, second_team: Team
 ) -> None:
     first = make_delivery(headline="Secret of the others", thread="t", details_json='"old"')
     second = make_delivery(supersedes=first.pk, details_json='"new"')
@@ -164,11 +167,11 @@ def test_what_another_team_has_had_meanwhile_is_not_shown(
     page = text_of(bobs.see(second))
 
     assert "Secret" not in page
-    assert "since the last one" not in page
+    assert "since the last version" not in page
 
 
 def test_hostile_revisions_are_words(
-    alices: Person, make_delivery: Make, answer: Answer, alice: User
+    alices: Person, make_delivery: MakeDelivery, answer: Answer, alice: User
 ) -> None:
     nasty = "<script>alert(1)</script>\u202e"
     first = make_delivery(headline=nasty, details_json=json.dumps(nasty), thread=nasty[:25])

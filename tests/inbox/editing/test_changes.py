@@ -1,4 +1,4 @@
-"""What an edit changes, whatever was edited, in good time."""
+"""The changes of an edit are found for any content and in limited time."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from inbox.changes import Changes, changes
+from inbox.editing.word_diffs import Changes, changes
 
 HOSTILE = {
     "one long line": ("a" * 20_000, "b" * 20_000),

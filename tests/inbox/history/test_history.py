@@ -1,4 +1,4 @@
-"""The history: what ended, how, and where it can be found again."""
+"""The history lists ended deliveries with their outcome."""
 
 from __future__ import annotations
 
@@ -10,18 +10,16 @@ import pytest
 from django.utils import timezone
 
 from accounts.models import Agent, Team, User
-from inbox.full_text import index_new
-from tests.inbox.people import Person, text_of
+from inbox.pages.times import moment
+from inbox.search.index import index_new
+from tests.inbox.person import Person, text_of
+from tests.types import Age, Answer, MakeDelivery
 from wake.acknowledgements import acknowledge
-from wake.models import Delivery, Response
-
-Make = Callable[..., Delivery]
-Answer = Callable[..., Response]
-Age = Callable[..., None]
+from wake.models import Delivery
 
 
 def test_what_was_answered_is_there_with_who_and_how(
-    alices: Person, make_delivery: Make, answer: Answer
+    alices: Person, make_delivery: MakeDelivery, answer: Answer
 ) -> None:
     answer(make_delivery(headline="Answered"), "rejected")
     answer(make_delivery(headline="Held"), held=True)
@@ -36,15 +34,33 @@ def test_what_was_answered_is_there_with_who_and_how(
 
 
 def test_what_expired_is_there_and_still_waits_in_the_inbox(
-    alices: Person, make_delivery: Make, age: Age
+    alices: Person, make_delivery: MakeDelivery, age: Age
 ) -> None:
     age(make_delivery(headline="Too late", timeout_seconds=60), minutes=5)
 
     history = text_of(alices.get("/history/"))
 
-    assert "Too late Window passed" in history
-    assert "The agent was free to continue at" in history
+    assert "Too late Expired" in history
+    assert "the agent may have continued" in history
     assert "Too late" in text_of(alices.get("/"))
+
+
+def test_an_expired_delivery_is_listed_at_its_deadline(
+    alices: Person, make_delivery: MakeDelivery, age: Age
+) -> None:
+    """It stood at the moment it came, hours or days before."""
+    delivery = make_delivery(headline="Too late", timeout_seconds=24 * 3600)
+    age(delivery, hours=25)
+    delivery.refresh_from_db()
+
+    page = text_of(alices.get("/history/"))
+
+    assert delivery.expires_at is not None
+    closed, came = (
+        moment(at, now=timezone.now()) for at in (delivery.expires_at, delivery.created_at)
+    )
+    assert f"research-agent-01 {closed}" in page
+    assert f"research-agent-01 {came}" not in page
 
 
 @pytest.mark.parametrize(
@@ -69,7 +85,7 @@ def test_what_expired_is_there_and_still_waits_in_the_inbox(
 )
 def test_history_is_narrowed_by_words_outcome_and_agent(
     alices: Person,
-    make_delivery: Make,
+    make_delivery: MakeDelivery,
     answer: Answer,
     age: Age,
     query: dict[str, str],
@@ -83,11 +99,11 @@ def test_history_is_narrowed_by_words_outcome_and_agent(
     page = text_of(alices.get("/history/", **query))
 
     assert {word for word in ("Prices", "Names", "Colours") if word in page} == found
-    assert ("Nothing matches" in page) == ("Clear filter" in page) == (not found)
+    assert ("No results" in page) == ("Clear filter" in page) == (not found)
 
 
 def test_the_id_of_an_agent_finds_what_it_delivered(
-    alices: Person, agent: Agent, make_delivery: Make, answer: Answer
+    alices: Person, agent: Agent, make_delivery: MakeDelivery, answer: Answer
 ) -> None:
     answer(make_delivery(headline="Theirs"))
     index_new()
@@ -97,19 +113,19 @@ def test_the_id_of_an_agent_finds_what_it_delivered(
     assert "Theirs" in text_of(page)
     assert f"{agent.agent_id} is one of your agents" in text_of(page)
     assert page.context["form"]["agent"] == agent.agent_id
-    assert "Nothing matches" in text_of(alices.get("/history/", q=f'"{agent.agent_id}"'))
+    assert "No results" in text_of(alices.get("/history/", q=f'"{agent.agent_id}"'))
 
 
 def test_got_it_and_what_was_replaced_are_history_too(
-    alice: User, alices: Person, agent: Agent, make_delivery: Make
+    alice: User, alices: Person, agent: Agent, make_delivery: MakeDelivery
 ) -> None:
-    acknowledge([make_delivery(headline="Seen", type="update").pk], by=alice)
+    acknowledge([make_delivery(headline="Seen", type="update").pk], by=alice, at=timezone.now())
     make_delivery(headline="Second", supersedes=make_delivery(headline="First").pk)
 
     page = text_of(alices.get("/history/"))
 
     assert f"Seen Got it by alice {agent.agent_id}" in page
-    assert f"First Replaced by a newer one {agent.agent_id}" in page
+    assert f"First Replaced {agent.agent_id}" in page
     assert "Second" not in page
     assert "Seen" in text_of(alices.get("/history/", status="acknowledged"))
     assert "Seen" not in text_of(alices.get("/history/", q="status:superseded"))
@@ -117,7 +133,7 @@ def test_got_it_and_what_was_replaced_are_history_too(
 
 
 def test_history_is_paged_to_its_end(
-    alices: Person, make_delivery: Make, age: Age, second_team: Team
+    alices: Person, make_delivery: MakeDelivery, age: Age, second_team: Team
 ) -> None:
     for number in range(105):
         make_delivery(headline=f"Number {number:03}", timeout_seconds=60)
@@ -137,7 +153,9 @@ def test_history_is_paged_to_its_end(
     assert shown == [f"Number {number:03}" for number in reversed(range(105))]
 
 
-def test_an_id_in_the_search_box_leads_to_the_delivery(alices: Person, make_delivery: Make) -> None:
+def test_an_id_in_the_search_box_leads_to_the_delivery(
+    alices: Person, make_delivery: MakeDelivery
+) -> None:
     delivery = make_delivery()
 
     answer = alices.get("/history/", q=f" {str(delivery.pk).upper()} ")
@@ -147,7 +165,7 @@ def test_an_id_in_the_search_box_leads_to_the_delivery(alices: Person, make_deli
 
 def test_the_history_takes_at_most_six_queries(
     alices: Person,
-    make_delivery: Make,
+    make_delivery: MakeDelivery,
     second_team: Team,
     answer: Answer,
     django_assert_max_num_queries: Callable[..., Any],
@@ -160,4 +178,4 @@ def test_the_history_takes_at_most_six_queries(
 
 
 def test_a_history_of_nothing_says_so(alices: Person) -> None:
-    assert "Nothing ended yet" in text_of(alices.get("/history/"))
+    assert "Nothing here yet" in text_of(alices.get("/history/"))

@@ -1,4 +1,4 @@
-"""The inbox: four sections, one line, filters, lanes and teams."""
+"""The inbox has four sections and can be filtered by query, mode and team."""
 
 from __future__ import annotations
 
@@ -9,23 +9,20 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
+from accounts.agents.keys import mint
 from accounts.audit import SYSTEM
-from accounts.keys import mint
 from accounts.models import Agent, ClaimedId, Team, User
-from inbox.full_text import index_new
-from inbox.later import snooze
-from inbox.moments import when
-from tests.inbox.people import Person, text_of
+from inbox.pages.times import when
+from inbox.search.index import index_new
+from inbox.snoozing.snoozes import snooze
+from tests.inbox.person import Person, text_of
+from tests.types import Answer, MakeDelivery
 from wake.deliveries import deliver
-from wake.models import Delivery, Response
 
-Make = Callable[..., Delivery]
 TYPES = ("update", "output", "alert", "question")
 
 
-def test_nothing_is_shown_to_somebody_who_is_not_signed_in(
-    client: Any, make_delivery: Make
-) -> None:
+def test_the_inbox_requires_a_sign_in(client: Any, make_delivery: MakeDelivery) -> None:
     make_delivery()
 
     answer = client.get("/")
@@ -33,7 +30,7 @@ def test_nothing_is_shown_to_somebody_who_is_not_signed_in(
     assert (answer.status_code, answer["Location"]) == (302, "/login/?next=/")
 
 
-def test_the_four_sections_come_in_their_order(alices: Person, make_delivery: Make) -> None:
+def test_the_four_sections_come_in_their_order(alices: Person, make_delivery: MakeDelivery) -> None:
     for type in TYPES:
         make_delivery(type=type, headline=f"A {type}")
 
@@ -44,7 +41,9 @@ def test_the_four_sections_come_in_their_order(alices: Person, make_delivery: Ma
     assert places == sorted(places)
 
 
-def test_inside_a_section_the_newest_comes_first(alices: Person, make_delivery: Make) -> None:
+def test_inside_a_section_the_newest_comes_first(
+    alices: Person, make_delivery: MakeDelivery
+) -> None:
     now = timezone.now()
     for minutes in (30, 20, 10):
         make_delivery(headline=f"From {minutes} minutes ago", at=now - timedelta(minutes=minutes))
@@ -67,8 +66,8 @@ def test_inside_a_section_the_newest_comes_first(alices: Person, make_delivery: 
 )
 def test_one_line_says_whether_the_person_is_caught_up(
     alices: Person,
-    make_delivery: Make,
-    answer: Callable[..., Response],
+    make_delivery: MakeDelivery,
+    answer: Answer,
     types: tuple[str, ...],
     line: str,
 ) -> None:
@@ -80,18 +79,20 @@ def test_one_line_says_whether_the_person_is_caught_up(
 
 
 def test_an_empty_inbox_says_what_was_done_today(
-    alices: Person, make_delivery: Make, answer: Callable[..., Response]
+    alices: Person, make_delivery: MakeDelivery, answer: Answer
 ) -> None:
     answer(make_delivery())
 
     page = text_of(alices.get("/"))
 
     assert "All clear Your agents" not in page
-    assert "Your agents will leave their work here." in page
+    assert "Your agents' work will appear here." in page
     assert "1 answered today." in page
 
 
-def test_a_row_says_what_happens_if_nobody_answers(alices: Person, make_delivery: Make) -> None:
+def test_a_row_says_what_happens_if_nobody_answers(
+    alices: Person, make_delivery: MakeDelivery
+) -> None:
     at = timezone.now() - timedelta(minutes=30)
     make_delivery(type="question", timeout_seconds=3600, at=at)
     make_delivery(type="question", timeout_seconds=60, at=at)
@@ -102,14 +103,14 @@ def test_a_row_says_what_happens_if_nobody_answers(alices: Person, make_delivery
     passed, soon, later = (
         when(at + timedelta(minutes=minutes), now=timezone.now()) for minutes in (1, 60, 120)
     )
-    assert f"window passed {passed}" in page
+    assert f"expired {passed}" in page
     assert f"continues on its own {soon}" in page
     assert f"stops {later} unless you answer" in page
-    assert "1 continues on its own within the hour" in page
+    assert "1 agent will continue without you within the hour" in page
 
 
 def test_times_are_in_the_persons_own_zone(
-    alice: User, alices: Person, make_delivery: Make
+    alice: User, alices: Person, make_delivery: MakeDelivery
 ) -> None:
     alice.time_zone = "Asia/Kathmandu"
     alice.save(update_fields=["time_zone"])
@@ -121,7 +122,9 @@ def test_times_are_in_the_persons_own_zone(
     assert "Times are in Asia/Kathmandu." in page
 
 
-def test_only_an_output_can_be_approved_from_its_row(alices: Person, make_delivery: Make) -> None:
+def test_only_an_output_can_be_approved_from_its_row(
+    alices: Person, make_delivery: MakeDelivery
+) -> None:
     output, *others = [
         make_delivery(type=type) for type in ("output", "question", "alert", "update")
     ]
@@ -133,7 +136,9 @@ def test_only_an_output_can_be_approved_from_its_row(alices: Person, make_delive
     assert not any(f"/deliveries/{other.pk}/response" in page for other in others)
 
 
-def test_a_reader_reads_and_has_no_button_to_answer(ritas: Person, make_delivery: Make) -> None:
+def test_a_reader_reads_and_has_no_button_to_answer(
+    ritas: Person, make_delivery: MakeDelivery
+) -> None:
     make_delivery(type="output")
     make_delivery(type="question")
 
@@ -145,7 +150,7 @@ def test_a_reader_reads_and_has_no_button_to_answer(ritas: Person, make_delivery
 
 
 def test_a_row_shows_the_claimed_id_only_where_it_differs(
-    alices: Person, agent: Agent, make_delivery: Make
+    alices: Person, agent: Agent, make_delivery: MakeDelivery
 ) -> None:
     ClaimedId.objects.create(agent=agent, pattern="crew-*")
     make_delivery()
@@ -157,7 +162,7 @@ def test_a_row_shows_the_claimed_id_only_where_it_differs(
 
 
 def test_the_teams_name_is_shown_to_those_who_have_more_than_one(
-    alices: Person, bobs: Person, make_delivery: Make, second_team: Team
+    alices: Person, bobs: Person, make_delivery: MakeDelivery, second_team: Team
 ) -> None:
     make_delivery()
 
@@ -166,7 +171,7 @@ def test_the_teams_name_is_shown_to_those_who_have_more_than_one(
 
 
 def test_a_person_sees_all_their_teams_and_answers_where_they_may(
-    alices: Person, make_delivery: Make, second_team: Team
+    alices: Person, make_delivery: MakeDelivery, second_team: Team
 ) -> None:
     theirs = Agent.objects.create(team=second_team, agent_id="orchard-agent")
     own = make_delivery(headline="From the garden")
@@ -177,6 +182,7 @@ def test_a_person_sees_all_their_teams_and_answers_where_they_may(
         type="output",
         headline="From the orchard",
         summary="s",
+        at=timezone.now(),
     ).delivery
 
     page = alices.get("/").content.decode()
@@ -188,7 +194,7 @@ def test_a_person_sees_all_their_teams_and_answers_where_they_may(
 
 
 def test_a_person_without_a_team_has_an_empty_inbox(
-    browser: Callable[[User], Person], make_delivery: Make
+    browser: Callable[[User], Person], make_delivery: MakeDelivery
 ) -> None:
     make_delivery()
     superuser = User.objects.create_superuser("root@example.com", "x")
@@ -199,7 +205,9 @@ def test_a_person_without_a_team_has_an_empty_inbox(
     assert "Market report" not in page
 
 
-def test_test_deliveries_are_kept_apart(alices: Person, agent: Agent, make_delivery: Make) -> None:
+def test_test_deliveries_are_kept_apart(
+    alices: Person, agent: Agent, make_delivery: MakeDelivery
+) -> None:
     key, _ = mint(agent, by=SYSTEM, lane="test")
     make_delivery(headline="A live one")
     make_delivery(headline="A try", key=key)
@@ -227,7 +235,7 @@ def test_test_deliveries_are_kept_apart(alices: Person, agent: Agent, make_deliv
     ],
 )
 def test_the_search_box_narrows_the_inbox(
-    alices: Person, make_delivery: Make, query: str, found: set[str]
+    alices: Person, make_delivery: MakeDelivery, query: str, found: set[str]
 ) -> None:
     make_delivery(type="question", headline="Pricing options", timeout_seconds=1800)
     make_delivery(headline="A report")
@@ -240,7 +248,7 @@ def test_the_search_box_narrows_the_inbox(
 
 
 def test_the_controls_say_what_was_typed_and_what_is_typed_they_say(
-    alices: Person, make_delivery: Make
+    alices: Person, make_delivery: MakeDelivery
 ) -> None:
     make_delivery(headline="Soon", timeout_seconds=1800)
     make_delivery(headline="No hurry")
@@ -257,7 +265,9 @@ def test_the_controls_say_what_was_typed_and_what_is_typed_they_say(
     assert "No hurry" not in text_of(chosen)
 
 
-def test_what_was_not_understood_is_said_in_one_line(alices: Person, make_delivery: Make) -> None:
+def test_what_was_not_understood_is_said_in_one_line(
+    alices: Person, make_delivery: MakeDelivery
+) -> None:
     make_delivery(headline="A report")
 
     page = text_of(alices.get("/", q="type:song % is:good"))
@@ -267,21 +277,21 @@ def test_what_was_not_understood_is_said_in_one_line(alices: Person, make_delive
     assert "“%” has no word in it to look for." in page
 
 
-def test_what_was_put_off_is_found_by_asking_for_it(
-    alice: User, alices: Person, make_delivery: Make
+def test_snoozed_deliveries_are_found_by_a_filter(
+    alice: User, alices: Person, make_delivery: MakeDelivery
 ) -> None:
     now = timezone.now()
-    snooze(make_delivery(headline="Put off"), by=alice, until=now + timedelta(hours=1), at=now)
+    snooze(make_delivery(headline="Postponed"), by=alice, until=now + timedelta(hours=1), at=now)
     make_delivery(headline="Waiting")
 
-    assert "Put off" not in text_of(alices.get("/"))
+    assert "Postponed" not in text_of(alices.get("/"))
     page = text_of(alices.get("/", q="is:later"))
-    assert "Put off" in page
+    assert "Postponed" in page
     assert "Waiting" not in page
 
 
 def test_the_id_of_an_agent_is_that_agent(
-    alices: Person, agent: Agent, make_delivery: Make
+    alices: Person, agent: Agent, make_delivery: MakeDelivery
 ) -> None:
     make_delivery(headline="Theirs")
 
@@ -292,7 +302,7 @@ def test_the_id_of_an_agent_is_that_agent(
     assert page.context["form"]["agent"] == agent.agent_id
 
 
-def test_a_pasted_id_leads_to_the_delivery(alices: Person, make_delivery: Make) -> None:
+def test_a_pasted_id_leads_to_the_delivery(alices: Person, make_delivery: MakeDelivery) -> None:
     delivery = make_delivery()
 
     answer = alices.get("/", q=f"http://testserver/deliveries/{delivery.pk}/")
@@ -301,7 +311,7 @@ def test_a_pasted_id_leads_to_the_delivery(alices: Person, make_delivery: Make) 
 
 
 def test_hostile_headlines_are_words_and_hidden_characters_are_named(
-    alices: Person, make_delivery: Make
+    alices: Person, make_delivery: MakeDelivery
 ) -> None:
     make_delivery(headline="<script>alert(1)</script>", summary="pay \u202e001\u202c now <b>")
 
@@ -313,7 +323,7 @@ def test_hostile_headlines_are_words_and_hidden_characters_are_named(
     assert "⟨U+202E⟩" in page
 
 
-def test_pages_are_kept_by_no_cache(alices: Person, make_delivery: Make) -> None:
+def test_pages_are_kept_by_no_cache(alices: Person, make_delivery: MakeDelivery) -> None:
     delivery = make_delivery()
 
     for path in ("/", "/history/", "/agents/", f"/deliveries/{delivery.pk}/"):

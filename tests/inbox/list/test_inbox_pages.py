@@ -1,4 +1,4 @@
-"""The inbox when it is long: pages, counts and queries."""
+"""A long inbox has pages, and its counts and queries stay limited."""
 
 from __future__ import annotations
 
@@ -11,16 +11,18 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from accounts.models import Agent, Team
-from inbox.sections import Section
+from inbox.list.sections import Section
 from tests.inbox.many import many_like
-from tests.inbox.people import Person, text_of
-from wake.models import Delivery, Response
+from tests.inbox.person import Person, text_of
+from tests.types import Answer, MakeDelivery
+from wake.models import Delivery
 
-Make = Callable[..., Delivery]
 TYPES = ("update", "output", "alert", "question")
 
 
-def test_a_page_has_fifty_rows_and_older_ones_follow(alices: Person, make_delivery: Make) -> None:
+def test_a_page_has_fifty_rows_and_older_ones_follow(
+    alices: Person, make_delivery: MakeDelivery
+) -> None:
     now = timezone.now()
     for number in range(120):
         make_delivery(headline=f"Number {number:03}", at=now - timedelta(minutes=200 - number))
@@ -36,7 +38,7 @@ def test_a_page_has_fifty_rows_and_older_ones_follow(alices: Person, make_delive
 
 
 def test_rows_of_the_same_instant_are_neither_lost_nor_shown_twice(
-    alices: Person, team: Team, make_delivery: Make
+    alices: Person, team: Team, make_delivery: MakeDelivery
 ) -> None:
     make_delivery()
     instant = timezone.now()
@@ -51,7 +53,9 @@ def test_rows_of_the_same_instant_are_neither_lost_nor_shown_twice(
     assert len({row.delivery.pk for row in rows}) == len(rows) == 71
 
 
-def test_a_cursor_that_is_none_is_the_first_page(alices: Person, make_delivery: Make) -> None:
+def test_a_cursor_that_is_none_is_the_first_page(
+    alices: Person, make_delivery: MakeDelivery
+) -> None:
     make_delivery()
 
     for before in ("x", "1-2", "99999999999999999999-x", "-", "\u0661-\u0662"):
@@ -59,7 +63,7 @@ def test_a_cursor_that_is_none_is_the_first_page(alices: Person, make_delivery: 
 
 
 def test_a_section_is_counted_to_five_hundred_and_no_further(
-    alices: Person, agent: Agent, make_delivery: Make
+    alices: Person, agent: Agent, make_delivery: MakeDelivery
 ) -> None:
     first = make_delivery()
     many_like(first, 501)
@@ -72,9 +76,9 @@ def test_a_section_is_counted_to_five_hundred_and_no_further(
 
 def test_the_inbox_takes_at_most_six_queries(
     alices: Person,
-    make_delivery: Make,
+    make_delivery: MakeDelivery,
     second_team: Team,
-    answer: Callable[..., Response],
+    answer: Answer,
     django_assert_max_num_queries: Callable[..., CaptureQueriesContext],
 ) -> None:
     for number in range(60):
@@ -94,7 +98,7 @@ def test_the_inbox_takes_at_most_six_queries(
 @pytest.mark.parametrize("waiting", [10, 5_000])
 def test_ten_and_five_thousand_that_wait_take_the_same_queries(
     alices: Person,
-    make_delivery: Make,
+    make_delivery: MakeDelivery,
     waiting: int,
     django_assert_num_queries: Callable[..., CaptureQueriesContext],
 ) -> None:

@@ -1,28 +1,25 @@
-"""A row of the inbox: what it says of people, keys and windows, and what can be done on it."""
+"""A row of the inbox shows people, keys and deadlines, and offers the right actions."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from html.parser import HTMLParser
 from typing import Any
 
 import pytest
 from django.utils import timezone
 
+from accounts.agents.keys import mint
 from accounts.audit import SYSTEM
-from accounts.keys import mint
 from accounts.models import Agent, ApiKey, User
 from tests.inbox.many import many_like
-from tests.inbox.people import Person, text_of
-from wake.models import Delivery, Response
+from tests.inbox.person import Person, text_of
+from tests.types import Age, Answer, MakeDelivery
+from wake.models import Delivery
 from wake.responses import take_back
-
-Make = Callable[..., Delivery]
-Answer = Callable[..., Response]
 
 
 def buttons(person: Person, delivery: Delivery) -> list[str]:
-    """The accessible names of what can be done on its row."""
+    """Returns the accessible names of the actions on its row."""
     parser = _Names(f"row-{delivery.pk}")
     parser.feed(person.get("/").content.decode())
     return parser.names
@@ -65,8 +62,8 @@ class _Names(HTMLParser):
 )
 def test_each_type_offers_what_can_be_done_at_once(
     alices: Person,
-    make_delivery: Make,
-    age: Callable[..., None],
+    make_delivery: MakeDelivery,
+    age: Age,
     type: str,
     passed: bool,
     offered: list[str],
@@ -79,12 +76,12 @@ def test_each_type_offers_what_can_be_done_at_once(
 
 
 @pytest.mark.parametrize("type", ["question", "output", "alert", "update"])
-def test_a_reader_opens_and_selects(ritas: Person, make_delivery: Make, type: str) -> None:
+def test_a_reader_opens_and_selects(ritas: Person, make_delivery: MakeDelivery, type: str) -> None:
     assert buttons(ritas, make_delivery(type=type)) == ["Select", "Open"]
 
 
 def test_what_a_colleague_is_answering_is_shown_and_nothing_can_be_done_to_it(
-    alices: Person, bob: User, bobs: Person, make_delivery: Make, answer: Answer
+    alices: Person, bob: User, bobs: Person, make_delivery: MakeDelivery, answer: Answer
 ) -> None:
     delivery = make_delivery(headline="Both want this")
     answer(delivery, by=bob, held=True)
@@ -99,12 +96,12 @@ def test_what_a_colleague_is_answering_is_shown_and_nothing_can_be_done_to_it(
 
 
 def test_it_leaves_with_the_hold_or_comes_back(
-    alices: Person, bob: User, make_delivery: Make, answer: Answer
+    alices: Person, bob: User, make_delivery: MakeDelivery, answer: Answer
 ) -> None:
     sent, undone = make_delivery(headline="Sent"), make_delivery(headline="Undone")
     answer(sent, by=bob)
     answer(undone, by=bob, held=True)
-    take_back(undone, by=bob)
+    take_back(undone, by=bob, at=timezone.now())
 
     page = text_of(alices.get("/"))
 
@@ -114,7 +111,7 @@ def test_it_leaves_with_the_hold_or_comes_back(
 
 
 def test_a_filter_hides_what_a_colleague_is_answering_too(
-    alices: Person, bob: User, make_delivery: Make, answer: Answer
+    alices: Person, bob: User, make_delivery: MakeDelivery, answer: Answer
 ) -> None:
     answer(make_delivery(type="question"), by=bob, held=True)
 
@@ -133,8 +130,8 @@ def test_a_held_answer_of_another_team_is_not_seen(
     assert "secret plan" not in page
 
 
-def test_a_revoked_key_is_told_on_the_rows_that_came_with_it(
-    alices: Person, agent: Agent, make_delivery: Make
+def test_a_revoked_key_is_shown_on_the_rows_that_it_sent(
+    alices: Person, agent: Agent, make_delivery: MakeDelivery
 ) -> None:
     revoked, _ = mint(agent, by=SYSTEM)
     usable, _ = mint(agent, by=SYSTEM)
@@ -144,12 +141,12 @@ def test_a_revoked_key_is_told_on_the_rows_that_came_with_it(
 
     page = text_of(alices.get("/"))
 
-    assert page.count("its key was revoked") == 1
-    assert page.index("Second") < page.index("its key was revoked") < page.index("First")
+    assert page.count("key revoked") == 1
+    assert page.index("Second") < page.index("key revoked") < page.index("First")
 
 
 def test_the_line_above_counts_what_goes_on_within_the_hour_and_before_one_is_back(
-    alices: Person, ritas: Person, make_delivery: Make, settings: Any
+    alices: Person, ritas: Person, make_delivery: MakeDelivery, settings: Any
 ) -> None:
     for timeout, what in ((1800, "proceed"), (1800, ""), (1800, "abort"), (1800, "hold")):
         make_delivery(type="question", timeout_seconds=timeout, on_timeout=what)
@@ -158,14 +155,14 @@ def test_the_line_above_counts_what_goes_on_within_the_hour_and_before_one_is_ba
 
     page = text_of(alices.get("/", type="alert"))
 
-    assert "2 continue on their own within the hour" in page
-    assert "1 stops within the hour" in page
-    assert "5 windows close before" in page
-    assert "within the hour" not in text_of(ritas.get("/")).replace("Closes within the hour", "")
+    assert "2 agents will continue without you within the hour" in page
+    assert "1 agent will stop within the hour" in page
+    assert "5 deadlines before" in page
+    assert "within the hour" not in text_of(ritas.get("/")).replace("Within the hour", "")
 
 
 def test_more_than_anybody_reads_leads_to_the_agent_that_sends_it(
-    alices: Person, agent: Agent, make_delivery: Make
+    alices: Person, agent: Agent, make_delivery: MakeDelivery
 ) -> None:
     first = make_delivery(type="update")
     many_like(first, 501)
@@ -173,6 +170,24 @@ def test_more_than_anybody_reads_leads_to_the_agent_that_sends_it(
     page = alices.get("/")
 
     assert "Updates 500+" in text_of(page)
-    assert "Most of the newest here are from research-agent-01." in text_of(page)
-    assert f'href="/agents/{agent.pk}/">Look at it' in page.content.decode()
-    assert "Got it, all 50 shown" in text_of(page)
+    assert "Most of these are from research-agent-01." in text_of(page)
+    assert f'href="/agents/{agent.pk}/">Open agent' in page.content.decode()
+    assert "Dismiss all 50" in text_of(page)
+
+
+def test_a_priority_sorts_inside_its_section_only(
+    alices: Person, make_delivery: MakeDelivery
+) -> None:
+    make_delivery(headline="High output", priority="high")
+    make_delivery(headline="Low output", priority="low")
+    make_delivery(headline="Normal output")
+    make_delivery(headline="Low question", type="question", priority="low")
+
+    page = text_of(alices.get("/"))
+
+    places = [page.index(f"{name} ") for name in ("Low question", "High output", "Normal output")]
+    assert places == sorted(places)
+    assert page.index("Normal output") < page.index("Low output")
+    assert page.count("high priority") == 1
+    assert page.count("low priority") == 2
+    assert "normal priority" not in page

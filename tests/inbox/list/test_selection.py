@@ -1,8 +1,7 @@
-"""What is selected: it goes along, to review, to put off, and through whatever else is done."""
+"""The selection is kept when a person reviews, snoozes or filters deliveries."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 from uuid import uuid4
@@ -11,10 +10,9 @@ import pytest
 from django.utils import timezone
 
 from inbox.models import Snooze
-from tests.inbox.people import Person, text_of
+from tests.inbox.person import Person, text_of
+from tests.types import MakeDelivery
 from wake.models import Delivery
-
-Make = Callable[..., Delivery]
 
 
 def ids(*deliveries: Delivery) -> list[str]:
@@ -25,7 +23,9 @@ def go(person: Person, to: str, *deliveries: Delivery, **fields: Any) -> Any:
     return person.client.post("/selection", {"to": to, "id": ids(*deliveries), **fields})
 
 
-def test_it_is_in_the_address_and_ticked_on_the_page(alices: Person, make_delivery: Make) -> None:
+def test_it_is_in_the_address_and_ticked_on_the_page(
+    alices: Person, make_delivery: MakeDelivery
+) -> None:
     ticked, other = make_delivery(), make_delivery()
 
     page = alices.get("/", id=ids(ticked))
@@ -37,18 +37,18 @@ def test_it_is_in_the_address_and_ticked_on_the_page(alices: Person, make_delive
 
 
 def test_what_is_on_another_page_stays_selected_and_is_counted(
-    alices: Person, make_delivery: Make
+    alices: Person, make_delivery: MakeDelivery
 ) -> None:
     make_delivery()
     away = uuid4()
 
     page = alices.get("/", id=str(away), type="output")
 
-    assert "1 selected 1 of them not on this page" in text_of(page)
+    assert "1 selected 1 not on this page" in text_of(page)
     assert f'<input type="hidden" name="id" value="{away}">' in page.content.decode()
 
 
-def test_older_pages_are_led_to_with_it(alices: Person, make_delivery: Make) -> None:
+def test_older_pages_are_led_to_with_it(alices: Person, make_delivery: MakeDelivery) -> None:
     now = timezone.now()
     rows = [make_delivery(at=now - timedelta(minutes=number)) for number in range(51)]
 
@@ -58,10 +58,10 @@ def test_older_pages_are_led_to_with_it(alices: Person, make_delivery: Make) -> 
 
 
 @pytest.mark.parametrize(
-    ("to", "path"), [("review", "/batch/"), ("later", "/later/choices"), ("", "/")]
+    ("to", "path"), [("review", "/batch/"), ("later", "/snoozed/choices"), ("", "/")]
 )
-def test_it_goes_along_and_so_does_the_way_back(
-    alices: Person, make_delivery: Make, to: str, path: str
+def test_the_selection_and_the_filter_are_kept(
+    alices: Person, make_delivery: MakeDelivery, to: str, path: str
 ) -> None:
     delivery = make_delivery()
 
@@ -86,7 +86,7 @@ def test_a_filter_as_long_as_the_search_box_takes_it_is_kept(alices: Person, db:
 @pytest.mark.parametrize(
     "back", ["a&" * 3_000, "%00", "q=%ff%fe", "id=x&id=&before=x", "q=%ed%a0%bd"]
 )
-def test_a_way_back_that_means_nothing_is_the_inbox_or_refused(
+def test_an_invalid_return_address_becomes_the_inbox_or_is_refused(
     alices: Person, db: None, back: str
 ) -> None:
     assert go(alices, "", back=back).status_code in {303, 400}
@@ -105,7 +105,7 @@ def test_no_more_than_fifty_are_taken_along(alices: Person, db: None) -> None:
 
 
 def test_an_answer_to_another_row_keeps_it_and_the_filter(
-    alices: Person, make_delivery: Make
+    alices: Person, make_delivery: MakeDelivery
 ) -> None:
     ticked, answered = make_delivery(), make_delivery()
 
@@ -114,7 +114,7 @@ def test_an_answer_to_another_row_keeps_it_and_the_filter(
     assert answer["Location"] == f"/?type=output&id={ticked.pk}&answered={answered.pk}"
 
 
-def test_an_undo_keeps_it_too(alices: Person, make_delivery: Make) -> None:
+def test_an_undo_keeps_it_too(alices: Person, make_delivery: MakeDelivery) -> None:
     ticked, answered = make_delivery(), make_delivery()
     alices.answer(answered)
 
@@ -123,12 +123,14 @@ def test_an_undo_keeps_it_too(alices: Person, make_delivery: Make) -> None:
     assert answer["Location"] == f"/?type=output&id={ticked.pk}"
 
 
-def test_it_is_put_off_and_the_filter_stays(alices: Person, make_delivery: Make) -> None:
+def test_selected_deliveries_are_snoozed_and_the_filter_stays(
+    alices: Person, make_delivery: MakeDelivery
+) -> None:
     delivery = make_delivery(headline="Not now")
 
-    choices = alices.get("/later/choices", id=ids(delivery), back="type=output")
+    choices = alices.get("/snoozed/choices", id=ids(delivery), back="type=output")
     page = alices.client.post(
-        "/later/put-off",
+        "/snoozed/add",
         {"id": ids(delivery), "choice": "hour", "back": "type=output"},
         follow=True,
     )
@@ -136,22 +138,22 @@ def test_it_is_put_off_and_the_filter_stays(alices: Person, make_delivery: Make)
     assert "Not now" in text_of(choices)
     assert f'href="/?type=output&amp;id={delivery.pk}"' in choices.content.decode()
     assert page.redirect_chain == [("/?type=output", 303)]
-    assert "Put off. Back " in text_of(page)
+    assert "Snoozed. Back " in text_of(page)
     assert Snooze.objects.get().delivery == delivery
 
 
-def test_several_are_put_off_each_before_its_own_window(
-    alices: Person, make_delivery: Make
+def test_several_deliveries_are_snoozed_each_before_its_own_deadline(
+    alices: Person, make_delivery: MakeDelivery
 ) -> None:
     soon, other = make_delivery(timeout_seconds=1200), make_delivery()
 
     page = alices.client.post(
-        "/later/put-off", {"id": ids(soon, other), "choice": "tomorrow"}, follow=True
+        "/snoozed/add", {"id": ids(soon, other), "choice": "tomorrow"}, follow=True
     )
 
     text = text_of(page)
-    assert "2 are put off. They are back tomorrow at 09:00" in text
-    assert "those whose window closes earlier, before it does" in text
+    assert "2 snoozed. Back tomorrow at 09:00" in text
+    assert "those with an earlier deadline come back before it" in text
     early, late = Snooze.objects.order_by("until")
     assert early.delivery == soon
     assert early.until < soon.expires_at  # type: ignore[operator]
@@ -160,22 +162,20 @@ def test_several_are_put_off_each_before_its_own_window(
 
 @pytest.mark.parametrize("choice", ["", "next year"])
 def test_a_time_that_there_is_not_puts_nothing_off(
-    alices: Person, make_delivery: Make, choice: str
+    alices: Person, make_delivery: MakeDelivery, choice: str
 ) -> None:
     page = alices.client.post(
-        "/later/put-off", {"id": ids(make_delivery()), "choice": choice}, follow=True
+        "/snoozed/add", {"id": ids(make_delivery()), "choice": choice}, follow=True
     )
 
-    assert "choose another" in text_of(page)
+    assert "Choose another" in text_of(page)
     assert not Snooze.objects.exists()
 
 
-def test_another_teams_delivery_can_not_be_put_off(alices: Person, elsewhere: Delivery) -> None:
-    choices = alices.get("/later/choices", id=ids(elsewhere))
-    page = alices.client.post(
-        "/later/put-off", {"id": ids(elsewhere), "choice": "hour"}, follow=True
-    )
+def test_another_teams_delivery_cannot_be_snoozed(alices: Person, elsewhere: Delivery) -> None:
+    choices = alices.get("/snoozed/choices", id=ids(elsewhere))
+    page = alices.client.post("/snoozed/add", {"id": ids(elsewhere), "choice": "hour"}, follow=True)
 
-    assert "Nothing of this waits any more." in text_of(choices)
-    assert "None of these waits for anybody any more." in text_of(page)
+    assert "These deliveries no longer need an answer." in text_of(choices)
+    assert "These deliveries no longer need an answer." in text_of(page)
     assert not Snooze.objects.exists()

@@ -1,4 +1,4 @@
-"""When a digest is due: on the person's own clock, and never in their quiet hours."""
+"""A digest is due by the person's own clock and never in their quiet hours."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from accounts.models import User
-from inbox.digest_times import next_digest
 from inbox.models import Preferences
-from inbox.own_clock import zone_of
-from inbox.quiet_hours import after_quiet
-from tests.inbox_settings.moments import utc
+from inbox.notifications.digest_times import next_digest
+from inbox.notifications.quiet_hours import after_quiet
+from inbox.pages.local_time import zone_of
+from tests.inbox.notifications.times import utc
 
 BERLIN, NEW_YORK = ZoneInfo("Europe/Berlin"), ZoneInfo("America/New_York")
 KATHMANDU = ZoneInfo("Asia/Kathmandu")

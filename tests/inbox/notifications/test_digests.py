@@ -1,4 +1,4 @@
-"""The digest: three counts and headlines, once, at the hour that the person chose."""
+"""A digest has three counts and headlines, and is sent once at the chosen hour."""
 
 from __future__ import annotations
 
@@ -11,18 +11,17 @@ from django.core import mail
 from django.urls import resolve
 
 from accounts.models import User
-from inbox import digests, later
 from inbox.models import Preferences
-from inbox.preferences import change_preferences
-from tests.conftest import AgentClient
-from tests.inbox_settings.conftest import Prefer
-from tests.inbox_settings.moments import utc
-from wake.models import Delivery
+from inbox.notifications import digests
+from inbox.people.settings.preferences import change_preferences
+from inbox.snoozing import snoozes
+from tests.agent_client import AgentClient
+from tests.inbox.notifications.times import utc
+from tests.types import MakeDelivery, Prefer
 
 NINE = utc("2026-11-02 09:00")  # a Monday
 HOUR = timedelta(hours=1)
 DAY = timedelta(days=1)
-MakeDelivery = Callable[..., Delivery]
 
 
 def send(at: datetime) -> int:
@@ -50,11 +49,11 @@ def test_it_tells_three_counts_and_the_headlines(
 
     (message,) = mail.outbox
     assert message.to == ["bob@example.com"]
-    assert message.subject == "Wake: 2 deliveries need you, 1 window closes soon"
+    assert message.subject == "Wake: 2 deliveries need you, 1 deadline soon"
     assert message.body.splitlines()[:3] == [
         "2 deliveries need you",
-        "1 window closes before tomorrow at 09:00",
-        "1 update is for information",
+        "1 deadline before tomorrow at 09:00",
+        "1 update to read",
     ]
     for words in ("Two options", "continues on its own at 10:30", "Market report", "Indexing done"):
         assert message.body.count(words) == 1
@@ -71,7 +70,7 @@ def test_the_times_in_it_are_the_persons_own(
 
     send(utc("2026-11-02 14:00"))
 
-    assert "1 window closes before tomorrow at 09:00" in mail.outbox[0].body
+    assert "1 deadline before tomorrow at 09:00" in mail.outbox[0].body
     assert "continues on its own at 10:00" in mail.outbox[0].body
 
 
@@ -119,11 +118,11 @@ def test_when_nothing_waits_nothing_is_sent_and_the_next_one_is_planned(
     assert _row(bob).digest_sent_at is None
 
 
-def test_test_deliveries_and_what_is_put_off_are_nothing(
-    bob: User, prefer: Prefer, make_delivery: MakeDelivery, in_test_lane: AgentClient
+def test_test_and_snoozed_deliveries_are_not_counted(
+    bob: User, prefer: Prefer, make_delivery: MakeDelivery, in_test_mode: AgentClient
 ) -> None:
-    in_test_lane.deliver()
-    later.snooze(make_delivery(at=NINE), by=bob, until=NINE + HOUR, at=NINE)
+    in_test_mode.deliver()
+    snoozes.snooze(make_delivery(at=NINE), by=bob, until=NINE + HOUR, at=NINE)
     prefer(bob, due=NINE)
 
     assert send(NINE) == 0
@@ -147,7 +146,7 @@ def test_another_teams_deliveries_are_not_in_it(
     assert send(NINE) == 0
 
 
-def test_a_reader_is_told_of_updates_only(
+def test_a_readers_digest_has_updates_only(
     rita: User, prefer: Prefer, make_delivery: MakeDelivery
 ) -> None:
     make_delivery(at=NINE, headline="Needs an answer", timeout_seconds=600)
@@ -197,7 +196,7 @@ def test_every_few_hours_the_same_again_is_not_sent(
     assert (first, same_again, news) == (1, 0, 1)
 
 
-def test_every_few_hours_a_window_that_closes_before_the_next_one_is_told(
+def test_every_few_hours_a_deadline_before_the_next_digest_is_reported(
     bob: User, prefer: Prefer, make_delivery: MakeDelivery
 ) -> None:
     make_delivery(at=NINE, timeout_seconds=7 * 3600)
@@ -218,7 +217,7 @@ def test_in_quiet_hours_it_waits_until_they_are_over(
     assert _row(bob).next_digest_at == NINE + DAY + 2 * HOUR
 
 
-def test_whoever_has_no_preferences_yet_gets_the_usual_digest(
+def test_a_person_without_preferences_gets_the_default_digest(
     bob: User, make_delivery: MakeDelivery
 ) -> None:
     make_delivery(at=NINE)
@@ -235,7 +234,7 @@ def test_never_means_never(bob: User, make_delivery: MakeDelivery) -> None:
     assert [send(NINE), send(NINE + 30 * DAY)] == [0, 0]
 
 
-def test_somebody_who_may_no_longer_sign_in_is_told_nothing(
+def test_an_inactive_person_gets_no_digest(
     bob: User, prefer: Prefer, make_delivery: MakeDelivery
 ) -> None:
     make_delivery(at=NINE)

@@ -1,4 +1,4 @@
-"""What becomes of a digest when the mail server fails, a worker dies, or several send at once."""
+"""A digest survives a failing mail server, a dead worker and concurrent senders."""
 
 from __future__ import annotations
 
@@ -15,22 +15,20 @@ from django.core.mail.backends.locmem import EmailBackend
 from django.db import connection
 
 from accounts.models import User
-from inbox import digests
-from inbox.digests import BACK_OFF, LEASE
 from inbox.models import Preferences
-from inbox.preferences import change_preferences
-from tests.inbox_settings.conftest import Prefer
-from tests.inbox_settings.moments import utc
-from wake.models import Delivery
+from inbox.notifications import digests
+from inbox.notifications.digests import BACK_OFF, LEASE
+from inbox.people.settings.preferences import change_preferences
+from tests.inbox.notifications.times import utc
+from tests.types import MakeDelivery, Prefer
 
 NINE = utc("2026-11-02 09:00")  # a Monday
 HOUR = timedelta(hours=1)
 DAY = timedelta(days=1)
-MakeDelivery = Callable[..., Delivery]
 
 
 class BrokenServer(EmailBackend):
-    """A mail server that takes nothing; `error` is what it says."""
+    """Imitates a mail server that refuses every mail with `error`."""
 
     error: Exception = smtplib.SMTPRecipientsRefused({})
 
@@ -122,7 +120,7 @@ def test_one_that_cannot_be_sent_keeps_no_other_back(
     send(NINE)
 
     assert {row.digest_error for row in Preferences.objects.all()} == {
-        "Something failed on our side."
+        "Something went wrong on our side."
     }
     assert {row.next_digest_at for row in Preferences.objects.all()} == {NINE + BACK_OFF[0]}
 
@@ -183,7 +181,7 @@ def test_hours_chosen_while_it_is_on_its_way_are_kept(
     def change_meanwhile(*_: Any, **__: Any) -> None:
         change_preferences(bob, at=NINE, digest_at=time(17))
 
-    monkeypatch.setattr("inbox.mail.send_digest", change_meanwhile)
+    monkeypatch.setattr("inbox.notifications.mail.send_digest", change_meanwhile)
     send(NINE)
 
     assert _row(bob).next_digest_at == NINE + 8 * HOUR

@@ -1,4 +1,4 @@
-"""Where mail goes, from the environment; and that it gets there."""
+"""The environment says where mail goes, and mail arrives there."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 from accounts.models import User
-from inbox import digests
 from inbox.models import Preferences
-from tests.inbox_settings.moments import utc
+from inbox.notifications import digests
+from tests.inbox.notifications.times import utc
 
 NINE = utc("2026-11-02 09:00")
 SHOW = """
@@ -63,7 +63,7 @@ def test_mail_goes_where_the_environment_says(
 
 
 class Letterbox(socketserver.StreamRequestHandler):
-    """As much of RFC 5321 as one mail needs; the rest of the conversation is 250."""
+    """Implements the part of RFC 5321 that one mail needs and answers 250 to everything else."""
 
     def handle(self) -> None:
         self.wfile.write(b"220 letterbox\r\n")
@@ -78,7 +78,7 @@ class Letterbox(socketserver.StreamRequestHandler):
 
 @pytest.fixture
 def letters(settings: Any) -> Iterator[list[str]]:
-    """What a real mail server on this machine got."""
+    """Returns the mails that a real mail server on this machine received."""
     with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Letterbox) as server:
         server.letters = []  # type: ignore[attr-defined]
         threading.Thread(target=server.serve_forever, daemon=True).start()
@@ -103,7 +103,7 @@ def test_a_digest_arrives_at_a_real_mail_server(
     assert "List-Unsubscribe: <http://127.0.0.1:8000/settings/digest/>\r\n" in letter
 
 
-def test_a_mail_server_that_is_away_is_told_on_the_row(
+def test_an_unavailable_mail_server_is_recorded_in_the_row(
     bob: User, make_delivery: Any, settings: Any, letters: list[str]
 ) -> None:
     make_delivery(at=NINE)

@@ -1,4 +1,4 @@
-"""The one exception to quiet hours, for who asked: an agent goes on within the hour."""
+"""A reminder before a deadline is sent to people who asked for it, even in quiet hours."""
 
 from __future__ import annotations
 
@@ -13,38 +13,37 @@ from django.core import mail
 from django.db import connection
 
 from accounts.models import User
-from inbox import last_calls
-from inbox.last_calls import PAUSE
 from inbox.models import LastCall
-from tests.conftest import AgentClient
-from tests.inbox_settings.conftest import Prefer
-from tests.inbox_settings.moments import utc
+from inbox.notifications import reminders
+from inbox.notifications.reminders import PAUSE
+from tests.agent_client import AgentClient
+from tests.inbox.notifications.times import utc
+from tests.types import MakeDelivery, Prefer
 from wake.models import Delivery
 
 NINE = utc("2026-11-02 09:00")
 MINUTE = timedelta(minutes=1)
 HOUR = timedelta(hours=1)
-MakeDelivery = Callable[..., Delivery]
 
 
 @pytest.fixture
 def asked(bob: User, prefer: Prefer) -> User:
-    """Bob asked to be told, and it is quiet all night for him."""
+    """Gives Bob reminders and quiet hours all night."""
     prefer(bob, wants_last_calls=True, quiet_from=time(20), quiet_until=time(12))
     return bob
 
 
 def send(at: datetime) -> int:
-    return last_calls.send_due(clock=lambda: at)
+    return reminders.send_due(clock=lambda: at)
 
 
-def test_nobody_is_told_who_did_not_ask(bob: User, make_delivery: MakeDelivery) -> None:
+def test_only_people_who_asked_get_a_reminder(bob: User, make_delivery: MakeDelivery) -> None:
     make_delivery(at=NINE, timeout_seconds=1800)
 
     assert send(NINE) == 0
 
 
-def test_who_asked_is_told_once_within_the_last_hour_also_in_quiet_hours(
+def test_a_reminder_is_sent_once_in_the_last_hour_even_in_quiet_hours(
     asked: User, make_delivery: MakeDelivery
 ) -> None:
     make_delivery(at=NINE, timeout_seconds=3 * 3600, headline="Market report")
@@ -81,17 +80,17 @@ def test_answered_passed_and_test_deliveries_do_not_count(
     asked: User,
     make_delivery: MakeDelivery,
     answer: Callable[..., object],
-    in_test_lane: AgentClient,
+    in_test_mode: AgentClient,
 ) -> None:
     make_delivery(at=NINE - HOUR, timeout_seconds=1800)
     answer(make_delivery(at=NINE, timeout_seconds=1800), at=NINE)
-    test_delivery = Delivery.objects.get(pk=in_test_lane.deliver(timeout_seconds=1800))
+    test_delivery = Delivery.objects.get(pk=in_test_mode.deliver(timeout_seconds=1800))
 
     assert send(NINE) == 0
     assert send(test_delivery.created_at) == 0
 
 
-def test_who_may_not_answer_is_not_told(
+def test_a_reader_gets_no_reminder(
     rita: User, mallory: User, prefer: Prefer, make_delivery: MakeDelivery
 ) -> None:
     make_delivery(at=NINE, timeout_seconds=1800)
@@ -124,7 +123,7 @@ def test_a_mail_that_failed_is_tried_again_after_the_pause(
         raise ConnectionRefusedError
 
     with monkeypatch.context() as broken:
-        broken.setattr("inbox.mail.EmailMultiAlternatives.send", refuse)
+        broken.setattr("inbox.notifications.mail.EmailMultiAlternatives.send", refuse)
         assert send(NINE) == 0
 
     assert LastCall.objects.count() == 0

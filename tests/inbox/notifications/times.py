@@ -1,4 +1,4 @@
-"""Instants, said shortly."""
+"""Makes short names for instants."""
 
 from __future__ import annotations
 

@@ -1,14 +1,14 @@
-"""Whoever filters the inbox and opens a delivery comes back to the filter."""
+"""A person who filters the inbox and opens a delivery returns to the filtered list."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from html import unescape
 
 import pytest
 
-from tests.inbox.people import Person
+from tests.inbox.person import Person
+from tests.types import MakeDelivery
 from wake.models import Delivery, Response
 
 FILTER = "q=agent%3Aresearch-agent-01&type=output"
@@ -16,7 +16,7 @@ HIDDEN = re.compile(r'<input type="hidden" name="back" value="([^"]*)">')
 
 
 @pytest.fixture
-def delivery(make_delivery: Callable[..., Delivery]) -> Delivery:
+def delivery(make_delivery: MakeDelivery) -> Delivery:
     make_delivery(headline="The one before", type="output")
     return make_delivery(type="output", details_json='{"title": "One"}')
 
@@ -47,7 +47,7 @@ def test_every_link_of_a_row_and_the_page_behind_it_keep_the_filter(
     ("action", "fields", "found"),
     [
         ("response", {"status": "approved"}, f"/?{FILTER}&answered="),
-        ("later", {"choice": "hour"}, f"/?{FILTER}"),
+        ("snooze", {"choice": "hour"}, f"/?{FILTER}"),
         ("reading", {"read": "no"}, f"/?{FILTER}"),
     ],
 )

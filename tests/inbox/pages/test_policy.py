@@ -1,8 +1,8 @@
-"""What a page may load and run, to the word."""
+"""The content security policy says exactly what a page may load and run."""
 
 from __future__ import annotations
 
-from tests.inbox.people import Person
+from tests.inbox.person import Person
 
 POLICY = {
     "default-src 'none'",
@@ -21,7 +21,7 @@ TRUSTED_TYPES = {"require-trusted-types-for 'script'", "trusted-types default"}
 
 
 def test_pages_load_what_is_ours_and_write_no_markup(alices: Person) -> None:
-    for path in ("/", "/help/keys", "/nothing/"):
+    for path in ("/", "/help/keyboard-shortcuts", "/nothing/"):
         assert _policy(alices, path) == POLICY | TRUSTED_TYPES
 
 

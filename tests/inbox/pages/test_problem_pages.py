@@ -1,4 +1,4 @@
-"""The pages for when something is not there or failed."""
+"""Errors and missing pages have pages of their own."""
 
 from __future__ import annotations
 
@@ -9,29 +9,29 @@ from django.http import HttpRequest
 from django.test import RequestFactory
 
 from accounts.models import Team
-from tests.inbox.people import Person, text_of
-from wake.errors import bad_request, server_error
+from tests.inbox.person import Person, text_of
+from wake.server.http.error_handlers import bad_request, server_error
 
 
-def test_what_is_not_there_is_a_page_with_a_way_back(alices: Person) -> None:
+def test_a_missing_page_has_a_link_back(alices: Person) -> None:
     answer = alices.get("/nothing/here/")
 
     assert answer.status_code == 404
-    assert "There is nothing here" in text_of(answer)
+    assert "Page not found" in text_of(answer)
     assert "Sign out" in text_of(answer)
 
 
 def test_what_a_role_does_not_include_says_who_can_help(bobs: Person, team: Team) -> None:
-    """Whatever it was: most of it has nothing to do with answers."""
+    """The text fits any cause, because most of them have nothing to do with answers."""
     answer = bobs.get("/settings/members/garden/invite/")
 
     assert answer.status_code == 403
-    assert "Only owners of the team change who is in it" in text_of(answer)
-    assert "An owner can give you another role." in text_of(answer)
+    assert "Only team owners can manage members" in text_of(answer)
+    assert "A team owner can change your role." in text_of(answer)
     assert "take an answer back" not in text_of(answer)
 
 
-def test_it_is_one_for_strangers_too(client: Any, db: None) -> None:
+def test_anonymous_visitors_get_a_page_too(client: Any, db: None) -> None:
     answer = client.get("/nothing/here/")
 
     assert answer.status_code == 404
@@ -45,7 +45,7 @@ def test_a_failure_of_ours_is_a_page_that_asks_nothing_of_the_database(
         answer = server_error(RequestFactory().get("/"))
 
     assert answer.status_code == 500
-    assert "Something on our side failed" in text_of(answer)
+    assert "Something went wrong on our side" in text_of(answer)
     assert "<script" not in answer.content.decode()
 
 

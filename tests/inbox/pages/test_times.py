@@ -1,4 +1,4 @@
-"""Times as a person would say them."""
+"""Times are shown as a person would say them."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from zoneinfo import ZoneInfo
 import pytest
 from django.utils import timezone
 
-from inbox.moments import amount, midnight, moment, when
-from inbox.windows import closes_soon, passed, window
+from inbox.deadlines.wording import closes_soon, deadline_text, missed_text
+from inbox.pages.times import amount, midnight, moment, when
 from wake.models import Delivery
 
 BERLIN = ZoneInfo("Europe/Berlin")
@@ -28,9 +28,7 @@ NOW = datetime(2026, 11, 20, 23, 30, tzinfo=BERLIN)
         (NOW.replace(year=2025), "20 Nov 2025 23:30", "on 20 Nov 2025 at 23:30"),
     ],
 )
-def test_a_moment_is_said_in_the_persons_own_day(
-    value: datetime, said: str, as_adverb: str
-) -> None:
+def test_a_time_is_shown_in_the_persons_own_day(value: datetime, said: str, as_adverb: str) -> None:
     with timezone.override(BERLIN):
         assert moment(value, now=NOW) == said
         assert when(value, now=NOW) == as_adverb
@@ -57,7 +55,7 @@ def test_an_amount_is_rounded_to_what_it_is_said_in(seconds: float, said: str) -
     assert amount(timedelta(seconds=seconds)) == said
 
 
-def test_the_same_moment_is_another_day_elsewhere() -> None:
+def test_the_same_time_is_another_day_elsewhere() -> None:
     late = NOW + timedelta(hours=1)
 
     with timezone.override(ZoneInfo("UTC")):
@@ -75,39 +73,39 @@ def test_a_day_begins_at_the_persons_own_midnight() -> None:
         (
             "",
             "continues on its own at 23:45",
-            "window passed at 23:45",
-            "The agent was free to continue at 23:45.",
+            "expired at 23:45",
+            "The deadline passed at 23:45: the agent may have continued.",
         ),
         (
             "abort",
             "stops at 23:45 unless you answer",
-            "window passed at 23:45",
-            "The agent was to stop at 23:45.",
+            "expired at 23:45",
+            "The deadline passed at 23:45: the agent was going to stop.",
         ),
         (
             "hold",
-            "waits for you; asked for an answer by 23:45",
-            "waits for you since 23:45",
-            "The agent asked for an answer by 23:45 and waits for you.",
+            "waiting for you; due 23:45",
+            "waiting for you since 23:45",
+            "The answer was due 23:45; the agent is waiting for you.",
         ),
     ],
 )
-def test_a_window_says_what_happens_if_nobody_answers(
+def test_a_deadline_says_what_happens_if_nobody_answers(
     on_timeout: str, before: str, after: str, in_full: str
 ) -> None:
     ends = NOW + timedelta(minutes=15)
     delivery = Delivery(expires_at=ends, on_timeout=on_timeout)
 
     with timezone.override(BERLIN):
-        assert (window(delivery, NOW), passed(delivery, NOW)) == (before, "")
-        assert (window(delivery, ends), passed(delivery, ends)) == (after, in_full)
+        assert (deadline_text(delivery, NOW), missed_text(delivery, NOW)) == (before, "")
+        assert (deadline_text(delivery, ends), missed_text(delivery, ends)) == (after, in_full)
 
 
-def test_a_window_closes_soon_in_its_last_hour_only() -> None:
+def test_a_deadline_is_close_in_its_last_hour_only() -> None:
     delivery = Delivery(expires_at=NOW)
 
     soon = [closes_soon(delivery, NOW - timedelta(minutes=before)) for before in (61, 59, 1, 0, -1)]
 
     assert soon == [False, True, True, False, False]
     assert not closes_soon(Delivery(), NOW)
-    assert window(Delivery(), NOW) == ""
+    assert deadline_text(Delivery(), NOW) == ""

@@ -1,4 +1,4 @@
-"""Invitations, from the owner's page to the first look at the inbox; nothing tells who exists."""
+"""An invited person joins a team, and no page reveals who has an account."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from accounts import sessions
 from accounts.models import AuditEvent, Invitation, Team, User
-from inbox import invitation_mails
-from tests.conftest import PASSWORD
-from tests.inbox.people import Person, text_of
+from accounts.sign_in import sessions
+from inbox.people.teams import invitation_mails
+from tests.inbox.person import Person, text_of
+from tests.people import PASSWORD
 
 INVITE = "/settings/members/garden/invite/"
 NEW = "another pair of words"
@@ -58,46 +58,50 @@ def test_a_link_is_shown_once(alices: Person) -> None:
 
     assert page.status_code == 200
     assert "no-store" in page["Cache-Control"]
-    assert "This is the only time it is shown." in text_of(page)
+    assert "Copy it now. You won't see it again." in text_of(page)
     assert (again.status_code, Invitation.objects.count()) == (410, 1)
     assert "No longer visible" in text_of(again)
-    assert "The invitation is made already: its form came twice" in text_of(again)
+    assert "You already created this invitation." in text_of(again)
     assert not LINK.search(again.content.decode())
     listed = alices.get("/settings/members/")
     assert "By link" in text_of(listed)
     assert not LINK.search(listed.content.decode())
 
 
-def test_somebody_who_signs_in_here_joins(link: str, mallory: User, team: Team) -> None:
+def test_a_person_with_an_account_joins(link: str, mallory: User, team: Team) -> None:
     mallorys = Person(mallory)
     page = text_of(mallorys.get(link))
     assert "Join Garden" in page
-    assert "alice invites you as reviewer" in page
-    assert "signed in as mallory@example.com. Owners of the team will see that." in page
+    assert "alice invited you as reviewer" in page
+    assert "signed in as mallory@example.com. Team owners will see this address." in page
 
     joined = mallorys.client.post(link, follow=True)
 
     assert joined.redirect_chain == [("/", 303)]
-    assert "You are in Garden." in text_of(joined)
+    assert "You joined Garden." in text_of(joined)
     assert team.memberships.get(user=mallory).role == "reviewer"
     assert "mallory joined the team, invited by alice" in text_of(mallorys.get("/audit/"))
 
 
-def test_somebody_new_says_who_they_are_and_signs_in(link: str, team: Team) -> None:
+def test_a_new_person_enters_their_details_and_signs_in(link: str, team: Team) -> None:
     browser = Client()
     asked = text_of(browser.get(link))
-    assert "Have you signed in here before?" in asked
-    assert "You sign in with it. Owners of the team see it, too." in asked
+    assert "Already have an account?" in asked
+    assert "Used to sign in. Team owners can see it." in asked
 
     made = sign_up(browser, link)
     assert (made.status_code, made["Location"]) == (303, f"/login/?next={link.replace('/', '%2F')}")
-    assert "Now sign in" in text_of(browser.get(made["Location"]))
+    page = text_of(browser.get(made["Location"]))
+    assert (
+        "Sign in to join. Use the password that you just chose or, if you already had an account, "
+        "the password of that account." in page
+    )
     form = {"username": "nora@example.com", "password": NEW, "next": link}
     assert browser.post("/login/", form)["Location"] == link
     first = browser.get(link, follow=True)
 
     assert first.redirect_chain == [("/", 303)]
-    assert "You are in Garden." in text_of(first)
+    assert "You joined Garden." in text_of(first)
     nora = User.objects.get(email="nora@example.com")
     assert (nora.display_name, nora.memberships.get().role) == ("Nora", "reviewer")
     events = AuditEvent.objects.filter(actor_id=str(nora.pk)).order_by("pk")
@@ -144,14 +148,14 @@ def test_inviting_an_address_tells_its_owner_nothing(
 
 
 def test_where_mail_is_printed_the_link_is_shown_instead(alices: Person, settings: Any) -> None:
-    """In development only whoever runs the server would read it."""
+    """In development only the person who runs the server would read the mail."""
     settings.EMAIL_BACKEND = "django.core.mail.backends.console.EmailBackend"
 
     form = text_of(alices.get(INVITE))
     page = invite(alices, email="nora@example.com")
 
-    assert "this server sends no mail" in form
-    assert "pass it on to nora@example.com alone" in text_of(page)
+    assert "this server can't send e-mail" in form
+    assert "Send it only to nora@example.com" in text_of(page)
     assert sign_up(Client(), link_on(page)).status_code == 303
     assert Invitation.objects.get().mail_due_at is None
 
@@ -160,12 +164,12 @@ def test_where_mail_is_printed_the_link_is_shown_instead(alices: Person, setting
     ("fields", "words"),
     [
         ({"new_password1": "short", "new_password2": "short"}, "too short"),
-        ({"new_password2": "a different one"}, "The two are not the same"),
+        ({"new_password2": "a different one"}, "The passwords don't match"),
         (dict.fromkeys(["new_password1", "new_password2"], "nora@example.com"), "too similar"),
-        ({"display_name": " "}, "Write a name"),
+        ({"display_name": " "}, "Enter your name"),
         ({"display_name": "No\u2028ra"}, "Control characters"),
         ({"email": "nora"}, "such as you@example.com"),
-        ({"email": ""}, "Write your e-mail address"),
+        ({"email": ""}, "Enter your e-mail"),
     ],
 )
 def test_what_is_not_right_is_said(fields: dict[str, str], words: str, link: str) -> None:
@@ -186,7 +190,7 @@ def test_a_link_that_ended_leads_nowhere(what: str, alices: Person, link: str) -
         case "taken back":
             path = f"/settings/members/garden/invitations/{invitation.pk}/revoke"
             assert alices.client.post(path).status_code == 303
-            assert "works until" not in text_of(alices.get("/settings/members/"))
+            assert "expires" not in text_of(alices.get("/settings/members/"))
         case "made up":
             link = link[:-2] + ("A/" if link[-2] != "A" else "B/")
         case _:
@@ -205,11 +209,11 @@ def test_a_link_that_ended_leads_nowhere(what: str, alices: Person, link: str) -
     assert User.objects.count() == before
 
 
-def test_who_belongs_already_is_told_and_leaves_it_open(
+def test_a_member_sees_a_message_and_leaves_the_invitation_open(
     alices: Person, bobs: Person, link: str
 ) -> None:
-    assert "You belong to this team already." in text_of(bobs.get(link))
-    assert "You belong to this team already." in text_of(bobs.client.post(link, follow=True))
+    assert "You're already in this team." in text_of(bobs.get(link))
+    assert "You're already in this team." in text_of(bobs.client.post(link, follow=True))
     assert bobs.user.memberships.get().role == "reviewer"
     assert Client().get(link).status_code == 200
 
@@ -219,17 +223,17 @@ def test_an_invitation_goes_by_mail(alices: Person, mallory: User, team: Team) -
 
     assert (sent.status_code, sent["Location"]) == (303, "/settings/members/")
     assert outbox.outbox == [], "The worker sends it."
-    assert "mail on its way" in text_of(alices.get("/settings/members/"))
+    assert "sending e-mail" in text_of(alices.get("/settings/members/"))
     assert invitation_mails.send_due() == 1
     assert invitation_mails.send_due() == 0
     [mail] = outbox.outbox
     assert mail.to == ["nora@example.com"]
-    assert mail.subject == "Wake: an invitation"
-    assert "alice invites you, as owner, to the team Garden" in str(mail.body)
+    assert mail.subject == "Wake: invitation"
+    assert "alice invited you as owner to the team Garden" in str(mail.body)
     assert "!" not in str(mail.body)
     assert "mailed" in text_of(alices.get("/settings/members/"))
     page = Client().get(link_in_the_mail())
-    assert "You will sign in as nora@example.com." in text_of(page)
+    assert "You'll sign in as nora@example.com." in text_of(page)
     assert sign_up(Client(), link_in_the_mail(), email="other@example.com").status_code == 303
     assert team.memberships.get(user__email="nora@example.com").role == "owner"
 
@@ -238,19 +242,23 @@ def test_a_form_that_came_twice_mails_once_and_says_that_it_does(alices: Person)
     first, second = (invite(alices, email="Nora@example.com", seen=0) for _ in range(2))
 
     assert (first.status_code, second.status_code) == (303, 303)
-    words = "An invitation is on its way to nora@example.com."
+    words = "Invitation sent to nora@example.com."
     assert words in text_of(alices.get(second["Location"]))
     assert Invitation.objects.count() == 1
 
 
-def test_who_invites_beside_another_owner_is_not_told_of_hers(alices: Person, bobs: Person) -> None:
+def test_an_owner_who_invites_at_the_same_time_sees_a_conflict(
+    alices: Person, bobs: Person
+) -> None:
     bobs.user.memberships.update(role="owner")
     invite(alices)
 
     beside = invite(bobs, seen=0)
 
     assert beside.status_code == 410
-    assert "somebody else invited in this moment" in text_of(beside)
+    assert "If someone else created one at the same moment, yours was not created." in text_of(
+        beside
+    )
     assert Invitation.objects.count() == 1
 
 
@@ -288,7 +296,7 @@ def test_what_no_mail_server_takes_is_not_tried_on_and_on(
         with monkeypatch.context() as refusing:
             refusing.setattr("django.core.mail.EmailMultiAlternatives.send", refused)
             assert invitation_mails.send_due() == 0
-        assert "not mailed" in text_of(alices.get("/settings/members/"))
+        assert "not e-mailed" in text_of(alices.get("/settings/members/"))
     else:
         path = f"/settings/members/garden/invitations/{Invitation.objects.get().pk}/revoke"
         alices.client.post(path)
@@ -306,7 +314,7 @@ def test_few_mails_go_to_one_address(alices: Person) -> None:
     assert invitation_mails.send_due() == codes.count(303) <= 6
 
 
-def test_one_place_signs_nobody_up_on_and_on(alices: Person, link: str) -> None:
+def test_sign_ups_from_one_network_address_are_limited(alices: Person, link: str) -> None:
     known = alices.user.email
     codes = [sign_up(Client(), link, email=known).status_code for _ in range(25)]
 

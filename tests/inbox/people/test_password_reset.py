@@ -1,4 +1,4 @@
-"""A lost password: the link comes by mail, and nothing on the way tells who exists."""
+"""A person resets a password by a mailed link, and no step reveals who has an account."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from accounts import second_factor
 from accounts.models import AuditEvent, ResetRequest, User
-from inbox import password_resets
-from tests.accounts.test_second_factor import Authenticator
-from tests.conftest import PASSWORD
-from tests.inbox.people import Person, text_of
-from tests.inbox.test_sessions import is_in
+from accounts.sign_in import second_factor
+from inbox.people.sign_in import password_resets
+from tests.accounts.sign_in.test_second_factor import Authenticator
+from tests.inbox.people.test_sessions import is_in
+from tests.inbox.person import Person, text_of
+from tests.people import PASSWORD
 
 NEW = "another pair of words"
 
@@ -30,14 +30,14 @@ def ask(client: Client, email: str = "alice@example.com", **extra: Any) -> Any:
 
 
 def link_in_the_mail() -> str:
-    """The last one's path."""
+    """Returns the path of the last mailed link."""
     found = re.search(r"http://[^/]+(/login/reset/\S+)", str(outbox.outbox[-1].body))
     assert found
     return found[1]
 
 
 def open_link(client: Client) -> str:
-    """Where the form is: the token is out of the address."""
+    """Returns the address of the form, which no longer has the token."""
     path: str = client.get(link_in_the_mail())["Location"]
     return path
 
@@ -48,7 +48,7 @@ def choose(client: Client, path: str, first: str = NEW, second: str = NEW) -> An
 
 @pytest.fixture
 def mailed(client: Client, alice: User) -> Client:
-    """Her browser, with the link in her mail."""
+    """Opens the link from her mail in her browser."""
     ask(client)
     password_resets.send_due()
     return client
@@ -57,26 +57,26 @@ def mailed(client: Client, alice: User) -> Client:
 def test_a_link_in_a_mail_leads_to_a_new_password(mailed: Client, alice: User) -> None:
     path = open_link(mailed)
     assert path.endswith("/set-password/")
-    assert "A new password" in text_of(mailed.get(path))
+    assert "New password" in text_of(mailed.get(path))
 
     changed = choose(mailed, path)
 
     assert (changed.status_code, changed["Location"]) == (303, "/login/")
-    assert "Your password is changed" in text_of(mailed.get("/login/"))
+    assert "Password changed" in text_of(mailed.get("/login/"))
     assert mailed.get("/").status_code == 302, "Nobody is signed in by a mail."
     assert mailed.post("/login/", {"username": alice.email, "password": NEW})["Location"] == "/"
 
 
 def test_the_sign_in_page_leads_there(client: Client, db: None) -> None:
     assert 'href="/login/reset/"' in client.get("/login/").content.decode()
-    assert "Send the link" in text_of(client.get("/login/reset/"))
+    assert "Send link" in text_of(client.get("/login/reset/"))
 
 
 def test_the_mail_is_calm_and_says_whom_it_is_for(mailed: Client) -> None:
     [sent] = outbox.outbox
 
     assert sent.to == ["alice@example.com"]
-    assert sent.subject == "Wake: a new password"
+    assert sent.subject == "Wake: reset your password"
     assert "alice@example.com at http://" in str(sent.body)
     assert "60 minutes" in str(sent.body)
     assert "!" not in str(sent.body)
@@ -154,7 +154,7 @@ def test_it_is_typed_twice_and_must_be_good(mailed: Client, alice: User) -> None
     path = open_link(mailed)
 
     for first, second, words in [
-        (NEW, "a different one", "The two are not the same"),
+        (NEW, "a different one", "The passwords don't match"),
         ("short", "short", "too short"),
         ("alice@example.com", "alice@example.com", "too similar"),
     ]:
@@ -180,7 +180,7 @@ def test_the_second_step_stays(mailed: Client, alice: User) -> None:
     assert second_factor.is_on(alice)
 
 
-def test_it_ends_being_kept_out_by_strangers(mailed: Client, alice: User) -> None:
+def test_a_reset_ends_a_lockout_that_others_caused(mailed: Client, alice: User) -> None:
     stranger = Client()
     for _ in range(70):
         stranger.post("/login/", {"username": alice.email, "password": "wrong"})
@@ -191,7 +191,7 @@ def test_it_ends_being_kept_out_by_strangers(mailed: Client, alice: User) -> Non
     assert answer.status_code == 303
 
 
-def test_few_mails_go_to_one_address_whoever_asks(
+def test_the_number_of_mails_to_one_address_is_limited(
     client: Client, alice: User, settings: Any
 ) -> None:
     settings.WAKE_CLIENT_ADDRESS = "HTTP_X_REAL_IP"
@@ -209,7 +209,7 @@ def test_one_place_may_not_ask_on_and_on(client: Client, db: None) -> None:
     assert codes[:10] == [303] * 10
     assert 429 in codes
     if refused.status_code == 429:
-        assert "Too many tries from here" in text_of(refused)
+        assert "Too many attempts" in text_of(refused)
         assert int(refused["Retry-After"]) >= 1
 
 
@@ -221,7 +221,7 @@ def test_what_is_no_address_is_said(client: Client, db: None, email: str) -> Non
     assert not ResetRequest.objects.exists()
 
 
-def test_each_step_is_on_the_record(mailed: Client, alice: User) -> None:
+def test_each_step_is_audited(mailed: Client, alice: User) -> None:
     choose(mailed, open_link(mailed))
 
     events = AuditEvent.objects.order_by("pk").values_list("event", "actor_kind", "object_id")
@@ -268,7 +268,7 @@ def test_a_mail_that_is_refused_is_not_sent_again(
 def test_where_no_mail_is_sent_the_page_says_so(client: Client, alice: User, settings: Any) -> None:
     settings.WAKE_SENDS_MAIL = False
 
-    assert "This server sends no mail" in text_of(client.get("/login/reset/"))
+    assert "This server can't send e-mail" in text_of(client.get("/login/reset/"))
     assert ask(client).status_code == 303
     assert not ResetRequest.objects.exists()
 

@@ -1,4 +1,4 @@
-"""Signing in with a code after the password, and setting that up."""
+"""A person sets up a second factor and signs in with a code after the password."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from accounts import half_way, one_time_codes, second_factor
 from accounts.audit import person
 from accounts.models import AuditEvent, SecondFactor, User
-from inbox.qr import qr_code
-from tests.conftest import PASSWORD
-from tests.inbox.people import Person, text_of
+from accounts.sign_in import one_time_codes, pending_second_factor, second_factor
+from inbox.people.sign_in.qr_codes import qr_code
+from tests.inbox.person import Person, text_of
+from tests.people import PASSWORD
 
 SETTINGS = "/settings/security/"
 SET_UP, OFF = f"{SETTINGS}codes/", f"{SETTINGS}codes/off/"
@@ -27,7 +27,7 @@ def code_of(secret: str, *, steps: int = 0) -> str:
 
 @pytest.fixture
 def secret(alice: User) -> str:
-    """In Alice's app, which showed its first code a minute ago."""
+    """Sets up Alice's app, which showed its first code a minute ago."""
     made, at = one_time_codes.new_secret(), timezone.now() - timedelta(minutes=1)
     code = one_time_codes.code_at(made, one_time_codes.step_at(at))
     assert second_factor.turn_on(alice, made, code, by=person(alice), at=at)
@@ -47,11 +47,11 @@ def is_in(client: Client) -> bool:
     return client.get("/").status_code == 200
 
 
-def test_the_password_alone_lets_nobody_in(client: Client, secret: str) -> None:
+def test_the_password_alone_does_not_sign_in(client: Client, secret: str) -> None:
     answer = write_password(client)
 
     assert (answer.status_code, answer["Location"]) == (303, "/login/code/")
-    assert "One more step" in text_of(client.get("/login/code/"))
+    assert "Two-step sign-in" in text_of(client.get("/login/code/"))
     assert not is_in(client)
     assert not AuditEvent.objects.filter(event="person.signed_in").exists()
 
@@ -65,7 +65,7 @@ def test_password_and_code_lead_where_she_wanted_to_go(client: Client, secret: s
     assert (answer.status_code, answer["Location"]) == (303, "/history/?q=prices")
     assert is_in(client)
     assert client.session.session_key != before
-    assert half_way.KEY not in client.session
+    assert pending_second_factor.KEY not in client.session
 
 
 def test_where_she_wanted_to_go_is_no_text_in_the_database(client: Client, secret: str) -> None:
@@ -97,7 +97,7 @@ def test_a_wrong_code_is_asked_for_again(client: Client, secret: str) -> None:
     answer = write_code(client, code_of(secret, steps=9))
 
     assert answer.status_code == 422
-    assert "That code doesn't fit" in text_of(answer)
+    assert "Wrong or already used code" in text_of(answer)
     assert not is_in(client)
     assert write_code(client, code_of(secret)).status_code == 303
 
@@ -157,8 +157,8 @@ def test_the_step_between_lasts_ten_minutes(client: Client, secret: str) -> None
     write_password(client)
     session, now = client.session, timezone.now()
 
-    assert half_way.who(session, at=now + timedelta(minutes=9))
-    assert half_way.who(session, at=now + timedelta(minutes=11)) is None
+    assert pending_second_factor.who(session, at=now + timedelta(minutes=9))
+    assert pending_second_factor.who(session, at=now + timedelta(minutes=11)) is None
 
 
 def set_up(alices: Person) -> Any:
@@ -221,7 +221,7 @@ def test_new_recovery_codes_are_shown_once(alice: User, secret: str) -> None:
 
     assert page.status_code == 200
     assert len(page.context["codes"]) == 10
-    assert "10 of your recovery codes are left" in text_of(alices.get(SETTINGS))
+    assert "10 recovery codes left." in text_of(alices.get(SETTINGS))
 
 
 @pytest.mark.parametrize("path", [OFF, f"{SETTINGS}recovery-codes"])
@@ -239,8 +239,8 @@ def test_owners_see_who_has_it(alices: Person, bobs: Person, alice: User) -> Non
     set_up(alices)
 
     hers, his = (text_of(person.get("/settings/members/")) for person in (alices, bobs))
-    assert "alice you Owner: everything · two-step sign-in" in hers
-    assert "bob Reviewer: answers · password alone" in hers
+    assert "alice you Owner · two-step sign-in on" in hers
+    assert "bob Reviewer · two-step sign-in off" in hers
     assert "password alone" not in his
     assert "two-step" not in his
 

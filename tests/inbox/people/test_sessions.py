@@ -1,4 +1,5 @@
-"""How long a sign-in lasts, and what ends it; and the password that is asked for again."""
+"""A sign-in lasts a limited time and ends in several ways; sensitive pages ask for the password
+again."""
 
 from __future__ import annotations
 
@@ -10,10 +11,10 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from accounts import sessions
 from accounts.models import AuditEvent, Membership, Session, User
-from tests.conftest import PASSWORD
-from tests.inbox.people import Person, text_of
+from accounts.sign_in import sessions
+from tests.inbox.person import Person, text_of
+from tests.people import PASSWORD
 
 SECURITY = "/settings/security/"
 EVERYWHERE, ELSEWHERE = f"{SECURITY}everywhere", f"{SECURITY}elsewhere"
@@ -26,7 +27,7 @@ HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 
 
 def shift(client: Client, **ages: timedelta) -> None:
-    """As if these had been so long ago."""
+    """Makes these sessions older."""
     session = client.session
     for name, age in ages.items():
         session[name] = (timezone.now() - age).timestamp()
@@ -44,7 +45,7 @@ def signed_in_with(user_agent: str) -> Client:
 
 
 def marks(client: Client) -> list[str]:
-    """Of the browsers that she can sign out from here."""
+    """Returns the browsers that she can sign out from here."""
     return re.findall(r'name="browser" value="(\w+)"', client.get(SECURITY).content.decode())
 
 
@@ -105,7 +106,7 @@ def test_signing_out_everywhere_ends_all_sessions_but_this_one(alice: User) -> N
     answer = here.client.post(EVERYWHERE)
 
     assert answer["Location"] == SECURITY
-    assert "signed out everywhere but here" in text_of(here.get(SECURITY))
+    assert "Signed out everywhere else" in text_of(here.get(SECURITY))
     assert [is_in(here), is_in(phone), is_in(cafe)] == [True, False, False]
     assert AuditEvent.objects.filter(event="person.signed_out_everywhere").count() == 1
 
@@ -126,8 +127,10 @@ def test_she_sees_where_she_is_signed_in_and_ends_one_of_them(alice: User) -> No
     here, phone, cafe = (signed_in_with(each) for each in (FIREFOX, IPHONE, "curl/8"))
     shift(phone, seen_at=2 * DAY)
     page = text_of(here.get(SECURITY))
-    assert re.findall(r"(Firefox on Windows this one|Safari on an iPhone|A browser) ", page) == [
-        "Firefox on Windows this one",
+    assert re.findall(
+        r"(Firefox on Windows this browser|Safari on an iPhone|A browser) ", page
+    ) == [
+        "Firefox on Windows this browser",
         "A browser",
         "Safari on an iPhone",
     ]
@@ -135,7 +138,7 @@ def test_she_sees_where_she_is_signed_in_and_ends_one_of_them(alice: User) -> No
 
     answer = here.post(ELSEWHERE, {"browser": of_phone}, follow=True)
 
-    assert "That browser is signed out." in text_of(answer)
+    assert "Signed out that browser." in text_of(answer)
     assert "iPhone" not in text_of(answer)
     assert [each.get("/").status_code for each in (here, phone, cafe)] == [200, 302, 200]
     assert marks(here) == [of_cafe]
@@ -150,7 +153,7 @@ def test_one_that_has_ended_meanwhile_is_said_kindly(alice: User) -> None:
 
     answer = here.client.post(ELSEWHERE, {"browser": mark}, follow=True)
 
-    assert "That one had ended already." in text_of(answer)
+    assert "That browser was already signed out." in text_of(answer)
     assert not AuditEvent.objects.filter(event="person.signed_out_elsewhere").exists()
 
 
@@ -167,7 +170,7 @@ def test_what_has_ended_by_itself_is_not_among_them(alice: User, end: Any) -> No
     assert marks(here.client) == []
 
 
-def test_nobody_sees_or_ends_another_persons_or_their_own_by_its_mark(
+def test_another_persons_and_the_current_session_cannot_be_ended(
     alices: Person, bobs: Person
 ) -> None:
     elsewhere = Person(alices.user)
@@ -243,7 +246,7 @@ def test_the_password_opens_it_for_a_quarter_of_an_hour(alices: Person) -> None:
     right = alices.client.post("/sudo/", {"password": PASSWORD, "next": form.context["next"]})
 
     assert wrong.status_code == 422
-    assert "That is not your password" in text_of(wrong)
+    assert "Wrong password" in text_of(wrong)
     assert 'value="/settings/security/"' in wrong.content.decode()
     assert (right.status_code, right["Location"]) == (303, SECURITY)
     assert alices.get(SECURITY).status_code == 200

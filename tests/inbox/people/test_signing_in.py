@@ -1,9 +1,8 @@
-"""Signing in and out."""
+"""People sign in and out."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from typing import Any
 from urllib.parse import urlencode
 
@@ -15,12 +14,12 @@ from django.test.utils import CaptureQueriesContext
 
 from accounts.models import AuditEvent, User
 from accounts.throttles import SIGN_INS
-from tests.accounts.test_second_factor import Authenticator
-from tests.conftest import PASSWORD
-from tests.inbox.people import Person, text_of
-from wake.models import Delivery
+from tests.accounts.sign_in.test_second_factor import Authenticator
+from tests.inbox.person import Person, text_of
+from tests.people import PASSWORD
+from tests.types import MakeDelivery
 
-NO_MATCH = "That pair didn't match. Try again or reset it."
+NO_MATCH = "Wrong e-mail or password. Try again or reset your password."
 
 
 def sign_in(client: Client, email: str, password: str = PASSWORD, **fields: str) -> Any:
@@ -94,7 +93,7 @@ def test_where_a_person_wanted_to_go_is_where_they_get(client: Client, alice: Us
     ],
 )
 def test_who_was_signed_out_in_between_goes_on_where_their_words_are(
-    client: Client, make_delivery: Callable[..., Delivery], referer: str, page: str
+    client: Client, make_delivery: MakeDelivery, referer: str, page: str
 ) -> None:
     path = f"/deliveries/{make_delivery().pk}/response"
 
@@ -167,7 +166,7 @@ def test_too_many_tries_are_refused_with_the_seconds_to_wait(client: Client, ali
 
     assert refused.status_code == 429
     assert int(refused["Retry-After"]) >= 1
-    assert "Too many tries" in text_of(refused)
+    assert "Too many attempts" in text_of(refused)
     assert client.get("/").status_code == 302
 
 
@@ -182,8 +181,8 @@ def test_another_person_from_the_same_place_is_not_locked_out(
     assert answer.status_code == 303
 
 
-def test_nobody_can_lock_another_person_out(client: Client, alice: User) -> None:
-    """A stranger tries Alice's address, from the network that she sits in, too."""
+def test_failed_sign_ins_do_not_lock_another_person_out(client: Client, alice: User) -> None:
+    """An attacker tries Alice's e-mail address, from her own network, too."""
     sign_in(client, alice.email)
     client.post("/logout/")
     stranger = Client()
@@ -195,7 +194,7 @@ def test_nobody_can_lock_another_person_out(client: Client, alice: User) -> None
     assert hers.status_code == 303
 
 
-def test_strangers_from_everywhere_are_slowed_down_together(
+def test_failed_sign_ins_from_many_addresses_are_slowed_down_together(
     client: Client, alice: User, settings: Any
 ) -> None:
     settings.WAKE_CLIENT_ADDRESS = "HTTP_X_REAL_IP"
@@ -219,7 +218,7 @@ def test_strangers_from_everywhere_are_slowed_down_together(
 
 
 def test_the_known_browser_is_limited_too(client: Client, alice: User) -> None:
-    """Its cookie lets nobody in by itself, and gives whoever took it no more tries than others."""
+    """The cookie alone does not sign in, and a thief of the cookie gets no additional tries."""
     sign_in(client, alice.email)
     client.post("/logout/")
 
@@ -282,7 +281,7 @@ def test_a_form_from_another_site_is_refused_with_a_page_of_ours(alice: User) ->
     answer = sign_in(strict, alice.email)
 
     assert answer.status_code == 403
-    assert "this form was from another sign-in" in text_of(answer)
+    assert "this form has expired" in text_of(answer)
 
 
 def test_a_person_who_is_signed_in_is_led_to_the_inbox(alices: Person) -> None:

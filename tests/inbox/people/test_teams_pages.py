@@ -1,25 +1,26 @@
-"""Teams in the browser: everybody may make one, and owners name theirs."""
+"""Everyone may create a team in the browser, and owners rename theirs."""
 
 from __future__ import annotations
 
 import pytest
+from django.core.exceptions import ValidationError
 
-from accounts.models import AuditEvent, Team, User
-from accounts.teams import MOST_OWNED
-from tests.conftest import PASSWORD
-from tests.inbox.people import Person, text_of
+from accounts.models import Agent, AuditEvent, Team, User
+from accounts.teams.teams import MOST_OWNED
+from tests.inbox.person import Person, text_of
+from tests.people import PASSWORD
 
 TEAMS = "/settings/teams/"
 
 
-def test_somebody_without_a_team_makes_one(db: None) -> None:
+def test_a_person_without_a_team_creates_one(db: None) -> None:
     lone = Person(User.objects.create_user("lone@example.com", PASSWORD))
 
     made = lone.client.post(TEAMS, {"team_name": "Orchard"}, follow=True)
 
     assert made.redirect_chain == [(TEAMS, 303)]
-    assert "Orchard is yours. Invite others under Members." in text_of(made)
-    assert "You are its owner." in text_of(made)
+    assert "Orchard was created. Invite people under Members." in text_of(made)
+    assert "You're the owner." in text_of(made)
     team = Team.objects.get()
     assert (team.slug, team.memberships.get().user) == ("orchard", lone.user)
     assert AuditEvent.objects.get(event="team.added").address == "127.0.0.1"
@@ -34,8 +35,38 @@ def test_a_name_is_one_line_of_a_few_words(name: str, alice: User, team: Team) -
     renamed = alices.client.post(f"{TEAMS}garden/name", {"team_name": name})
 
     assert (new.status_code, renamed.status_code) == (422, 422)
-    assert "Not saved." in text_of(renamed)
+    assert "Couldn't save." in text_of(renamed)
     assert Team.objects.get().name == "Garden"
+
+
+@pytest.mark.parametrize(
+    "name", ["\u200b\u200b", "\u3164", "\u2800 \u2060", "\U000e0041", "\u0301"]
+)
+@pytest.mark.parametrize("whose", ["team", "new team", "person", "agent", "caller"])
+def test_a_name_of_invisible_characters_is_no_name(
+    whose: str, name: str, alice: User, agent: Agent
+) -> None:
+    """Lists and the audit showed an empty name."""
+    form, path = {
+        "team": ({"team_name": name}, f"{TEAMS}garden/name"),
+        "new team": ({"team_name": name}, TEAMS),
+        "person": ({"display_name": name, "time_zone": "UTC"}, "/settings/profile/"),
+        "agent": ({"agent_id": name, "team": agent.team.pk}, "/agents/new/"),
+        "caller": ({"name": name, "days": "", "seen": 0}, f"/agents/{agent.pk}/callers/new/"),
+    }[whose]
+
+    refused = Person(alice).client.post(path, form)
+
+    assert refused.status_code == 422
+    assert "Use at least one character that people can see." in text_of(refused)
+    with pytest.raises(ValidationError, match="that people can see"):
+        Agent(team=agent.team, agent_id=name).full_clean()
+
+
+@pytest.mark.parametrize("name", ["7", "é", "庭", "ก", "🌱", "ن", "a\u200bb", "-"])
+def test_a_name_in_any_script_is_one(name: str, alice: User, team: Team) -> None:
+    assert Person(alice).client.post(f"{TEAMS}garden/name", {"team_name": name}).status_code == 303
+    assert Team.objects.get().name == name
 
 
 def test_a_name_is_the_owners_to_change(alice: User, bob: User, team: Team) -> None:
@@ -47,7 +78,7 @@ def test_a_name_is_the_owners_to_change(alice: User, bob: User, team: Team) -> N
     assert f"{TEAMS}garden/name" not in Person(bob).get(TEAMS).content.decode()
 
 
-def test_nobody_owns_teams_without_end(alice: User) -> None:
+def test_the_number_of_teams_a_person_owns_is_limited(alice: User) -> None:
     alices = Person(alice)
     for _ in range(MOST_OWNED - 1):
         assert alices.client.post(TEAMS, {"team_name": "Orchard"}).status_code == 303

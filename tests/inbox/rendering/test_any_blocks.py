@@ -1,19 +1,22 @@
-"""Whatever stands where a block should be: it is shown, it can be edited, and nothing fails."""
+"""Any JSON in the place of a block can be shown and edited without an error."""
 
 from __future__ import annotations
 
 import json
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from inbox.blocks import asked
-from inbox.details import TAGS, render
-from inbox.edits import FIELDS, Original, Unreadable, edited_json, fields
-from tests.inbox.test_blocks import OWN
-from tests.inbox.test_details import Seen
+from inbox.editing.edits import FIELDS, Original, Unreadable, edited_json, fields
+from inbox.rendering.blocks import requested_input
+from inbox.rendering.details import TAGS, render
+from tests.inbox.rendering.test_blocks import OWN
+from tests.inbox.rendering.test_details import Seen
 from wake.models import Delivery
+
+pytestmark = pytest.mark.once
 
 KEYS = ["type", "text", "title", "language", "before", "after", "columns", "rows", "items"]
 KEYS += ["value", "url", "label", "options", "id", "recommended", "name", "kind"]
@@ -71,5 +74,5 @@ def test_what_is_asked_for_can_be_edited(blocks: Any, typed: dict[str, str]) -> 
     if made is not None:
         edited = json.loads(made)
         assert list(edited) == list(original.controls)
-        choice = asked(delivery.details_json).choice
+        choice = requested_input(delivery.details_json).choice
         assert choice is None or edited["choice"] is None or choice.option(edited["choice"])

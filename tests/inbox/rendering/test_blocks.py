@@ -1,4 +1,4 @@
-"""Typed blocks in details: each shown as what it is, and words or JSON where it cannot be."""
+"""Typed blocks are rendered by type, or as text or JSON when they are invalid."""
 
 from __future__ import annotations
 
@@ -9,10 +9,12 @@ from typing import Any
 import nh3
 import pytest
 
-from inbox import details
-from inbox.blocks import asked
-from inbox.details import Details, render
-from tests.inbox.test_details import ALLOWED, ATTACKS, Seen
+from inbox.rendering import details
+from inbox.rendering.blocks import requested_input
+from inbox.rendering.details import Details, render
+from tests.inbox.rendering.test_details import ALLOWED, ATTACKS, Seen
+
+pytestmark = pytest.mark.once
 
 OPTIONS: list[dict[str, Any]] = [
     {"id": "a", "label": "One price", "text": "Simple to explain."},
@@ -49,7 +51,7 @@ def html(*given: Any) -> str:
             {"type": "table", "columns": ["A", "B"], "rows": [[1.5, True], ["x"]]},
             ['<th scope="col"><span dir="auto">A</span>', ">1.5</span>", ">yes</span>"],
         ),
-        ({"type": "diff", "before": [1], "after": [1]}, ["Nothing changes."]),
+        ({"type": "diff", "before": [1], "after": [1]}, ["No changes."]),
         ({"type": "kv", "items": {"k": 1.10, "o": {"p": "q"}}}, ["k</bdi>", "q</span>"]),
         ({"type": "json", "value": [1, {"a": None}]}, ["<code>1</code>", "null"]),
         ({"type": "json", "value": "plain"}, ["plain"]),
@@ -68,7 +70,7 @@ def test_each_kind_is_shown_as_what_it_is(block: Any, pieces: list[str]) -> None
 
     for piece in pieces:
         assert piece in shown
-    assert "cannot be shown" not in shown
+    assert "could not be displayed" not in shown
 
 
 @pytest.mark.parametrize(
@@ -103,7 +105,7 @@ def test_each_kind_is_shown_as_what_it_is(block: Any, pieces: list[str]) -> None
 def test_what_is_no_block_of_ours_is_words_or_json_with_a_quiet_line(block: Any, kept: str) -> None:
     shown = html(block)
 
-    assert "A block that cannot be shown as it was meant:" in shown
+    assert "This block could not be displayed as intended:" in shown
     assert kept in shown
 
 
@@ -122,7 +124,7 @@ def test_another_version_is_an_object_like_any_other(value: Any) -> None:
 
     assert shown is not None
     assert "wake_blocks" in shown.html
-    assert not asked(json.dumps(value)).controls
+    assert not requested_input(json.dumps(value)).controls
 
 
 def test_a_second_choice_and_a_name_that_is_taken_are_only_shown() -> None:
@@ -134,12 +136,12 @@ def test_a_second_choice_and_a_name_that_is_taken_are_only_shown() -> None:
         {"type": "field", "name": "n", "value": "one"},
         {"type": "field", "name": "n", "value": "two"},
     ]
-    found = asked(json.dumps(blocks(*given)))
+    found = requested_input(json.dumps(blocks(*given)))
 
     assert found.choice is not None
     assert found.choice.label == "First"
     assert found.proposal == {"choice": "b", "n": "one"}
-    assert html(*given).count("cannot be shown") == 3
+    assert html(*given).count("could not be displayed") == 3
 
 
 def test_fields_that_follow_each_other_are_one_list() -> None:
@@ -149,7 +151,7 @@ def test_fields_that_follow_each_other_are_one_list() -> None:
 
 
 def everywhere(attack: Any) -> list[Any]:
-    """Every block with it in every place."""
+    """Returns every block with the value in every place."""
     return [
         {"type": "markdown", "title": attack, "text": attack},
         {"type": "text", "text": attack},
@@ -232,7 +234,7 @@ def test_however_many_there_are_the_page_is_quick(given: list[Any]) -> None:
     assert len(shown.html) < 1_200_000
 
 
-def test_long_markdown_is_plain_until_somebody_asks() -> None:
+def test_long_markdown_is_plain_until_requested() -> None:
     long = {"type": "markdown", "text": "**bold** and so on.\n\n" * 700}
 
     plain, formatted = made(long, long), made(long, long, asked_for="formatted")

@@ -1,4 +1,4 @@
-"""Code in colour: by classes, quick whatever it is, and nothing of it lost."""
+"""Code is highlighted with CSS classes, quickly for any input, and no text is lost."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from inbox.colours import LANGUAGES, coloured
-from inbox.details import formatted
+from inbox.rendering.details import formatted
+from inbox.rendering.syntax_colours import LANGUAGES, coloured
+
+pytestmark = pytest.mark.once
 
 
 def plain(shown: str) -> str:

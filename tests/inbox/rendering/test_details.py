@@ -1,4 +1,4 @@
-"""What agents send, on a page: readable, inert, and quick whatever it is."""
+"""Details from agents are rendered readably, safely and quickly for any input."""
 
 from __future__ import annotations
 
@@ -14,10 +14,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from inbox import details
-from inbox.details import Details, formatted, render
-from inbox.invisible import reveal
-from inbox.links import REL
+from inbox.rendering import details
+from inbox.rendering.details import Details, formatted, render
+from inbox.rendering.invisible import reveal
+from inbox.rendering.links import REL
+
+pytestmark = pytest.mark.once
 
 ATTACKS = [
     "<script>alert(1)</script>",
@@ -59,7 +61,7 @@ ALLOWED = {
 
 
 class Seen(HTMLParser):
-    """Every element and attribute of a piece of HTML."""
+    """Collects every element and attribute of a piece of HTML."""
 
     def __init__(self, html: str) -> None:
         super().__init__()
@@ -184,6 +186,8 @@ def test_an_image_is_a_link_and_nothing_is_fetched() -> None:
         ("\ufeffx\u00ad", "⟨U+FEFF⟩x⟨U+00AD⟩"),
         ("\x1b[0m\x07", "⟨U+001B⟩[0m⟨U+0007⟩"),
         ("hi\U000e0041\U000e0042", "hi⟨U+E0041⟩⟨U+E0042⟩"),
+        ("a" + "\u200b\u200c" * 15 + "b", "a⟨30 U+200B U+200C⟩b"),
+        ("\u200b" * 1_000, "⟨1,000 U+200B⟩"),
         ("a\u200db", "a⟨U+200D⟩b"),
         ("👩\u200d💻 ok", "👩\u200d💻 ok"),
         ("\u0645\u06cc\u200c\u062e", "\u0645\u06cc\u200c\u062e"),
@@ -246,7 +250,7 @@ LARGE = {
 
 
 @pytest.mark.parametrize("value", LARGE.values(), ids=LARGE.keys())
-def test_whatever_is_sent_is_shown_at_once(value: Any) -> None:
+def test_any_content_is_rendered_quickly(value: Any) -> None:
     began = time.process_time()
 
     made = shown(value)
@@ -263,7 +267,7 @@ def test_a_large_object_shows_some_and_says_how_much_is_left() -> None:
     assert "1,600 more in the raw view" in made.html
 
 
-def test_a_long_text_is_plain_until_somebody_asks() -> None:
+def test_a_long_text_is_plain_until_requested() -> None:
     text = "**bold** and so on.\n\n" * 1_500
 
     plain, asked = shown(text), shown(text, asked_for="formatted")
@@ -279,6 +283,19 @@ def test_what_is_too_intricate_stays_plain() -> None:
     assert not made.html
     assert made.plain.startswith("|a|b|")
     assert not made.may_be_formatted
+
+
+@pytest.mark.parametrize("mark", ["![", "[a](", "**a _b", "~~a", "<a "])
+def test_marks_that_took_the_parser_seconds_stay_plain(mark: str) -> None:
+    text = (mark * 195_000)[:195_000]
+    block = {"type": "markdown", "text": text}
+
+    alone = shown(text, asked_for="formatted")
+    in_a_block = shown({"wake_blocks": 1, "blocks": [block]}, asked_for="formatted")
+
+    assert not alone.html
+    assert alone.plain == text
+    assert in_a_block.html.startswith('<section class="block"><pre')
 
 
 @pytest.mark.parametrize("value", ["é" * 100_001, {"a": "x" * 200_000}])

@@ -1,4 +1,4 @@
-"""Diffs in details: a text that is one, and an object with before and after."""
+"""Details show unified diffs, and objects with `before` and `after`, as diffs."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from inbox.changes import Changes
-from inbox.details import render
-from inbox.diffs import unified
+from inbox.editing.word_diffs import Changes
+from inbox.rendering.details import render
+from inbox.rendering.unified_diffs import unified
 
 DIFF = """\
 diff --git a/shop.py b/shop.py
@@ -148,4 +148,4 @@ def test_a_diff_that_hides_something_is_named() -> None:
 def test_a_long_diff_says_that_it_is_cut() -> None:
     shown = html(HOSTILE["a diff of 150 kB"])
 
-    assert "Large change: its first 2,000 lines." in shown
+    assert "Only the first 2,000 lines are shown." in shown

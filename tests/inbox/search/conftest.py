@@ -1,4 +1,4 @@
-"""A small garden of deliveries, and what a person finds in it."""
+"""Provides a few deliveries to search and a search for one person."""
 
 from __future__ import annotations
 
@@ -9,18 +9,17 @@ import pytest
 from django.utils import timezone
 
 from accounts.models import Agent, User
-from inbox.full_text import index_new
-from inbox.query_language import read
-from inbox.search import Search
-from inbox.viewer import Viewer
+from inbox.pages.viewer import Viewer
+from inbox.search.index import index_new
+from inbox.search.query_language import read
+from inbox.search.search import Search
+from tests.types import Find, MakeDelivery
 from wake.models import Delivery
-
-Find = Callable[..., list[str]]
 
 
 @pytest.fixture
 def find(alice: User) -> Find:
-    """The headlines that a text finds for a person, newest first; whatever is new is indexed."""
+    """Indexes new deliveries and returns the headlines that a person finds, newest first."""
 
     def run(text: str, *, user: User = alice, at: datetime | None = None) -> list[str]:
         while index_new():
@@ -33,8 +32,8 @@ def find(alice: User) -> Find:
 
 
 @pytest.fixture
-def give(make_delivery: Callable[..., Delivery], agent: Agent) -> Callable[..., Delivery]:
-    """A delivery with this headline and nothing else in it; its team is a year old."""
+def give(make_delivery: MakeDelivery, agent: Agent) -> Callable[..., Delivery]:
+    """Creates a delivery with this headline only; its team is a year old."""
     agent.team.created_at -= timedelta(days=365)
     agent.team.save(update_fields=["created_at"])
 

@@ -1,17 +1,17 @@
-"""The words that search reads: written after the commit, by a sweep that misses nothing."""
+"""A sweep indexes every delivery for search after its commit."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 from django.db import connection, transaction
+from django.utils import timezone
 
 from accounts.models import User
-from inbox.full_text import forget, index_new
 from inbox.models import Searchable, Word
-from wake.models import Delivery, Response
+from inbox.search.index import forget, index_new
+from tests.types import Answer, MakeDelivery
 from wake.responses import take_back
 
 pytestmark = pytest.mark.django_db
@@ -22,7 +22,7 @@ def found(text: str) -> list[str]:
     return sorted(rows.values_list("delivery__headline", flat=True))
 
 
-def test_words_are_found_after_the_sweep(make_delivery: Callable[..., Delivery]) -> None:
+def test_words_are_found_after_the_sweep(make_delivery: MakeDelivery) -> None:
     make_delivery(headline="Pricing options", details_json='{"k": ["caf\\u00e9", 12.50]}')
     make_delivery(headline="Other")
     assert found("pricing") == []
@@ -34,7 +34,7 @@ def test_words_are_found_after_the_sweep(make_delivery: Callable[..., Delivery])
 
 
 def test_feedback_is_found_until_it_is_taken_back(
-    make_delivery: Callable[..., Delivery], answer: Callable[..., Response], alice: User
+    make_delivery: MakeDelivery, answer: Answer, alice: User
 ) -> None:
     delivery = make_delivery(headline="Report")
     index_new()
@@ -42,14 +42,14 @@ def test_feedback_is_found_until_it_is_taken_back(
     index_new()
     assert found("zanzibar") == ["Report"]
 
-    take_back(delivery, by=alice)
+    take_back(delivery, by=alice, at=timezone.now())
 
     assert found("zanzibar") == []
     assert found("report") == ["Report"]
 
 
 def test_what_is_encrypted_is_not_found_by_its_words(
-    make_delivery: Callable[..., Delivery], answer: Callable[..., Response], settings: Any
+    make_delivery: MakeDelivery, answer: Answer, settings: Any
 ) -> None:
     settings.WAKE_ENCRYPT_CONTENT = True
     delivery = make_delivery(headline="Report", summary="Monthly.", details_json='"Zanzibar"')
@@ -63,7 +63,7 @@ def test_what_is_encrypted_is_not_found_by_its_words(
 
 @pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite keeps no list of words")
 def test_words_of_what_was_erased_are_forgotten_where_they_stand_nowhere_else(
-    make_delivery: Callable[..., Delivery],
+    make_delivery: MakeDelivery,
 ) -> None:
     gone = make_delivery(headline="Zanzibar report")
     make_delivery(headline="Another report")

@@ -1,4 +1,4 @@
-"""The filter language: any text is a query, and a form says the same."""
+"""Any text is a valid query, and a form can express the same."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ from django.http import QueryDict
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from inbox.query_language import FILTERS, KINDS, LONGEST, Query, Term, read, read_form
-from inbox.words import normalised
+from inbox.search.query_language import FILTERS, KINDS, LONGEST, Query, Term, read, read_form
+from inbox.search.words import normalised
+
+pytestmark = pytest.mark.once
 
 PIECES = st.one_of(
     st.text(max_size=12),
@@ -78,7 +80,7 @@ def test_the_sentence_of_the_manual_is_understood() -> None:
         ("thread:agent:", Query(thread="agent:")),
     ],
 )
-def test_what_is_written_in_the_language_needs_no_note(text: str, expected: Query) -> None:
+def test_a_valid_query_has_no_message(text: str, expected: Query) -> None:
     assert (read(text), read(text).notes) == (expected, ())
 
 
@@ -104,7 +106,7 @@ def test_what_is_written_in_the_language_needs_no_note(text: str, expected: Quer
         ("after:2026-02 before:2026-01", read("after:2026-02 before:2026-01"), "No day is from"),
     ],
 )
-def test_what_was_not_understood_is_told(text: str, expected: Query, note: str) -> None:
+def test_an_unknown_part_of_a_query_is_reported(text: str, expected: Query, note: str) -> None:
     query = read(text)
 
     assert query == expected
@@ -112,7 +114,7 @@ def test_what_was_not_understood_is_told(text: str, expected: Query, note: str) 
     assert note in query.notes[0]
 
 
-def test_ten_kilobytes_are_read_in_part_and_told() -> None:
+def test_a_query_of_ten_kilobytes_is_cut_with_a_message() -> None:
     query = read("word " * 2_000)
 
     assert len(query.terms) == 20
@@ -195,7 +197,7 @@ def test_a_pasted_id_or_address_means_that_delivery(text: str) -> None:
 
 
 @given(st.text(max_size=60))
-def test_words_that_were_told_apart_stay_apart(text: str) -> None:
+def test_separate_words_stay_separate(text: str) -> None:
     words = normalised(text)
 
     assert normalised(" ".join(words)) == words

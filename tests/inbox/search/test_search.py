@@ -1,4 +1,4 @@
-"""What people find, and what they must not."""
+"""People find the deliveries of their teams and no others."""
 
 from __future__ import annotations
 
@@ -11,19 +11,18 @@ from django.db import connection
 from django.utils import timezone
 
 from accounts.models import Agent, ClaimedId, Membership, User
-from inbox.query_language import read
-from inbox.search import Search
-from inbox.slices import PAGE
-from inbox.viewer import Viewer
-from tests.conftest import AgentClient
-from tests.search.conftest import Find
+from database.batched_queries import PAGE
+from inbox.pages.viewer import Viewer
+from inbox.search.query_language import read
+from inbox.search.search import Search
+from tests.agent_client import AgentClient
+from tests.types import Age, Answer, Find
 from wake.deliveries import deliver
-from wake.models import Delivery, Response
+from wake.models import Delivery
 from wake.responses import take_back
 
 pytestmark = pytest.mark.django_db
 Give = Callable[..., Delivery]
-Answer = Callable[..., Response]
 
 
 def test_all_words_must_be_there_in_any_order(give: Give, find: Find) -> None:
@@ -43,7 +42,7 @@ def test_a_word_may_be_the_beginning_of_a_longer_one_from_three_letters_on(
 
 
 @pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite finds them all")
-def test_of_very_many_words_that_begin_so_the_last_are_left_out_and_it_is_told(
+def test_a_prefix_of_too_many_words_is_cut_with_a_message(
     give: Give, find: Find, alice: User
 ) -> None:
     letters = "abcdefghijklmno"
@@ -115,7 +114,7 @@ def test_feedback_is_searched_and_forgotten_when_it_is_taken_back(
     answer(delivery, "rejected", feedback="Zanzibar is missing")
     assert find("zanzibar report") == ["Report"]
 
-    take_back(delivery, by=alice)
+    take_back(delivery, by=alice, at=timezone.now())
 
     assert find("zanzibar") == []
     assert find("report") == ["Report"]
@@ -134,8 +133,8 @@ def test_filters_narrow_together(give: Give, find: Find, answer: Answer) -> None
     assert find("thread:Launch") == []
 
 
-def test_windows_that_passed_and_late_answers(
-    give: Give, find: Find, answer: Answer, age: Callable[..., None]
+def test_expired_deliveries_and_late_answers_are_found(
+    give: Give, find: Find, answer: Answer, age: Age
 ) -> None:
     for name in ("open", "passed", "late", "in time"):
         delivery = give(name, timeout_seconds=3600)
@@ -177,7 +176,15 @@ def test_a_name_means_the_agent_that_has_it_or_else_all_that_begin_so(
 ) -> None:
     give("By research")
     twin = Agent.objects.create(team=agent.team, agent_id=f"{agent.agent_id}-b")
-    deliver(twin, agent_id=twin.agent_id, provider="x", type="output", headline="By b", summary=".")
+    deliver(
+        twin,
+        agent_id=twin.agent_id,
+        provider="x",
+        type="output",
+        headline="By b",
+        summary=".",
+        at=timezone.now(),
+    )
     others.deliver(headline="By writing")
 
     assert sorted(find("agent:research")) == ["By b", "By research"]
@@ -207,11 +214,26 @@ def test_who_answered(give: Give, find: Find, answer: Answer, alice: User, bob: 
     assert find("by:mallory") == []
 
 
-def test_test_deliveries_have_a_lane_of_their_own(
-    give: Give, find: Find, in_test_lane: AgentClient
+def test_a_name_means_who_answered_here_and_not_their_namesakes_of_other_teams(
+    give: Give, find: Find, answer: Answer, bob: User
+) -> None:
+    """A person who had left was not among the first ten on the server with that name."""
+    User.objects.filter(pk=bob.pk).update(display_name="Sam")
+    namesakes = [User(email=f"sam{number}@example.com", display_name="Sam") for number in range(10)]
+    for pk, namesake in enumerate(namesakes, start=-10):
+        namesake.pk = pk
+    User.objects.bulk_create(namesakes)
+    answer(give("Answered by Sam"), by=bob)
+    Membership.objects.filter(user=bob).delete()
+
+    assert find("by:sam") == ["Answered by Sam"]
+
+
+def test_test_deliveries_are_searched_separately(
+    give: Give, find: Find, in_test_mode: AgentClient
 ) -> None:
     give("Live report")
-    in_test_lane.deliver(headline="Test report")
+    in_test_mode.deliver(headline="Test report")
 
     assert find("report") == find("") == ["Live report"]
     assert find("report is:test") == find("is:test") == ["Test report"]
@@ -237,7 +259,7 @@ def test_people_of_two_teams_find_in_both(
     team = mallory.teams.get()
     agent = Agent.objects.create(team=team, agent_id="other-agent")
     deliver(agent, agent_id="other-agent", provider="x", type="output", headline="Other report",
-            summary=".")  # fmt: skip
+            summary=".", at=timezone.now())  # fmt: skip
     assert find("report") == ["Garden report"]
 
     Membership.objects.create(team=team, user=alice, role="reader")

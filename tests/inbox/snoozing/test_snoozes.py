@@ -1,4 +1,4 @@
-"""Putting a delivery off: for one person, and never past its window."""
+"""A delivery is snoozed for one person, and never past its deadline."""
 
 from __future__ import annotations
 
@@ -10,16 +10,15 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from accounts.models import User
-from inbox import later
-from inbox.later import NotLater, NotWaiting
-from tests.inbox_settings.moments import utc
+from inbox.snoozing import snoozes
+from inbox.snoozing.snoozes import NotLater, NotWaiting
+from tests.inbox.notifications.times import utc
+from tests.types import MakeDelivery
 from wake.models import Delivery
 
 NOON = utc("2026-11-02 11:00")  # 12:00 in Berlin
 HOUR = timedelta(hours=1)
 MINUTE = timedelta(minutes=1)
-
-MakeDelivery = Callable[..., Delivery]
 
 
 @pytest.fixture
@@ -31,7 +30,7 @@ def berlin(bob: User) -> User:
 
 def _inbox(user: User, at: object = NOON) -> set[str]:
     waiting = Delivery.objects.for_person(user).awaiting_response()
-    return {row.headline for row in later.without_snoozed(waiting, user, at=at)}  # type: ignore[arg-type]
+    return {row.headline for row in snoozes.without_snoozed(waiting, user, at=at)}  # type: ignore[arg-type]
 
 
 def test_the_choices_are_an_hour_this_afternoon_and_tomorrow_at_nine(
@@ -39,7 +38,7 @@ def test_the_choices_are_an_hour_this_afternoon_and_tomorrow_at_nine(
 ) -> None:
     delivery = make_delivery(at=NOON)
 
-    offered = later.choices(delivery, by=berlin, at=NOON)
+    offered = snoozes.choices(delivery, by=berlin, at=NOON)
 
     assert [(choice.name, choice.until) for choice in offered] == [
         ("hour", NOON + HOUR),
@@ -53,11 +52,11 @@ def test_when_the_afternoon_is_here_it_is_not_offered(
 ) -> None:
     at_three = utc("2026-11-02 14:00")
 
-    offered = later.choices(make_delivery(at=NOON), by=berlin, at=at_three)
+    offered = snoozes.choices(make_delivery(at=NOON), by=berlin, at=at_three)
 
     assert [choice.name for choice in offered] == ["hour", "tomorrow"]
     with pytest.raises(NotLater):
-        later.chosen("afternoon", by=berlin, at=at_three)
+        snoozes.chosen("afternoon", by=berlin, at=at_three)
 
 
 def test_tomorrow_is_nine_on_the_persons_clock_also_when_it_is_changed_overnight(
@@ -65,63 +64,63 @@ def test_tomorrow_is_nine_on_the_persons_clock_also_when_it_is_changed_overnight
 ) -> None:
     saturday = utc("2026-10-24 20:00")
 
-    assert later.chosen("tomorrow", by=berlin, at=saturday) == utc("2026-10-25 08:00")
-    assert later.chosen("tomorrow", by=alice, at=saturday) == utc("2026-10-25 09:00")
+    assert snoozes.chosen("tomorrow", by=berlin, at=saturday) == utc("2026-10-25 08:00")
+    assert snoozes.chosen("tomorrow", by=alice, at=saturday) == utc("2026-10-25 09:00")
 
 
 def test_late_in_the_evening_tomorrow_is_the_persons_own_tomorrow(bob: User) -> None:
     bob.time_zone = "Pacific/Auckland"
     already_tuesday_there = utc("2026-11-02 12:00")
 
-    assert later.chosen("tomorrow", by=bob, at=already_tuesday_there) == utc("2026-11-03 20:00")
+    assert snoozes.chosen("tomorrow", by=bob, at=already_tuesday_there) == utc("2026-11-03 20:00")
 
 
 def test_an_unknown_choice_is_refused(bob: User) -> None:
     with pytest.raises(NotLater):
-        later.chosen("next year", by=bob, at=NOON)
+        snoozes.chosen("next year", by=bob, at=NOON)
 
 
-def test_it_comes_back_a_quarter_of_an_hour_before_its_window_closes(
+def test_it_comes_back_a_quarter_of_an_hour_before_its_deadline(
     bob: User, make_delivery: MakeDelivery
 ) -> None:
     delivery = make_delivery(at=NOON, timeout_seconds=7200)
 
-    row = later.snooze(delivery, by=bob, until=NOON + 24 * HOUR, at=NOON)
+    row = snoozes.snooze(delivery, by=bob, until=NOON + 24 * HOUR, at=NOON)
 
     assert row.until == NOON + 105 * MINUTE
-    assert later.told(row, at=NOON) == (
-        "Back at 12:45. Its window closes at 13:00, so it comes back before that."
+    assert snoozes.confirmation(row, at=NOON) == (
+        "Back at 12:45. Its deadline is at 13:00, so it comes back before that."
     )
 
 
-def test_a_window_that_closes_soon_leaves_half_of_it_and_one_choice(
+def test_a_close_deadline_leaves_half_of_the_time_and_one_choice(
     bob: User, make_delivery: MakeDelivery
 ) -> None:
     delivery = make_delivery(at=NOON, timeout_seconds=600)
 
-    offered = later.choices(delivery, by=bob, at=NOON)
+    offered = snoozes.choices(delivery, by=bob, at=NOON)
 
     assert [(each.name, each.until, each.is_shortened) for each in offered] == [
         ("hour", NOON + 5 * MINUTE, True)
     ]
 
 
-def test_once_the_window_has_passed_nothing_is_left_to_miss(
+def test_after_the_deadline_the_snooze_is_not_shortened(
     bob: User, make_delivery: MakeDelivery
 ) -> None:
     delivery = make_delivery(at=NOON, timeout_seconds=600)
     after_it = NOON + HOUR
 
-    row = later.snooze(delivery, by=bob, until=after_it + HOUR, at=after_it)
+    row = snoozes.snooze(delivery, by=bob, until=after_it + HOUR, at=after_it)
 
     assert row.until == after_it + HOUR
-    assert later.told(row, at=after_it) == "Back at 13:00."
+    assert snoozes.confirmation(row, at=after_it) == "Back at 13:00."
 
 
-def test_it_leaves_one_persons_inbox_until_its_time_and_nobody_elses(
+def test_it_is_snoozed_in_one_persons_inbox_only(
     alice: User, bob: User, make_delivery: MakeDelivery
 ) -> None:
-    later.snooze(make_delivery(headline="Put off"), by=bob, until=NOON + HOUR, at=NOON)
+    snoozes.snooze(make_delivery(headline="Put off"), by=bob, until=NOON + HOUR, at=NOON)
     make_delivery(headline="Stays")
 
     assert _inbox(bob) == {"Stays"}
@@ -129,52 +128,52 @@ def test_it_leaves_one_persons_inbox_until_its_time_and_nobody_elses(
     assert _inbox(bob, at=NOON + HOUR) == {"Stays", "Put off"}
 
 
-def test_putting_it_off_again_moves_it_and_bringing_it_back_shows_it(
+def test_snoozing_again_changes_the_time_and_unsnoozing_shows_it(
     bob: User, make_delivery: MakeDelivery
 ) -> None:
     delivery = make_delivery(headline="Put off")
 
-    later.snooze(delivery, by=bob, until=NOON + HOUR, at=NOON)
-    later.snooze(delivery, by=bob, until=NOON + 2 * HOUR, at=NOON)
+    snoozes.snooze(delivery, by=bob, until=NOON + HOUR, at=NOON)
+    snoozes.snooze(delivery, by=bob, until=NOON + 2 * HOUR, at=NOON)
 
-    assert [row.until for row in later.snoozed(bob, at=NOON)] == [NOON + 2 * HOUR]
-    later.unsnooze(delivery, by=bob)
+    assert [row.until for row in snoozes.snoozed(bob, at=NOON)] == [NOON + 2 * HOUR]
+    snoozes.unsnooze(delivery, by=bob)
     assert _inbox(bob) == {"Put off"}
-    assert later.snoozed(bob, at=NOON) == []
+    assert snoozes.snoozed(bob, at=NOON) == []
 
 
 def test_a_time_that_has_passed_is_refused(bob: User, make_delivery: MakeDelivery) -> None:
     with pytest.raises(NotLater):
-        later.snooze(make_delivery(), by=bob, until=NOON, at=NOON)
+        snoozes.snooze(make_delivery(), by=bob, until=NOON, at=NOON)
 
 
-def test_what_somebody_answered_meanwhile_is_not_put_off(
+def test_a_delivery_that_was_answered_meanwhile_is_not_snoozed(
     bob: User, make_delivery: MakeDelivery, answer: Callable[..., object]
 ) -> None:
     delivery = make_delivery()
     answer(delivery)
 
     with pytest.raises(NotWaiting):
-        later.snooze(delivery, by=bob, until=NOON + HOUR, at=NOON)
+        snoozes.snooze(delivery, by=bob, until=NOON + HOUR, at=NOON)
 
 
-def test_what_is_for_later_shows_only_what_still_waits_for_a_member(
+def test_the_snoozed_list_shows_only_open_deliveries_of_a_members_teams(
     bob: User, make_delivery: MakeDelivery, answer: Callable[..., object]
 ) -> None:
     waits, answered = make_delivery(headline="Waits"), make_delivery(headline="Answered")
     for delivery in (waits, answered):
-        later.snooze(delivery, by=bob, until=NOON + HOUR, at=NOON)
+        snoozes.snooze(delivery, by=bob, until=NOON + HOUR, at=NOON)
     answer(answered)
 
-    assert [row.delivery.headline for row in later.snoozed(bob, at=NOON)] == ["Waits"]
+    assert [row.delivery.headline for row in snoozes.snoozed(bob, at=NOON)] == ["Waits"]
     bob.memberships.all().delete()
-    assert later.snoozed(bob, at=NOON) == []
+    assert snoozes.snoozed(bob, at=NOON) == []
 
 
-def test_hiding_what_is_put_off_is_part_of_the_same_query(
+def test_snoozed_deliveries_are_hidden_in_the_same_query(
     bob: User, make_delivery: MakeDelivery
 ) -> None:
-    later.snooze(make_delivery(), by=bob, until=NOON + HOUR, at=NOON)
+    snoozes.snooze(make_delivery(), by=bob, until=NOON + HOUR, at=NOON)
 
     with CaptureQueriesContext(
         connection,
@@ -184,8 +183,8 @@ def test_hiding_what_is_put_off_is_part_of_the_same_query(
     assert len(queries) == 1
 
 
-def test_what_is_put_off_is_read_from_its_index(bob: User) -> None:
-    rows = later.without_snoozed(Delivery.objects.all(), bob, at=NOON)
+def test_snoozed_deliveries_are_read_from_their_index(bob: User) -> None:
+    rows = snoozes.without_snoozed(Delivery.objects.all(), bob, at=NOON)
 
     with connection.cursor() as cursor:
         if connection.vendor == "postgresql":

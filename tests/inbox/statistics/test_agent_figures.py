@@ -1,8 +1,7 @@
-"""What an agent delivered in thirty days, what became of it, and how soon."""
+"""The page shows an agent's deliveries of thirty days, their outcomes and response times."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import uuid4
@@ -14,19 +13,16 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from accounts.models import Agent, ApiKey, User
-from inbox import agent_figures
-from inbox.bars import HEIGHT, bars
-from inbox.moments import amount
-from inbox.reading import mark_read
-from tests.conftest import AgentClient
-from tests.inbox.people import Person, text_of
-from wake.cursor import microseconds
+from database.clock import microseconds
+from inbox.delivery.reading import mark_read
+from inbox.pages.bar_chart import HEIGHT, bars
+from inbox.pages.times import amount
+from inbox.statistics import figures
+from tests.agent_client import AgentClient
+from tests.inbox.person import Person, text_of
+from tests.types import Age, Answer, MakeDelivery
 from wake.deadlines import time_out_overdue
-from wake.models import Delivery, Response
-
-Make = Callable[..., Delivery]
-Answer = Callable[..., Response]
-Age = Callable[..., None]
+from wake.models import Delivery
 
 
 def _made(delivery: Delivery, at: datetime) -> Delivery:
@@ -36,7 +32,7 @@ def _made(delivery: Delivery, at: datetime) -> Delivery:
 
 
 def test_the_list_has_the_provider_this_week_and_thirty_days_of_answers(
-    alices: Person, agent: Agent, make_delivery: Make, answer: Answer
+    alices: Person, agent: Agent, make_delivery: MakeDelivery, answer: Answer
 ) -> None:
     now = timezone.now()
     answer(_made(make_delivery(), now - timedelta(days=31)))
@@ -48,11 +44,11 @@ def test_the_list_has_the_provider_this_week_and_thirty_days_of_answers(
     page = text_of(alices.get("/agents/"))
 
     assert "research-agent-01 gpt not seen yet 4 this week" in page
-    assert "In 30 days: approved 2 redirected 1 rejected 1 zz-quiet not seen yet 0 this" in page
+    assert "Last 30 days: approved 2 redirected 1 rejected 1 zz-quiet not seen yet 0 this" in page
 
 
 def test_an_agents_page_has_its_days_as_bars_and_as_a_table(
-    alices: Person, agent: Agent, make_delivery: Make, answer: Answer
+    alices: Person, agent: Agent, make_delivery: MakeDelivery, answer: Answer
 ) -> None:
     now = timezone.now()
     for number, ago in enumerate((0, 0, 0, 3, 29)):
@@ -71,21 +67,21 @@ def test_an_agents_page_has_its_days_as_bars_and_as_a_table(
     assert "style=" not in answered.content.decode()
 
 
-def test_a_day_is_the_persons_own(alice: User, agent: Agent, make_delivery: Make) -> None:
+def test_a_day_is_the_persons_own(alice: User, agent: Agent, make_delivery: MakeDelivery) -> None:
     kathmandu = ZoneInfo("Asia/Kathmandu")  # 5 h 45 min ahead
     at = datetime(2026, 3, 10, 12, tzinfo=kathmandu)
     _made(make_delivery(), datetime(2026, 3, 9, 0, 0, tzinfo=kathmandu))
     _made(make_delivery(), datetime(2026, 3, 8, 23, 59, 59, tzinfo=kathmandu))
 
     with timezone.override(kathmandu):
-        days = agent_figures.figures(agent, at=at).days
+        days = figures.figures(agent, at=at).days
 
     assert [day.delivered for day in days[-3:]] == [1, 1, 0]
     assert days[-1].date.isoformat() == "2026-03-10"
 
 
 def test_a_month_over_the_change_of_the_clocks_has_thirty_days(
-    agent: Agent, make_delivery: Make
+    agent: Agent, make_delivery: MakeDelivery
 ) -> None:
     berlin = ZoneInfo("Europe/Berlin")  # one hour less on 29 March
     at = datetime(2026, 4, 10, 12, tzinfo=berlin)
@@ -93,41 +89,41 @@ def test_a_month_over_the_change_of_the_clocks_has_thirty_days(
     _made(make_delivery(), datetime(2026, 3, 11, 23, 59, tzinfo=berlin))
 
     with timezone.override(berlin):
-        days = agent_figures.figures(agent, at=at).days
+        days = figures.figures(agent, at=at).days
 
     assert (len(days), days[0].date.isoformat()) == (30, "2026-03-12")
     assert [day.delivered for day in days[:2]] == [1, 0]
 
 
 def test_how_soon_and_how_often_unread(
-    alices: Person, bob: User, agent: Agent, make_delivery: Make, answer: Answer, age: Age
+    alices: Person, bob: User, agent: Agent, make_delivery: MakeDelivery, answer: Answer, age: Age
 ) -> None:
     start = timezone.now() - timedelta(hours=5)
     for number, minutes in enumerate((10, 40, 300)):
         delivery = _made(make_delivery(), start + timedelta(seconds=number))
         if number:
             mark_read(delivery, by=alices.user, at=start)
-        mark_read(delivery, by=bob, at=start)  # it is about whoever answered
+        mark_read(delivery, by=bob, at=start)  # only the person who answered counts
         answer(delivery, at=delivery.created_at + timedelta(minutes=minutes))
 
     page = text_of(alices.get(f"/agents/{agent.pk}/"))
 
-    assert "Half of the answers came within 40 min" in page
-    assert "Answered without opening 1 of 3" in page
+    assert "Median response time: 40 min" in page
+    assert "Answered without opening: 1 of 3" in page
 
 
 def test_how_often_it_continued_on_its_own(
-    alices: Person, agent: Agent, make_delivery: Make
+    alices: Person, agent: Agent, make_delivery: MakeDelivery
 ) -> None:
     for on_timeout in ("proceed", "", "hold", "abort"):
         make_delivery(timeout_seconds=60, on_timeout=on_timeout)
     time_out_overdue(at=timezone.now() + timedelta(hours=1))
 
-    assert "Continued on its own 2 times" in text_of(alices.get(f"/agents/{agent.pk}/"))
+    assert "Timed out: 2" in text_of(alices.get(f"/agents/{agent.pk}/"))
 
 
 def test_what_waits_leads_to_it(
-    alices: Person, agent: Agent, make_delivery: Make, answer: Answer, allowed_host: str
+    alices: Person, agent: Agent, make_delivery: MakeDelivery, answer: Answer, allowed_host: str
 ) -> None:
     make_delivery()
     make_delivery(type="question")
@@ -137,8 +133,8 @@ def test_what_waits_leads_to_it(
 
     page = text_of(answered)
     assert "2 waiting" in page
-    assert "1 callback to send" in page
-    assert f"/webhooks/?state=waiting&amp;agent={agent.pk}" in answered.content.decode()
+    assert "1 unsent callback" in page
+    assert f"/callbacks/?state=waiting&amp;agent={agent.pk}" in answered.content.decode()
     assert f"/audit/?agent={agent.pk}" in answered.content.decode()
 
 
@@ -150,9 +146,9 @@ def test_a_new_agent_has_nothing_to_show(alices: Person, agent: Agent) -> None:
 
 
 def test_test_deliveries_do_not_count(
-    alices: Person, agent: Agent, in_test_lane: AgentClient
+    alices: Person, agent: Agent, in_test_mode: AgentClient
 ) -> None:
-    in_test_lane.deliver()
+    in_test_mode.deliver()
 
     assert "Last 30 days 0 deliveries" in text_of(alices.get(f"/agents/{agent.pk}/"))
     assert "0 this week" in text_of(alices.get("/agents/"))
@@ -162,12 +158,12 @@ def test_a_key_that_is_slowed_down_says_so(
     alices: Person, agent: Agent, key: ApiKey, caller: AgentClient
 ) -> None:
     caller.deliver()
-    assert "49 of 50 free now" in text_of(alices.get(f"/agents/{agent.pk}/"))
+    assert "49 of 50 left" in text_of(alices.get(f"/agents/{agent.pk}/"))
     later = timezone.now() + timedelta(hours=1)
 
     ApiKey.objects.filter(pk=key.pk).update(quota_us=microseconds(later))
 
-    assert "slowed down for" in text_of(alices.get(f"/agents/{agent.pk}/"))
+    assert "rate limited for" in text_of(alices.get(f"/agents/{agent.pk}/"))
 
 
 def test_how_often_it_was_slowed_down_today(
@@ -175,19 +171,17 @@ def test_how_often_it_was_slowed_down_today(
 ) -> None:
     settings.WAKE_QUOTA_LIVE = (500, 1)
     caller.deliver()
-    assert "Slowed down" not in text_of(alices.get(f"/agents/{agent.pk}/"))
+    assert "Rate limited" not in text_of(alices.get(f"/agents/{agent.pk}/"))
 
     refused = [caller.post(caller.payload()).status_code for _ in range(3)]
 
     assert refused == [429, 429, 429]
     assert "Slowed down 1 time today" in text_of(alices.get(f"/agents/{agent.pk}/"))
-    assert f"{agent} delivered more than it may, and was slowed down" in text_of(
-        alices.get("/audit/")
-    )
+    assert f"{agent} exceeded its rate limit" in text_of(alices.get("/audit/"))
 
 
 def test_both_pages_ask_few_questions_however_much_there_is(
-    alices: Person, agent: Agent, make_delivery: Make, answer: Answer
+    alices: Person, agent: Agent, make_delivery: MakeDelivery, answer: Answer
 ) -> None:
     def queries(path: str) -> int:
         with CaptureQueriesContext(connection) as asked:
@@ -229,12 +223,12 @@ def test_thirty_days_are_read_from_an_index(agent: Agent) -> None:
             # So few rows lie on so few pages that reading all of them may be as cheap.
             cursor.execute("SET LOCAL enable_seqscan = off")
 
-    start = agent_figures.first_day(at)
-    plan = agent_figures.delivered_since(start).filter(agent=agent).explain()
+    start = figures.first_day(at)
+    plan = figures.delivered_since(start).filter(agent=agent).explain()
 
     # SQLite gives the index of a constraint a name of its own.
     assert "cursor_of_an_agent" in plan or "agent_id=? AND lane=? AND activity_at>?" in plan
-    assert agent_figures.figures(agent, at=at).totals.delivered in range(29 * 24, 30 * 24 + 1)
+    assert figures.figures(agent, at=at).totals.delivered in range(29 * 24, 30 * 24 + 1)
 
 
 @pytest.mark.parametrize(

@@ -1,10 +1,9 @@
-"""The record of an agent: exact numbers of made-up weeks."""
+"""The statistics of an agent are exact for known weeks."""
 
 from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Callable
 from datetime import datetime, timedelta
 from io import StringIO
 from typing import Any
@@ -16,15 +15,13 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from accounts.models import Agent, User
-from inbox import edit_sizes
-from inbox.reading import mark_read
-from inbox.record import Period, record
-from tests.conftest import AgentClient
-from tests.inbox.people import Person, text_of
+from inbox.delivery.reading import mark_read
+from inbox.statistics import edit_sizes
+from inbox.statistics.statistics import Period, statistics_of
+from tests.agent_client import AgentClient
+from tests.inbox.person import Person, text_of
+from tests.types import Answer, MakeDelivery
 from wake.models import Delivery, Response
-
-Make = Callable[..., Delivery]
-Answer = Callable[..., Response]
 
 KATHMANDU = ZoneInfo("Asia/Kathmandu")  # 5 h 45 min ahead
 AT = datetime(2026, 3, 20, 12, tzinfo=KATHMANDU)
@@ -37,8 +34,8 @@ def _in_kathmandu() -> Any:
 
 
 @pytest.fixture
-def weeks(make_delivery: Make, answer: Answer, alice: User) -> None:
-    """Of the seven days up to 20 March, and of the seven before."""
+def weeks(make_delivery: MakeDelivery, answer: Answer, alice: User) -> None:
+    """Creates deliveries of the seven days up to 20 March and of the seven before."""
 
     def made(
         day: int, hour: int = 9, *, minutes: int = 0, opened: bool = True, **fields: Any
@@ -71,7 +68,7 @@ def weeks(make_delivery: Make, answer: Answer, alice: User) -> None:
 
 
 def _week(agent: Agent) -> tuple[Period, Period]:
-    found = record(agent, days=7, at=AT)
+    found = statistics_of(agent, days=7, at=AT)
     return found.now, found.before
 
 
@@ -108,7 +105,7 @@ def test_an_edit_is_as_large_as_what_it_changed_of_the_words(agent: Agent) -> No
 
 
 def test_the_newest_edits_are_compared_and_none_that_is_too_long(
-    agent: Agent, make_delivery: Make, answer: Answer, monkeypatch: pytest.MonkeyPatch
+    agent: Agent, make_delivery: MakeDelivery, answer: Answer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(edit_sizes, "MOST_EDITS", 2)
     at = AT - timedelta(hours=5)
@@ -135,14 +132,14 @@ def test_what_cannot_be_read_keeps_nothing_else_from_anybody(agent: Agent, setti
     assert (now.edits, now.compared, now.answers) == (1, 0, 10)
 
 
-def test_comparing_ends_when_its_time_is_up(make_delivery: Make, answer: Answer) -> None:
+def test_comparing_ends_when_its_time_is_up(make_delivery: MakeDelivery, answer: Answer) -> None:
     answer(delivery := make_delivery(), "redirected", edited_json='"Other."', feedback="See.")
 
     assert edit_sizes.shares([delivery], budget=-1) == []
 
 
 @pytest.mark.usefixtures("weeks")
-def test_what_is_erased_is_said_to_be_gone(agent: Agent) -> None:
+def test_erased_deliveries_are_reported_as_gone(agent: Agent) -> None:
     Response.objects.update(edited_json=None)
     Delivery.objects.update(details_json=None, erased_at=AT)
 
@@ -153,11 +150,11 @@ def test_what_is_erased_is_said_to_be_gone(agent: Agent) -> None:
     assert (now.half, now.missed) == (timedelta(minutes=10), 3)
 
 
-def test_days_begin_where_the_person_is(agent: Agent, make_delivery: Make) -> None:
+def test_days_begin_where_the_person_is(agent: Agent, make_delivery: MakeDelivery) -> None:
     make_delivery(at=datetime(2026, 3, 13, 23, 59, 59, tzinfo=KATHMANDU))
     make_delivery(at=datetime(2026, 3, 14, 0, 0, tzinfo=KATHMANDU))
 
-    found = record(agent, days=7, at=AT)
+    found = statistics_of(agent, days=7, at=AT)
 
     assert [day.delivered for day in found.by_day] == [1, 0, 0, 0, 0, 0, 0]
     assert (found.now.deliveries, found.before.deliveries) == (1, 1)
@@ -177,20 +174,21 @@ def test_an_agent_without_a_past_has_no_times(agent: Agent) -> None:
 
 
 def test_it_asks_six_queries_however_much_there_is(
-    agent: Agent, make_delivery: Make, answer: Answer
+    agent: Agent, make_delivery: MakeDelivery, answer: Answer
 ) -> None:
     for _ in range(5):
         answer(make_delivery(), "redirected", edited_json='"Other."', feedback="See.")
 
     with CaptureQueriesContext(connection) as asked:
-        found = record(agent, days=90, at=timezone.now())
+        found = statistics_of(agent, days=90, at=timezone.now())
 
     assert (found.now.compared, len(asked)) == (5, 6)
 
 
 @pytest.fixture
-def today(alice: User, make_delivery: Make, answer: Answer) -> None:
-    """Four outputs: three answered in 12 minutes, of which one unread; 40 minutes a month ago."""
+def today(alice: User, make_delivery: MakeDelivery, answer: Answer) -> None:
+    """Makes four outputs: three answered after 12 minutes, one of them unread, and one a month ago
+    after 40 minutes."""
     now = timezone.now()
     then = now - timedelta(days=40)
     mark_read(earlier := make_delivery(at=then), by=alice, at=then)
@@ -207,16 +205,16 @@ def today(alice: User, make_delivery: Make, answer: Answer) -> None:
 def test_the_page_says_what_changed_and_shows_the_figures_beside_those_before(
     ritas: Person, agent: Agent
 ) -> None:
-    answered = ritas.get(f"/agents/{agent.pk}/record/")
+    answered = ritas.get(f"/agents/{agent.pk}/statistics/")
 
     page = text_of(answered)
     assert "Last 30 days 4 deliveries" in page
-    assert "It never loosens anything by itself." in page
-    assert "Half of the answers came within 12 min, was 40 min." in page
-    assert "Windows missed: 1 of 4." in page
+    assert "it changes no permissions." in page
+    assert "Median response time: 12 min, was 40 min." in page
+    assert "Missed deadlines: 1 of 4." in page
     assert "Answered without opening: 1 of 3, was 0 of 1." in page
     assert "Deliveries 4 1 Questions 0 0" in page
-    assert "Nine in ten came within 12 min 40 min" in page
+    assert "90th percentile 12 min 40 min" in page
     assert "style=" not in answered.content.decode()
 
 
@@ -225,35 +223,35 @@ def test_the_page_says_what_changed_and_shows_the_figures_beside_those_before(
 def test_there_is_a_bar_for_each_of_the_days(
     alices: Person, agent: Agent, asked: str, days: int
 ) -> None:
-    page = alices.get(f"/agents/{agent.pk}/record/", days=asked).content.decode()
+    page = alices.get(f"/agents/{agent.pk}/statistics/", days=asked).content.decode()
 
     assert page.count("<rect ") == days
     assert f'<a class="tabs__tab" href="?days={days}" aria-current="page">' in page
 
 
-def test_an_agents_page_leads_to_its_record(alices: Person, agent: Agent) -> None:
+def test_an_agents_page_links_to_its_statistics(alices: Person, agent: Agent) -> None:
     page = alices.get(f"/agents/{agent.pk}/").content.decode()
 
-    assert f'href="/agents/{agent.pk}/record/"' in page
+    assert f'href="/agents/{agent.pk}/statistics/"' in page
 
 
 def test_the_page_says_what_is_gone(
-    alices: Person, agent: Agent, make_delivery: Make, answer: Answer
+    alices: Person, agent: Agent, make_delivery: MakeDelivery, answer: Answer
 ) -> None:
     answer(delivery := make_delivery(), "redirected", feedback="Shorter.")
     Delivery.objects.filter(pk=delivery.pk).update(erased_at=timezone.now())
 
-    page = text_of(alices.get(f"/agents/{agent.pk}/record/"))
+    page = text_of(alices.get(f"/agents/{agent.pk}/statistics/"))
 
-    assert "Size of edits 1 redirect erased, what changed is gone no edits" in page
+    assert "Size of edits 1 redirect erased no edits" in page
 
 
 @pytest.mark.usefixtures("today")
-def test_the_record_goes_along_as_a_table_and_for_programs(alices: Person, agent: Agent) -> None:
+def test_the_statistics_are_exported_as_csv_and_json(alices: Person, agent: Agent) -> None:
     Agent.objects.filter(pk=agent.pk).update(agent_id="=1+1")
 
-    written = alices.get(f"/agents/{agent.pk}/record/export.csv", days="7")
-    told = alices.get(f"/agents/{agent.pk}/record/export.json", days="90")
+    written = alices.get(f"/agents/{agent.pk}/statistics/export.csv", days="7")
+    told = alices.get(f"/agents/{agent.pk}/statistics/export.json", days="90")
 
     rows = list(csv.DictReader(StringIO(written.content.decode(), newline="")))
     now = {row["figure"]: row["value"] for row in rows if row["period"] == "now"}
@@ -268,7 +266,7 @@ def test_the_record_goes_along_as_a_table_and_for_programs(alices: Person, agent
     assert record["before"]["half_answered_within_seconds"] is None
 
 
-def test_test_deliveries_do_not_count(agent: Agent, in_test_lane: AgentClient) -> None:
-    in_test_lane.deliver()
+def test_test_deliveries_do_not_count(agent: Agent, in_test_mode: AgentClient) -> None:
+    in_test_mode.deliver()
 
-    assert record(agent, days=7, at=timezone.now()).now.deliveries == 0
+    assert statistics_of(agent, days=7, at=timezone.now()).now.deliveries == 0

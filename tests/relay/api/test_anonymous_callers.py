@@ -1,4 +1,4 @@
-"""Callers without a key: what is read of them, and what they may leave waiting."""
+"""Requests of anonymous callers are limited in size, rate and waiting tasks."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ from django.utils import timezone
 from accounts import throttles
 from accounts.audit import SYSTEM
 from accounts.models import ApiKey
-from relay import dispatches, lifecycle
 from relay.models import CallerKey, Card, Context, Message, Task
+from relay.runs import queue as run_queue
+from relay.tasks import lifecycle
 from tests.relay.calling import Caller
-from tests.relay.machine import Machine, ask
-from wake.parsers import Malformed
+from tests.relay.fake_connector import FakeConnector, ask
+from wake.api.parsers import Malformed
 
 State = Task.State
 
@@ -34,24 +35,24 @@ def here(public: Card) -> Caller:
 
 @pytest.fixture
 def there(public: Card) -> Caller:
-    """Of another network."""
+    """Returns an anonymous caller of another network."""
     caller = Caller(public)
     caller.client.defaults["REMOTE_ADDR"] = "::1"
     return caller
 
 
 def completed(task_id: str, text: str) -> dict[str, Any]:
-    """News of a task of some other server."""
+    """Returns an event of another server's task."""
     artifact = {"artifactId": "report", "parts": [{"text": text}]}
     status = {"state": "TASK_STATE_COMPLETED"}
     return {"task": {"id": task_id, "status": status, "artifacts": [artifact]}}
 
 
-def test_strangers_leave_room_for_each_other_and_for_callers_with_a_key(
+def test_anonymous_callers_leave_capacity_for_others(
     card: Card, caller_key: CallerKey, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(dispatches, "OF_STRANGERS_AT_MOST", 3)
-    monkeypatch.setattr(dispatches, "OF_A_NETWORK_AT_MOST", 2)
+    monkeypatch.setattr(run_queue, "OF_ANONYMOUS_AT_MOST", 3)
+    monkeypatch.setattr(run_queue, "OF_A_NETWORK_AT_MOST", 2)
     for _ in range(2):
         ask(card, None, network="192.0.2.1")
 
@@ -67,10 +68,10 @@ def test_strangers_leave_room_for_each_other_and_for_callers_with_a_key(
 def test_nor_do_they_crowd_in_with_tasks_that_waited_for_them(
     card: Card, key: ApiKey, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(dispatches, "OF_A_NETWORK_AT_MOST", 1)
-    machine = Machine(key)
+    monkeypatch.setattr(run_queue, "OF_A_NETWORK_AT_MOST", 1)
+    connector = FakeConnector(key)
     task = ask(card, None, network="192.0.2.1")
-    machine.end(machine.run(), "auth_required", text="Who are you?")
+    connector.end(connector.run(), "auth_required", text="Who are you?")
     ask(card, None, network="192.0.2.1")
 
     with pytest.raises(lifecycle.AgentBusy):
@@ -80,7 +81,7 @@ def test_nor_do_they_crowd_in_with_tasks_that_waited_for_them(
     assert task.messages.count() == 2
 
 
-def test_nothing_long_is_read_of_somebody_who_may_not_come_in(
+def test_the_body_of_a_refused_caller_is_not_read(
     card: Card, newer: Caller, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     read: list[HttpRequest] = []
@@ -89,7 +90,7 @@ def test_nothing_long_is_read_of_somebody_who_may_not_come_in(
         read.append(request)
         raise Malformed("It is long.")
 
-    monkeypatch.setattr("relay.views._json", reading)
+    monkeypatch.setattr("relay.api.views._json", reading)
     long = "x" * 65_537
 
     refused = Caller(card).post(long)
@@ -107,7 +108,7 @@ def test_a_network_without_a_key_sends_so_many_bytes_an_hour(
     here: Caller, there: Caller, newer: Caller, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     long = "x" * 5_000
-    monkeypatch.setattr(throttles, "BYTES_OF_STRANGERS", 10_000)
+    monkeypatch.setattr(throttles, "ANONYMOUS_BYTES", 10_000)
     task = here.send(long)
 
     body = {"jsonrpc": "2.0", "id": "req-1", "method": "SendMessage", "params": here.sending(long)}
@@ -122,8 +123,10 @@ def test_a_network_without_a_key_sends_so_many_bytes_an_hour(
     assert [newer.send(long) for _ in range(3)]
 
 
-def test_also_by_news_of_other_tasks(here: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(throttles, "BYTES_OF_STRANGERS", 10_000)
+def test_pushed_events_count_towards_the_byte_limit_too(
+    here: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(throttles, "ANONYMOUS_BYTES", 10_000)
 
     answers = [here.post(completed(str(number), "x" * 4_000)) for number in range(3)]
 
@@ -148,7 +151,7 @@ def test_a_context_of_a_caller_with_a_key_is_none_of_theirs(newer: Caller, here:
         assert shared.count() == 2
 
 
-def test_nor_is_an_id_that_somebody_of_another_network_made_up(here: Caller, there: Caller) -> None:
+def test_an_id_that_another_network_uses_is_refused(here: Caller, there: Caller) -> None:
     first = here.send(contextId="quarter")
 
     refused = there.error("SendMessage", there.sending(contextId="quarter"))
@@ -161,10 +164,8 @@ def test_nor_is_an_id_that_somebody_of_another_network_made_up(here: Caller, the
     assert again["contextId"] == first["contextId"]
 
 
-def test_who_holds_an_id_that_nobody_guesses_goes_on_from_anywhere(
-    here: Caller, there: Caller
-) -> None:
-    """On another day, on another train."""
+def test_an_unguessable_id_works_from_any_network(here: Caller, there: Caller) -> None:
+    """A person continues from another network later."""
     first = here.send()
 
     second = there.send(contextId=first["contextId"])
@@ -173,9 +174,7 @@ def test_who_holds_an_id_that_nobody_guesses_goes_on_from_anywhere(
     assert contexts.distinct().count() == 1
 
 
-def test_what_was_made_of_a_short_id_is_told_to_nobody_who_guesses_it(
-    here: Caller, there: Caller
-) -> None:
+def test_a_guessed_short_id_reveals_no_task(here: Caller, there: Caller) -> None:
     mine, again, theirs = (
         caller.post(completed("1", "All checks passed")).json()["taskId"]
         for caller in (here, here, there)
@@ -188,7 +187,7 @@ def test_what_was_made_of_a_short_id_is_told_to_nobody_who_guesses_it(
 
 
 @pytest.mark.parametrize("without_key", [True, False])
-def test_nobody_takes_a_link_of_a_chain_from_a_caller_with_a_key(
+def test_an_anonymous_caller_cannot_take_a_link_of_a_caller_with_a_key(
     without_key: bool, newer: Caller, stranger: Caller, here: Caller
 ) -> None:
     first = newer.post(completed("1", "All checks passed")).json()["taskId"]
@@ -222,7 +221,7 @@ def test_what_an_agent_is_handed_of_a_reference_is_the_id_alone(
     lifecycle.cancel(Task.objects.get(pk=secret["id"]), by=SYSTEM, at=timezone.now())
     here.send("What is the word?", referenceTaskIds=[secret["id"]])
 
-    frame = Machine(key, at=timezone.now()).run(at=timezone.now())
+    frame = FakeConnector(key, at=timezone.now()).run(at=timezone.now())
 
     assert "What is the word?" in str(frame)
     assert "saffron" not in str(frame)

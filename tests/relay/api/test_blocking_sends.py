@@ -1,4 +1,4 @@
-"""When a send returns: with the answer, or with the task as it is by then."""
+"""A blocking send returns the answer, or the task in its current state."""
 
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ from django.db import connection
 from django.utils import timezone
 
 from accounts.models import ApiKey
-from relay import lifecycle, wire
 from relay.models import Card, Task
+from relay.protocol import dialects
+from relay.tasks import lifecycle
 from tests.relay.calling import Caller, State
-from tests.relay.machine import Machine
-from wake import waiting
+from tests.relay.fake_connector import FakeConnector
+from wake.api import long_poll
 
 PATIENCE = 60.0
 SEND = {"1.0": "SendMessage", "0.3": "message/send"}
@@ -41,13 +42,18 @@ class Clock:
 
 
 class Held:
-    """Stands in for `time` while sends wait: for all of them it stands still until it is over."""
+    """Stands in for `time` while sends wait: for all of them it stands still until it is over.
+
+    Then each reading is later, so that a send that begins to wait only then ends, too.
+    """
 
     def __init__(self) -> None:
         self.over = threading.Event()
+        self.now = 0.0
 
     def monotonic(self) -> float:
-        return float(self.over.is_set()) * PATIENCE
+        self.now += PATIENCE * self.over.is_set()
+        return self.now
 
     def sleep(self, _: float) -> None:
         self.over.wait(PATIENCE)
@@ -60,23 +66,23 @@ Meanwhile: TypeAlias = Callable[[Callable[[], Any]], Clock]
 def meanwhile(monkeypatch: pytest.MonkeyPatch) -> Meanwhile:
     def happens(what: Callable[[], Any]) -> Clock:
         clock = Clock(what)
-        monkeypatch.setattr(waiting, "time", clock)
+        monkeypatch.setattr(long_poll, "time", clock)
         return clock
 
     return happens
 
 
 def nothing() -> None:
-    """Happens."""
+    """Does nothing during the wait."""
 
 
 def running(key: ApiKey, state: str, **result: Any) -> Callable[[], None]:
-    """A machine that is there from now on, and what it does of the one task when it gets to it."""
-    machine = Machine(key, at=timezone.now())
+    """Starts a connector and returns a function that ends its one run in this state."""
+    connector = FakeConnector(key, at=timezone.now())
 
     def run() -> None:
         at = timezone.now()
-        machine.end(machine.run(at=at), state, at=at, **result)
+        connector.end(connector.run(at=at), state, at=at, **result)
 
     return run
 
@@ -88,8 +94,8 @@ def test_a_blocking_send_waits_for_the_answer(
 
     task = either.send()
 
-    assert clock.waited == waiting.STEP_SECONDS
-    assert wire.read_state(task["status"]["state"]) == State.COMPLETED
+    assert clock.waited == long_poll.STEP_SECONDS
+    assert dialects.read_state(task["status"]["state"]) == State.COMPLETED
     assert task["status"]["message"]["parts"][0]["text"] == "Done."
     assert [each["parts"][0]["text"] for each in task["history"]] == ["Hello"]
 
@@ -119,7 +125,7 @@ def test_or_for_a_message_that_is_all_the_answer(
 def test_a_send_that_does_not_wait(
     at_once: Any, either: Caller, key: ApiKey, meanwhile: Meanwhile
 ) -> None:
-    Machine(key, at=timezone.now())
+    FakeConnector(key, at=timezone.now())
     clock = meanwhile(nothing)
 
     method = SEND[either.version]
@@ -129,7 +135,9 @@ def test_a_send_that_does_not_wait(
     assert clock.waited == 0
 
 
-def test_nobody_waits_for_a_machine_that_is_not_there(newer: Caller, meanwhile: Meanwhile) -> None:
+def test_a_send_returns_at_once_when_no_connector_is_online(
+    newer: Caller, meanwhile: Meanwhile
+) -> None:
     clock = meanwhile(nothing)
 
     task = newer.result("SendMessage", newer.sending(), Prefer="wait=30")["task"]
@@ -151,7 +159,7 @@ def test_nobody_waits_for_a_machine_that_is_not_there(newer: Caller, meanwhile: 
 def test_for_as_long_as_the_caller_likes(
     headers: Any, seconds: int, newer: Caller, key: ApiKey, meanwhile: Meanwhile
 ) -> None:
-    Machine(key, at=timezone.now())
+    FakeConnector(key, at=timezone.now())
     clock = meanwhile(nothing)
 
     task = newer.result("SendMessage", newer.sending(), **headers)["task"]
@@ -160,11 +168,11 @@ def test_for_as_long_as_the_caller_likes(
     assert task["status"]["state"] == "TASK_STATE_SUBMITTED"
 
 
-def test_where_too_many_wait_already_nobody_else_does(
+def test_when_too_many_callers_wait_a_send_returns_at_once(
     newer: Caller, key: ApiKey, meanwhile: Meanwhile, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(waiting, "_places", threading.Semaphore(0))
-    Machine(key, at=timezone.now())
+    monkeypatch.setattr(long_poll, "_places", threading.Semaphore(0))
+    FakeConnector(key, at=timezone.now())
     clock = meanwhile(nothing)
 
     newer.send()
@@ -177,7 +185,7 @@ def test_callers_leave_room_for_others_who_wait(
 ) -> None:
     places = threading.BoundedSemaphore(1)
     monkeypatch.setattr(lifecycle, "_places", places)
-    Machine(key, at=timezone.now())
+    FakeConnector(key, at=timezone.now())
     waited = meanwhile(nothing)
     newer.send()
     assert waited.waited > 0
@@ -196,10 +204,10 @@ def test_a_crowd_that_waits_leaves_threads_for_everybody_else(
     """Trap 17: of eight callers at once so many wait as may, and meanwhile the others are answered,
     with the task that they can look at again."""
     clock = Held()
-    monkeypatch.setattr(waiting, "time", clock)
-    monkeypatch.setattr(waiting, "_places", threading.BoundedSemaphore(4))
+    monkeypatch.setattr(long_poll, "time", clock)
+    monkeypatch.setattr(long_poll, "_places", threading.BoundedSemaphore(4))
     monkeypatch.setattr(lifecycle, "_places", threading.BoundedSemaphore(2))
-    Machine(key, at=timezone.now())
+    FakeConnector(key, at=timezone.now())
 
     def send() -> dict[str, Any]:
         try:
@@ -212,7 +220,7 @@ def test_a_crowd_that_waits_leaves_threads_for_everybody_else(
         try:
             answered = [each.result() for each in islice(as_completed(crowd, PATIENCE), 6)]
             waits = [each for each in crowd if not each.done()]
-            has_room = waiting._places.acquire(blocking=False)
+            has_room = long_poll._places.acquire(blocking=False)
         finally:
             clock.over.set()
 
@@ -224,13 +232,13 @@ def test_a_crowd_that_waits_leaves_threads_for_everybody_else(
     assert len(ids) == 8
 
 
-def test_who_hangs_up_finds_the_task_later(
+def test_a_caller_that_hangs_up_finds_the_task_later(
     newer: Caller, key: ApiKey, meanwhile: Meanwhile
 ) -> None:
     def hang_up() -> None:
         raise SystemExit
 
-    Machine(key, at=timezone.now())
+    FakeConnector(key, at=timezone.now())
     meanwhile(hang_up)
 
     with pytest.raises(SystemExit):

@@ -1,4 +1,4 @@
-"""One agent's URL as the push URL of another's task: the second goes on from what was made."""
+"""The push URL of one agent's task can be another agent, which continues with its result."""
 
 from __future__ import annotations
 
@@ -12,15 +12,16 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from accounts import signing_secrets
+from accounts.agents import signing_secrets
 from accounts.audit import SYSTEM
 from accounts.models import Agent, Team
-from relay import callers, lifecycle, moves, publishing, pushes
-from relay.chaining import HOPS_AT_MOST
-from relay.models import Artifact, Card, Dispatch, Event, Message, Task
-from relay.wire import Incoming, PushIn
+from relay.api.incoming_pushes import HOPS_AT_MOST
+from relay.cards import callers, publishing
+from relay.models import Artifact, Card, Event, Message, Run, Task
+from relay.protocol.dialects import Incoming, PushIn
+from relay.tasks import lifecycle, pushes, transitions
+from wake.callbacks.outbox import send_due
 from wake.models import Callback, CallbackAttempt
-from wake.outbox import send_due
 
 SOURCE = str(uuid4())
 State = Task.State
@@ -29,7 +30,7 @@ Post = Callable[..., Any]
 
 @pytest.fixture
 def second(team: Team) -> Card:
-    """The agent that goes on: open to whoever has a key of the team."""
+    """Publishes the agent that continues; it is open to every caller with a key of the team."""
     agent = Agent.objects.create(team=team, agent_id="second-agent")
     signing_secrets.ensure_secret(agent, by=SYSTEM)
     return publishing.publish(agent, by=SYSTEM, at=timezone.now())
@@ -43,7 +44,7 @@ def caller_key(team: Team) -> str:
 
 @pytest.fixture
 def post(second: Card, caller_key: str) -> Post:
-    """What is pushed to it, with a caller key unless told otherwise."""
+    """Pushes to it, with a caller key by default."""
 
     def send(body: Any, **headers: str) -> Any:
         given = headers or {"Authorization": f"Bearer {caller_key}"}
@@ -59,7 +60,7 @@ def is_public(card: Card) -> None:
 
 
 def ended(**more: Any) -> dict[str, Any]:
-    """A task of 1.0 that has completed."""
+    """Returns a completed task of 1.0."""
     artifact = {"artifactId": "report", "parts": [{"text": "All checks passed"}]}
     status = {"state": "TASK_STATE_COMPLETED", "timestamp": "2026-11-21T09:00:00.000Z"}
     return {"id": SOURCE, "contextId": "c-1", "status": status, "artifacts": [artifact], **more}
@@ -84,7 +85,7 @@ def test_what_the_first_made_is_what_the_second_is_asked(post: Post) -> None:
     assert (task.source_task, task.hop, task.state) == (SOURCE, 1, State.SUBMITTED)
     assert task.caller is not None
     assert task.caller.name == "The chain"
-    assert Dispatch.objects.get().task == task
+    assert Run.objects.get().task == task
 
 
 def test_a_task_in_the_words_of_0_3_is_as_good(post: Post) -> None:
@@ -130,21 +131,21 @@ def test_without_artifacts_it_is_what_was_said_last(post: Post) -> None:
         "older-status",
     ],
 )  # fmt: skip
-def test_other_news_is_taken_and_changes_nothing(post: Post, body: dict[str, Any]) -> None:
+def test_other_events_are_accepted_and_change_nothing(post: Post, body: dict[str, Any]) -> None:
     answer = post(body)
 
     assert (answer.status_code, answer.json()) == (200, {})
     assert not Task.objects.exists()
 
 
-def test_the_same_news_again_is_the_same_task(post: Post) -> None:
+def test_a_repeated_event_is_the_same_task(post: Post) -> None:
     first = post({"task": ended()}).json()
     again = post({"task": ended()}).json()
     later = post({"task": ended(metadata={"wakeGeneration": 7})}).json()
 
     assert first == again
     assert later != first
-    assert Dispatch.objects.count() == 2
+    assert Run.objects.count() == 2
 
 
 def test_each_agent_goes_on_by_itself(post: Post, agent: Agent, caller_key: str) -> None:
@@ -161,8 +162,8 @@ def test_each_agent_goes_on_by_itself(post: Post, agent: Agent, caller_key: str)
     assert Task.objects.filter(source_task=SOURCE).count() == 2
 
 
-def test_nobody_takes_the_place_of_another_caller(post: Post, team: Team) -> None:
-    """Whoever knows of the task could else be there first, with words of their own."""
+def test_a_caller_cannot_take_the_place_of_another(post: Post, team: Team) -> None:
+    """Otherwise a caller that knows of the task could push other content first."""
     _, another = callers.mint(team, name="Somebody else", by=SYSTEM)
     theirs = post({"task": ended()}, Authorization=f"Bearer {another}").json()
 
@@ -191,7 +192,7 @@ def test_the_key_may_be_the_token(post: Post, caller_key: str) -> None:
     assert Task.objects.get().caller is not None
 
 
-def test_without_a_key_nobody_goes_on_but_a_public_agent(post: Post, second: Card) -> None:
+def test_without_a_key_only_a_public_agent_continues(post: Post, second: Card) -> None:
     for headers in ({"Accept": "*/*"}, {"X-A2A-Notification-Token": "not-a-key"}):
         refused = post({"task": ended()}, **headers)
         assert refused.status_code == 401
@@ -232,7 +233,7 @@ def test_what_the_second_does_not_take_is_refused(post: Post, second: Card) -> N
 def test_one_that_has_too_much_to_do_says_when_to_come_back(
     post: Post, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("relay.dispatches.QUEUE_AT_MOST", 0)
+    monkeypatch.setattr("relay.runs.queue.QUEUE_AT_MOST", 0)
 
     answer = post({"task": ended()})
 
@@ -245,7 +246,9 @@ def test_one_that_has_too_much_to_do_says_when_to_come_back(
     [{}, {"hello": "world"}, {"task": ended(), "message": {}}, {"kind": "letter"}, {"task": None}],
     ids=["empty", "something", "two-members", "no-kind-of-ours", "null"],
 )
-def test_what_is_no_news_is_refused_as_json_rpc_does(post: Post, body: dict[str, Any]) -> None:
+def test_an_invalid_event_is_refused_with_a_json_rpc_error(
+    post: Post, body: dict[str, Any]
+) -> None:
     answer = post(body)
 
     assert answer.status_code == 200
@@ -269,7 +272,7 @@ def test_what_is_no_news_is_refused_as_json_rpc_does(post: Post, body: dict[str,
         "task", "no-id", "long-id", "status", "artifacts", "parts", "hop", "generation", "hop-text",
     ],
 )  # fmt: skip
-def test_news_with_a_bad_member_is_refused(post: Post, body: dict[str, Any]) -> None:
+def test_an_event_with_an_invalid_member_is_refused(post: Post, body: dict[str, Any]) -> None:
     answer = post(body)
 
     assert (answer.status_code, answer.json()["error"]["code"]) == (400, "invalid_push")
@@ -297,15 +300,15 @@ def test_one_agent_ends_and_its_push_starts_the_next(
     push = PushIn("next", url, token=caller_key, scheme="bearer", version=version)
     incoming = Incoming(message_id="m-1", parts=[{"text": "Review it"}])
     at = timezone.now()
-    task = lifecycle.send(first, caller, incoming, push=push)
+    task = lifecycle.send(first, caller, incoming, push=push, at=timezone.now())
 
-    task = moves.transition(task.pk, State.WORKING, at=at)
+    task = transitions.transition(task.pk, State.WORKING, at=at)
     report = json.dumps([{"text": "All checks passed"}])
     artifact = Artifact.objects.create(
         task=task, artifact_id="report", parts_json=report, created_at=at
     )
-    moves.note(task, Event.Kind.ARTIFACT, artifact=artifact, at=at)
-    ended = moves.transition(task.pk, State.COMPLETED, at=at)
+    transitions.emit_event(task, Event.Kind.ARTIFACT, artifact=artifact, at=at)
+    ended = transitions.transition(task.pk, State.COMPLETED, at=at)
     sent = send_due()
 
     assert sent == CallbackAttempt.objects.filter(status_code=200).count() == 3
@@ -321,11 +324,13 @@ def test_one_agent_ends_and_its_push_starts_the_next(
 def test_two_agents_that_push_to_each_other_come_to_an_end(
     version: Any, agent: Agent, second: Card, caller_key: str, live_server: Any
 ) -> None:
-    """Trap 24: whoever chains each task of the one to the other, and of the other to the one."""
+    """Trap 24: a caller chains each task of one agent to the other agent, and back."""
     first = publishing.publish(agent, by=SYSTEM, at=timezone.now())
     caller = callers.find(caller_key, at=timezone.now())
     others = {first.pk: f"{live_server.url}/{second}", second.pk: f"{live_server.url}/{first}"}
-    lifecycle.send(first, caller, Incoming(message_id="m-1", parts=[{"text": "Review it"}]))
+    lifecycle.send(
+        first, caller, Incoming(message_id="m-1", parts=[{"text": "Review it"}]), at=timezone.now()
+    )
 
     for _ in range(HOPS_AT_MOST + 5):
         if (task := Task.objects.open().first()) is None:
@@ -336,7 +341,7 @@ def test_two_agents_that_push_to_each_other_come_to_an_end(
         Artifact.objects.create(
             task=task, artifact_id="report", parts_json=report, created_at=timezone.now()
         )
-        moves.transition(task.pk, State.COMPLETED, at=timezone.now())
+        transitions.transition(task.pk, State.COMPLETED, at=timezone.now())
         send_due()
 
     tasks = Task.objects.order_by("hop")

@@ -1,4 +1,4 @@
-"""What a call over A2A is told when the fault is ours."""
+"""A caller over A2A gets a plain error when the server fails."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import logging
 import pytest
 from django.db import OperationalError
 
-from accounts.encryption import Unreadable
-from relay import errors
+from database.encryption import Unreadable
+from relay.api import errors
 
 
 @pytest.mark.parametrize(
@@ -25,12 +25,14 @@ def test_what_passes_is_said_to_pass(fault: Exception, after: str) -> None:
     assert str(fault).encode() not in response.content
 
 
-def test_what_nobody_expected_is_noted_and_not_told(caplog: pytest.LogCaptureFixture) -> None:
+def test_an_unexpected_error_is_logged_and_hidden_from_the_caller(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     response = errors.refuse(7, ZeroDivisionError("the secret"))
 
     assert response.status_code == 200
     assert b'"code":-32603' in response.content
     assert b"secret" not in response.content
     (record,) = caplog.records
-    assert (record.levelno, record.name) == (logging.ERROR, "relay.errors")
+    assert (record.levelno, record.name) == (logging.ERROR, "relay.api.errors")
     assert record.exc_info

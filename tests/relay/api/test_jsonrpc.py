@@ -1,4 +1,4 @@
-"""What is a request and what is none: JSON-RPC 2.0, in both versions, with a slash and without."""
+"""Both versions follow JSON-RPC 2.0, with and without a trailing slash."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from accounts.audit import SYSTEM
 from accounts.models import Agent, User
-from relay import methods
+from relay.api import methods
+from relay.cards.publishing import publish
 from relay.models import Card
-from relay.publishing import publish
 from tests.relay.calling import Caller
 
 
@@ -143,8 +143,10 @@ def test_an_error_of_validation_says_which_member(caller: Caller) -> None:
     ]
 
 
-@pytest.mark.parametrize("kind", ["text/plain", "application/x-www-form-urlencoded", "image/png"])
-def test_a_body_that_says_it_is_no_json(kind: str, caller: Caller) -> None:
+@pytest.mark.parametrize(
+    "kind", ["text/plain", "application/x-www-form-urlencoded", "image/png", ""]
+)
+def test_a_body_that_does_not_say_it_is_json(kind: str, caller: Caller) -> None:
     response = caller.post(GOOD, **{"Content-Type": kind})
 
     assert response.status_code == 200
@@ -152,8 +154,8 @@ def test_a_body_that_says_it_is_no_json(kind: str, caller: Caller) -> None:
     assert response.json()["id"] == 1
 
 
-@pytest.mark.parametrize("kind", ["application/json; charset=utf-8", "application/a2a+json", ""])
-def test_and_those_that_do_not(kind: str, caller: Caller) -> None:
+@pytest.mark.parametrize("kind", ["application/json; charset=utf-8", "application/a2a+json"])
+def test_and_those_that_do(kind: str, caller: Caller) -> None:
     assert caller.post(GOOD, **{"Content-Type": kind}).json()["error"]["code"] == -32001
 
 
@@ -166,7 +168,7 @@ def test_the_patch_of_a_version_is_ignored(version: str, caller: Caller) -> None
 
 
 @pytest.mark.parametrize("version", ["99.0", "1.1", "0.2", "1", "one", "1.0.x", "\u0661.\u0660"])
-def test_a_version_that_nobody_speaks(version: str, caller: Caller) -> None:
+def test_an_unknown_version_is_refused(version: str, caller: Caller) -> None:
     headers = {"A2A-Version": version} if version.isascii() else {}
     query = "" if version.isascii() else f"?A2A-Version={version}"
     caller.headers = {}
@@ -259,7 +261,7 @@ def test_people_who_open_it_see_a_page(slash: str, caller: Caller) -> None:
 
 
 @pytest.mark.parametrize("path", ["/@garden/nobody", "/@nobody/research-agent-01", "/@garden"])
-def test_nobody_is_there(path: str, caller: Caller) -> None:
+def test_an_unpublished_agent_is_not_found(path: str, caller: Caller) -> None:
     response = caller.post(GOOD, path=path)
 
     assert response.status_code == 404
@@ -298,16 +300,29 @@ def test_a_body_in_chunks_is_no_empty_one(caller: Caller) -> None:
         "wsgi.input_terminated": True,
         "HTTP_TRANSFER_ENCODING": "chunked",
         "CONTENT_LENGTH": "",
+        "CONTENT_TYPE": "application/json",
     }
 
-    response = caller.client.generic(
-        "POST", caller.path, content_type="application/json", headers=caller.headers, **environ
-    )
+    response = caller.client.generic("POST", caller.path, headers=caller.headers, **environ)
 
     assert response.json()["error"]["code"] == -32001
 
 
-# Whatever comes -----------------------------------------------------------------------------------
+def test_a_length_of_very_many_digits_is_no_failure(caller: Caller) -> None:
+    """Python reads no number of more than 4,300 digits."""
+    response = caller.client.generic(
+        "POST",
+        caller.path,
+        json.dumps(GOOD),
+        content_type="application/json",
+        headers=caller.headers,
+        CONTENT_LENGTH="9" * 5_000,
+    )
+
+    assert response.status_code < 500
+
+
+# Any request --------------------------------------------------------------------------------------
 
 NAMES = [
     *("message", "configuration", "id", "taskId", "contextId", "messageId", "role", "parts"),
@@ -353,7 +368,7 @@ others = values.map(lambda one: one | {"jsonrpc": "2.0"} if isinstance(one, dict
     database=None,
     suppress_health_check=list(HealthCheck),
 )
-def test_whatever_is_sent_is_answered_in_json_rpc(body: Any, version: str, public: Card) -> None:
+def test_any_request_gets_a_json_rpc_answer(body: Any, version: str, public: Card) -> None:
     response = Caller(public, version).post(body)
 
     answer = response.json()

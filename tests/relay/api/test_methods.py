@@ -1,4 +1,4 @@
-"""What each operation of A2A does, in the words of both versions."""
+"""Each A2A operation works in both versions."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from django.utils import timezone
 
 from accounts.audit import SYSTEM
 from accounts.models import Agent, Team
-from relay import wire
+from relay.cards.publishing import publish
 from relay.models import Card, Task
-from relay.publishing import publish
+from relay.protocol import dialects
 from tests.relay.calling import Caller, State, move
 
 UNKNOWN = "0e2c7c1a-4c9e-4b0f-9d69-0f3c5a9c1d11"
@@ -61,7 +61,7 @@ def test_an_idempotency_key_that_is_none(key: str, newer: Caller) -> None:
     assert not Task.objects.exists()
 
 
-def test_members_in_snake_case_and_members_that_nobody_knows(either: Caller) -> None:
+def test_snake_case_members_are_read_and_unknown_members_ignored(either: Caller) -> None:
     message = {
         "message_id": "m-1",
         "role": "user",
@@ -144,7 +144,7 @@ def test_the_end_is_the_end(state: Task.State, either: Caller) -> None:
 def test_a_task_takes_no_message_without_end(
     either: Caller, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("relay.lifecycle.MESSAGES_AT_MOST", 2)
+    monkeypatch.setattr("relay.tasks.lifecycle.MESSAGES_AT_MOST", 2)
     task = either.send()
     more = either.send(taskId=task["id"])
 
@@ -155,7 +155,7 @@ def test_a_task_takes_no_message_without_end(
 
 
 def test_too_much_waits_already(newer: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("relay.dispatches.QUEUE_AT_MOST", 1)
+    monkeypatch.setattr("relay.runs.queue.QUEUE_AT_MOST", 1)
     newer.send()
 
     response = newer.post(
@@ -193,7 +193,7 @@ def test_a_length_that_is_none(length: Any, either: Caller) -> None:
     assert either.error(METHODS[either.version]["get"], params)["code"] == -32602
 
 
-def test_large_files_are_told_by_their_address(newer: Caller, older: Caller) -> None:
+def test_large_files_are_returned_by_their_address(newer: Caller, older: Caller) -> None:
     file = {"raw": "QUJD" * 30_000, "mediaType": "text/plain", "filename": "much.txt"}
     message = newer.message() | {"parts": [file]}
 
@@ -210,7 +210,7 @@ def test_cancel_ends_a_task(either: Caller) -> None:
 
     canceled = either.result(METHODS[either.version]["cancel"], {"id": task["id"]})
 
-    assert wire.read_state(canceled["status"]["state"]) == State.CANCELED
+    assert dialects.read_state(canceled["status"]["state"]) == State.CANCELED
     assert canceled.get("kind") == (None if either.version == "1.0" else "task")
 
 
@@ -222,11 +222,11 @@ def test_a_task_that_is_not_there(method: str, id: str, either: Caller) -> None:
 
 @pytest.mark.parametrize("params", [{}, {"id": None}, {"id": ""}, {"id": 7}, {"taskId": UNKNOWN}])
 @pytest.mark.parametrize("method", ["get", "cancel"])
-def test_a_task_that_nobody_named(method: str, params: Any, either: Caller) -> None:
+def test_a_task_id_is_required(method: str, params: Any, either: Caller) -> None:
     assert either.error(METHODS[either.version][method], params)["code"] == -32602
 
 
-def test_somebody_elses_task_is_not_there(
+def test_another_callers_task_is_not_found(
     newer: Caller, stranger: Caller, agent: Agent, team: Team
 ) -> None:
     task = newer.send(contextId="talk")["id"]
@@ -251,7 +251,7 @@ def test_somebody_elses_task_is_not_there(
             ), method
 
 
-def test_somebody_elses_context_is_another_one(newer: Caller, stranger: Caller) -> None:
+def test_another_callers_context_is_not_continued(newer: Caller, stranger: Caller) -> None:
     mine, theirs = newer.send(contextId="talk")["id"], stranger.send(contextId="talk")["id"]
 
     listed = newer.result("ListTasks", {"contextId": "talk"})

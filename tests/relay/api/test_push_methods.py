@@ -1,4 +1,4 @@
-"""How callers say where they want to hear of a task; and what the card does not promise."""
+"""Callers configure pushes for a task, and the card does not promise more."""
 
 from __future__ import annotations
 

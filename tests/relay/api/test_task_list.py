@@ -1,4 +1,4 @@
-"""A caller's tasks in pages, and nobody else's."""
+"""The task list returns a caller's own tasks in pages."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ T0 = datetime(2026, 11, 21, 9, tzinfo=UTC)
 
 @pytest.fixture
 def five(newer: Caller) -> list[str]:
-    """Tasks of one context, the newest first; two of them are of the same instant."""
+    """Creates tasks of one context, newest first; two have the same time."""
     ids = [newer.send(contextId="talk")["id"] for _ in range(5)]
     for minute, id in enumerate(ids):
         Task.objects.filter(pk=id).update(status_at=T0 + timedelta(minutes=max(minute, 1)))
@@ -157,7 +157,7 @@ def test_without_a_key_only_a_context_that_one_holds(card: Card, newer: Caller) 
     assert (theirs["tasks"], theirs["totalSize"]) == ([], 0)
 
 
-def test_nor_one_whose_id_somebody_else_made_up_too(card: Card) -> None:
+def test_a_task_with_the_same_id_of_another_caller_is_not_listed_either(card: Card) -> None:
     Card.objects.filter(pk=card.pk).update(access=Card.Access.PUBLIC)
     here, there = Caller(card), Caller(card)
     there.client.defaults["REMOTE_ADDR"] = "::1"

@@ -1,4 +1,4 @@
-"""Who may call an agent, and what whoever may not is told: before anything is read as JSON-RPC."""
+"""A caller without permission is refused before its body is read as JSON-RPC."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from django.utils import timezone
 from accounts import throttles
 from accounts.audit import SYSTEM
 from accounts.models import ApiKey, Team, User
-from relay import callers
+from relay.cards import callers
 from relay.models import CallerKey, Card, Task
 from tests.relay.calling import Caller
 
@@ -95,7 +95,7 @@ def test_anybody_may_call_a_public_agent(public: Card) -> None:
     assert status(public) == 200
 
 
-def test_but_a_bad_key_is_not_nobody(public: Card) -> None:
+def test_a_bad_key_does_not_count_as_anonymous(public: Card) -> None:
     assert status(public, "Bearer wk_call_lost") == 401
 
 
@@ -130,7 +130,7 @@ def test_use_is_noted_once_a_minute(card: Card, caller_key: Any) -> None:
     assert CallerKey.objects.get().last_used_at == at + timedelta(seconds=61)
 
 
-def test_a_call_notes_that_its_key_was_used(card: Card, caller_key: Any) -> None:
+def test_a_call_records_that_its_key_was_used(card: Card, caller_key: Any) -> None:
     status(card, f"Bearer {caller_key.text}")
 
     assert CallerKey.objects.get().last_used_at is not None

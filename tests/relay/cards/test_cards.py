@@ -1,4 +1,4 @@
-"""Agent cards: one that clients of A2A 1.0 and of 0.3 both read, and where it is found."""
+"""Clients of A2A 1.0 and of 0.3 can both find and read an agent card."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from django.utils.http import http_date
 
 from accounts.audit import SYSTEM
 from accounts.models import Agent, Team, User
+from relay.cards.publishing import publish, unpublish
 from relay.models import Card
-from relay.publishing import publish, unpublish
 
 HERE = "/@garden/research-agent-01"
 CARD = f"{HERE}/.well-known/agent-card.json"
@@ -71,7 +71,7 @@ def test_clients_of_both_versions_find_the_same_address_on_it(card: Card) -> Non
 @pytest.mark.parametrize(
     ("development", "origin"), [(True, "https://localhost:9000"), (False, "http://127.0.0.1:8000")]
 )
-def test_in_development_it_is_for_whoever_calls_the_server_by_another_name(
+def test_in_development_it_uses_the_host_of_the_request(
     development: bool, origin: str, card: Card, settings: Any
 ) -> None:
     settings.DEVELOPMENT = development
@@ -154,7 +154,7 @@ def test_a_card_is_read_from_any_site_and_kept_for_a_minute(card: Card) -> None:
     assert "Cross-Origin-Resource-Policy" not in answer
 
 
-def test_who_has_the_card_already_is_told_so(card: Card) -> None:
+def test_a_caller_with_the_current_card_gets_304(card: Card) -> None:
     etag = read()["ETag"]
 
     answer = read(**{"If-None-Match": etag})

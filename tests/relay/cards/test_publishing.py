@@ -1,4 +1,4 @@
-"""Agents become callable, change what they say of themselves, and stop being callable."""
+"""Owners publish agents, change their cards and unpublish them."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from django.utils import timezone
 
 from accounts.audit import SYSTEM
 from accounts.models import Agent, AuditEvent, Team, User
-from inbox.audit_words import link, words
-from relay import callers
+from inbox.audit.sentences import link, words
+from relay.cards import callers
+from relay.cards.publishing import DoesNotFit, publish, unpublish
 from relay.models import CallerKey, Card
-from relay.publishing import DoesNotFit, publish, unpublish
 
 NOW = timezone.now()
 
@@ -31,7 +31,7 @@ def test_publishing_makes_a_card_and_is_in_the_audit(agent: Agent) -> None:
     card = publish(agent, by=SYSTEM, at=NOW, access="public", description="Compares.")
 
     assert (card.enabled, card.access, card.version) == (True, "public", "1.0.0")
-    assert events() == ["Wake published an agent: anybody may call it"]
+    assert events() == ["Wake published an agent: anyone can call it"]
     event = AuditEvent.objects.get(event="card.published")
     assert (event.team_id, event.object_name) == (agent.team_id, "@garden/research-agent-01")
     assert link(event) == f"/agents/{agent.pk}/"
@@ -85,7 +85,7 @@ def test_the_same_again_is_no_change(agent: Agent) -> None:
     assert len(events()) == 1
 
 
-def test_who_may_call_is_told_in_the_audit(agent: Agent, caller_key: CallerKey) -> None:
+def test_the_audit_shows_who_may_call(agent: Agent, caller_key: CallerKey) -> None:
     publish(agent, by=SYSTEM, at=NOW)
 
     publish(agent, by=SYSTEM, at=NOW, access="allowlist", callers=[caller_key])
@@ -93,8 +93,7 @@ def test_who_may_call_is_told_in_the_audit(agent: Agent, caller_key: CallerKey) 
     event = AuditEvent.objects.get(event="card.changed")
     assert event.detail["callers"] == ["Build server"]
     assert words(event) == (
-        "Wake changed an agent's card: access, callers; who has a caller key on its list may call "
-        "it now"
+        "Wake changed an agent's card: access, callers; selected caller keys can call it now"
     )
 
 
@@ -108,9 +107,9 @@ def test_an_agent_is_taken_back_once_and_can_be_published_again(agent: Agent) ->
 
     assert (again.enabled, again.description) == (True, "Compares.")
     assert [event.partition(" ")[2] for event in events()] == [
-        "published an agent: anybody with a caller key may call it",
-        "let nobody call the agent any more",
-        "published an agent: anybody with a caller key may call it",
+        "published an agent: anyone with a caller key can call it",
+        "unpublished an agent",
+        "published an agent: anyone with a caller key can call it",
     ]
 
 
@@ -163,7 +162,7 @@ def test_a_caller_key_is_stored_as_its_hash_alone(team: Team) -> None:
     stored = str(list(CallerKey.objects.values()))
     assert text not in stored
     assert key.hint in stored
-    assert events() == ["Wake issued a caller key"]
+    assert events() == ["Wake created a caller key"]
 
 
 def test_a_caller_key_is_revoked_once(caller_key: CallerKey) -> None:
@@ -172,7 +171,7 @@ def test_a_caller_key_is_revoked_once(caller_key: CallerKey) -> None:
 
     caller_key.refresh_from_db()
     assert caller_key.revoked_at == NOW
-    assert events() == ["Wake issued a caller key", "Wake revoked a caller key"]
+    assert events() == ["Wake created a caller key", "Wake revoked a caller key"]
 
 
 @pytest.mark.parametrize("name", ["", "two\nlines", "x" * 81])
@@ -226,7 +225,7 @@ def test_run_again_the_command_changes_only_what_it_names(team: Team) -> None:
 
 @pytest.mark.parametrize(
     ("arguments", "reason"),
-    [(["a b"], "letters, digits"), (["fine", "--input-mode", "text"], "text is no media type")],
+    [(["a b"], "letters, digits"), (["fine", "--input-mode", "text"], "^text is not a media type")],
 )
 def test_what_cannot_be_published_is_not_registered_either(
     team: Team, arguments: list[str], reason: str
@@ -245,7 +244,7 @@ def test_a_caller_key_alone_is_on_stdout(team: Team, capsys: pytest.CaptureFixtu
     assert key is not None
     assert (key.name, key.team, key.issued_by) == ("Build server", team, "Operator")
     assert told.out.count("\n") == 1
-    assert "shown this once" in told.err
+    assert "shown only once" in told.err
 
 
 def test_a_caller_key_can_be_put_on_the_lists_of_agents(

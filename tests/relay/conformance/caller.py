@@ -1,4 +1,4 @@
-"""A caller that is nobody's SDK: raw JSON-RPC, with five seconds for each call."""
+"""Calls an agent with raw JSON-RPC, without an SDK, and waits at most five seconds a call."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Caller:
         return httpx.post(self.url, json=body, headers=self.headers | headers, timeout=SECONDS)
 
     def ask(self, method: str, params: Any, **headers: str) -> dict[str, Any]:
-        """The whole answer."""
+        """Returns the whole answer."""
         number = next(_numbers)
         body = {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
         response = self.post(body, **headers)

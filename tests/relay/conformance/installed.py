@@ -1,4 +1,5 @@
-"""Installs the official SDKs, each by itself: two generations of them do not fit into one place."""
+"""Installs each official SDK separately, because two generations do not fit into one
+environment."""
 
 from __future__ import annotations
 
@@ -20,7 +21,7 @@ DONE = ".installed"
 
 
 def command(peer: str) -> list[str]:
-    """How its caller is run; installed first, where it is not there yet."""
+    """Returns the command of its caller, and installs it first if needed."""
     source = PEERS / peer
     if (source / "package.json").exists():
         lock, install = source / "package-lock.json", _install_javascript

@@ -1,10 +1,9 @@
-"""A server as people run it, with an agent behind `wake connect` that anybody may call."""
+"""Starts a server with a public agent and runs the commands that manage them."""
 
 from __future__ import annotations
 
 import os
 import signal
-import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -12,18 +11,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-import pytest
-
-from tests.conformance.caller import Caller
-from tests.frame.conftest import ROOT, Up, clean_environment, eventually
-from tests.outgoing.conftest import Receiver
+from tests.wake.server.up import ROOT, Up, clean_environment, eventually
 
 AGENT = Path(__file__).with_name("agent.py")
 
 
 @dataclass
 class Relay:
-    """One server and its public agent."""
+    """Runs one server and its public agent."""
 
     up: Up
     handle: str
@@ -32,7 +27,7 @@ class Relay:
 
     @property
     def url(self) -> str:
-        """Where the agent is called."""
+        """Returns the URL of the agent."""
         return f"{self.up.url}/@{self.handle}/{self.agent}"
 
 
@@ -51,7 +46,7 @@ def manage(up: Up, *arguments: str) -> str:
 
 @contextmanager
 def connected(up: Up, key: str, journal: Path) -> Iterator[None]:
-    """The agent's machine: `wake connect` with the shell command."""
+    """Starts `wake connect` with the shell command of the agent."""
     told = journal.with_suffix(".log")
     with told.open("wb") as log:
         connector = subprocess.Popen(
@@ -70,44 +65,3 @@ def connected(up: Up, key: str, journal: Path) -> Iterator[None]:
         finally:
             os.killpg(connector.pid, signal.SIGKILL)
             connector.wait()
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
-@pytest.fixture(scope="session")
-def relay(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Relay]:
-    folder = tmp_path_factory.mktemp("relay")
-    port = free_port()
-    data = folder / "data"
-    up = Up(data, port, clean_environment(WAKE_DATA=str(data), PORT=str(port)))
-    try:
-        up.start().once_greeted()
-        public = ("--public", "--reply-policy", "any", "--input-mode", "text/plain", "--root")
-        manage(up, "publish_agent", "tck", *public)
-        key = manage(up, "issue_key", "tck")
-        caller = manage(up, "issue_caller_key", "peers")
-        with connected(up, key, folder / "journal"):
-            yield Relay(up, "home", "tck", caller)
-    finally:
-        up.kill_everything()
-
-
-@pytest.fixture
-def receiver() -> Iterator[Receiver]:
-    receiver = Receiver()
-    yield receiver
-    receiver.stop()
-
-
-@pytest.fixture
-def caller(relay: Relay) -> Caller:
-    return Caller(relay.url, "1.0")
-
-
-@pytest.fixture
-def older(relay: Relay) -> Caller:
-    return Caller(relay.url, "0.3")

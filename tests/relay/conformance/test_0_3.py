@@ -1,4 +1,4 @@
-"""What A2A 0.3 asks of every server, seen from outside."""
+"""The server meets the requirements of A2A 0.3, as a client sees them."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ import sys
 
 import pytest
 
-from tests.conformance.caller import Caller
+from tests.relay.conformance.caller import Caller
 
 pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="finds the processes in /proc"),
     pytest.mark.once,  # the server brings its own database
+    pytest.mark.slow,
 ]
 
 

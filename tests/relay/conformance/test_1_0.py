@@ -1,4 +1,5 @@
-"""What A2A 1.0 asks of every server, seen from outside. The sections are the specification's."""
+"""The server meets the requirements of A2A 1.0, as a client sees them. Sections are the
+specification's."""
 
 from __future__ import annotations
 
@@ -9,14 +10,15 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.conformance.caller import SECONDS, TERMINAL, Caller, reason
-from tests.conformance.conftest import Relay
-from tests.frame.conftest import eventually
-from tests.outgoing.conftest import Receiver
+from tests.relay.conformance.caller import SECONDS, TERMINAL, Caller, reason
+from tests.relay.conformance.server import Relay
+from tests.wake.callbacks.receiver import Receiver
+from tests.wake.server.up import eventually
 
 pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="finds the processes in /proc"),
     pytest.mark.once,  # the server brings its own database
+    pytest.mark.slow,
 ]
 
 
@@ -265,7 +267,7 @@ def test_an_operation_that_the_card_does_not_promise(
 # 3.6 Versions -------------------------------------------------------------------------------------
 
 
-def test_a_version_that_nobody_speaks(caller: Caller) -> None:
+def test_an_unknown_version_is_refused(caller: Caller) -> None:
     error = caller.error("GetTask", {"id": "tck"}, **{"A2A-Version": "99.0"})
 
     assert error["code"] == -32009

@@ -1,4 +1,4 @@
-"""What is no request, in both versions, with and without a slash at the end."""
+"""Invalid JSON-RPC requests are refused in both versions, with and without a trailing slash."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.conformance.caller import SECONDS, Caller
-from tests.conformance.conftest import Relay
+from tests.relay.conformance.caller import SECONDS, Caller
+from tests.relay.conformance.server import Relay
 
 pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="finds the processes in /proc"),
     pytest.mark.once,  # the server brings its own database
+    pytest.mark.slow,
 ]
 
 

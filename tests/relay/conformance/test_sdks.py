@@ -8,14 +8,15 @@ import sys
 
 import pytest
 
-from tests.conformance.conftest import Relay
-from tests.conformance.installed import command
-from tests.frame.conftest import eventually
-from tests.outgoing.conftest import Received, Receiver
+from tests.relay.conformance.installed import command
+from tests.relay.conformance.server import Relay
+from tests.wake.callbacks.receiver import Received, Receiver
+from tests.wake.server.up import eventually
 
 pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="finds the processes in /proc"),
     pytest.mark.once,  # the server brings its own database
+    pytest.mark.slow,
 ]
 
 CREDENTIALS = "what-only-the-caller-knows"
@@ -53,7 +54,7 @@ def test_an_official_sdk_calls_an_agent(peer: str, relay: Relay, receiver: Recei
 
 
 def _of_the_end(received: list[Received], *, is_1_0: bool) -> Received | None:
-    """The push that says that the task was completed."""
+    """Returns the push about the completed task."""
     wanted = "TASK_STATE_COMPLETED" if is_1_0 else "completed"
     return next((each for each in received if _state_of(each, is_1_0=is_1_0) == wanted), None)
 

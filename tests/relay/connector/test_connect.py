@@ -1,4 +1,4 @@
-"""The conversation with a connector, frame by frame, without anything that carries it."""
+"""The relay and a connector exchange frames, tested without a transport."""
 
 from __future__ import annotations
 
@@ -9,25 +9,23 @@ import pytest
 from django.db import OperationalError
 from django.utils import timezone
 
-from accounts import keys
+from accounts.agents import keys
 from accounts.audit import SYSTEM
 from accounts.models import Agent, ApiKey, Team
-from relay import reports
-from relay.models import CallerKey, Card, Connector, Dispatch, Message, Task
-from tests.relay.machine import Frame, Machine, after, ask, of
+from relay.models import CallerKey, Card, Connector, Message, Run, Task
+from relay.tasks import reports
+from tests.relay.fake_connector import FakeConnector, Frame, after, ask, now, of
 from wake.models import Delivery
 
 State = Task.State
 
 
-def now(task: Task) -> Task:
-    return Task.objects.select_related("status_message").get(pk=task.pk)
-
-
 def test_hello_is_answered_with_what_to_keep_to(card: Card, key: ApiKey) -> None:
-    machine = Machine(key, machine="studio", capacity=3, agents=[card.agent.agent_id], later="?")
+    connector = FakeConnector(
+        key, machine="studio", capacity=3, agents=[card.agent.agent_id], later="?"
+    )
 
-    assert machine.welcome == {
+    assert connector.welcome == {
         "type": "welcome",
         "protocol": 1,
         "agent": "research-agent-01",
@@ -35,7 +33,7 @@ def test_hello_is_answered_with_what_to_keep_to(card: Card, key: ApiKey) -> None
         "lease_s": 60,
         "frame_bytes": 10_485_760,
     }
-    assert (machine.row.machine, machine.row.capacity) == ("studio", 3)
+    assert (connector.row.machine, connector.row.capacity) == ("studio", 3)
 
 
 @pytest.mark.parametrize(
@@ -53,51 +51,51 @@ def test_hello_is_answered_with_what_to_keep_to(card: Card, key: ApiKey) -> None
 def test_a_hello_that_does_not_fit_is_refused(
     card: Card, key: ApiKey, said: dict[str, Any], code: str, closes: int | None
 ) -> None:
-    machine = Machine(key, hello=False, **said)
+    connector = FakeConnector(key, hello=False, **said)
 
-    (error,) = machine.tell("hello", **machine.said)
+    (error,) = connector.tell("hello", **connector.said)
 
-    assert (error["type"], error["code"], machine.session.closes) == ("error", code, closes)
+    assert (error["type"], error["code"], connector.session.closes) == ("error", code, closes)
     assert not Connector.objects.exists()
 
 
 def test_nothing_is_heard_before_hello(card: Card, key: ApiKey) -> None:
-    machine = Machine(key, hello=False)
+    connector = FakeConnector(key, hello=False)
 
-    assert machine.tell("heartbeat")[0]["code"] == "hello_first"
-    assert machine.look() == []
+    assert connector.tell("heartbeat")[0]["code"] == "hello_first"
+    assert connector.look() == []
 
 
 @pytest.mark.parametrize("text", ["", "[]", "null", "{", "7", '{"type": 7}', '{"type":"ack"}'])
-def test_what_is_no_frame_is_said_to_be_none(card: Card, key: ApiKey, text: str) -> None:
-    machine = Machine(key)
+def test_an_invalid_frame_is_reported(card: Card, key: ApiKey, text: str) -> None:
+    connector = FakeConnector(key)
 
-    (error,) = machine.session.read(text, at=after(1))
+    (error,) = connector.session.read(text, at=after(1))
 
     assert (error["type"], error["code"]) == ("error", "malformed")
-    assert machine.session.closes is None
+    assert connector.session.closes is None
 
 
-def test_a_frame_of_a_later_protocol_is_passed_over(card: Card, key: ApiKey) -> None:
+def test_a_frame_of_a_later_protocol_is_ignored(card: Card, key: ApiKey) -> None:
     """Trap 29."""
-    machine = Machine(key)
+    connector = FakeConnector(key)
 
-    assert machine.session.read('{"type": "stream", "of": {"tokens": []}}', at=after(1)) == []
+    assert connector.session.read('{"type": "stream", "of": {"tokens": []}}', at=after(1)) == []
 
 
-def test_a_command_is_told_who_asked_what_and_which_of_it_is_new(
+def test_a_command_receives_the_caller_the_messages_and_which_are_new(
     card: Card, caller_key: CallerKey, key: ApiKey
 ) -> None:
     card.reply_policy = Card.ReplyPolicy.CALLER
     card.timeout_seconds = 90
     card.save()
     task = ask(card, caller_key, context_id="quarter")
-    machine = Machine(key)
-    first = machine.run()
-    machine.end(first, "input_required", text="Which market?")
+    connector = FakeConnector(key)
+    first = connector.run()
+    connector.end(first, "input_required", text="Which market?")
     ask(card, caller_key, "Norway", task_id=str(task.pk))
 
-    (frame,) = machine.look()
+    (frame,) = connector.look()
 
     assert {name: frame[name] for name in ("type", "agent", "contextId", "attempt")} == {
         "type": "task",
@@ -141,10 +139,10 @@ def test_how_a_run_may_end(
     state: str,
     said: str | None,
 ) -> None:
-    machine = Machine(key)
+    connector = FakeConnector(key)
     task = ask(card, caller_key)
 
-    (done,) = machine.end(machine.run(), **result)
+    (done,) = connector.end(connector.run(), **result)
 
     message = now(task).status_message
     assert (done["type"], now(task).state) == ("done", state)
@@ -173,12 +171,12 @@ def test_how_a_run_may_end(
 def test_a_result_that_cannot_be_kept_is_a_run_that_failed(
     card: Card, caller_key: CallerKey, key: ApiKey, result: dict[str, Any]
 ) -> None:
-    """Or its machine would send it again for ever."""
-    machine = Machine(key)
+    """Otherwise the connector would send it again forever."""
+    connector = FakeConnector(key)
     task = ask(card, caller_key)
-    frame = {"type": "result", **of(machine.run()), **result}
+    frame = {"type": "result", **of(connector.run()), **result}
 
-    (done,) = machine.session.read(json.dumps(frame), at=after(1))
+    (done,) = connector.session.read(json.dumps(frame), at=after(1))
 
     message = now(task).status_message
     assert message is not None
@@ -191,11 +189,11 @@ def test_a_result_that_is_too_long_is_a_run_that_failed(
     card: Card, caller_key: CallerKey, key: ApiKey, settings: Any
 ) -> None:
     settings.WAKE_MAX_A2A_BYTES = 2_000
-    machine = Machine(key)
+    connector = FakeConnector(key)
     task = ask(card, caller_key)
-    frame = {"type": "result", **of(machine.run()), "state": "completed", "text": "x" * 2_000}
+    frame = {"type": "result", **of(connector.run()), "state": "completed", "text": "x" * 2_000}
 
-    machine.session.read(json.dumps(frame), at=after(1))
+    connector.session.read(json.dumps(frame), at=after(1))
 
     message = now(task).status_message
     assert message is not None
@@ -205,11 +203,11 @@ def test_a_result_that_is_too_long_is_a_run_that_failed(
 def test_what_the_agent_says_of_its_question_stands_beside_it(
     card: Card, caller_key: CallerKey, key: ApiKey
 ) -> None:
-    machine = Machine(key)
+    connector = FakeConnector(key)
     task = ask(card, caller_key)
 
-    machine.end(
-        machine.run(),
+    connector.end(
+        connector.run(),
         "input_required",
         text="Which market?",
         timeout_seconds=5,
@@ -217,7 +215,7 @@ def test_what_the_agent_says_of_its_question_stands_beside_it(
         on_timeout="proceed",
     )
 
-    delivery = Delivery.objects.get(surfaced__task=task)
+    delivery = Delivery.objects.get(task_delivery__task=task)
     assert delivery.type == Delivery.Type.QUESTION
     assert (delivery.timeout_seconds, delivery.assumption) == (60, "Norway")
     assert delivery.on_timeout == "proceed"
@@ -226,16 +224,16 @@ def test_what_the_agent_says_of_its_question_stands_beside_it(
 def test_progress_is_heard_once_and_in_pieces(
     card: Card, caller_key: CallerKey, key: ApiKey
 ) -> None:
-    machine = Machine(key)
+    connector = FakeConnector(key)
     task = ask(card, caller_key)
-    frame = machine.run()
+    frame = connector.run()
 
     def piece(n: int, text: str) -> Frame:
         artifact = {"artifactId": "log", "parts": [{"text": text}], "append": True}
         return {"n": n, "artifact": artifact, "text": f"Step {n}"}
 
     for report in (piece(1, "a"), piece(2, "b"), piece(2, "b"), piece(1, "a"), piece(3, "c")):
-        assert machine.tell("progress", **of(frame), **report, at=after(report["n"])) == []
+        assert connector.tell("progress", **of(frame), **report, at=after(report["n"])) == []
 
     (log,) = task.artifacts.all()
     assert [part["text"] for part in log.parts] == ["a", "b", "c"]
@@ -248,11 +246,11 @@ def test_a_large_file_is_kept_apart_from_its_row(
     card: Card, caller_key: CallerKey, key: ApiKey
 ) -> None:
     """Trap 26."""
-    machine = Machine(key)
+    connector = FakeConnector(key)
     task = ask(card, caller_key)
     files = [{"raw": "QUJD" * size, "filename": f"{size}.bin"} for size in (1, 30_000)]
 
-    machine.end(machine.run(), "completed", artifacts=[{"artifactId": "a", "parts": files}])
+    connector.end(connector.run(), "completed", artifacts=[{"artifactId": "a", "parts": files}])
 
     (artifact,) = task.artifacts.all()
     small, large = artifact.parts
@@ -262,63 +260,63 @@ def test_a_large_file_is_kept_apart_from_its_row(
     assert len(artifact.parts_json) < 1_000
 
 
-def test_a_draining_machine_ends_what_it_has_and_takes_no_more(
+def test_a_draining_connector_finishes_its_runs_and_takes_no_more(
     card: Card, caller_key: CallerKey, key: ApiKey
 ) -> None:
-    machine = Machine(key, capacity=5)
-    first, _ = ask(card, caller_key), machine
-    frame = machine.run()
+    connector = FakeConnector(key, capacity=5)
+    first, _ = ask(card, caller_key), connector
+    frame = connector.run()
 
-    machine.tell("drain")
+    connector.tell("drain")
     ask(card, caller_key)
 
-    assert machine.look() == []
-    machine.end(frame, "completed")
+    assert connector.look() == []
+    connector.end(frame, "completed")
     assert now(first).state == State.COMPLETED
 
 
 def test_a_revoked_key_leases_nothing_more(card: Card, caller_key: CallerKey, key: ApiKey) -> None:
-    machine = Machine(key)
+    connector = FakeConnector(key)
     ask(card, caller_key)
     keys.revoke(key, by=SYSTEM, at=timezone.now())
 
-    (error,) = machine.look()
+    (error,) = connector.look()
 
-    assert (error["code"], machine.session.closes) == ("unauthorized", 4401)
-    assert machine.look() == []
-    assert Dispatch.objects.get().attempts == 0
+    assert (error["code"], connector.session.closes) == ("unauthorized", 4401)
+    assert connector.look() == []
+    assert Run.objects.get().attempts == 0
 
 
-def test_a_connection_that_nobody_is_behind_leases_nothing_more(
+def test_a_closed_connection_leases_nothing_more(
     card: Card, caller_key: CallerKey, key: ApiKey
 ) -> None:
-    """A lid that was closed: three attempts would be spent on it within three minutes."""
-    machine = Machine(key)
+    """A sleeping laptop would use up three attempts within three minutes."""
+    connector = FakeConnector(key)
     ask(card, caller_key)
 
-    (error,) = machine.look(at=after(46))
+    (error,) = connector.look(at=after(46))
 
-    assert (error["code"], machine.session.closes) == ("silent", 4408)
-    assert Dispatch.objects.get().attempts == 0
+    assert (error["code"], connector.session.closes) == ("silent", 4408)
+    assert Run.objects.get().attempts == 0
 
 
 @pytest.mark.parametrize("kind", ["ack", "progress", "result"])
 def test_a_frame_that_something_of_ours_fails_at_is_answered_for_itself(
     card: Card, caller_key: CallerKey, key: ApiKey, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
-    """A connection that ended over it would begin with it again, and so on for ever."""
+    """A connection that closed because of it would reconnect and send it again, forever."""
 
     def slip(*_: Any, **__: Any) -> None:
         raise LookupError("a slip of ours")
 
-    machine = Machine(key)
+    connector = FakeConnector(key)
     ask(card, caller_key)
-    frame = machine.run()
+    frame = connector.run()
     with monkeypatch.context() as patched:
         for verb in ("begin", "get_on", "finish"):
             patched.setattr(reports, verb, slip)
         text = json.dumps({"type": kind, **of(frame), "state": "completed"})
-        (error,) = machine.session.read(text, at=after(1))
+        (error,) = connector.session.read(text, at=after(1))
 
     assert error == {
         "type": "error",
@@ -326,8 +324,8 @@ def test_a_frame_that_something_of_ours_fails_at_is_answered_for_itself(
         "message": "Something on our side failed.",
         "dispatch_id": frame["dispatch_id"],
     }
-    assert machine.session.closes is None
-    assert machine.end(frame, "completed", at=after(2))[0]["type"] == "done"
+    assert connector.session.closes is None
+    assert connector.end(frame, "completed", at=after(2))[0]["type"] == "done"
 
 
 def test_a_database_that_is_away_is_no_fault_of_the_frame(
@@ -336,13 +334,13 @@ def test_a_database_that_is_away_is_no_fault_of_the_frame(
     def away(*_: Any, **__: Any) -> None:
         raise OperationalError("away")
 
-    machine = Machine(key)
+    connector = FakeConnector(key)
     ask(card, caller_key)
-    frame = machine.run()
+    frame = connector.run()
     monkeypatch.setattr(reports, "finish", away)
 
     with pytest.raises(OperationalError):
-        machine.session.read(json.dumps({"type": "result", **of(frame)}), at=after(1))
+        connector.session.read(json.dumps({"type": "result", **of(frame)}), at=after(1))
 
 
 def test_a_run_of_another_agent_is_not_there(
@@ -351,9 +349,9 @@ def test_a_run_of_another_agent_is_not_there(
     """Trap 20."""
     other, _ = keys.mint(Agent.objects.create(team=team, agent_id="other"), by=SYSTEM)
     task = ask(card, caller_key)
-    frame = Machine(key).run()
+    frame = FakeConnector(key).run()
 
-    (error,) = Machine(other).end(frame, "completed", text="Mine now.")
+    (error,) = FakeConnector(other).end(frame, "completed", text="Mine now.")
 
     assert (error["code"], error["dispatch_id"]) == ("unknown_run", frame["dispatch_id"])
     assert now(task).state == State.WORKING

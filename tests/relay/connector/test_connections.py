@@ -1,4 +1,4 @@
-"""What carries the conversation with a connector: a WebSocket, or one poll after the other."""
+"""A connector connects by a WebSocket or by polling."""
 
 from __future__ import annotations
 
@@ -13,20 +13,17 @@ from django.db import OperationalError
 from django.test import Client
 from django.utils import timezone
 
-from accounts import keys
+from accounts import throttles
+from accounts.agents import keys
 from accounts.audit import SYSTEM
 from accounts.models import ApiKey
-from relay.connect import Session
+from relay.connector.session import Session
 from relay.models import CallerKey, Card, Connector, Task
-from tests.relay.machine import Frame, ask, of
+from tests.relay.fake_connector import Frame, ask, now, of
 from wake.asgi import application
 
 State = Task.State
 HELLO = '{"type": "hello", "protocol": 1, "instance_id": "i-1"}'
-
-
-def now(task: Task) -> Task:
-    return Task.objects.get(pk=task.pk)
 
 
 # Over a WebSocket ---------------------------------------------------------------------------------
@@ -90,11 +87,23 @@ def test_what_is_no_live_key_is_closed_at_once(card: Card, key: ApiKey) -> None:
         assert knock(authorization=given) == (True, 4401), given
 
 
+@pytest.mark.django_db(transaction=True)
+def test_bad_keys_are_counted_and_a_good_one_gets_in(
+    card: Card, key: ApiKey, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The socket took any number of guesses, also where the REST edge had enough."""
+    monkeypatch.setattr(throttles, "BAD_KEYS", "0/m")
+    text = key.text  # type: ignore[attr-defined]
+
+    assert knock(authorization="Bearer wk_live_x") == (True, 1013)
+    assert knock(authorization=f"Bearer {text}") == (True, "welcome")
+
+
 # Over HTTP ----------------------------------------------------------------------------------------
 
 
 class Polls:
-    """`wake connect` where no WebSocket gets through."""
+    """Imitates `wake connect` on a network that blocks WebSockets."""
 
     def __init__(self, key: ApiKey, instance_id: str = "i-1") -> None:
         self.client = Client(raise_request_exception=False)
@@ -158,7 +167,9 @@ def test_a_poll_waits_until_there_is_something(
     assert (frame["type"], len(naps)) == ("task", 3)
 
 
-def test_a_poll_of_nobody_known_begins_anew(card: Card, key: ApiKey, polls: Polls) -> None:
+def test_a_poll_of_an_unknown_connector_asks_it_to_say_hello(
+    card: Card, key: ApiKey, polls: Polls
+) -> None:
     assert polls.post().status_code == 409
 
     polls.poll(polls.hello)
@@ -179,7 +190,7 @@ def test_a_poll_is_refused_like_a_socket(card: Card, key: ApiKey, polls: Polls) 
 
 
 @pytest.mark.parametrize("body", [b"[]", b"{}", b'{"frames": 7}', b"\xff", b"[" * 100_000])
-def test_a_poll_that_cannot_be_read_is_told_so(card: Card, polls: Polls, body: bytes) -> None:
+def test_an_unreadable_poll_is_refused(card: Card, polls: Polls, body: bytes) -> None:
     answer = polls.client.post(
         "/connect/v1/poll", body, content_type="application/json", headers=polls.headers
     )
@@ -214,7 +225,7 @@ def test_a_poll_has_no_cookies_and_leads_nowhere(card: Card, polls: Polls) -> No
 @pytest.mark.parametrize(
     ("error", "code"), [(OperationalError("away"), 1013), (LookupError("a slip of ours"), 1011)]
 )
-def test_a_conversation_that_fails_ends_so_that_it_begins_anew(
+def test_a_failing_session_closes_so_that_the_connector_reconnects(
     card: Card, key: ApiKey, monkeypatch: pytest.MonkeyPatch, error: Exception, code: int
 ) -> None:
     def fails(*_: Any, **__: Any) -> None:

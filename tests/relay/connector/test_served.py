@@ -1,5 +1,4 @@
-"""The relay as it runs for real, with a machine on a real WebSocket: granian is ended in the middle
-and started again, and nothing is lost or run twice."""
+"""A connector on a real WebSocket loses no task and runs none twice when the server restarts."""
 
 from __future__ import annotations
 
@@ -13,19 +12,19 @@ import pytest
 from asgiref.sync import async_to_sync, sync_to_async
 from django.utils import timezone
 
-from accounts import keys
+from accounts.agents import keys
 from accounts.audit import SYSTEM
 from accounts.models import ApiKey
-from relay.models import CallerKey, Card, Dispatch, Task
-from tests.relay.machine import Frame, ask, of
+from relay.models import CallerKey, Card, Run, Task
+from tests.relay.fake_connector import Frame, ask, of
 from tests.served import Server
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
 PATIENCE_SECONDS = 30
 
 
 class Socket:
-    """A connector's WebSocket, greeted."""
+    """Imitates a connector with a WebSocket that has said hello."""
 
     def __init__(self, session: aiohttp.ClientSession, server: Server, key: ApiKey) -> None:
         self.session, self.url = session, f"{server.origin}/connect/v1"
@@ -40,7 +39,7 @@ class Socket:
         await self.socket.send_json({"type": kind, **fields})
 
     async def next(self) -> Frame:
-        """Or `{"closed": code}`."""
+        """Returns the next frame, or `{"closed": code}`."""
         message = await self.socket.receive(PATIENCE_SECONDS)
         if message.type is not aiohttp.WSMsgType.TEXT:
             return {"closed": self.socket.close_code}
@@ -56,7 +55,7 @@ def asked(card: Card, caller_key: CallerKey) -> str:
     return str(ask(card, caller_key, at=timezone.now()).pk)
 
 
-def test_a_server_that_is_started_anew_loses_nothing_and_runs_nothing_twice(
+def test_a_restarted_server_loses_no_task_and_runs_none_twice(
     card: Card, caller_key: CallerKey, key: ApiKey
 ) -> None:
     server = Server("asgi")
@@ -71,7 +70,7 @@ def test_a_server_that_is_started_anew_loses_nothing_and_runs_nothing_twice(
         task = Task.objects.select_related("status_message").get(pk=pk)
         assert task.status_message is not None
         assert (task.state, task.status_message.parts) == ("completed", [{"text": text}])
-    runs = Dispatch.objects.values_list("state", "attempts")
+    runs = Run.objects.values_list("state", "attempts")
     assert sorted(runs) == [("done", 1), ("done", 1)]
 
 
@@ -86,35 +85,35 @@ async def _through_a_restart(
             )
         assert refused.value.status == 403
 
-        machine = Socket(session, server, key)
-        assert (await machine.open())["type"] == "welcome"
+        connector = Socket(session, server, key)
+        assert (await connector.open())["type"] == "welcome"
         first = await in_thread(asked, card, caller_key)
-        run = await machine.next()
+        run = await connector.next()
         seen.append(run["taskId"])
-        await machine.tell("ack", **of(run))
+        await connector.tell("ack", **of(run))
 
         stopped = asyncio.create_task(in_thread(server.stop))
-        assert "closed" in await machine.next()
+        assert "closed" in await connector.next()
         await stopped
         assert server.process.returncode == 0, "It had to be killed."
         second = await in_thread(asked, card, caller_key)
         await in_thread(server.start)
 
-        await machine.open(last_dispatch_ids=[run["dispatch_id"]])
-        await machine.tell(
+        await connector.open(last_dispatch_ids=[run["dispatch_id"]])
+        await connector.tell(
             "result", **of(run), state="completed", text="Done while nobody listened."
         )
-        frames = [await machine.next() for _ in range(2)]
+        frames = [await connector.next() for _ in range(2)]
         (done,) = [frame for frame in frames if frame["type"] == "done"]
         (again,) = [frame for frame in frames if frame["type"] == "task"]
         assert done["dispatch_id"] == run["dispatch_id"]
         seen.append(again["taskId"])
-        await machine.tell("result", **of(again), state="completed", text="Done.")
-        assert (await machine.next())["type"] == "done"
+        await connector.tell("result", **of(again), state="completed", text="Done.")
+        assert (await connector.next())["type"] == "done"
 
         await in_thread(lambda: keys.revoke(key, by=SYSTEM, at=timezone.now()))
-        while "closed" not in (last := await machine.next()):
+        while "closed" not in (last := await connector.next()):
             assert last == {"type": "ping"}
-            await machine.tell("pong")
+            await connector.tell("pong")
         assert last == {"closed": 4401}
     return first, second, seen

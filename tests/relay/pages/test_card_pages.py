@@ -1,4 +1,4 @@
-"""Owners publish an agent, say what its card says and who may call it; the others read that."""
+"""Owners publish an agent and edit its card and callers; the other members read them."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from django.utils import timezone
 
 from accounts.audit import SYSTEM
 from accounts.models import Agent, AuditEvent, Team, User
-from relay import callers
+from relay.cards import callers
+from relay.cards.publishing import publish
 from relay.models import CallerKey, Card
-from relay.publishing import publish
-from tests.inbox.people import Person, text_of
+from tests.inbox.person import Person, text_of
 
 FORM = {
     "description": "Compares competitors.\r\nTen at a time.",
@@ -56,14 +56,36 @@ def test_an_owner_publishes_an_agent(alices: Person, agent: Agent) -> None:
 
     page = text_of(save(alices, agent))
 
-    assert "Nobody can call it." in before
-    assert "research-agent-01 is published: other agents can call it." in page
+    assert "Not published" in before
+    assert "research-agent-01 is published. Other agents can now call it." in page
     told = Client().get("/@garden/research-agent-01/.well-known/agent-card.json").json()
     assert told["description"] == "Compares competitors.\nTen at a time."
     event = AuditEvent.objects.get(event="card.published")
     assert (event.actor_name, event.address) == ("alice", "127.0.0.1")
     after = text_of(alices.get(f"/agents/{agent.pk}/"))
-    assert "It can be called over A2A at http://127.0.0.1:8000/@garden/research-agent-01." in after
+    assert "Other agents can call it at http://127.0.0.1:8000/@garden/research-agent-01." in after
+
+
+def test_letting_in_anonymous_callers_asks_for_the_password_again(
+    alices: Person, card: Card
+) -> None:
+    """A page left open was enough to publish an agent to everyone, while one caller key took the
+    password."""
+    session = alices.client.session
+    session["password_at"] = (timezone.now() - timedelta(minutes=16)).timestamp()
+    session.save()
+    here = f"/agents/{card.agent.pk}/card/"
+
+    opened = alices.client.post(here, {**FORM, "access": "public"})
+    changed = alices.client.post(here, {**FORM, "access": "key"})
+
+    assert (opened.status_code, changed.status_code) == (303, 303)
+    assert opened["Location"].startswith("/sudo/?next=")
+    assert changed["Location"] == here
+    card.refresh_from_db()
+    assert (card.access, card.description) == ("key", "Compares competitors.\nTen at a time.")
+    Card.objects.update(access="public")
+    assert alices.client.post(here, {**FORM, "access": "public"})["Location"] == here
 
 
 def test_an_owner_says_what_it_can_be_asked_for(alices: Person, card: Card) -> None:
@@ -117,18 +139,18 @@ def test_a_skill_is_taken_off_the_card(alices: Person, card: Card) -> None:
 @pytest.mark.parametrize(
     ("wrong", "words"),
     [
-        ({"input_modes": "text"}, "text is no media type"),
+        ({"input_modes": "text"}, "text is not a media type"),
         ({"access": "nobody"}, "nobody is not one of the available choices"),
         ({"timeout_seconds": "0"}, "greater than or equal to 1"),
         ({"version": ""}, "This field is required."),
-        ({**SKILL, "skill-0-tags": " , "}, "Write at least one."),
+        ({**SKILL, "skill-0-tags": " , "}, "Enter at least one."),
         (
             {
                 **SKILL,
                 **{name.replace("0", "1"): value for name, value in SKILL.items()},
                 "skill-TOTAL_FORMS": "2",
             },
-            "Two skills have the same id",
+            "Two skills have the same ID",
         ),
     ],
 )
@@ -138,7 +160,7 @@ def test_what_no_card_can_say_is_shown_again_with_the_reason(
     page = save(alices, card.agent, **{"description": "Rewritten.", **wrong})
 
     assert page.status_code == 422
-    assert "Not saved." in text_of(page)
+    assert "Couldn't save." in text_of(page)
     assert words in text_of(page)
     assert "Rewritten." in page.content.decode()
     card.refresh_from_db()
@@ -189,18 +211,18 @@ def test_keys_of_another_team_cannot_be_named(alices: Person, card: Card, mallor
 def test_an_owner_takes_an_agent_back(alices: Person, card: Card) -> None:
     page = alices.client.post(f"/agents/{card.agent.pk}/card/unpublish", follow=True)
 
-    assert "Nobody can call research-agent-01 any more. Its card is kept here." in text_of(page)
+    assert "research-agent-01 is no longer published. Its card is kept here." in text_of(page)
     assert "Compares competitors." in page.content.decode()
     assert not Card.objects.published().exists()
 
 
-def test_an_id_that_does_not_fit_an_address_is_said_to_be_so(alices: Person, team: Team) -> None:
+def test_an_agent_id_that_does_not_fit_a_url_shows_an_error(alices: Person, team: Team) -> None:
     agent = Agent.objects.create(team=team, agent_id="team/agent")
 
     page = alices.get(f"/agents/{agent.pk}/card/")
     answer = save(alices, agent)
 
-    assert "It cannot be published" in text_of(page)
+    assert "can't be published" in text_of(page)
     assert "<textarea" not in page.content.decode()
     assert answer.status_code == 422
     assert not Card.objects.exists()
@@ -218,7 +240,7 @@ def test_who_is_no_owner_reads_the_card_and_changes_nothing(
         person.client.post(f"/agents/{card.agent.pk}/card/unpublish"),
     ]
 
-    assert "What it does Compares competitors." in text_of(page)
+    assert "Description Compares competitors." in text_of(page)
     assert "<textarea" not in page.content.decode()
     assert [answer.status_code for answer in answers] == [403, 403]
     card.refresh_from_db()
@@ -239,7 +261,7 @@ def test_a_caller_key_is_shown_once(alices: Person, card: Card) -> None:
     assert key.expires_at is not None
     assert timedelta(days=29) < key.expires_at - timezone.now() < timedelta(days=30)
     page = alices.get(f"/agents/{card.agent.pk}/callers/")
-    assert "Build server In use" in text_of(page)
+    assert "Build server Active" in text_of(page)
     assert key.hint in text_of(page)
     assert text not in page.content.decode()
 
@@ -264,7 +286,7 @@ def test_a_key_that_is_issued_from_an_agents_page_may_call_that_agent(
     card.refresh_from_db()
     assert card.lets_in(CallerKey.objects.get())
     page = text_of(alices.get(f"/agents/{card.agent.pk}/callers/"))
-    assert "Build server In use named on the card" in page
+    assert "Build server Active selected" in page
 
 
 def test_issuing_and_revoking_ask_for_the_password_again(
@@ -292,7 +314,7 @@ def test_an_owner_revokes_a_caller_key(alices: Person, card: Card, caller_key: C
         f"/agents/{card.agent.pk}/callers/{caller_key.pk}/revoke", follow=True
     )
 
-    assert "The key of Build server is revoked. It works no more." in text_of(page)
+    assert "The key of Build server was revoked. It no longer works." in text_of(page)
     assert "Build server Revoked" in text_of(page)
     assert callers.find(caller_key.text, at=timezone.now()) is None  # type: ignore[attr-defined]
     assert AuditEvent.objects.get(event="caller_key.revoked").actor_name == "alice"
@@ -320,7 +342,7 @@ def test_who_is_no_owner_sees_the_callers_and_issues_none(
         person.client.post(f"{here}{caller_key.pk}/revoke"),
     ]
 
-    assert "Build server In use" in text_of(page)
+    assert "Build server Active" in text_of(page)
     assert "<button" not in page.content.decode().partition("<main")[2]
     assert [answer.status_code for answer in answers] == [403, 403, 403]
     assert [key.revoked_at for key in CallerKey.objects.all()] == [None]
@@ -329,9 +351,9 @@ def test_who_is_no_owner_sees_the_callers_and_issues_none(
 @pytest.mark.parametrize(
     ("access", "words"),
     [
-        ("public", "Anybody, without a key."),
-        ("key", "Whoever has one of the team's caller keys."),
-        ("allowlist", "Whoever has one of the caller keys that its card names."),
+        ("public", "Public: anyone can call it without a key"),
+        ("key", "Anyone with one of the team's caller keys can call it."),
+        ("allowlist", "Only the caller keys selected on its card can call it."),
     ],
 )
 def test_the_page_says_who_is_let_in(alices: Person, card: Card, access: str, words: str) -> None:

@@ -1,4 +1,4 @@
-"""What everybody who opens an agent's address reads about it."""
+"""Everyone who opens an agent's URL can read about it."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from django.utils import timezone
 
 from accounts.audit import SYSTEM
 from accounts.models import User
+from relay.cards.publishing import publish
 from relay.models import Card
-from relay.publishing import publish
-from tests.inbox.people import text_of
+from tests.inbox.person import text_of
 
 
 @pytest.fixture
@@ -41,7 +41,7 @@ def test_of_a_public_agent_it_asks_for_no_key(look: Callable[..., Any], card: Ca
 
     page = text_of(look())
 
-    assert "Anybody may call it, without a key." in page
+    assert "No key needed: anyone can call this agent." in page
     assert "Authorization" not in page
     assert "SendMessage" not in page
 

@@ -1,4 +1,4 @@
-"""What people read of tasks and contexts, and of the machines that run them."""
+"""Members read tasks, contexts and the connectors that run them."""
 
 from __future__ import annotations
 
@@ -7,32 +7,35 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from accounts.audit import SYSTEM
 from accounts.models import Agent, ApiKey, User
-from relay import lifecycle
 from relay.models import CallerKey, Card, Task
-from relay.wire import PushIn
-from tests.inbox.people import Person, text_of
-from tests.relay.machine import Machine, ask, of
-from wake.models import Delivery, Response
+from relay.protocol.dialects import PushIn
+from relay.tasks import lifecycle
+from tests.inbox.person import Person, text_of
+from tests.relay.fake_connector import FakeConnector, ask, of
+from tests.types import Answer
+from wake.models import Delivery
 
 HOSTILE = "<script>alert(1)</script> [click](javascript:alert(1)) <img src=x onerror=alert(1)>"
 
 
 @pytest.fixture
-def machine(card: Card, key: ApiKey) -> Machine:
-    return Machine(key, at=timezone.now(), machine="workshop", capacity=2)
+def connector(card: Card, key: ApiKey) -> FakeConnector:
+    return FakeConnector(key, at=timezone.now(), machine="workshop", capacity=2)
 
 
 @pytest.fixture
-def task(card: Card, caller_key: CallerKey, machine: Machine) -> Task:
+def task(card: Card, caller_key: CallerKey, connector: FakeConnector) -> Task:
     push = PushIn(config_id="p", url="https://hooks.example.com/a2a")
     task = ask(card, caller_key, f"Compare. {HOSTILE}", push=push, at=timezone.now())
     image = {"raw": base64.b64encode(b"<svg onload=alert(1)>").decode(), "filename": "chart.svg"}
-    machine.end(
-        machine.run(at=timezone.now()),
+    connector.end(
+        connector.run(at=timezone.now()),
         "input_required",
         text=f"Which market? {HOSTILE}",
         artifacts=[
@@ -54,16 +57,16 @@ def test_a_task_shows_what_was_said_and_made_and_how_it_went(task: Task, ritas: 
     words = text_of(page)
     assert page.status_code == 200
     assert "Waiting for an answer" in words
-    assert "asked by Build server" in words
+    assert "by Build server" in words
     assert words.index("report.md") < words.index("Compare.") < words.rindex("Which market?")
-    assert "Done on workshop" in words
-    assert "News sent to its caller" in words
+    assert "Completed on workshop" in words
+    assert "Push notifications" in words
     assert "hooks.example.com" in words
     assert f"/deliveries/{Delivery.objects.get().pk}/" in page.content.decode()
     assert f"/contexts/{task.context_id}/" in page.content.decode()
 
 
-def test_what_strangers_wrote_is_only_words(task: Task, ritas: Person) -> None:
+def test_text_from_anonymous_callers_is_escaped(task: Task, ritas: Person) -> None:
     pages = [f"/tasks/{task.pk}/", f"/contexts/{task.context_id}/"]
     pages.append(f"/deliveries/{Delivery.objects.get().pk}/")
 
@@ -112,15 +115,15 @@ def test_a_delivery_leads_to_its_task(task: Task, ritas: Person) -> None:
     assert "written by the agent and its caller" in text_of(page)
 
 
-def test_an_output_says_that_nobody_waits_for_an_answer(
-    card: Card, caller_key: CallerKey, machine: Machine, alices: Person
+def test_an_output_says_that_no_caller_waits_for_an_answer(
+    card: Card, caller_key: CallerKey, connector: FakeConnector, alices: Person
 ) -> None:
     ask(card, caller_key, at=timezone.now())
     made = {"artifactId": "a", "parts": [{"text": "All ten."}]}
-    frame = machine.run(at=timezone.now())
-    machine.end(frame, "completed", text="Done.", artifacts=[made], at=timezone.now())
+    frame = connector.run(at=timezone.now())
+    connector.end(frame, "completed", text="Done.", artifacts=[made], at=timezone.now())
 
-    assert "the agent does not hear of it" in text_of(alices.see(Delivery.objects.get()))
+    assert "not sent to the agent" in text_of(alices.see(Delivery.objects.get()))
 
 
 def test_long_tasks_are_read_page_by_page(
@@ -141,26 +144,34 @@ def test_long_tasks_are_read_page_by_page(
     assert ritas.get(f"/tasks/{task.pk}/", before="9" * 40).status_code == 200
 
 
-def test_an_agents_page_says_which_machine_is_there_and_what_waits(
-    card: Card, caller_key: CallerKey, machine: Machine, agent: Agent, ritas: Person
+def test_a_page_number_of_very_many_digits_is_the_newest_page(task: Task, ritas: Person) -> None:
+    """Python reads no number of more than 4,300 digits, and refused this one with a 500."""
+    page = ritas.get(f"/tasks/{task.pk}/", before="9" * 5_000)
+
+    assert page.status_code == 200
+    assert page.context["is_newest"]
+
+
+def test_an_agents_page_shows_its_connectors_and_waiting_tasks(
+    card: Card, caller_key: CallerKey, connector: FakeConnector, agent: Agent, ritas: Person
 ) -> None:
     for _ in range(2):
         ask(card, caller_key, at=timezone.now())
 
     words = text_of(ritas.get(f"/agents/{agent.pk}/"))
 
-    assert "workshop is connected since" in words
-    assert "2 waiting, 0 running." in words
+    assert "workshop connected" in words
+    assert "2 queued, 0 running" in words
 
-    machine.tell("ack", at=timezone.now(), **of(machine.look(at=timezone.now())[0]))
+    connector.tell("ack", at=timezone.now(), **of(connector.look(at=timezone.now())[0]))
 
-    assert "0 waiting, 2 running." in text_of(ritas.get(f"/agents/{agent.pk}/"))
+    assert "0 queued, 2 running" in text_of(ritas.get(f"/agents/{agent.pk}/"))
 
 
-def test_an_agents_page_says_that_no_machine_is_there(
+def test_an_agents_page_says_that_no_connector_is_online(
     card: Card, agent: Agent, ritas: Person
 ) -> None:
-    assert "No machine is connected" in text_of(ritas.get(f"/agents/{agent.pk}/"))
+    assert "No connector is online" in text_of(ritas.get(f"/agents/{agent.pk}/"))
 
 
 def test_the_audit_leads_to_the_task(task: Task, ritas: Person) -> None:
@@ -177,21 +188,21 @@ def test_an_erased_task_says_so(task: Task, ritas: Person) -> None:
 
     assert "was erased" in words
     assert "Compare." not in words
-    assert "Done on workshop" in words
+    assert "Completed on workshop" in words
 
 
 def test_pages_of_tasks_ask_the_database_a_few_times(
     task: Task,
     card: Card,
     caller_key: CallerKey,
-    machine: Machine,
+    connector: FakeConnector,
     ritas: Person,
-    answer: Callable[..., Response],
+    answer: Answer,
     django_assert_max_num_queries: Callable[..., Any],
 ) -> None:
     answer(Delivery.objects.get(), "approved")
-    frame = machine.run(at=timezone.now())
-    machine.end(frame, "input_required", text="And then?", at=timezone.now())
+    frame = connector.run(at=timezone.now())
+    connector.end(frame, "input_required", text="And then?", at=timezone.now())
     for _ in range(5):
         ask(card, caller_key, context_id=task.context.context_id, at=timezone.now())
 
@@ -201,5 +212,8 @@ def test_pages_of_tasks_ask_the_database_a_few_times(
         ritas.get(f"/contexts/{task.context_id}/")
     question = Delivery.objects.unanswered().get()
     ritas.see(question)
-    with django_assert_max_num_queries(9):
+    with CaptureQueriesContext(connection) as queries:
         ritas.see(question)
+    # Only the transaction of a test makes savepoints of transactions.
+    asked = [query["sql"] for query in queries if "SAVEPOINT" not in query["sql"]]
+    assert len(asked) <= 9

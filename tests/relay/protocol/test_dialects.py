@@ -6,11 +6,13 @@ from typing import Any
 
 import pytest
 
-from relay import wire
-from relay.fields import Fields, InvalidParams
 from relay.models import Task
-from relay.wire import Version
+from relay.protocol import dialects
+from relay.protocol.dialects import Version
+from relay.protocol.fields import Fields, InvalidParams
 from tests.relay.calling import State
+
+pytestmark = pytest.mark.once
 
 VERSIONS: list[Version] = ["1.0", "0.3"]
 
@@ -64,7 +66,7 @@ VERSIONS: list[Version] = ["1.0", "0.3"]
     ],
 )
 def test_a_part_of_any_dialect(sent: Any, canonical: Any) -> None:
-    assert wire.read_parts([sent]) == [canonical]
+    assert dialects.read_parts([sent]) == [canonical]
 
 
 @pytest.mark.parametrize(
@@ -93,7 +95,7 @@ def test_a_part_of_any_dialect(sent: Any, canonical: Any) -> None:
 )
 def test_parts_that_are_none(sent: Any, field: str) -> None:
     with pytest.raises(InvalidParams) as refused:
-        wire.read_parts(sent)
+        dialects.read_parts(sent)
 
     assert refused.value.field == field
 
@@ -120,7 +122,9 @@ MESSAGE = {"messageId": "m-1", "role": "ROLE_USER", "parts": [{"text": "Hi"}]}
     ],
 )
 def test_a_message_of_any_dialect(sent: Any) -> None:
-    assert wire.read_message(sent) == wire.Incoming("m-1", [{"text": "Hi"}], {}, "t", "c", ["r"])
+    assert dialects.read_message(sent) == dialects.Incoming(
+        "m-1", [{"text": "Hi"}], {}, "t", "c", ["r"]
+    )
 
 
 @pytest.mark.parametrize(
@@ -146,7 +150,7 @@ def test_a_message_of_any_dialect(sent: Any) -> None:
 )
 def test_a_message_that_is_none(change: Any, field: str) -> None:
     with pytest.raises(InvalidParams) as refused:
-        wire.read_message(MESSAGE | change)
+        dialects.read_message(MESSAGE | change)
 
     assert refused.value.field == field
 
@@ -168,7 +172,7 @@ def test_a_message_that_is_none(change: Any, field: str) -> None:
 def test_how_a_send_is_answered(
     version: Version, sent: Any, blocking: bool, length: int | None
 ) -> None:
-    found = wire.read_configuration(sent, version)
+    found = dialects.read_configuration(sent, version)
 
     assert (found.blocking, found.history_length, found.push) == (blocking, length, None)
 
@@ -187,7 +191,7 @@ def test_how_a_send_is_answered(
 )
 def test_what_is_no_configuration(sent: Any) -> None:
     with pytest.raises(InvalidParams):
-        wire.read_configuration(sent, "1.0")
+        dialects.read_configuration(sent, "1.0")
 
 
 @pytest.mark.parametrize("name", ["taskPushNotificationConfig", "pushNotificationConfig"])
@@ -199,9 +203,9 @@ def test_a_push_config_beside_a_message(name: str, authentication: Any) -> None:
     config = {"id": "mine", "url": "https://x/", "token": "t"}
     config |= {"authentication": authentication | {"credentials": "c"}}
 
-    push = wire.read_configuration({name: config}, "0.3").push
+    push = dialects.read_configuration({name: config}, "0.3").push
 
-    assert push == wire.PushIn("mine", "https://x/", "t", "Bearer", "c", "0.3")
+    assert push == dialects.PushIn("mine", "https://x/", "t", "Bearer", "c", "0.3")
 
 
 @pytest.mark.parametrize(
@@ -219,7 +223,7 @@ def test_a_push_config_beside_a_message(name: str, authentication: Any) -> None:
 )
 def test_a_push_config_that_could_not_be_sent(change: Any, field: str) -> None:
     with pytest.raises(InvalidParams) as refused:
-        wire.read_push(Fields({"url": "https://x/"} | change), "1.0")
+        dialects.read_push(Fields({"url": "https://x/"} | change), "1.0")
 
     assert refused.value.field == field
 
@@ -228,12 +232,12 @@ def test_a_push_config_that_could_not_be_sent(change: Any, field: str) -> None:
 def test_states_of_any_dialect(state: Task.State) -> None:
     older, newer = state.replace("_", "-"), f"TASK_STATE_{state.upper()}"
 
-    assert {wire.read_state(name) for name in (state, older, newer)} == {state}
+    assert {dialects.read_state(name) for name in (state, older, newer)} == {state}
 
 
 @pytest.mark.parametrize("name", ["", "unknown", "TASK_STATE_", "TASK_STATE_UNSPECIFIED", "done"])
 def test_and_what_is_no_state(name: str) -> None:
-    assert wire.read_state(name) is None
+    assert dialects.read_state(name) is None
 
 
 def test_media_types_said_and_unsaid() -> None:
@@ -245,4 +249,4 @@ def test_media_types_said_and_unsaid() -> None:
         {"text": "Hi", "mediaType": "Text/HTML; charset=utf-8"},
     ]
 
-    assert wire.media_types(sent) == ["text/plain", "application/json", "text/html"]
+    assert dialects.media_types(sent) == ["text/plain", "application/json", "text/html"]

@@ -1,4 +1,4 @@
-"""One form of each version is written, and what is read of it is what was there before."""
+"""Each version is written in one form, and reading it returns the same message."""
 
 from __future__ import annotations
 
@@ -12,9 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from relay import wire
 from relay.models import Artifact, Context, Event, Message, PushConfig, Task
-from relay.wire import Version
+from relay.protocol import dialects
+from relay.protocol.dialects import Version
+
+pytestmark = pytest.mark.once
 
 VERSIONS: list[Version] = ["1.0", "0.3"]
 AT = datetime(2026, 11, 21, 9, 30, 0, 123_456, tzinfo=UTC)
@@ -45,16 +47,16 @@ parts = st.builds(lambda content, more: content | more, contents, more)
 
 @given(st.lists(parts, min_size=1, max_size=3), st.sampled_from(VERSIONS))
 def test_parts_come_back_as_they_were(parts: list[Any], version: Version) -> None:
-    assert wire.read_parts(wire.write_parts(parts, version)) == parts
+    assert dialects.read_parts(dialects.write_parts(parts, version)) == parts
 
 
 @given(st.lists(parts, min_size=1, max_size=3), metadata, st.sampled_from(VERSIONS))
 def test_messages_come_back_as_they_were(parts: list[Any], metadata: Any, version: Version) -> None:
     message = said(parts, metadata=metadata)
 
-    found = wire.read_message(wire.write_message(message, version))
+    found = dialects.read_message(dialects.write_message(message, version))
 
-    assert found == wire.Incoming("m-1", parts, metadata, str(ID), "talk", ["earlier"])
+    assert found == dialects.Incoming("m-1", parts, metadata, str(ID), "talk", ["earlier"])
 
 
 def said(parts: list[Any], *, source: str = "caller", metadata: Any = None) -> Message:
@@ -99,16 +101,16 @@ def said(parts: list[Any], *, source: str = "caller", metadata: Any = None) -> M
     ],
 )
 def test_parts_as_each_version_has_them(part: Any, older: Any) -> None:
-    assert wire.write_parts([part], "1.0") == [part]
-    assert wire.write_parts([part], "0.3") == [older]
+    assert dialects.write_parts([part], "1.0") == [part]
+    assert dialects.write_parts([part], "0.3") == [older]
 
 
 def test_messages_as_each_version_has_them() -> None:
     ids = {"messageId": "m-1", "contextId": "talk", "taskId": str(ID)}
     ids |= {"referenceTaskIds": ["earlier"]}  # type: ignore[dict-item]
 
-    newer = wire.write_message(said([{"text": "Hi"}], source="agent"), "1.0")
-    older = wire.write_message(said([{"text": "Hi"}], source="owner"), "0.3")
+    newer = dialects.write_message(said([{"text": "Hi"}], source="agent"), "1.0")
+    older = dialects.write_message(said([{"text": "Hi"}], source="owner"), "0.3")
 
     part = {"kind": "text", "type": "text", "text": "Hi"}
     assert newer == ids | {"role": "ROLE_AGENT", "parts": [{"text": "Hi"}]}
@@ -118,8 +120,8 @@ def test_messages_as_each_version_has_them() -> None:
 def test_what_an_agent_tells_people_is_not_for_its_caller() -> None:
     told = {"wake": {"assumption": "They agree."}, "model": "m"}
 
-    of_agent = wire.write_message(said([{"text": "Hi"}], source="agent", metadata=told), "1.0")
-    of_caller = wire.write_message(said([{"text": "Hi"}], metadata=told), "1.0")
+    of_agent = dialects.write_message(said([{"text": "Hi"}], source="agent", metadata=told), "1.0")
+    of_caller = dialects.write_message(said([{"text": "Hi"}], metadata=told), "1.0")
 
     assert of_agent["metadata"] == {"model": "m"}
     assert of_caller["metadata"] == told
@@ -128,7 +130,7 @@ def test_what_an_agent_tells_people_is_not_for_its_caller() -> None:
 def test_artifacts_have_no_empty_members() -> None:
     artifact = Artifact(artifact_id="a-1", name="Report", parts_json='[{"text": "Hi"}]')
 
-    written = wire.write_artifact(artifact, "1.0")
+    written = dialects.write_artifact(artifact, "1.0")
 
     assert written == {"artifactId": "a-1", "name": "Report", "parts": [{"text": "Hi"}]}
 
@@ -136,8 +138,8 @@ def test_artifacts_have_no_empty_members() -> None:
 def test_times_are_utc_to_the_millisecond() -> None:
     berlin = AT.astimezone(timezone(timedelta(hours=1)))
 
-    assert wire.write_time(berlin) == "2026-11-21T09:30:00.123Z"
-    assert wire.write_time(AT.replace(microsecond=0)) == "2026-11-21T09:30:00.000Z"
+    assert dialects.write_time(berlin) == "2026-11-21T09:30:00.123Z"
+    assert dialects.write_time(AT.replace(microsecond=0)) == "2026-11-21T09:30:00.000Z"
 
 
 TASK = Task(id=ID, context=Context(context_id="talk"))
@@ -152,31 +154,31 @@ OF = {"taskId": str(ID), "contextId": "talk"}
         ("completed", "TASK_STATE_COMPLETED", "completed", True),
     ],
 )
-def test_news_of_a_state(state: str, newer: str, older: str, final: bool) -> None:
+def test_a_state_is_one_event(state: str, newer: str, older: str, final: bool) -> None:
     event = Event(task=TASK, kind=Event.Kind.STATUS, state=state, at=AT)
     at = {"timestamp": "2026-11-21T09:30:00.123Z"}
 
-    assert wire.write_event(event, "1.0") == {
+    assert dialects.write_event(event, "1.0") == {
         "statusUpdate": OF | {"status": {"state": newer} | at}
     }
-    assert wire.write_event(event, "0.3") == OF | {
+    assert dialects.write_event(event, "0.3") == OF | {
         "kind": "status-update",
         "status": {"state": older} | at,
         "final": final,
     }
 
 
-def test_news_of_an_artifact_and_of_a_message() -> None:
+def test_an_artifact_and_a_message_are_events() -> None:
     artifact = Artifact(artifact_id="a-1", parts_json='[{"data": 7}]')
     made = Event(task=TASK, kind=Event.Kind.ARTIFACT, artifact=artifact, at=AT)
     told = Event(task=TASK, kind=Event.Kind.MESSAGE, message=said([{"text": "Hi"}]), at=AT)
 
-    newer, older = wire.write_event(made, "1.0"), wire.write_event(made, "0.3")
+    newer, older = dialects.write_event(made, "1.0"), dialects.write_event(made, "0.3")
 
-    assert newer == {"artifactUpdate": OF | {"artifact": wire.write_artifact(artifact, "1.0")}}
+    assert newer == {"artifactUpdate": OF | {"artifact": dialects.write_artifact(artifact, "1.0")}}
     assert (older["kind"], older["artifact"]["artifactId"]) == ("artifact-update", "a-1")
-    assert wire.write_event(told, "1.0").keys() == {"message"}
-    assert wire.write_event(told, "0.3")["kind"] == "message"
+    assert dialects.write_event(told, "1.0").keys() == {"message"}
+    assert dialects.write_event(told, "0.3")["kind"] == "message"
 
 
 def test_push_configs_keep_their_secrets() -> None:
@@ -190,11 +192,11 @@ def test_push_configs_keep_their_secrets() -> None:
     )
 
     of = {"id": "mine", "url": "https://x/"}
-    assert wire.write_push_config(config, "1.0") == of | {
+    assert dialects.write_push_config(config, "1.0") == of | {
         "taskId": str(ID),
         "authentication": {"scheme": "Bearer"},
     }
-    assert wire.write_push_config(config, "0.3") == {
+    assert dialects.write_push_config(config, "0.3") == {
         "taskId": str(ID),
         "pushNotificationConfig": of | {"authentication": {"schemes": ["Bearer"]}},
     }

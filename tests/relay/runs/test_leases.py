@@ -1,5 +1,4 @@
-"""Whose a run is, and for how long: of two machines, of one that says nothing, of one that never
-ends."""
+"""A run belongs to one connector until its lease ends."""
 
 from __future__ import annotations
 
@@ -8,16 +7,12 @@ from typing import Any
 import pytest
 
 from accounts.models import ApiKey
-from relay import expiry
-from relay.dispatches import ATTEMPTS_AT_MOST, LEASE
-from relay.models import CallerKey, Card, Dispatch, Message, Task
-from tests.relay.machine import Frame, Machine, after, ask
+from relay.models import CallerKey, Card, Message, Run, Task
+from relay.runs.queue import ATTEMPTS_AT_MOST, LEASE
+from relay.tasks import lost_runs
+from tests.relay.fake_connector import FakeConnector, Frame, after, ask, now
 
 LAPSED = LEASE.total_seconds() + 1
-
-
-def now(task: Task) -> Task:
-    return Task.objects.select_related("status_message").get(pk=task.pk)
 
 
 def said_last(task: Task) -> str:
@@ -25,59 +20,61 @@ def said_last(task: Task) -> str:
     return "" if message is None else message.parts[0]["text"]
 
 
-def test_a_machine_that_comes_back_leaves_others_what_they_run_by_now(
+def test_a_returning_connector_leaves_runs_to_their_new_connector(
     card: Card, caller_key: CallerKey, key: ApiKey
 ) -> None:
-    lost, other = Machine(key, machine="laptop"), Machine(key, machine="studio")
+    lost, other = FakeConnector(key, machine="laptop"), FakeConnector(key, machine="studio")
     task = ask(card, caller_key)
     old = lost.run()
-    expiry.expire_leases(at=after(LAPSED))
+    lost_runs.expire_leases(at=after(LAPSED))
     other.tell("heartbeat", dispatch_ids=[], at=after(LAPSED))
     new = other.run(at=after(LAPSED))
 
-    back = Machine(key, at=after(70), **lost.said | {"last_dispatch_ids": [old["dispatch_id"]]})
+    back = FakeConnector(
+        key, at=after(70), **lost.said | {"last_dispatch_ids": [old["dispatch_id"]]}
+    )
 
     (refused,) = back.end(old, "completed", text="From the lost one.", at=after(71))
     assert (refused["code"], refused["dispatch_id"]) == ("lease_lost", old["dispatch_id"])
     other.tell("heartbeat", dispatch_ids=[new["dispatch_id"]], at=after(75))
-    assert expiry.expire_leases(at=after(LAPSED + 70)) == 0
+    assert lost_runs.expire_leases(at=after(LAPSED + 70)) == 0
     other.end(new, "completed", text="From the new one.", at=after(LAPSED + 70))
     assert said_last(task) == "From the new one."
 
 
 @pytest.mark.parametrize("names_the_lease", [True, False])
-def test_a_lease_that_a_machine_names_is_its_own_whatever_it_is_called_now(
+def test_a_lease_belongs_to_the_connector_that_names_it(
     card: Card, caller_key: CallerKey, key: ApiKey, names_the_lease: bool
 ) -> None:
-    """A container that was started anew has another name, and its old connection may look alive."""
+    """A restarted container has another name, and its old connection may look alive."""
     ask(card, caller_key)
-    frame = Machine(key, machine="7c1f").run()
+    frame = FakeConnector(key, machine="7c1f").run()
     held: dict[str, Any] = {"last_dispatch_ids": [frame["dispatch_id"]]}
     if names_the_lease:
         held["last_lease_ids"] = [frame["lease_id"]]
 
-    here = Machine(key, at=after(5), machine="e90a", **held)
+    here = FakeConnector(key, at=after(5), machine="e90a", **held)
 
-    run = Dispatch.objects.get()
+    run = Run.objects.get()
     assert (run.connector == here.row) is names_the_lease
     assert here.end(frame, "completed", at=after(6))[0]["type"] == "done"
 
 
-def test_a_lease_that_another_machine_had_since_is_not_taken_up_again(
+def test_a_lease_that_another_connector_had_since_is_not_resumed(
     card: Card, caller_key: CallerKey, key: ApiKey
 ) -> None:
-    """Whoever came back would renew it for ever, and never be heard under its own."""
-    lost = Machine(key, machine="laptop")
+    """Otherwise the returning connector would renew the lease forever without being heard."""
+    lost = FakeConnector(key, machine="laptop")
     task = ask(card, caller_key)
     old = lost.run()
-    expiry.expire_leases(at=after(LAPSED))
-    Machine(key, machine="studio", at=after(70)).run(at=after(70))
+    lost_runs.expire_leases(at=after(LAPSED))
+    FakeConnector(key, machine="studio", at=after(70)).run(at=after(70))
     held: dict[str, Any] = {"last_dispatch_ids": [old["dispatch_id"]]}
     held["last_lease_ids"] = [old["lease_id"]]
 
-    back = Machine(key, at=after(150), **lost.said | held)
+    back = FakeConnector(key, at=after(150), **lost.said | held)
     back.tell("heartbeat", dispatch_ids=[old["dispatch_id"]], at=after(151))
-    expiry.expire_leases(at=after(152))
+    lost_runs.expire_leases(at=after(152))
     again = back.run(at=after(153))
 
     assert again["attempt"] == 3
@@ -85,33 +82,33 @@ def test_a_lease_that_another_machine_had_since_is_not_taken_up_again(
     assert now(task).state == Task.State.COMPLETED
 
 
-def _hangs(machine: Machine, frame: Frame, *, since: int, until: int) -> None:
-    """It gives a sign all the time, and says nothing more of its run."""
+def _hangs(connector: FakeConnector, frame: Frame, *, since: int, until: int) -> None:
+    """Sends heartbeats without any report about the run."""
     for seconds in range(since, until, 30):
-        machine.tell("heartbeat", dispatch_ids=[frame["dispatch_id"]], at=after(seconds))
-        assert expiry.expire_leases(at=after(seconds)) == 0
+        connector.tell("heartbeat", dispatch_ids=[frame["dispatch_id"]], at=after(seconds))
+        assert lost_runs.expire_leases(at=after(seconds)) == 0
 
 
-def test_a_run_that_never_ends_is_tried_again_and_then_failed_whatever_its_machine_says(
+def test_a_run_that_never_ends_is_retried_and_then_failed(
     card: Card, caller_key: CallerKey, key: ApiKey
 ) -> None:
     card.timeout_seconds = 600
     card.save()
     task = ask(card, caller_key)
-    machine = Machine(key)
+    connector = FakeConnector(key)
     for attempt in range(1, ATTEMPTS_AT_MOST + 1):
         start = (attempt - 1) * 1_000
-        machine.tell("heartbeat", dispatch_ids=[], at=after(start))
-        frame = machine.run(at=after(start))
+        connector.tell("heartbeat", dispatch_ids=[], at=after(start))
+        frame = connector.run(at=after(start))
         assert frame["attempt"] == attempt
-        _hangs(machine, frame, since=start, until=start + 600 + 300)
+        _hangs(connector, frame, since=start, until=start + 600 + 300)
 
-        taken_back = [expiry.expire_leases(at=after(start + 901)) for _ in range(2)]
+        taken_back = [lost_runs.expire_leases(at=after(start + 901)) for _ in range(2)]
         assert taken_back == [1, 0]
 
     assert now(task).state == Task.State.FAILED
     assert said_last(task) == "The agent took too long, 3 times in a row."
-    assert machine.end(frame, "completed", at=after(2_905))[0]["type"] == "done"
+    assert connector.end(frame, "completed", at=after(2_905))[0]["type"] == "done"
 
 
 def test_a_run_that_took_too_long_is_answered_for_under_its_next_lease(
@@ -119,63 +116,63 @@ def test_a_run_that_took_too_long_is_answered_for_under_its_next_lease(
 ) -> None:
     """As a machine does that was asleep for hours and goes on with it."""
     task = ask(card, caller_key)
-    machine = Machine(key)
-    frame = machine.run()
-    machine.tell("heartbeat", dispatch_ids=[frame["dispatch_id"]], at=after(hours=5))
-    assert expiry.expire_leases(at=after(hours=5)) == 1
+    connector = FakeConnector(key)
+    frame = connector.run()
+    connector.tell("heartbeat", dispatch_ids=[frame["dispatch_id"]], at=after(hours=5))
+    assert lost_runs.expire_leases(at=after(hours=5)) == 1
 
-    again = machine.run(at=after(hours=5))
-    machine.tell("heartbeat", dispatch_ids=[frame["dispatch_id"]], at=after(hours=5, minutes=1))
-    assert expiry.expire_leases(at=after(hours=5, minutes=1)) == 0
-    machine.end(again, "completed", text="Done.", at=after(hours=5, minutes=1))
+    again = connector.run(at=after(hours=5))
+    connector.tell("heartbeat", dispatch_ids=[frame["dispatch_id"]], at=after(hours=5, minutes=1))
+    assert lost_runs.expire_leases(at=after(hours=5, minutes=1)) == 0
+    connector.end(again, "completed", text="Done.", at=after(hours=5, minutes=1))
 
     assert said_last(task) == "Done."
 
 
-def test_a_machine_that_sends_a_long_result_is_not_cut_off(
+def test_a_connector_that_sends_a_long_result_is_not_cut_off(
     card: Card, caller_key: CallerKey, key: ApiKey
 ) -> None:
     """Nothing else is heard before its end, two minutes later; and it takes nothing new before."""
-    machine = Machine(key, capacity=2)
+    connector = FakeConnector(key, capacity=2)
     task = ask(card, caller_key)
-    frame = machine.run()
+    frame = connector.run()
     ask(card, caller_key)
 
     for seconds in range(50, 120, 5):
-        assert machine.look(at=after(seconds)) == []
-        assert expiry.expire_leases(at=after(seconds)) == 0
-    machine.end(frame, "completed", text="Long.", at=after(120))
+        assert connector.look(at=after(seconds)) == []
+        assert lost_runs.expire_leases(at=after(seconds)) == 0
+    connector.end(frame, "completed", text="Long.", at=after(120))
 
     assert now(task).state == Task.State.COMPLETED
-    assert [one["type"] for one in machine.look(at=after(121))] == ["task"]
+    assert [one["type"] for one in connector.look(at=after(121))] == ["task"]
 
 
-def test_a_machine_that_is_silent_for_minutes_is_gone_whatever_it_has_begun(
+def test_a_connector_that_is_silent_for_minutes_loses_its_runs(
     card: Card, caller_key: CallerKey, key: ApiKey
 ) -> None:
-    machine = Machine(key)
+    connector = FakeConnector(key)
     ask(card, caller_key)
-    machine.run()
+    connector.run()
 
-    machine.look(at=after(179))
-    (error,) = machine.look(at=after(180))
+    connector.look(at=after(179))
+    (error,) = connector.look(at=after(180))
 
-    assert (error["code"], machine.session.closes) == ("silent", 4408)
-    assert expiry.expire_leases(at=after(240)) == 1
+    assert (error["code"], connector.session.closes) == ("silent", 4408)
+    assert lost_runs.expire_leases(at=after(240)) == 1
 
 
 def test_a_heartbeat_says_what_is_here_and_what_is_not(
     card: Card, caller_key: CallerKey, key: ApiKey
 ) -> None:
-    machine = Machine(key)
+    connector = FakeConnector(key)
     ask(card, caller_key)
-    machine.run()
+    connector.run()
 
     for seconds in range(15, 61, 15):
-        machine.tell("heartbeat", dispatch_ids=[], at=after(seconds))
-        machine.look(at=after(seconds))
+        connector.tell("heartbeat", dispatch_ids=[], at=after(seconds))
+        connector.look(at=after(seconds))
 
-    assert expiry.expire_leases(at=after(61)) == 1
+    assert lost_runs.expire_leases(at=after(61)) == 1
 
 
 @pytest.mark.parametrize("what", ["message", "history", "decision"])
@@ -187,7 +184,7 @@ def test_one_task_that_no_key_opens_holds_no_other_back(
     settings.WAKE_ENCRYPT_CONTENT = what == "message"
     lost = ask(card, caller_key)
     settings.WAKE_ENCRYPT_CONTENT = True
-    run = Dispatch.objects.get()
+    run = Run.objects.get()
     if what == "history":
         Message.objects.create(
             task=lost, context=lost.context, message_id="0", parts_json="[]", created_at=after()
@@ -197,15 +194,15 @@ def test_one_task_that_no_key_opens_holds_no_other_back(
         run.save()
     settings.WAKE_ENCRYPTION_KEYS = ["a-key-that-everything-else-is-stored-with"]
     task = ask(card, caller_key, at=after(1))
-    machine = Machine(key)
+    connector = FakeConnector(key)
 
-    assert [frame["taskId"] for frame in machine.look(at=after(2))] == [str(task.pk)]
+    assert [frame["taskId"] for frame in connector.look(at=after(2))] == [str(task.pk)]
 
     run.refresh_from_db(fields=["state", "attempts"])
-    assert (run.state, run.attempts) == (Dispatch.State.QUEUED, 0)
+    assert (run.state, run.attempts) == (Run.State.QUEUED, 0)
 
 
-def test_one_task_that_cannot_be_told_holds_no_other_back(
+def test_one_task_that_cannot_be_sent_delays_no_other(
     card: Card,
     caller_key: CallerKey,
     key: ApiKey,
@@ -213,29 +210,29 @@ def test_one_task_that_cannot_be_told_holds_no_other_back(
 ) -> None:
     broken, task = (ask(card, caller_key, at=after(number)) for number in range(2))
     broken.messages.update(parts_json="no json")
-    machine = Machine(key, capacity=2)
+    connector = FakeConnector(key, capacity=2)
 
-    frames = machine.look(at=after(2))
+    frames = connector.look(at=after(2))
 
     assert [frame["taskId"] for frame in frames] == [str(task.pk)]
-    assert str(broken.dispatches.get().pk) in caplog.text
-    assert machine.session.closes is None
+    assert str(broken.runs.get().pk) in caplog.text
+    assert connector.session.closes is None
 
 
-def test_a_full_machine_looks_without_a_lock(
+def test_a_full_connector_polls_without_a_lock(
     card: Card,
     caller_key: CallerKey,
     key: ApiKey,
     django_assert_num_queries: Any,
 ) -> None:
-    """Twice a second it would hold up whoever moves a task of this agent."""
-    machine = Machine(key)
+    """A lock twice a second would delay every transition of this agent's tasks."""
+    connector = FakeConnector(key)
     for _ in range(2):
         ask(card, caller_key)
-    machine.run()
+    connector.run()
 
     with django_assert_num_queries(3) as asked:
-        assert machine.look(at=after(1)) == []
+        assert connector.look(at=after(1)) == []
 
     assert all(query["sql"].startswith("SELECT") for query in asked.captured_queries)
     assert not any("FOR NO KEY UPDATE" in query["sql"] for query in asked.captured_queries)

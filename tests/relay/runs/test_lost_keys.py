@@ -1,4 +1,4 @@
-"""What becomes of a run when the key that its task was stored with is lost in the middle."""
+"""A run fails cleanly when the encryption key of its task is lost."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 
 from accounts.models import ApiKey
-from inbox.details import render
-from relay import expiry
-from relay.dispatches import ATTEMPTS_AT_MOST
-from relay.models import CallerKey, Card, Dispatch, Task
-from tests.relay.machine import Machine, after, ask, of
+from inbox.rendering.details import render
+from relay.models import CallerKey, Card, Run, Task
+from relay.runs.queue import ATTEMPTS_AT_MOST
+from relay.tasks import lost_runs
+from tests.relay.fake_connector import FakeConnector, after, ask, of
 from wake.models import Delivery
 
-WEEK = expiry.WAITS_AT_MOST.total_seconds()
+WEEK = lost_runs.WAITS_AT_MOST.total_seconds()
 
 
 @pytest.fixture(autouse=True)
@@ -33,7 +33,7 @@ def alert() -> Delivery:
 
 
 def is_told(delivery: Delivery, *, headline: str) -> bool:
-    """By its headline, and with why there is nothing else."""
+    """Returns whether the delivery has the headline and says why the content is missing."""
     page = render(delivery.details_json)
     return (
         delivery.headline.startswith(headline)
@@ -49,19 +49,19 @@ def test_a_run_whose_key_is_lost_on_its_last_attempt_fails_and_leaves_its_place(
     card.max_concurrency = 1
     card.save()
     lost = ask(card, caller_key)
-    machine = Machine(key)
-    run = machine.run()
-    machine.tell("progress", **of(run), text="Half of it.", n=1)
-    Dispatch.objects.update(attempts=ATTEMPTS_AT_MOST)
+    connector = FakeConnector(key)
+    run = connector.run()
+    connector.tell("progress", **of(run), text="Half of it.", n=1)
+    Run.objects.update(attempts=ATTEMPTS_AT_MOST)
     lose_key(settings)
 
-    taken_back = [expiry.expire_leases(at=after(61)) for _ in range(2)]
+    taken_back = [lost_runs.expire_leases(at=after(61)) for _ in range(2)]
 
     assert taken_back == [1, 0]
     assert Task.objects.get(pk=lost.pk).state == Task.State.FAILED
     assert is_told(alert(), headline="The agent was offline")
     task = ask(card, caller_key, at=after(62))
-    (frame,) = Machine(key, at=after(62)).look(at=after(62))
+    (frame,) = FakeConnector(key, at=after(62)).look(at=after(62))
     assert frame["taskId"] == str(task.pk)
 
 
@@ -71,7 +71,7 @@ def test_what_waits_for_its_key_for_a_week_is_given_up(
     lost = ask(card, caller_key)
     lose_key(settings)
 
-    given_up = [expiry.give_up_old(at=after(WEEK)) for _ in range(2)]
+    given_up = [lost_runs.give_up_old(at=after(WEEK)) for _ in range(2)]
 
     assert given_up == [1, 0]
     assert Task.objects.get(pk=lost.pk).state == Task.State.FAILED
@@ -81,16 +81,21 @@ def test_what_waits_for_its_key_for_a_week_is_given_up(
 def test_a_question_waits_for_the_key_of_what_it_is_about(
     card: Card, caller_key: CallerKey, key: ApiKey, settings: Any
 ) -> None:
-    """Nobody should answer what is not shown."""
+    """People cannot answer what the page does not show."""
     task = ask(card, caller_key)
-    machine = Machine(key)
-    question = {"type": "result", **of(machine.run()), "state": "input_required", "text": "Go on?"}
+    connector = FakeConnector(key)
+    question = {
+        "type": "result",
+        **of(connector.run()),
+        "state": "input_required",
+        "text": "Go on?",
+    }
     here = settings.WAKE_ENCRYPTION_KEYS
     lose_key(settings)
 
-    (failed,) = machine.session.read(json.dumps(question), at=after(1))
+    (failed,) = connector.session.read(json.dumps(question), at=after(1))
     settings.WAKE_ENCRYPTION_KEYS = here
-    (done,) = machine.session.read(json.dumps(question), at=after(2))
+    (done,) = connector.session.read(json.dumps(question), at=after(2))
 
     assert (failed["code"], done["type"]) == ("failed", "done")
     assert Task.objects.get(pk=task.pk).state == Task.State.INPUT_REQUIRED

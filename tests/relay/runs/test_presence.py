@@ -1,18 +1,18 @@
-"""For how long machines are remembered that are gone."""
+"""Connectors that are gone are deleted after some time."""
 
 from __future__ import annotations
 
 from accounts.models import ApiKey
-from relay import presence
-from relay.models import CallerKey, Card, Connector, Dispatch
-from tests.relay.machine import Machine, after, ask
+from relay.models import CallerKey, Card, Connector, Run
+from relay.runs import presence
+from tests.relay.fake_connector import FakeConnector, after, ask
 
 
-def test_machines_that_are_gone_are_forgotten(
+def test_connectors_that_are_gone_are_deleted(
     card: Card, caller_key: CallerKey, key: ApiKey
 ) -> None:
     """A new connector is a new row, and some are started every minute."""
-    ran, idle, last = (Machine(key, at=after(number)) for number in range(3))
+    ran, idle, last = (FakeConnector(key, at=after(number)) for number in range(3))
     ask(card, caller_key)
     ran.end(ran.run(at=after(3)), "completed", at=after(4))
     last.tell("heartbeat", dispatch_ids=[], at=after(5))
@@ -24,32 +24,32 @@ def test_machines_that_are_gone_are_forgotten(
     assert forgotten(hours=23) == 0
     assert [forgotten(days=1), forgotten(days=1)] == [1, 0]
     assert not Connector.objects.filter(instance_id=idle.said["instance_id"]).exists()
-    assert Dispatch.objects.get().connector == ran.row
+    assert Run.objects.get().connector == ran.row
     assert [forgotten(days=29), forgotten(days=30), forgotten(days=30)] == [0, 1, 0]
 
     assert presence.of(card.agent, at=after(days=31)).seen_at == after(5)
-    assert Dispatch.objects.get().connector is None
+    assert Run.objects.get().connector is None
 
 
-def test_a_machine_whose_run_is_on_lease_is_not_forgotten(
+def test_a_connector_with_a_leased_run_is_not_deleted(
     card: Card, caller_key: CallerKey, key: ApiKey
 ) -> None:
-    ran = Machine(key)
+    ran = FakeConnector(key)
     ask(card, caller_key)
     ran.run()
-    Machine(key, at=after(5))
+    FakeConnector(key, at=after(5))
 
     assert presence.forget_gone(at=after(days=40)) == 0
 
 
-def test_a_machine_that_drains_is_there_until_it_has_done_what_it_had(
+def test_a_draining_connector_is_online_until_its_runs_end(
     card: Card, caller_key: CallerKey, key: ApiKey
 ) -> None:
-    machine = Machine(key)
+    connector = FakeConnector(key)
     ask(card, caller_key)
-    run = machine.run()
-    machine.tell("drain", at=after(1))
+    run = connector.run()
+    connector.tell("drain", at=after(1))
 
     assert presence.is_online(card.agent, at=after(2))
-    machine.end(run, "completed", at=after(3))
+    connector.end(run, "completed", at=after(3))
     assert not presence.is_online(card.agent, at=after(4))

@@ -1,4 +1,4 @@
-"""What a run says and makes on its way, in pieces: all of it, and not more than a row can bear."""
+"""A run reports progress and artifacts in pieces, up to the limit of a row."""
 
 from __future__ import annotations
 
@@ -7,18 +7,13 @@ from typing import Any
 
 import pytest
 
-from accounts.models import ApiKey
-from relay import reports, wire
 from relay.models import Artifact, CallerKey, Card, Message, Task
-from tests.relay.machine import Frame, Machine, after, ask, of
+from relay.protocol import dialects
+from relay.tasks import reports
+from tests.relay.fake_connector import FakeConnector, Frame, after, ask, now, of
 from wake.models import Delivery
 
 State = Task.State
-
-
-@pytest.fixture
-def machine(card: Card, key: ApiKey) -> Machine:
-    return Machine(key)
 
 
 @pytest.fixture
@@ -27,13 +22,9 @@ def task(card: Card, caller_key: CallerKey) -> Task:
 
 
 @pytest.fixture
-def frame(task: Task, machine: Machine) -> Frame:
-    """Of its run, which has begun."""
-    return machine.run()
-
-
-def now(task: Task) -> Task:
-    return Task.objects.select_related("status_message").get(pk=task.pk)
+def frame(task: Task, connector: FakeConnector) -> Frame:
+    """Returns the frame of a run that has begun."""
+    return connector.run()
 
 
 def piece(*texts: str, name: str = "log", append: bool = True, **more: Any) -> Frame:
@@ -45,29 +36,29 @@ def texts_of(task: Task, name: str = "log") -> list[str]:
     return [part["text"] for part in task.artifacts.get(artifact_id=name).parts]
 
 
-def test_an_artifact_in_pieces_is_told_as_a_whole_each_time(
-    task: Task, machine: Machine, frame: Frame
+def test_each_event_of_an_artifact_in_pieces_has_the_whole_artifact(
+    task: Task, connector: FakeConnector, frame: Frame
 ) -> None:
-    """Whoever hears of it needs no piece that was lost, and nobody waits for a last one."""
+    """A receiver needs no earlier piece and waits for no last one."""
     for n, text in enumerate("abc", 1):
         more = piece(text, lastChunk=text == "c")
-        assert machine.tell("progress", **of(frame), **more, n=n) == []
+        assert connector.tell("progress", **of(frame), **more, n=n) == []
 
     assert texts_of(task) == ["a", "b", "c"]
     event = task.events.filter(kind="artifact").last()
     assert event is not None
-    told = wire.write_event(event, "1.0")["artifactUpdate"]
+    told = dialects.write_event(event, "1.0")["artifactUpdate"]
     assert [part["text"] for part in told["artifact"]["parts"]] == ["a", "b", "c"]
     assert not told.keys() & {"append", "lastChunk"}
 
 
 def test_a_piece_that_does_not_go_on_with_it_takes_its_place(
-    task: Task, machine: Machine, frame: Frame
+    task: Task, connector: FakeConnector, frame: Frame
 ) -> None:
-    machine.tell("progress", **of(frame), **piece("a", "b"))
-    machine.tell("progress", **of(frame), **piece("c", append=False))
+    connector.tell("progress", **of(frame), **piece("a", "b"))
+    connector.tell("progress", **of(frame), **piece("c", append=False))
 
-    machine.end(frame, "completed", artifacts=[piece("d")["artifact"]])
+    connector.end(frame, "completed", artifacts=[piece("d")["artifact"]])
 
     assert texts_of(task) == ["c", "d"]
 
@@ -81,7 +72,7 @@ def test_a_piece_that_does_not_go_on_with_it_takes_its_place(
 )
 def test_an_artifact_in_pieces_has_no_more_in_it_than_one_at_once(
     task: Task,
-    machine: Machine,
+    connector: FakeConnector,
     frame: Frame,
     settings: Any,
     bytes_at_most: int,
@@ -89,10 +80,10 @@ def test_an_artifact_in_pieces_has_no_more_in_it_than_one_at_once(
     why: str,
 ) -> None:
     """Trap 26: a row that grows with every piece would be read and written for ever."""
-    machine.tell("progress", **of(frame), **piece(*texts), n=1)
+    connector.tell("progress", **of(frame), **piece(*texts), n=1)
     settings.WAKE_MAX_A2A_BYTES = bytes_at_most
 
-    (error,) = machine.tell("progress", **of(frame), **piece(*texts), n=2)
+    (error,) = connector.tell("progress", **of(frame), **piece(*texts), n=2)
 
     assert error == {
         "type": "error",
@@ -101,31 +92,31 @@ def test_an_artifact_in_pieces_has_no_more_in_it_than_one_at_once(
         "dispatch_id": frame["dispatch_id"],
     }
     assert texts_of(task) == texts
-    (done,) = machine.end(frame, "completed", artifacts=[piece("new", name="b")["artifact"]])
+    (done,) = connector.end(frame, "completed", artifacts=[piece("new", name="b")["artifact"]])
     assert (done["type"], now(task).state) == ("done", State.COMPLETED)
 
 
 def test_a_large_file_in_pieces_is_kept_apart_from_its_row(
-    task: Task, machine: Machine, frame: Frame
+    task: Task, connector: FakeConnector, frame: Frame
 ) -> None:
     """Trap 26."""
     for n in (1, 2):
         parts = [{"raw": "QUJD" * 30_000, "filename": f"{n}.bin"}]
         artifact = {"artifactId": "log", "parts": parts, "append": True}
-        machine.tell("progress", **of(frame), artifact=artifact, n=n)
+        connector.tell("progress", **of(frame), artifact=artifact, n=n)
 
     assert [blob.size for blob in task.blobs.all()] == [90_000, 90_000]
     assert len(task.artifacts.get().parts_json) < 1_000
 
 
 def test_a_result_with_too_much_in_it_is_a_run_that_failed_and_keeps_nothing_of_it(
-    task: Task, machine: Machine, frame: Frame
+    task: Task, connector: FakeConnector, frame: Frame
 ) -> None:
-    """Or its machine would send it again for ever."""
-    machine.tell("progress", **of(frame), **piece(*["x"] * 600))
+    """Otherwise the connector would send it again forever."""
+    connector.tell("progress", **of(frame), **piece(*["x"] * 600))
     made = [piece("new", name="b")["artifact"], piece(*["x"] * 600)["artifact"]]
 
-    (done,) = machine.end(frame, "completed", text="Done.", artifacts=made)
+    (done,) = connector.end(frame, "completed", text="Done.", artifacts=made)
 
     message = now(task).status_message
     assert message is not None
@@ -137,50 +128,52 @@ def test_a_result_with_too_much_in_it_is_a_run_that_failed_and_keeps_nothing_of_
 
 
 def test_a_task_has_so_many_artifacts_and_no_more(
-    task: Task, machine: Machine, frame: Frame, monkeypatch: pytest.MonkeyPatch
+    task: Task, connector: FakeConnector, frame: Frame, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(reports, "ARTIFACTS_AT_MOST", 2)
     for name in ("a", "b"):
-        assert machine.tell("progress", **of(frame), **piece("x", name=name)) == []
+        assert connector.tell("progress", **of(frame), **piece("x", name=name)) == []
 
-    (error,) = machine.tell("progress", **of(frame), **piece("x", name="c"))
+    (error,) = connector.tell("progress", **of(frame), **piece("x", name="c"))
 
     assert error["message"] == "A task has at most 2 artifacts."
-    assert machine.tell("progress", **of(frame), **piece("y", name="b")) == []
+    assert connector.tell("progress", **of(frame), **piece("y", name="b")) == []
     assert texts_of(task, "b") == ["x", "y"]
 
 
 def test_pieces_end_before_the_result_does(
-    task: Task, machine: Machine, frame: Frame, monkeypatch: pytest.MonkeyPatch
+    task: Task, connector: FakeConnector, frame: Frame, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each of them is a push to whoever wants to hear of the task."""
+    """Each of them is a push to every configured receiver of the task."""
     monkeypatch.setattr(reports, "PIECES_WITHIN", now(task).generation + 2)
-    said = [machine.tell("progress", **of(frame), **piece("x"), n=n) for n in range(1, 5)]
+    said = [connector.tell("progress", **of(frame), **piece("x"), n=n) for n in range(1, 5)]
 
     codes = [[one["code"] for one in frames] for frames in said]
     assert codes == [[], [], ["too_much"], ["too_much"]]
-    machine.end(frame, "completed", artifacts=[piece("y")["artifact"]], at=after(1))
+    connector.end(frame, "completed", artifacts=[piece("y")["artifact"]], at=after(1))
     assert texts_of(task) == ["x", "x", "y"]
 
 
 def test_words_on_the_way_leave_room_for_what_people_say(
-    task: Task, machine: Machine, frame: Frame, monkeypatch: pytest.MonkeyPatch
+    task: Task, connector: FakeConnector, frame: Frame, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(reports, "WORDS_WITHIN", 3)
     for n in range(1, 6):
-        assert machine.tell("progress", **of(frame), text=f"Step {n}", n=n) == []
+        assert connector.tell("progress", **of(frame), text=f"Step {n}", n=n) == []
 
     words = Message.objects.filter(task=task, source="agent")
     assert [one.parts[0]["text"] for one in words] == ["Step 1", "Step 2"]
-    assert Delivery.objects.unanswered().get(surfaced__task=task).headline == "Step 2"
-    machine.end(frame, "completed", text="Done.")
+    assert Delivery.objects.unanswered().get(task_delivery__task=task).headline == "Step 2"
+    connector.end(frame, "completed", text="Done.")
     assert words.all().count() == 3
 
 
-def test_a_word_that_is_too_long_is_not_kept(task: Task, machine: Machine, frame: Frame) -> None:
+def test_a_word_that_is_too_long_is_not_kept(
+    task: Task, connector: FakeConnector, frame: Frame
+) -> None:
     text = json.dumps({"type": "progress", **of(frame), "text": "x" * 4_097})
 
-    (error,) = machine.session.read(text, at=after(1))
+    (error,) = connector.session.read(text, at=after(1))
 
     assert (error["code"], error["dispatch_id"]) == ("malformed", frame["dispatch_id"])
     assert not Message.objects.filter(task=task, source="agent").exists()

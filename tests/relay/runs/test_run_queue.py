@@ -1,4 +1,4 @@
-"""The queue of runs: each on one machine at a time, none lost, none for ever."""
+"""Each run is on one connector at a time, none is lost, and none waits forever."""
 
 from __future__ import annotations
 
@@ -8,19 +8,16 @@ import pytest
 from django.utils import timezone
 
 from accounts.audit import SYSTEM
-from accounts.encryption import Unreadable
 from accounts.models import ApiKey
-from relay import expiry, lifecycle, moves, presence
-from relay.dispatches import ATTEMPTS_AT_MOST, LEASE
-from relay.models import CallerKey, Card, Dispatch, Task
-from tests.relay.machine import Machine, after, ask, of
+from database.encryption import Unreadable
+from relay.models import CallerKey, Card, Run, Task
+from relay.runs import presence
+from relay.runs.queue import ATTEMPTS_AT_MOST, LEASE
+from relay.tasks import lifecycle, lost_runs, transitions
+from tests.relay.fake_connector import FakeConnector, after, ask, now, of
 from wake.models import Delivery
 
 LAPSED = LEASE.total_seconds() + 1
-
-
-def now(task: Task) -> Task:
-    return Task.objects.select_related("status_message").get(pk=task.pk)
 
 
 def said_last(task: Task) -> str:
@@ -28,33 +25,33 @@ def said_last(task: Task) -> str:
     return "" if message is None else message.parts[0]["text"]
 
 
-@pytest.mark.parametrize(("of_machine", "of_agent", "leased"), [(9, 4, 4), (2, 4, 2), (9, 1, 1)])
-def test_a_machine_gets_as_much_as_it_and_its_agent_have_room_for(
-    card: Card, caller_key: CallerKey, key: ApiKey, of_machine: int, of_agent: int, leased: int
+@pytest.mark.parametrize(("of_connector", "of_agent", "leased"), [(9, 4, 4), (2, 4, 2), (9, 1, 1)])
+def test_a_connector_gets_runs_up_to_its_and_its_agents_capacity(
+    card: Card, caller_key: CallerKey, key: ApiKey, of_connector: int, of_agent: int, leased: int
 ) -> None:
     card.max_concurrency = of_agent
     card.save()
     tasks = [ask(card, caller_key, at=after(number)) for number in range(6)]
-    machine = Machine(key, capacity=of_machine)
+    connector = FakeConnector(key, capacity=of_connector)
 
-    frames = machine.look(at=after(10))
+    frames = connector.look(at=after(10))
 
     assert [frame["taskId"] for frame in frames] == [str(task.pk) for task in tasks[:leased]]
-    assert machine.look(at=after(11)) == []
+    assert connector.look(at=after(11)) == []
 
-    machine.end(frames[0], "completed", at=after(12))
+    connector.end(frames[0], "completed", at=after(12))
 
-    assert len(machine.look(at=after(13))) == 1
+    assert len(connector.look(at=after(13))) == 1
 
 
-def test_two_machines_share_the_room_of_their_agent(
+def test_two_connectors_share_the_capacity_of_their_agent(
     card: Card, caller_key: CallerKey, key: ApiKey
 ) -> None:
-    first, second = Machine(key, capacity=3), Machine(key, capacity=3)
+    first, second = FakeConnector(key, capacity=3), FakeConnector(key, capacity=3)
     for _ in range(6):
         ask(card, caller_key)
 
-    runs = [frame["dispatch_id"] for machine in (first, second) for frame in machine.look()]
+    runs = [frame["dispatch_id"] for connector in (first, second) for frame in connector.look()]
 
     assert len(runs) == len(set(runs)) == card.max_concurrency == 4
 
@@ -62,45 +59,47 @@ def test_two_machines_share_the_room_of_their_agent(
 def test_a_paused_agent_runs_nothing_until_it_is_resumed(
     card: Card, caller_key: CallerKey, key: ApiKey
 ) -> None:
-    machine = Machine(key)
+    connector = FakeConnector(key)
     ask(card, caller_key)
     card.agent.paused_at = timezone.now()
     card.agent.save()
-    assert machine.look() == []
+    assert connector.look() == []
 
     card.agent.paused_at = None
     card.agent.save()
 
-    assert len(machine.look()) == 1
+    assert len(connector.look()) == 1
 
 
-def test_a_heartbeat_keeps_a_run_and_its_machine(
+def test_a_heartbeat_renews_the_lease_of_a_run(
     card: Card, caller_key: CallerKey, key: ApiKey
 ) -> None:
-    machine = Machine(key)
+    connector = FakeConnector(key)
     task = ask(card, caller_key)
-    frame = machine.run()
+    frame = connector.run()
 
     for seconds in range(15, 600, 15):
-        machine.tell("heartbeat", dispatch_ids=[frame["dispatch_id"]], at=after(seconds))
-        assert expiry.expire_leases(at=after(seconds)) == 0
+        connector.tell("heartbeat", dispatch_ids=[frame["dispatch_id"]], at=after(seconds))
+        assert lost_runs.expire_leases(at=after(seconds)) == 0
 
     assert presence.is_online(card.agent, at=after(600))
-    machine.end(frame, "completed", at=after(601))
+    connector.end(frame, "completed", at=after(601))
     assert now(task).state == Task.State.COMPLETED
 
 
-def test_a_run_whose_machine_is_gone_waits_for_the_next_one(
+def test_a_run_of_a_lost_connector_waits_for_the_next_one(
     card: Card, caller_key: CallerKey, key: ApiKey
 ) -> None:
-    lost, other = Machine(key), Machine(key, capacity=2)
+    lost, other = FakeConnector(key), FakeConnector(key, capacity=2)
     task = ask(card, caller_key)
     frame = lost.run()
 
-    assert expiry.expire_leases(at=after(LAPSED)) == 1
-    assert expiry.expire_leases(at=after(LAPSED)) == 0
+    assert lost_runs.expire_leases(at=after(LAPSED)) == 1
+    assert lost_runs.expire_leases(at=after(LAPSED)) == 0
 
-    assert now(task).state == Task.State.SUBMITTED  # and no longer "working", which nobody does
+    assert (
+        now(task).state == Task.State.SUBMITTED
+    )  # no longer "working", because no connector runs it
     other.tell("heartbeat", dispatch_ids=[], at=after(LAPSED))
     again = other.run(at=after(LAPSED + 1))
     assert (again["dispatch_id"], again["attempt"]) == (frame["dispatch_id"], 2)
@@ -109,10 +108,10 @@ def test_a_run_whose_machine_is_gone_waits_for_the_next_one(
 
 def test_only_who_has_the_lease_is_heard(card: Card, caller_key: CallerKey, key: ApiKey) -> None:
     """Trap 25: fencing."""
-    lost, other = Machine(key), Machine(key)
+    lost, other = FakeConnector(key), FakeConnector(key)
     task = ask(card, caller_key)
     old = lost.run()
-    expiry.expire_leases(at=after(LAPSED))
+    lost_runs.expire_leases(at=after(LAPSED))
     (error,) = lost.end(old, "completed", text="From the lost one.", at=after(LAPSED + 1))
     other.tell("heartbeat", dispatch_ids=[], at=after(LAPSED))
     new = other.run(at=after(LAPSED + 2))
@@ -127,75 +126,75 @@ def test_only_who_has_the_lease_is_heard(card: Card, caller_key: CallerKey, key:
 
 def test_a_result_counts_once(card: Card, caller_key: CallerKey, key: ApiKey) -> None:
     """Trap 25: its `done` was lost, so it comes again."""
-    machine = Machine(key)
+    connector = FakeConnector(key)
     task = ask(card, caller_key)
-    frame = machine.run()
+    frame = connector.run()
 
     answers = [
-        machine.end(frame, state, text=state, at=after(1)) for state in ("completed", "failed")
+        connector.end(frame, state, text=state, at=after(1)) for state in ("completed", "failed")
     ]
 
     assert answers[0] == answers[1] == [{"type": "done", "dispatch_id": frame["dispatch_id"]}]
     assert (now(task).state, said_last(task)) == (Task.State.COMPLETED, "completed")
 
 
-def test_a_task_fails_when_its_machine_went_away_three_times(
+def test_a_task_fails_after_its_connector_was_lost_three_times(
     card: Card, caller_key: CallerKey, key: ApiKey
 ) -> None:
     task = ask(card, caller_key)
     for attempt in range(1, ATTEMPTS_AT_MOST + 1):
         start = attempt * 100.0
-        frame = Machine(key, at=after(start)).run(at=after(start))
+        frame = FakeConnector(key, at=after(start)).run(at=after(start))
         assert frame["attempt"] == attempt
-        expiry.expire_leases(at=after(start + LAPSED))
+        lost_runs.expire_leases(at=after(start + LAPSED))
 
     assert now(task).state == Task.State.FAILED
     assert "offline" in said_last(task)
-    alert = Delivery.objects.get(surfaced__task=task, type=Delivery.Type.ALERT)
+    alert = Delivery.objects.get(task_delivery__task=task, type=Delivery.Type.ALERT)
     assert "offline" in alert.headline + alert.summary
-    assert Machine(key, at=after(500)).look(at=after(500)) == []
+    assert FakeConnector(key, at=after(500)).look(at=after(500)) == []
 
 
-def test_what_nobody_came_for_fails_after_a_week(
+def test_a_task_that_no_connector_fetched_fails_after_a_week(
     card: Card, caller_key: CallerKey, key: ApiKey
 ) -> None:
     old, young = ask(card, caller_key), ask(card, caller_key, at=after(1))
 
-    expiry.give_up_old(at=after(days=7, seconds=-1))
+    lost_runs.give_up_old(at=after(days=7, seconds=-1))
     assert now(old).state == Task.State.SUBMITTED
-    given_up = [expiry.give_up_old(at=after(days=7)) for _ in range(2)]
+    given_up = [lost_runs.give_up_old(at=after(days=7)) for _ in range(2)]
 
     assert given_up == [1, 0]
     assert (now(old).state, now(young).state) == (Task.State.FAILED, Task.State.SUBMITTED)
     assert said_last(old) == "The agent was offline for 7 days."
-    machine = Machine(key, at=after(days=7))
-    assert machine.run(at=after(days=7))["taskId"] == str(young.pk)
+    connector = FakeConnector(key, at=after(days=7))
+    assert connector.run(at=after(days=7))["taskId"] == str(young.pk)
 
 
-def test_a_run_of_a_canceled_task_whose_machine_is_gone_is_over(
+def test_a_run_of_a_canceled_task_ends_when_its_connector_is_lost(
     card: Card, caller_key: CallerKey, key: ApiKey
 ) -> None:
     task = ask(card, caller_key)
-    Machine(key).run()
+    FakeConnector(key).run()
     lifecycle.cancel(task, by=SYSTEM, at=after(1))
 
-    expiry.expire_leases(at=after(LAPSED))
+    lost_runs.expire_leases(at=after(LAPSED))
 
-    assert Dispatch.objects.get().state == Dispatch.State.EXPIRED
+    assert Run.objects.get().state == Run.State.EXPIRED
     assert now(task).state == Task.State.CANCELED
 
 
-def test_a_machine_that_comes_back_goes_on_with_what_it_runs(
+def test_a_returning_connector_continues_its_runs(
     card: Card, caller_key: CallerKey, key: ApiKey
 ) -> None:
     """The relay was away for an hour, so every lease lapsed: nothing is run twice because of it."""
     task = ask(card, caller_key)
-    machine = Machine(key)
-    frame = machine.run()
-    expiry.expire_leases(at=after(hours=1))
+    connector = FakeConnector(key)
+    frame = connector.run()
+    lost_runs.expire_leases(at=after(hours=1))
 
-    back = Machine(
-        key, at=after(hours=1), **machine.said | {"last_dispatch_ids": [frame["dispatch_id"]]}
+    back = FakeConnector(
+        key, at=after(hours=1), **connector.said | {"last_dispatch_ids": [frame["dispatch_id"]]}
     )
 
     assert now(task).state == Task.State.WORKING
@@ -208,10 +207,10 @@ def test_a_task_that_got_lost_on_its_way_is_sent_again_at_once(
     card: Card, caller_key: CallerKey, key: ApiKey
 ) -> None:
     ask(card, caller_key)
-    machine = Machine(key)
-    (lost,) = machine.look()
+    connector = FakeConnector(key)
+    (lost,) = connector.look()
 
-    back = Machine(key, at=after(1), **machine.said)
+    back = FakeConnector(key, at=after(1), **connector.said)
 
     (again,) = back.look(at=after(2))
     assert again["dispatch_id"] == lost["dispatch_id"]
@@ -221,45 +220,45 @@ def test_what_was_canceled_on_its_way_is_not_sent_again(
     card: Card, caller_key: CallerKey, key: ApiKey
 ) -> None:
     task = ask(card, caller_key)
-    machine = Machine(key)
-    machine.look()
+    connector = FakeConnector(key)
+    connector.look()
     lifecycle.cancel(task, by=SYSTEM, at=after(1))
 
-    back = Machine(key, at=after(2), **machine.said)
+    back = FakeConnector(key, at=after(2), **connector.said)
 
     assert back.look(at=after(3)) == []
-    assert Dispatch.objects.get().state == Dispatch.State.EXPIRED
+    assert Run.objects.get().state == Run.State.EXPIRED
 
 
-def test_one_run_that_cannot_be_moved_holds_no_other_back(
+def test_one_run_whose_lease_cannot_expire_delays_no_other(
     card: Card, caller_key: CallerKey, key: ApiKey, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first, second = (ask(card, caller_key) for _ in range(2))
-    machine = Machine(key, capacity=2)
-    machine.look()
-    lock = moves.lock
+    connector = FakeConnector(key, capacity=2)
+    connector.look()
+    lock = transitions.lock
 
     def locked(task_id: Any) -> Task:
         if task_id == first.pk:
             raise Unreadable
         return lock(task_id)
 
-    monkeypatch.setattr(moves, "lock", locked)
-    taken_back = expiry.expire_leases(at=after(LAPSED))
+    monkeypatch.setattr(transitions, "lock", locked)
+    taken_back = lost_runs.expire_leases(at=after(LAPSED))
 
     assert taken_back == 1
-    states = {run.task_id: run.state for run in Dispatch.objects.all()}
-    assert states == {first.pk: Dispatch.State.LEASED, second.pk: Dispatch.State.QUEUED}
+    states = {run.task_id: run.state for run in Run.objects.all()}
+    assert states == {first.pk: Run.State.LEASED, second.pk: Run.State.QUEUED}
 
 
-def test_a_machine_that_was_started_anew_takes_the_place_of_what_it_was(
+def test_a_restarted_connector_replaces_the_one_before_it(
     card: Card, caller_key: CallerKey, key: ApiKey
 ) -> None:
     ask(card, caller_key)
-    before = Machine(key, machine="studio")
+    before = FakeConnector(key, machine="studio")
     frame = before.run()
 
-    here = Machine(
+    here = FakeConnector(
         key, at=after(5), machine="studio", last_dispatch_ids=[frame["dispatch_id"], "not-ours"]
     )
 
@@ -268,11 +267,11 @@ def test_a_machine_that_was_started_anew_takes_the_place_of_what_it_was(
     assert here.end(frame, "completed", at=after(7))[0]["type"] == "done"
 
 
-def test_two_connectors_of_one_machine_do_not_drive_each_other_out(card: Card, key: ApiKey) -> None:
-    older = Machine(key, machine="studio")
-    newer = Machine(key, machine="studio", at=after(1))
+def test_two_connectors_on_one_machine_do_not_replace_each_other(card: Card, key: ApiKey) -> None:
+    older = FakeConnector(key, machine="studio")
+    newer = FakeConnector(key, machine="studio", at=after(1))
 
-    back = Machine(key, hello=False, machine="studio", instance_id=older.said["instance_id"])
+    back = FakeConnector(key, hello=False, machine="studio", instance_id=older.said["instance_id"])
     (refused,) = back.tell("hello", at=after(2), **back.said)
 
     assert (refused["code"], back.session.closes) == ("replaced", 4409)
@@ -280,13 +279,13 @@ def test_two_connectors_of_one_machine_do_not_drive_each_other_out(card: Card, k
     assert newer.session.closes is None
 
 
-def test_presence_tells_machines_and_what_waits(
+def test_presence_counts_connectors_and_waiting_tasks(
     card: Card, caller_key: CallerKey, key: ApiKey
 ) -> None:
     assert presence.of(card.agent, at=after()) == presence.Presence([], 0, 0, None)
-    machine = Machine(key, machine="studio")
+    connector = FakeConnector(key, machine="studio")
     ask(card, caller_key)
-    machine.run()
+    connector.run()
     ask(card, caller_key)
 
     there = presence.of(card.agent, at=after(44))
@@ -296,21 +295,21 @@ def test_presence_tells_machines_and_what_waits(
     assert (there.is_online, gone.is_online, gone.seen_at) == (True, False, after())
 
 
-def test_a_machine_that_said_goodbye_is_offline_at_once(card: Card, key: ApiKey) -> None:
-    machine = Machine(key)
+def test_a_connector_that_said_goodbye_is_offline_at_once(card: Card, key: ApiKey) -> None:
+    connector = FakeConnector(key)
     assert presence.is_online(card.agent, at=after(1))
 
-    machine.session.leave(at=after(2))
+    connector.session.leave(at=after(2))
 
     assert not presence.is_online(card.agent, at=after(3))
 
 
-def test_a_connection_whose_end_is_noticed_late_takes_nobody_offline(
+def test_a_late_disconnect_does_not_take_a_reconnected_connector_offline(
     card: Card, caller_key: CallerKey, key: ApiKey
 ) -> None:
-    """A machine that moved to another network is back before its old connection times out."""
-    before = Machine(key)
-    back = Machine(key, at=after(5), **before.said)
+    """A connector that moved to another network returns before its old connection times out."""
+    before = FakeConnector(key)
+    back = FakeConnector(key, at=after(5), **before.said)
 
     before.session.leave(at=after(20))
 
@@ -319,17 +318,17 @@ def test_a_connection_whose_end_is_noticed_late_takes_nobody_offline(
     assert before.look(at=after(22))[0]["code"] == "replaced"
 
 
-def test_what_a_machine_is_lost_with_three_times_fails_though_it_comes_back_at_once(
+def test_a_task_fails_after_three_losses_even_if_the_connector_returns_at_once(
     card: Card, caller_key: CallerKey, key: ApiKey
 ) -> None:
-    """Or a run that its machine dies of would come again and again, and nothing after it."""
-    machine = Machine(key)
+    """Otherwise a run that kills its connector would repeat forever and block the others."""
+    connector = FakeConnector(key)
     task = ask(card, caller_key)
     for _ in range(3):
-        (frame,) = machine.look()
-        machine = Machine(key, instance_id=machine.said["instance_id"])
+        (frame,) = connector.look()
+        connector = FakeConnector(key, instance_id=connector.said["instance_id"])
 
     assert frame["attempt"] == 3
-    assert machine.look() == []
-    assert expiry.expire_leases(at=after(61)) == 1
+    assert connector.look() == []
+    assert lost_runs.expire_leases(at=after(61)) == 1
     assert Task.objects.get(pk=task.pk).state == Task.State.FAILED

@@ -1,5 +1,5 @@
-"""Two machines of one agent, of which the first was lost and comes back: what its connector says,
-as the relay takes it."""
+"""One of two connectors of an agent is lost and returns. The relay reads frames that a real
+connector writes."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from accounts.models import ApiKey
-from relay import expiry
-from relay.dispatches import LEASE
-from relay.models import CallerKey, Card, Dispatch, Task
-from tests.relay.machine import Frame, Machine, after, ask
+from relay.models import CallerKey, Card, Run, Task
+from relay.runs.queue import LEASE
+from relay.tasks import lost_runs
+from tests.relay.fake_connector import FakeConnector, Frame, after, ask
 from wake_client.connector.command import Command
 from wake_client.connector.connector import Connector
 from wake_client.connector.journal import Journal
@@ -26,26 +26,26 @@ def journal(tmp_path: Path) -> Iterator[Journal]:
         yield journal
 
 
-def started_anew(journal: Journal) -> Connector:
-    return Connector(Command(["true"], {}), journal, capacity=1, machine="laptop")
+def restarted(journal: Journal) -> Connector:
+    return Connector(Command(["true"], {}), journal, capacity=1, hostname="laptop")
 
 
-def comes_back(connector: Connector, key: ApiKey, *, seconds: float) -> Machine:
+def comes_back(connector: Connector, key: ApiKey, *, seconds: float) -> FakeConnector:
     said = {name: told for name, told in connector.hello().items() if name != "type"}
-    machine = Machine(key, at=after(seconds), **said)
-    connector.resume(machine.welcome)
-    return machine
+    fake = FakeConnector(key, at=after(seconds), **said)
+    connector.resume(fake.welcome)
+    return fake
 
 
-def tells(connector: Connector, machine: Machine, *, seconds: float) -> list[Frame]:
-    """What the relay answers to all that the connector has to say now."""
+def tells(connector: Connector, fake: FakeConnector, *, seconds: float) -> list[Frame]:
+    """Returns the relay's answers to all unsent frames of the connector."""
     answers = [
         answer
         for frame in connector.unsent()
-        for answer in machine.session.receive(frame, at=after(seconds))
+        for answer in fake.session.receive(frame, at=after(seconds))
     ]
     for answer in answers:
-        connector.take(answer)
+        connector.handle(answer)
     return answers
 
 
@@ -55,20 +55,20 @@ def test_the_first_comes_back_after_its_run_went_to_the_second(
 ) -> None:
     """Also where the second is not heard of right then: the lease of now is not the first one's."""
     task = ask(card, caller_key)
-    old = Machine(key, machine="laptop").run()
+    old = FakeConnector(key, machine="laptop").run()
     journal.finish(old["dispatch_id"], old["lease_id"], {"state": "completed", "text": "Old."})
-    expiry.expire_leases(at=after(LAPSED))
-    second = Machine(key, machine="studio", at=after(LAPSED))
+    lost_runs.expire_leases(at=after(LAPSED))
+    second = FakeConnector(key, machine="studio", at=after(LAPSED))
     new = second.run(at=after(LAPSED))
 
-    connector = started_anew(journal)
+    connector = restarted(journal)
     seconds = LAPSED + (1 if is_there else 50)
     first = comes_back(connector, key, seconds=seconds)
     (refused,) = tells(connector, first, seconds=seconds)
 
     assert refused["code"] == "lease_lost"
     assert journal.unconfirmed() == []
-    assert Dispatch.objects.get().connector == second.row
+    assert Run.objects.get().connector == second.row
     assert second.end(new, "completed", text="New.", at=after(seconds + 1))[0]["type"] == "done"
     assert Task.objects.get(pk=task.pk).state == Task.State.COMPLETED
 
@@ -78,13 +78,13 @@ def test_the_first_comes_back_before_anybody_else_was_given_its_run(
 ) -> None:
     """Under another name, while its connection of before still looks alive."""
     task = ask(card, caller_key)
-    run = Machine(key, machine="7c1f").run()
+    run = FakeConnector(key, machine="7c1f").run()
     journal.finish(run["dispatch_id"], run["lease_id"], {"state": "completed", "text": "Done."})
 
-    connector = started_anew(journal)
-    machine = comes_back(connector, key, seconds=5)
-    assert Dispatch.objects.get().connector == machine.row
-    (done,) = tells(connector, machine, seconds=6)
+    connector = restarted(journal)
+    fake = comes_back(connector, key, seconds=5)
+    assert Run.objects.get().connector == fake.row
+    (done,) = tells(connector, fake, seconds=6)
 
     assert done == {"type": "done", "dispatch_id": run["dispatch_id"]}
     assert journal.unconfirmed() == []
@@ -97,12 +97,12 @@ def test_a_run_that_the_agent_has_not_got_is_set_aside_at_once(
     """As of another agent, or of a database that was restored to a day before it."""
     gone = {"dispatch_id": "6f1f4a9e-2a55-4f4b-8b0a-000000000001", "lease_id": "x"}
     journal.finish(gone["dispatch_id"], gone["lease_id"], {"state": "completed", "text": "Red."})
-    connector = started_anew(journal)
+    connector = restarted(journal)
 
-    machine = comes_back(connector, key, seconds=0)
-    (refused,) = tells(connector, machine, seconds=1)
+    fake = comes_back(connector, key, seconds=0)
+    (refused,) = tells(connector, fake, seconds=1)
 
     assert (refused["code"], refused["dispatch_id"]) == ("unknown_run", gone["dispatch_id"])
     assert journal.unconfirmed() == []
     assert journal.result(gone["dispatch_id"]) == {"state": "completed", "text": "Red."}
-    assert tells(connector, machine, seconds=2) == []
+    assert tells(connector, fake, seconds=2) == []

@@ -1,9 +1,8 @@
-"""What an answer in the inbox does to the task that asked, and who may give one."""
+"""An answer in the inbox continues the task that asked, if the person may answer."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -12,12 +11,13 @@ from django.utils import timezone
 from accounts.access import NotAllowed
 from accounts.audit import SYSTEM
 from accounts.models import ApiKey, AuditEvent, User
-from relay import lifecycle
-from relay.models import CallerKey, Card, Dispatch, Message, Task
-from relay.wire import Incoming
-from tests.conftest import AgentClient
-from tests.inbox.people import Person, text_of
-from tests.relay.machine import Machine, ask
+from relay.models import CallerKey, Card, Message, Run, Task
+from relay.protocol.dialects import Incoming
+from relay.tasks import lifecycle
+from tests.agent_client import AgentClient
+from tests.inbox.person import Person, text_of
+from tests.relay.fake_connector import FakeConnector, ask, now
+from tests.types import Answer
 from wake.models import Delivery, Response
 from wake.responses import ContentChanged, PickedUp, Withdrawn, release, respond, take_back
 
@@ -25,16 +25,16 @@ DRAFT = {"artifactId": "notes", "name": "notes.md", "parts": [{"text": "# 2.4\n\
 
 
 @pytest.fixture
-def machine(card: Card, key: ApiKey) -> Machine:
-    return Machine(key, at=timezone.now())
+def connector(card: Card, key: ApiKey) -> FakeConnector:
+    return FakeConnector(key, at=timezone.now())
 
 
 @pytest.fixture
-def task(card: Card, caller_key: CallerKey, machine: Machine) -> Task:
-    """It waits for an answer."""
+def task(card: Card, caller_key: CallerKey, connector: FakeConnector) -> Task:
+    """Returns the question, which waits for an answer."""
     task = ask(card, caller_key, at=timezone.now())
-    machine.end(
-        machine.run(at=timezone.now()),
+    connector.end(
+        connector.run(at=timezone.now()),
         "input_required",
         text="Shall I publish?",
         artifacts=[DRAFT],
@@ -45,36 +45,32 @@ def task(card: Card, caller_key: CallerKey, machine: Machine) -> Task:
 
 @pytest.fixture
 def question(task: Task) -> Delivery:
-    return Delivery.objects.get(surfaced__task=task)
+    return Delivery.objects.get(task_delivery__task=task)
 
 
-def now(task: Task) -> Task:
-    return Task.objects.select_related("status_message").get(pk=task.pk)
-
-
-def decision_of(machine: Machine) -> Any:
-    (frame,) = machine.look(at=timezone.now())
+def decision_of(connector: FakeConnector) -> Any:
+    (frame,) = connector.look(at=timezone.now())
     return frame["decision"]
 
 
-def test_an_approval_waits_for_the_machine_and_says_when_it_came(
-    task: Task, question: Delivery, machine: Machine, answer: Callable[..., Response], bobs: Person
+def test_an_approval_waits_for_the_connector_and_shows_when_it_was_fetched(
+    task: Task, question: Delivery, connector: FakeConnector, answer: Answer, bobs: Person
 ) -> None:
     answer(question, "approved", feedback="On Monday.")
 
     assert now(task).state == Task.State.SUBMITTED
-    assert "Waiting for the agent's machine." in text_of(bobs.see(question))
+    assert "Waiting for the connector." in text_of(bobs.see(question))
 
-    decision = decision_of(machine)
+    decision = decision_of(connector)
 
     assert decision["status"] == "approved"
     assert decision["feedback"] == "On Monday."
     assert decision["delivery_id"] == str(question.pk)
-    assert "Picked up by the agent's machine" in text_of(bobs.see(question))
+    assert "Fetched by the connector" in text_of(bobs.see(question))
 
 
 def test_a_redirect_takes_the_edit_of_what_was_proposed(
-    task: Task, question: Delivery, machine: Machine, alices: Person
+    task: Task, question: Delivery, connector: FakeConnector, alices: Person
 ) -> None:
     editor = alices.get(f"/deliveries/{question.pk}/edit")
     assert "# 2.4\n\nFaster." in editor.content.decode()
@@ -85,26 +81,26 @@ def test_a_redirect_takes_the_edit_of_what_was_proposed(
     release(Response.objects.get(), at=timezone.now())
 
     assert sent.status_code == 303
-    assert decision_of(machine)["edited_content"] == "# 2.4\n\nMuch faster."
+    assert decision_of(connector)["edited_content"] == "# 2.4\n\nMuch faster."
     owner = Message.objects.get(source=Message.Source.OWNER)
     assert owner.parts == [{"text": "# 2.4\n\nMuch faster."}]
 
 
 def test_what_comes_back_is_compared_with_the_edit_and_not_with_the_transcript(
-    question: Delivery, machine: Machine, answer: Callable[..., Response], alices: Person
+    question: Delivery, connector: FakeConnector, answer: Answer, alices: Person
 ) -> None:
     edited = "# 2.4\n\nMuch faster."
     answer(question, "redirected", edited_json=json.dumps(edited))
     made = DRAFT | {"parts": [{"text": edited}]}
-    frame = machine.run(at=timezone.now())
-    machine.end(frame, "completed", text="Published.", artifacts=[made], at=timezone.now())
+    frame = connector.run(at=timezone.now())
+    connector.end(frame, "completed", text="Published.", artifacts=[made], at=timezone.now())
 
     output = Delivery.objects.get(type=Delivery.Type.OUTPUT)
-    assert "It came back exactly as edited." in text_of(alices.see(output))
+    assert "The agent returned it exactly as edited." in text_of(alices.see(output))
 
 
 def test_a_rejection_ends_the_task_with_its_reason(
-    task: Task, question: Delivery, answer: Callable[..., Response], alices: Person
+    task: Task, question: Delivery, answer: Answer, alices: Person
 ) -> None:
     answer(question, "rejected", feedback="Not this week.")
 
@@ -112,22 +108,22 @@ def test_a_rejection_ends_the_task_with_its_reason(
     assert ended.state == Task.State.REJECTED
     assert ended.status_message is not None
     assert ended.status_message.parts == [{"text": "Not this week."}]
-    assert not Dispatch.objects.filter(state=Dispatch.State.QUEUED).exists()
-    assert "its caller can see why" in text_of(alices.see(question))
+    assert not Run.objects.filter(state=Run.State.QUEUED).exists()
+    assert "Its caller can see your answer" in text_of(alices.see(question))
 
 
 def test_an_answer_is_taken_back_while_it_is_held_and_not_later(
-    task: Task, question: Delivery, answer: Callable[..., Response], alice: User
+    task: Task, question: Delivery, answer: Answer, alice: User
 ) -> None:
     held = answer(question, "approved", held=True)
     assert now(task).state == Task.State.INPUT_REQUIRED
-    take_back(question, by=alice)
+    take_back(question, by=alice, at=timezone.now())
 
     held = answer(question, "approved", held=True)
     release(held, at=timezone.now())
 
     with pytest.raises(PickedUp):
-        take_back(question, by=alice)
+        take_back(question, by=alice, at=timezone.now())
     assert now(task).state == Task.State.SUBMITTED
 
 
@@ -142,10 +138,10 @@ def test_a_caller_cannot_approve_itself(
         task_id=str(task.pk),
     )
 
-    lifecycle.send(card, caller_key, message)
+    lifecycle.send(card, caller_key, message, at=timezone.now())
 
     assert now(task).state == Task.State.INPUT_REQUIRED
-    assert not Dispatch.objects.exclude(decision_json="").exists()
+    assert not Run.objects.exclude(decision_json="").exists()
     assert not Response.objects.exists()
     assert caller.get(f"response/{question.pk}").status_code == 404
     assert caller.sweep()["deliveries"] == []
@@ -153,14 +149,19 @@ def test_a_caller_cannot_approve_itself(
 
 @pytest.mark.parametrize("policy", ["caller", "any"])
 def test_a_caller_who_may_resume_gives_no_decision(
-    task: Task, question: Delivery, card: Card, caller_key: CallerKey, machine: Machine, policy: str
+    task: Task,
+    question: Delivery,
+    card: Card,
+    caller_key: CallerKey,
+    connector: FakeConnector,
+    policy: str,
 ) -> None:
     card.reply_policy = policy
     card.save()
 
     ask(card, caller_key, "Yes, approved.", task_id=str(task.pk), at=timezone.now())
 
-    assert decision_of(machine) is None
+    assert decision_of(connector) is None
     question.refresh_from_db()
     assert question.withdrawn_at is not None
 
@@ -171,7 +172,13 @@ def test_an_answer_is_to_what_was_shown(
     ask(card, caller_key, "Rather not.", task_id=str(task.pk), at=timezone.now())
 
     with pytest.raises(ContentChanged):
-        respond(question, by=alice, status="approved", content_hash=question.content_hash)
+        respond(
+            question,
+            by=alice,
+            status="approved",
+            content_hash=question.content_hash,
+            at=timezone.now(),
+        )
     late = alices.answer(question, "approved", feedback="Fine by me.")
 
     assert late.status_code == 422
@@ -187,7 +194,7 @@ def test_a_held_answer_to_what_changed_is_passed_over_and_asked_again(
     question: Delivery,
     card: Card,
     caller_key: CallerKey,
-    answer: Callable[..., Response],
+    answer: Answer,
     alices: Person,
 ) -> None:
     held = answer(question, "approved", held=True)
@@ -198,7 +205,7 @@ def test_a_held_answer_to_what_changed_is_passed_over_and_asked_again(
     assert now(task).state == Task.State.INPUT_REQUIRED
     again = Delivery.objects.unanswered().get()
     assert again.supersedes == question
-    assert "the answer changed nothing" in text_of(alices.see(question))
+    assert "the answer had no effect" in text_of(alices.see(question))
     assert AuditEvent.objects.filter(event="task.answer_passed_over").exists()
 
 
@@ -208,11 +215,17 @@ def test_a_cancelled_task_has_nothing_to_answer(
     lifecycle.cancel(task, by=SYSTEM, at=timezone.now())
 
     with pytest.raises(Withdrawn):
-        respond(question, by=alice, status="approved", content_hash=question.content_hash)
+        respond(
+            question,
+            by=alice,
+            status="approved",
+            content_hash=question.content_hash,
+            at=timezone.now(),
+        )
     page = alices.see(question)
     refused = alices.answer(question, "approved", feedback="Go ahead.")
 
-    assert "The caller cancelled this task; nothing to answer." in text_of(page)
+    assert "The caller canceled this task, so there is nothing to answer." in text_of(page)
     assert "Yes, go ahead" not in text_of(page)
     assert refused.status_code == 422
     assert "nothing is left to answer" in text_of(refused)
@@ -223,7 +236,7 @@ def test_a_cancelled_task_has_nothing_to_answer(
 
 
 def test_an_answer_that_is_held_while_the_task_is_cancelled_goes_nowhere(
-    task: Task, question: Delivery, answer: Callable[..., Response], alices: Person
+    task: Task, question: Delivery, answer: Answer, alices: Person
 ) -> None:
     held = answer(question, "approved", held=True)
     lifecycle.cancel(task, by=SYSTEM, at=timezone.now())
@@ -231,15 +244,15 @@ def test_an_answer_that_is_held_while_the_task_is_cancelled_goes_nowhere(
     release(held, at=timezone.now())
 
     assert now(task).state == Task.State.CANCELED
-    assert "the answer changed nothing" in text_of(alices.see(question))
+    assert "the answer had no effect" in text_of(alices.see(question))
 
 
 def test_a_withdrawn_one_is_refused_in_a_batch_too(
-    card: Card, caller_key: CallerKey, machine: Machine, alices: Person
+    card: Card, caller_key: CallerKey, connector: FakeConnector, alices: Person
 ) -> None:
     ask(card, caller_key, at=timezone.now())
-    frame = machine.run(at=timezone.now())
-    machine.end(frame, "completed", text="Done.", artifacts=[DRAFT], at=timezone.now())
+    frame = connector.run(at=timezone.now())
+    connector.end(frame, "completed", text="Done.", artifacts=[DRAFT], at=timezone.now())
     output = Delivery.objects.get()
     Delivery.objects.update(withdrawn_at=timezone.now(), superseded_at=timezone.now())
 
@@ -254,22 +267,28 @@ def test_a_withdrawn_one_is_refused_in_a_batch_too(
 def test_an_output_is_acknowledged_or_answered_and_the_task_stays_as_it_is(
     card: Card,
     caller_key: CallerKey,
-    machine: Machine,
+    connector: FakeConnector,
     alices: Person,
-    answer: Callable[..., Response],
+    answer: Answer,
 ) -> None:
     task = ask(card, caller_key, at=timezone.now())
-    frame = machine.run(at=timezone.now())
-    machine.end(frame, "completed", text="Done.", artifacts=[DRAFT], at=timezone.now())
+    frame = connector.run(at=timezone.now())
+    connector.end(frame, "completed", text="Done.", artifacts=[DRAFT], at=timezone.now())
     output = Delivery.objects.get()
     assert "Got it" in text_of(alices.get("/"))
 
     answer(output, "approved")
 
     assert now(task).state == Task.State.COMPLETED
-    assert "Kept with the task" in text_of(alices.see(output))
+    assert "Saved with the task" in text_of(alices.see(output))
 
 
 def test_a_reader_cannot_answer_a_task(question: Delivery, rita: User) -> None:
     with pytest.raises(NotAllowed):
-        respond(question, by=rita, status="approved", content_hash=question.content_hash)
+        respond(
+            question,
+            by=rita,
+            status="approved",
+            content_hash=question.content_hash,
+            at=timezone.now(),
+        )

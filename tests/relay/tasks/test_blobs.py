@@ -1,4 +1,4 @@
-"""Files of tasks: kept apart where they are large, and fetched by a link that is good for a day."""
+"""Large files of tasks are stored separately and fetched by a link that works for a day."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ from django.core import signing
 from django.test import Client
 from django.utils import timezone
 
-from relay import blobs, wire
+from relay.content import blobs
 from relay.models import Blob, CallerKey, Card, Task
-from tests.relay.machine import ask
+from relay.protocol import dialects
+from tests.relay.fake_connector import ask
 
 LARGE = b"\x89PNG" * 20_000
 
@@ -77,7 +78,7 @@ def test_the_link_is_a_download_without_a_key_or_a_session(blob: Blob) -> None:
 
 
 @pytest.mark.parametrize("media_type", ["text/html", "text/html\r\nX-A: b", "", "a" * 99, "é/è"])
-def test_a_media_type_is_only_told_where_it_is_one(task: Task, media_type: str) -> None:
+def test_an_invalid_media_type_is_not_sent(task: Task, media_type: str) -> None:
     blobs.store_large(task, [part(LARGE, mediaType=media_type)], timezone.now())
 
     file = Client().get(path_of(Blob.objects.get()))
@@ -123,13 +124,32 @@ def test_a_link_that_is_forged_or_too_old_leads_nowhere(blob: Blob, task: Task) 
     assert Client().get(good).status_code == 404
 
 
+def test_a_file_whose_encryption_key_is_gone_is_asked_for_again_later(
+    task: Task, settings: Any
+) -> None:
+    """It was a 500, as an unexpected error is."""
+    settings.WAKE_ENCRYPT_CONTENT = True
+    settings.WAKE_ENCRYPTION_KEYS = ["a-key-that-is-lost-by-tomorrow-morning"]
+    blobs.store_large(task, [part(LARGE, filename="chart.png")], timezone.now())
+    path = path_of(Blob.objects.get())
+    settings.WAKE_ENCRYPTION_KEYS = ["a-key-that-everything-else-is-stored-with"]
+
+    file = Client(raise_request_exception=False).get(path)
+
+    assert file.status_code == 503
+    assert file["Retry-After"] == "60"
+    assert file["Content-Type"] == "text/plain"
+    assert b"lacks its encryption key" in file.content
+    assert "attachment" not in file.get("Content-Disposition", "")
+
+
 @pytest.mark.parametrize(("version", "uri"), [("1.0", ["url"]), ("0.3", ["file", "uri"])])
 def test_callers_get_a_link_in_its_place(
-    task: Task, blob: Blob, version: wire.Version, uri: list[str]
+    task: Task, blob: Blob, version: dialects.Version, uri: list[str]
 ) -> None:
     kept = [{"blob": str(blob.pk), "size": len(LARGE), "filename": "chart.png"}]
 
-    (written,) = wire.write_parts(kept, version)
+    (written,) = dialects.write_parts(kept, version)
 
     url: Any = written
     for name in uri:

@@ -1,4 +1,4 @@
-"""Machines, callers, people and jobs in the same moment, on connections of their own."""
+"""Connectors, callers, people and jobs act concurrently on one task, on separate connections."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from functools import partial
 import pytest
 
 from accounts.models import ApiKey, User
-from relay import expiry, lifecycle, reports
-from relay.models import CallerKey, Card, Dispatch, Message, Task
-from tests.concurrency.conftest import at_once
-from tests.relay.machine import T0, Machine, after, ask
-from wake.deliveries import Idempotency
+from database.idempotency import Idempotency
+from relay.models import CallerKey, Card, Message, Run, Task
+from relay.tasks import lifecycle, lost_runs, reports
+from tests.relay.fake_connector import T0, FakeConnector, after, ask, now
+from tests.stress.concurrency.threads import at_once
 from wake.models import Delivery, Response
 from wake.responses import AlreadyAnswered, release, respond
 
@@ -21,20 +21,16 @@ pytestmark = pytest.mark.django_db(transaction=True)
 State = Task.State
 
 
-def now(task: Task) -> Task:
-    return Task.objects.get(pk=task.pk)
-
-
-def test_machines_that_look_at_once_get_each_run_once(
+def test_connectors_that_poll_concurrently_get_each_run_once(
     card: Card, caller_key: CallerKey, key: ApiKey
 ) -> None:
-    machines = [Machine(key, capacity=3) for _ in range(4)]
+    connectors = [FakeConnector(key, capacity=3) for _ in range(4)]
     for _ in range(8):
         ask(card, caller_key)
 
     looks: list[Callable[[], list[str]]] = [
-        lambda machine=machine: [frame["dispatch_id"] for frame in machine.look()]  # type: ignore[misc]
-        for machine in machines
+        lambda connector=connector: [frame["dispatch_id"] for frame in connector.look()]  # type: ignore[misc]
+        for connector in connectors
     ]
     found = at_once(*looks)
 
@@ -47,14 +43,14 @@ def test_one_idempotency_key_at_once_is_one_task(card: Card, caller_key: CallerK
 
     tasks = at_once(*[lambda: ask(card, caller_key, idempotency=once).pk for _ in range(6)])
 
-    assert len(set(tasks)) == Task.objects.count() == Dispatch.objects.count() == 1
+    assert len(set(tasks)) == Task.objects.count() == Run.objects.count() == 1
 
 
 def test_one_result_at_once_counts_once(card: Card, caller_key: CallerKey, key: ApiKey) -> None:
-    machine = Machine(key)
+    connector = FakeConnector(key)
     task = ask(card, caller_key)
-    machine.run()
-    run = Dispatch.objects.get()
+    connector.run()
+    run = Run.objects.get()
     assert run.lease is not None
     lease, result = run.lease, {"state": "completed", "text": "Ten."}
 
@@ -64,19 +60,19 @@ def test_one_result_at_once_counts_once(card: Card, caller_key: CallerKey, key: 
     assert Message.objects.filter(task=task, source="agent").count() == 1
 
 
-def test_a_result_in_the_moment_that_its_lease_lapses_is_kept_or_asked_for_again(
+def test_a_result_at_the_end_of_its_lease_is_kept_or_requested_again(
     card: Card, caller_key: CallerKey, key: ApiKey
 ) -> None:
-    machine = Machine(key)
+    connector = FakeConnector(key)
     task = ask(card, caller_key)
-    machine.run()
-    run = Dispatch.objects.get()
+    connector.run()
+    run = Run.objects.get()
     assert run.lease is not None
     lease, lapsed = run.lease, T0 + timedelta(seconds=61)
 
     taken, lost = at_once(
         lambda: int(reports.finish(run, lease, {"state": "completed"}, at=lapsed)),
-        lambda: expiry.expire_leases(at=lapsed),
+        lambda: lost_runs.expire_leases(at=lapsed),
     )
 
     assert taken + lost == 1
@@ -88,12 +84,12 @@ def test_a_result_in_the_moment_that_its_lease_lapses_is_kept_or_asked_for_again
 def test_an_approval_and_a_cancelling_at_once_leave_a_canceled_task(
     card: Card, caller_key: CallerKey, key: ApiKey, alice: User
 ) -> None:
-    """Trap 23: whoever comes first, and neither waits for the other for ever."""
-    machine = Machine(key, capacity=10)
+    """Trap 23: the first of them wins, and they do not deadlock."""
+    connector = FakeConnector(key, capacity=10)
     for _ in range(5):
         task = ask(card, caller_key)
-        machine.end(machine.run(), "input_required", text="Which market?")
-        delivery = Delivery.objects.get(surfaced__task=task)
+        connector.end(connector.run(), "input_required", text="Which market?")
+        delivery = Delivery.objects.get(task_delivery__task=task)
         held = respond(
             delivery, by=alice, status="approved", content_hash=delivery.content_hash, at=after(1)
         )
@@ -108,7 +104,7 @@ def test_an_approval_and_a_cancelling_at_once_leave_a_canceled_task(
         )
 
         assert now(task).state == State.CANCELED
-        assert machine.look(at=after(3)) == []
+        assert connector.look(at=after(3)) == []
 
 
 def test_two_people_who_answer_at_once_start_one_run(
@@ -116,11 +112,11 @@ def test_two_people_who_answer_at_once_start_one_run(
 ) -> None:
     """Trap 23: the first answer counts, and the agent is told one decision."""
     people = {"approved": alice, "redirected": bob}
-    machine = Machine(key, capacity=10)
+    connector = FakeConnector(key, capacity=10)
     for _ in range(5):
         task = ask(card, caller_key)
-        machine.end(machine.run(), "input_required", text="Which market?")
-        delivery = Delivery.objects.get(surfaced__task=task)
+        connector.end(connector.run(), "input_required", text="Which market?")
+        delivery = Delivery.objects.get(task_delivery__task=task)
 
         outcomes = at_once(
             *[partial(_answer, delivery, by, status) for status, by in people.items()]
@@ -128,11 +124,11 @@ def test_two_people_who_answer_at_once_start_one_run(
 
         assert sorted(outcomes) == ["AlreadyAnswered", "released"]
         winner = list(people)[outcomes.index("released")]
-        run = Dispatch.objects.exclude(decision_json="").get(task=task)
+        run = Run.objects.exclude(decision_json="").get(task=task)
         assert run.decision is not None
         assert (run.decision["status"], now(task).state) == (winner, State.SUBMITTED)
         assert Message.objects.filter(task=task, source="owner").count() == 1
-        machine.end(machine.run(at=after(3)), "completed", at=after(3))
+        connector.end(connector.run(at=after(3)), "completed", at=after(3))
 
 
 def _answer(delivery: Delivery, by: User, status: str) -> str:

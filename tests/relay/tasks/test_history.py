@@ -1,4 +1,4 @@
-"""How much of what was said an answer holds, and what a connector is sent."""
+"""Answers and frames have a limited amount of a task's history."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from accounts.models import ApiKey
-from relay import history
+from relay.content import history
 from relay.models import CallerKey, Card
 from tests.relay.calling import Caller
-from tests.relay.machine import Machine, after, ask
+from tests.relay.fake_connector import FakeConnector, after, ask
 
 
 @pytest.fixture(autouse=True)
@@ -55,18 +55,18 @@ def test_the_tasks_of_a_page_share_the_room(newer: Caller) -> None:
     assert [texts(task.get("history", [])) for task in listed] == [["2: "], []]
 
 
-def test_a_machine_is_sent_the_message_of_now_and_as_much_before_it_as_fits(
+def test_a_connector_gets_the_current_message_and_the_history_that_fits(
     card: Card, caller_key: CallerKey, key: ApiKey
 ) -> None:
     """However much a caller says in a task, its run fits into a frame: one that does not would be
     sent again and again, and nothing after it."""
-    machine = Machine(key)
+    connector = FakeConnector(key)
     task = ask(card, caller_key, "1: " + "x" * 600)
-    machine.end(machine.run(), "auth_required", text="2: Who are you?")
+    connector.end(connector.run(), "auth_required", text="2: Who are you?")
     long = "3: " + "x" * 2_000
     ask(card, caller_key, long, task_id=str(task.pk), at=after(1))
 
-    frame = machine.run(at=after(2))
+    frame = connector.run(at=after(2))
 
     assert frame["message"]["parts"] == [{"type": "text", "text": long}]
     assert texts(frame["messages"]) == ["3: "]

@@ -1,4 +1,4 @@
-"""What callers, machines and people do to a task, and what it then is."""
+"""Callers, connectors and people change the state of a task."""
 
 from __future__ import annotations
 
@@ -12,12 +12,14 @@ from django.utils import timezone
 
 from accounts.audit import SYSTEM
 from accounts.models import ApiKey, AuditEvent, Team
-from relay import callers, dispatches, lifecycle, moves
-from relay.lifecycle import IllegalMove, TaskIsTerminal, TaskNotFound
-from relay.models import CallerKey, Card, Context, Dispatch, Event, Message, PushConfig, Task
-from relay.wire import Incoming, PushIn
-from tests.relay.machine import T0, Machine, after, ask
-from wake.deliveries import Idempotency, IdempotencyConflict
+from database.idempotency import Idempotency, IdempotencyConflict
+from relay.cards import callers
+from relay.models import CallerKey, Card, Context, Event, Message, PushConfig, Run, Task
+from relay.protocol.dialects import Incoming, PushIn
+from relay.runs import queue as run_queue
+from relay.tasks import lifecycle, transitions
+from relay.tasks.lifecycle import IllegalTransition, TaskIsTerminal, TaskNotFound
+from tests.relay.fake_connector import T0, FakeConnector, after, ask, now
 
 State = Task.State
 
@@ -27,31 +29,27 @@ def states_of(task: Task) -> list[str]:
     return list(rows.values_list("state", flat=True))
 
 
-def now(task: Task) -> Task:
-    return Task.objects.select_related("status_message", "context").get(pk=task.pk)
-
-
 @pytest.fixture
 def other_caller(team: Team) -> CallerKey:
     row, _ = callers.mint(team, name="Somebody else", by=SYSTEM)
     return row
 
 
-def paused(card: Card, caller: CallerKey | None, machine: Machine, state: str) -> Task:
-    """A task whose command asked for something."""
+def paused(card: Card, caller: CallerKey | None, connector: FakeConnector, state: str) -> Task:
+    """Returns a task whose command asked a question."""
     task = ask(card, caller)
-    machine.end(machine.run(), state, text="Which market?")
+    connector.end(connector.run(), state, text="Which market?")
     return now(task)
 
 
-def test_a_task_is_worked_on_by_a_machine_and_completes(
+def test_a_connector_works_on_a_task_and_completes_it(
     card: Card, caller_key: CallerKey, key: ApiKey
 ) -> None:
-    machine = Machine(key)
+    connector = FakeConnector(key)
 
     task = ask(card, caller_key)
-    given = machine.run(at=after(1))
-    (done,) = machine.end(
+    given = connector.run(at=after(1))
+    (done,) = connector.end(
         given,
         "completed",
         at=after(2),
@@ -72,13 +70,13 @@ def test_a_task_is_worked_on_by_a_machine_and_completes(
     assert generations == list(range(1, task.generation + 1))
 
 
-def test_a_task_is_not_working_before_a_machine_says_so(
+def test_a_task_is_not_working_before_a_connector_acknowledges_it(
     card: Card, caller_key: CallerKey, key: ApiKey
 ) -> None:
-    machine = Machine(key)
+    connector = FakeConnector(key)
     task = ask(card, caller_key)
 
-    machine.look()
+    connector.look()
 
     assert now(task).state == State.SUBMITTED
 
@@ -87,10 +85,10 @@ def test_what_has_ended_stays_as_it_ended(card: Card, caller_key: CallerKey) -> 
     """Trap 19."""
     for end, to in itertools.product(Task.TERMINAL, State):
         task = ask(card, caller_key)
-        moves.transition(task.pk, end, at=after(1))
+        transitions.transition(task.pk, end, at=after(1))
 
         with pytest.raises(TaskIsTerminal):
-            moves.transition(task.pk, to, at=after(2))
+            transitions.transition(task.pk, to, at=after(2))
 
         assert (now(task).state, now(task).terminal_at) == (end, after(1))
 
@@ -110,14 +108,14 @@ def test_a_task_that_has_ended_takes_no_message_and_no_cancelling(
 
 
 @pytest.mark.parametrize("state", ["input_required", "auth_required"])
-def test_what_waits_for_somebody_neither_completes_nor_works_by_itself(
+def test_a_task_that_waits_for_a_person_does_not_change_by_itself(
     card: Card, caller_key: CallerKey, key: ApiKey, state: str
 ) -> None:
-    task = paused(card, caller_key, Machine(key), state)
+    task = paused(card, caller_key, FakeConnector(key), state)
 
     for to in (State.WORKING, State.COMPLETED):
-        with pytest.raises(IllegalMove):
-            moves.transition(task.pk, to, at=after(1))
+        with pytest.raises(IllegalTransition):
+            transitions.transition(task.pk, to, at=after(1))
 
     assert now(task).generation == task.generation
 
@@ -125,7 +123,7 @@ def test_what_waits_for_somebody_neither_completes_nor_works_by_itself(
 def test_anothers_task_is_not_there(
     card: Card, caller_key: CallerKey, other_caller: CallerKey
 ) -> None:
-    """Trap 20; nobody's word is no key, either."""
+    """Trap 20: the message of an anonymous caller is no credential, either."""
     task = ask(card, caller_key)
 
     for caller in (other_caller, None):
@@ -159,7 +157,7 @@ def test_a_task_is_of_one_context(card: Card, caller_key: CallerKey) -> None:
 
 
 def test_the_same_message_id_twice_is_two_tasks(card: Card, caller_key: CallerKey) -> None:
-    """Ids of messages are whoever's who makes them: only an Idempotency-Key says "the same"."""
+    """Callers choose the ids of messages freely: only an Idempotency-Key marks a repetition."""
     message = Incoming(message_id="m-1", parts=[{"text": "Go"}])
 
     first, second = (lifecycle.send(card, caller_key, message, at=T0) for _ in range(2))
@@ -177,10 +175,10 @@ def test_an_idempotency_key_makes_one_task_for_a_day(card: Card, caller_key: Cal
     next_day = ask(card, caller_key, idempotency=once, at=after(hours=24))
 
     assert first.pk == again.pk != next_day.pk
-    assert Dispatch.objects.count() == 2
+    assert Run.objects.count() == 2
 
 
-def test_an_idempotency_key_tells_nobody_of_another_task(
+def test_an_idempotency_key_reveals_no_other_callers_task(
     card: Card, caller_key: CallerKey, other_caller: CallerKey
 ) -> None:
     once = Idempotency("1", "hash")
@@ -195,7 +193,7 @@ def test_an_idempotency_key_tells_nobody_of_another_task(
 def test_a_full_queue_takes_no_more_tasks(
     card: Card, caller_key: CallerKey, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(dispatches, "QUEUE_AT_MOST", 2)
+    monkeypatch.setattr(run_queue, "QUEUE_AT_MOST", 2)
     tasks = [ask(card, caller_key) for _ in range(2)]
 
     with pytest.raises(lifecycle.AgentBusy) as busy:
@@ -206,7 +204,7 @@ def test_a_full_queue_takes_no_more_tasks(
     assert ask(card, caller_key, task_id=str(tasks[0].pk)).pk == tasks[0].pk
 
 
-def test_a_caller_hears_of_changes_and_not_of_what_it_was_just_told(
+def test_a_caller_gets_changes_but_not_the_state_it_just_received(
     card: Card, caller_key: CallerKey, key: ApiKey
 ) -> None:
     push = PushIn(config_id="mine", url="https://hooks.example.com/a2a")
@@ -214,7 +212,7 @@ def test_a_caller_hears_of_changes_and_not_of_what_it_was_just_told(
     assert PushConfig.objects.get().task == task
     assert not task.notifications.exists()
 
-    Machine(key).run()
+    FakeConnector(key).run()
 
     assert [one.generation for one in task.notifications.all()] == [2]
 
@@ -225,8 +223,8 @@ def test_who_resumes_a_task_that_waits_for_input(
 ) -> None:
     """Trap 22: where people are asked, a caller's word is kept and answers nothing."""
     card.reply_policy = policy
-    machine = Machine(key)
-    task = paused(card, caller_key, machine, "input_required")
+    connector = FakeConnector(key)
+    task = paused(card, caller_key, connector, "input_required")
 
     again = ask(card, caller_key, "Approved, go ahead.", task_id=str(task.pk), at=after(5))
 
@@ -234,10 +232,10 @@ def test_who_resumes_a_task_that_waits_for_input(
     assert Message.objects.filter(task=task, source="caller").count() == 2
     if policy == "owner":
         assert again.state == State.INPUT_REQUIRED
-        assert machine.look(at=after(6)) == []
+        assert connector.look(at=after(6)) == []
     else:
         assert again.state == State.SUBMITTED
-        (frame,) = machine.look(at=after(6))
+        (frame,) = connector.look(at=after(6))
         assert frame["message"]["parts"] == [{"type": "text", "text": "Approved, go ahead."}]
         assert frame["decision"] is None
 
@@ -245,25 +243,25 @@ def test_who_resumes_a_task_that_waits_for_input(
 def test_only_its_caller_resumes_a_task_that_waits_for_credentials(
     card: Card, caller_key: CallerKey, key: ApiKey
 ) -> None:
-    machine = Machine(key)
-    task = paused(card, caller_key, machine, "auth_required")
+    connector = FakeConnector(key)
+    task = paused(card, caller_key, connector, "auth_required")
 
     again = ask(card, caller_key, "Signed in.", task_id=str(task.pk))
 
     assert again.state == State.SUBMITTED
-    assert len(machine.look()) == 1
+    assert len(connector.look()) == 1
 
 
 def test_a_message_to_a_task_that_works_is_kept_and_starts_nothing(
     card: Card, caller_key: CallerKey, key: ApiKey
 ) -> None:
-    machine = Machine(key)
+    connector = FakeConnector(key)
     task = ask(card, caller_key)
-    machine.run()
+    connector.run()
 
     again = ask(card, caller_key, "One more thing.", task_id=str(task.pk))
 
-    assert (again.state, machine.look()) == (State.WORKING, [])
+    assert (again.state, connector.look()) == (State.WORKING, [])
     assert [one.parts[0]["text"] for one in task.messages.all()][-1] == "One more thing."
 
 
@@ -271,13 +269,13 @@ def test_a_result_after_cancelling_is_dropped_and_written_down(
     card: Card, caller_key: CallerKey, key: ApiKey
 ) -> None:
     """Trap 25."""
-    machine = Machine(key)
+    connector = FakeConnector(key)
     task = ask(card, caller_key)
-    given = machine.run()
+    given = connector.run()
 
     lifecycle.cancel(task, by=lifecycle.caller_actor(caller_key), at=after(1))
-    stop = machine.look(at=after(2))
-    answered = machine.end(given, "completed", at=after(3), text="Done anyway.")
+    stop = connector.look(at=after(2))
+    answered = connector.end(given, "completed", at=after(3), text="Done anyway.")
 
     assert stop == [{"type": "cancel", "dispatch_id": given["dispatch_id"]}]
     assert answered == [{"type": "done", "dispatch_id": given["dispatch_id"]}]
@@ -290,23 +288,23 @@ def test_a_result_after_cancelling_is_dropped_and_written_down(
 def test_a_task_that_is_canceled_in_the_queue_never_runs(
     card: Card, caller_key: CallerKey, key: ApiKey
 ) -> None:
-    machine = Machine(key)
+    connector = FakeConnector(key)
     task = ask(card, caller_key)
 
     lifecycle.cancel(task, by=SYSTEM, at=after(1))
 
-    assert machine.look(at=after(2)) == []
-    assert Dispatch.objects.get().state == Dispatch.State.EXPIRED
+    assert connector.look(at=after(2)) == []
+    assert Run.objects.get().state == Run.State.EXPIRED
 
 
-def test_a_direct_answer_is_a_message_to_whoever_waited(
+def test_a_direct_answer_is_a_message_to_the_waiting_caller(
     card: Card, caller_key: CallerKey, key: ApiKey
 ) -> None:
-    machine = Machine(key)
+    connector = FakeConnector(key)
     task = ask(card, caller_key)
     assert lifecycle.reply_with(task) == lifecycle.Reply(task=task)
 
-    machine.end(machine.run(), "completed", text="Forty-two.", direct=True)
+    connector.end(connector.run(), "completed", text="Forty-two.", direct=True)
 
     reply = lifecycle.reply_with(now(task))
     assert reply.task is None
@@ -314,11 +312,11 @@ def test_a_direct_answer_is_a_message_to_whoever_waited(
     assert reply.message.parts == [{"text": "Forty-two."}]
 
 
-def test_who_waits_for_a_machine_that_is_not_there_waits_no_time(
+def test_a_caller_does_not_wait_for_an_offline_connector(
     card: Card, caller_key: CallerKey, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Trap 17."""
-    monkeypatch.setattr(lifecycle, "patiently", never)
+    monkeypatch.setattr(lifecycle, "long_poll", never)
     task = ask(card, caller_key)
 
     assert lifecycle.wait_for(task.pk, seconds=30) == task
@@ -327,19 +325,19 @@ def test_who_waits_for_a_machine_that_is_not_there_waits_no_time(
 def test_who_waits_is_answered_when_the_task_settles(
     card: Card, caller_key: CallerKey, key: ApiKey, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    machine = Machine(key, at=timezone.now())
+    connector = FakeConnector(key, at=timezone.now())
     task = ask(card, caller_key)
     looks: list[str] = []
 
-    def patiently(look: Any, *, seconds: float, until: Any) -> Task:
+    def long_poll(look: Any, *, seconds: float, until: Any) -> Task:
         looks.append(look().state)
         assert not until(look())
-        machine.end(machine.run(at=timezone.now()), "input_required", text="Which market?")
+        connector.end(connector.run(at=timezone.now()), "input_required", text="Which market?")
         assert until(look())
         found: Task = look()
         return found
 
-    monkeypatch.setattr(lifecycle, "patiently", patiently)
+    monkeypatch.setattr(lifecycle, "long_poll", long_poll)
 
     found = lifecycle.wait_for(task.pk, seconds=4)
 
@@ -349,9 +347,9 @@ def test_who_waits_is_answered_when_the_task_settles(
 def test_what_the_audit_keeps_of_a_task_is_no_content(
     card: Card, caller_key: CallerKey, key: ApiKey
 ) -> None:
-    machine = Machine(key)
+    connector = FakeConnector(key)
     ask(card, caller_key, "Secret plans", address="192.0.2.7")
-    machine.end(machine.run(), "completed", text="Secret answer")
+    connector.end(connector.run(), "completed", text="Secret answer")
 
     rows = AuditEvent.objects.filter(object_kind="task")
 

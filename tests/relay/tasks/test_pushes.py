@@ -1,4 +1,4 @@
-"""Callers hear of their tasks where they asked for it, in the words of the version they speak."""
+"""Callers receive pushes about their tasks in the version that they speak."""
 
 from __future__ import annotations
 
@@ -15,17 +15,18 @@ from django.utils import timezone
 
 from accounts.audit import SYSTEM
 from accounts.models import Agent
-from relay import lifecycle, moves, publishing, pushes, wire
-from relay.fields import InvalidParams
+from relay.cards import publishing
 from relay.models import Artifact, Card, Event, Message, PushConfig, PushNotification, Task
-from relay.wire import Incoming, PushIn
-from tests.outgoing.conftest import Names, Receiver, answering, receiver, start_receiver
-from tests.retention.conftest import encrypting, tables_with
-from wake.destinations import Door
+from relay.protocol import dialects
+from relay.protocol.dialects import Incoming, PushIn
+from relay.protocol.fields import InvalidParams
+from relay.tasks import lifecycle, pushes, transitions
+from tests.wake.callbacks.receiver import Receiver, answering
+from tests.wake.callbacks.sending import Names
+from tests.wake.retention.stored import tables_with
+from wake.callbacks.http_client import HttpClient
+from wake.callbacks.outbox import send_due
 from wake.models import Callback, CallbackAttempt
-from wake.outbox import send_due
-
-__all__ = ["encrypting", "receiver", "start_receiver"]
 
 URL = "https://hooks.example.com/a2a?for=saffron"
 State = Task.State
@@ -39,11 +40,11 @@ def card(agent: Agent) -> Card:
 
 @pytest.fixture
 def sent(card: Card) -> Sent:
-    """A task that waits for the agent, with these configs."""
+    """Creates a waiting task with these push configs."""
 
     def send(*configs: PushIn) -> Task:
         incoming = Incoming(message_id="m-1", parts=[{"text": "Review it"}])
-        task = lifecycle.send(card, None, incoming)
+        task = lifecycle.send(card, None, incoming, at=timezone.now())
         for config in configs:
             pushes.create(task, config, at=timezone.now())
         return task
@@ -57,23 +58,27 @@ def push(config_id: str = "mine", *, url: str = URL, **more: Any) -> PushIn:
 
 def move(task: Task, to: Task.State, text: str = "") -> Task:
     at = timezone.now()
-    locked = moves.lock(task.pk)
-    said = moves.say(locked, Message.Source.AGENT, [{"text": text}], at=at) if text else None
-    return moves.transition(task.pk, to, message=said, at=at)
+    locked = transitions.lock(task.pk)
+    said = (
+        transitions.add_message(locked, Message.Source.AGENT, [{"text": text}], at=at)
+        if text
+        else None
+    )
+    return transitions.transition(task.pk, to, message=said, at=at)
 
 
 def make_artifact(task: Task, artifact_id: str = "report") -> None:
     at = timezone.now()
-    task = moves.lock(task.pk)
+    task = transitions.lock(task.pk)
     parts = json.dumps([{"text": "## All checks passed"}])
     artifact = Artifact.objects.create(
         task=task, artifact_id=artifact_id, name="report.md", parts_json=parts, created_at=at
     )
-    moves.note(task, Event.Kind.ARTIFACT, artifact=artifact, at=at)
+    transitions.emit_event(task, Event.Kind.ARTIFACT, artifact=artifact, at=at)
 
 
 def bodies() -> list[Any]:
-    """What was queued, oldest first."""
+    """Returns the queued pushes, oldest first."""
     rows = PushNotification.objects.order_by("generation", "pk").select_related("callback")
     return [json.loads(bytes(row.callback.body)) for row in rows]
 
@@ -85,7 +90,7 @@ def complete(task: Task) -> None:
     move(task, State.COMPLETED, "Done.")
 
 
-def test_1_0_hears_of_each_change_as_one_member_and_of_the_end_with_all_that_was_made(
+def test_1_0_gets_one_member_per_change_and_the_whole_task_at_the_end(
     sent: Sent,
 ) -> None:
     task = sent(push(version="1.0"))
@@ -120,7 +125,7 @@ def test_0_3_gets_the_bare_task_each_time(sent: Sent) -> None:
     assert told[2]["artifacts"][0]["parts"][0]["kind"] == "text"
 
 
-def test_a_task_that_waits_for_somebody_is_told_whole(sent: Sent) -> None:
+def test_a_task_that_waits_for_a_person_is_pushed_whole(sent: Sent) -> None:
     task = sent(push())
 
     move(task, State.INPUT_REQUIRED, "Which colour?")
@@ -133,7 +138,7 @@ def test_a_task_that_waits_for_somebody_is_told_whole(sent: Sent) -> None:
 def test_a_config_that_comes_with_the_message_hears_of_what_follows(card: Card) -> None:
     incoming = Incoming(message_id="m-1", parts=[{"text": "Review it"}])
 
-    task = lifecycle.send(card, None, incoming, push=push())
+    task = lifecycle.send(card, None, incoming, push=push(), at=timezone.now())
     assert bodies() == []
     move(task, State.WORKING)
 
@@ -141,12 +146,12 @@ def test_a_config_that_comes_with_the_message_hears_of_what_follows(card: Card) 
     assert told["statusUpdate"]["status"]["state"] == "TASK_STATE_WORKING"
 
 
-def test_what_the_caller_says_is_no_news_of_the_task(sent: Sent, card: Card) -> None:
+def test_the_callers_own_message_is_not_pushed(sent: Sent, card: Card) -> None:
     task = sent(push())
     move(task, State.INPUT_REQUIRED, "Which colour?")
     more = Incoming(message_id="m-2", parts=[{"text": "Hurry"}], task_id=str(task.pk))
 
-    lifecycle.send(card, None, more)
+    lifecycle.send(card, None, more, at=timezone.now())
 
     assert len(bodies()) == 1
 
@@ -175,11 +180,13 @@ def test_it_arrives_with_the_credentials_and_the_token(
 
 
 @pytest.mark.parametrize("version", ["1.0", "0.3"])
-def test_its_secrets_are_encrypted_and_never_told_again(sent: Sent, version: wire.Version) -> None:
+def test_its_secrets_are_encrypted_and_never_returned(
+    sent: Sent, version: dialects.Version
+) -> None:
     task = sent(push(token="cardamom", scheme="Bearer", credentials="turmeric", version=version))
     move(task, State.WORKING)
 
-    told = json.dumps(wire.write_push_config(pushes.get(task, "mine"), version))
+    told = json.dumps(dialects.write_push_config(pushes.get(task, "mine"), version))
 
     assert "Bearer" in told
     assert "cardamom" not in told
@@ -200,7 +207,7 @@ def test_its_secrets_are_rotated_with_the_others(sent: Sent, settings: Any) -> N
     assert Callback.objects.get().headers["X-A2A-Notification-Token"] == "cardamom"
 
 
-def test_what_no_key_opens_any_more_keeps_no_task_and_nobody_else_from_its_news(
+def test_a_push_that_cannot_be_decrypted_stops_no_other_push(
     sent: Sent, settings: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
     task = sent(push(token="cardamom"))
@@ -308,7 +315,7 @@ def test_a_name_is_looked_up_when_something_is_sent_and_not_before(
     assert (looked_up, names.asked) == ([], [])
     move(task, State.COMPLETED, "Done.")
     assert (looked_up, names.asked) == ([], [])
-    send_due(open_door=lambda: Door(names=names))
+    send_due(open_client=lambda: HttpClient(names=names))
 
     assert looked_up == []
     assert sorted(names.asked) == ["hooks.example.com", "rebound.example.com"]
@@ -347,7 +354,7 @@ def test_a_task_has_so_many_and_no_more(sent: Sent, monkeypatch: pytest.MonkeyPa
         pushes.create(task, push("c"), at=timezone.now())
 
 
-def test_a_move_that_is_undone_is_never_told(sent: Sent) -> None:
+def test_a_transition_that_is_rolled_back_is_never_pushed(sent: Sent) -> None:
     task = sent(push())
 
     with transaction.atomic():
@@ -366,8 +373,8 @@ def test_erased_with_its_task_nothing_is_left_to_send_or_to_read(sent: Sent) -> 
     pushes.erase([task.pk], at=at)
 
     gone, kept = (
-        Callback.objects.get(relayed_task=task.pk),
-        Callback.objects.get(relayed_task=other.pk),
+        Callback.objects.get(about=task.pk),
+        Callback.objects.get(about=other.pk),
     )
     assert (gone.erased_at, gone.due_at, bytes(gone.body), gone.url) == (at, None, b"", "")
     assert pushes.get_all(task) == []

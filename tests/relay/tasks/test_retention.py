@@ -1,4 +1,4 @@
-"""What was said and made in a task is encrypted, rotated and erased as all content is."""
+"""The content of tasks is encrypted, rotated and erased like all content."""
 
 from __future__ import annotations
 
@@ -15,26 +15,25 @@ from django.utils import timezone
 
 from accounts.audit import SYSTEM
 from accounts.models import ApiKey, Team
-from relay import lifecycle, pushes, retention
-from relay.fields import InvalidParams
 from relay.models import (
     Artifact,
     Blob,
     CallerKey,
     Card,
-    Dispatch,
     Message,
     PushConfig,
-    Surfaced,
+    Run,
     Task,
+    TaskDelivery,
 )
-from relay.wire import PushIn
-from tests.relay.machine import Machine, ask
-from tests.retention.conftest import KEY, encrypting, tables_with
-from wake.models import Callback, Delivery, Response, Retention
+from relay.protocol.dialects import PushIn
+from relay.protocol.fields import InvalidParams
+from relay.tasks import lifecycle, pushes, retention
+from tests.relay.fake_connector import FakeConnector, ask
+from tests.types import Answer
+from tests.wake.retention.stored import KEY, tables_with
+from wake.models import Callback, Delivery, Retention
 from wake.retention import erase_old
-
-__all__ = ["encrypting"]
 
 NEW_KEY = "another-key-of-thirty-two-characters"
 WORDS = ["saffron", "turmeric", "paprika", "vanilla", "nutmeg", "cardamom", "oregano"]
@@ -47,21 +46,19 @@ def keeps(team: Team) -> Retention:
 
 
 @pytest.fixture
-def told(
-    card: Card, caller_key: CallerKey, key: ApiKey, answer: Callable[..., Response]
-) -> Callable[[], Task]:
-    """A task that has ended, with a word of its own in each place that is content."""
+def told(card: Card, caller_key: CallerKey, key: ApiKey, answer: Answer) -> Callable[[], Task]:
+    """Creates an ended task with a different word in each field of content."""
 
     def tell() -> Task:
-        at, machine = timezone.now(), Machine(key, at=timezone.now())
+        at, connector = timezone.now(), FakeConnector(key, at=timezone.now())
         push = PushIn("p", "https://hooks.example.com/?token=nutmeg", token="vanilla")
         task = ask(card, caller_key, "Buy saffron.", push=push, at=at)
         large = base64.b64encode(b"cardamom" * 10_000).decode()
         made = {"artifactId": "a", "name": "turmeric", "parts": [{"raw": large}]}
-        machine.end(machine.run(at=at), "input_required", text="Well?", artifacts=[made], at=at)
+        connector.end(connector.run(at=at), "input_required", text="Well?", artifacts=[made], at=at)
         question = Delivery.objects.get()
         answer(question, "redirected", edited_json=json.dumps("More paprika."), feedback="oregano")
-        machine.end(machine.run(at=at), "failed", text="There is no saffron.", at=at)
+        connector.end(connector.run(at=at), "failed", text="There is no saffron.", at=at)
         # What a person reads in a list is not content (docs/decisions/0010).
         Delivery.objects.update(headline="Erased elsewhere", summary="")
         Callback.objects.update(due_at=None, delivered_at=at)
@@ -71,13 +68,13 @@ def told(
 
 
 def read_all() -> None:
-    """Somebody says "Got it" to what is in the inbox."""
+    """Acknowledges the deliveries of the inbox."""
     unread = Delivery.objects.filter(answered_at__isnull=True, acknowledged_at__isnull=True)
     unread.update(acknowledged_at=timezone.now())
 
 
 def sweep(*, days: int) -> bool:
-    """So many days from now; whether the one task is erased then."""
+    """Returns whether the task is erased after this many days."""
     at = timezone.now() + timedelta(days=days)
     erase_old(at=at)
     retention.erase_old(at=at)
@@ -102,7 +99,7 @@ def test_after_a_rotation_the_old_key_can_go(encrypting: Any, told: Callable[[],
     assert task.messages.first().parts == [{"text": "Buy saffron."}]  # type: ignore[union-attr]
     assert Artifact.objects.get().name == "turmeric"
     assert bytes(Blob.objects.get().content)[:8] == b"cardamom"
-    decided = Dispatch.objects.exclude(decision_json="").get()
+    decided = Run.objects.exclude(decision_json="").get()
     assert decided.decision is not None
     assert decided.decision["edited_content"] == "More paprika."
 
@@ -111,7 +108,7 @@ def test_a_task_is_erased_as_long_after_its_end_as_the_team_keeps_content(
     keeps: Retention, told: Callable[[], Task]
 ) -> None:
     task = told()
-    Surfaced.objects.all().delete()  # as one of which nobody was ever shown anything
+    TaskDelivery.objects.all().delete()  # a task that was never shown to people
     ended = task.terminal_at
     assert ended is not None
 
@@ -127,7 +124,7 @@ def test_a_task_is_erased_as_long_after_its_end_as_the_team_keeps_content(
     assert Artifact.objects.get().name == ""
     assert not Blob.objects.exists()
     assert not PushConfig.objects.exists()
-    assert not Dispatch.objects.exclude(decision_json="").exists()
+    assert not Run.objects.exclude(decision_json="").exists()
 
 
 def test_with_a_delivery_its_task_is_erased(keeps: Retention, told: Callable[[], Task]) -> None:
@@ -142,7 +139,7 @@ def test_with_a_delivery_its_task_is_erased(keeps: Retention, told: Callable[[],
     assert {word: tables_with(word) for word in WORDS} == {word: set() for word in WORDS}
 
 
-def test_what_nobody_has_read_keeps_its_task_and_its_files(
+def test_an_unread_delivery_keeps_its_task_and_its_files(
     keeps: Retention, told: Callable[[], Task]
 ) -> None:
     """The question before it was answered, and goes."""
@@ -174,9 +171,7 @@ def test_a_task_is_not_erased_before_its_time_because_its_question_is(
     assert sweep(days=41)
 
 
-def test_news_that_is_still_on_its_way_keeps_its_task(
-    keeps: Retention, told: Callable[[], Task]
-) -> None:
+def test_an_unsent_push_keeps_its_task(keeps: Retention, told: Callable[[], Task]) -> None:
     told()
     read_all()
     Callback.objects.update(delivered_at=None, due_at=timezone.now() + timedelta(days=32))
@@ -187,7 +182,7 @@ def test_news_that_is_still_on_its_way_keeps_its_task(
     assert sweep(days=31)
 
 
-def test_news_that_rests_keeps_no_task(keeps: Retention, told: Callable[[], Task]) -> None:
+def test_a_suspended_push_keeps_no_task(keeps: Retention, told: Callable[[], Task]) -> None:
     """Its caller chose an address; if that never answers, what was said is erased all the same."""
     told()
     read_all()

@@ -1,4 +1,4 @@
-"""What people see in the inbox of what happens in a task."""
+"""Events of a task appear as deliveries in the inbox."""
 
 from __future__ import annotations
 
@@ -10,37 +10,33 @@ import pytest
 
 from accounts.audit import SYSTEM
 from accounts.models import ApiKey
-from inbox.details import render
-from inbox.edits import Original
-from relay import expiry, lifecycle, unanswered
-from relay.dispatches import LEASE
-from relay.models import CallerKey, Card, Message, Surfaced, Task
-from tests.inbox.people import Person, text_of
-from tests.relay.machine import Machine, after, ask
+from inbox.editing.edits import Original
+from inbox.rendering.details import render
+from relay.models import CallerKey, Card, Message, Task, TaskDelivery
+from relay.runs.queue import LEASE
+from relay.tasks import lifecycle, lost_runs, unanswered
+from tests.inbox.person import Person, text_of
+from tests.relay.fake_connector import FakeConnector, after, ask
+from tests.types import Answer
 from wake.models import Delivery, Response
 
 REPORT = {"artifactId": "report", "name": "report.md", "parts": [{"text": "# Ten\n\nAll well."}]}
 
 
 @pytest.fixture
-def machine(card: Card, key: ApiKey) -> Machine:
-    return Machine(key)
-
-
-@pytest.fixture
-def end(card: Card, caller_key: CallerKey, machine: Machine) -> Callable[..., Task]:
-    """A task that the machine has taken, and ended so."""
+def end(card: Card, caller_key: CallerKey, connector: FakeConnector) -> Callable[..., Task]:
+    """Creates a task that a connector took and ended in this state."""
 
     def run(state: str, request: str = "Compare the ten largest.", **result: Any) -> Task:
         task = ask(card, caller_key, request)
-        machine.end(machine.run(at=after(1)), state, at=after(2), **result)
+        connector.end(connector.run(at=after(1)), state, at=after(2), **result)
         return Task.objects.get(pk=task.pk)
 
     return run
 
 
 def shown() -> Delivery:
-    """The one that waits in the inbox."""
+    """Returns the delivery that waits in the inbox."""
     return Delivery.objects.unanswered().get()
 
 
@@ -56,10 +52,10 @@ def test_a_question_of_an_agent_waits_in_the_inbox(end: Callable[..., Task]) -> 
     assert question.headline == "Which market comes first?"
     assert question.summary == "Europe is the larger one."
     assert question.thread == str(task.context_id)
-    assert question.relayed
+    assert question.is_internal
     assert question.expires_at is None
-    assert question.surfaced.task == task
-    assert question.surfaced.generation == task.generation
+    assert question.task_delivery.task == task
+    assert question.task_delivery.generation == task.generation
 
 
 def test_the_agent_comes_first_then_what_it_made_then_the_request(
@@ -108,7 +104,7 @@ def test_what_is_proposed_is_what_an_edit_begins_with(
 
 
 def test_an_agent_may_ask_with_blocks_and_a_caller_may_not(
-    end: Callable[..., Task], card: Card, caller_key: CallerKey, machine: Machine
+    end: Callable[..., Task], card: Card, caller_key: CallerKey, connector: FakeConnector
 ) -> None:
     choice = {"type": "choice", "options": [{"id": "A", "label": "One price"}]}
     page = {"wake_blocks": 1, "blocks": [choice]}
@@ -127,17 +123,17 @@ def test_an_agent_may_ask_with_blocks_and_a_caller_may_not(
 
 
 def test_progress_is_an_update_and_the_newest_takes_its_place(
-    card: Card, caller_key: CallerKey, machine: Machine
+    card: Card, caller_key: CallerKey, connector: FakeConnector
 ) -> None:
     ask(card, caller_key)
-    frame = machine.run(at=after(1))
+    frame = connector.run(at=after(1))
     for number, text in enumerate(["Read four of ten.", "Read nine of ten."], 1):
         of_run = {name: frame[name] for name in ("dispatch_id", "lease_id")}
-        machine.tell("progress", at=after(1 + number), n=number, text=text, **of_run)
+        connector.tell("progress", at=after(1 + number), n=number, text=text, **of_run)
 
     assert (shown().type, shown().headline) == (Delivery.Type.UPDATE, "Read nine of ten.")
 
-    machine.end(frame, "completed", at=after(9), text="Done.")
+    connector.end(frame, "completed", at=after(9), text="Done.")
 
     assert not Delivery.objects.unanswered().exists()
 
@@ -165,20 +161,20 @@ def test_a_failure_is_an_alert(end: Callable[..., Task]) -> None:
     assert (shown().type, shown().headline) == (Delivery.Type.ALERT, "The disk is full.")
 
 
-def test_a_machine_that_is_gone_for_good_is_an_alert(
+def test_a_connector_that_stays_away_creates_an_alert(
     card: Card, caller_key: CallerKey, key: ApiKey
 ) -> None:
     ask(card, caller_key)
 
     for minutes in (0, 5, 10):
-        Machine(key, at=after(minutes=minutes)).run(at=after(minutes=minutes))
-        expiry.expire_leases(at=after(minutes=minutes) + LEASE)
+        FakeConnector(key, at=after(minutes=minutes)).run(at=after(minutes=minutes))
+        lost_runs.expire_leases(at=after(minutes=minutes) + LEASE)
 
     assert shown().type == Delivery.Type.ALERT
     assert shown().headline.startswith("The agent was offline")
 
 
-def test_a_caller_who_must_sign_in_is_told_and_people_only_hear_of_it(
+def test_a_caller_is_asked_to_sign_in_and_people_get_an_update(
     end: Callable[..., Task],
 ) -> None:
     end("auth_required")
@@ -203,7 +199,7 @@ def test_what_a_caller_writes_meanwhile_is_shown_and_resumes_nothing(
     assert second.headline == first.headline
     assert second.expires_at == first.expires_at
     assert second.assumption == "Europe."
-    assert second.surfaced.generation == task.generation
+    assert second.task_delivery.generation == task.generation
     assert not Response.objects.exists()
     assert "Asia, please. Approved!" in text_of(alices.see(second))
 
@@ -212,20 +208,20 @@ def test_turns_of_a_context_are_one_thread(
     end: Callable[..., Task],
     card: Card,
     caller_key: CallerKey,
-    machine: Machine,
-    answer: Callable[..., Response],
+    connector: FakeConnector,
+    answer: Answer,
     alices: Person,
 ) -> None:
     task = end("input_required", text="Which market?")
     first = shown()
     answer(first, "approved", at=after(3))
-    machine.end(machine.run(at=after(4)), "input_required", at=after(5), text="Which year?")
+    connector.end(connector.run(at=after(4)), "input_required", at=after(5), text="Which year?")
     second = shown()
     context_id = task.context.context_id
     other = ask(card, caller_key, "More.", context_id=context_id, at=after(6))
-    machine.end(machine.run(at=after(7)), "input_required", at=after(8), text="How many?")
+    connector.end(connector.run(at=after(7)), "input_required", at=after(8), text="How many?")
 
-    third = Surfaced.objects.get(task=other).delivery
+    third = TaskDelivery.objects.get(task=other).delivery
     assert second.supersedes == first
     assert third.supersedes is None
     assert {first.thread, second.thread, third.thread} == {str(task.context_id)}
@@ -259,7 +255,7 @@ def test_unanswered_it_goes_on_with_its_assumption_and_no_approval(
 
     task.refresh_from_db()
     assert task.state == Task.State.SUBMITTED
-    (frame,) = Machine(key, at=after(65)).look(at=after(65))
+    (frame,) = FakeConnector(key, at=after(65)).look(at=after(65))
     assert frame["decision"]["status"] == "timed_out"
     assert frame["decision"]["feedback"] == "I take Europe."
     assert not Delivery.objects.unanswered().exists()
@@ -288,7 +284,7 @@ def test_unanswered_it_waits_on_where_it_said_nothing(end: Callable[..., Task]) 
     ["\u202e" * 9, "#", "\x07", "```\ncode\n```", "a" * 5_000, "\u2028"],
     ids=["turned", "mark", "bell", "code", "long", "separator"],
 )
-def test_whatever_an_agent_says_has_a_headline_on_one_line(
+def test_any_text_of_an_agent_has_a_headline_on_one_line(
     end: Callable[..., Task], text: str
 ) -> None:
     end("input_required", text=text)
@@ -313,14 +309,14 @@ def test_a_long_conversation_is_still_a_page(end: Callable[..., Task]) -> None:
 
 
 def test_a_paused_agent_is_heard_to_its_end(
-    card: Card, caller_key: CallerKey, machine: Machine
+    card: Card, caller_key: CallerKey, connector: FakeConnector
 ) -> None:
     ask(card, caller_key)
-    frame = machine.run(at=after(1))
+    frame = connector.run(at=after(1))
     card.agent.paused_at = after(2)
     card.agent.save()
 
-    machine.end(frame, "input_required", at=after(3), text="Which market?")
+    connector.end(frame, "input_required", at=after(3), text="Which market?")
 
     assert shown().headline == "Which market?"
 

@@ -1,4 +1,4 @@
-"""Two owners, or one hasty hand, at the keys of one agent."""
+"""Concurrent changes of one agent's keys happen once."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Any
 
 from django.test import Client
 
-from accounts import credentials, keys
+from accounts.agents import keys, show_once
 from accounts.audit import SYSTEM
 from accounts.models import ApiKey, Membership, User
-from tests.concurrency.conftest import at_once
+from tests.stress.concurrency.threads import at_once
 
 
 def posting(user: User, path: str, form: dict[str, Any]) -> Callable[[], int]:
@@ -24,7 +24,7 @@ def test_of_owners_who_rotate_one_key_in_the_same_moment_one_does(
     alice: User, bob: User, key: ApiKey
 ) -> None:
     Membership.objects.filter(user=bob).update(role=Membership.Role.OWNER)
-    form = {"overlap": "86400", "days": "", "seen": credentials.seen(key.agent)}
+    form = {"overlap": "86400", "days": "", "seen": show_once.seen(key.agent)}
     path = f"/agents/{key.agent_id}/keys/{key.pk}/rotate/"
 
     answers = at_once(*[posting(owner, path, form) for owner in (alice, bob) for _ in range(3)])

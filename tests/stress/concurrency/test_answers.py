@@ -1,4 +1,4 @@
-"""People, agents and deadlines that meet in the same moment."""
+"""Concurrent answers, polls and deadlines have one consistent result."""
 
 from __future__ import annotations
 
@@ -10,19 +10,18 @@ import pytest
 from django.utils import timezone
 
 from accounts.models import AuditEvent, User
-from tests.concurrency.conftest import at_once, patiently
-from tests.conftest import AgentClient
+from tests.agent_client import AgentClient
+from tests.stress.concurrency.threads import at_once, patiently
+from tests.types import Age, Answer, MakeDelivery
 from wake.deadlines import time_out_overdue
 from wake.models import Delivery, Draft, Response
 from wake.responses import AlreadyAnswered, PickedUp, respond, take_back
 
-Make = Callable[..., Delivery]
-Answer = Callable[..., Response]
 ROUNDS = 15
 
 
 def outcome(act: Callable[[], Any]) -> str:
-    """`done`, or the name of the fact that was in the way."""
+    """Returns `done` or the name of the exception."""
     try:
         act()
     except (AlreadyAnswered, PickedUp, Response.DoesNotExist) as fact:
@@ -30,14 +29,18 @@ def outcome(act: Callable[[], Any]) -> str:
     return "done"
 
 
-def test_two_people_answer_at_once(make_delivery: Make, alice: User, bob: User) -> None:
+def test_two_people_answer_at_once(make_delivery: MakeDelivery, alice: User, bob: User) -> None:
     """ "First answer wins, under a row lock" """
     people = {"approved": alice, "rejected": bob}
 
     def act(delivery: Delivery, status: str) -> str:
         return outcome(
             lambda: respond(
-                delivery, by=people[status], status=status, content_hash=delivery.content_hash
+                delivery,
+                by=people[status],
+                status=status,
+                content_hash=delivery.content_hash,
+                at=timezone.now(),
             )
         )
 
@@ -55,7 +58,7 @@ def test_two_people_answer_at_once(make_delivery: Make, alice: User, bob: User) 
 
 @pytest.mark.parametrize("hold", [0, 10])
 def test_a_double_click_is_one_answer(
-    make_delivery: Make, alice: User, settings: Any, hold: int
+    make_delivery: MakeDelivery, alice: User, settings: Any, hold: int
 ) -> None:
     settings.WAKE_HOLD_SECONDS = hold
     delivery = make_delivery()
@@ -63,7 +66,11 @@ def test_a_double_click_is_one_answer(
     answers = at_once(
         *[
             lambda: respond(
-                delivery, by=alice, status="approved", content_hash=delivery.content_hash
+                delivery,
+                by=alice,
+                status="approved",
+                content_hash=delivery.content_hash,
+                at=timezone.now(),
             )
         ]
         * 8
@@ -74,11 +81,12 @@ def test_a_double_click_is_one_answer(
 
 
 def test_an_answer_against_the_deadline_in_the_same_instant(
-    make_delivery: Make, alice: User
+    make_delivery: MakeDelivery, alice: User
 ) -> None:
     """Either it was answered and never timed out, or it timed out and the answer is late."""
 
     def answer(delivery: Delivery) -> None:
+        assert delivery.expires_at is not None
         respond(
             delivery,
             by=alice,
@@ -109,7 +117,7 @@ def test_an_answer_against_the_deadline_in_the_same_instant(
             assert events == ["delivery.received", "delivery.timed_out", "delivery.answered"]
 
 
-def test_deadlines_swept_by_many_are_closed_once(make_delivery: Make) -> None:
+def test_deadlines_swept_by_many_are_closed_once(make_delivery: MakeDelivery) -> None:
     deliveries = [make_delivery(timeout_seconds=60) for _ in range(40)]
     at = deliveries[-1].expires_at
     assert at is not None
@@ -123,9 +131,9 @@ def test_deadlines_swept_by_many_are_closed_once(make_delivery: Make) -> None:
 @pytest.mark.parametrize("is_released", [True, False])
 def test_an_answer_that_was_handed_out_is_never_taken_back(
     caller: AgentClient,
-    make_delivery: Make,
+    make_delivery: MakeDelivery,
     answer: Answer,
-    age: Callable[..., None],
+    age: Age,
     alice: User,
     is_released: bool,
 ) -> None:
@@ -140,7 +148,7 @@ def test_an_answer_that_was_handed_out_is_never_taken_back(
         return next(str(item["status"]) for item in page["deliveries"] if item["delivery_id"] == pk)
 
     def undo(delivery: Delivery) -> str:
-        return outcome(lambda: take_back(delivery, by=alice))
+        return outcome(lambda: take_back(delivery, by=alice, at=timezone.now()))
 
     for _ in range(ROUNDS):
         delivery = make_delivery()
@@ -167,10 +175,10 @@ def test_an_answer_that_was_handed_out_is_never_taken_back(
 
 
 def test_two_take_it_back_at_once(
-    make_delivery: Make, answer: Answer, alice: User, bob: User
+    make_delivery: MakeDelivery, answer: Answer, alice: User, bob: User
 ) -> None:
     def undo(delivery: Delivery, by: User) -> str:
-        return outcome(lambda: take_back(delivery, by=by))
+        return outcome(lambda: take_back(delivery, by=by, at=timezone.now()))
 
     for _ in range(ROUNDS):
         delivery = make_delivery()

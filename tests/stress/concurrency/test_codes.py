@@ -1,20 +1,20 @@
-"""One code, however many browsers send it in the same moment."""
+"""A code that several browsers send concurrently works once."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import UTC, datetime
 
-from accounts import second_factor
 from accounts.models import User
-from tests.accounts.test_second_factor import Authenticator
-from tests.concurrency.conftest import at_once
+from accounts.sign_in import second_factor
+from tests.accounts.sign_in.test_second_factor import Authenticator
+from tests.stress.concurrency.threads import at_once
 
 AT = datetime(2026, 11, 21, 10, 0, 10, tzinfo=UTC)
 
 
 def sending(phone: Authenticator, typed: str) -> Callable[[], bool | None]:
-    """None where all tries were spent."""
+    """Returns None when all tries are used up."""
 
     def send() -> bool | None:
         try:

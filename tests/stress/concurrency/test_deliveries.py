@@ -1,4 +1,4 @@
-"""Agents that send in the same moment: idempotency, quota, keys that end."""
+"""Concurrent deliveries respect idempotency, quotas and revoked keys."""
 
 from __future__ import annotations
 
@@ -7,15 +7,18 @@ from collections import Counter
 from datetime import timedelta
 
 import httpx
+import pytest
 from django.utils import timezone
 
-from accounts import keys
+from accounts.agents import keys
 from accounts.audit import SYSTEM
 from accounts.models import ApiKey
-from tests.concurrency.conftest import at_once, patiently
-from tests.conftest import AgentClient
+from tests.agent_client import AgentClient
 from tests.served import served
+from tests.stress.concurrency.threads import at_once, patiently
 from wake.models import Delivery
+
+pytestmark = pytest.mark.slow
 
 
 def test_the_same_idempotency_key_a_hundred_times_at_once(caller: AgentClient, key: ApiKey) -> None:
@@ -48,25 +51,25 @@ def test_of_two_bodies_with_one_key_one_wins(caller: AgentClient) -> None:
     assert Delivery.objects.count() == 8
 
 
-def test_the_quota_is_exact_across_threads(in_test_lane: AgentClient) -> None:
+def test_the_quota_is_exact_across_threads(in_test_mode: AgentClient) -> None:
     """ "exact across processes and needs no Redis" """
     codes = at_once(
-        *[lambda: patiently(lambda: in_test_lane.post(in_test_lane.payload())).status_code] * 40
+        *[lambda: patiently(lambda: in_test_mode.post(in_test_mode.payload())).status_code] * 40
     )
 
     assert Counter(codes) == {201: 5, 429: 35}
     assert Delivery.objects.count() == 5
 
 
-def test_the_quota_is_exact_across_processes(in_test_lane: AgentClient) -> None:
+def test_the_quota_is_exact_across_processes(in_test_mode: AgentClient) -> None:
     with served("asgi") as first, served("wsgi") as second:
 
         def post(origin: str) -> int:
             while True:
                 answer = httpx.post(
                     f"{origin}/wake/v1/deliver",
-                    headers=in_test_lane.headers,
-                    json=in_test_lane.payload(),
+                    headers=in_test_mode.headers,
+                    json=in_test_mode.payload(),
                     timeout=60,
                 )
                 if answer.status_code != 503:
@@ -81,7 +84,7 @@ def test_the_quota_is_exact_across_processes(in_test_lane: AgentClient) -> None:
 def test_a_key_revoked_in_flight_delivers_nothing_afterwards(
     caller: AgentClient, key: ApiKey
 ) -> None:
-    """ "A key revoked in flight" (RELIABILITY.md, 9)"""
+    """ "A key revoked in flight" (docs/reliability.md, Other promises, 9)"""
     revoked = threading.Event()
     started = threading.Barrier(5)
 

@@ -1,4 +1,5 @@
-"""The web server killed under load: what it acknowledged is there, once (RELIABILITY.md, 4, 15)."""
+"""A web server that is killed under load keeps what it acknowledged, once (docs/reliability.md,
+Other promises, 4, 15)."""
 
 from __future__ import annotations
 
@@ -11,10 +12,12 @@ import httpx
 import pytest
 from django.db import connection
 
-from tests.concurrency.conftest import at_once
-from tests.conftest import AgentClient
+from tests.agent_client import AgentClient
 from tests.served import Server
+from tests.stress.concurrency.threads import at_once
 from wake.models import Delivery
+
+pytestmark = pytest.mark.slow
 
 SENDERS, KILLS = 8, 2
 

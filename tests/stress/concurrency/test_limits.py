@@ -1,4 +1,4 @@
-"""An agent's own limit while it delivers from several threads."""
+"""An agent's own limit holds for concurrent deliveries."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from collections import Counter
 
 from django.utils import timezone
 
-from accounts import limits
+from accounts.agents import rate_limits
 from accounts.audit import SYSTEM
 from accounts.models import Agent, AuditEvent
-from tests.concurrency.conftest import at_once, patiently
-from tests.conftest import AgentClient
+from tests.agent_client import AgentClient
+from tests.stress.concurrency.threads import at_once, patiently
 from wake.models import Delivery
 
 
 def test_a_limit_is_exact_across_threads(caller: AgentClient, agent: Agent) -> None:
-    limits.limit(agent, 3, by=SYSTEM, at=timezone.now())
+    rate_limits.limit(agent, 3, by=SYSTEM, at=timezone.now())
 
     codes = at_once(*[lambda: patiently(lambda: caller.post(caller.payload())).status_code] * 20)
 
@@ -23,11 +23,11 @@ def test_a_limit_is_exact_across_threads(caller: AgentClient, agent: Agent) -> N
     assert Delivery.objects.count() == 3
 
 
-def test_a_limit_that_comes_while_it_delivers_waits_for_nobody_for_ever(
+def test_a_limit_that_changes_during_a_delivery_does_not_deadlock(
     caller: AgentClient, agent: Agent
 ) -> None:
     def lower() -> int:
-        limits.limit(agent, 1, by=SYSTEM, at=timezone.now())
+        rate_limits.limit(agent, 1, by=SYSTEM, at=timezone.now())
         return 0
 
     codes = at_once(

@@ -1,4 +1,4 @@
-"""People who leave and come in the same moment."""
+"""Members join and leave concurrently."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 from django.utils import timezone
 
-from accounts import invitations, members, teams
 from accounts.audit import person
 from accounts.models import AuditEvent, Membership, Team, User
-from tests.concurrency.conftest import at_once
+from accounts.teams import invitations, members, teams
+from tests.stress.concurrency.threads import at_once
 
 
 def leaving(membership: Membership) -> Callable[[], bool]:

@@ -1,13 +1,13 @@
-"""Two who hold the same mailed link."""
+"""A mailed link that two people use concurrently works once."""
 
 from __future__ import annotations
 
 from django.test import Client
 
 from accounts.models import AuditEvent, User
-from inbox import password_resets
-from tests.concurrency.conftest import at_once, patiently
-from tests.inbox.test_password_reset import ask, choose, open_link
+from inbox.people.sign_in import password_resets
+from tests.inbox.people.test_password_reset import ask, choose, open_link
+from tests.stress.concurrency.threads import at_once, patiently
 
 
 def test_only_one_of_two_sets_the_password(alice: User) -> None:

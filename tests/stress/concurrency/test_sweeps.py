@@ -1,12 +1,11 @@
-""" "a sweep never misses a response, whatever the concurrency, and however `limit` falls"
-(PROTOCOL.md, Time, order, cursor)"""
+""" "a bulk request with `since` never misses a response"
+(docs/protocol.md, Time, order, cursor)"""
 
 from __future__ import annotations
 
 import random
 import threading
 import time
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -14,8 +13,9 @@ from django.db import connection, transaction
 from django.utils import timezone
 
 from accounts.models import Agent, AuditEvent, User
-from tests.concurrency.conftest import at_once, patiently
-from tests.conftest import AgentClient
+from tests.agent_client import AgentClient
+from tests.stress.concurrency.threads import at_once, patiently
+from tests.types import Age, Answer, MakeDelivery
 from wake.deliveries import deliver
 from wake.models import Callback, Delivery, Response
 from wake.responses import release, release_due, respond
@@ -39,7 +39,11 @@ def test_a_sweep_misses_nothing_while_many_commit_with_delays(
                 time.sleep(dice.random() * 0.004)  # stamped, and not yet committed
             delivered.append(str(delivery.pk))
             response = respond(
-                delivery, by=alice, status="approved", content_hash=delivery.content_hash
+                delivery,
+                by=alice,
+                status="approved",
+                content_hash=delivery.content_hash,
+                at=timezone.now(),
             )
             with transaction.atomic():
                 release(response, at=timezone.now())
@@ -79,6 +83,7 @@ def _deliver(agent: Agent) -> Delivery:
         type="output",
         headline="Ready",
         summary="Done.",
+        at=timezone.now(),
     ).delivery
 
 
@@ -98,11 +103,11 @@ def test_stamps_are_in_commit_order(agent: Agent) -> None:
     assert stamps == sorted(set(stamps))
 
 
-def test_an_answer_is_released_once_whoever_comes_first(
+def test_concurrent_sweeps_release_an_answer_once(
     caller: AgentClient,
-    make_delivery: Callable[..., Delivery],
-    answer: Callable[..., Response],
-    age: Callable[..., None],
+    make_delivery: MakeDelivery,
+    answer: Answer,
+    age: Age,
     allowed_host: str,
 ) -> None:
     """ "by whichever comes first, the sweep or a read by that agent" """

@@ -1,4 +1,4 @@
-"""People, callers and deadlines that meet at one task in the same moment."""
+"""People, callers and deadlines change one task concurrently."""
 
 from __future__ import annotations
 
@@ -12,12 +12,13 @@ from django.utils import timezone
 
 from accounts.audit import SYSTEM
 from accounts.models import Agent, ApiKey, Team, User
-from relay import callers, lifecycle, unanswered
-from relay.lifecycle import TaskIsTerminal
-from relay.models import CallerKey, Card, Dispatch, Task
-from relay.publishing import publish
-from tests.concurrency.conftest import at_once
-from tests.relay.machine import Machine, ask
+from relay.cards import callers
+from relay.cards.publishing import publish
+from relay.models import CallerKey, Card, Run, Task
+from relay.tasks import lifecycle, unanswered
+from relay.tasks.lifecycle import TaskIsTerminal
+from tests.relay.fake_connector import FakeConnector, ask
+from tests.stress.concurrency.threads import at_once
 from wake.deadlines import time_out_overdue
 from wake.models import Delivery
 from wake.responses import ContentChanged, release, respond
@@ -29,13 +30,13 @@ Act = Callable[[], Any]
 def test_an_answer_a_cancel_a_message_and_the_deadline_meet(
     team: Team, agent: Agent, key: ApiKey, alice: User
 ) -> None:
-    """Whatever is first: no lock waits for the other, and nobody's approval runs a task that was
-    cancelled or has moved on."""
+    """In either order the locks do not deadlock, and an approval does not run a task that was
+    cancelled or has another state by now."""
     card = publish(agent, by=SYSTEM, at=timezone.now())
     caller, _ = callers.mint(team, name="Build server", by=SYSTEM)
     for _ in range(ROUNDS):
         task = _waiting(card, caller, key)
-        question = Delivery.objects.get(surfaced__task=task)
+        question = Delivery.objects.get(task_delivery__task=task)
         late = timezone.now() + timedelta(seconds=61)
 
         at_once(
@@ -48,22 +49,24 @@ def test_an_answer_a_cancel_a_message_and_the_deadline_meet(
 
         task.refresh_from_db()
         assert task.state == Task.State.CANCELED
-        assert not Delivery.objects.unanswered().filter(surfaced__task=task).exists()
-        assert not task.dispatches.filter(state=Dispatch.State.QUEUED).exists()
+        assert not Delivery.objects.unanswered().filter(task_delivery__task=task).exists()
+        assert not task.runs.filter(state=Run.State.QUEUED).exists()
 
 
 def _waiting(card: Card, caller: CallerKey, key: ApiKey) -> Task:
-    """For an answer, for a minute."""
+    """Creates a task that waits for an answer for a minute."""
     at = timezone.now()
-    task, machine = ask(card, caller, at=at), Machine(key, at=at)
+    task, connector = ask(card, caller, at=at), FakeConnector(key, at=at)
     told = {"timeout_seconds": 60, "on_timeout": "proceed"}
-    machine.end(machine.run(at=at), "input_required", text="Well?", at=at, **told)
+    connector.end(connector.run(at=at), "input_required", text="Well?", at=at, **told)
     return task
 
 
 def _answer(question: Delivery, by: User) -> None:
     content_hash = question.content_hash
-    response = respond(question, by=by, status="approved", content_hash=content_hash)
+    response = respond(
+        question, by=by, status="approved", content_hash=content_hash, at=timezone.now()
+    )
     release(response, at=timezone.now())
 
 

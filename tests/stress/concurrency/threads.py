@@ -1,4 +1,4 @@
-"""Real threads against a real database: everything here commits."""
+"""Runs actions in threads that start at the same time."""
 
 from __future__ import annotations
 
@@ -6,20 +6,13 @@ import threading
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-import pytest
 from django.db import connection
 
 Made = TypeVar("Made")
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    for item in items:
-        if item.path.parent.name == "concurrency":
-            item.add_marker(pytest.mark.django_db(transaction=True))
-
-
 class Failed(Exception):
-    """What went wrong in one of the threads."""
+    """Reports an error of one of the threads."""
 
 
 def at_once(*actions: Callable[[], Made]) -> list[Made]:

@@ -1,19 +1,19 @@
-"""One served Wake with a PostgreSQL and a Redis of its own, for everything that breaks them."""
+"""Starts a server with its own PostgreSQL and Redis, which tests may break."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import dataclass
 
 import pytest
 from django.conf import settings
 
-from tests.faults.ledger import Ledger
-from tests.faults.servers import NotHere, Postgres, RedisServer, SmallDisk
-from tests.faults.site import AgentAt, PersonAt, Site
-from tests.outgoing.conftest import Receiver
+from tests.stress.faults.ledger import Ledger
+from tests.stress.faults.parts import Parts
+from tests.stress.faults.servers import NotHere, Postgres, RedisServer
+from tests.stress.faults.site import AgentAt, PersonAt, Site
+from tests.wake.callbacks.receiver import Receiver
 
 # A test before may have stopped what the connection led to.
 ALLOW = """
@@ -26,15 +26,6 @@ while allowed:
     except OperationalError:
         pass
 """
-
-
-@dataclass
-class Parts:
-    postgres: Postgres
-    redis: RedisServer
-    disk: SmallDisk | None
-    site: Site
-    origin: str
 
 
 @pytest.fixture(scope="session")

@@ -1,4 +1,5 @@
-"""What agents and people were told, kept outside the server: the judge of what it did."""
+"""Records outside the server what agents and people were told, and compares it with the
+database."""
 
 from __future__ import annotations
 
@@ -8,8 +9,8 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from tests.faults.site import AgentAt
-from tests.outgoing.conftest import Received, Receiver
+from tests.stress.faults.site import AgentAt
+from tests.wake.callbacks.receiver import Received, Receiver
 
 
 @dataclass
@@ -38,7 +39,7 @@ class Ledger:
 
     @property
     def missing(self) -> set[str]:
-        """Answers whose callback has not come."""
+        """Returns the answers whose callback has not arrived."""
         came = {got.headers["X-Wake-Delivery-Id"] for got in self.received}
         return (self.answered.keys() & self.with_callback) - came
 
@@ -59,7 +60,7 @@ class Ledger:
 
 
 def one_of_each(received: Iterable[Received]) -> dict[str, bytes]:
-    """The body by delivery."""
+    """Returns the bodies by delivery."""
     found: dict[str, set[tuple[str, bytes]]] = defaultdict(set)
     for got in received:
         pk = got.headers["X-Wake-Delivery-Id"]

@@ -1,4 +1,4 @@
-"""A PostgreSQL and a Redis of a test's own, which may be stopped, frozen and killed."""
+"""Starts a PostgreSQL and a Redis that a test may stop, freeze and kill."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import os
 import pwd
 import shutil
 import signal
-import socket
 import subprocess
 import tempfile
 import time
@@ -17,23 +16,19 @@ import psycopg
 from redis import Redis
 from redis.exceptions import RedisError
 
+from tests.wake.server.up import free_port
+
 PATIENCE_SECONDS = 60
 SMALL_MEGABYTES = 96
 BINARIES = sorted(Path("/usr/lib/postgresql").glob("*/bin"), key=lambda path: path.parent.name)
 
 
 class NotHere(Exception):
-    """This machine has no such server, or does not let us start one."""
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+    """The server is not installed here or may not be started."""
 
 
 def program(name: str) -> str:
-    """Raises NotHere."""
+    """Raises NotHere when the server cannot be started."""
     places = os.pathsep.join([os.environ.get("PATH", ""), *map(str, reversed(BINARIES))])
     if found := shutil.which(name, path=places):
         return found
@@ -67,11 +62,27 @@ class Postgres:
         self._do("pg_ctl", "--wait", f"--log={self.folder}/log", "start")
 
     def stop(self) -> None:
-        """At once, as if the machine had gone: nobody is told, and the start recovers."""
+        """Stops without a shutdown, as a power failure would; the next start recovers."""
         self._do("pg_ctl", "--wait", "--mode=immediate", "stop")
 
+    def freeze(self) -> None:
+        """The kernel still takes connections and acknowledges bytes, and nothing comes back."""
+        self._signal(signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        self._signal(signal.SIGCONT)
+
+    def _signal(self, number: int) -> None:
+        """To the postmaster first, so that it has no new children meanwhile."""
+        postmaster = (self.folder / "data/postmaster.pid").read_text().split()[0]
+        os.kill(int(postmaster), number)
+        for status in Path("/proc").glob("[0-9]*/stat"):
+            with suppress(OSError):  # it may have ended
+                if status.read_text().rpartition(")")[2].split()[1] == postmaster:
+                    os.kill(int(status.parent.name), number)
+
     def on_a_small_disk(self) -> SmallDisk | None:
-        """Whatever is made from now on; None where nothing may be mounted."""
+        """Places new data on a small disk, where mounting is allowed."""
         try:
             disk = SmallDisk(self.folder / "small", owner=self.account)
         except NotHere:
@@ -132,7 +143,7 @@ class SmallDisk:
 
 
 class RedisServer:
-    """Keeps nothing on the disk: a restart finds it empty."""
+    """Stores nothing on disk, so a restart finds it empty."""
 
     def __init__(self) -> None:
         self.command = [
@@ -155,7 +166,7 @@ class RedisServer:
         raise TimeoutError("Redis does not start.")
 
     def freeze(self) -> None:
-        """Connections are taken, and nothing comes back over them."""
+        """Accepts connections without any response."""
         self.process.send_signal(signal.SIGSTOP)
 
     def thaw(self) -> None:

@@ -1,4 +1,4 @@
-"""A World that is served: web servers, and the agents and people who come to them over HTTP."""
+"""Serves a World, and imitates the agents and people who call it over HTTP."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from typing import Any
 
 import httpx
 
-from tests.outgoing.world import AGENT, World
 from tests.served import Server
+from tests.wake.callbacks.world import AGENT, World
 
 PASSWORD = "correct horse battery"
 GENEROUS = {"WAKE_QUOTA_LIVE": "36000000/10000000", "WAKE_READS_PER_MINUTE": "1000000"}
@@ -67,7 +67,7 @@ class AgentAt:
         return self._noted(self.client.post("/wake/v1/deliver", json=body, headers=headers))
 
     def deliver(self, *, once: str, callback: str = "") -> str:
-        """Again, with the same key, until it is told an id."""
+        """Repeats with the same Idempotency-Key until it receives an id."""
         while True:
             try:
                 answer = self.post(once=once, callback=callback)
@@ -90,7 +90,7 @@ class AgentAt:
 
 
 class PersonAt:
-    """Alice in a browser without JavaScript."""
+    """Imitates Alice in a browser without JavaScript."""
 
     def __init__(self, origin: str, email: str = "alice@example.com") -> None:
         self.client = httpx.Client(base_url=origin, timeout=60)
@@ -106,7 +106,7 @@ class PersonAt:
         return self.client.get(f"/deliveries/{pk}/")
 
     def answer(self, pk: str, status: str = "approved", feedback: str = "") -> httpx.Response:
-        """Of what the page shows."""
+        """Answers the content that the page shows."""
         shown = hash_in(self.read(pk).text)
         return self.send(pk, content_hash=shown, status=status, feedback=feedback)
 

@@ -1,4 +1,4 @@
-"""A disk on which nothing more can be written: 503, nothing half stored, no word lost."""
+"""A full disk causes 503, and nothing is stored in part or lost."""
 
 from __future__ import annotations
 
@@ -15,10 +15,12 @@ from django.db import connection
 from django.test import Client
 
 from accounts.models import User
-from tests.conftest import AgentClient
-from tests.faults.conftest import Parts
-from tests.faults.site import AgentAt, PersonAt
+from tests.agent_client import AgentClient
+from tests.stress.faults.parts import Parts
+from tests.stress.faults.site import AgentAt, PersonAt
 from wake.models import Delivery, Response
+
+pytestmark = pytest.mark.slow
 
 # More than any page of the database has room for, and nothing that can be compressed.
 LONG = secrets.token_urlsafe(12_000)
@@ -32,7 +34,7 @@ def refused(answer: Any) -> None:
 
 
 def form_in(page: str) -> dict[str, str]:
-    """What a browser would send again."""
+    """Returns the form that a browser would send again."""
     hidden = re.findall(r'<input type="hidden" name="(\w+)" value="([^"]*)">', page)
     typed = re.findall(r'<textarea[^>]* name="(\w+)"[^>]*>\n(.*?)</textarea>', page, re.DOTALL)
     return {name: html.unescape(text) for name, text in hidden + typed}

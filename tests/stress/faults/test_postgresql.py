@@ -1,4 +1,4 @@
-"""PostgreSQL stopped at once and back, while agents deliver and people answer."""
+"""PostgreSQL stops and returns while agents deliver and people answer."""
 
 from __future__ import annotations
 
@@ -11,19 +11,21 @@ from itertools import count
 import httpx
 import pytest
 
-from tests.concurrency.conftest import at_once
-from tests.faults.conftest import Parts
-from tests.faults.ledger import Ledger
-from tests.faults.site import AgentAt, PersonAt
-from tests.faults.test_disk_full import form_in, refused
-from tests.outgoing.world import eventually
+from tests.stress.concurrency.threads import at_once
+from tests.stress.faults.ledger import Ledger
+from tests.stress.faults.parts import Parts
+from tests.stress.faults.site import AgentAt, PersonAt
+from tests.stress.faults.test_disk_full import form_in, refused
+from tests.wake.callbacks.world import eventually
+
+pytestmark = pytest.mark.slow
 
 SENDERS = 3
 
 
 @pytest.fixture
 def keep_delivering(parts: Parts, ledger: Ledger) -> Callable[[threading.Event], AgentAt]:
-    """A careful agent that goes on until it is told to end, and writes down what it was told."""
+    """Delivers until it is stopped, and records every acknowledgement."""
 
     def run(finished: threading.Event) -> AgentAt:
         agent = AgentAt(parts.origin, parts.site.key["key"])
@@ -106,3 +108,28 @@ def test_when_it_is_back_the_server_is_too_within_two_seconds(
 
     assert any(seconds_until_served(attempt) < 2 for attempt in range(3))
     assert set(agent_at.codes) <= {201, 503}
+
+
+def test_a_frozen_one_held_every_request_for_as_long_as_tcp_has_patience(
+    parts: Parts, ledger: Ledger, agent_at: AgentAt, alice_at: PersonAt
+) -> None:
+    pk = agent_at.deliver(once="before the frost")
+    at_once(*[agent_at.post] * 8)  # so that there are many connections
+    parts.postgres.freeze()
+    try:
+        answers = at_once(
+            *[agent_at.post] * 4,
+            lambda: agent_at.get(pk),
+            lambda: alice_at.client.get("/"),
+            lambda: httpx.get(f"{parts.origin}/readyz", timeout=60),
+        )
+        alive = httpx.get(f"{parts.origin}/healthz", timeout=60)
+    finally:
+        parts.postgres.thaw()
+
+    assert [answer.status_code for answer in answers] == [503] * 7
+    assert max(answer.elapsed.total_seconds() for answer in answers) < 6
+    assert alive.status_code == 200
+    assert alive.elapsed.total_seconds() < 1
+    agent_at.deliver(once="after the frost")
+    assert httpx.get(f"{parts.origin}/readyz", timeout=60).status_code == 200

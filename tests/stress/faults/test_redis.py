@@ -1,5 +1,5 @@
-"""Redis refused, frozen and restarted (RELIABILITY.md, 3): nobody who comes to the server waits
-for it, and what it would have rung for is done when it is back, by itself."""
+"""Redis refused, frozen and restarted (docs/reliability.md, Other promises, 3): no
+request waits for it, and missed work is done when it is back."""
 
 from __future__ import annotations
 
@@ -11,10 +11,12 @@ import httpx
 import psycopg
 import pytest
 
-from tests.faults.conftest import Parts
-from tests.faults.ledger import Ledger
-from tests.faults.site import AgentAt, PersonAt
-from tests.outgoing.world import eventually
+from tests.stress.faults.ledger import Ledger
+from tests.stress.faults.parts import Parts
+from tests.stress.faults.site import AgentAt, PersonAt
+from tests.wake.callbacks.world import eventually
+
+pytestmark = pytest.mark.slow
 
 # Its time-outs are 0.2 s for a limit, which is then skipped, and one and two for the bell.
 AT_NORMAL_SPEED = 1.0
@@ -64,7 +66,7 @@ def test_without_redis_all_goes_on_and_the_callbacks_follow_when_it_is_back(
 def test_a_worker_whose_hands_were_full_when_redis_went_takes_jobs_again(
     parts: Parts, ledger: Ledger, agent_at: AgentAt, alice_at: PersonAt
 ) -> None:
-    """By itself, not because its watchdog ended it."""
+    """The worker recovers by itself, without its watchdog."""
     not_told, ended = parts.site.logs.count(NOT_TOLD), parts.site.logs.count(ENDED)
 
     with psycopg.connect(parts.site.database_url) as someone:

@@ -13,20 +13,22 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from django.conf import settings
 
-from tests.faults.conftest import Parts
-from tests.faults.ledger import Ledger
-from tests.faults.servers import BINARIES
-from tests.faults.site import AgentAt, PersonAt
-from tests.outgoing.conftest import Receiver
-from tests.outgoing.world import HOME, World, eventually
+from tests.migrated import migrated
+from tests.stress.faults.ledger import Ledger
+from tests.stress.faults.parts import Parts
+from tests.stress.faults.servers import BINARIES
+from tests.stress.faults.site import AgentAt, PersonAt
+from tests.wake.callbacks.receiver import Receiver
+from tests.wake.callbacks.world import HOME, World, eventually
+
+pytestmark = pytest.mark.slow
 
 OPERATIONS = (HOME / "docs/operations.md").read_text()
 
 
 def drill(database: str) -> dict[str, str]:
-    """The commands of one of its two code blocks, by the comment above each."""
+    """Returns the commands of one of its two code blocks, by the comment above each."""
     found = re.search(rf"The drill on {database}:\n\n```sh\n(.*?)```", OPERATIONS, re.DOTALL)
     assert found, database
     steps = re.findall(r"^# (.+)\n((?:[^#\n].*\n)+)", found[1], re.MULTILINE)
@@ -55,7 +57,7 @@ def test_on_postgresql(
     for number in range(4):
         pk = agent_at.deliver(once=f"kept {number}", callback=receiver.url)
         ledger.told_agent(f"kept {number}", pk, has_callback=True)
-    parts.site.stop()  # nobody sends from here on
+    parts.site.stop()  # callbacks stop here
     for pk in list(ledger.acknowledged.values())[:2]:
         assert alice_at.answer(pk).status_code == 303
         ledger.told_person(pk, "approved")
@@ -80,10 +82,10 @@ def test_on_postgresql(
     ledger.judge(agent_at)
 
 
-@pytest.mark.skipif(bool(settings.DATABASE_URL), reason="about SQLite")
+@pytest.mark.once  # it brings its own SQLite
 def test_on_sqlite(tmp_path: Path, receiver: Receiver) -> None:
     data = tmp_path / "data"
-    world = World(data, server="", hold_seconds=0)
+    world = World(data, server="", copied=migrated(""), hold_seconds=0)
     world.run(f"call_command('allow_callback', '127.0.0.1:{receiver.port}')")
     answered = world.run(f"result = [answered({receiver.url!r}) for _ in range(3)]")
     steps = drill("SQLite")
@@ -101,4 +103,4 @@ def test_on_sqlite(tmp_path: Path, receiver: Receiver) -> None:
     assert sorted(got.json["delivery_id"] for got in receiver.received) == sorted(answered)
 
 
-SEND = 'python manage.py shell --command "from wake.outbox import send_due; send_due()"'
+SEND = 'python manage.py shell --command "from wake.callbacks.outbox import send_due; send_due()"'

@@ -1,20 +1,21 @@
-"""Whatever is sent as a delivery: 201, or a refusal in JSON that stores nothing (RELIABILITY.md,
-"Tests that must exist", 14)."""
+"""Any body of a delivery gets 201, or an error in JSON and nothing is stored
+(docs/reliability.md, Other promises, 14)."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from typing import Any
 
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from accounts.models import Agent
-from tests.hostile.conftest import Answer
+from tests.stress.hostile.asking import Judged
 from wake.models import Delivery
 
-Judged = Callable[..., Answer]
+pytestmark = pytest.mark.slow
+
 
 GOOD = {
     "agent_id": "research-agent-01",

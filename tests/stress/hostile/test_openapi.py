@@ -1,8 +1,7 @@
-"""Whatever our own OpenAPI allows or forbids: an answer that it documents (schemathesis)."""
+"""Any request that our OpenAPI allows or forbids gets a documented answer (schemathesis)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -14,10 +13,12 @@ from schemathesis.checks import CheckFunction
 from schemathesis.specs.openapi import checks
 
 from accounts.models import ApiKey
-from tests.hostile.conftest import MORE
-from wake.documents import openapi
-from wake.models import Delivery
+from tests.stress.hostile.asking import MORE
+from tests.types import MakeDelivery
+from wake.api.openapi import openapi
 from wake.wsgi import application
+
+pytestmark = pytest.mark.slow
 
 CASES = MORE or 420
 DOCUMENTED: list[CheckFunction] = [
@@ -36,8 +37,8 @@ def schema() -> Any:
 
 
 @pytest.fixture
-def pk(make_delivery: Callable[..., Delivery], settings: Any) -> str:
-    """Of a delivery that is there, on a server without limits."""
+def pk(make_delivery: MakeDelivery, settings: Any) -> str:
+    """Returns the id of a delivery on a server without limits."""
     settings.WAKE_QUOTA_LIVE = (3_600_000, 1_000_000)
     settings.WAKE_READS_PER_MINUTE = 1_000_000
     return str(make_delivery().pk)

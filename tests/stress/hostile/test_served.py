@@ -1,4 +1,4 @@
-"""What only a real server can show: chunked bodies, headers as bytes, requests that are cut off."""
+"""A real server handles chunked bodies, raw header bytes and interrupted requests."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 
-from tests.conftest import AgentClient
+from tests.agent_client import AgentClient
 from tests.served import served
 from wake.models import Delivery
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
 
 CONTENT_TYPES = [
     "x; charset*=utf-8''%00",
@@ -35,7 +35,7 @@ def origin(db: None, request: pytest.FixtureRequest) -> Iterator[str]:
         yield origin
 
 
-def test_whatever_arrives_the_server_goes_on(
+def test_the_server_survives_any_bytes(
     origin: str, caller: AgentClient, subtests: pytest.Subtests
 ) -> None:
     """One server for all of them: each must leave it able to answer the next."""
@@ -86,7 +86,7 @@ RAW = [
 
 
 def _raw(origin: str, request: bytes) -> int:
-    """The status code; 0 where the server hangs up instead."""
+    """Returns the status code, or 0 when the server hangs up."""
     address = urlsplit(origin)
     with socket.create_connection((address.hostname, address.port), timeout=10) as connection:
         connection.sendall(request)

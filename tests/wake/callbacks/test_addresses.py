@@ -1,4 +1,4 @@
-"""Names that lead where callbacks must not go, and certificates that are not good."""
+"""Callbacks do not go to forbidden addresses or to servers with a bad certificate."""
 
 from __future__ import annotations
 
@@ -13,21 +13,24 @@ import pytest
 import trustme
 from aiohttp.abc import ResolveResult
 
-from tests.outgoing.conftest import Names, Receiver, post
-from wake.destinations import is_public
+from tests.wake.callbacks.receiver import Receiver
+from tests.wake.callbacks.sending import Names, post
+from wake.callbacks.addresses import is_public
 
 
-def test_a_name_that_is_nobodys_is_a_failure_in_words() -> None:
-    class Nobody(Names):
+def test_an_unknown_name_has_an_error_in_words() -> None:
+    class UnknownName(Names):
         async def resolve(self, host: str, port: int = 0, family: int = 0) -> list[ResolveResult]:
             raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
 
-    (outcome,) = post("https://nobody.example/", names=Nobody())
+    (outcome,) = post("https://nobody.example/", names=UnknownName())
 
     assert (outcome.status_code, outcome.error) == (None, "the name cannot be resolved")
 
 
-def test_a_name_server_that_never_answers_holds_nobody_up(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_name_server_that_never_answers_delays_no_other_callback(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: time.sleep(20))
 
     started = time.monotonic()
@@ -79,7 +82,7 @@ def test_one_bad_address_spoils_the_name(addresses: list[str]) -> None:
     assert "private or reserved" in outcome.error
 
 
-def test_a_rebinding_name_is_looked_up_once_and_never_connected_to_where_it_points_next(
+def test_a_rebinding_name_is_resolved_once_and_its_address_pinned(
     start_receiver: Callable[..., Receiver],
 ) -> None:
     inside = start_receiver()
@@ -119,7 +122,7 @@ def test_loopback_is_let_through_for_localhost_alone() -> None:
 
 
 @pytest.mark.parametrize("url", ["http://localhost:9000/", "http://127.0.0.1:9000/"])
-def test_outside_development_the_door_itself_refuses_plain_http(settings: Any, url: str) -> None:
+def test_outside_development_the_http_client_refuses_plain_http(settings: Any, url: str) -> None:
     settings.DEVELOPMENT = False
 
     (outcome,) = post(url)
@@ -129,7 +132,7 @@ def test_outside_development_the_door_itself_refuses_plain_http(settings: Any, u
 
 
 @pytest.mark.parametrize("url", ["https://169.254.169.254/", "https://[::1]/", "not a url", ""])
-def test_the_door_itself_refuses_what_names_no_host(url: str) -> None:
+def test_the_http_client_refuses_a_url_without_a_host(url: str) -> None:
     (outcome,) = post(url)
 
     assert outcome.status_code is None

@@ -11,7 +11,7 @@ from django.urls import reverse
 
 from accounts.audit import SYSTEM
 from accounts.models import AuditEvent, Team, User
-from wake.destinations import Refused, allow, canonical, check
+from wake.callbacks.allowlist import Refused, allow, canonical, check
 from wake.models import CallbackHost
 
 

@@ -1,4 +1,4 @@
-"""A host that does not take callbacks is spared, and nobody waits behind it or loses anything."""
+"""A failing host gets fewer attempts, other callbacks do not wait for it, and none is lost."""
 
 from __future__ import annotations
 
@@ -12,30 +12,31 @@ from django.db import transaction
 
 from accounts.access import NotAllowed
 from accounts.models import AuditEvent, User
-from tests.concurrency.conftest import at_once
-from tests.outgoing.conftest import Receiver, again, answering, due
-from wake.breakers import (
+from tests.stress.concurrency.threads import at_once
+from tests.types import Answered
+from tests.wake.callbacks.receiver import Receiver, answering
+from tests.wake.callbacks.rows import again, due
+from wake.callbacks.circuit_breaker import (
     FAILURES,
     LONGEST,
     PROBES,
-    REST_AFTER,
     SHORTEST,
+    SUSPEND_AFTER,
     hold_back,
+    requeue_orphans,
     resume,
-    take_up_orphans,
 )
-from wake.destinations import Outcome
+from wake.callbacks.http_client import Outcome
+from wake.callbacks.outbox import claim, send_again, send_due, settle
 from wake.models import Callback, FailingTarget
-from wake.outbox import claim, send_again, send_due, settle
 
-Answered = Callable[..., Callback]
 DEAD = "dead.example.com"
 NOBODY = Outcome(error="timed out")
 
 
 @pytest.fixture
 def dead(answered: Answered) -> Callable[[int], list[Callback]]:
-    """So many callbacks to a host where nobody is."""
+    """Makes callbacks to a host that does not listen."""
 
     def make(number: int) -> list[Callback]:
         made = [answered() for _ in range(number)]
@@ -54,7 +55,7 @@ def fail(at: datetime, outcome: Outcome = NOBODY) -> int:
     return len(claimed)
 
 
-def test_after_a_few_failures_the_others_wait_untried_and_one_asks_whether_it_is_back(
+def test_after_a_few_failures_one_callback_probes_and_the_others_wait(
     dead: Callable[[int], list[Callback]],
 ) -> None:
     failed = dead(FAILURES)
@@ -132,13 +133,13 @@ def test_a_host_that_refuses_is_there_and_the_schedule_alone_decides(
     assert not target.holds_back(at)
 
 
-def test_after_five_days_without_a_success_callbacks_rest_until_a_person_resumes_them(
+def test_callbacks_are_suspended_after_five_days_without_a_success(
     dead: Callable[[int], list[Callback]], receiver: Receiver, bob: User
 ) -> None:
     missed = dead(3)
     at = due(missed[-1])
     fail(at)
-    later = at + REST_AFTER
+    later = at + SUSPEND_AFTER
     Callback.objects.update(due_at=later)
     fail(later)
     missed += dead(2)
@@ -168,7 +169,7 @@ def test_one_failure_long_ago_and_one_now_are_no_five_days(
     gone = dead(1)[0]
     at = due(gone)
     fail(at, Outcome(status_code=410))
-    later = at + REST_AFTER * 2
+    later = at + SUSPEND_AFTER * 2
     hit = dead(1)[0]
     Callback.objects.filter(pk=hit.pk).update(due_at=later)
 
@@ -186,7 +187,7 @@ def test_what_a_sender_holds_back_while_a_person_resumes_is_sent_too(
     seen_before, seen_meanwhile = dead(2)
     at = due(seen_meanwhile)
     target = FailingTarget.objects.create(
-        team_id=seen_before.team_id, host=DEAD, failing_since=at - REST_AFTER, rested_at=at
+        team_id=seen_before.team_id, host=DEAD, failing_since=at - SUSPEND_AFTER, rested_at=at
     )
     is_held = threading.Event()
 
@@ -239,7 +240,7 @@ def test_who_may_not_answer_may_not_resume(
     assert FailingTarget.objects.get() == target
 
 
-def test_a_person_may_always_try_and_a_success_sends_the_rest(
+def test_a_person_may_always_try_and_a_success_resumes_the_target(
     dead: Callable[[int], list[Callback]], receiver: Receiver, bob: User
 ) -> None:
     callbacks = dead(3)
@@ -271,23 +272,23 @@ def test_retries_that_a_person_asked_for_go_as_planned(
     assert FailingTarget.objects.get().postponed_until is None
 
 
-def test_a_callback_that_rests_without_a_reason_is_due_again(
+def test_a_callback_that_is_suspended_without_a_reason_becomes_due(
     dead: Callable[[int], list[Callback]], answered: Answered, other_team_id: int
 ) -> None:
     resting, orphaned, given_up = dead(1)[0], answered(), answered()
     theirs = dead(1)[0]
     at = due(theirs)
     FailingTarget.objects.create(
-        team_id=resting.team_id, host=DEAD, failing_since=at - REST_AFTER, rested_at=at
+        team_id=resting.team_id, host=DEAD, failing_since=at - SUSPEND_AFTER, rested_at=at
     )
     FailingTarget.objects.create(team_id=resting.team_id, host=orphaned.host, failing_since=at)
     Callback.objects.update(due_at=None)
     Callback.objects.filter(pk=given_up.pk).update(given_up_at=at)
     Callback.objects.filter(pk=theirs.pk).update(team=other_team_id)
 
-    found = take_up_orphans(at=at)
+    found = requeue_orphans(at=at)
 
     assert found == 2
-    assert take_up_orphans(at=at) == 0
+    assert requeue_orphans(at=at) == 0
     assert {each.pk for each in claim(at=at)} == {orphaned.pk, theirs.pk}
     assert again(resting).due_at is None

@@ -1,4 +1,4 @@
-"""Senders that are killed, that meet, and that meet a person who takes an answer back."""
+"""Killed and concurrent senders lose no callback, and an answer can be taken back meanwhile."""
 
 from __future__ import annotations
 
@@ -13,15 +13,18 @@ from typing import Any
 
 import pytest
 from django.db import connection
+from django.utils import timezone
 
 from accounts.models import User
-from tests.outgoing.conftest import Receiver, again, answer_in, answering, due, slowly
-from tests.outgoing.world import World, eventually
+from tests.types import Answered
+from tests.wake.callbacks.receiver import Receiver, answering, slowly
+from tests.wake.callbacks.rows import again, answer_in, due
+from tests.wake.callbacks.world import World, eventually
+from wake.callbacks.outbox import claim, send_due
 from wake.models import Callback, CallbackAttempt, Response
-from wake.outbox import claim, send_due
 from wake.responses import PickedUp, take_back
 
-Answered = Callable[..., Callback]
+pytestmark = pytest.mark.slow
 
 
 def at_once(*works: Callable[[], Any]) -> list[Any]:
@@ -53,7 +56,7 @@ def test_an_answer_is_either_taken_back_or_sent_never_both(
 
         claimed, taken_back = at_once(
             lambda at=at: claim(at=at),  # type: ignore[misc]
-            lambda delivery=delivery: take_back(delivery, by=alice),  # type: ignore[misc]
+            lambda delivery=delivery: take_back(delivery, by=alice, at=timezone.now()),  # type: ignore[misc]
         )
 
         if isinstance(taken_back, PickedUp):
@@ -84,7 +87,7 @@ def test_senders_that_meet_claim_every_row_once(answered: Answered) -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_of_two_senders_on_a_machine_the_second_leaves_the_rows_to_the_first(
+def test_a_second_sender_on_a_machine_leaves_the_rows_to_the_first(
     answered: Answered, receiver: Receiver
 ) -> None:
     for _ in range(3):
@@ -147,7 +150,7 @@ def test_a_bulk_read_and_a_claim_of_the_same_answers_do_not_lock_each_other_out(
 A_SENDER_THAT_CAN_BE_KILLED = """
 import os
 from django.db import connections
-from wake import outbox
+from wake.callbacks import outbox
 
 def start_sender():
     connections["default"].close()
@@ -171,7 +174,7 @@ def bury(child):
 def test_nothing_is_lost_and_nothing_changes_when_senders_are_killed_in_the_middle(
     make_world: Callable[..., World], start_receiver: Callable[..., Receiver]
 ) -> None:
-    chance = random.Random(7)  # noqa: S311 - nobody has to guess it
+    chance = random.Random(7)  # noqa: S311 - it protects no secret
     receiver = start_receiver()
     receiver.then(*[slowly(chance.uniform(0.01, 0.1)) for _ in range(500)])
     world = make_world(hold_seconds=0)

@@ -1,4 +1,4 @@
-"""How many callbacks leave at a time, and that a slow host holds up no other."""
+"""The number of concurrent callbacks is limited, and a slow host delays no other."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from typing import Any
 
 import pytest
 
-from tests.outgoing.conftest import Receiver, again, answering, due, slowly
-from wake import retries
-from wake.breakers import FAILURES, PROBES
-from wake.destinations import Door
+from tests.types import Answered
+from tests.wake.callbacks.receiver import Receiver, answering, slowly
+from tests.wake.callbacks.rows import again, due
+from wake.callbacks import retries
+from wake.callbacks.circuit_breaker import FAILURES, PROBES
+from wake.callbacks.host_limits import PER_HOST
+from wake.callbacks.http_client import HttpClient
+from wake.callbacks.outbox import AT_ONCE, LEASE, claim, send_due
 from wake.models import Callback, CallbackAttempt, FailingTarget
 from wake.models.callbacks import Target
-from wake.outbox import AT_ONCE, LEASE, claim, send_due
-from wake.slots import PER_HOST
-
-Answered = Callable[..., Callback]
 
 
 def teams(claimed: list[Callback]) -> dict[int, int]:
-    """How many there are of each."""
+    """Returns the number of each."""
     return Counter(callback.team_id for callback in claimed)
 
 
@@ -85,7 +85,7 @@ def test_a_host_counts_what_all_teams_have_on_their_way_there(
     assert len(claimed) == 2
 
 
-def test_the_probe_of_one_team_and_the_callbacks_of_another_do_not_wait_for_each_other(
+def test_a_probe_and_another_teams_callbacks_do_not_wait_for_each_other(
     answered: Answered, other_team_id: int
 ) -> None:
     broken, healthy = [answered() for _ in range(3)], [answered() for _ in range(3)]
@@ -116,7 +116,8 @@ def test_a_slow_host_holds_up_neither_what_is_due_nor_what_falls_due_meanwhile(
     ticks = count()
 
     settled = send_due(
-        clock=lambda: start + timedelta(seconds=next(ticks) / 5), open_door=lambda: Door(deadline=2)
+        clock=lambda: start + timedelta(seconds=next(ticks) / 5),
+        open_client=lambda: HttpClient(deadline=2),
     )
 
     assert settled == 2

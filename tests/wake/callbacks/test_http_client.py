@@ -1,4 +1,4 @@
-"""The only door for outgoing HTTP, against servers and names that mean no good."""
+"""The HTTP client withstands hostile servers and names."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from typing import Any
 
 import pytest
 
-from tests.outgoing.conftest import BODY, DEADLINE, HEADERS, PATIENCE, Receiver, answering, post
+from tests.wake.callbacks.receiver import Receiver, answering
+from tests.wake.callbacks.sending import BODY, DEADLINE, HEADERS, PATIENCE, post
 
 
 def test_it_carries_the_body_and_the_headers_and_nothing_of_its_own_accord(
@@ -75,7 +76,7 @@ def test_a_server_has_one_deadline_for_all_of_its_answer(
     assert DEADLINE * 1000 <= outcome.took_ms < PATIENCE * 1000
 
 
-def test_a_connection_that_nobody_accepts_has_the_same_deadline() -> None:
+def test_an_unaccepted_connection_has_the_same_deadline() -> None:
     with socket.socket() as full:
         full.bind(("127.0.0.1", 0))
         full.listen(0)

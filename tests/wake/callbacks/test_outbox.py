@@ -1,28 +1,30 @@
-"""From the release of an answer to its arrival: what is sent, when, how often and to whom."""
+"""The outbox sends each released answer to the right receiver, in time and once."""
 
 from __future__ import annotations
 
 import hashlib
 import hmac
 import json
-from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.utils import timezone
 
+from accounts.agents.signing_secrets import rotate_secret, secrets_of
 from accounts.audit import SYSTEM
 from accounts.models import Agent, AuditEvent, Team, User
-from accounts.signing_secrets import rotate_secret, secrets_of
-from tests.outgoing.conftest import Names, Receiver, again, answer_in, answering, due
-from wake import outbox
-from wake.destinations import Door, Outcome
-from wake.models import Callback, CallbackAttempt, CallbackHost, Delivery, Response
-from wake.outbox import LEASE, claim, send_due, settle
+from tests.types import Answer, Answered, MakeDelivery
+from tests.wake.callbacks.receiver import Receiver, answering
+from tests.wake.callbacks.rows import again, answer_in, due
+from tests.wake.callbacks.sending import Names
+from tests.wake.callbacks.verifying import verify_standard
+from wake.callbacks import outbox
+from wake.callbacks.http_client import HttpClient, Outcome
+from wake.callbacks.outbox import LEASE, claim, send_due, settle
+from wake.models import Callback, CallbackAttempt, CallbackHost, Delivery
 from wake.responses import PickedUp, take_back
-from wake.signatures import verify_standard
 
-Answered = Callable[..., Callback]
 ODD_JSON = '{"b": 1.10, "a": [1e2, "é\\u00e9 \\ud83d\\ude00 漢"], "c": {"": null}}'
 
 
@@ -41,7 +43,7 @@ ODD_JSON = '{"b": 1.10, "a": [1e2, "é\\u00e9 \\ud83d\\ude00 漢"], "c": {"": nu
 def test_the_body_is_byte_for_byte_what_a_get_answers(
     receiver: Receiver,
     caller: Any,
-    answer: Callable[..., Response],
+    answer: Answer,
     status: str,
     words: dict[str, str],
 ) -> None:
@@ -67,13 +69,15 @@ def test_it_says_whose_it_is_and_the_specifications_verifier_accepts_it(
     assert got.headers["X-Wake-Delivery-Id"] == str(answer_in(callback).delivery_id)
     assert got.headers["X-Wake-Delivery-Id"] == got.json["delivery_id"]
     assert got.headers["Content-Type"] == "application/json"
-    assert verify_standard(got.body, got.headers, secret=secret, at=again(callback).delivered_at)  # type: ignore[arg-type]
+    arrived = again(callback).delivered_at
+    assert arrived
+    assert verify_standard(got.body, got.headers, secret=secret, at=arrived)
 
 
 def test_it_falls_due_at_the_release_and_not_while_the_answer_is_held(
     receiver: Receiver,
-    make_delivery: Callable[..., Delivery],
-    answer: Callable[..., Response],
+    make_delivery: MakeDelivery,
+    answer: Answer,
 ) -> None:
     held = answer(make_delivery(callback_webhook=receiver.url), held=True)
     released = answer(make_delivery(callback_webhook=receiver.url))
@@ -87,7 +91,7 @@ def test_it_falls_due_at_the_release_and_not_while_the_answer_is_held(
 
 
 def test_without_a_callback_address_nothing_is_queued(
-    make_delivery: Callable[..., Delivery], answer: Callable[..., Response]
+    make_delivery: MakeDelivery, answer: Answer
 ) -> None:
     answer(make_delivery())
 
@@ -145,7 +149,7 @@ def test_a_failed_attempt_is_no_pick_up_but_makes_the_answer_final(
     attempt = CallbackAttempt.objects.get()
     assert (attempt.status_code, attempt.answer) == (500, "Traceback:  no")
     with pytest.raises(PickedUp):
-        take_back(response.delivery, by=alice)
+        take_back(response.delivery, by=alice, at=timezone.now())
 
 
 def test_the_claim_alone_makes_the_answer_final_before_anything_left(
@@ -157,7 +161,7 @@ def test_the_claim_alone_makes_the_answer_final_before_anything_left(
 
     assert receiver.received == []
     with pytest.raises(PickedUp):
-        take_back(answer_in(callback).delivery, by=alice)
+        take_back(answer_in(callback).delivery, by=alice, at=timezone.now())
 
 
 def test_an_answer_taken_back_first_is_never_sent(
@@ -165,7 +169,7 @@ def test_an_answer_taken_back_first_is_never_sent(
 ) -> None:
     callback = answered()
 
-    take_back(answer_in(callback).delivery, by=alice)
+    take_back(answer_in(callback).delivery, by=alice, at=timezone.now())
 
     assert send_due() == 0
     assert receiver.received == []
@@ -261,8 +265,8 @@ def test_without_a_secret_nothing_leaves(
     assert "no signing secret" in CallbackAttempt.objects.get().error
 
 
-class Buggy(Door):
-    """Fails in ways that nobody expected for some addresses."""
+class Buggy(HttpClient):
+    """Raises unexpected errors for some addresses."""
 
     async def post(self, url: str, **rest: Any) -> Outcome:
         if "/raises" in url:
@@ -281,7 +285,7 @@ def test_one_bad_row_stops_no_other(
     Callback.objects.filter(pk=unlisted.pk).update(url="gopher://\x7f")
     good = answered()
 
-    send_due(open_door=Buggy)
+    send_due(open_client=Buggy)
 
     assert again(good).delivered_at is not None
     assert "on our side" in raises.attempts.get().error
@@ -295,7 +299,7 @@ def test_one_bad_row_stops_no_other(
 # Who else is at it --------------------------------------------------------------------------------
 
 
-def test_what_is_claimed_is_nobody_elses_until_the_lease_runs_out(answered: Answered) -> None:
+def test_a_claimed_callback_is_not_claimed_again_before_its_lease_ends(answered: Answered) -> None:
     at = due(answered())
 
     (first,) = claim(at=at)
@@ -357,7 +361,7 @@ def test_a_name_that_leads_inside_is_a_failed_attempt(
     CallbackHost.objects.create(team=answered().team, pattern="inside.example.com")
     callback = answered(url="https://inside.example.com/hook")
 
-    send_due(open_door=lambda: Door(names=Names(["10.0.0.1"])))
+    send_due(open_client=lambda: HttpClient(names=Names(["10.0.0.1"])))
 
     assert "private or reserved" in callback.attempts.get().error
     assert again(callback).due_at is not None
@@ -376,7 +380,7 @@ def test_the_stored_body_is_json_that_fits_the_schema_of_an_answer(answered: Ans
 
 
 def test_a_url_that_newer_rules_refuse_holds_no_answer_back(
-    make_delivery: Callable[..., Delivery], receiver: Receiver, answer: Callable[..., Response]
+    make_delivery: MakeDelivery, receiver: Receiver, answer: Answer
 ) -> None:
     delivery = make_delivery(callback_webhook=receiver.url)
     Delivery.objects.filter(pk=delivery.pk).update(callback_webhook="https://10.0.0.1/")

@@ -1,4 +1,5 @@
-"""Receivers that break off, and that fail for long and come back (RELIABILITY.md, 2 and 5)."""
+"""Receivers break off, or fail for long and return (docs/reliability.md, Other promises, 2 and
+5)."""
 
 from __future__ import annotations
 
@@ -11,14 +12,14 @@ from http.server import BaseHTTPRequestHandler
 
 import pytest
 
-from tests.outgoing.conftest import Receiver, again, answering, due
-from tests.outgoing.test_door import break_off, close_politely, cut
-from wake.breakers import FAILURES
+from tests.types import Answered
+from tests.wake.callbacks.receiver import Receiver, answering
+from tests.wake.callbacks.rows import again, due
+from tests.wake.callbacks.test_http_client import break_off, close_politely, cut
+from wake.callbacks.circuit_breaker import FAILURES
+from wake.callbacks.host_limits import PER_HOST
+from wake.callbacks.outbox import send_due
 from wake.models import Callback, Response
-from wake.outbox import send_due
-from wake.slots import PER_HOST
-
-Answered = Callable[..., Callback]
 
 
 @pytest.mark.parametrize("behaviour", [cut, close_politely, break_off])
@@ -82,7 +83,7 @@ def test_one_that_fails_for_hours_is_spared_and_then_gets_everything_without_a_h
 
 
 def _until(is_enough: Callable[[datetime], bool]) -> int:
-    """Sends whenever something is due; how many times that was."""
+    """Sends whenever a callback is due and returns the number of rounds."""
     rounds = 0
     while first := Callback.objects.unfinished().order_by("due_at").first():
         at = due(first)

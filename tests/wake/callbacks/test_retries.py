@@ -1,8 +1,7 @@
-"""What failed is tried again for about three days, or when a person asks for it."""
+"""A failed callback is tried again for about three days, or when a person asks for it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from typing import Any
@@ -11,20 +10,21 @@ import pytest
 
 from accounts.access import NotAllowed
 from accounts.models import AuditEvent, User
-from tests.outgoing.conftest import Receiver, again, answer_in, answering, due
+from tests.types import Answered
+from tests.wake.callbacks.receiver import Receiver, answering
+from tests.wake.callbacks.rows import again, answer_in, due
 from wake import signals
-from wake.destinations import Outcome
+from wake.callbacks.http_client import Outcome
+from wake.callbacks.outbox import LEASE, AlreadyDelivered, claim, send_again, send_due, settle
+from wake.callbacks.retries import TRIES
 from wake.models import Callback, CallbackAttempt
-from wake.outbox import LEASE, AlreadyDelivered, claim, send_again, send_due, settle
-from wake.retries import TRIES
 
-Answered = Callable[..., Callback]
 HOUR = 3600
 SCHEDULE = [5, 300, 1800, 2 * HOUR, 5 * HOUR, 10 * HOUR, 14 * HOUR, 20 * HOUR, 24 * HOUR]
 
 
 def fail(callback: Callback, *, status: int = 500, retry_after: str = "", at: datetime) -> float:
-    """Seconds until the next attempt."""
+    """Returns the seconds until the next attempt."""
     (claimed,) = claim(at=at)
     settle([(claimed, Outcome(status_code=status, retry_after=retry_after))], at=at)
     due_at = again(callback).due_at
@@ -174,7 +174,54 @@ def test_a_person_brings_a_scheduled_retry_forward(
     assert event.object_id == str(answer_in(callback).delivery_id)
 
 
-def test_a_person_starts_a_given_up_one_anew(
+def test_tries_by_hand_do_not_move_the_schedule(
+    receiver: Receiver, answered: Answered, bob: User
+) -> None:
+    callback = answered()
+    fail(callback, at=due(callback))
+    at = due(callback)
+    planned = at + timedelta(seconds=fail(callback, at=at))
+    receiver.then(*[answering(500)] * 5)
+
+    for seconds in range(10, 60, 10):
+        asked_at = at + timedelta(seconds=seconds)
+        send_again(callback, by=bob, at=asked_at)
+        send_due(clock=lambda asked_at=asked_at: asked_at)  # type: ignore[misc]
+
+    assert callback.attempts.filter(by_name="bob").count() == 5
+    assert again(callback).tries == 2
+    assert abs((due(callback) - planned).total_seconds()) <= 60
+    later = due(callback)
+    assert 1800 <= fail(callback, at=later) <= 2160
+
+
+def test_a_try_by_hand_after_the_last_wait_has_begun_gives_nothing_up(
+    answered: Answered, bob: User
+) -> None:
+    callback = answered()
+    Callback.objects.filter(pk=callback.pk).update(tries=TRIES - 2)
+    fail(callback, at=due(callback))
+    at = due(callback) - timedelta(hours=1)
+
+    send_again(callback, by=bob, at=at)
+    fail(callback, at=at)
+
+    assert again(callback).given_up_at is None
+    assert again(callback).tries == TRIES - 1
+
+
+def test_a_try_by_hand_waits_as_long_as_the_receiver_asks(answered: Answered, bob: User) -> None:
+    callback = answered()
+    fail(callback, at=due(callback))
+    fail(callback, at=due(callback))
+    at = due(callback) - timedelta(minutes=4)
+
+    send_again(callback, by=bob, at=at)
+
+    assert 3600 <= fail(callback, status=503, retry_after="3600", at=at) <= 4320
+
+
+def test_a_person_retries_a_callback_that_was_given_up(
     receiver: Receiver, answered: Answered, bob: User
 ) -> None:
     callback = answered()
@@ -216,8 +263,10 @@ def test_asking_while_it_is_under_way_is_not_forgotten(answered: Answered, bob: 
     assert list(callback.attempts.values_list("by_name", flat=True)) == ["", "bob"]
 
 
-def test_asking_while_the_last_try_is_under_way_begins_anew(answered: Answered, bob: User) -> None:
-    """Counted on, it would be given up without having been sent again."""
+def test_a_retry_request_during_the_last_attempt_starts_a_new_series(
+    answered: Answered, bob: User
+) -> None:
+    """If the count continued, the callback would be given up without another attempt."""
     callback = answered()
     Callback.objects.filter(pk=callback.pk).update(tries=TRIES - 1)
     at = due(callback)
@@ -276,7 +325,7 @@ def test_readers_and_outsiders_send_nothing_again(
     assert not AuditEvent.objects.filter(event="callback.sent_again").exists()
 
 
-def test_asking_rings_the_bell_on_commit(
+def test_a_retry_request_wakes_the_worker_on_commit(
     answered: Answered, bob: User, django_capture_on_commit_callbacks: Any
 ) -> None:
     callback = answered()

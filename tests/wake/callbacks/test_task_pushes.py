@@ -1,4 +1,4 @@
-"""News of A2A tasks leaves through the same queue and door as answers, with headers of its own."""
+"""Pushes of A2A tasks use the same queue and HTTP client as answers, with their own headers."""
 
 from __future__ import annotations
 
@@ -13,16 +13,25 @@ from django.core.management import call_command
 from django.test import Client
 from django.utils import timezone
 
-from accounts import encryption
 from accounts.models import Agent, AuditEvent, User
-from tests.inbox.people import Person, text_of
-from tests.outgoing.conftest import Receiver, again, answering, due
-from wake.breakers import FAILURES, resume, take_up_orphans
-from wake.destinations import Outcome
+from database import encryption
+from tests.inbox.person import Person, text_of
+from tests.types import Answered
+from tests.wake.callbacks.receiver import Receiver, answering
+from tests.wake.callbacks.rows import again, due
+from wake.callbacks.circuit_breaker import FAILURES, requeue_orphans, resume
+from wake.callbacks.http_client import Outcome
+from wake.callbacks.outbox import (
+    NothingLeftToSend,
+    claim,
+    queue_other,
+    send_again,
+    send_due,
+    settle,
+)
+from wake.callbacks.retries import TRIES
 from wake.models import Callback, CallbackAttempt, FailingTarget
-from wake.outbox import NothingLeftToSend, claim, queue_push, send_again, send_due, settle
 from wake.retention import erase_callbacks
-from wake.retries import TRIES
 
 TASK = UUID("5b1c1f0e-4a55-4c39-9d0c-5d7c4f3a2b10")
 BODY = b'{"task":{"id":"%s"}}' % str(TASK).encode()
@@ -33,16 +42,17 @@ Push = Callable[..., Callback]
 
 @pytest.fixture
 def elsewhere(start_receiver: Callable[..., Receiver]) -> Receiver:
-    """One that is on no list of hosts."""
+    """Starts a receiver whose host is on no allowlist."""
     return start_receiver()
 
 
 @pytest.fixture
 def push(agent: Agent, elsewhere: Receiver) -> Push:
     def make(*, url: str = "") -> Callback:
-        return queue_push(
+        return queue_other(
             agent,
-            task_id=TASK,
+            kind="push",
+            about=TASK,
             url=url or elsewhere.url,
             body=BODY,
             headers=HEADERS,
@@ -72,7 +82,7 @@ def test_it_carries_its_own_headers_and_needs_no_line_on_the_list_of_hosts(
     "url",
     ["http://hooks.example.com/", "https://10.0.0.1/", "ftp://hooks.example.com/", "http://[::1]/"],
 )
-def test_the_checks_of_the_door_hold_for_it_too(push: Push, url: str) -> None:
+def test_the_checks_of_the_http_client_apply_to_pushes(push: Push, url: str) -> None:
     callback = push(url=url)
 
     send_due()
@@ -107,7 +117,7 @@ def test_it_is_tried_again_as_long_as_an_answer_and_given_up_in_the_audit(push: 
     assert (event.object_kind, event.object_id) == ("callback", str(callback.pk))
 
 
-def test_a_person_sends_it_again_and_nobody_is_said_to_have_picked_up_an_answer(
+def test_sending_a_push_again_does_not_record_a_picked_up_answer(
     push: Push, elsewhere: Receiver, bob: User
 ) -> None:
     elsewhere.then(answering(410))
@@ -123,9 +133,7 @@ def test_a_person_sends_it_again_and_nobody_is_said_to_have_picked_up_an_answer(
     assert not AuditEvent.objects.filter(event="response.picked_up").exists()
 
 
-def test_its_headers_are_encrypted_whatever_the_setting_says_and_rotated(
-    push: Push, settings: Any
-) -> None:
+def test_its_headers_are_always_encrypted_and_are_rotated(push: Push, settings: Any) -> None:
     new = "another-key-of-thirty-two-characters"
     callback = push()
     settings.WAKE_ENCRYPTION_KEYS = [new, *settings.WAKE_ENCRYPTION_KEYS]
@@ -157,10 +165,10 @@ def test_the_pages_show_it_with_its_task_and_without_its_secrets(
     send_due()
     person = Person(alice)
 
-    listed = text_of(person.get("/webhooks/"))
-    page = person.get(f"/webhooks/{callback.pk}/")
+    listed = text_of(person.get("/callbacks/"))
+    page = person.get(f"/callbacks/{callback.pk}/")
 
-    assert "A2A push Trying again" in listed
+    assert "A2A push Retrying" in listed
     assert f"task {TASK}" in listed
     shown = text_of(page)
     assert f"A2A push to 127.0.0.1:{elsewhere.port}" in shown
@@ -187,13 +195,13 @@ def test_a_person_sends_it_again_from_its_page(push: Push, alice: User, mallory:
     callback = push()
     Callback.objects.update(due_at=None, given_up_at=timezone.now())
 
-    refused = Person(mallory).client.post(f"/webhooks/{callback.pk}/replay")
-    done = Person(alice).client.post(f"/webhooks/{callback.pk}/replay")
+    refused = Person(mallory).client.post(f"/callbacks/{callback.pk}/replay")
+    done = Person(alice).client.post(f"/callbacks/{callback.pk}/replay")
 
     assert (refused.status_code, done.status_code) == (404, 303)
     assert again(callback).due_at is not None
     audit = Person(alice).get("/audit/")
-    assert f'href="/webhooks/{callback.pk}/"' in audit.content.decode()
+    assert f'href="/callbacks/{callback.pk}/"' in audit.content.decode()
     assert "A2A push to 127.0.0.1" in text_of(audit)
 
 
@@ -205,7 +213,7 @@ def test_what_it_carried_can_be_erased_and_is_then_never_sent(
     send_due()
     at = timezone.now()
 
-    erase_callbacks(Callback.objects.filter(relayed_task=TASK), at=at)
+    erase_callbacks(Callback.objects.filter(about=TASK), at=at)
 
     row = again(callback)
     assert (row.url, row.headers, bytes(row.body)) == ("", {}, b"")
@@ -213,13 +221,13 @@ def test_what_it_carried_can_be_erased_and_is_then_never_sent(
     assert CallbackAttempt.objects.get().answer == ""
     with pytest.raises(NothingLeftToSend):
         send_again(callback, by=alice, at=at)
-    page = text_of(Person(alice).get(f"/webhooks/{callback.pk}/"))
-    assert "was erased" in page
+    page = text_of(Person(alice).get(f"/callbacks/{callback.pk}/"))
+    assert "were erased" in page
     assert "Send again" not in page
 
 
-def test_where_strangers_let_pushes_fail_answers_go_on(
-    push: Push, answered: Callable[..., Callback], receiver: Receiver, bob: User
+def test_failing_pushes_of_anonymous_callers_do_not_stop_answers(
+    push: Push, answered: Answered, receiver: Receiver, bob: User
 ) -> None:
     pushes, answer = [push(url=receiver.url) for _ in range(FAILURES)], answered()
     at = due(answer)
@@ -235,16 +243,16 @@ def test_where_strangers_let_pushes_fail_answers_go_on(
 
     assert claimed == [later]
     target = FailingTarget.objects.get()
-    assert target.is_push
+    assert target.without_answers
     assert again(parked).due_at is None
-    assert take_up_orphans(at=at) == 0
-    assert f"{answer.host}, A2A pushes" in text_of(Person(bob).get("/webhooks/"))
+    assert requeue_orphans(at=at) == 0
+    assert f"{answer.host}, A2A pushes" in text_of(Person(bob).get("/callbacks/"))
     assert resume(target, by=bob, at=at) == 1
     assert again(parked).due_at == at
 
 
-def test_an_answer_and_news_of_a_task_leave_in_one_batch(
-    push: Push, answered: Callable[..., Callback], receiver: Receiver, elsewhere: Receiver
+def test_an_answer_and_a_push_leave_in_one_batch(
+    push: Push, answered: Answered, receiver: Receiver, elsewhere: Receiver
 ) -> None:
     answer, news = answered(), push()
 

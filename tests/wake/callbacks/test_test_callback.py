@@ -1,4 +1,4 @@
-"""A callback that carries no answer, from an owner's page to a receiver and back."""
+"""An owner sends a test callback to a receiver and sees the result."""
 
 from __future__ import annotations
 
@@ -9,29 +9,24 @@ import pytest
 from django.utils import timezone
 
 from accounts import throttles
-from accounts.models import Agent, AuditEvent, SigningSecret, User
-from accounts.signing_secrets import secrets_of
-from tests.inbox.people import Person, text_of
-from tests.outgoing.conftest import Receiver, answering
+from accounts.agents.signing_secrets import secrets_of
+from accounts.models import Agent, AuditEvent, SigningSecret
+from tests.inbox.person import Person, text_of
+from tests.wake.callbacks.receiver import Receiver, answering
+from tests.wake.callbacks.verifying import verify, verify_standard
 from wake.models import Callback, Delivery
-from wake.signatures import verify, verify_standard
 
 
-@pytest.fixture
-def alices(alice: User) -> Person:
-    return Person(alice)
-
-
-def rehearse(person: Person, agent: Agent, url: str) -> Any:
-    return person.client.post(f"/agents/{agent.pk}/rehearsal/", {"url": url})
+def send_test(person: Person, agent: Agent, url: str) -> Any:
+    return person.client.post(f"/agents/{agent.pk}/test-callback/", {"url": url})
 
 
 def test_it_is_signed_arrives_once_and_answers_nothing(
     alices: Person, agent: Agent, receiver: Receiver
 ) -> None:
-    page = text_of(rehearse(alices, agent, receiver.url))
+    page = text_of(send_test(alices, agent, receiver.url))
 
-    assert "It arrived The other side answered 200" in page
+    assert "Delivered Response 200" in page
     [got] = receiver.received
     [secret] = secrets_of(agent.pk)
     told = json.loads(got.body)
@@ -50,9 +45,9 @@ def test_what_the_other_side_said_is_shown_as_text(
 ) -> None:
     receiver.then(answering(500, b"<script>alert(1)</script>"))
 
-    page = rehearse(alices, agent, receiver.url)
+    page = send_test(alices, agent, receiver.url)
 
-    assert "It did not arrive The other side answered 500" in text_of(page)
+    assert "Failed Response 500" in text_of(page)
     assert "&lt;script&gt;alert(1)&lt;/script&gt;" in page.content.decode()
 
 
@@ -67,9 +62,9 @@ def test_what_the_other_side_said_is_shown_as_text(
 def test_it_goes_nowhere_else_than_callbacks_may(
     alices: Person, agent: Agent, url: str, words: str
 ) -> None:
-    page = text_of(rehearse(alices, agent, url))
+    page = text_of(send_test(alices, agent, url))
 
-    assert "It did not arrive" in page
+    assert "Failed" in page
     assert words in page
     assert not AuditEvent.objects.filter(event="callback.rehearsed").exists()
 
@@ -79,22 +74,22 @@ def test_without_a_secret_nothing_leaves_unsigned(
 ) -> None:
     SigningSecret.objects.update(retired_at=timezone.now())
 
-    page = text_of(rehearse(alices, agent, receiver.url))
+    page = text_of(send_test(alices, agent, receiver.url))
 
     assert "This agent has no signing secret" in page
     assert receiver.received == []
 
 
-def test_nobody_sends_one_after_the_other(
+def test_the_number_of_test_callbacks_is_limited(
     alices: Person, agent: Agent, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(throttles, "REHEARSALS", "0/m")
+    monkeypatch.setattr(throttles, "TEST_CALLBACKS", "0/m")
 
-    answer = rehearse(alices, agent, receiver.url)
+    answer = send_test(alices, agent, receiver.url)
 
     assert answer.status_code == 429
     assert int(answer["Retry-After"]) > 0
-    assert "Too many in a row." in text_of(answer)
+    assert "Too many test callbacks." in text_of(answer)
     assert receiver.received == []
 
 
@@ -104,7 +99,7 @@ def test_only_owners_send_one(
 ) -> None:
     person = Person(request.getfixturevalue(role))
 
-    answer = rehearse(person, agent, receiver.url)
+    answer = send_test(person, agent, receiver.url)
 
     assert answer.status_code == 403
     assert receiver.received == []

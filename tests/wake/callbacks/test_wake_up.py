@@ -1,4 +1,4 @@
-"""The bell costs nobody anything, whatever has become of the broker."""
+"""A wake-up never delays a request, even when the broker fails."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ from urllib.parse import urlsplit
 import pytest
 from redis import Redis
 
-from tests.outgoing.world import Wire, World, eventually
+from tests.wake.callbacks.world import Wire, World, eventually
 
-# The broker's time-outs are one and two seconds: whoever waits for one is slower than this.
+pytestmark = pytest.mark.slow
+
+# The broker's time-outs are one and two seconds: a request that waits for one is slower than this.
 AT_NORMAL_SPEED = 1.0
 
 FIVE_ANSWERS = """
@@ -31,10 +33,11 @@ def deliver_read_and_answer():
     delivery = Delivery.objects.get(pk=posted.json()["delivery_id"])
     read = client.get(f"/wake/v1/response/{delivery.pk}")
     assert read.status_code == 200, read.content
-    respond(delivery, by=User.objects.get(), status="approved", content_hash=delivery.content_hash)
+    respond(delivery, by=User.objects.get(), status="approved", content_hash=delivery.content_hash,
+        at=timezone.now())
 
 call_command("allow_callback", "localhost:9")
-client = Client(headers={"Authorization": f"Bearer {KEY}"})
+client = Client(SERVER_NAME="localhost", headers={"Authorization": f"Bearer {KEY}"})
 """
 MEASURED = "result = [timed(deliver_read_and_answer) for _ in range(5)]"
 
@@ -67,7 +70,7 @@ def rings(redis: Redis) -> int:
 
 
 @pytest.mark.parametrize("trouble", ["frozen", "refused", "frozen later"])
-def test_nobody_waits_for_a_redis_in_trouble_and_it_rings_again_afterwards(
+def test_a_failing_redis_delays_no_request_and_wake_ups_resume_afterwards(
     world: World, wire: Wire, redis: Redis, trouble: str
 ) -> None:
     if trouble.endswith("later"):
@@ -87,7 +90,7 @@ def test_nobody_waits_for_a_redis_in_trouble_and_it_rings_again_afterwards(
     assert eventually(lambda: rings(redis) > before, seconds=60)
 
 
-def test_what_asked_while_it_could_not_ring_is_rung_for_once(
+def test_wake_ups_missed_during_an_outage_are_sent_once(
     world: World, wire: Wire, redis: Redis
 ) -> None:
     wire.freeze()
@@ -100,7 +103,9 @@ def test_what_asked_while_it_could_not_ring_is_rung_for_once(
     assert rings(redis) <= 3
 
 
-def test_a_forked_process_has_a_bell_of_its_own(world: World, wire: Wire, redis: Redis) -> None:
+def test_a_forked_process_has_its_own_wake_up_connection(
+    world: World, wire: Wire, redis: Redis
+) -> None:
     wire.open()
     world.run("signals.work_due.send(sender=None)")
     assert eventually(lambda: rings(redis) == 1, seconds=60)

@@ -1,4 +1,4 @@
-"""A worker that takes nothing though jobs wait is ended, and no other is."""
+"""A worker that takes no jobs although some wait is ended; others are not."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import os
 import subprocess
 import sys
 
-from wake.watchdog import BUSY_SECONDS, IDLE_SECONDS, LOOK_SECONDS, Watchdog
+from wake.server.work.watchdog import BUSY_SECONDS, IDLE_SECONDS, LOOK_SECONDS, Watchdog
 
 BEGAN = 1_000.0
 LATER = BEGAN + IDLE_SECONDS
 STUCK = """
 import time
-from wake.watchdog import Watchdog, watch
+from wake.server.work.watchdog import Watchdog, watch
 watch(Watchdog(lambda: 1, lambda: 0, began_at=time.monotonic() - 1_000))
 time.sleep(60)
 """
@@ -63,7 +63,7 @@ def test_jobs_that_came_after_a_long_pause_are_no_sign_of_being_stuck() -> None:
     assert dog.is_stuck(at=LATER + 3_600 + IDLE_SECONDS)
 
 
-def test_while_the_broker_is_away_nobody_is_called_stuck() -> None:
+def test_while_the_broker_is_away_no_worker_is_reported_as_stuck() -> None:
     assert not Watchdog(refused, none, began_at=BEGAN).is_stuck(at=LATER)
 
 

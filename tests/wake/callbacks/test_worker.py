@@ -1,4 +1,4 @@
-"""Real workers on a real broker: what a person answers reaches the agent without anybody's help."""
+"""Real workers on a real broker send answers without any help."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ from typing import Any
 import pytest
 from django.conf import settings
 
-from tests.outgoing.conftest import Receiver, slowly
-from tests.outgoing.world import World, eventually
-from wake.signatures import verify
+from tests.wake.callbacks.receiver import Receiver, slowly
+from tests.wake.callbacks.verifying import verify
+from tests.wake.callbacks.world import World, eventually
+
+pytestmark = pytest.mark.slow
 
 # Starting a worker takes seconds on a busy machine, so waits end early and give up late.
 PATIENCE = 120
@@ -33,7 +35,7 @@ def settled_world(request: pytest.FixtureRequest, make_world: Callable[..., Worl
 
 @pytest.fixture
 def world(settled_world: World, receiver: Receiver) -> Iterator[World]:
-    """With nothing delivered and nothing running."""
+    """Yields a server without deliveries and without running processes."""
     settled_world.run(f"call_command('allow_callback', '127.0.0.1:{receiver.port}')")
     yield settled_world
     settled_world.stop(signal.SIGKILL)
@@ -76,8 +78,8 @@ Delivery.objects.update(answered_at=None, expires_at=timezone.now())
     assert "Traceback" not in world.logs
 
 
-def test_the_bell_alone_calls_the_worker(world: World, receiver: Receiver) -> None:
-    """Without beat nothing sweeps, so what arrives was rung for."""
+def test_a_wake_up_alone_starts_the_worker(world: World, receiver: Receiver) -> None:
+    """Without beat there are no sweeps, so a wake-up started the worker."""
     world.start_worker()
     world.run(f"answered({receiver.url!r})")
     assert receiver.received == []
@@ -122,8 +124,8 @@ Callback.objects.update(leased_until=timezone.now())  # the minute of the lease 
 
 
 def test_what_waits_in_the_broker_is_counted(world: World) -> None:
-    count = "from wake.celery import jobs_waiting; result = jobs_waiting()"
-    world.run("from wake.celery import app; app.control.purge()")
+    count = "from wake.server.work.celery import jobs_waiting; result = jobs_waiting()"
+    world.run("from wake.server.work.celery import app; app.control.purge()")
 
     before = world.run(count)
     world.run("from wake import jobs; jobs.beat.apply_async(); jobs.beat.apply_async()")

@@ -1,4 +1,4 @@
-"""A whole server of a test's own: a data folder, a database, a broker and real processes."""
+"""Runs a whole server for one test: data folder, database, broker and processes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from uuid import uuid4
 import psycopg
 from psycopg import sql
 
-HOME = Path(__file__).parents[2]
+HOME = Path(__file__).parents[3]
 AGENT = "research-agent-01"
 
 # A process with the world's settings, as a web server is one; it runs what it is told.
@@ -41,10 +41,11 @@ from django.utils import timezone
 
 def answered(url, status="approved", **words):
     agent = Agent.objects.select_related("team").get()
+    at = timezone.now()
     delivery = deliver(agent, agent_id=agent.agent_id, provider="claude", type="question",
-        headline="Ship it?", summary="Everything is green.", callback_webhook=url).delivery
+        headline="Ship it?", summary="Everything is green.", callback_webhook=url, at=at).delivery
     respond(delivery, by=User.objects.get(), status=status, content_hash=delivery.content_hash,
-        **words)
+        at=at, **words)
     return str(delivery.pk)
 
 said = sys.stdout
@@ -137,7 +138,16 @@ class World:
     def _start(self, role: str, *arguments: str) -> None:
         with (self.folder / f"{role}.log").open("ab") as log:
             process = subprocess.Popen(
-                [sys.executable, "-m", "celery", "--quiet", "-A", "wake.celery", role, *arguments],
+                [
+                    sys.executable,
+                    "-m",
+                    "celery",
+                    "--quiet",
+                    "-A",
+                    "wake.server.work.celery",
+                    role,
+                    *arguments,
+                ],
                 cwd=HOME,
                 env=self.env,
                 stdout=log,
@@ -181,7 +191,7 @@ class World:
 
 
 def eventually(condition: Callable[[], Any], *, seconds: float) -> bool:
-    """Whether it came true in that time."""
+    """Returns whether the condition became true in that time."""
     until = time.monotonic() + seconds
     while time.monotonic() < until:
         if condition():
@@ -203,7 +213,7 @@ class Wire:
         threading.Thread(target=self._accept, args=(self.listener,), daemon=True).start()
 
     def freeze(self) -> None:
-        """Connections are taken, and nothing comes back over them."""
+        """Accepts connections without any response."""
         self.flowing.clear()
         self._listen()
 
@@ -212,7 +222,7 @@ class Wire:
         self._listen()
 
     def cut(self) -> None:
-        """Connections are refused, and those there were are gone."""
+        """Refuses new connections and closes the existing ones."""
         self.is_listening = False
         for end in (self.listener, *self.ends):
             with suppress(OSError):

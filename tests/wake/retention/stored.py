@@ -1,26 +1,13 @@
-"""What is really in the database, behind the models' backs."""
+"""Reads what the database stores, without the models."""
 
 from __future__ import annotations
 
 from typing import Any
 
-import pytest
 from django.apps import apps
 from django.db import connection
 
-from tests.outgoing.conftest import receiver, start_receiver
-
-__all__ = ["receiver", "start_receiver"]
-
 KEY = "a-key-of-thirty-two-characters-or-so"
-
-
-@pytest.fixture
-def encrypting(settings: Any) -> Any:
-    """A server that encrypts content from now on."""
-    settings.WAKE_ENCRYPTION_KEYS = [KEY]
-    settings.WAKE_ENCRYPT_CONTENT = True
-    return settings
 
 
 def tables_with(text: str) -> set[str]:
@@ -29,7 +16,7 @@ def tables_with(text: str) -> set[str]:
 
 
 def stored(model: Any, column: str) -> str:
-    """That column of the only row, as it is in the database."""
+    """Returns that column of the only row as it is stored."""
     with connection.cursor() as cursor:
         cursor.execute(f"SELECT {column} FROM {model._meta.db_table}")  # noqa: S608 - our names
         ((value,),) = cursor.fetchall()
@@ -45,7 +32,7 @@ def _rows() -> list[tuple[str, str]]:
                 "CREATE VIRTUAL TABLE IF NOT EXISTS temp.vocabulary"
                 " USING fts5vocab('main', 'words_of_deliveries', 'row')"
             )
-            # The index keeps words that were taken out, until it is written anew.
+            # The index keeps removed words until it is rebuilt.
             tables += ["temp.vocabulary", "words_of_deliveries_data"]
         for table in tables:
             cursor.execute(f"SELECT * FROM {table}")  # noqa: S608 - our names

@@ -1,9 +1,8 @@
-"""Content is encrypted in the database where the setting is on, and read the same either way."""
+"""Content is encrypted in the database when the setting is on, and reads the same either way."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
@@ -11,20 +10,19 @@ import pytest
 from django.core import checks
 from django.utils import timezone
 
+from accounts.agents.signing_secrets import ensure_secret
 from accounts.audit import SYSTEM
 from accounts.models import SigningSecret, User
-from accounts.signing_secrets import ensure_secret
+from database.encrypted_columns import CIPHER, MARK, PLAIN
 from inbox.models import Preset
-from tests.conftest import AgentClient
-from tests.inbox.people import Person, text_of
-from tests.outgoing.conftest import Receiver, answering
-from tests.retention.conftest import KEY, stored, tables_with
+from tests.agent_client import AgentClient
+from tests.inbox.person import Person, text_of
+from tests.types import Age, Answer, MakeDelivery
+from tests.wake.callbacks.receiver import Receiver, answering
+from tests.wake.retention.stored import KEY, stored, tables_with
+from wake.callbacks.outbox import send_due
 from wake.models import Callback, CallbackAttempt, Delivery, Draft, Response
-from wake.models.content import CIPHER, MARK, PLAIN
-from wake.outbox import send_due
 from wake.responses import release_due, take_back
-
-Answer = Callable[..., Response]
 
 OTHER_KEY = "another-key-of-thirty-two-characters"
 
@@ -74,7 +72,7 @@ def test_who_reads_it_notices_nothing(
     polled = caller.get(f"response/{delivery_id}")
     swept = caller.sweep()["deliveries"]
     page = text_of(Person(alice).see(Delivery.objects.get()))
-    callback = text_of(Person(alice).get(f"/webhooks/{Callback.objects.get().pk}/"))
+    callback = text_of(Person(alice).get(f"/callbacks/{Callback.objects.get().pk}/"))
 
     assert polled.json()["feedback"] == "More paprika."
     assert polled.json()["edited_content"] == {"a": "oregano"}
@@ -89,36 +87,36 @@ def test_who_reads_it_notices_nothing(
 
 
 def test_what_was_taken_back_is_an_encrypted_draft(
-    encrypting: Any, make_delivery: Callable[..., Delivery], answer: Answer, alice: User
+    encrypting: Any, make_delivery: MakeDelivery, answer: Answer, alice: User
 ) -> None:
     delivery = make_delivery()
     answer(delivery, "rejected", feedback="Not the paprika.", held=True)
 
-    take_back(delivery, by=alice)
+    take_back(delivery, by=alice, at=timezone.now())
 
     assert tables_with("paprika") == set()
     assert Draft.objects.get().feedback == "Not the paprika."
 
 
-def test_a_saved_phrase_is_encrypted_and_used_as_it_was_written(
-    encrypting: Any, make_delivery: Callable[..., Delivery], alice: User
+def test_a_saved_reply_is_encrypted_and_used_as_it_was_written(
+    encrypting: Any, make_delivery: MakeDelivery, alice: User
 ) -> None:
     person = Person(alice)
     fields = {"status": "rejected", "name": "Too hot", "text": "No paprika."}
 
-    person.client.post("/settings/phrases/", fields)
+    person.client.post("/settings/saved-replies/", fields)
 
     assert tables_with("paprika") == set()
     phrase = Preset.objects.get()
-    assert "No paprika." in text_of(person.get("/settings/phrases/"))
-    assert "No paprika." in person.get(f"/settings/phrases/{phrase.pk}/").content.decode()
-    path = f"/deliveries/{make_delivery().pk}/phrases"
+    assert "No paprika." in text_of(person.get("/settings/saved-replies/"))
+    assert "No paprika." in person.get(f"/settings/saved-replies/{phrase.pk}/").content.decode()
+    path = f"/deliveries/{make_delivery().pk}/saved-replies"
     page = person.client.post(path, {"feedback": "Less.", "phrase": phrase.pk})
     assert "Less.\nNo paprika.</textarea>" in page.content.decode()
 
 
 def test_the_note_of_a_batch_is_encrypted_in_the_session(
-    encrypting: Any, make_delivery: Callable[..., Delivery], alice: User
+    encrypting: Any, make_delivery: MakeDelivery, alice: User
 ) -> None:
     delivery = make_delivery()
     person = Person(alice)
@@ -158,7 +156,7 @@ def test_switching_needs_no_downtime(
     "text", [f"{CIPHER}gAAAAA", f"{PLAIN}x", f"{PLAIN}{CIPHER}x", MARK, "\x01\x01", "fernet:"]
 )
 def test_nothing_that_is_sent_is_taken_for_a_ciphertext(
-    encrypts: bool, text: str, settings: Any, make_delivery: Callable[..., Delivery], answer: Answer
+    encrypts: bool, text: str, settings: Any, make_delivery: MakeDelivery, answer: Answer
 ) -> None:
     settings.WAKE_ENCRYPT_CONTENT = encrypts
     delivery = make_delivery(assumption=text, details_json=json.dumps(text), extensions={"x": text})
@@ -179,7 +177,7 @@ def test_nothing_that_is_sent_is_taken_for_a_ciphertext(
 
 
 def test_a_stolen_ciphertext_sent_as_text_stays_a_text(
-    encrypting: Any, caller: AgentClient, make_delivery: Callable[..., Delivery]
+    encrypting: Any, caller: AgentClient, make_delivery: MakeDelivery
 ) -> None:
     make_delivery(assumption="The secret of another team.")
     stolen = stored(Delivery, "assumption")
@@ -192,7 +190,7 @@ def test_a_stolen_ciphertext_sent_as_text_stays_a_text(
 
 
 def test_the_same_text_is_never_stored_the_same_twice(
-    encrypting: Any, make_delivery: Callable[..., Delivery]
+    encrypting: Any, make_delivery: MakeDelivery
 ) -> None:
     delivery = make_delivery(assumption="I wait.")
     first = stored(Delivery, "assumption")
@@ -203,9 +201,7 @@ def test_the_same_text_is_never_stored_the_same_twice(
     assert Delivery.objects.get().assumption == "I wait."
 
 
-def test_what_is_empty_needs_no_key(
-    encrypting: Any, make_delivery: Callable[..., Delivery]
-) -> None:
+def test_what_is_empty_needs_no_key(encrypting: Any, make_delivery: MakeDelivery) -> None:
     make_delivery(details_json=None)
     encrypting.WAKE_ENCRYPTION_KEYS = [OTHER_KEY]
 
@@ -219,9 +215,9 @@ def test_what_is_empty_needs_no_key(
 
 @pytest.fixture
 def unreadable(
-    encrypting: Any, caller: AgentClient, answer: Answer, make_delivery: Callable[..., Delivery]
+    encrypting: Any, caller: AgentClient, answer: Answer, make_delivery: MakeDelivery
 ) -> str:
-    """The id of an answered delivery whose key is gone."""
+    """Returns the id of an answered delivery whose encryption key is gone."""
     delivery_id = told(caller)
     answer(delivery_id, "rejected", feedback="Less paprika.")
     encrypting.WAKE_ENCRYPTION_KEYS = [OTHER_KEY]
@@ -235,12 +231,12 @@ def test_a_page_says_that_the_key_is_gone(unreadable: str, alice: User) -> None:
         page = person.get(path)
 
         assert page.status_code == 503
-        assert "can no longer be read" in text_of(page)
-        assert "the encryption key" in text_of(page)
+        assert "can't be decrypted" in text_of(page)
+        assert "The encryption key" in text_of(page)
 
 
 def test_lists_are_not_kept_from_anybody_by_one_row(
-    unreadable: str, alice: User, make_delivery: Callable[..., Delivery]
+    unreadable: str, alice: User, make_delivery: MakeDelivery
 ) -> None:
     make_delivery(headline="Another one")
 
@@ -248,7 +244,7 @@ def test_lists_are_not_kept_from_anybody_by_one_row(
     assert "The headline stays" in text_of(Person(alice).get("/history/"))
 
 
-def test_an_agent_is_told_to_come_back_and_never_gets_half_an_answer(
+def test_an_agent_gets_a_retry_and_never_half_an_answer(
     unreadable: str, caller: AgentClient, encrypting: Any
 ) -> None:
     for path in (f"response/{unreadable}", "responses"):
@@ -290,7 +286,7 @@ def test_an_answer_does_not_wait_for_the_key_of_where_to_send_it(
     receiver: Receiver,
     caller: AgentClient,
     answer: Answer,
-    age: Callable[..., None],
+    age: Age,
 ) -> None:
     delivery_id = caller.deliver(callback_webhook=f"{receiver.url}?token=nutmeg")
     encrypting.WAKE_ENCRYPTION_KEYS = [OTHER_KEY]
@@ -314,7 +310,7 @@ def many_unreadable(
     encrypting: Any,
     caller: AgentClient,
     answer: Answer,
-    age: Callable[..., None],
+    age: Age,
     allowed_host: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> str:
@@ -339,7 +335,7 @@ def test_answers_that_cannot_be_sent_hold_no_other_back_however_many_they_are(
 
     assert [release_due(at=now) for _ in range(4)] == [0, 0, 1, 0]
 
-    told = [record.getMessage() for record in caplog.records if record.name == "wake.responses"]
+    told = [record.getMessage() for record in caplog.records if record.name == "database.sweeps"]
     assert [message.split(" held answers")[0] for message in told] == ["4", "4", "2"]
     encrypting.WAKE_ENCRYPTION_KEYS.append(KEY)
     later = now + timedelta(minutes=1)

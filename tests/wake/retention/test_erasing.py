@@ -1,4 +1,4 @@
-"""What a team no longer wants kept is gone, and what happened is still known."""
+"""Content is erased after the team's retention period, and its events remain."""
 
 from __future__ import annotations
 
@@ -15,20 +15,19 @@ from django.utils import timezone
 
 from accounts.access import NotAllowed
 from accounts.models import AuditEvent, Team, User
-from inbox.full_text import index_new
 from inbox.models import Searchable
-from tests.conftest import AgentClient
-from tests.outgoing.conftest import Receiver, answering
-from tests.retention.conftest import tables_with
+from inbox.search.index import index_new
+from tests.agent_client import AgentClient
+from tests.types import Answer, MakeDelivery
+from tests.wake.callbacks.receiver import Receiver, answering
+from tests.wake.retention.stored import tables_with
 from wake import retention
 from wake.acknowledgements import acknowledge, bring_back
+from wake.callbacks.outbox import NothingLeftToSend, send_again, send_due
 from wake.models import Callback, CallbackAttempt, Delivery, Draft, Response, Retention
-from wake.outbox import NothingLeftToSend, send_again, send_due
 from wake.responses import ContentErased, respond, take_back
 from wake.retention import erase_old, keep_content
 
-Answer = Callable[..., Response]
-Deliver = Callable[..., Delivery]
 LATER = timedelta(days=31)
 
 
@@ -39,12 +38,12 @@ def later() -> datetime:
 
 @pytest.fixture
 def keeps(team: Team) -> Retention:
-    """The team keeps content for 30 days."""
+    """Sets the team's retention to 30 days."""
     return Retention.objects.create(team=team, days=30)
 
 
 def in_thread(work: Callable[[], int]) -> int:
-    """With a connection of its own, which is closed behind it."""
+    """Runs with a separate connection and closes it."""
     try:
         return work()
     finally:
@@ -96,7 +95,7 @@ def test_no_word_is_left_and_the_facts_are(
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.skipif(connection.vendor != "sqlite", reason="PostgreSQL's vacuum does it later")
 def test_on_sqlite_no_word_is_left_in_the_file(
-    keeps: Retention, make_delivery: Deliver, answer: Answer, later: datetime
+    keeps: Retention, make_delivery: MakeDelivery, answer: Answer, later: datetime
 ) -> None:
     def count() -> int:
         with connection.cursor() as cursor:
@@ -115,7 +114,7 @@ def test_on_sqlite_no_word_is_left_in_the_file(
 
 
 def test_words_that_were_not_indexed_yet_never_will_be(
-    keeps: Retention, make_delivery: Deliver, answer: Answer, later: datetime
+    keeps: Retention, make_delivery: MakeDelivery, answer: Answer, later: datetime
 ) -> None:
     answer(make_delivery(details_json='"saffron"'))
     erase_old(at=later)
@@ -126,7 +125,7 @@ def test_words_that_were_not_indexed_yet_never_will_be(
 
 
 def test_a_team_without_a_setting_keeps_everything(
-    make_delivery: Deliver, answer: Answer, later: datetime
+    make_delivery: MakeDelivery, answer: Answer, later: datetime
 ) -> None:
     delivery = make_delivery()
     answer(delivery)
@@ -136,7 +135,7 @@ def test_a_team_without_a_setting_keeps_everything(
 
 
 def test_another_teams_content_is_kept(
-    keeps: Retention, make_delivery: Deliver, mallory: User, later: datetime
+    keeps: Retention, make_delivery: MakeDelivery, mallory: User, later: datetime
 ) -> None:
     theirs = make_delivery()
     Delivery.objects.update(team=mallory.teams.get(), superseded_at=theirs.created_at)
@@ -145,7 +144,7 @@ def test_another_teams_content_is_kept(
 
 
 def test_it_is_erased_once(
-    keeps: Retention, make_delivery: Deliver, answer: Answer, later: datetime
+    keeps: Retention, make_delivery: MakeDelivery, answer: Answer, later: datetime
 ) -> None:
     answer(make_delivery())
 
@@ -155,7 +154,7 @@ def test_it_is_erased_once(
 
 
 def test_the_days_begin_with_the_last_activity(
-    keeps: Retention, make_delivery: Deliver, answer: Answer, age: Any
+    keeps: Retention, make_delivery: MakeDelivery, answer: Answer, age: Any
 ) -> None:
     delivery = make_delivery()
     age(delivery, days=400)
@@ -170,7 +169,7 @@ def test_the_days_begin_with_the_last_activity(
 
 
 def test_what_waits_for_an_answer_is_kept(
-    keeps: Retention, make_delivery: Deliver, later: datetime
+    keeps: Retention, make_delivery: MakeDelivery, later: datetime
 ) -> None:
     make_delivery(type="question")
     week = make_delivery(type="question", timeout_seconds=604_800)
@@ -181,7 +180,7 @@ def test_what_waits_for_an_answer_is_kept(
 
 @pytest.mark.parametrize("ending", ["window", "got it", "newer one"])
 def test_what_ended_without_an_answer_is_erased_after_as_many_days(
-    ending: str, keeps: Retention, make_delivery: Deliver, alice: User
+    ending: str, keeps: Retention, make_delivery: MakeDelivery, alice: User
 ) -> None:
     delivery = make_delivery(type="update", timeout_seconds=3600 if ending == "window" else None)
     ended = delivery.created_at + timedelta(hours=1)
@@ -197,7 +196,7 @@ def test_what_ended_without_an_answer_is_erased_after_as_many_days(
 
 
 def test_a_held_answer_is_kept(
-    keeps: Retention, make_delivery: Deliver, answer: Answer, later: datetime
+    keeps: Retention, make_delivery: MakeDelivery, answer: Answer, later: datetime
 ) -> None:
     delivery = make_delivery(timeout_seconds=60)
     answer(delivery, held=True, at=later, feedback="Late.")
@@ -206,7 +205,11 @@ def test_a_held_answer_is_kept(
 
 
 def test_a_callback_is_sent_or_given_up_before_its_body_goes(
-    keeps: Retention, make_delivery: Deliver, answer: Answer, allowed_host: str, later: datetime
+    keeps: Retention,
+    make_delivery: MakeDelivery,
+    answer: Answer,
+    allowed_host: str,
+    later: datetime,
 ) -> None:
     delivery = make_delivery(callback_webhook=f"https://{allowed_host}/")
     answer(delivery, feedback="Do it.")
@@ -224,7 +227,7 @@ def test_a_callback_is_sent_or_given_up_before_its_body_goes(
 
 def test_teams_take_turns_and_each_batch_is_one_event(
     keeps: Retention,
-    make_delivery: Deliver,
+    make_delivery: MakeDelivery,
     answer: Answer,
     later: datetime,
     monkeypatch: pytest.MonkeyPatch,
@@ -241,7 +244,7 @@ def test_teams_take_turns_and_each_batch_is_one_event(
 
 
 def test_it_stops_when_its_time_is_up(
-    keeps: Retention, make_delivery: Deliver, answer: Answer, later: datetime
+    keeps: Retention, make_delivery: MakeDelivery, answer: Answer, later: datetime
 ) -> None:
     answer(make_delivery())
 
@@ -251,8 +254,8 @@ def test_it_stops_when_its_time_is_up(
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has one writer at a time")
-def test_it_waits_for_nobody(
-    keeps: Retention, make_delivery: Deliver, answer: Answer, later: datetime
+def test_erasing_waits_for_no_lock(
+    keeps: Retention, make_delivery: MakeDelivery, answer: Answer, later: datetime
 ) -> None:
     busy, free = make_delivery(), make_delivery()
     for delivery in (busy, free):
@@ -271,7 +274,9 @@ def test_it_waits_for_nobody(
 
 
 @pytest.fixture
-def erased(keeps: Retention, make_delivery: Deliver, answer: Answer, later: datetime) -> Delivery:
+def erased(
+    keeps: Retention, make_delivery: MakeDelivery, answer: Answer, later: datetime
+) -> Delivery:
     delivery = make_delivery(details_json='"saffron"')
     answer(delivery, "rejected", feedback="No.")
     erase_old(at=later)
@@ -294,26 +299,32 @@ def test_before_that_nothing_is_erased(caller: AgentClient) -> None:
     assert caller.poll(caller.deliver())["erased"] is False
 
 
-def test_nobody_answers_what_they_cannot_read(
-    keeps: Retention, make_delivery: Deliver, alice: User, later: datetime
+def test_an_erased_delivery_cannot_be_answered(
+    keeps: Retention, make_delivery: MakeDelivery, alice: User, later: datetime
 ) -> None:
     delivery = make_delivery(timeout_seconds=60)
     erase_old(at=later)
 
     with pytest.raises(ContentErased, match="erased"):
-        respond(delivery, by=alice, status="approved", content_hash=delivery.content_hash)
+        respond(
+            delivery,
+            by=alice,
+            status="approved",
+            content_hash=delivery.content_hash,
+            at=timezone.now(),
+        )
 
 
 def test_an_answer_without_words_is_not_taken_back(erased: Delivery, alice: User) -> None:
     with pytest.raises(Response.DoesNotExist):
-        take_back(erased, by=alice)
+        take_back(erased, by=alice, at=timezone.now())
 
     assert not Draft.objects.exists()
 
 
 def test_a_callback_without_a_body_is_not_sent_again(
     keeps: Retention,
-    make_delivery: Deliver,
+    make_delivery: MakeDelivery,
     answer: Answer,
     allowed_host: str,
     alice: User,
@@ -328,13 +339,13 @@ def test_a_callback_without_a_body_is_not_sent_again(
 
 
 def test_what_was_got_does_not_come_back_empty(
-    keeps: Retention, make_delivery: Deliver, alice: User, later: datetime
+    keeps: Retention, make_delivery: MakeDelivery, alice: User, later: datetime
 ) -> None:
     delivery = make_delivery(type="update")
-    acknowledge([delivery.pk], by=alice)
+    acknowledge([delivery.pk], by=alice, at=timezone.now())
     erase_old(at=later)
 
-    assert bring_back([delivery.pk], by=alice) == []
+    assert bring_back([delivery.pk], by=alice, at=timezone.now()) == []
 
 
 def test_a_key_that_was_used_is_free_again(

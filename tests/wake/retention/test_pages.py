@@ -1,4 +1,4 @@
-"""Owners say for how long a team keeps what was written, and everybody sees what was erased."""
+"""Owners set how long a team keeps content, and members see what was erased."""
 
 from __future__ import annotations
 
@@ -7,17 +7,14 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
-from django.test import Client
 from django.utils import timezone
 
 from accounts.models import Membership, Team, User
-from tests.inbox.people import Person, text_of
+from tests.inbox.person import Person, text_of
+from tests.types import Answer, MakeDelivery, SignedIn
 from wake.models import Callback, CallbackAttempt, Delivery, Response, Retention
 from wake.retention import erase_old
 
-Deliver = Callable[..., Delivery]
-Answer = Callable[..., Response]
-SignedIn = Callable[[User], Client]
 KEEP = "/settings/retention/garden/keep"
 LATER = timedelta(days=31)
 
@@ -31,21 +28,21 @@ def kept(team: Team) -> int | None:
 
 def test_an_owner_sets_it_and_sees_it(alice: User, team: Team, signed_in: SignedIn) -> None:
     client = signed_in(alice)
-    assert "Kept for ever." in text_of(client.get("/settings/retention/"))
+    assert "Kept forever." in text_of(client.get("/settings/retention/"))
 
     saved = client.post(KEEP, {"days": "90"}, follow=True)
 
     assert saved.redirect_chain == [("/settings/retention/", 303)]
-    assert "Garden keeps what was written for 90 days." in text_of(saved)
-    assert "Kept for 90 days, then erased." in text_of(saved)
+    assert "Garden keeps content for 90 days." in text_of(saved)
+    assert "Erased after 90 days." in text_of(saved)
     assert kept(team) == 90
 
     client.post(KEEP, {"days": ""})
     assert kept(team) is None
 
 
-def test_what_would_be_erased_at_once_is_told_first(
-    alice: User, team: Team, make_delivery: Deliver, answer: Answer, signed_in: SignedIn
+def test_the_page_warns_of_immediate_erasure(
+    alice: User, team: Team, make_delivery: MakeDelivery, answer: Answer, signed_in: SignedIn
 ) -> None:
     answer(make_delivery())
     Delivery.objects.update(activity_at=timezone.now() - timedelta(days=40))
@@ -79,7 +76,7 @@ def test_who_is_no_owner_reads_it_and_changes_nothing(
 
     page = text_of(client.get("/settings/retention/"))
 
-    assert "Owners of the team change this." in page
+    assert "Only team owners can change this." in page
     assert "Days to keep" not in page
     assert client.post(KEEP, {"days": "1"}).status_code == 403
     assert kept(team) is None
@@ -117,13 +114,8 @@ def erase(team: Team, later: datetime) -> Callable[[], str]:
 
 
 @pytest.fixture
-def alices(alice: User) -> Person:
-    return Person(alice)
-
-
-@pytest.fixture
-def answered(make_delivery: Deliver, answer: Answer, allowed_host: str) -> Delivery:
-    """With a callback that was given up."""
+def answered(make_delivery: MakeDelivery, answer: Answer, allowed_host: str) -> Delivery:
+    """Creates a delivery with a callback that was given up."""
     delivery = make_delivery(
         details_json='{"ingredient": "saffron"}', callback_webhook=f"https://{allowed_host}/"
     )
@@ -148,7 +140,7 @@ def test_its_page_says_so_and_what_is_still_known(
     page = text_of(alices.see(answered))
 
     assert headline in page
-    assert "What was written in it was erased" in page
+    assert "The content was erased" in page
     assert "Rejected by alice" in page
     assert "saffron" not in page
     assert "paprika" not in page
@@ -161,8 +153,8 @@ def test_lists_and_the_audit_go_on_without_its_words(
 ) -> None:
     headline = erase()
 
-    assert "What was written was erased in 1 delivery Garden" in text_of(alices.get("/audit/"))
-    for path in ("/history/", "/webhooks/", "/audit/"):
+    assert "Content of 1 delivery was erased Garden" in text_of(alices.get("/audit/"))
+    for path in ("/history/", "/callbacks/", "/audit/"):
         page = text_of(alices.get(path))
 
         assert headline in page
@@ -172,35 +164,35 @@ def test_lists_and_the_audit_go_on_without_its_words(
 def test_its_callback_cannot_be_sent_again(
     answered: Delivery, alices: Person, erase: Callable[[], str]
 ) -> None:
-    path = f"/webhooks/{Callback.objects.get().pk}/"
+    path = f"/callbacks/{Callback.objects.get().pk}/"
     assert "Send again" in text_of(alices.get(path))
     erase()
 
     page = text_of(alices.get(path))
 
-    assert "was erased" in page
+    assert "were erased" in page
     assert "Send again" not in page
     assert "vanilla" not in page
     assert alices.client.post(f"{path}replay").status_code == 409
 
 
-def test_nobody_answers_it_any_more(
-    make_delivery: Deliver, alices: Person, erase: Callable[[], str]
+def test_an_erased_open_delivery_cannot_be_answered(
+    make_delivery: MakeDelivery, alices: Person, erase: Callable[[], str]
 ) -> None:
     delivery = make_delivery(timeout_seconds=60)
     erase()
 
-    assert "Nobody answered it." in text_of(alices.see(delivery))
+    assert "Not answered." in text_of(alices.see(delivery))
     assert delivery.headline not in text_of(alices.get("/"))
     refused = alices.answer(delivery, "rejected", feedback="No.")
     assert refused.status_code == 422
-    assert "was erased" in text_of(refused)
+    assert "The content was erased" in text_of(refused)
     assert alices.get(f"/deliveries/{delivery.pk}/edit").status_code == 303
     assert not Response.objects.exists()
 
 
 def test_it_is_still_found_by_how_it_ended(
-    make_delivery: Deliver, alices: Person, erase: Callable[[], str]
+    make_delivery: MakeDelivery, alices: Person, erase: Callable[[], str]
 ) -> None:
     make_delivery(timeout_seconds=60)
     headline = erase()
@@ -212,7 +204,7 @@ def test_it_is_still_found_by_how_it_ended(
 
 
 def test_a_revision_of_it_is_not_compared(
-    make_delivery: Deliver, alices: Person, erase: Callable[[], str], later: Any
+    make_delivery: MakeDelivery, alices: Person, erase: Callable[[], str], later: Any
 ) -> None:
     first = make_delivery(details_json='"saffron"')
     second = make_delivery(details_json='"turmeric"', supersedes=first.pk)

@@ -1,26 +1,25 @@
-"""`manage.py rotate_encryption`: after it an old key can go."""
+"""After `manage.py rotate_encryption` an old key can be removed."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from io import StringIO
 from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
 
-from accounts import encryption
+from accounts.agents.signing_secrets import secrets_of
 from accounts.models import Agent, SecondFactor, SigningSecret, User
-from accounts.signing_secrets import secrets_of
-from inbox import full_text
+from database import encryption
+from database.encrypted_columns import CIPHER
 from inbox.models import Preset
-from tests.conftest import AgentClient
-from tests.retention.conftest import KEY, stored, tables_with
-from wake import reencryption
+from inbox.search import index
+from tests.agent_client import AgentClient
+from tests.types import Answer, MakeDelivery
+from tests.wake.retention.stored import KEY, stored, tables_with
+from wake.management import reencryption
 from wake.models import Callback, Delivery, Response
-from wake.models.content import CIPHER
 
-Answer = Callable[..., Response]
 NEW_KEY = "another-key-of-thirty-two-characters"
 
 
@@ -60,8 +59,8 @@ def test_after_it_the_old_key_can_go(
     assert b"Less paprika." in Callback.objects.get().body
     assert Callback.objects.get().url == Delivery.objects.get().callback_webhook
     assert Callback.objects.get().url.endswith("?token=nutmeg")
-    assert "deliveries: 1 read, 1 written anew, 0 unreadable" in told
-    assert "signing secrets: 1 read, 1 written anew" in told
+    assert "deliveries: 1 read, 1 rewritten, 0 unreadable" in told
+    assert "signing secrets: 1 read, 1 rewritten" in told
 
 
 def test_run_again_it_writes_nothing(answered: str, encrypting: Any) -> None:
@@ -71,12 +70,12 @@ def test_run_again_it_writes_nothing(answered: str, encrypting: Any) -> None:
 
     told = rotate()
 
-    assert "deliveries: 1 read, 0 written anew" in told
+    assert "deliveries: 1 read, 0 rewritten" in told
     assert stored(Delivery, "details_json") == before
 
 
 def test_it_goes_batch_by_batch_over_all_rows(
-    encrypting: Any, make_delivery: Callable[..., Delivery], monkeypatch: pytest.MonkeyPatch
+    encrypting: Any, make_delivery: MakeDelivery, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for _ in range(5):
         make_delivery(assumption="I take the cardamom.")
@@ -85,11 +84,11 @@ def test_it_goes_batch_by_batch_over_all_rows(
 
     told = rotate()
 
-    assert "deliveries: 5 read, 5 written anew" in told
+    assert "deliveries: 5 read, 5 rewritten" in told
 
 
 def test_what_was_stored_before_the_switch_is_encrypted(
-    encrypting: Any, make_delivery: Callable[..., Delivery], answer: Answer
+    encrypting: Any, make_delivery: MakeDelivery, answer: Answer
 ) -> None:
     encrypting.WAKE_ENCRYPT_CONTENT = False
     answer(make_delivery(details_json='"saffron"'), "rejected", feedback="Less paprika.")
@@ -104,15 +103,15 @@ def test_what_was_stored_before_the_switch_is_encrypted(
 
 
 def test_search_keeps_no_word_from_before_the_switch(
-    encrypting: Any, make_delivery: Callable[..., Delivery]
+    encrypting: Any, make_delivery: MakeDelivery
 ) -> None:
     encrypting.WAKE_ENCRYPT_CONTENT = False
     make_delivery(details_json='"saffron"')
-    full_text.index_new()
+    index.index_new()
     encrypting.WAKE_ENCRYPT_CONTENT = True
 
     rotate()
-    full_text.index_new()
+    index.index_new()
 
     assert tables_with("saffron") == set()
 
@@ -141,8 +140,8 @@ def test_it_does_not_decrypt_what_the_server_goes_on_encrypting(answered: str) -
     assert stored(Response, "feedback").startswith(CIPHER)
 
 
-def test_what_no_key_opens_is_told_and_left_alone(
-    answered: str, encrypting: Any, make_delivery: Callable[..., Delivery]
+def test_data_that_no_key_decrypts_is_reported_and_left_unchanged(
+    answered: str, encrypting: Any, make_delivery: MakeDelivery
 ) -> None:
     encrypting.WAKE_ENCRYPTION_KEYS = [NEW_KEY]
     make_delivery(assumption="I take the cardamom.")
@@ -166,7 +165,7 @@ def test_the_secret_of_a_second_factor_is_rotated_too(encrypting: Any, alice: Us
     assert encryption.decrypt(factor.ciphertext.encode()) == b"a secret of an app"
 
 
-def test_saved_phrases_are_rotated_too(encrypting: Any, alice: User) -> None:
+def test_saved_replies_are_rotated_too(encrypting: Any, alice: User) -> None:
     encrypting.WAKE_ENCRYPT_CONTENT = False
     Preset.objects.create(user=alice, status="rejected", name="Too hot", text="No paprika.")
     encrypting.WAKE_ENCRYPT_CONTENT = True

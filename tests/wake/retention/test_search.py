@@ -1,4 +1,4 @@
-"""With content encrypted, search knows headlines and summaries only."""
+"""When content is encrypted, search finds headlines and summaries only."""
 
 from __future__ import annotations
 
@@ -8,19 +8,17 @@ from typing import Any
 import pytest
 
 from accounts.models import User
-from inbox.full_text import index_new
-from tests.inbox.people import Person, text_of
-from tests.retention.conftest import tables_with
-from wake.models import Delivery, Response
+from inbox.search.index import index_new
+from tests.inbox.person import Person, text_of
+from tests.types import Answer, MakeDelivery
+from tests.wake.retention.stored import tables_with
 
-Deliver = Callable[..., Delivery]
-Answer = Callable[..., Response]
-NOTE = "only headlines and summaries were searched"
+NOTE = "Only headlines and summaries were searched"
 
 
 @pytest.fixture
 def history(alice: User) -> Callable[[str], str]:
-    """What a search in the history shows."""
+    """Returns what a search in the history shows."""
 
     def look(query: str) -> str:
         while index_new():
@@ -31,7 +29,7 @@ def history(alice: User) -> Callable[[str], str]:
 
 
 def test_switching_on_takes_the_words_of_content_away(
-    settings: Any, make_delivery: Deliver, answer: Answer, history: Callable[[str], str]
+    settings: Any, make_delivery: MakeDelivery, answer: Answer, history: Callable[[str], str]
 ) -> None:
     delivery = make_delivery(headline="About nutmeg", details_json='"saffron"')
     answer(delivery, "rejected", feedback="Less paprika.")
@@ -48,7 +46,7 @@ def test_switching_on_takes_the_words_of_content_away(
 
 
 def test_switching_off_brings_them_back(
-    encrypting: Any, make_delivery: Deliver, answer: Answer, history: Callable[[str], str]
+    encrypting: Any, make_delivery: MakeDelivery, answer: Answer, history: Callable[[str], str]
 ) -> None:
     answer(make_delivery(headline="About nutmeg", details_json='"saffron"'))
     assert "About nutmeg" not in history("saffron")
@@ -59,7 +57,7 @@ def test_switching_off_brings_them_back(
 
 
 def test_the_page_says_so(
-    encrypting: Any, history: Callable[[str], str], make_delivery: Deliver, alice: User
+    encrypting: Any, history: Callable[[str], str], make_delivery: MakeDelivery, alice: User
 ) -> None:
     make_delivery()
 
@@ -68,7 +66,7 @@ def test_the_page_says_so(
     assert NOTE not in history("is:late")
 
 
-def test_nothing_is_read_twice_without_need(make_delivery: Deliver) -> None:
+def test_nothing_is_read_twice_without_need(make_delivery: MakeDelivery) -> None:
     make_delivery()
 
     assert index_new() == 1
@@ -76,7 +74,7 @@ def test_nothing_is_read_twice_without_need(make_delivery: Deliver) -> None:
 
 
 def test_words_that_others_have_are_kept(
-    settings: Any, make_delivery: Deliver, answer: Answer, history: Callable[[str], str]
+    settings: Any, make_delivery: MakeDelivery, answer: Answer, history: Callable[[str], str]
 ) -> None:
     answer(make_delivery(headline="About saffron"))
     answer(make_delivery(headline="About nutmeg", details_json='"saffron"'))

@@ -1,4 +1,4 @@
-"""A body that is too large is cut off while it arrives, before Django has written it anywhere."""
+"""A body that is too large is refused while it arrives, before Django stores any of it."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ import pytest
 from asgiref.sync import async_to_sync
 from asgiref.testing import ApplicationCommunicator
 
-from wake.body_limit import DRAINED_AT_MOST, App, BodyLimit, Receive, Send
+from wake.api.parsers import declared_length
+from wake.server.http.body_limit import DRAINED_AT_MOST, App, BodyLimit, Receive, Send
 
 LIMIT = 1_000
 
 
 class Spooling:
-    """As Django does: reads to the end, then answers."""
+    """Reads the whole body and then answers, as Django does."""
 
     def __init__(self) -> None:
         self.stored = 0
@@ -57,7 +58,8 @@ async def post(
         await client.send_input({"type": "http.request", "body": part, "more_body": True})
     await client.send_input({"type": "http.request", "body": b""})
     start = await client.receive_output()
-    assert client.input_queue.empty() or (declared and int(declared) > DRAINED_AT_MOST)
+    announced = declared_length(str(declared))
+    assert client.input_queue.empty() or announced > DRAINED_AT_MOST
     body = await client.receive_output()
     await client.wait()
     return start["status"], dict(start["headers"]), body["body"]
@@ -108,7 +110,7 @@ def test_a_page_has_a_limit_of_its_own_and_answers_people() -> None:
 
 
 @pytest.mark.parametrize("path", ["/@garden/research-agent-01", "/connect/v1/poll"])
-def test_what_comes_over_a2a_has_one_too_and_answers_machines(path: str) -> None:
+def test_a2a_requests_have_a_limit_and_a_json_error(path: str) -> None:
     app = Spooling()
 
     passed, _, _ = post(app, [b"x" * 3 * LIMIT], path=path)
@@ -121,6 +123,12 @@ def test_what_comes_over_a2a_has_one_too_and_answers_machines(path: str) -> None
 
 def test_who_announces_far_too_much_is_not_listened_to() -> None:
     status, _, _ = post(Spooling(), [b"x"] * 3, declared=DRAINED_AT_MOST + 1)
+
+    assert status == 413
+
+
+def test_a_length_of_more_digits_than_python_reads_is_too_large() -> None:
+    status, _, _ = post(Spooling(), [b"x"] * 3, declared="9" * 5_000)
 
     assert status == 413
 

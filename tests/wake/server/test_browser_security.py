@@ -1,4 +1,4 @@
-"""Headers of every page, and the cookies of a production."""
+"""Every page has security headers, and production cookies are secure."""
 
 from __future__ import annotations
 
@@ -11,11 +11,13 @@ import pytest
 from django.test import Client
 
 from accounts.models import Team, User
-from tests.conftest import PASSWORD
-from tests.inbox.people import Person
+from tests.inbox.person import Person
+from tests.people import PASSWORD
 from tests.served import served
 from tests.tenancy import addresses
-from tests.tenancy.house import build
+from tests.tenancy.team_data import build
+
+pytestmark = pytest.mark.slow
 
 HEADERS = {
     "X-Content-Type-Options": "nosniff",

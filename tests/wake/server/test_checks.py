@@ -1,4 +1,4 @@
-"""A production that is not safe does not start, and says what to set."""
+"""An unsafe production server does not start and says which setting is missing."""
 
 from __future__ import annotations
 
@@ -11,15 +11,17 @@ from typing import Any
 import pytest
 from django.core import checks
 
-from tests.frame.conftest import ROOT, clean_environment, free_port
-from wake import env
+from tests.wake.server.up import ROOT, clean_environment, free_port
+from wake.server import env
+
+pytestmark = [pytest.mark.once, pytest.mark.slow]
 
 SECRET = "0123456789abcdefghijklmnopqrstuvwxyz-0123456789abcdefg"
 
 
 @pytest.fixture
 def production(settings: Any) -> Any:
-    """A safe one."""
+    """Returns the settings of a safe production server."""
     settings.PRODUCTION = True
     settings.WAKE_ORIGIN = "https://wake.example.com"
     settings.SECRET_KEY = SECRET

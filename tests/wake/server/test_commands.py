@@ -1,4 +1,4 @@
-"""What whoever has a shell may do, and what a script can take from it."""
+"""An operator creates people and keys in a shell, and scripts can read the output."""
 
 from __future__ import annotations
 
@@ -10,16 +10,17 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
-from accounts import first_run, keys
+from accounts import first_run
+from accounts.agents import keys
+from accounts.agents.signing_secrets import secrets_of
 from accounts.models import Agent, ApiKey, AuditEvent, Membership, Team, User
-from accounts.signing_secrets import secrets_of
-from tests.conftest import AgentClient
+from tests.agent_client import AgentClient
 
 pytestmark = pytest.mark.django_db
 
 
 def manage(*words: str) -> tuple[str, str]:
-    """Its stdout and stderr."""
+    """Returns its stdout and stderr."""
     out, err = io.StringIO(), io.StringIO()
     call_command(*words, stdout=out, stderr=err)
     return out.getvalue(), err.getvalue()
@@ -120,7 +121,7 @@ def test_keys_without_end_are_refused_in_a_sentence(agent: Agent) -> None:
     for _ in range(keys.MOST_USABLE):
         manage("issue_key", agent.agent_id)
 
-    with pytest.raises(CommandError, match="revoke one that nobody needs, then try again"):
+    with pytest.raises(CommandError, match="revoke one that is no longer needed, then try again"):
         manage("issue_key", agent.agent_id)
 
     assert ApiKey.objects.count() == keys.MOST_USABLE
@@ -189,7 +190,7 @@ def test_who_may_do_everything_is_in_no_team_and_in_the_audit() -> None:
     assert event.detail == {"is_superuser": True}
 
 
-def test_nobody_who_is_here_comes_to_do_everything_by_a_command(bob: User) -> None:
+def test_a_command_does_not_make_an_existing_person_an_administrator(bob: User) -> None:
     with pytest.raises(CommandError, match="already exists"):
         call_command("createsuperuser", bob.email)
 
@@ -197,7 +198,7 @@ def test_nobody_who_is_here_comes_to_do_everything_by_a_command(bob: User) -> No
     assert not bob.is_superuser
 
 
-def test_somebody_who_is_here_joins_another_team_and_keeps_their_password(bob: User) -> None:
+def test_an_existing_person_joins_another_team_and_keeps_their_password(bob: User) -> None:
     before = bob.password
 
     out, err = manage("add_person", bob.email, "--team", "lab", "--role", "owner")
@@ -205,7 +206,7 @@ def test_somebody_who_is_here_joins_another_team_and_keeps_their_password(bob: U
     bob.refresh_from_db()
     assert bob.password == before
     assert out == ""
-    assert "password is as it was" in err
+    assert "its password is unchanged" in err
     assert set(bob.memberships.values_list("team__slug", "role")) == {
         ("garden", "reviewer"),
         ("lab", "owner"),
@@ -237,7 +238,7 @@ def test_the_first_run_happens_once() -> None:
     assert second is None
 
 
-def test_a_first_run_that_fails_half_way_leaves_nothing(settings: Any) -> None:
+def test_a_failed_first_run_leaves_nothing(settings: Any) -> None:
     settings.WAKE_ENCRYPTION_KEYS = []
 
     with pytest.raises(ValueError, match="MultiFernet"):

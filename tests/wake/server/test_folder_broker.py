@@ -1,4 +1,4 @@
-"""The broker in a folder, beside kombu's own that it stands on."""
+"""The broker in a folder behaves like kombu's own."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ from typing import Any
 import pytest
 from kombu import Connection
 
-import wake.folder_broker  # noqa: F401 - so that kombu knows what folder: means
+import wake.server.work.folder_broker  # noqa: F401 - so that kombu knows what folder: means
+
+pytestmark = pytest.mark.once
 
 MESSAGES = 300
 

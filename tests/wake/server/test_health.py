@@ -1,10 +1,10 @@
-"""What load balancers and people are told."""
+"""Health checks tell load balancers and operators what works."""
 
 from __future__ import annotations
 
 import socket
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,8 @@ from django.db import OperationalError, connection
 from django.test import Client
 from django.utils import timezone
 
-from wake.models import Callback, Delivery, Heartbeat, Response
+from tests.types import Age, Answer, MakeDelivery
+from wake.models import Callback, Heartbeat, Response
 
 NOBODY = "redis://127.0.0.1:1/0"
 
@@ -34,7 +35,7 @@ def heartbeat(db: None) -> Heartbeat:
 
 @pytest.fixture
 def frozen_redis() -> Iterator[str]:
-    """It takes the connection and never says a word."""
+    """Accepts the connection and never responds."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         yield f"redis://127.0.0.1:{server.getsockname()[1]}/0"
 
@@ -43,7 +44,7 @@ def lost(*_: Any) -> None:
     raise OperationalError("the database is away")
 
 
-def test_healthz_asks_nobody(client: Client) -> None:
+def test_healthz_asks_no_other_server(client: Client) -> None:
     answer = client.get("/healthz")
 
     assert (answer.status_code, answer.json()) == (200, {"status": "ok"})
@@ -123,8 +124,8 @@ def test_down_when_a_deadline_has_not_been_closed_for_a_minute(
     client: Client,
     broker: Path,
     heartbeat: Heartbeat,
-    make_delivery: Callable[..., Delivery],
-    age: Callable[..., None],
+    make_delivery: MakeDelivery,
+    age: Age,
 ) -> None:
     delivery = make_delivery(timeout_seconds=60)
     age(delivery, seconds=60 + 59)
@@ -142,9 +143,9 @@ def test_down_when_an_answer_is_still_held_a_minute_after_its_hold(
     client: Client,
     broker: Path,
     heartbeat: Heartbeat,
-    make_delivery: Callable[..., Delivery],
-    answer: Callable[..., Response],
-    age: Callable[..., None],
+    make_delivery: MakeDelivery,
+    answer: Answer,
+    age: Age,
 ) -> None:
     delivery = make_delivery()
     answer(delivery, held=True)
@@ -160,8 +161,8 @@ def test_down_when_a_callback_has_waited_for_a_minute_but_not_while_it_is_being_
     client: Client,
     broker: Path,
     heartbeat: Heartbeat,
-    make_delivery: Callable[..., Delivery],
-    answer: Callable[..., Response],
+    make_delivery: MakeDelivery,
+    answer: Answer,
     allowed_host: str,
 ) -> None:
     answer(make_delivery(callback_webhook=f"https://{allowed_host}/hook"))
@@ -176,12 +177,12 @@ def test_down_when_a_callback_has_waited_for_a_minute_but_not_while_it_is_being_
     assert sending.status_code == 200
 
 
-def test_it_tells_of_callbacks_that_nobody_would_ever_send(
+def test_readyz_reports_callbacks_that_would_never_be_sent(
     client: Client,
     broker: Path,
     heartbeat: Heartbeat,
-    make_delivery: Callable[..., Delivery],
-    answer: Callable[..., Response],
+    make_delivery: MakeDelivery,
+    answer: Answer,
     allowed_host: str,
 ) -> None:
     answer(make_delivery(callback_webhook=f"https://{allowed_host}/hook"))

@@ -1,4 +1,4 @@
-"""What failed, and where, is in the log; what somebody wrote is not."""
+"""The log says what failed and where, without the content that people or agents wrote."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from django.test import Client
 
 from accounts.models import User
 from inbox.models import Preset
+from tests.types import MakeDelivery
 from wake import jobs
-from wake.log_lines import Line, described
-from wake.models import Delivery
+from wake.server.log_lines import Line, described
 
 SECRET = "saffroninthesafe"
 log = logging.getLogger("tests")
@@ -25,7 +25,7 @@ Fail = Callable[[], None]
 
 @pytest.fixture
 def lines() -> Iterator[io.StringIO]:
-    """What this server's own handler writes."""
+    """Returns what the server's own handler writes."""
     ours = next(one for one in logging.getLogger().handlers if isinstance(one.formatter, Line))
     stream = io.StringIO()
     handler = logging.StreamHandler(stream)
@@ -37,7 +37,7 @@ def lines() -> Iterator[io.StringIO]:
 
 @pytest.fixture(params=["broken rule", "name twice", "database reads it", "number", "key"])
 def fail(
-    request: pytest.FixtureRequest, alice: User, make_delivery: Callable[..., Delivery]
+    request: pytest.FixtureRequest, alice: User, make_delivery: MakeDelivery
 ) -> Callable[..., None]:
     """A failure whose own words quote it, at least on one of the databases."""
 
@@ -86,7 +86,7 @@ def test_not_in_what_our_own_code_logs(fail: Fail, lines: io.StringIO) -> None:
 def test_nor_in_what_django_logs_of_a_page(
     fail: Fail, lines: io.StringIO, alice: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("inbox.sections.inbox", fail)
+    monkeypatch.setattr("inbox.list.sections.inbox", fail)
     browser = Client(raise_request_exception=False)
     browser.force_login(alice)
 
@@ -124,7 +124,7 @@ def test_nor_in_what_asyncio_logs_of_a_task(lines: io.StringIO) -> None:
     assert "exception=ValueError" in lines.getvalue()
 
 
-def test_a_broken_rule_is_named(make_delivery: Callable[..., Delivery], lines: io.StringIO) -> None:
+def test_a_broken_rule_is_named(make_delivery: MakeDelivery, lines: io.StringIO) -> None:
     try:
         with transaction.atomic():
             make_delivery(timeout_seconds=1)
@@ -137,7 +137,7 @@ def test_a_broken_rule_is_named(make_delivery: Callable[..., Delivery], lines: i
     }[connection.vendor] in lines.getvalue()
 
 
-def test_a_server_that_is_away_is_told_in_its_own_words() -> None:
+def test_an_unavailable_server_is_logged_with_its_own_message() -> None:
     for away in (OperationalError("connection refused"), ConnectionError("connection refused")):
         assert described(away) == f"{type(away).__name__}: connection refused"
 
@@ -161,7 +161,7 @@ def test_nor_in_what_stands_in_something_else(lines: io.StringIO, wrap: str) -> 
     assert lines.getvalue().count("ValueError") == 5
 
 
-def test_numbers_and_texts_in_something_else_are_told(lines: io.StringIO) -> None:
+def test_nested_numbers_and_texts_are_logged(lines: io.StringIO) -> None:
     log.error("%(name)s took %(seconds).1f s", {"name": "It", "seconds": 3})
     log.error("At %s", ("192.0.2.1", 443))
 
@@ -169,7 +169,7 @@ def test_numbers_and_texts_in_something_else_are_told(lines: io.StringIO) -> Non
     assert "At ('192.0.2.1', 443)" in lines.getvalue()
 
 
-def test_what_never_ends_is_told_no_further_than_a_few_steps(lines: io.StringIO) -> None:
+def test_endless_structures_are_cut_after_a_few_levels(lines: io.StringIO) -> None:
     without_end: list[Any] = [ValueError(SECRET)]
     without_end.append(without_end)
 

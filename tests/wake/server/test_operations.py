@@ -1,4 +1,4 @@
-"""What docs/operations.md and the files for deployment promise."""
+"""The promises of docs/operations.md and the deployment files hold."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import re
 
 from django.core.management import get_commands
 
-from tests.frame.conftest import ROOT
-from wake.roles import ROLES
+from tests.wake.server.up import ROOT
+from wake.server.run.roles import ROLES
 
 OPERATIONS = (ROOT / "docs/operations.md").read_text()
 COMPOSE = (ROOT / "docker-compose.yml").read_text()

@@ -1,4 +1,4 @@
-"""Several commands as one: how they are read, started again and stopped."""
+"""One command parses, restarts and stops several processes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.frame.conftest import ROOT, eventually
+from tests.wake.server.up import ROOT, eventually
+
+pytestmark = [pytest.mark.once, pytest.mark.slow]
 
 # A child that hears no SIGTERM, with a child of its own.
 STUBBORN = """
@@ -23,11 +25,11 @@ time.sleep(600)
 """
 TOGETHER = """
 import sys
-from wake import processes
-processes.GRACE_SECONDS = 0.5
-processes.FIRST_PAUSE = 0.1
+from wake.server.run import supervisor
+supervisor.GRACE_SECONDS = 0.5
+supervisor.FIRST_PAUSE = 0.1
 ticks = []
-processes.run_together(
+supervisor.run_together(
     {name: [sys.executable, "-uc", code] for name, code in zip(sys.argv[1::2], sys.argv[2::2])},
     folder=".",
     say=lambda line: print(line, flush=True),
@@ -75,7 +77,7 @@ def together(tmp_path: Path) -> Iterator[Callable[..., Together]]:
 
 
 def is_alive(pid: int) -> bool:
-    """A zombie is dead, though nobody has buried it."""
+    """A zombie process counts as dead."""
     try:
         return "\nState:\tZ" not in Path(f"/proc/{pid}/status").read_text()
     except OSError:

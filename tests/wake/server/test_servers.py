@@ -1,4 +1,4 @@
-"""What granian is told to serve, and what the two applications answer."""
+"""Granian gets the right arguments, and the two applications answer."""
 
 from __future__ import annotations
 
@@ -12,10 +12,12 @@ import pytest
 from asgiref.sync import async_to_sync
 from asgiref.testing import ApplicationCommunicator
 
-from tests.frame.conftest import ROOT, clean_environment
-from wake import roles
+from tests.wake.server.up import ROOT, clean_environment
 from wake.asgi import application as asgi
+from wake.server.run import roles
 from wake.wsgi import application as wsgi
+
+pytestmark = pytest.mark.slow
 
 
 @async_to_sync
@@ -80,7 +82,7 @@ def option(command: list[str], name: str) -> str:
     return command[command.index(name) + 1]
 
 
-def test_embedded_it_is_one_web_process_whatever_is_asked_for(settings: Any) -> None:
+def test_embedded_mode_has_one_web_process(settings: Any) -> None:
     settings.REDIS_URL = settings.DATABASE_URL = ""
 
     together = roles.all_on_one_machine("127.0.0.1", 8)
@@ -91,19 +93,38 @@ def test_embedded_it_is_one_web_process_whatever_is_asked_for(settings: Any) -> 
     assert option(together["worker"], "--pool") == "threads"
 
 
-def test_in_production_there_is_a_thread_for_each_connection(
-    settings: Any, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("connections", "threads"), [("7", 6), ("1", 1)])
+def test_in_production_there_is_a_thread_for_each_connection_and_one_for_readyz(
+    connections: str, threads: int, tmp_path: Any
 ) -> None:
+    production = {
+        "WAKE_DATA": str(tmp_path),
+        "WAKE_DEV": "1",
+        "DATABASE_URL": "postgresql://nobody@127.0.0.1:1/nothing",
+        "WAKE_DATABASE_CONNECTIONS": connections,
+    }
+    code = "from wake import web; print(web.THREADS)"
+
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=ROOT,
+        env=clean_environment(**production),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    assert int(done.stdout) == threads
+
+
+def test_in_production_there_are_as_many_processes_as_asked_for(settings: Any) -> None:
     settings.REDIS_URL, settings.DATABASE_URL = "redis://127.0.0.1:1/0", "postgresql://x/y"
-    database = {**settings.DATABASES["default"], "OPTIONS": {"pool": {"max_size": 7}}}
-    monkeypatch.setitem(settings.DATABASES, "default", database)
 
     web = roles.web("0.0.0.0", 3)  # noqa: S104 - in a container
     worker = roles.worker("127.0.0.1", None)
 
-    assert "wake.wsgi:application" in web
+    assert "wake.web:application" in web
     assert option(web, "--host") == "0.0.0.0"  # noqa: S104
     assert option(web, "--workers") == "3"
-    assert option(web, "--blocking-threads") == "7"
     assert option(worker, "--pool") == "prefork"
     assert 1 <= int(option(worker, "--concurrency")) <= roles.BUSIEST_BY_DEFAULT

@@ -1,4 +1,4 @@
-"""Static files as they are collected, and pages as they are compressed."""
+"""Static files are collected and pages are compressed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from django.core.management import call_command
 from django.test import Client
 
 from accounts.models import User
-from wake.static_files import without_blanks
+from wake.server.static_files import without_blanks
 
 SOURCES = Path(project.BASE_DIR) / "static"
 
@@ -25,7 +25,7 @@ def collected(settings: Any, tmp_path: Path) -> Callable[[str], str]:
     settings.STATIC_ROOT = tmp_path
     settings.STORAGES = {
         **settings.STORAGES,
-        "staticfiles": {"BACKEND": "wake.static_files.JoinedStaticFiles"},
+        "staticfiles": {"BACKEND": "wake.server.static_files.JoinedStaticFiles"},
     }
     others = ["admin", "drf_spectacular_sidecar", "rest_framework"]
     call_command("collectstatic", interactive=False, verbosity=0, ignore_patterns=others)
@@ -34,7 +34,7 @@ def collected(settings: Any, tmp_path: Path) -> Callable[[str], str]:
 
 
 def test_many_sheets_are_one_request(collected: Callable[[str], str]) -> None:
-    joined = {"app.css", "more.css"}
+    joined = {"app.css", "outside-inbox.css"}
     found: set[str] = set()
 
     for name in joined:
@@ -76,7 +76,7 @@ def test_pages_are_compressed_and_the_protocol_is_not(
     client.force_login(alice)
     accepted = {"Accept-Encoding": accepts}
 
-    page = client.get("/help/keys", headers=accepted)
+    page = client.get("/help/keyboard-shortcuts", headers=accepted)
     protocol = client.get("/wake/v1/openapi.json", headers=accepted)
 
     assert page["Content-Encoding"] == taken
@@ -94,6 +94,8 @@ def test_the_length_of_a_page_tells_nothing_of_what_is_in_it(
     client.force_login(alice)
     accepted = {"Accept-Encoding": accepts}
 
-    lengths = {len(client.get("/help/keys", headers=accepted).content) for _ in range(10)}
+    lengths = {
+        len(client.get("/help/keyboard-shortcuts", headers=accepted).content) for _ in range(10)
+    }
 
     assert len(lengths) > 3

@@ -1,4 +1,4 @@
-"""The one command, as a newcomer and as an accident find it."""
+"""`manage.py up` works on an empty folder and recovers after an accident."""
 
 from __future__ import annotations
 
@@ -12,15 +12,17 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
+from pathlib import Path
 
 import pytest
-from django.conf import settings
 
-from tests.frame.conftest import Up, eventually, printed, up_in
+from tests.migrated import migrated_folder
+from tests.wake.server.up import Up, eventually, printed, up_in
 
 pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="finds the processes in /proc"),
-    pytest.mark.skipif(bool(settings.DATABASE_URL), reason="embedded: it brings its own SQLite"),
+    pytest.mark.once,  # it brings its own SQLite
+    pytest.mark.slow,
 ]
 
 
@@ -48,7 +50,7 @@ def rows(up: Up) -> dict[str, int]:
 
 
 def stop(up: Up, number: int) -> tuple[int, list[int]]:
-    """Its exit code, and whatever is left of it after the ten seconds that this may take."""
+    """Stops it and returns its exit code and the processes that are left after ten seconds."""
     took = up.send(number)
     assert took < 10
     assert up.process is not None
@@ -57,7 +59,7 @@ def stop(up: Up, number: int) -> tuple[int, list[int]]:
 
 @pytest.fixture(scope="module")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Up]:
-    """For whoever leaves it running. Its owner was named beforehand."""
+    """Runs the server permanently, with an owner that was named beforehand."""
     named = {"WAKE_ADMIN_EMAIL": "ann@example.com", "WAKE_ADMIN_PASSWORD": "a secret"}
     with up_in(tmp_path_factory.mktemp("running") / "data", **named) as server:
         server.start().once_greeted()
@@ -91,7 +93,16 @@ def test_the_first_run_tells_how_to_get_in_and_after_a_stop_all_is_still_there(u
     assert "SecurityWarning" not in up.output, "Celery's, where somebody tries it as root."
 
 
-def test_its_pages_have_their_styles_though_nobody_collected_them(running: Up) -> None:
+def test_the_owners_password_stayed_in_the_environment_of_every_child(running: Up) -> None:
+    assert running.process is not None
+    children = set(running.pids()) - {running.process.pid}
+
+    assert children
+    for pid in children:
+        assert b"WAKE_ADMIN_PASSWORD" not in Path(f"/proc/{pid}/environ").read_bytes()
+
+
+def test_its_pages_have_styles_without_collected_static_files(running: Up) -> None:
     status, page = running.get("/login/")
     style = re.search(r'href="(/static/css/[^"]+)"', page.decode())
 
@@ -111,14 +122,14 @@ def test_a_worker_answers_and_the_data_is_for_its_owner_alone(running: Up) -> No
 
 
 def test_a_child_that_dies_is_started_again_and_what_it_left_is_gone(running: Up) -> None:
-    worker = eventually(lambda: running.pids("celery --quiet -A wake.celery worker"))[0]
+    worker = eventually(lambda: running.pids("celery --quiet -A wake.server.work.celery worker"))[0]
     granians = eventually(lambda: len(found := running.pids("granian")) == 2 and found)
     web = granians[0]  # the main process, which the one that serves would outlive
 
     os.kill(worker, signal.SIGKILL)
     os.kill(web, signal.SIGKILL)
 
-    again = eventually(lambda: set(running.pids("wake.celery worker")) - {worker})
+    again = eventually(lambda: set(running.pids("wake.server.work.celery worker")) - {worker})
     eventually(
         lambda: running.get("/healthz")[0] == 200 and not set(running.pids()) & set(granians)
     )
@@ -127,6 +138,7 @@ def test_a_child_that_dies_is_started_again_and_what_it_left_is_gone(running: Up
 
 
 def test_killed_alone_or_with_all_its_children_it_starts_again_whole(up: Up) -> None:
+    migrated_folder(up.data)
     first = up.start().once_greeted()
     run_it(the_curl(first))
     up.send(signal.SIGKILL)

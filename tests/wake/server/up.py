@@ -1,4 +1,4 @@
-"""The server as people run it: `manage.py up` in a process of its own, with its own data folder."""
+"""Starts the server as people run it: `manage.py up` in its own process and data folder."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ from typing import Any
 
 import pytest
 
-ROOT = Path(__file__).resolve().parent.parent.parent
+ROOT = Path(__file__).resolve().parent.parent.parent.parent
+
 # Generous, because a busy machine needs ten seconds to import Django.
 PATIENCE_SECONDS = 90
 
@@ -33,7 +34,7 @@ def clean_environment(**given: str) -> dict[str, str]:
 
 
 def eventually(what: Callable[[], Any], *, within: float = PATIENCE_SECONDS) -> Any:
-    """The first true answer; fails after `within` seconds."""
+    """Returns the first true answer; fails after `within` seconds."""
     until = time.monotonic() + within
     while not (found := what()):
         if time.monotonic() > until:
@@ -83,7 +84,7 @@ class Up:
         return self.output
 
     def send(self, number: int) -> float:
-        """Seconds until it had ended."""
+        """Returns the seconds until it ended."""
         assert self.process is not None
         began = time.monotonic()
         self.process.send_signal(number)
@@ -91,7 +92,7 @@ class Up:
         return time.monotonic() - began
 
     def pids(self, command: str = "") -> list[int]:
-        """Whoever has this data folder in their environment."""
+        """Returns the processes that have this data folder in their environment."""
         found = []
         mark = f"WAKE_DATA={self.data}".encode()
         for proc in Path("/proc").glob("[0-9]*"):
@@ -125,7 +126,7 @@ class Up:
 
 
 def call(url: str, body: bytes | None = None, **given: Any) -> tuple[int, bytes]:
-    """Status and body; (0, b"") where nobody listens."""
+    """Returns status and body, or (0, b"") when the port is closed."""
     try:
         request = urllib.request.Request(url, data=body, **given)  # noqa: S310 - our own server
         with urllib.request.urlopen(request, timeout=PATIENCE_SECONDS) as answer:  # noqa: S310
@@ -138,7 +139,7 @@ def call(url: str, body: bytes | None = None, **given: Any) -> tuple[int, bytes]
 
 
 def printed(name: str, output: str) -> str:
-    """What the greeting says after this word."""
+    """Returns the text of the greeting after this word."""
     found = re.search(rf"^  {name} +(\S+)$", output, re.MULTILINE)
     assert found, output
     return found[1]
@@ -152,7 +153,7 @@ def free_port() -> int:
 
 @contextmanager
 def up_in(data: Path, **environment: str) -> Iterator[Up]:
-    """Not started yet; nothing of it runs afterwards."""
+    """Yields a server that is not started yet, and ends all its processes afterwards."""
     port = free_port()
     ours = clean_environment(WAKE_DATA=str(data), PORT=str(port), **environment)
     server = Up(data, port, ours)
@@ -160,9 +161,3 @@ def up_in(data: Path, **environment: str) -> Iterator[Up]:
         yield server
     finally:
         server.kill_everything()
-
-
-@pytest.fixture
-def up(tmp_path: Path) -> Iterator[Up]:
-    with up_in(tmp_path / "data") as server:
-        yield server

@@ -1,0 +1,1 @@
+"""Holds what the code promises its readers: one-way imports, habits, words and figures."""

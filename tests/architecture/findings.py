@@ -1,0 +1,184 @@
+"""Finds what a reader would stumble over: dead names, references to nothing, words to translate."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import io
+import re
+import tokenize
+from collections import Counter
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+
+from tests.architecture.sources import (
+    CLIENT,
+    DOCUMENTS,
+    ROOT,
+    SOURCES,
+    TEMPLATES,
+    TESTS,
+    name,
+    tree,
+)
+
+DIALECT = re.compile(
+    r"\b(?:whoever|nobody|somebody|whatever|anew|thereof|hereby|whence|of which)\b"
+    r"|\bis said to be\b|\bto be had\b|\blets? somebody in\b",
+    re.IGNORECASE,
+)
+# An established phrase, the account that owns nothing on a Unix system, and a stored value.
+ALLOWED = re.compile(
+    r"if nobody answers|nobody answered|nobody@|nobody:|Actor\(\"nobody\"", re.IGNORECASE
+)
+QUOTATION = re.compile(r'"[^"]*"')
+WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+DOCUMENT = re.compile(
+    r"(?<![\w/.-])((?:docs|client)/(?:[\w-]+/)*[\w-]+\.md|[A-Z]{4,}\.md)\b"
+    r"(?:, ([A-Z][^.;:()\"`]*))?"
+)
+MODULE = re.compile(
+    r"(?<![\w/.-])((?:database|accounts|wake|inbox|relay|tests|client)/(?:[\w-]+/)*[\w-]+\.py)\b"
+)
+NOT_OURS = {"SKILL.md"}  # what other programs call their files
+# Decorators that hand a function to a framework, which calls it without naming it.
+HANDED_OVER = {"receiver", "shared_task", "register", "connect", "fixture", "filter", "simple_tag"}
+# Names that a framework looks up in a module.
+LOOKED_UP = {
+    *("application", "urlpatterns", "app_name", "handler400", "handler404", "handler500"),
+    *("celery_app", "register"),
+}
+
+
+def dialect_words(paths: list[Path]) -> list[str]:
+    """Returns `file:line: word` for each word that marks a sentence to say in plain English."""
+    return [
+        f"{name(path)}:{number}: {match.group()}"
+        for path in paths
+        for number, text in _prose(path)
+        for match in DIALECT.finditer(ALLOWED.sub("", text))
+    ]
+
+
+def _prose(path: Path) -> Iterator[tuple[int, str]]:
+    """Yields the numbered texts of a file. The data of a test is not prose, and neither are the
+    sentences of a specification that its docstring quotes."""
+    if path not in TESTS:
+        yield from enumerate(path.read_text().splitlines(), 1)
+        return
+    for token in tokenize.generate_tokens(io.StringIO(path.read_text()).readline):
+        if token.type == tokenize.COMMENT:
+            yield token.start[0], token.string
+    for node in ast.walk(tree(path)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            yield node.lineno, node.name.replace("_", " ")
+        elif not isinstance(node, ast.Module):
+            continue
+        if docstring := ast.get_docstring(node):
+            yield node.body[0].lineno, QUOTATION.sub("", docstring)
+
+
+def readable_files() -> list[Path]:
+    """Returns everything that a person reads: code, tests, pages, mails and documents."""
+    client = sorted(CLIENT.rglob("*.py"))
+    return [*SOURCES, *client, *TESTS, *TEMPLATES, *DOCUMENTS]
+
+
+def undefined_references() -> list[str]:
+    """Returns references to documents, headings and modules that do not exist."""
+    found = []
+    for path in [*SOURCES, *TESTS, *TEMPLATES, *DOCUMENTS]:
+        if path.name == "CHANGELOG.md":  # it speaks of what was, too
+            continue
+        text = path.read_text()
+        for match in DOCUMENT.finditer(text):
+            found += _missing_document(path, match)
+        for match in MODULE.finditer(text):
+            if not any((folder / match.group(1)).exists() for folder in (ROOT, ROOT / "tests")):
+                found.append(f"{name(path)}: {match.group(1)}")
+    return found
+
+
+def _missing_document(path: Path, match: re.Match[str]) -> list[str]:
+    target, heading = match.group(1), match.group(2)
+    if Path(target).name in NOT_OURS:
+        return []
+    places = [ROOT / target, path.parent / target]
+    document = next((place for place in places if place.is_file()), None)
+    if document is None:
+        return [f"{name(path)}: {target}"]
+    if heading and path.suffix == ".py" and not _has_heading(document, heading):
+        return [f"{name(path)}: {target}, {heading}"]
+    return []
+
+
+def _has_heading(document: Path, words: str) -> bool:
+    headings = re.findall(r"^#+ (.+)$", document.read_text(), re.MULTILINE)
+    plain = [heading.replace("`", "").strip() for heading in headings]
+    reference = " ".join(words.split())
+    return any(reference.startswith(heading) for heading in plain)
+
+
+def dead_names() -> list[str]:
+    """Returns functions, classes, constants and methods that only their own definition names.
+
+    Tests do not count as a use: code that only its test calls is dead. The operator's manual does.
+    """
+    uses: Counter[str] = Counter()
+    for path in [*SOURCES, *TEMPLATES, *DOCUMENTS, ROOT / "pyproject.toml", ROOT / "manage.py"]:
+        uses.update(WORD.findall(path.read_text()))
+    return [
+        f"{name(path)}: {defined}"
+        for path in SOURCES
+        if "management/commands" not in name(path)
+        for defined in _defined(path)
+        if uses[defined.rpartition(".")[2]] == 1
+    ]
+
+
+def _defined(path: Path) -> Iterator[str]:
+    for node in tree(path).body:
+        match node:
+            case ast.FunctionDef() | ast.AsyncFunctionDef() if not _is_handed_over(node):
+                yield node.name
+            case ast.ClassDef() if not _is_handed_over(node):
+                if not _is_found_by_its_base(path, node):
+                    yield node.name
+                yield from _methods(path, node)
+            case (
+                ast.Assign(targets=[ast.Name(id=constant)])
+                | ast.AnnAssign(target=ast.Name(id=constant))
+            ) if constant not in LOOKED_UP and not _is_settings(path):
+                yield constant
+
+
+def _methods(path: Path, node: ast.ClassDef) -> Iterator[str]:
+    cls = getattr(import_module(_module(path)), node.name)
+    bases = inspect.getmro(cls)[1:]
+    for part in node.body:
+        if not isinstance(part, ast.FunctionDef | ast.AsyncFunctionDef):
+            continue
+        if part.name.startswith(("__", "clean_", "get_placeholder")) or _is_handed_over(part):
+            continue
+        if not any(hasattr(base, part.name) for base in bases):
+            yield f"{node.name}.{part.name}"
+
+
+def _is_handed_over(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> bool:
+    decorators = [one.func if isinstance(one, ast.Call) else one for one in node.decorator_list]
+    return any(ast.unparse(one).rpartition(".")[2] in HANDED_OVER for one in decorators)
+
+
+def _is_found_by_its_base(path: Path, node: ast.ClassDef) -> bool:
+    """Django and drf-spectacular find some classes by what they inherit from."""
+    bases = {ast.unparse(base).rpartition(".")[2] for base in node.bases}
+    return bool(bases & {"AppConfig", "BaseCommand", "Model", "OpenApiAuthenticationExtension"})
+
+
+def _is_settings(path: Path) -> bool:
+    return path.name == "settings.py" and path.parent.name == "wake"
+
+
+def _module(path: Path) -> str:
+    return name(path).removesuffix(".py").removesuffix("/__init__").replace("/", ".")

@@ -1,0 +1,46 @@
+"""Lists the files that the project consists of."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent.parent
+APPS = ["accounts", "wake", "inbox", "relay"]  # each may import the ones before it
+PACKAGES = ["database", *APPS]
+CLIENT = ROOT / "client" / "wake_client"
+SOURCES = sorted(
+    path
+    for package in PACKAGES
+    for path in (ROOT / package).rglob("*.py")
+    if "migrations" not in path.parts
+)
+TESTS = sorted((ROOT / "tests").rglob("*.py"))
+TEMPLATES = sorted(path for path in (ROOT / "templates").rglob("*") if path.is_file())
+PAGES = [path for path in TEMPLATES if path.suffix == ".html"]
+DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), ROOT / "client/README.md"])
+
+
+def name(path: Path) -> str:
+    """Returns the path as the project's documents write it."""
+    return str(path.relative_to(ROOT))
+
+
+@cache
+def tree(path: Path) -> ast.Module:
+    return ast.parse(path.read_text())
+
+
+def nodes(path: Path) -> Iterator[ast.AST]:
+    return ast.walk(tree(path))
+
+
+def calls(path: Path) -> Iterator[tuple[str, ast.Call]]:
+    """Yields each call with the last part of its name: `filter` for `Delivery.objects.filter()`."""
+    for node in nodes(path):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            yield node.func.attr, node
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            yield node.func.id, node

@@ -1,0 +1,19 @@
+"""Names the callables that fixtures hand to tests (tests/fixtures/)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from django.test import Client
+
+from accounts.models import User
+from inbox.models import Preferences
+from wake.models import Callback, Delivery, Response
+
+MakeDelivery = Callable[..., Delivery]
+Answer = Callable[..., Response]
+Answered = Callable[..., Callback]
+Age = Callable[..., None]
+SignedIn = Callable[[User], Client]
+Prefer = Callable[..., Preferences]
+Find = Callable[..., list[str]]

@@ -1,0 +1,76 @@
+"""Clients that announce a body and do not send it block no others."""
+
+from __future__ import annotations
+
+import json
+import socket
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from urllib.parse import urlsplit
+
+import httpx
+import pytest
+
+from tests.agent_client import AgentClient
+from tests.served import served
+from wake.server.http.body_limit import BODY_SECONDS
+from wake.server.run import roles
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+# More than there are threads, and more than the 1,024 connections that granian takes by default.
+IDLE = 1_100
+ANNOUNCED = {
+    "by its length": b"Content-Length: 1000\r\n\r\n{",
+    "in chunks": b"Transfer-Encoding: chunked\r\n\r\n1\r\n{\r\n",
+}
+
+
+@pytest.fixture(params=["asgi", "wsgi"])
+def origin(db: None, request: pytest.FixtureRequest) -> Iterator[str]:
+    roles.allow_open_files()
+    with served(request.param) as origin:
+        yield origin
+
+
+def test_as_many_idle_sockets_as_threads_stopped_the_server(
+    origin: str, caller: AgentClient
+) -> None:
+    with idle(origin, IDLE, ANNOUNCED["by its length"]):
+        for path in ("/healthz", "/readyz"):
+            assert httpx.get(f"{origin}{path}", timeout=5).status_code == 200
+        delivered = httpx.post(
+            f"{origin}/wake/v1/deliver", json=caller.payload(), headers=caller.headers, timeout=5
+        )
+
+    assert delivered.status_code == 201
+
+
+def test_a_body_that_never_came_held_its_connection_for_good(
+    origin: str, subtests: pytest.Subtests
+) -> None:
+    for how, body in ANNOUNCED.items():
+        with subtests.test(how), idle(origin, 1, body) as (connection,):
+            began = time.monotonic()
+            answer = connection.makefile("rb").read()
+            seconds = time.monotonic() - began
+
+            head, _, content = answer.partition(b"\r\n\r\n")
+            assert head.startswith(b"HTTP/1.1 408")
+            assert json.loads(content)["error"]["code"] == "body_too_slow"
+            assert BODY_SECONDS - 1 < seconds < BODY_SECONDS + 10
+
+
+@contextmanager
+def idle(origin: str, count: int, body: bytes) -> Iterator[list[socket.socket]]:
+    """Opens connections that begin a delivery and send no more."""
+    address = urlsplit(origin)
+    head = f"POST /wake/v1/deliver HTTP/1.1\r\nHost: {address.netloc}\r\n".encode()
+    with ExitStack() as open_sockets:
+        connections = []
+        for _ in range(count):
+            connection = socket.create_connection((address.hostname, address.port), timeout=60)
+            connections.append(open_sockets.enter_context(connection))
+            connection.sendall(head + body)
+        yield connections

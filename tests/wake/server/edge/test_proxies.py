@@ -1,0 +1,89 @@
+"""The proxies of deploy/ work in front of the production server."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from accounts.models import AuditEvent, Team, User
+from tests.agent_client import AgentClient
+from tests.served import served
+from tests.spec.test_production import PRODUCTION
+from tests.wake.server.edge.proxies import HOST, PROGRAMS, Missing, Proxy, proxied
+from wake.server.run import roles
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.once]
+
+IDLE = 150  # more than there are threads; the examples allow one address 200 connections
+LONGEST_SECONDS = 75  # Caddy waits for the rest of a body before it passes an answer on
+FORGED = [
+    ("X-Forwarded-For", "198.51.100.1"),
+    ("X_Forwarded_For", "198.51.100.2"),
+    ("X-Forwarded_For", "198.51.100.3"),
+]
+
+
+@pytest.fixture(params=PROGRAMS)
+def proxy(db: None, request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Proxy]:
+    roles.allow_open_files()
+    ours = {**PRODUCTION, "WAKE_PROXY_CLIENT_HEADER": "X-Forwarded-For"}
+    with ExitStack() as running:
+        origin = running.enter_context(served("wsgi", **ours))
+        try:
+            proxy = running.enter_context(proxied(request.param, origin, tmp_path))
+        except Missing as reason:
+            if os.environ.get("CI"):
+                raise
+            pytest.skip(str(reason))
+        yield proxy
+
+
+def test_what_a_client_forges_holds_or_sends_in_the_open_stops_at_the_edge(
+    proxy: Proxy, caller: AgentClient, alice: User, team: Team, subtests: pytest.Subtests
+) -> None:
+    """One start of server and proxy for all of it, because each takes seconds."""
+    with subtests.test("a forged address"):
+        with proxy.client() as browser:
+            token = browser.get("/login/").cookies["__Host-csrftoken"]
+            form = {"username": alice.email, "password": "wrong", "csrfmiddlewaretoken": token}
+            genuine = [("Origin", f"https://{HOST}"), ("Cookie", f"__Host-csrftoken={token}")]
+            tried = browser.post("/login/", data=form, headers=[*FORGED, *genuine])
+            assert tried.status_code == 422, tried.text
+
+        assert AuditEvent.objects.filter(event__contains="fail").latest("pk").address == "127.0.0.1"
+
+    with subtests.test("plain http"), proxy.client("http") as client:
+        forged = {**caller.headers, "X-Forwarded-Proto": "https", "X_Forwarded_Proto": "https"}
+        refused = client.get("/wake/v1/responses", headers=forged)
+        assert refused.status_code == 403
+        assert refused.json()["error"]["code"] == "https_required"
+        moved = client.get("/login/?next=/x", headers=forged)
+        assert moved.status_code == 308
+        assert moved.headers["Location"].startswith(f"https://{HOST}")
+        assert moved.headers["Location"].endswith("/login/?next=/x")
+
+    with subtests.test("slow bodies"), ExitStack() as idle, proxy.client() as client:
+        slow = [idle.enter_context(proxy.connect()) for _ in range(IDLE)]
+        for connection in slow:
+            connection.sendall(_begun("/wake/v1/deliver"))
+        answer = client.get("/healthz", timeout=5)
+        assert answer.status_code == 200
+        delivered = client.post(
+            "/wake/v1/deliver", json=caller.payload(), headers=caller.headers, timeout=10
+        )
+        assert delivered.status_code == 201
+        began = time.monotonic()
+        answered = slow[0].makefile("rb").read()
+        assert answered == b"" or answered.startswith((b"HTTP/1.1 408", b"HTTP/1.1 502")), answered
+        assert time.monotonic() - began < LONGEST_SECONDS
+
+
+def _begun(path: str) -> bytes:
+    head = f"POST {path} HTTP/1.1\r\nHost: {HOST}\r\nContent-Length: 1000\r\n\r\n"
+    return head.encode() + json.dumps({"a": 1}).encode()

@@ -1,0 +1,131 @@
+"""Migrations run on a PostgreSQL that is in use."""
+
+from __future__ import annotations
+
+import ast
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+from django.conf import settings
+from django.core.management import call_command
+from django.db import connection
+from django.db.models.signals import pre_migrate
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+HELD_SECONDS = 3
+# Older migrations made their tables or came with the first release.
+LINTED_FROM = {"accounts": "0009", "inbox": "0006", "relay": "0007", "wake": "0018"}
+
+
+@pytest.fixture
+def server(db: None) -> Iterator[psycopg.Connection[Any]]:
+    """Beside Django's own connection, which migrates."""
+    if connection.vendor != "postgresql":
+        pytest.skip("about PostgreSQL")
+    with psycopg.connect(
+        host=connection.settings_dict["HOST"],
+        port=connection.settings_dict["PORT"] or None,
+        user=connection.settings_dict["USER"],
+        password=connection.settings_dict["PASSWORD"] or None,
+        dbname=connection.settings_dict["NAME"],
+        autocommit=True,
+    ) as server:
+        yield server
+        call_command("migrate", verbosity=0)
+
+
+def test_a_migration_that_waited_for_a_lock_held_up_everybody_behind_it(
+    server: psycopg.Connection[Any],
+) -> None:
+    def read_for_long() -> None:
+        with server.transaction():
+            server.execute("SELECT count(*) FROM wake_failingtarget")
+            began.set()
+            time.sleep(HELD_SECONDS)
+
+    began = threading.Event()
+    reader = threading.Thread(target=read_for_long)
+    reader.start()
+    began.wait()
+    migration = threading.Thread(target=_migrate, args=("wake", "0016"))
+    migration.start()
+
+    slowest = 0.0
+    with psycopg.connect(server.info.dsn, autocommit=True) as other:
+        while migration.is_alive():
+            before = time.monotonic()
+            other.execute("SELECT count(*) FROM wake_failingtarget")
+            slowest = max(slowest, time.monotonic() - before)
+            time.sleep(0.01)
+    reader.join()
+
+    assert slowest < 1.5
+    columns = server.execute(
+        "SELECT 1 FROM information_schema.columns"
+        " WHERE table_name = 'wake_failingtarget' AND column_name = 'is_push'"
+    )
+    assert columns.fetchone() is None
+
+
+def _migrate(*target: str) -> None:
+    try:
+        call_command("migrate", *target, verbosity=0)
+    finally:
+        connection.close()
+
+
+def test_a_migration_has_no_time_limit_of_requests_and_later_statements_do(
+    server: psycopg.Connection[Any],
+) -> None:
+    def limit() -> str:
+        with connection.cursor() as cursor:
+            cursor.execute("SHOW statement_timeout")
+            return str(cursor.fetchone()[0])
+
+    seen: list[str] = []
+
+    def note(**_: Any) -> None:
+        seen.append(limit())
+
+    pre_migrate.connect(note)
+    try:
+        call_command("migrate", verbosity=0)
+    finally:
+        pre_migrate.disconnect(note)
+
+    assert set(seen) == {"0"}
+    assert limit() != "0"
+
+
+def test_an_index_that_a_failed_try_left_behind_stopped_the_next(
+    server: psycopg.Connection[Any],
+) -> None:
+    call_command("migrate", "wake", "0011", verbosity=0)
+    server.execute("CREATE INDEX callbacks_out_of_the_queue ON wake_callback (id)")
+
+    call_command("migrate", "wake", verbosity=0)
+
+    row = server.execute(
+        "SELECT indexdef FROM pg_indexes WHERE indexname = 'callbacks_out_of_the_queue'"
+    ).fetchone()
+    assert row is not None
+    assert "WHERE" in row[0]
+
+
+def test_new_indexes_are_made_without_holding_up_writers() -> None:
+    locking = [
+        f"{path.parent.parent.name}/{path.name}"
+        for app, first in LINTED_FROM.items()
+        for path in sorted(Path(settings.BASE_DIR, app, "migrations").glob("[0-9]*.py"))
+        if path.name[:4] >= first
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "migrations.AddIndex"
+    ]
+
+    assert locking == []
