@@ -6,10 +6,10 @@ BIN = $(VENV)/bin
 
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
-.PHONY: help run demo test soak check bench fmt lock
+.PHONY: help run demo test coverage soak check bench figures fmt lock
 
 help: ## this list
-	@sed -n 's/^\([a-z]*\):.*## /  make \1|/p' $(MAKEFILE_LIST) | awk -F '|' '{ printf "%-14s%s\n", $$1, $$2 }'
+	@sed -n 's/^\([a-z]*\):.*## /  make \1|/p' $(MAKEFILE_LIST) | awk -F '|' '{ printf "%-16s%s\n", $$1, $$2 }'
 
 run: $(VENV)/.installed ## sets up what is missing, then runs everything until Ctrl-C
 	@exec $(BIN)/python manage.py up
@@ -19,7 +19,10 @@ demo: $(VENV)/.installed ## fills the inbox with a believable week
 	@$(BIN)/python manage.py demo
 
 test: $(VENV)/.installed-dev ## everything, on SQLite and, where it answers, on PostgreSQL
-	@$(BIN)/python tests/suite.py
+	@$(BIN)/python -m tests.suite
+
+coverage: $(VENV)/.installed-dev ## the tests on SQLite once more, measured against the promise
+	@$(BIN)/python -m tests.suite coverage
 
 soak: $(VENV)/.installed-dev ## what takes longer: load while things break, kill -9, fuzzing
 	@mkdir -p test-results
@@ -42,6 +45,9 @@ check: $(VENV)/.installed-dev ## format, lint, types, imports, migrations, deplo
 
 bench: $(VENV)/.installed-dev ## what a delivery, a poll and a sweep cost, beside PostgreSQL alone
 	@$(BIN)/python bench/hot_paths.py
+
+figures: $(VENV)/.installed-dev ## measures the code, for docs/architecture.md
+	@$(BIN)/python tests/architecture/figures.py
 
 fmt: $(VENV)/.installed-dev ## puts the format right
 	$(BIN)/ruff check --fix-only --quiet .

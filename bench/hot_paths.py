@@ -1,4 +1,4 @@
-"""What a delivery, a poll and a sweep cost in CPU time, beside PostgreSQL alone.
+"""Measures the CPU time of a delivery, a poll and a sweep, compared with PostgreSQL alone.
 
 Run `make bench` (Linux, PostgreSQL at DATABASE_URL or 127.0.0.1). Each round interleaves the three
 requests over keep-alive connections to a granian of one worker, and reads the CPU time of the
@@ -35,6 +35,7 @@ ENVIRONMENT = {
     **os.environ,
     "DATABASE_URL": SERVER_URL.rpartition("/")[0] + f"/{NAME}",
     "WAKE_DEV": "1",
+    "WAKE_DATABASE_CONNECTIONS": str(int(os.environ.get("BENCH_THREADS", "4")) + 1),
     "WAKE_QUOTA_LIVE": "100000000/1000000",
     "WAKE_READS_PER_MINUTE": "1000000",
     "WAKE_LOG_LEVEL": "WARNING",
@@ -73,8 +74,8 @@ def manage(*arguments: str) -> str:
 def start_server() -> subprocess.Popen[bytes]:
     command = [
         str(Path(sys.executable).with_name("granian")),
-        *("--interface", "wsgi", "--port", str(PORT), "--no-ws", "--log-level", "warning"),
-        *("--blocking-threads", os.environ.get("BENCH_THREADS", "4"), "wake.wsgi:application"),
+        *("--interface", "asginl", "--port", str(PORT), "--no-ws", "--log-level", "warning"),
+        *("--http", "1", "wake.web:application"),
     ]
     server = subprocess.Popen(command, env=ENVIRONMENT)  # noqa: S603 - our own server
     for _ in range(100):
