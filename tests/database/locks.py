@@ -61,4 +61,12 @@ def waiting_for_a_moment() -> Iterator[None]:
     try:
         yield
     finally:
-        connection.close()  # the next one has the settings of the server
+        discard_connection()
+
+
+def discard_connection() -> None:
+    """Closes the connection itself, too: one that goes back to the pool keeps what was SET, and the
+    next test gets it."""
+    if connection.connection is not None:
+        connection.connection.close()
+    connection.close()

@@ -16,6 +16,7 @@ from database.outages import is_away, is_busy, will_pass
 from tests.agent_client import AgentClient
 from tests.database.locks import (
     database_locked_elsewhere,
+    discard_connection,
     locked_elsewhere,
     waiting_for_a_moment,
 )
@@ -39,7 +40,7 @@ def failure_of(*statements: str) -> Exception:
 def new_connection(transactional_db: None) -> Any:
     """What a test does to its connection ends with it."""
     yield
-    connection.close()
+    discard_connection()
 
 
 @on_postgresql
