@@ -42,7 +42,7 @@ class ContentErased(ContentChanged):
 
 
 class Withdrawn(ContentChanged):
-    """The task behind it was cancelled or has gone on: nothing is left to answer."""
+    """The agent withdrew it, or its task has gone on: nothing is left to answer."""
 
 
 class NothingToSend(Exception):

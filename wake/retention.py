@@ -118,6 +118,7 @@ def _erase(ids: list[UUID], *, at: datetime) -> None:
         summary="",
         details_json=None,
         assumption="",
+        withdrawn_reason="",
         extensions={},
         callback_webhook="",
         idempotency_key=None,

@@ -26,6 +26,16 @@ class Receipt(msgspec.Struct):
     created_at: Time
 
 
+class Withdrawal(msgspec.Struct):
+    """The body of a 200 of POST /wake/v1/withdraw/{delivery_id}: the first withdrawal, however
+    often it is asked for."""
+
+    delivery_id: UUID
+    status: Literal["withdrawn"]
+    withdrawn_at: Time
+    reason: str | None
+
+
 class Answer(msgspec.Struct):
     """The body of GET /wake/v1/response/{delivery_id}, an item of the sweep, and the body of a
     callback, byte for byte.

@@ -1,14 +1,21 @@
-"""Withdraws deliveries that need no answer any more, because their task was cancelled or went
-on."""
+"""Withdraws deliveries that need no answer any more, because their agent said so or because their
+task was cancelled or went on."""
 
 from __future__ import annotations
 
 from datetime import datetime
+from uuid import UUID
 
 from django.db import transaction
 
-from accounts.audit import SYSTEM, record_many
+from accounts.agents import keys
+from accounts.audit import SYSTEM, agent_actor, record, record_many
+from accounts.models import ApiKey
 from wake.models import Delivery, DeliveryQuerySet
+
+
+class AnsweredBefore(Exception):
+    """A person has answered this delivery, so it was not withdrawn. Read the answer instead."""
 
 
 @transaction.atomic
@@ -22,3 +29,35 @@ def withdraw(deliveries: DeliveryQuerySet, *, at: datetime) -> list[Delivery]:
     Delivery.objects.bulk_update(rows, ["withdrawn_at", "superseded_at"])
     record_many("delivery.withdrawn", by=SYSTEM, of=rows, at=at)
     return rows
+
+
+@transaction.atomic
+def withdraw_own(
+    key: ApiKey, delivery_id: UUID, *, reason: str = "", address: str = "", at: datetime
+) -> Delivery | None:
+    """Takes a delivery of the key's agent and mode out of the inbox; None if there is none with
+    that id. The first time counts: a repeated request changes neither time nor reason.
+
+    Raises AnsweredBefore, also for an answer that is still held: a person's decision counts as soon
+    as it is made. Raises KeyEnded.
+    """
+    keys.check_again(key, at=at)
+    mine = Delivery.objects.of_agent(key.agent, key.lane).filter(is_internal=False)
+    row = mine.select_for_update(of=("self",)).filter(pk=delivery_id).first()
+    if row is None or row.withdrawn_at is not None:
+        return row
+    if row.answered_at is not None:
+        raise AnsweredBefore(AnsweredBefore.__doc__)
+    row.withdrawn_at = at
+    row.superseded_at = row.superseded_at or at
+    row.withdrawn_reason = reason
+    row.save(update_fields=["withdrawn_at", "superseded_at", "withdrawn_reason"])
+    record(
+        "delivery.withdrawn",
+        by=agent_actor(key.agent, address),
+        of=row,
+        team=row.team_id,
+        at=at,
+        key=key.hint,
+    )
+    return row

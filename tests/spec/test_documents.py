@@ -46,6 +46,7 @@ def test_it_describes_the_endpoints_once_each(openapi: dict[str, Any]) -> None:
         "/wake/v1/deliver": {"post"},
         "/wake/v1/response/{delivery_id}": {"get"},
         "/wake/v1/responses": {"get"},
+        "/wake/v1/withdraw/{delivery_id}": {"post"},
     }
 
 

@@ -21,6 +21,7 @@ from wake import wire
 from wake.api.parsers import BodyTooLarge, Malformed
 from wake.callbacks.allowlist import Refused
 from wake.deliveries import AgentMismatch, AgentPaused, UnknownRevision
+from wake.withdrawals import AnsweredBefore
 
 logger = logging.getLogger(__name__)
 
@@ -40,6 +41,7 @@ FACTS: dict[type[Exception], tuple[int, str]] = {
     exceptions.NotFound: (404, "not_found"),
     Http404: (404, "not_found"),
     exceptions.MethodNotAllowed: (405, "method_not_allowed"),
+    AnsweredBefore: (409, "already_answered"),
     BodyTooLarge: (413, "body_too_large"),
     IdempotencyConflict: (422, "idempotency_conflict"),
     TooMany: (429, "rate_limited"),
@@ -57,6 +59,10 @@ MESSAGES = {
     ),
     "not_found": "There is nothing here for this key.",
     "method_not_allowed": "This method is not for this path; see GET /wake/v1/openapi.json.",
+    "already_answered": (
+        "A person has answered this delivery, so it was not withdrawn. Read the answer with "
+        "GET /wake/v1/response/ and its id; it may take some seconds until it is there."
+    ),
     "body_too_large": (
         "The body is larger than this server takes. Nothing was stored. "
         "Put a link into details instead."

@@ -15,7 +15,7 @@ from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse
 
 from wake import wire
-from wake.api.serializers import EXTENSION_FIELDS, MOST_ROWS, DeliveryPayload
+from wake.api.serializers import EXTENSION_FIELDS, MOST_ROWS, DeliveryPayload, WithdrawalPayload
 
 PROTOCOL = "1.0"
 EXTENSIONS = sorted(
@@ -27,6 +27,7 @@ EXTENSIONS = sorted(
         "standard-webhooks",
         "wait",
         "wake_blocks",
+        "withdraw",
     ]
 )
 COMPONENT = "#/components/schemas/{name}"
@@ -88,6 +89,13 @@ RESPONSES: dict[str, Any] = {
         WAIT,
     ],
     "responses": _answers({200: "Sweep"}, 422),
+}
+WITHDRAW: dict[str, Any] = {
+    "operation_id": "withdraw",
+    "description": "Take a delivery back that needs no answer any more.",
+    "request": {"application/json": WithdrawalPayload},
+    "parameters": [OpenApiParameter("delivery_id", OpenApiTypes.UUID, OpenApiParameter.PATH)],
+    "responses": _answers({200: "Withdrawal"}, 400, 404, 409, 413, 422),
 }
 CAPABILITIES: dict[str, Any] = {
     "operation_id": "capabilities",
@@ -158,7 +166,7 @@ def only_the_protocol(endpoints: list[Any]) -> list[Any]:
 def add_the_wire(result: dict[str, Any], **hook: Any) -> dict[str, Any]:
     """drf-spectacular's postprocessing hook: the structs of wire.py beside the serializers'
     components."""
-    structs = [wire.Receipt, wire.Answer, wire.Sweep, wire.ErrorBody]
+    structs = [wire.Receipt, wire.Withdrawal, wire.Answer, wire.Sweep, wire.ErrorBody]
     _, components = msgspec.json.schema_components(structs, ref_template=COMPONENT)
     result["components"]["schemas"].update(components)
     return result

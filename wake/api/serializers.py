@@ -118,8 +118,19 @@ class DeliveryPayload(serializers.Serializer[Delivery]):
         return fields
 
 
+class WithdrawalPayload(serializers.Serializer[Delivery]):
+    """The body of POST /wake/v1/withdraw/{delivery_id}; without one there is no reason."""
+
+    reason = Text(required=False, allow_null=True, max_length=500)
+
+    def read(self, body: Any) -> str:
+        """Returns the reason, or an empty text. Raises ValidationError."""
+        return self.run_validation(body or {}).get("reason") or ""
+
+
 # Validating has no state, and a new Serializer for each request would copy every field.
 DELIVERY_PAYLOAD = DeliveryPayload()
+WITHDRAWAL_PAYLOAD = WithdrawalPayload()
 EXTENSION_FIELDS = [name for name in DELIVERY_PAYLOAD.get_fields() if name not in SPECIFIED]
 
 

@@ -17,6 +17,7 @@ urlpatterns = [
     *either("wake/v1/deliver", views.DeliverView.as_view()),
     *either("wake/v1/response/<str:delivery_id>", views.ResponseView.as_view()),
     *either("wake/v1/responses", views.ResponsesView.as_view()),
+    *either("wake/v1/withdraw/<str:delivery_id>", views.WithdrawView.as_view()),
     *either("wake/v1/openapi.json", views.OpenApiView.as_view()),
     *either("wake/v1/schema.json", views.JsonSchemaView.as_view()),
     re_path(r"^wake(?:/.*)?$", views.nothing_here),

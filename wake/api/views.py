@@ -26,8 +26,14 @@ from wake import pickups, wire
 from wake.api import errors, openapi
 from wake.api.long_poll import Result, long_poll
 from wake.api.parsers import JsonObject, stream_of
-from wake.api.serializers import DELIVERY_PAYLOAD, sweep_parameters, wait_seconds
+from wake.api.serializers import (
+    DELIVERY_PAYLOAD,
+    WITHDRAWAL_PAYLOAD,
+    sweep_parameters,
+    wait_seconds,
+)
 from wake.deliveries import deliver
+from wake.withdrawals import withdraw_own
 
 
 class ProtocolView(APIView):
@@ -112,6 +118,24 @@ class ResponsesView(ProtocolView):
     def nothing_yet(self) -> dict[str, Any]:
         since = self.request.GET.get("since")
         return {"deliveries": [], "total": 0, "has_more": False, "next_since": since}
+
+
+class WithdrawView(ProtocolView):
+    @extend_schema(**openapi.WITHDRAW)
+    def post(self, request: Request, delivery_id: str) -> HttpResponse:
+        key = key_of(request)
+        throttles.count_read(request, key)
+        withdrawn = withdraw_own(
+            key,
+            _uuid(delivery_id),
+            reason=WITHDRAWAL_PAYLOAD.read(request.data),
+            address=throttles.client_address(request),
+            at=database_now(),
+        )
+        if withdrawn is None or withdrawn.withdrawn_at is None:
+            raise Http404
+        reason = withdrawn.withdrawn_reason or None
+        return _json(wire.Withdrawal(withdrawn.pk, "withdrawn", withdrawn.withdrawn_at, reason))
 
 
 class PublicView(ProtocolView):

@@ -157,6 +157,9 @@ class Delivery(models.Model):
     superseded_at = models.DateTimeField(null=True)
     # What it asked for is gone (wake/withdrawals.py); superseded_at is then the same moment.
     withdrawn_at = models.DateTimeField(null=True)
+    withdrawn_reason: models.TextField[str, str] = ContentTextField(
+        blank=True, default="", db_default=""
+    )
     # A person's "Got it", which is no answer: the agent never hears of it.
     acknowledged_at = models.DateTimeField(null=True)
     acknowledged_by = models.CharField(max_length=80, blank=True)
