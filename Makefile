@@ -43,8 +43,8 @@ check: $(VENV)/.installed-dev ## format, lint, types, imports, migrations, deplo
 	$(BIN)/python manage.py makemigrations --check --dry-run --settings tests.settings
 	$(PRODUCTION) $(BIN)/python manage.py check --deploy --fail-level WARNING
 
-bench: $(VENV)/.installed-dev ## what a delivery, a poll and a sweep cost, beside PostgreSQL alone
-	@$(BIN)/python bench/hot_paths.py
+bench: $(VENV)/.installed-dev ## what a delivery, a poll and a sweep cost, beside a lean server and PostgreSQL alone
+	@$(BIN)/python -m bench
 
 figures: $(VENV)/.installed-dev ## measures the code, for docs/architecture.md
 	@$(BIN)/python tests/architecture/figures.py

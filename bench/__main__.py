@@ -1,0 +1,25 @@
+"""Runs `make bench`: a table with PASS or SHORT for each row (Linux, PostgreSQL at DATABASE_URL or
+127.0.0.1)."""
+
+from __future__ import annotations
+
+import argparse
+
+from bench import hot_paths
+from bench.results import print_table
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
+    parser.add_argument("--short", action="store_true", help="a minute, for development")
+    parser.add_argument(
+        "--deliveries", type=int, default=10_000, help="how many are there already (10000)"
+    )
+    arguments = parser.parse_args()
+    requests, rounds = (400, 3) if arguments.short else (4_000, 7)
+    rows = hot_paths.measure(requests=requests, rounds=rounds, deliveries=arguments.deliveries)
+    print_table(rows)
+
+
+if __name__ == "__main__":
+    main()

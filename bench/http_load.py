@@ -1,0 +1,64 @@
+"""Sends the same request many times over a few keep-alive connections."""
+
+from __future__ import annotations
+
+import socket
+import threading
+
+CONNECTIONS = 8
+
+
+def request_bytes(method: str, path: str, key: str, body: bytes = b"") -> bytes:
+    lines = [f"{method} {path} HTTP/1.1", "Host: 127.0.0.1", f"Authorization: Bearer {key}"]
+    if body:
+        lines.append(f"Content-Length: {len(body)}")
+    return "\r\n".join([*lines, "", ""]).encode() + body
+
+
+def once(port: int, request: bytes) -> bytes:
+    """Returns the body of a successful answer. Raises SystemExit for another one."""
+    with socket.create_connection(("127.0.0.1", port), timeout=20) as connection:
+        return _exchange(connection, request)
+
+
+def load(port: int, request: bytes, times: int) -> None:
+    """Sends the request `times` times. Raises SystemExit if an answer is not a success."""
+    failures: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            with socket.create_connection(("127.0.0.1", port), timeout=20) as connection:
+                connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                for _ in range(times // CONNECTIONS):
+                    _exchange(connection, request)
+        except (OSError, SystemExit) as failure:
+            failures.append(failure)
+
+    threads = [threading.Thread(target=run) for _ in range(CONNECTIONS)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if failures:
+        raise SystemExit(str(failures[0]))
+
+
+def _exchange(connection: socket.socket, request: bytes) -> bytes:
+    connection.sendall(request)
+    received = b""
+    while b"\r\n\r\n" not in received:
+        received += _some(connection)
+    head, _, content = received.partition(b"\r\n\r\n")
+    if not head.startswith(b"HTTP/1.1 2"):
+        raise SystemExit(f"{head.decode()}\n{content.decode()}")
+    length = int(head.lower().partition(b"content-length:")[2].partition(b"\r\n")[0])
+    while len(content) < length:
+        content += _some(connection)
+    return content
+
+
+def _some(connection: socket.socket) -> bytes:
+    some = connection.recv(65_536)
+    if not some:
+        raise ConnectionError("The server closed the connection.")
+    return some

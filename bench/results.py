@@ -1,0 +1,41 @@
+"""A measured row, and the table of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One measured thing against what is accepted and what is aimed at, in the same unit.
+
+    `note` says how it was measured, or what else is worth knowing. At most `accept` passes; with
+    `at_least`, at least that much does.
+    """
+
+    name: str
+    measured: float
+    accept: float
+    goal: float | None = None
+    unit: str = "x"
+    at_least: bool = False
+    note: str = ""
+
+    @property
+    def passes(self) -> bool:
+        return self.measured >= self.accept if self.at_least else self.measured <= self.accept
+
+
+def print_table(rows: Iterable[Row]) -> None:
+    for row in rows:
+        verdict = "PASS" if row.passes else "SHORT"
+        bound = f"{'>=' if row.at_least else '<='} {row.accept:g}{row.unit}"
+        goal = "" if row.goal is None else f"goal {row.goal:g}{row.unit}"
+        measured = (
+            f"{row.measured:.2f}{row.unit}"
+            if row.measured < 100
+            else f"{row.measured:.0f}{row.unit}"
+        )
+        line = f"{verdict:5}  {row.name:28} {measured:>10}  {bound:>10}  {goal:10}  {row.note}"
+        print(line)  # noqa: T201 - the table is the output

@@ -1,0 +1,94 @@
+"""Makes a scratch database with one agent, and starts servers on it."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import psycopg
+
+SERVER_URL = os.environ.get("DATABASE_URL", "postgresql://postgres@127.0.0.1:5432/test")
+NAME = os.environ.get("BENCH_DATABASE", "wake_bench")
+DATABASE = SERVER_URL.rpartition("/")[0] + f"/{NAME}"
+THREADS = 4
+# No limit stops the load, and nothing is logged.
+ENVIRONMENT = {
+    **os.environ,
+    "DATABASE_URL": DATABASE,
+    "WAKE_DEV": "1",
+    "WAKE_DATABASE_CONNECTIONS": str(THREADS + 1),
+    "WAKE_QUOTA_LIVE": "100000000/1000000",
+    "WAKE_READS_PER_MINUTE": "1000000",
+    "WAKE_LOG_LEVEL": "WARNING",
+    "WAKE_DATA": str(Path(tempfile.gettempdir()) / NAME),
+    "DJANGO_SETTINGS_MODULE": "wake.settings",
+    "PYTHONWARNINGS": "ignore",  # no static files are collected
+}
+FILL = """
+    INSERT INTO wake_delivery (id, team_id, agent_id, key_hint, lane, claimed_agent_id, provider,
+        type, headline, summary, details_json, callback_webhook, timeout_seconds, assumption,
+        on_timeout, thread, extensions, content_hash, idempotency_hash, created_at, expires_at,
+        activity_at, status, acknowledged_by)
+    SELECT gen_random_uuid(), a.team_id, a.id, 'wk_live_bench', 'live', a.agent_id, 'claude',
+        'output', 'An earlier report', 'It was sent long ago.', '{}', '', 3600, '', '', '', '{}',
+        '', '', t.at, t.at, t.at, 'pending', ''
+    FROM accounts_agent a, generate_series(1, %s) n,
+        LATERAL (SELECT now() - interval '30 days' + n * interval '1 second' AS at) t
+"""
+
+
+def make_database(*agents: str, deliveries: int) -> list[str]:
+    """Makes the database anew, with so many earlier deliveries of each agent; returns their
+    keys."""
+    with psycopg.connect(SERVER_URL, autocommit=True) as admin:
+        admin.execute(f"DROP DATABASE IF EXISTS {NAME} WITH (FORCE)")
+        admin.execute(f"CREATE DATABASE {NAME}")
+    manage("migrate", "-v0")
+    keys = [manage("issue_key", agent).strip() for agent in agents]
+    with psycopg.connect(DATABASE, autocommit=True) as connection:
+        connection.execute(FILL, [deliveries])
+        connection.execute("VACUUM ANALYZE")
+    return keys
+
+
+def manage(*arguments: str) -> str:
+    command = [sys.executable, "manage.py", *arguments]
+    return subprocess.run(  # noqa: S603 - our own commands
+        command, env=ENVIRONMENT, check=True, capture_output=True, text=True
+    ).stdout
+
+
+@contextmanager
+def granian(application: str, *options: str) -> Iterator[tuple[int, int]]:
+    """Serves an application with one process while the block runs; yields its port and its
+    process id."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    command = [sys.executable, "-m", "granian", application, "--port", str(port), "--http", "1"]
+    command += ["--no-ws", "--workers", "1", "--log-level", "warning", *options]
+    server = subprocess.Popen(command, env=ENVIRONMENT)  # noqa: S603 - our own servers
+    try:
+        _wait_for(port)
+        yield port, server.pid
+    finally:
+        server.terminate()
+        server.wait()
+
+
+def _wait_for(port: int) -> None:
+    for _ in range(200):
+        try:
+            socket.create_connection(("127.0.0.1", port), timeout=1).close()
+        except OSError:
+            time.sleep(0.1)
+        else:
+            return
+    raise SystemExit("The server did not start.")
