@@ -13,8 +13,9 @@ from database.uuids import NIL, uuid_or_none
 from relay.api import task_list
 from relay.models import CallerKey, Card, PushConfig, Task
 from relay.protocol import dialects
-from relay.protocol.dialects import Json, Version
+from relay.protocol.dialects import Json
 from relay.protocol.fields import Fields
+from relay.protocol.versions import Version
 from relay.tasks import lifecycle, pushes
 
 

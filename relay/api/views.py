@@ -4,7 +4,6 @@ agents."""
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from typing import Any, TypeGuard
 
 from django.conf import settings
@@ -15,39 +14,45 @@ from django.views.decorators.csrf import csrf_exempt
 from accounts import throttles
 from database.clock import database_now
 from database.idempotency import BadIdempotencyKey, Idempotency
-from relay.api import errors, incoming_pushes, methods
-from relay.cards import callers
+from relay.api import cross_origin, errors, incoming_pushes, methods
+from relay.cards import callers, cards
 from relay.models import CallerKey, Card
 from relay.pages import public as public_pages
-from relay.protocol import jsonrpc
-from relay.protocol.dialects import ContentTypeNotSupported, Json, Version
+from relay.protocol import jsonrpc, versions
+from relay.protocol.dialects import ContentTypeNotSupported, Json
 from relay.protocol.fields import Fields, InvalidParams
+from relay.protocol.versions import Version
 from wake.api.errors import plain_error
 from wake.api.parsers import BodyTooLarge, Malformed, declared_length, parse_strictly, stream_of
 
 LONGEST_WAIT_SECONDS = 30
 LONG = 65_536  # bytes
 WAIT = re.compile(r"(?:^|[,;\s])wait\s*=\s*(\d{1,6})\b", re.ASCII | re.IGNORECASE)  # RFC 7240, 4.3
-VERSION = re.compile(r"(\d{1,3}\.\d{1,3})(?:\.\d{1,6})?", re.ASCII)
-VERSIONS: Mapping[str, Version] = {"1.0": "1.0", "0.3": "0.3"}
 JSON_TYPE = re.compile(r"application/(?:[\w.-]+\+)?json", re.ASCII | re.IGNORECASE)
 CHALLENGE = 'Bearer realm="A2A"'
 
 
 @csrf_exempt
 def agent(request: HttpRequest, handle: str, name: str) -> HttpResponse:
-    """Shows a page to people who open the address. Every other request is a POST."""
+    """Shows a page to people who open the address, and tells browsers what other pages may send.
+    Every other request is a POST."""
     if request.method in {"GET", "HEAD"} and "text/html" in request.headers.get("Accept", ""):
         return public_pages.public_page(request, handle, name)
-    if request.method != "POST":
+    if request.method != "POST" and not cross_origin.is_preflight(request):
         refusal = plain_error(405, "method_not_allowed", "An agent is called with POST.")
-        refusal["Allow"] = "GET, HEAD, POST"
+        refusal["Allow"] = "GET, HEAD, OPTIONS, POST"
         return refusal
+    return cross_origin.readable(_call(request, handle, name), request)
+
+
+def _call(request: HttpRequest, handle: str, name: str) -> HttpResponse:
     if _is_from_a_foreign_page(request):
         return plain_error(403, "forbidden", "Pages of other origins may not call this server.")
     card = Card.objects.at(handle, name).first()
     if card is None:
         raise Http404
+    if cross_origin.is_preflight(request):
+        return cross_origin.answer_preflight(request)
     value, size, broken = None, 0, None
     try:
         if _is_long(request):  # a caller without access is refused before it is read
@@ -72,20 +77,21 @@ def agent(request: HttpRequest, handle: str, name: str) -> HttpResponse:
         refusal = plain_error(403, "forbidden", str(failure))
         refusal["WWW-Authenticate"] = f'{CHALLENGE}, error="insufficient_scope"'
         return refusal
-    if broken:
-        return errors.refuse(None, broken)
-    return _answer(request, card, caller, value, size=size)
+    return _answer(request, card, caller, broken or value, size=size)
 
 
 def _answer(
     request: HttpRequest, card: Card, caller: CallerKey | None, value: Any, *, size: int
 ) -> HttpResponse:
-    """Answers in JSON-RPC, with the id of the request where it has one."""
-    id: jsonrpc.Id = None
+    """Answers in JSON-RPC, with the id of the request where it has one. `value` is the JSON of the
+    body, or the reason why the body is none."""
+    id = jsonrpc.id_of(value)
     try:
+        if request.content_type or not isinstance(value, Malformed):
+            _check_content_type(request)
+        if isinstance(value, Malformed):
+            raise value  # noqa: TRY301 - one place answers errors
         asked = jsonrpc.read(value)
-        id = asked.id
-        _check_content_type(request)
         version = _version(request, card)
         method = methods.find(asked.method, version)
         call = methods.Call(
@@ -100,8 +106,6 @@ def _answer(
             size=size,
         )
         return errors.respond(jsonrpc.answered(id, method(call)))
-    except jsonrpc.InvalidRequest as failure:
-        return errors.refuse(failure.id, failure)
     except Exception as failure:  # errors.refuse() logs unexpected errors
         return errors.refuse(id, failure)
 
@@ -152,11 +156,9 @@ def _check_content_type(request: HttpRequest) -> None:
 def _version(request: HttpRequest, card: Card) -> Version:
     """Returns the version of A2A. A request without the header is 0.3, which had none (1.0,
     3.6.2)."""
-    text = (request.headers.get("A2A-Version") or request.GET.get("A2A-Version") or "0.3").strip()
-    match = VERSION.fullmatch(text)
-    version = VERSIONS.get(match[1]) if match else None
-    spoken = [one for one in VERSIONS if card.profile in {one, Card.Profile.BOTH}]
-    if version not in spoken:
+    text = versions.asked_for(request) or "0.3"
+    version, spoken = versions.read(text), cards.versions_of(card)
+    if version is None or version not in spoken:
         raise methods.VersionNotSupported(
             f"This agent speaks A2A {' and '.join(spoken)}, not {text[:20]!r}; "
             f"the header 'A2A-Version: {spoken[0]}' says which."

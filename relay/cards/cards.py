@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterable
 from typing import Any
 
 from django.conf import settings
@@ -28,6 +29,12 @@ def address_of(card: Card, origin: str = "") -> str:
     return f"{origin or settings.WAKE_ORIGIN}{path_of(card)}"
 
 
+def base_url_of(card: Card) -> str:
+    """Returns the URL to give to people. The JavaScript SDK resolves the card's path against it,
+    which drops the last part of a URL that has no slash at its end."""
+    return f"{address_of(card)}/"
+
+
 def origin_for(request: HttpRequest) -> str:
     """Returns WAKE_ORIGIN in production, regardless of the request's host. In development it
     returns the origin of the request, which may be localhost, a container's or a forwarded port."""
@@ -36,27 +43,29 @@ def origin_for(request: HttpRequest) -> str:
     return str(settings.WAKE_ORIGIN)
 
 
-def body_of(card: Card, origin: str = "") -> bytes:
-    return json.dumps(write(card, origin), ensure_ascii=False).encode()
+def body_of(card: Card, origin: str = "", version: str = "") -> bytes:
+    return json.dumps(write(card, origin, version), ensure_ascii=False).encode()
 
 
 def etag_of(body: bytes) -> str:
     return f'"{hashlib.sha256(body).hexdigest()[:32]}"'
 
 
-def write(card: Card, origin: str = "") -> dict[str, Any]:
-    """Returns the public card: whether callers need a key, but not who they are."""
+def write(card: Card, origin: str = "", version: str = "") -> dict[str, Any]:
+    """Returns the public card: whether callers need a key, but not who they are. For a `version`
+    that the agent speaks, it has no members of the other version."""
     team, origin = card.agent.team, origin or settings.WAKE_ORIGIN
     address = address_of(card, origin)
-    is_1_0 = card.profile != Card.Profile.V0_3
-    is_0_3 = card.profile != Card.Profile.V1_0
+    versions = versions_of(card)
+    versions = [version] if version in versions else versions
+    is_1_0, is_0_3 = "1.0" in versions, "0.3" in versions
     return {
         "name": str(card),
         "description": description_of(card),
         "version": card.version,
         "provider": {"organization": team.name, "url": origin},
         "documentationUrl": address,
-        **(_interfaces_1_0(card, address) if is_1_0 else {}),
+        **(_interfaces_1_0(versions, address) if is_1_0 else {}),
         **(_interfaces_0_3(address) if is_0_3 else {}),
         # No word of an extended card: there are readers to whom the bare name promises one.
         "capabilities": {"streaming": False, "pushNotifications": True},
@@ -65,6 +74,11 @@ def write(card: Card, origin: str = "") -> dict[str, Any]:
         "skills": skills_of(card),
         **(_security(is_1_0=is_1_0, is_0_3=is_0_3) if card.access != Card.Access.PUBLIC else {}),
     }
+
+
+def versions_of(card: Card) -> list[str]:
+    """Returns the versions of A2A that the agent speaks, in order of preference."""
+    return ["1.0", "0.3"] if card.profile == Card.Profile.BOTH else [card.profile]
 
 
 def description_of(card: Card) -> str:
@@ -84,10 +98,9 @@ def skills_of(card: Card) -> list[dict[str, Any]]:
     return card.skills or [general]
 
 
-def _interfaces_1_0(card: Card, address: str) -> dict[str, Any]:
+def _interfaces_1_0(versions: Iterable[str], address: str) -> dict[str, Any]:
     """Lists the interfaces in order of preference. 0.3 is listed here as well, for clients of 1.0
     that speak both."""
-    versions = ["1.0", "0.3"] if card.profile == Card.Profile.BOTH else ["1.0"]
     return {
         "supportedInterfaces": [
             {"url": address, "protocolBinding": "JSONRPC", "protocolVersion": version}

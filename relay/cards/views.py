@@ -1,4 +1,5 @@
-"""Serves cards to every reader on every site; caches keep them for a minute."""
+"""Serves cards to every reader on every site; caches keep them for a minute. A reader that names a
+version of A2A gets the card of that version."""
 
 from __future__ import annotations
 
@@ -11,6 +12,7 @@ from django.views.decorators.http import require_safe
 
 from relay.cards import cards
 from relay.models import Card
+from relay.protocol import versions
 
 
 @require_safe
@@ -36,9 +38,10 @@ def of_root(request: HttpRequest) -> HttpResponseBase:
 
 
 def _answer(request: HttpRequest, card: Card) -> HttpResponseBase:
-    body = cards.body_of(card, cards.origin_for(request))
+    version = versions.read(versions.asked_for(request)) or ""
+    body = cards.body_of(card, cards.origin_for(request), version)
     changed_at, etag = int(card.updated_at.timestamp()), cards.etag_of(body)
-    headers = {"ETag": etag, "Last-Modified": http_date(changed_at)}
+    headers = {"ETag": etag, "Last-Modified": http_date(changed_at), "Vary": "A2A-Version"}
     whole = HttpResponse(body, content_type="application/json", headers=headers)
     whole["Cache-Control"] = f"public, max-age={cards.KEPT_FOR}"
     answer = get_conditional_response(request, etag, changed_at, whole)

@@ -80,7 +80,7 @@ def _show(request: PersonRequest, card: Card, **forms: Any) -> HttpResponse:
         "now": database_now(),
         "agent": card.agent,
         "card": card,
-        "address": cards.address_of(card),
+        "address": cards.base_url_of(card),
         "origin": settings.WAKE_ORIGIN,
         "card_path": cards.path_of(card) + cards.PATH,
         "fits": publishing.fits(card.agent),

@@ -20,7 +20,7 @@ def of_agent(agent: Agent, *, user: User, at: datetime) -> Panel:
     shown = {
         "agent": agent,
         "card": card,
-        "address": card and cards.address_of(card),
+        "address": card and cards.base_url_of(card),
         "is_owner": is_owner(user, agent.team_id),
     }
     return Panel("relay/agent/_card.html", shown)
@@ -33,5 +33,5 @@ def of_connecting(agent: Agent, *, user: User, at: datetime) -> Panel | None:
         return None
     command = f"wake connect --url {settings.WAKE_ORIGIN} -- ./agent.sh"
     return Panel(
-        "relay/agent/_connect.html", {"address": cards.address_of(card), "command": command}
+        "relay/agent/_connect.html", {"address": cards.base_url_of(card), "command": command}
     )

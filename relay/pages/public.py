@@ -81,5 +81,5 @@ def _curl(card: Card, version: str, body: dict[str, Any]) -> str:
         headers.append("Authorization: Bearer $WAKE_CALLER_KEY")
     text = json.dumps({"jsonrpc": "2.0", "id": 1, **body})
     return " \\\n  ".join(
-        [f"curl {cards.address_of(card)}", *(f'-H "{each}"' for each in headers), f"-d '{text}'"]
+        [f"curl {cards.base_url_of(card)}", *(f'-H "{each}"' for each in headers), f"-d '{text}'"]
     )

@@ -14,15 +14,15 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any, Literal
+from typing import Any
 from uuid import UUID
 
 from relay.content.blobs import with_urls
 from relay.content.history import newest
 from relay.models import Artifact, Event, Message, PushConfig, Task
 from relay.protocol.fields import Fields, InvalidParams
+from relay.protocol.versions import Version
 
-Version = Literal["0.3", "1.0"]
 Json = dict[str, Any]
 
 # Each part is checked, stored and sent by itself.
@@ -41,6 +41,8 @@ FILE_CONTENT = {
     "fileWithBytes": "raw",
     "fileWithUri": "url",
 }
+# The kinds of a part before 1.0, under `kind` or, in older documents, under `type`.
+KINDS = {"text": ("text",), "data": ("data",), "file": ("raw", "url")}
 TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,40}", re.ASCII)  # RFC 9110, 5.6.2
 _urlsafe = str.maketrans("-_", "+/")
 
@@ -177,6 +179,7 @@ def _read_part(part: Fields) -> Json:
     else:
         name, content = _content(part, {kind: kind for kind in CONTENT})
         media_type, filename = "", ""
+    _check_kind(part, name)
     metadata = dict(part.object("metadata"))
     if name == "data" and metadata.get("data_part_compat") is True and isinstance(content, dict):
         # The SDKs write other JSON so into 0.3, whose data parts can only be objects.
@@ -189,6 +192,19 @@ def _read_part(part: Fields) -> Json:
     filename = part.text("filename", longest=LONGEST_NAME) or filename
     optional = {"mediaType": media_type, "filename": filename, "metadata": metadata}
     return {name: content} | {key: value for key, value in optional.items() if value}
+
+
+def _check_kind(part: Fields, content: str) -> None:
+    """Raises InvalidParams for a part of a kind that this server does not know, or that says
+    another kind than that of its content: it must not run as something else."""
+    for name in ("kind", "type"):
+        kind = part.get(name)
+        if kind is None:
+            continue
+        if not isinstance(kind, str) or kind not in KINDS:
+            raise part.wrong(name, f"Must be one of {', '.join(KINDS)}.")
+        if content not in KINDS[kind]:
+            raise part.wrong(name, f"The content is not of the kind {kind}.")
 
 
 def _first(given: Fields, names: Sequence[str], *, longest: int) -> str:

@@ -35,11 +35,7 @@ _TYPE = "type.googleapis.com/google.rpc."
 
 
 class InvalidRequest(Exception):
-    """This is no JSON-RPC 2.0 request; `id` is its id, where it has one that may be echoed."""
-
-    def __init__(self, text: str, id: Id = None) -> None:
-        super().__init__(text)
-        self.id = id
+    """This is no JSON-RPC 2.0 request."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,20 +48,26 @@ class Request:
     params: Any
 
 
+def id_of(value: Any) -> Id:
+    """Returns the id of a request if it may be echoed, and otherwise None."""
+    id = value.get("id") if isinstance(value, dict) else None
+    # To Python true is a number.
+    return id if isinstance(id, str | int | float) and not isinstance(id, bool) else None
+
+
 def read(value: Any) -> Request:
     """Reads a request; raises InvalidRequest."""
     if isinstance(value, list):
         raise InvalidRequest("A2A has no batches: send one request at a time.")
     if not isinstance(value, dict):
         raise InvalidRequest("A request must be an object.")
-    id, method = value.get("id"), value.get("method")
-    # To Python true is a number.
-    if isinstance(id, bool) or not isinstance(id, str | int | float | None):
+    id, method = id_of(value), value.get("method")
+    if id is None and value.get("id") is not None:
         raise InvalidRequest("The id must be a string, a number or null.")
     if value.get("jsonrpc") != "2.0":
-        raise InvalidRequest('The member "jsonrpc" must be "2.0".', id)
+        raise InvalidRequest('The member "jsonrpc" must be "2.0".')
     if not isinstance(method, str) or not method:
-        raise InvalidRequest("The method must be a string that is not empty.", id)
+        raise InvalidRequest("The method must be a string that is not empty.")
     return Request(id, method, value.get("params", {}))
 
 

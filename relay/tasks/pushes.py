@@ -15,8 +15,9 @@ from django.urls import reverse
 from database import encryption
 from database.encryption import Unreadable
 from relay.models import Event, PushConfig, PushNotification, Task
-from relay.protocol.dialects import Json, PushIn, Version, write_event, write_task
+from relay.protocol.dialects import Json, PushIn, write_event, write_task
 from relay.protocol.fields import InvalidParams
+from relay.protocol.versions import Version
 from wake import retention
 from wake.callbacks import allowlist, outbox
 from wake.callbacks.kinds import Kind, Link
@@ -81,10 +82,11 @@ def create(task: Task, push: PushIn, *, at: datetime) -> PushConfig:
 
 
 def get(task: Task, config_id: str = "") -> PushConfig:
-    """Returns a config by its id, or the oldest if none is given, as 0.3 allows; raises
-    PushConfigNotFound."""
-    configs = task.push_configs.filter(config_id=config_id) if config_id else task.push_configs
-    config = configs.first()
+    """Returns a config by its id. Without one, as 0.3 allows, it is the config that was created
+    without an id, or else the oldest. Raises PushConfigNotFound."""
+    configs = {config.config_id: config for config in task.push_configs.all()}
+    oldest = next(iter(configs.values()), None)
+    config = configs.get(config_id) if config_id else configs.get(str(task.pk), oldest)
     if config is None:
         raise PushConfigNotFound(PushConfigNotFound.__doc__)
     return config
@@ -173,9 +175,11 @@ def _headers(config: PushConfig) -> Mapping[str, str]:
 
 
 def _own_id(task: Task, version: Version) -> str:
-    """Returns an id for a config without one. In 0.3 it is always the same for a task, as its SDKs
-    expect."""
-    return str(task.pk if version == "0.3" else uuid.uuid4())
+    """Returns an id for a config without one: the task's, by which the SDKs of 0.3 read it. There a
+    second one replaces the first; in 1.0 it gets an id of its own."""
+    own = str(task.pk)
+    is_taken = version == "1.0" and task.push_configs.filter(config_id=own).exists()
+    return str(uuid.uuid4()) if is_taken else own
 
 
 def _encrypted(text: str) -> str:

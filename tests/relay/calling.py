@@ -20,6 +20,7 @@ class Caller:
     def __init__(self, card: Card, version: str = "1.0", key: str = "") -> None:
         self.path = f"/{card}"
         self.version = version
+        self.secure = False
         self.client = Client(raise_request_exception=False)
         self.headers = {"A2A-Version": version} if version != "0.3" else {}
         if key:
@@ -33,6 +34,7 @@ class Caller:
             content,
             content_type=named.pop("Content-Type", "application/json"),
             headers={**self.headers, **named},
+            secure=self.secure,
         )
 
     def ask(self, method: str, params: Any, **headers: str) -> dict[str, Any]:

@@ -57,9 +57,8 @@ class Command(BaseCommand):
             raise CommandError(operator.in_one_sentence(error)) from error
         except publishing.DoesNotFit as error:
             raise CommandError(str(error)) from error
-        address = cards.address_of(card)
-        self.stdout.write(f"Card:     {address}{cards.PATH}")
-        self.stdout.write(f"Endpoint: {address}")
+        self.stdout.write(f"Card:     {cards.address_of(card)}{cards.PATH}")
+        self.stdout.write(f"Endpoint: {cards.base_url_of(card)}")
         if is_new:
             self.stdout.write(f"{agent} is new in {agent.team} ({agent.team.slug}).")
         if card.access != Card.Access.PUBLIC:

@@ -154,6 +154,13 @@ def test_a_body_that_does_not_say_it_is_json(kind: str, caller: Caller) -> None:
     assert response.json()["id"] == 1
 
 
+def test_the_type_of_a_body_is_judged_before_its_content(caller: Caller) -> None:
+    answer = caller.post("Hello?", **{"Content-Type": "text/plain"}).json()
+
+    assert answer["error"]["code"] == -32005
+    assert answer["id"] is None
+
+
 @pytest.mark.parametrize("kind", ["application/json; charset=utf-8", "application/a2a+json"])
 def test_and_those_that_do(kind: str, caller: Caller) -> None:
     assert caller.post(GOOD, **{"Content-Type": kind}).json()["error"]["code"] == -32001
@@ -241,6 +248,55 @@ def test_no_browser_of_another_site_may_read_the_answer(caller: Caller) -> None:
     assert not [name for name in response.headers if name.lower().startswith("access-control")]
     assert not response.cookies
     assert response["Cache-Control"] == "no-store"
+
+
+ELSEWHERE = {"Origin": "https://elsewhere.example"}
+
+
+def preflight(caller: Caller, asked: str) -> Any:
+    names = {
+        "Access-Control-Request-Method": "POST",
+        "Access-Control-Request-Headers": asked,
+    }
+    return caller.client.options(caller.path, headers=ELSEWHERE | names, secure=caller.secure)
+
+
+@pytest.fixture
+def in_production(settings: Any) -> None:
+    settings.DEVELOPMENT = False
+
+
+@pytest.mark.usefixtures("in_production")
+def test_a_page_of_another_site_may_call_with_a_caller_key(newer: Caller) -> None:
+    newer.secure = True
+    asked = preflight(newer, "a2a-version,Authorization,content-type")
+    answered = newer.post(GOOD, **ELSEWHERE)
+    newer.headers["Authorization"] = "Bearer wk_call_none"
+    refused = newer.post(GOOD, **ELSEWHERE)
+
+    assert asked.status_code == 204
+    assert asked["Access-Control-Allow-Methods"] == "POST"
+    allowed = asked["Access-Control-Allow-Headers"].split(", ")
+    assert {"Authorization", "A2A-Version", "Content-Type"} <= {*allowed}
+    assert (answered.status_code, refused.status_code) == (200, 401)
+    for response in (asked, answered, refused):
+        assert response["Access-Control-Allow-Origin"] == "*"
+
+
+@pytest.mark.usefixtures("in_production")
+def test_a_page_of_another_site_may_not_call_a_public_agent_without_one(caller: Caller) -> None:
+    caller.secure = True
+
+    response = preflight(caller, "content-type")
+
+    assert response.status_code == 204
+    assert not response.has_header("Access-Control-Allow-Origin")
+
+
+def test_in_development_other_pages_may_not_call_at_all(newer: Caller, settings: Any) -> None:
+    settings.DEVELOPMENT = True
+
+    assert preflight(newer, "authorization").status_code == 403
 
 
 @pytest.mark.parametrize("slash", ["", "/"])

@@ -50,6 +50,39 @@ def test_push_configs_in_the_words_of_0_3(older: Caller) -> None:
     assert older.error(f"{prefix}get", of)["code"] == -32001
 
 
+@pytest.mark.parametrize("maker", ["1.0", "0.3"])
+def test_a_config_without_an_id_is_read_by_the_id_of_its_task(
+    maker: str, newer: Caller, older: Caller
+) -> None:
+    get, url = "tasks/pushNotificationConfig/get", "https://hooks.example.com/default"
+    named = {"id": "a", "url": "https://hooks.example.com/a"}
+    caller, create = {
+        "1.0": (newer, "CreateTaskPushNotificationConfig"),
+        "0.3": (older, "tasks/pushNotificationConfig/set"),
+    }[maker]
+    task = caller.send()["id"]
+
+    for config in (named, {"url": url}):
+        caller.result(create, {"taskId": task, "pushNotificationConfig": config})
+    by_default = older.result(get, {"id": task})
+    by_id = older.result(get, {"id": task, "pushNotificationConfigId": task})
+
+    assert by_default == by_id
+    assert by_id["pushNotificationConfig"] == {"id": task, "url": url}
+
+
+def test_in_1_0_each_config_without_an_id_is_one_more(newer: Caller) -> None:
+    task = newer.send()["id"]
+
+    for name in ("a", "b"):
+        newer.result(
+            "CreateTaskPushNotificationConfig",
+            {"taskId": task, "url": f"https://hooks.example.com/{name}"},
+        )
+
+    assert PushConfig.objects.values("config_id").distinct().count() == 2
+
+
 def test_a_config_speaks_the_version_it_was_made_in(newer: Caller, older: Caller) -> None:
     config = {"url": "https://hooks.example.com/a2a"}
     newer.result(

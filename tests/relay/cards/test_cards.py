@@ -31,7 +31,9 @@ ONLY_0_3 = {
 
 
 def read(path: str = CARD, **headers: str) -> Any:
-    return Client(headers=headers).get(path)
+    return Client(headers={name.replace("_", "-"): value for name, value in headers.items()}).get(
+        path
+    )
 
 
 def change(card: Card, **fields: Any) -> Card:
@@ -119,6 +121,27 @@ def test_a_card_for_one_version_has_nothing_of_the_other(
     assert told["capabilities"] == {"streaming": False, "pushNotifications": True}
     interfaces = told.get("supportedInterfaces", [])
     assert {each["protocolVersion"] for each in interfaces} <= {"1.0"}
+
+
+@pytest.mark.parametrize(("version", "other"), [("1.0", ONLY_0_3), ("0.3", ONLY_1_0)])
+def test_who_asks_for_one_version_gets_nothing_of_the_other(
+    version: str, other: set[str], card: Card
+) -> None:
+    by_header = read(A2A_Version=version)
+    by_query = read(f"{CARD}?A2A-Version={version}.7")
+
+    assert by_header.json() == by_query.json()
+    assert not by_header.json().keys() & other
+    assert by_header["Vary"] == "A2A-Version"
+    assert by_header["ETag"] != read()["ETag"]
+    interfaces = by_header.json().get("supportedInterfaces", [])
+    assert {each["protocolVersion"] for each in interfaces} <= {"1.0"}
+
+
+def test_a_version_that_the_agent_does_not_speak_gets_the_card_that_there_is(card: Card) -> None:
+    change(card, profile="1.0")
+
+    assert read(A2A_Version="0.3").json() == read(A2A_Version="9.9").json() == read().json()
 
 
 def test_what_was_not_described_is_described_in_general(card: Card) -> None:

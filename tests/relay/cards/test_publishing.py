@@ -195,7 +195,7 @@ def test_a_new_agent_is_registered_and_published_with_one_command(
     assert card.agent.signing_secrets.exists()
     out = capsys.readouterr().out
     assert "http://127.0.0.1:8000/@garden/conductor/.well-known/agent-card.json\n" in out
-    assert "Endpoint: http://127.0.0.1:8000/@garden/conductor\n" in out
+    assert "Endpoint: http://127.0.0.1:8000/@garden/conductor/\n" in out
     assert "conductor is new in Garden (garden)." in out
     assert "issue_caller_key" in out
 

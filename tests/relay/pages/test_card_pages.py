@@ -63,7 +63,7 @@ def test_an_owner_publishes_an_agent(alices: Person, agent: Agent) -> None:
     event = AuditEvent.objects.get(event="card.published")
     assert (event.actor_name, event.address) == ("alice", "127.0.0.1")
     after = text_of(alices.get(f"/agents/{agent.pk}/"))
-    assert "Other agents can call it at http://127.0.0.1:8000/@garden/research-agent-01." in after
+    assert "Other agents can call it at http://127.0.0.1:8000/@garden/research-agent-01/." in after
 
 
 def test_letting_in_anonymous_callers_asks_for_the_password_again(

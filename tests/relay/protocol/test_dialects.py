@@ -8,8 +8,8 @@ import pytest
 
 from relay.models import Task
 from relay.protocol import dialects
-from relay.protocol.dialects import Version
 from relay.protocol.fields import Fields, InvalidParams
+from relay.protocol.versions import Version
 from tests.relay.calling import State
 
 pytestmark = pytest.mark.once
@@ -78,6 +78,12 @@ def test_a_part_of_any_dialect(sent: Any, canonical: Any) -> None:
         (["Hi"], "parts[0]"),
         ([{"text": "Hi"}, {}], "parts[1]"),
         ([{"kind": "text"}], "parts[0]"),
+        ([{"kind": "image", "text": "rm -rf /"}], "parts[0].kind"),
+        ([{"type": "image", "text": "Hi"}], "parts[0].type"),
+        ([{"kind": "text", "type": "image", "text": "Hi"}], "parts[0].type"),
+        ([{"kind": 7, "text": "Hi"}], "parts[0].kind"),
+        ([{"kind": "data", "text": "Hi"}], "parts[0].kind"),
+        ([{"kind": "text", "file": {"uri": "https://x/y"}}], "parts[0].kind"),
         ([{"text": "Hi", "url": "https://x/"}], "parts[0]"),
         ([{"text": 7}], "parts[0].text"),
         ([{"raw": "?"}], "parts[0].raw"),

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from relay.models import Artifact, Context, Event, Message, PushConfig, Task
 from relay.protocol import dialects
-from relay.protocol.dialects import Version
+from relay.protocol.versions import Version
 
 pytestmark = pytest.mark.once
 

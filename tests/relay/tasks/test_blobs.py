@@ -15,6 +15,7 @@ from django.utils import timezone
 from relay.content import blobs
 from relay.models import Blob, CallerKey, Card, Task
 from relay.protocol import dialects
+from relay.protocol.versions import Version
 from tests.relay.fake_connector import ask
 
 LARGE = b"\x89PNG" * 20_000
@@ -145,7 +146,7 @@ def test_a_file_whose_encryption_key_is_gone_is_asked_for_again_later(
 
 @pytest.mark.parametrize(("version", "uri"), [("1.0", ["url"]), ("0.3", ["file", "uri"])])
 def test_callers_get_a_link_in_its_place(
-    task: Task, blob: Blob, version: dialects.Version, uri: list[str]
+    task: Task, blob: Blob, version: Version, uri: list[str]
 ) -> None:
     kept = [{"blob": str(blob.pk), "size": len(LARGE), "filename": "chart.png"}]
 

@@ -20,6 +20,7 @@ from relay.models import Artifact, Card, Event, Message, PushConfig, PushNotific
 from relay.protocol import dialects
 from relay.protocol.dialects import Incoming, PushIn
 from relay.protocol.fields import InvalidParams
+from relay.protocol.versions import Version
 from relay.tasks import lifecycle, pushes, transitions
 from tests.wake.callbacks.receiver import Receiver, answering
 from tests.wake.callbacks.sending import Names
@@ -180,9 +181,7 @@ def test_it_arrives_with_the_credentials_and_the_token(
 
 
 @pytest.mark.parametrize("version", ["1.0", "0.3"])
-def test_its_secrets_are_encrypted_and_never_returned(
-    sent: Sent, version: dialects.Version
-) -> None:
+def test_its_secrets_are_encrypted_and_never_returned(sent: Sent, version: Version) -> None:
     task = sent(push(token="cardamom", scheme="Bearer", credentials="turmeric", version=version))
     move(task, State.WORKING)
 

@@ -1,0 +1,49 @@
+"""Lets pages of other sites call agents from a browser (CORS), with a caller key only.
+
+A page without a key could otherwise call the public agents of a server that its visitor can reach
+and the page's own site cannot, such as one on an internal network.
+"""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+
+from django.http import HttpRequest, HttpResponse
+
+HEADERS = (
+    "Authorization",
+    "Content-Type",
+    "Accept",
+    "A2A-Version",
+    "A2A-Extensions",
+    "Idempotency-Key",
+    "Last-Event-ID",
+    "Prefer",
+)
+KEPT_FOR = 600  # seconds, by browsers
+
+
+def is_preflight(request: HttpRequest) -> bool:
+    """Tells whether a browser asks what a page may send (Fetch, "CORS-preflight fetch")."""
+    return request.method == "OPTIONS" and "Access-Control-Request-Method" in request.headers
+
+
+def answer_preflight(request: HttpRequest) -> HttpResponse:
+    """Allows a call with an Authorization header. A browser takes an answer without these headers
+    as a refusal."""
+    asked = request.headers.get("Access-Control-Request-Headers", "").lower().split(",")
+    answer = HttpResponse(status=HTTPStatus.NO_CONTENT)
+    if "authorization" in {name.strip() for name in asked}:
+        answer["Access-Control-Allow-Origin"] = "*"
+        answer["Access-Control-Allow-Methods"] = "POST"
+        answer["Access-Control-Allow-Headers"] = ", ".join(HEADERS)
+        answer["Access-Control-Max-Age"] = str(KEPT_FOR)
+    return answer
+
+
+def readable(response: HttpResponse, request: HttpRequest) -> HttpResponse:
+    """Lets the page read the answer to a call that came with credentials."""
+    if "Origin" in request.headers and "Authorization" in request.headers:
+        response["Access-Control-Allow-Origin"] = "*"
+        response["Access-Control-Expose-Headers"] = "Retry-After, WWW-Authenticate"
+    return response
