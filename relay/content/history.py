@@ -21,19 +21,24 @@ LONGEST = 4 * 2**20
 
 
 def newest(
-    tasks: Sequence[Task], length: int | None = None, *, without: Collection[int | None] = ()
+    tasks: Sequence[Task],
+    length: int | None = None,
+    *,
+    without: Collection[int | None] = (),
+    for_caller: bool = False,
 ) -> dict[UUID, list[Message]]:
     """Returns up to `length` turns of each task, oldest first, in one query. For a single task the
     newest turn is included however long it is. `without` are the ids of turns that the answer has
-    elsewhere."""
+    elsewhere. A caller sees no turn of a person, who writes to the agent alone."""
     length = AT_MOST if length is None else min(length, AT_MOST)
     turns: dict[UUID, list[Message]] = defaultdict(list)
     if not tasks or not length:
         return turns
     task, backwards = F("task_id"), F("pk").desc()
     chars = Sum(length_of("parts_json") + length_of("metadata_json"))
+    shown = Message.objects.exclude(source=Message.Source.OWNER) if for_caller else Message.objects
     rows: QuerySet[Message] = (
-        Message.objects.filter(task__in=tasks)
+        shown.filter(task__in=tasks)
         .exclude(pk__in=[pk for pk in without if pk])
         .annotate(
             nth=Window(RowNumber(), partition_by=task, order_by=backwards),

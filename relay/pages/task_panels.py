@@ -35,7 +35,7 @@ def answer_status(response: Response) -> str:
     if response.delivery.type != Delivery.Type.QUESTION:
         return "Saved with the task, which needed no answer."
     if response.status == Response.Status.REJECTED:
-        return "The task has ended. Its caller can see your answer."
+        return "The task has ended. Its caller sees that it was declined, not what you wrote."
     return "Waiting for the connector."
 
 

@@ -266,7 +266,8 @@ def write_tasks(
 ) -> list[Json]:
     """Writes each task with at most `history_length` of its newest messages, without the one in its
     status (relay/content/history.py). Empty members are left out."""
-    history = newest(tasks, history_length, without=[task.status_message_id for task in tasks])
+    in_status = [task.status_message_id for task in tasks]
+    history = newest(tasks, history_length, without=in_status, for_caller=True)
     artifacts_of = _artifacts(tasks) if artifacts else {}
     written_tasks = []
     for task in tasks:

@@ -37,6 +37,8 @@ MESSAGES_AT_MOST = 1_000  # of a task, from all senders
 GUESSED_BY_NOBODY = re.compile(
     r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}", re.IGNORECASE
 )
+# What a person wrote is for the agent and the team; the caller learns only what became of the task.
+DECLINED = "A person of the agent's team declined."
 CONTEXT_IS_TAKEN = (
     "Another caller uses this id. Nothing was stored: leave it out, and a new one is made for you."
 )
@@ -157,15 +159,13 @@ def decide(task_id: uuid.UUID, *, delivery: Delivery, response: Response) -> Non
             transition(task.pk, State.INPUT_REQUIRED, message=task.status_message, by=SYSTEM, at=at)
         return
     name = response.by_name
-    if response.status == Response.Status.REJECTED:
-        # In the agent's stead, so to its caller it is the agent's word.
-        parts = [_text(response.feedback or "Rejected.")]
-        why = transitions.add_message(task, Message.Source.RELAY, parts, by_name=name, at=at)
-        transition(task.pk, State.REJECTED, message=why, by=by, at=at)
-        return
     message = transitions.add_message(
         task, Message.Source.OWNER, _words(response), by_name=name, at=at
     )
+    if response.status == Response.Status.REJECTED:
+        why = transitions.add_message(task, Message.Source.RELAY, [_text(DECLINED)], at=at)
+        transition(task.pk, State.REJECTED, message=why, by=by, at=at)
+        return
     decision = {
         "status": response.status,
         "feedback": response.feedback,
@@ -295,7 +295,7 @@ def _words(response: Response) -> list[Json]:
     parts = [_text(response.feedback)] if response.feedback else []
     if edited is not None:
         parts.append(_text(edited) if isinstance(edited, str) else {"data": edited})
-    return parts or [_text("Approved.")]
+    return parts or [_text(f"{response.get_status_display()}.")]
 
 
 def _text(text: str) -> Json:

@@ -16,6 +16,7 @@ from relay.protocol.dialects import Incoming
 from relay.tasks import lifecycle
 from tests.agent_client import AgentClient
 from tests.inbox.person import Person, text_of
+from tests.relay.calling import Caller
 from tests.relay.fake_connector import FakeConnector, ask, now
 from tests.types import Answer
 from wake.models import Delivery, Response
@@ -99,7 +100,7 @@ def test_what_comes_back_is_compared_with_the_edit_and_not_with_the_transcript(
     assert "The agent returned it exactly as edited." in text_of(alices.see(output))
 
 
-def test_a_rejection_ends_the_task_with_its_reason(
+def test_a_rejection_ends_the_task(
     task: Task, question: Delivery, answer: Answer, alices: Person
 ) -> None:
     answer(question, "rejected", feedback="Not this week.")
@@ -107,9 +108,34 @@ def test_a_rejection_ends_the_task_with_its_reason(
     ended = now(task)
     assert ended.state == Task.State.REJECTED
     assert ended.status_message is not None
-    assert ended.status_message.parts == [{"text": "Not this week."}]
+    assert ended.status_message.parts == [{"text": "A person of the agent's team declined."}]
     assert not Run.objects.filter(state=Run.State.QUEUED).exists()
-    assert "Its caller can see your answer" in text_of(alices.see(question))
+    assert "Its caller sees that it was declined" in text_of(alices.see(question))
+
+
+@pytest.mark.parametrize("status", ["approved", "redirected", "rejected"])
+def test_what_a_person_writes_is_for_the_agent_and_the_team_alone(
+    status: str,
+    task: Task,
+    question: Delivery,
+    connector: FakeConnector,
+    answer: Answer,
+    alices: Person,
+    either: Caller,
+) -> None:
+    edit = {"edited_json": json.dumps("# 2.4 secret")} if status == "redirected" else {}
+    method = "GetTask" if either.version == "1.0" else "tasks/get"
+
+    answer(question, status, feedback="The secret word.", **edit)
+
+    shown = json.dumps(either.result(method, {"id": str(task.pk)}))
+    assert "secret" not in shown
+    assert "Shall I publish?" in shown
+    assert "The secret word." in text_of(alices.get(f"/tasks/{task.pk}/"))
+    if status != "rejected":
+        (frame,) = connector.look(at=timezone.now())
+        assert frame["decision"]["feedback"] == "The secret word."
+        assert "The secret word." in json.dumps(frame["messages"])
 
 
 def test_an_answer_is_taken_back_while_it_is_held_and_not_later(
