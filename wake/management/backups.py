@@ -1,0 +1,109 @@
+"""Copies the database into a new folder, with a manifest that says what the copy contains.
+
+Only the owner of the files can read them: they contain what the database contains.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import sqlite3
+import subprocess
+import tomllib
+from collections.abc import Iterable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.db import connection
+from django.db.migrations.recorder import MigrationRecorder
+
+from database.clock import database_now
+
+MANIFEST = "manifest.json"
+COPIES = {"postgresql": "wake.dump", "sqlite": "wake.sqlite3"}
+
+
+class BackupFailed(Exception):
+    """The database was not copied; the message says why."""
+
+
+def back_up(folder: Path) -> dict[str, Any]:
+    """Returns the manifest. Raises BackupFailed, and leaves nothing behind then. The manifest is
+    written last, so a folder without one is no backup."""
+    try:
+        folder.mkdir(mode=0o700, parents=True)
+    except OSError as error:
+        raise BackupFailed(f"{folder}: {error.strerror}. Name a folder that is new.") from error
+    try:
+        copy = folder / COPIES[connection.vendor]
+        # Before the copy, which then contains at least what the manifest says.
+        manifest = contents()
+        copy.touch(mode=0o600)
+        COPY_TO[connection.vendor](copy)
+        with copy.open("rb") as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+        manifest |= {"file": copy.name, "sha256": digest}
+        (folder / MANIFEST).touch(mode=0o600)
+        (folder / MANIFEST).write_text(text_of(manifest))
+    except BaseException as error:
+        shutil.rmtree(folder)
+        if isinstance(error, OSError | sqlite3.Error):
+            raise BackupFailed(str(error)) from error
+        raise
+    return manifest
+
+
+def contents() -> dict[str, Any]:
+    """Returns what a copy that is made afterwards contains at least."""
+    return {
+        "version": _version(),
+        "made_at": database_now().isoformat(),
+        "database": connection.vendor,
+        "migrations": _newest_migrations(MigrationRecorder(connection).applied_migrations()),
+    }
+
+
+def text_of(manifest: dict[str, Any]) -> str:
+    return json.dumps(manifest, indent=2) + "\n"
+
+
+def _version() -> str:
+    project = tomllib.loads((settings.BASE_DIR / "pyproject.toml").read_text())["project"]
+    return str(project["version"])
+
+
+def _newest_migrations(applied: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """Returns the newest of each app: their names begin with their numbers."""
+    return dict(sorted(applied))
+
+
+def _dump_postgresql(copy: Path) -> None:
+    arguments, environment = connection.client.settings_to_cmd_args_env(
+        connection.settings_dict, ["--format=custom", "--no-password"]
+    )
+    try:
+        with copy.open("wb") as file:
+            done = subprocess.run(  # noqa: S603 - the settings' own
+                ["pg_dump", *arguments[1:]],  # noqa: S607 - the operator's PATH says which version
+                env={**os.environ, **(environment or {})},
+                stdout=file,
+                stderr=subprocess.PIPE,
+                check=False,
+            )
+    except FileNotFoundError as error:
+        raise BackupFailed("pg_dump is not installed here, or not in PATH.") from error
+    if done.returncode:
+        raise BackupFailed(done.stderr.decode(errors="replace").strip())
+
+
+def _dump_sqlite(copy: Path) -> None:
+    """Copies what is in the `-wal` file as well. SQLite accepts an empty file as its target."""
+    with closing(sqlite3.connect(connection.settings_dict["NAME"])) as database:
+        database.execute("VACUUM INTO ?", [str(copy)])
+
+
+COPY_TO = {"postgresql": _dump_postgresql, "sqlite": _dump_sqlite}

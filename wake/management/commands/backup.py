@@ -1,0 +1,27 @@
+"""`manage.py backup FOLDER`: copies the database, with a manifest."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from wake.management.backups import BackupFailed, back_up
+
+
+class Command(BaseCommand):
+    help = (
+        "Copies the database into a new folder that only you can read, while Wake runs "
+        "(docs/operations.md, Back up and restore). Encryption keys are not in the copy."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("folder", type=Path, metavar="FOLDER", help="it must not exist yet")
+
+    def handle(self, *args: Any, folder: Path, **options: Any) -> None:
+        try:
+            manifest = back_up(folder)
+        except BackupFailed as reason:
+            raise CommandError(f"There is no backup. {reason}") from None
+        self.stdout.write(str(folder / manifest["file"]))
