@@ -1,4 +1,4 @@
-"""System checks that refuse an unsafe production start."""
+"""System checks that refuse an unsafe production start, and a start with the wrong key."""
 
 from __future__ import annotations
 
@@ -8,6 +8,11 @@ from typing import Any
 from django.apps import AppConfig
 from django.conf import settings
 from django.core.checks import CheckMessage, Error, Tags, Warning, register
+from django.db import Error as DatabaseError
+from psycopg_pool import PoolTimeout
+
+from accounts.models import SigningSecret
+from database import encryption
 
 SHORTEST_SECRET_KEY = 50
 SHORTEST_ENCRYPTION_KEY = 32
@@ -41,6 +46,43 @@ def encrypted_content_has_a_key(
     ]
 
 
+@register(Tags.database)
+def encryption_keys_fit_the_database(
+    app_configs: Sequence[AppConfig] | None, databases: Sequence[str] | None = None, **kwargs: Any
+) -> list[CheckMessage]:
+    """Decrypts the newest and the oldest signing secret. It runs before a server starts, in
+    `migrate`, and in `check --database default`; it says nothing while the database is away."""
+    if "default" not in (databases or ()):
+        return []
+    secrets = SigningSecret.objects.values_list("ciphertext", flat=True)
+    try:
+        newest, oldest = secrets.order_by("-pk").first(), secrets.order_by("pk").first()
+    except (DatabaseError, PoolTimeout):
+        return []
+    if not _can_decrypt(newest):
+        return [
+            Error(
+                "None of WAKE_ENCRYPTION_KEYS decrypts the newest signing secret in the database. "
+                "With these keys Wake can sign no callback and read no encrypted content.",
+                hint="Put the key that this database was last used with back into "
+                "WAKE_ENCRYPTION_KEYS (a comma-separated list, newest first). If none was set, it "
+                "is in the file wake_encryption_keys of the data folder.",
+                id="wake.E006",
+            )
+        ]
+    if not _can_decrypt(oldest):
+        return [
+            Warning(
+                "None of WAKE_ENCRYPTION_KEYS decrypts the oldest signing secret in the database: "
+                "a key was removed from the list before everything was encrypted with the newest.",
+                hint="Put the older key back at the end of WAKE_ENCRYPTION_KEYS, and run "
+                "manage.py rotate_encryption.",
+                id="wake.W004",
+            )
+        ]
+    return []
+
+
 @register(Tags.database, deploy=True)
 def connections_are_pooled(
     app_configs: Sequence[AppConfig] | None, **kwargs: Any
@@ -56,6 +98,13 @@ def connections_are_pooled(
             id="wake.W002",
         )
     ]
+
+
+def _can_decrypt(ciphertext: str | None) -> bool:
+    try:
+        return ciphertext is None or bool(encryption.decrypt(ciphertext.encode()))
+    except encryption.Unreadable:
+        return False
 
 
 def _errors() -> Iterator[Error]:

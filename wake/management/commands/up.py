@@ -13,6 +13,7 @@ from typing import Any
 
 from django.conf import settings
 from django.contrib.staticfiles.finders import get_finders
+from django.core.checks import Tags
 from django.core.exceptions import ValidationError
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError, CommandParser
@@ -52,6 +53,10 @@ class Command(BaseCommand):
         password = os.environ.pop("WAKE_ADMIN_PASSWORD", "")
         if os.geteuid() == 0 and settings.PRODUCTION:
             self.stderr.write("This runs as root. Give Wake an account of its own.")
+        try:
+            self.check(tags=[Tags.database], databases=["default"])
+        finally:
+            _disconnect()
         if role in {None, "web", "stream"}:
             self._wait_for_port(host, settings.PORT)
             _collect_static()
@@ -103,9 +108,7 @@ class Command(BaseCommand):
                 f"WAKE_ADMIN_EMAIL or WAKE_ADMIN_PASSWORD: {operator.in_one_sentence(error)}"
             ) from error
         finally:
-            connection.close()
-            if connection.vendor == "postgresql":
-                connection.close_pool()  # type: ignore[attr-defined]
+            _disconnect()
 
     def _greet(self, *, only_if_answered_at: str | None = None) -> None:
         """Prints the greeting once the server answers, or at the end at the latest, because its key
@@ -118,6 +121,13 @@ class Command(BaseCommand):
         with suppress(OSError):  # a closed terminal is no reason to stop
             self.stdout.write(line)
             self.stdout.flush()
+
+
+def _disconnect() -> None:
+    """Ends the connections of this process, whose children or successor have their own."""
+    connection.close()
+    if connection.vendor == "postgresql":
+        connection.close_pool()  # type: ignore[attr-defined]
 
 
 def _collect_static() -> None:
