@@ -9,8 +9,9 @@ from accounts.sign_in import sessions
 from database.clock import database_now
 
 
-@shared_task
-def seal_new_events() -> None:
+# The name on the broker is that of version 0.1, whose beat and workers may still run.
+@shared_task(name="accounts.jobs.seal_new_events")
+def extend_audit_chains() -> None:
     chain.append_new(at=database_now())
 
 

@@ -12,12 +12,12 @@ from typing import Any
 from django.db import connections, models, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
 
-from accounts.models import AuditEvent, AuditSeal
+from accounts.models import AuditEntry, AuditEvent
 
 # For each model, the rows that a new row would replace: those that share a unique value with it.
 GUARDED: dict[type[models.Model], str] = {
     AuditEvent: "id = NEW.id",
-    AuditSeal: "id = NEW.id OR event_id = NEW.event_id"
+    AuditEntry: "id = NEW.id OR event_id = NEW.event_id"
     " OR (chain = NEW.chain AND position = NEW.position)",
 }
 

@@ -4,7 +4,7 @@ Each entry has a hash over its event and all entries before it. A sweep writes t
 seconds after the events, one sweep at a time, in the order of the events' numbers. A number is
 assigned before its transaction commits, so an event may become visible after later ones have
 entries. It gets its entry all the same, later in its chain: a sweep looks at every event above the
-checkpoint (`SealedUntil`), which rises only past numbers that no transaction can use any more
+checkpoint (`AuditCheckpoint`), which rises only past numbers that no transaction can use any more
 (docs/decisions/0008-the-audit-chain.md).
 """
 
@@ -22,7 +22,7 @@ from django.db.models import Exists, Max, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 
 from accounts.audit import totals
-from accounts.models import AuditEvent, AuditHead, AuditSeal, SealedUntil
+from accounts.models import AuditCheckpoint, AuditEntry, AuditEvent, AuditTip
 
 log = logging.getLogger(__name__)
 
@@ -32,12 +32,12 @@ AT_ONCE = 1_000
 DRAIN_SECONDS = 20.0
 
 
-class InTheWay(Exception):
+class EntryAfterTip(Exception):
     """An entry stands after the tip of its chain, where the next one belongs: it was written by
     another program, or the tip was set back."""
 
-    def __init__(self, entry: AuditSeal) -> None:
-        super().__init__(InTheWay.__doc__)
+    def __init__(self, entry: AuditEntry) -> None:
+        super().__init__(EntryAfterTip.__doc__)
         self.entry = entry
 
 
@@ -54,7 +54,7 @@ def append_new(*, at: datetime, seconds: float = DRAIN_SECONDS) -> int:
     while decided is not None and time.monotonic() < stop_at:
         try:
             batch = _append_next(after, decided=decided, blocked=blocked, at=at)
-        except InTheWay as error:
+        except EntryAfterTip as error:
             log.critical(
                 "An audit chain cannot be extended: %s stands after its tip. The events of this "
                 "chain are kept and wait; docs/operations.md, An entry after the tip, says what to "
@@ -99,26 +99,26 @@ def canonical(event: AuditEvent) -> bytes:
 
 
 def without_entry() -> QuerySet[AuditEvent]:
-    entries = AuditSeal.objects.filter(event_id=OuterRef("pk"))
+    entries = AuditEntry.objects.filter(event_id=OuterRef("pk"))
     return AuditEvent.objects.filter(~Exists(entries)).order_by("pk")
 
 
-def entry_after_tip(chain: int) -> AuditSeal | None:
+def entry_after_tip(chain: int) -> AuditEntry | None:
     """Returns the first entry after the tip, if there is one. It is one statement, because a sweep
     writes entries and tip between two."""
-    ends = AuditHead.objects.filter(chain=chain).values("position")
-    after = AuditSeal.objects.filter(chain=chain, position__gt=Coalesce(Subquery(ends), 0))
+    ends = AuditTip.objects.filter(chain=chain).values("position")
+    after = AuditEntry.objects.filter(chain=chain, position__gt=Coalesce(Subquery(ends), 0))
     return after.order_by("position").first()
 
 
-def described(entry: AuditSeal) -> str:
+def described(entry: AuditEntry) -> str:
     place = f"of event {entry.event_id}, position {entry.position}, chain {entry.chain}"
     return f"entry {entry.pk} ({place})"
 
 
 def _has_new_events() -> bool:
     """Looks without a lock, because mostly there are none."""
-    until = SealedUntil.objects.values_list("event_id", flat=True).first()
+    until = AuditCheckpoint.objects.values_list("event_id", flat=True).first()
     return _newest() != (until or 0)
 
 
@@ -181,47 +181,47 @@ def _of_chains(chains: Collection[int]) -> Q:
 
 def _append(events: Sequence[AuditEvent], *, at: datetime) -> int:
     """Returns how many chains begin with these events."""
-    tips = AuditHead.objects.in_bulk({chain_of(event) for event in events})
+    tips = AuditTip.objects.in_bulk({chain_of(event) for event in events})
     known = len(tips)
     entries = []
     for event in events:
         chain = chain_of(event)
-        tip = tips.setdefault(chain, AuditHead(chain=chain, position=0, hash=BEGINNING))
-        tip.position, tip.hash, tip.sealed_at = tip.position + 1, link(tip.hash, event), at
+        tip = tips.setdefault(chain, AuditTip(chain=chain, position=0, hash=BEGINNING))
+        tip.position, tip.hash, tip.appended_at = tip.position + 1, link(tip.hash, event), at
         entries.append(
-            AuditSeal(
+            AuditEntry(
                 event_id=event.pk,
                 chain=chain,
                 position=tip.position,
                 hash=tip.hash,
-                sealed_at=at,
+                appended_at=at,
             )
         )
     _insert(entries)
-    AuditHead.objects.bulk_create(
+    AuditTip.objects.bulk_create(
         tips.values(),
         update_conflicts=True,
         unique_fields=["chain"],
-        update_fields=["position", "hash", "sealed_at"],
+        update_fields=["position", "hash", "appended_at"],
     )
     return len(tips) - known
 
 
-def _insert(entries: Sequence[AuditSeal]) -> None:
+def _insert(entries: Sequence[AuditEntry]) -> None:
     try:
         with transaction.atomic():
-            AuditSeal.objects.bulk_create(entries)
+            AuditEntry.objects.bulk_create(entries)
     except IntegrityError:
         for chain in sorted({entry.chain for entry in entries}):
             if entry := entry_after_tip(chain):
-                raise InTheWay(entry) from None
+                raise EntryAfterTip(entry) from None
         raise
 
 
-def _locked_checkpoint() -> SealedUntil | None:
+def _locked_checkpoint() -> AuditCheckpoint | None:
     """Locks the checkpoint and returns it, or None while another process has locked it."""
-    SealedUntil.objects.get_or_create(pk=1)
-    return SealedUntil.objects.select_for_update(skip_locked=True).first()
+    AuditCheckpoint.objects.get_or_create(pk=1)
+    return AuditCheckpoint.objects.select_for_update(skip_locked=True).first()
 
 
 def _writers() -> list[str]:

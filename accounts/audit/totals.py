@@ -14,12 +14,12 @@ from django.conf import settings
 from django.db import transaction
 from django.db.models import Count, Sum
 
-from accounts.models import AuditHead, SealedUntil
+from accounts.models import AuditCheckpoint, AuditTip
 
 log = logging.getLogger(__name__)
 
 
-def add(checkpoint: SealedUntil, *, chains: int, events: int) -> None:
+def add(checkpoint: AuditCheckpoint, *, chains: int, events: int) -> None:
     """Adds to the totals. Totals that were tampered with stay as they are, because a new signature
     would hide that."""
     is_first = not checkpoint.signature and _tips() == (chains, events)
@@ -31,7 +31,7 @@ def add(checkpoint: SealedUntil, *, chains: int, events: int) -> None:
     checkpoint.save(update_fields=["chains", "events", "signature"])
 
 
-def is_genuine(checkpoint: SealedUntil) -> bool:
+def is_genuine(checkpoint: AuditCheckpoint) -> bool:
     return any(hmac.compare_digest(checkpoint.signature, one) for one in signatures(checkpoint))
 
 
@@ -45,7 +45,7 @@ def difference() -> str:
     if (checkpoint.chains, checkpoint.events) == (chains, events):
         return ""
     return (
-        f"{checkpoint.events} events in {checkpoint.chains} chains were sealed, and the tips say "
+        f"The totals count {checkpoint.events} events in {checkpoint.chains} chains, and the tips "
         f"{events} in {chains}: a chain was removed, or its tip was changed."
     )
 
@@ -53,29 +53,29 @@ def difference() -> str:
 @transaction.atomic
 def count_again() -> None:
     """Counts and signs again, after a repair by hand or a sweep of an older release."""
-    SealedUntil.objects.get_or_create(pk=1)
-    checkpoint = SealedUntil.objects.select_for_update().get(pk=1)
+    AuditCheckpoint.objects.get_or_create(pk=1)
+    checkpoint = AuditCheckpoint.objects.select_for_update().get(pk=1)
     checkpoint.chains, checkpoint.events = _tips()
     checkpoint.signature = signatures(checkpoint)[0]
     checkpoint.save(update_fields=["chains", "events", "signature"])
 
 
-def _read() -> tuple[SealedUntil, tuple[int, int]]:
+def _read() -> tuple[AuditCheckpoint, tuple[int, int]]:
     """Reads both as of one moment: a sweep writes them together, perhaps between two statements."""
     while True:
-        before = SealedUntil.objects.first() or SealedUntil()
+        before = AuditCheckpoint.objects.first() or AuditCheckpoint()
         tips = _tips()
-        after = SealedUntil.objects.first() or SealedUntil()
+        after = AuditCheckpoint.objects.first() or AuditCheckpoint()
         if (before.chains, before.events) == (after.chains, after.events):
             return after, tips
 
 
 def _tips() -> tuple[int, int]:
-    tips = AuditHead.objects.aggregate(chains=Count("pk"), events=Sum("position"))
+    tips = AuditTip.objects.aggregate(chains=Count("pk"), events=Sum("position"))
     return tips["chains"], tips["events"] or 0
 
 
-def signatures(checkpoint: SealedUntil) -> list[str]:
+def signatures(checkpoint: AuditCheckpoint) -> list[str]:
     """Returns a signature by each encryption key, the newest first."""
     text = f"audit totals {checkpoint.chains} {checkpoint.events}".encode()
     keys = [hashlib.sha256(f"audit totals {key}".encode()) for key in settings.WAKE_ENCRYPTION_KEYS]

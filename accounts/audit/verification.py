@@ -14,18 +14,18 @@ from accounts.audit.chain import (
     link,
     without_entry,
 )
-from accounts.models import AuditEvent, AuditHead, AuditSeal, SealedUntil
+from accounts.models import AuditCheckpoint, AuditEntry, AuditEvent, AuditTip
 
 AT_ONCE = 2_000
 
 
 class Broken(Exception):
-    """The chain was tampered with; the message says where and how."""
+    """The chain was tampered with. The message says where and how."""
 
 
 @dataclass(frozen=True, slots=True)
-class Whole:
-    """An unbroken chain: its tip, and how many events wait for their entry."""
+class Verified:
+    """Describes a chain that is unbroken: its tip, and how many events wait for their entry."""
 
     position: int
     hash: str
@@ -39,18 +39,18 @@ class Whole:
 def chains() -> list[int]:
     """Returns the chains of all teams that exist or existed, and the one without a team. A chain
     whose entries and tip were removed is included because of its events."""
-    with_entries = AuditSeal.objects.values_list("chain", flat=True).distinct()
-    tips = AuditHead.objects.values_list("chain", flat=True)
+    with_entries = AuditEntry.objects.values_list("chain", flat=True).distinct()
+    tips = AuditTip.objects.values_list("chain", flat=True)
     without = without_entry().order_by().values_list("team_id", flat=True).distinct()
     teams = (NO_TEAM if team_id is None else team_id for team_id in without)
     return sorted({NO_TEAM, *with_entries, *tips, *teams})
 
 
-def verify(chain: int, *, noted: str = "") -> Whole:
+def verify(chain: int, *, noted: str = "") -> Verified:
     """Reads a whole chain in batches. Raises Broken at the first entry that is wrong. `noted` is a
     tip that was kept elsewhere and must still be part of the chain."""
-    until = SealedUntil.objects.values_list("event_id", flat=True).first() or 0
-    tip = AuditHead.objects.filter(chain=chain).first() or AuditHead(position=0, hash=BEGINNING)
+    until = AuditCheckpoint.objects.values_list("event_id", flat=True).first() or 0
+    tip = AuditTip.objects.filter(chain=chain).first() or AuditTip(position=0, hash=BEGINNING)
     hashes = {0: BEGINNING}
     noted_position, _, noted_hash = noted.partition(":")
     position, reached = 0, BEGINNING
@@ -58,25 +58,26 @@ def verify(chain: int, *, noted: str = "") -> Whole:
         position += 1
         reached = link(reached, _checked(entry, event, chain=chain, position=position))
         if entry.hash != reached:
-            raise Broken(f"Position {position}: event {entry.event_id} is not what was sealed.")
+            raise Broken(f"Position {position}: event {entry.event_id} does not match its entry.")
         if noted_position == str(position):
             hashes[position] = reached
     _check_end(chain, tip, position, reached)
     if noted and hashes.get(int(noted_position)) != noted_hash:
-        raise Broken(f"Position {noted_position}: it was another one when it was noted.")
+        raise Broken(f"Position {noted_position}: the noted tip has another hash.")
     if chain == NO_TEAM:
         _check_no_false_team()
     waiting = without_entry().filter(team_id=chain or None)
     if forgotten := waiting.filter(pk__lte=until).first():
         raise Broken(
-            f"Event {forgotten.pk} has no position: it was inserted later, or its seal was removed."
+            f"Event {forgotten.pk} has no position: it was inserted later, or its entry was "
+            "removed."
         )
-    return Whole(position, reached, waiting.count())
+    return Verified(position, reached, waiting.count())
 
 
-def _links(chain: int, *, end: int) -> Iterator[tuple[AuditSeal, AuditEvent | None]]:
+def _links(chain: int, *, end: int) -> Iterator[tuple[AuditEntry, AuditEvent | None]]:
     """Yields each entry in order, with its event if that still exists."""
-    entries = AuditSeal.objects.filter(chain=chain, position__lte=end).order_by("position")
+    entries = AuditEntry.objects.filter(chain=chain, position__lte=end).order_by("position")
     last = 0
     while batch := list(entries.filter(position__gt=last)[:AT_ONCE]):
         events = AuditEvent.objects.in_bulk([entry.event_id for entry in batch])
@@ -85,10 +86,10 @@ def _links(chain: int, *, end: int) -> Iterator[tuple[AuditSeal, AuditEvent | No
 
 
 def _checked(
-    entry: AuditSeal, event: AuditEvent | None, *, chain: int, position: int
+    entry: AuditEntry, event: AuditEvent | None, *, chain: int, position: int
 ) -> AuditEvent:
     if entry.position != position:
-        raise Broken(f"Position {position}: its seal was removed.")
+        raise Broken(f"Position {position}: its entry was removed.")
     if event is None:
         raise Broken(f"Position {position}: event {entry.event_id} was removed.")
     if chain_of(event) != chain:
@@ -96,7 +97,7 @@ def _checked(
     return event
 
 
-def _check_end(chain: int, tip: AuditHead, position: int, reached: str) -> None:
+def _check_end(chain: int, tip: AuditTip, position: int, reached: str) -> None:
     if position < tip.position:
         raise Broken(f"Position {position + 1}: the end is missing, up to {tip.position}.")
     if reached != tip.hash:

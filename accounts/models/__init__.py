@@ -8,7 +8,7 @@ from accounts.models.agents import (
     SigningSecret,
     SigningSecretQuerySet,
 )
-from accounts.models.audit import AuditEvent, AuditHead, AuditSeal, SealedUntil
+from accounts.models.audit import AuditCheckpoint, AuditEntry, AuditEvent, AuditTip
 from accounts.models.names import SINGLE_LINE
 from accounts.models.people import (
     Invitation,
@@ -32,9 +32,10 @@ __all__ = [
     "Agent",
     "ApiKey",
     "ApiKeyQuerySet",
+    "AuditCheckpoint",
+    "AuditEntry",
     "AuditEvent",
-    "AuditHead",
-    "AuditSeal",
+    "AuditTip",
     "ClaimedId",
     "Invitation",
     "InvitationQuerySet",
@@ -42,7 +43,6 @@ __all__ = [
     "MembershipQuerySet",
     "RecoveryCode",
     "ResetRequest",
-    "SealedUntil",
     "SecondFactor",
     "SecondFactorQuerySet",
     "Session",

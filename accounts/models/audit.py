@@ -35,7 +35,7 @@ class AuditEvent(models.Model):
         return f"{self.actor_name} {self.event} {self.object_name}"
 
 
-class AuditSeal(models.Model):
+class AuditEntry(models.Model):
     """An entry of an audit chain: its hash covers its event and all entries before it
     (accounts/audit/chain.py)."""
 
@@ -44,31 +44,35 @@ class AuditSeal(models.Model):
     chain = models.BigIntegerField()
     position = models.BigIntegerField()
     hash = models.CharField(max_length=64)
-    sealed_at = models.DateTimeField()
+    appended_at = models.DateTimeField(db_column="sealed_at")
 
     class Meta:
         constraints = [
             models.UniqueConstraint(fields=["chain", "position"], name="one_seal_a_position")
         ]
         default_permissions = ("view",)
+        db_table = "accounts_auditseal"
 
     def __str__(self) -> str:
         return f"{self.position} of {self.chain}: {self.hash}"
 
 
-class AuditHead(models.Model):
+class AuditTip(models.Model):
     """The tip of an audit chain: its last position and hash."""
 
     chain = models.BigIntegerField(primary_key=True)
     position = models.BigIntegerField()
     hash = models.CharField(max_length=64)
-    sealed_at = models.DateTimeField()
+    appended_at = models.DateTimeField(db_column="sealed_at")
+
+    class Meta:
+        db_table = "accounts_audithead"
 
     def __str__(self) -> str:
         return f"{self.position}:{self.hash}"
 
 
-class SealedUntil(models.Model):
+class AuditCheckpoint(models.Model):
     """The checkpoint: one row that says up to which event all chains are complete. The process that
     extends the chains locks it."""
 
@@ -82,5 +86,8 @@ class SealedUntil(models.Model):
     events = models.BigIntegerField(default=0, db_default=0)
     signature = models.CharField(max_length=64, default="", db_default="", blank=True)
 
+    class Meta:
+        db_table = "accounts_sealeduntil"
+
     def __str__(self) -> str:
-        return f"Sealed until {self.event_id}"
+        return f"Complete up to event {self.event_id}"

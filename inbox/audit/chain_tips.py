@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from accounts.models import AuditHead, AuditSeal, Team
+from accounts.models import AuditEntry, AuditTip, Team
 from inbox.pages.viewer import Viewer
 
 
@@ -15,7 +15,7 @@ class ChainTip:
     team: Team
     position: int
     hash: str
-    sealed_at: datetime
+    appended_at: datetime
 
     @property
     def short(self) -> str:
@@ -28,14 +28,14 @@ class ChainTip:
 def chain_tips(viewer: Viewer, *, owned: bool = False) -> list[ChainTip]:
     """Returns the tips of the viewer's teams, or of those that they own; one query."""
     ids = viewer.owned_team_ids if owned else viewer.team_ids
-    rows = AuditHead.objects.in_bulk(ids)
+    rows = AuditTip.objects.in_bulk(ids)
     return [
-        ChainTip(viewer.memberships[pk].team, row.position, row.hash, row.sealed_at)
+        ChainTip(viewer.memberships[pk].team, row.position, row.hash, row.appended_at)
         for pk in ids
         if (row := rows.get(pk))
     ]
 
 
-def chain_entry_of(event_id: int) -> AuditSeal | None:
+def chain_entry_of(event_id: int) -> AuditEntry | None:
     """Returns the chain entry of an event; None for the few seconds until it has one."""
-    return AuditSeal.objects.filter(event_id=event_id).first()
+    return AuditEntry.objects.filter(event_id=event_id).first()

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from io import StringIO
 from typing import Any
 
-from accounts.models import AuditEvent, AuditSeal
+from accounts.models import AuditEntry, AuditEvent
 from inbox.audit.sentences import words
 
 COLUMNS = [
@@ -49,15 +49,15 @@ def json_lines(chunks: Iterable[list[AuditEvent]], teams: dict[int, str]) -> Ite
 def _rows(events: list[AuditEvent], teams: dict[int, str]) -> Iterator[ExportRow]:
     """Yields rows with the names of COLUMNS, and the chain entry of each event that has one; one
     query for each chunk."""
-    seals = AuditSeal.objects.in_bulk([event.pk for event in events], field_name="event_id")
+    entries = AuditEntry.objects.in_bulk([event.pk for event in events], field_name="event_id")
     for event in events:
-        seal = seals.get(event.pk)
+        entry = entries.get(event.pk)
         derived = {
             "at": event.at.isoformat(),
             "team": teams.get(event.team_id or 0, ""),
             "words": words(event),
-            "position": seal.position if seal else None,
-            "hash": seal.hash if seal else None,
+            "position": entry.position if entry else None,
+            "hash": entry.hash if entry else None,
         }
         yield {name: derived[name] if name in derived else getattr(event, name) for name in COLUMNS}
 

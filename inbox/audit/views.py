@@ -50,7 +50,7 @@ def audit_list(request: PersonRequest) -> HttpResponse:
         "actors": audit_events.actors(people_of(viewer.team_ids)),
         "agents": audit_events.agents(viewer.team_ids),
         "is_later_page": before is not None,
-        "heads": chain_tips(viewer),
+        "tips": chain_tips(viewer),
         "may_export": bool(viewer.owned_team_ids),
     }
     return render(request, "inbox/audit/audit.html", context)
@@ -67,7 +67,7 @@ def audit_event(request: PersonRequest, pk: int) -> HttpResponse:
         "now": database_now(),
         "line": lines_of([event], viewer)[0],
         "event": event,
-        "seal": chain_entry_of(event.pk),
+        "entry": chain_entry_of(event.pk),
         "detail": json.dumps(event.detail, indent=2, ensure_ascii=False),
     }
     return render(request, "inbox/audit/event.html", context)
@@ -85,7 +85,7 @@ def chain_tips_json(request: PersonRequest) -> JsonResponse:
             "team": tip.team.slug,
             "position": tip.position,
             "hash": tip.hash,
-            "sealed_at": tip.sealed_at,
+            "sealed_at": tip.appended_at,
         }
         for tip in chain_tips(viewer, owned=True)
     ]

@@ -1,5 +1,5 @@
-"""`manage.py audit_verify`: exit code 1, and one plain sentence, where the audit was tampered
-with."""
+"""`manage.py audit_verify` checks the audit chains. If the audit was tampered with, it prints one
+sentence and exits with 1."""
 
 from __future__ import annotations
 
@@ -12,39 +12,37 @@ from accounts.audit import totals, verification
 from accounts.audit.chain import NO_TEAM
 from accounts.models import Team
 
-HEAD = re.compile(r"\d{1,18}:[0-9a-f]{64}")
+TIP = re.compile(r"\d{1,18}:[0-9a-f]{64}")
 
 
 class Command(BaseCommand):
     help = "Checks that nothing in the audit was changed, removed, inserted or moved."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--team", metavar="SLUG", help="its chain alone; else all of them")
+        parser.add_argument("--team", metavar="SLUG", help="check the chain of this team only")
         parser.add_argument(
-            "--no-team", action="store_true", help="the chain of what belongs to no team alone"
+            "--no-team", action="store_true", help="check only the chain of events without a team"
         )
         parser.add_argument(
             "--head",
+            dest="tip",
             metavar="POSITION:HASH",
             default="",
-            help="of that one chain: a head from a digest, from /audit/head.json or from here, "
-            "which must be in it",
+            help="a tip that you noted earlier (from a digest, /audit/head.json or this command) "
+            "and that must still be part of the chain; needs --team or --no-team",
         )
-
         parser.add_argument(
             "--count-again",
             action="store_true",
-            help="after a repair by hand: signs the number of chains and events that there are now",
+            help="after a repair by hand: count the chains and events again and sign the totals",
         )
 
-    def handle(
-        self, *args: Any, team: str | None, no_team: bool, head: str, **options: Any
-    ) -> None:
+    def handle(self, *args: Any, team: str | None, no_team: bool, tip: str, **options: Any) -> None:
         if team is not None and no_team:
-            raise CommandError("--team and --no-team name one chain each: ask for one of them.")
-        if head and not ((team or no_team) and HEAD.fullmatch(head)):
+            raise CommandError("--team and --no-team cannot be used together.")
+        if tip and not ((team or no_team) and TIP.fullmatch(tip)):
             raise CommandError(
-                "--head is POSITION:HASH as a digest says it, and needs --team or --no-team."
+                "--head takes POSITION:HASH, as a digest shows it, and needs --team or --no-team."
             )
         names = {pk: name for pk, slug, name in _teams() if not no_team and team in {None, slug}}
         if team is not None and not names:
@@ -56,10 +54,10 @@ class Command(BaseCommand):
         for chain in chains:
             name = names.get(chain, f"Team {chain}, which was removed")
             try:
-                whole = verification.verify(chain, noted=head)
+                verified = verification.verify(chain, noted=tip)
             except verification.Broken as broken:
                 raise CommandError(f"{name}: the audit was tampered with. {broken}") from broken
-            self.stdout.write(f"{name}: {_told(whole)}")
+            self.stdout.write(f"{name}: {_summary(verified)}")
         if options["count_again"]:
             totals.count_again()
         if difference := totals.difference():
@@ -70,8 +68,8 @@ def _teams() -> list[tuple[int, str, str]]:
     return list(Team.objects.order_by("pk").values_list("pk", "slug", "name"))
 
 
-def _told(whole: verification.Whole) -> str:
-    waiting = f" {whole.waiting} wait for their seal." if whole.waiting else ""
-    if not whole.position:
-        return f"nothing is sealed yet.{waiting}"
-    return f"{whole.position} events, unbroken, up to {whole.tip}.{waiting}"
+def _summary(verified: verification.Verified) -> str:
+    waiting = f" {verified.waiting} wait for their entry." if verified.waiting else ""
+    if not verified.position:
+        return f"the chain has no entries yet.{waiting}"
+    return f"{verified.position} events, unbroken, up to {verified.tip}.{waiting}"

@@ -8,14 +8,14 @@ from django.db import IntegrityError, connection, transaction
 from django.utils import timezone
 
 from accounts.audit import SYSTEM, append_only, chain, record
-from accounts.models import AuditEvent, AuditSeal, Team
+from accounts.models import AuditEntry, AuditEvent, Team
 from tests.types import MakeDelivery
 
 TABLES = ["accounts_auditevent", "accounts_auditseal"]
 
 
 @pytest.fixture
-def sealed(team: Team) -> AuditEvent:
+def chained_event(team: Team) -> AuditEvent:
     record("team.added", by=SYSTEM, of=team, team=team)
     chain.append_new(at=timezone.now())
     return AuditEvent.objects.get()
@@ -32,13 +32,13 @@ def _refused(statement: str) -> bool:
 
 @pytest.mark.parametrize("table", TABLES)
 def test_neither_events_nor_chain_entries_can_be_changed_or_removed(
-    sealed: AuditEvent, table: str
+    chained_event: AuditEvent, table: str
 ) -> None:
     assert _refused(f"UPDATE {table} SET id = id")  # noqa: S608 - a name of ours
     assert _refused(f"DELETE FROM {table}")  # noqa: S608 - as above
     if connection.vendor == "postgresql":
         assert _refused(f"TRUNCATE {table}")
-    assert (AuditEvent.objects.count(), AuditSeal.objects.count()) == (1, 1)
+    assert (AuditEvent.objects.count(), AuditEntry.objects.count()) == (1, 1)
 
 
 @pytest.mark.skipif(connection.vendor != "sqlite", reason="PostgreSQL has no REPLACE")
@@ -53,27 +53,27 @@ def test_neither_events_nor_chain_entries_can_be_changed_or_removed(
         " FROM accounts_auditseal",
     ],
 )
-def test_nor_are_they_replaced(sealed: AuditEvent, row: str) -> None:
+def test_neither_can_be_replaced(chained_event: AuditEvent, row: str) -> None:
     assert _refused(f"REPLACE INTO {row}")
-    assert AuditSeal.objects.get().event_id == sealed.pk
+    assert AuditEntry.objects.get().event_id == chained_event.pk
 
 
-def test_django_is_refused_as_well(sealed: AuditEvent) -> None:
-    sealed.actor_name = "Somebody else"
+def test_a_change_through_django_is_refused(chained_event: AuditEvent) -> None:
+    chained_event.actor_name = "Somebody else"
 
     with pytest.raises(IntegrityError), transaction.atomic():
-        sealed.save()
+        chained_event.save()
     with pytest.raises(IntegrityError), transaction.atomic():
         AuditEvent.objects.all().delete()
 
 
-def test_new_events_are_written_as_ever(sealed: AuditEvent, make_delivery: MakeDelivery) -> None:
+def test_new_events_can_be_added(chained_event: AuditEvent, make_delivery: MakeDelivery) -> None:
     make_delivery()
 
     assert AuditEvent.objects.filter(event="delivery.received").count() == 1
 
 
-def test_migrating_puts_them_back(sealed: AuditEvent) -> None:
+def test_migrating_restores_the_triggers(chained_event: AuditEvent) -> None:
     """ "SQLite's table rebuilds drop them silently" """
     append_only.unguard(connection)
     assert not _refused("UPDATE accounts_auditevent SET address = ''")
@@ -87,7 +87,7 @@ def test_migrating_puts_them_back(sealed: AuditEvent) -> None:
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("turn", [1, 2])
-def test_a_transactional_test_begins_without_events_and_guarded(turn: int) -> None:
+def test_a_transactional_test_starts_with_an_empty_guarded_audit(turn: int) -> None:
     assert not AuditEvent.objects.exists()
     team = Team.objects.create(slug=f"turn-{turn}", name="Turn")
 

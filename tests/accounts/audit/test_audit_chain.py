@@ -15,13 +15,13 @@ from django.db import connection
 from django.utils import timezone
 
 from accounts.audit import SYSTEM, append_only, person, record
-from accounts.audit import chain as seals
-from accounts.audit.verification import Broken, Whole, verify
-from accounts.jobs import seal_new_events
-from accounts.models import AuditEvent, AuditHead, AuditSeal, SealedUntil, Team, User
+from accounts.audit import chain as audit_chain
+from accounts.audit.verification import Broken, Verified, verify
+from accounts.jobs import extend_audit_chains
+from accounts.models import AuditCheckpoint, AuditEntry, AuditEvent, AuditTip, Team, User
 
 AT = datetime(2026, 11, 3, 9, 30, tzinfo=UTC)
-# As another event, with that id and that team.
+# Copies an event, with another id and another team.
 COPY = (
     "INSERT INTO accounts_auditevent (id, at, team_id, event, actor_kind, actor_id, actor_name,"
     " object_kind, object_id, object_name, address, detail) SELECT %s, at, %s, event, actor_kind,"
@@ -38,7 +38,7 @@ def chain(team: Team, alice: User) -> int:
         record("lamp.lit", by=person(alice, "192.0.2.7"), of=team, team=team, at=at, number=number)
     for _ in range(2):
         record("person.signed_in", by=person(alice), of=alice, team=None, at=AT)
-    seals.append_new(at=AT)
+    audit_chain.append_new(at=AT)
     return team.pk
 
 
@@ -56,7 +56,7 @@ def tamper(chain: int) -> Iterator[Callable[..., None]]:
 
 
 def _event(chain: int, position: int) -> int:
-    return AuditSeal.objects.get(chain=chain, position=position).event_id
+    return AuditEntry.objects.get(chain=chain, position=position).event_id
 
 
 def _broken(chain: int, **noted: str) -> str:
@@ -67,8 +67,10 @@ def _broken(chain: int, **noted: str) -> str:
 
 def test_each_link_is_the_hash_of_the_one_before_and_its_event(chain: int) -> None:
     before = "0" * 64
-    for position, seal in enumerate(AuditSeal.objects.filter(chain=chain).order_by("position"), 1):
-        event = AuditEvent.objects.get(pk=seal.event_id)
+    for position, entry in enumerate(
+        AuditEntry.objects.filter(chain=chain).order_by("position"), 1
+    ):
+        event = AuditEvent.objects.get(pk=entry.event_id)
         facts = [
             event.pk,
             f"2026-11-03T09:30:0{position - 1}.000000+00:00",
@@ -85,36 +87,36 @@ def test_each_link_is_the_hash_of_the_one_before_and_its_event(chain: int) -> No
         ]
         written = json.dumps(facts, separators=(",", ":")).encode()
         before = hashlib.sha256(bytes.fromhex(before) + written).hexdigest()
-        assert (seal.position, seal.hash, seal.sealed_at) == (position, before, AT)
-    head = AuditHead.objects.get(chain=chain)
-    assert (head.position, head.hash) == (7, before)
+        assert (entry.position, entry.hash, entry.appended_at) == (position, before, AT)
+    tip = AuditTip.objects.get(chain=chain)
+    assert (tip.position, tip.hash) == (7, before)
 
 
 def test_what_belongs_to_no_team_has_a_chain_of_its_own(chain: int) -> None:
-    assert verify(seals.NO_TEAM).position == 2
+    assert verify(audit_chain.NO_TEAM).position == 2
     assert verify(chain).position == 7
 
 
 def test_each_event_gets_exactly_one_chain_entry(chain: int, team: Team) -> None:
-    assert seals.append_new(at=AT) == 0
+    assert audit_chain.append_new(at=AT) == 0
     record("lamp.lit", by=SYSTEM, of=team, team=team)
     assert verify(chain).waiting == 1
 
-    assert seals.append_new(at=AT) == 1
+    assert audit_chain.append_new(at=AT) == 1
 
-    assert verify(chain) == Whole(8, AuditHead.objects.get(chain=chain).hash, waiting=0)
-    assert SealedUntil.objects.get().event_id == AuditEvent.objects.latest("pk").pk
+    assert verify(chain) == Verified(8, AuditTip.objects.get(chain=chain).hash, waiting=0)
+    assert AuditCheckpoint.objects.get().event_id == AuditEvent.objects.latest("pk").pk
 
 
 def test_many_events_are_chained_in_several_steps(
     chain: int, team: Team, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(seals, "AT_ONCE", 10)
+    monkeypatch.setattr(audit_chain, "AT_ONCE", 10)
     monkeypatch.setattr("accounts.audit.verification.AT_ONCE", 10)
     for _ in range(43):
         record("lamp.lit", by=SYSTEM, of=team, team=team)
 
-    assert seals.append_new(at=AT) == 43
+    assert audit_chain.append_new(at=AT) == 43
     assert verify(chain).position == 50
 
 
@@ -123,8 +125,8 @@ def test_a_sweep_that_runs_out_of_time_leaves_the_others_to_the_next(
 ) -> None:
     record("lamp.lit", by=SYSTEM, of=team, team=team)
 
-    assert seals.append_new(at=AT, seconds=0) == 0
-    assert seals.append_new(at=AT) == 1
+    assert audit_chain.append_new(at=AT, seconds=0) == 0
+    assert audit_chain.append_new(at=AT) == 1
 
 
 @pytest.mark.parametrize(
@@ -150,7 +152,7 @@ def test_a_changed_event_is_found(
     statement = f"UPDATE accounts_auditevent SET {column} = %s WHERE id = %s"  # noqa: S608 - ours
     tamper(statement, value, changed)
 
-    assert _broken(chain) == f"Position 3: event {changed} is not what was sealed."
+    assert _broken(chain) == f"Position 3: event {changed} does not match its entry."
 
 
 def test_an_event_that_was_given_to_another_team_is_found(
@@ -179,7 +181,7 @@ def test_an_event_that_was_removed_with_its_chain_entry_is_found(
     tamper("DELETE FROM accounts_auditevent WHERE id = %s", removed)
     tamper("DELETE FROM accounts_auditseal WHERE event_id = %s", removed)
 
-    assert _broken(chain) == "Position 5: its seal was removed."
+    assert _broken(chain) == "Position 5: its entry was removed."
 
 
 def test_a_cut_off_end_is_found(chain: int, tamper: Callable[..., None]) -> None:
@@ -200,21 +202,21 @@ def test_a_truncated_chain_is_found_by_comparing_a_noted_tip(
         removed = _event(chain, position)
         tamper("DELETE FROM accounts_auditevent WHERE id = %s", removed)
         tamper("DELETE FROM accounts_auditseal WHERE event_id = %s", removed)
-    last = AuditSeal.objects.get(chain=chain, position=5)
+    last = AuditEntry.objects.get(chain=chain, position=5)
     tamper(
         "UPDATE accounts_audithead SET position = 5, hash = %s WHERE chain = %s", last.hash, chain
     )
 
     assert verify(chain).position == 5
-    assert _broken(chain, noted=noted) == "Position 7: it was another one when it was noted."
+    assert _broken(chain, noted=noted) == "Position 7: the noted tip has another hash."
 
 
-def test_an_event_that_was_slipped_in_is_found(chain: int, tamper: Callable[..., None]) -> None:
+def test_an_inserted_event_is_found(chain: int, tamper: Callable[..., None]) -> None:
     tamper(COPY, -5, chain, _event(chain, 2))
-    seals.append_new(at=AT)
+    audit_chain.append_new(at=AT)
 
     assert _broken(chain) == (
-        "Event -5 has no position: it was inserted later, or its seal was removed."
+        "Event -5 has no position: it was inserted later, or its entry was removed."
     )
 
 
@@ -222,14 +224,14 @@ def test_an_event_that_was_slipped_in_is_found(chain: int, tamper: Callable[...,
 def test_an_event_of_a_team_that_never_was_is_found(
     chain: int, tamper: Callable[..., None], inserted: int
 ) -> None:
-    tamper(COPY, inserted, seals.NO_TEAM, _event(chain, 2))
+    tamper(COPY, inserted, audit_chain.NO_TEAM, _event(chain, 2))
 
     for _ in range(2):  # before a sweep has passed it, and after
-        assert _broken(seals.NO_TEAM) == (
+        assert _broken(audit_chain.NO_TEAM) == (
             f"Event {inserted} names team 0, which never was one: it was inserted or changed by "
             "hand."
         )
-        seals.append_new(at=AT)
+        audit_chain.append_new(at=AT)
     with pytest.raises(CommandError, match="No team: the audit was tampered with"):
         call_command("audit_verify", stdout=StringIO())
 
@@ -240,19 +242,19 @@ def test_events_that_changed_places_are_found(chain: int, tamper: Callable[..., 
     for event, other in ((second, -1), (third, second), (-1, third)):
         tamper("UPDATE accounts_auditseal SET event_id = %s WHERE event_id = %s", other, event)
 
-    assert _broken(chain) == f"Position 2: event {third} is not what was sealed."
+    assert _broken(chain) == f"Position 2: event {third} does not match its entry."
 
 
 def test_a_chain_entry_that_no_sweep_wrote_is_found(chain: int, team: Team) -> None:
     record("lamp.lit", by=SYSTEM, of=team, team=team)
     event = AuditEvent.objects.latest("pk")
 
-    seal = AuditSeal.objects.create(
-        event_id=event.pk, chain=chain, position=8, hash="0" * 64, sealed_at=AT
+    entry = AuditEntry.objects.create(
+        event_id=event.pk, chain=chain, position=8, hash="0" * 64, appended_at=AT
     )
 
     assert _broken(chain) == (
-        f"Position 8: entry {seal.pk} (of event {event.pk}, position 8, chain {chain}) stands "
+        f"Position 8: entry {entry.pk} (of event {event.pk}, position 8, chain {chain}) stands "
         "after the tip of the chain."
     )
 
@@ -262,21 +264,21 @@ def test_a_rewritten_tip_is_found(chain: int, tamper: Callable[..., None]) -> No
     assert _broken(chain) == "Position 7: the chain ended here with another hash."
 
     tamper("DELETE FROM accounts_audithead WHERE chain = %s", chain)
-    first = AuditSeal.objects.get(chain=chain, position=1)
+    first = AuditEntry.objects.get(chain=chain, position=1)
     assert _broken(chain) == (
         f"Position 1: entry {first.pk} (of event {first.event_id}, position 1, chain {chain}) "
         "stands after the tip of the chain."
     )
 
 
-def test_the_command_says_that_all_is_well(chain: int) -> None:
-    told = StringIO()
+def test_the_command_reports_an_unbroken_chain(chain: int) -> None:
+    output = StringIO()
 
-    call_command("audit_verify", stdout=told)
+    call_command("audit_verify", stdout=output)
 
-    head = AuditHead.objects.get(chain=chain)
-    assert f"Garden: 7 events, unbroken, up to 7:{head.hash}." in told.getvalue()
-    assert "No team: 2 events, unbroken" in told.getvalue()
+    tip = AuditTip.objects.get(chain=chain)
+    assert f"Garden: 7 events, unbroken, up to 7:{tip.hash}." in output.getvalue()
+    assert "No team: 2 events, unbroken" in output.getvalue()
 
 
 def test_the_command_names_the_first_that_is_broken(
@@ -290,7 +292,8 @@ def test_the_command_names_the_first_that_is_broken(
 
     assert error.value.returncode == 1
     assert str(error.value) == (
-        f"Garden: the audit was tampered with. Position 3: event {changed} is not what was sealed."
+        "Garden: the audit was tampered with. "
+        f"Position 3: event {changed} does not match its entry."
     )
 
 
@@ -300,18 +303,18 @@ def test_the_command_finds_a_team_whose_whole_chain_was_removed(
     tamper("DELETE FROM accounts_auditseal WHERE chain = %s", chain)
     tamper("DELETE FROM accounts_audithead WHERE chain = %s", chain)
 
-    with pytest.raises(CommandError, match="was inserted later, or its seal was removed"):
+    with pytest.raises(CommandError, match="was inserted later, or its entry was removed"):
         call_command("audit_verify")
 
 
 def test_the_command_compares_a_tip_from_a_mail(chain: int) -> None:
-    head = str(AuditHead.objects.get(chain=chain))
+    tip = str(AuditTip.objects.get(chain=chain))
 
-    call_command("audit_verify", "--team", "garden", "--head", head, stdout=StringIO())
+    call_command("audit_verify", "--team", "garden", "--head", tip, stdout=StringIO())
 
     for wrong, words in (
-        (f"7:{'a' * 64}", "another one when it was noted"),
-        (f"9:{'a' * 64}", "another one when it was noted"),
+        (f"7:{'a' * 64}", "the noted tip has another hash"),
+        (f"9:{'a' * 64}", "the noted tip has another hash"),
         ("nonsense", "POSITION:HASH"),
     ):
         with pytest.raises(CommandError, match=words):
@@ -321,12 +324,12 @@ def test_the_command_compares_a_tip_from_a_mail(chain: int) -> None:
 
 
 def test_the_command_compares_a_tip_of_the_chain_without_a_team(chain: int) -> None:
-    told = StringIO()
-    head = str(AuditHead.objects.get(chain=seals.NO_TEAM))
+    output = StringIO()
+    tip = str(AuditTip.objects.get(chain=audit_chain.NO_TEAM))
 
-    call_command("audit_verify", "--no-team", "--head", head, stdout=told)
+    call_command("audit_verify", "--no-team", "--head", tip, stdout=output)
 
-    assert told.getvalue() == f"No team: 2 events, unbroken, up to {head}.\n"
+    assert output.getvalue() == f"No team: 2 events, unbroken, up to {tip}.\n"
     with pytest.raises(CommandError, match="No team: the audit was tampered with"):
         call_command("audit_verify", "--no-team", "--head", f"2:{'0' * 64}", stdout=StringIO())
 
@@ -339,11 +342,11 @@ def test_a_tip_belongs_to_one_chain(chain: int, which: list[str]) -> None:
 
 def test_a_team_without_events_is_fine(db: None) -> None:
     Team.objects.create(slug="quiet", name="Quiet")
-    told = StringIO()
+    output = StringIO()
 
-    call_command("audit_verify", "--team", "quiet", stdout=told)
+    call_command("audit_verify", "--team", "quiet", stdout=output)
 
-    assert told.getvalue() == "Quiet: nothing is sealed yet.\n"
+    assert output.getvalue() == "Quiet: the chain has no entries yet.\n"
 
 
 def test_the_chain_of_a_team_that_is_gone_is_still_checked(
@@ -351,20 +354,20 @@ def test_the_chain_of_a_team_that_is_gone_is_still_checked(
 ) -> None:
     team.memberships.all().delete()
     team.delete()
-    told = StringIO()
+    output = StringIO()
 
-    call_command("audit_verify", stdout=told)
+    call_command("audit_verify", stdout=output)
 
-    assert f"Team {chain}, which was removed: 7 events, unbroken" in told.getvalue()
+    assert f"Team {chain}, which was removed: 7 events, unbroken" in output.getvalue()
 
 
 def test_beat_schedules_the_chaining(chain: int, team: Team) -> None:
     record("lamp.lit", by=SYSTEM, of=team, team=team)
 
-    seal_new_events()
+    extend_audit_chains()
 
     assert verify(chain).position == 8
-    assert AuditSeal.objects.latest("pk").sealed_at <= timezone.now()
+    assert AuditEntry.objects.latest("pk").appended_at <= timezone.now()
 
 
 def _verify_all(*options: str) -> str:
@@ -382,7 +385,7 @@ def test_a_team_whose_whole_chain_was_removed_is_found(
     tamper("DELETE FROM accounts_auditseal WHERE chain = %s", chain)
     tamper("DELETE FROM accounts_audithead WHERE chain = %s", chain)
 
-    with pytest.raises(CommandError, match=r"9 events in 2 chains were sealed.*2 in 1"):
+    with pytest.raises(CommandError, match=r"9 events in 2 chains.*2 in 1"):
         _verify_all()
     _verify_all("--count-again")
     _verify_all()
@@ -404,7 +407,7 @@ def test_the_totals_cannot_be_changed_along_nor_are_they_signed_again(
     with pytest.raises(CommandError, match="signed totals"):
         _verify_all()
     record("lamp.lit", by=SYSTEM, of=team, team=team)
-    seals.append_new(at=AT)
+    audit_chain.append_new(at=AT)
 
     with pytest.raises(CommandError, match="signed totals"):
         _verify_all()
@@ -414,7 +417,7 @@ def test_totals_outlive_a_rotation_of_the_key(chain: int, team: Team, settings: 
     settings.WAKE_ENCRYPTION_KEYS = ["n" * 48, *settings.WAKE_ENCRYPTION_KEYS]
     _verify_all()
     record("lamp.lit", by=SYSTEM, of=team, team=team)
-    seals.append_new(at=AT)
+    audit_chain.append_new(at=AT)
     settings.WAKE_ENCRYPTION_KEYS = settings.WAKE_ENCRYPTION_KEYS[:1]
 
     assert "8 events, unbroken" in _verify_all()

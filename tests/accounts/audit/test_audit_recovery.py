@@ -10,9 +10,9 @@ import pytest
 from django.db import IntegrityError, transaction
 
 from accounts.audit import SYSTEM, record
-from accounts.audit import chain as seals
+from accounts.audit import chain as audit_chain
 from accounts.audit.verification import Broken, verify
-from accounts.models import AuditEvent, AuditHead, AuditSeal, SealedUntil, Team
+from accounts.models import AuditCheckpoint, AuditEntry, AuditEvent, AuditTip, Team
 from tests.wake.callbacks.world import HOME
 
 AT = datetime(2026, 11, 3, 9, 30, tzinfo=UTC)
@@ -23,17 +23,17 @@ OPERATIONS = (HOME / "docs/operations.md").read_text()
 def chain(team: Team) -> int:
     """Records and chains seven events of the team."""
     _light(team, times=7)
-    seals.append_new(at=AT)
+    audit_chain.append_new(at=AT)
     return team.pk
 
 
 @pytest.fixture
-def forged(chain: int, team: Team) -> AuditSeal:
+def forged(chain: int, team: Team) -> AuditEntry:
     """Adds an entry for one of two new events at the next position."""
     _light(team, times=2)
     event = AuditEvent.objects.latest("pk")
-    return AuditSeal.objects.create(
-        event_id=event.pk, chain=chain, position=8, hash="0" * 64, sealed_at=AT
+    return AuditEntry.objects.create(
+        event_id=event.pk, chain=chain, position=8, hash="0" * 64, appended_at=AT
     )
 
 
@@ -42,18 +42,22 @@ def _light(team: Team, *, times: int) -> None:
         record("lamp.lit", by=SYSTEM, of=team, team=team)
 
 
-def _run(case: str, seal: AuditSeal) -> None:
+def _run(case: str, entry: AuditEntry) -> None:
     """Runs the manual's Python commands with the numbers of this entry."""
-    found = re.search(rf"\*\*{case}.*?<<'END'\n(.*?)^END$", OPERATIONS, re.DOTALL | re.MULTILINE)
-    assert found, case
-    commands = found[1].replace("pk=57", f"pk={seal.pk}").replace("chain=1", f"chain={seal.chain}")
+    example = re.search(rf"\*\*{case}.*?<<'END'\n(.*?)^END$", OPERATIONS, re.DOTALL | re.MULTILINE)
+    assert example, case
+    commands = (
+        example[1].replace("pk=57", f"pk={entry.pk}").replace("chain=1", f"chain={entry.chain}")
+    )
     exec(commands, {})  # noqa: S102 - our own document
 
 
-def test_it_is_told_in_one_line(forged: AuditSeal, caplog: pytest.LogCaptureFixture) -> None:
-    assert seals.append_new(at=AT) == 0
+def test_the_log_names_the_entry_in_one_line(
+    forged: AuditEntry, caplog: pytest.LogCaptureFixture
+) -> None:
+    assert audit_chain.append_new(at=AT) == 0
 
-    (line,) = [each for each in caplog.records if each.name == "accounts.audit.chain"]
+    (line,) = [record for record in caplog.records if record.name == "accounts.audit.chain"]
     assert line.levelname == "CRITICAL"
     assert line.exc_info is None
     assert line.getMessage() == (
@@ -69,38 +73,38 @@ def test_a_conflicting_entry_in_one_chain_stops_no_other_chain(
     team: Team, caplog: pytest.LogCaptureFixture, is_of_a_team: bool
 ) -> None:
     """Before, one conflicting entry stopped the chaining for every team."""
-    chain = team.pk if is_of_a_team else seals.NO_TEAM
+    chain = team.pk if is_of_a_team else audit_chain.NO_TEAM
     blocked, other = (team, None) if is_of_a_team else (None, team)
     record("lamp.lit", by=SYSTEM, of=team, team=blocked)
-    seals.append_new(at=AT)
-    forged = AuditSeal.objects.create(
-        event_id=2**40, chain=chain, position=2, hash="0" * 64, sealed_at=AT
+    audit_chain.append_new(at=AT)
+    forged = AuditEntry.objects.create(
+        event_id=2**40, chain=chain, position=2, hash="0" * 64, appended_at=AT
     )
-    for each in (blocked, other, blocked, other):
-        record("lamp.lit", by=SYSTEM, of=team, team=each)
+    for recorded_team in (blocked, other, blocked, other):
+        record("lamp.lit", by=SYSTEM, of=team, team=recorded_team)
 
-    sealed = [seals.append_new(at=AT) for _ in range(2)]
+    appended = [audit_chain.append_new(at=AT) for _ in range(2)]
 
-    assert sealed == [2, 0]
-    assert verify(seals.NO_TEAM if is_of_a_team else team.pk).position == 2
-    told = [line for line in caplog.records if line.levelname == "CRITICAL"]
-    assert len(told) == 2
+    assert appended == [2, 0]
+    assert verify(audit_chain.NO_TEAM if is_of_a_team else team.pk).position == 2
+    errors = [line for line in caplog.records if line.levelname == "CRITICAL"]
+    assert len(errors) == 2
     with pytest.raises(Broken, match="Position 2: entry "):
         verify(chain)
     _run("It is not the server's", forged)
-    assert seals.append_new(at=AT) == 2
+    assert audit_chain.append_new(at=AT) == 2
     assert verify(chain).position == 3
 
 
-def test_after_removal_as_the_manual_says_every_event_is_chained(forged: AuditSeal) -> None:
-    seals.append_new(at=AT)
+def test_after_removal_as_the_manual_says_every_event_is_chained(forged: AuditEntry) -> None:
+    audit_chain.append_new(at=AT)
 
     _run("It is not the server's", forged)
 
-    assert seals.append_new(at=AT) == 2
+    assert audit_chain.append_new(at=AT) == 2
     assert verify(forged.chain).position == 9
     with pytest.raises(IntegrityError, match="append-only"), transaction.atomic():
-        AuditSeal.objects.all().delete()
+        AuditEntry.objects.all().delete()
 
 
 def test_the_event_that_it_hid_is_chained_even_when_sweeps_have_passed_it(
@@ -108,39 +112,39 @@ def test_the_event_that_it_hid_is_chained_even_when_sweeps_have_passed_it(
 ) -> None:
     _light(team, times=1)
     event = AuditEvent.objects.latest("pk")
-    forged = AuditSeal.objects.create(
-        event_id=event.pk, chain=chain, position=8, hash="0" * 64, sealed_at=AT
+    forged = AuditEntry.objects.create(
+        event_id=event.pk, chain=chain, position=8, hash="0" * 64, appended_at=AT
     )
     record("person.signed_in", by=SYSTEM, of=team, team=None)
-    seals.append_new(at=AT)
-    assert SealedUntil.objects.get().event_id > event.pk
+    audit_chain.append_new(at=AT)
+    assert AuditCheckpoint.objects.get().event_id > event.pk
 
     _run("It is not the server's", forged)
-    seals.append_new(at=AT)
+    audit_chain.append_new(at=AT)
 
     assert verify(chain).position == 8
 
 
 def test_an_end_that_was_set_back_is_put_back_as_the_manual_says(chain: int, team: Team) -> None:
     whole = verify(chain)
-    first = AuditSeal.objects.get(chain=chain, position=1)
-    AuditHead.objects.filter(chain=chain).update(position=0, hash=seals.BEGINNING)
+    first = AuditEntry.objects.get(chain=chain, position=1)
+    AuditTip.objects.filter(chain=chain).update(position=0, hash=audit_chain.BEGINNING)
     _light(team, times=1)
-    assert seals.append_new(at=AT) == 0
+    assert audit_chain.append_new(at=AT) == 0
     with pytest.raises(Broken, match=f"Position 1: entry {first.pk} "):
         verify(chain)
 
     _run("It is the server's", first)
 
     assert verify(chain, noted=whole.tip).tip == whole.tip
-    assert seals.append_new(at=AT) == 1
+    assert audit_chain.append_new(at=AT) == 1
 
 
 def test_another_error_is_reported_as_it_is(
     chain: int, team: Team, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _light(team, times=1)
-    monkeypatch.setattr(seals, "link", lambda before, event: None)
+    monkeypatch.setattr(audit_chain, "link", lambda before, event: None)
 
     with pytest.raises(IntegrityError):
-        seals.append_new(at=AT)
+        audit_chain.append_new(at=AT)

@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from accounts.audit import SYSTEM, chain, record
 from accounts.audit.verification import verify
-from accounts.models import AuditEvent, AuditSeal, SealedUntil, Team
+from accounts.models import AuditCheckpoint, AuditEntry, AuditEvent, Team
 from tests.stress.concurrency.threads import at_once
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -69,7 +69,7 @@ def test_an_event_that_becomes_visible_late_is_chained_further_down(team: Team) 
         finish()
 
     assert chain.append_new(at=timezone.now()) == 1
-    assert AuditSeal.objects.get(event_id=late).position == 3
+    assert AuditEntry.objects.get(event_id=late).position == 3
     assert verify(team.pk).position == 3
 
 
@@ -79,12 +79,12 @@ def test_no_gap_is_skipped_while_a_transaction_may_still_write_below(team: Team)
         _write(team)
         for _ in range(3):
             chain.append_new(at=timezone.now())
-        assert SealedUntil.objects.get().event_id == 0
+        assert AuditCheckpoint.objects.get().event_id == 0
 
         finish()
 
     chain.append_new(at=timezone.now())
-    assert SealedUntil.objects.get().event_id == AuditEvent.objects.latest("pk").pk
+    assert AuditCheckpoint.objects.get().event_id == AuditEvent.objects.latest("pk").pk
 
 
 @only_where_writers_overlap
@@ -97,7 +97,7 @@ def test_gaps_are_skipped_although_some_transaction_is_always_open(team: Team) -
             finish_first()
             chain.append_new(at=timezone.now())
 
-            assert SealedUntil.objects.get().event_id == newest
+            assert AuditCheckpoint.objects.get().event_id == newest
 
 
 def test_two_concurrent_sweeps_do_not_fork_the_chain(
@@ -113,7 +113,7 @@ def test_two_concurrent_sweeps_do_not_fork_the_chain(
     assert verify(team.pk).position == 200
 
 
-def test_sealing_while_many_write_and_some_give_up(team: Team) -> None:
+def test_events_of_many_writers_are_chained_although_some_roll_back(team: Team) -> None:
     def write(seed: int) -> None:
         chance = random.Random(seed)  # noqa: S311 - nothing here is a secret
         for _ in range(25):
@@ -123,12 +123,12 @@ def test_sealing_while_many_write_and_some_give_up(team: Team) -> None:
                 if chance.random() < 0.2:
                     transaction.set_rollback(True)
 
-    def seal() -> None:
+    def sweep() -> None:
         for _ in range(15):
             chain.append_new(at=timezone.now())
 
-    at_once(*[lambda seed=seed: write(seed) for seed in range(6)], seal, seal)
+    at_once(*[lambda seed=seed: write(seed) for seed in range(6)], sweep, sweep)
     chain.append_new(at=timezone.now())
 
-    whole = verify(team.pk)
-    assert (whole.position, whole.waiting) == (AuditEvent.objects.count(), 0)
+    verified = verify(team.pk)
+    assert (verified.position, verified.waiting) == (AuditEvent.objects.count(), 0)

@@ -11,7 +11,7 @@ from django.core import mail
 from django.utils import timezone
 
 from accounts.audit import SYSTEM, chain, record
-from accounts.models import AuditEvent, AuditHead, Membership, Team, User
+from accounts.models import AuditEvent, AuditTip, Membership, Team, User
 from inbox.models import Preferences
 from inbox.notifications import digests
 from tests.inbox.person import Person, text_of
@@ -19,13 +19,13 @@ from tests.types import MakeDelivery
 
 
 @pytest.fixture
-def head(team: Team, alice: User) -> AuditHead:
+def head(team: Team, alice: User) -> AuditTip:
     record("team.changed", by=SYSTEM, of=team, team=team)
     chain.append_new(at=timezone.now())
-    return AuditHead.objects.get(chain=team.pk)
+    return AuditTip.objects.get(chain=team.pk)
 
 
-def test_owners_ask_for_it(alices: Person, second_team: Team, head: AuditHead) -> None:
+def test_owners_ask_for_it(alices: Person, second_team: Team, head: AuditTip) -> None:
     record("team.changed", by=SYSTEM, of=second_team, team=second_team)
     chain.append_new(at=timezone.now())
 
@@ -37,46 +37,42 @@ def test_owners_ask_for_it(alices: Person, second_team: Team, head: AuditHead) -
     assert "no-store" in answer["Cache-Control"]
 
 
-def test_others_do_not(bobs: Person, ritas: Person, head: AuditHead) -> None:
+def test_others_do_not(bobs: Person, ritas: Person, head: AuditTip) -> None:
     assert bobs.get("/audit/head.json").status_code == 403
     assert ritas.get("/audit/head.json").status_code == 403
 
 
-def test_the_page_shows_the_tip_of_the_chain(
-    alices: Person, ritas: Person, head: AuditHead
-) -> None:
+def test_the_page_shows_the_tip_of_the_chain(alices: Person, ritas: Person, head: AuditTip) -> None:
     for person in (alices, ritas):
         page = text_of(person.get("/audit/"))
         assert f"chained up to event 1 ({head.hash[:8]}…{head.hash[-8:]}, " in page
     assert b"/audit/head.json" not in ritas.get("/audit/").content
 
 
-def test_an_event_says_where_it_is_in_the_chain(
-    alices: Person, team: Team, head: AuditHead
-) -> None:
-    sealed = AuditEvent.objects.get()
+def test_an_event_says_where_it_is_in_the_chain(alices: Person, team: Team, head: AuditTip) -> None:
+    chained = AuditEvent.objects.get()
     record("team.changed", by=SYSTEM, of=team, team=team)
     fresh = AuditEvent.objects.latest("pk")
 
-    assert "position 1" in text_of(alices.get(f"/audit/{sealed.pk}/"))
-    assert head.hash in text_of(alices.get(f"/audit/{sealed.pk}/"))
+    assert "position 1" in text_of(alices.get(f"/audit/{chained.pk}/"))
+    assert head.hash in text_of(alices.get(f"/audit/{chained.pk}/"))
     assert "within a few seconds" in text_of(alices.get(f"/audit/{fresh.pk}/"))
 
 
 def test_the_exports_have_the_chain_entry_of_each_event(
-    alices: Person, team: Team, head: AuditHead
+    alices: Person, team: Team, head: AuditTip
 ) -> None:
     record("team.changed", by=SYSTEM, of=team, team=team)
 
     lines = alices.get("/audit/export.jsonl").getvalue().decode().splitlines()
 
-    fresh, sealed = (json.loads(line) for line in lines)
-    assert (sealed["position"], sealed["hash"]) == (1, head.hash)
+    fresh, chained = (json.loads(line) for line in lines)
+    assert (chained["position"], chained["hash"]) == (1, head.hash)
     assert (fresh["position"], fresh["hash"]) == (None, None)
 
 
 def test_the_digest_of_an_owner_ends_with_it(
-    alice: User, bob: User, head: AuditHead, make_delivery: MakeDelivery
+    alice: User, bob: User, head: AuditTip, make_delivery: MakeDelivery
 ) -> None:
     make_delivery()
     for user in (alice, bob):
