@@ -22,8 +22,9 @@ def send_due_callbacks() -> None:
     outbox.send_due()
 
 
-@shared_task
-def take_up_orphans() -> None:
+# The name on the broker is that of version 0.1, whose beat and workers may still run.
+@shared_task(name="wake.jobs.take_up_orphans")
+def requeue_orphans() -> None:
     circuit_breaker.requeue_orphans(at=database_now())
 
 

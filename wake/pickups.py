@@ -198,7 +198,7 @@ def mark_internal_picked_up(delivery_ids: Collection[UUID], *, at: datetime) -> 
     fresh = Response.objects.select_for_update(of=("self",)).select_related("delivery")
     fresh = fresh.filter(delivery__in=delivery_ids, picked_up_at__isnull=True).order_by("pk")
     responses = list(fresh.defer("delivery__details_json"))
-    route = Response.Route.MACHINE
+    route = Response.Route.CONNECTOR
     for response in responses:
         response.picked_up_at, response.picked_up_by = at, route
     Response.objects.bulk_update(responses, ["picked_up_at", "picked_up_by"])

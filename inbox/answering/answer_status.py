@@ -15,8 +15,8 @@ from inbox.pages.viewer import Viewer
 from wake.models import Response
 
 PICKED_UP: dict[str, str] = {
-    Response.Route.WEBHOOK: "Delivered by callback",
-    Response.Route.MACHINE: "Fetched by the connector",
+    Response.Route.CALLBACK: "Delivered by callback",
+    Response.Route.CONNECTOR: "Fetched by the connector",
 }
 
 

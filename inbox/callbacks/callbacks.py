@@ -111,7 +111,7 @@ def suspended(viewer: Viewer) -> list[FailingTarget]:
     """Returns the targets that get nothing until a person resumes them, the longest suspended
     first."""
     mine = FailingTarget.objects.filter(team__in=viewer.team_ids)
-    return list(mine.suspended().select_related("team").order_by("rested_at")[:MOST_TARGETS])
+    return list(mine.suspended().select_related("team").order_by("suspended_at")[:MOST_TARGETS])
 
 
 def unfinished_of(agent_id: UUID, *, team_id: int, at_most: int) -> int:

@@ -47,7 +47,7 @@ def callback_list(request: PersonRequest) -> HttpResponse:
         "asked": wanted,
         "states": callbacks.STATES,
         "agents": agents_of(request.user).order_by("agent_id", "pk")[:MOST_AGENTS],
-        "resting": [
+        "suspended": [
             (target, viewer.team_label(target.team_id), viewer.may_answer(target.team_id))
             for target in (callbacks.suspended(viewer) if is_first_look else [])
         ],

@@ -90,7 +90,7 @@ def build(team: Team, *, words: str) -> TeamData:
         callback=callback, number=1, started_at=timezone.now(), took_ms=9, status_code=500
     )
     target = FailingTarget.objects.create(
-        team=team, host=host.pattern, failing_since=timezone.now(), rested_at=timezone.now()
+        team=team, host=host.pattern, failing_since=timezone.now(), suspended_at=timezone.now()
     )
     phrase = Preset.objects.create(user=owner, status="approved", name=words, text=words)
     record("team.changed", by=person(owner), of=team, team=team, note=words)

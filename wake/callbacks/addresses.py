@@ -1,4 +1,4 @@
-"""Looks names up, and refuses addresses that callbacks may not connect to."""
+"""Resolves host names, and refuses addresses that callbacks may not connect to."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from aiohttp.abc import AbstractResolver, ResolveResult
 
 from wake.callbacks.allowlist import HTTPS_PORT, Refused, is_loopback_name
 
-LOOK_UP_SECONDS = 3.0
+LOOKUP_SECONDS = 3.0
 
 # An explicit list, because `is_private` and `is_global` each let some of these through.
 DENIED = {
@@ -59,50 +59,50 @@ DENIED = {
 }
 
 
-def look_up(name: str, *, names: AbstractResolver | None = None) -> None:
-    """Looks up the host of an allowlist line without `*.`. Raises Refused if callbacks would not
-    connect to its addresses, and OSError if it has none or no name server answers in time."""
+def look_up(name: str, *, dns: AbstractResolver | None = None) -> None:
+    """Resolves the host of an allowlist line without `*.`. Raises Refused if callbacks may not
+    connect to its addresses, and OSError if it has none or DNS does not answer in time."""
     host, _, port = name.partition(":")
 
     async def resolve() -> None:
-        asyncio.get_running_loop().set_default_executor(LookUpThreads(max_workers=1))
-        resolver = CheckedResolver(names or aiohttp.ThreadedResolver())
-        async with asyncio.timeout(LOOK_UP_SECONDS):
+        asyncio.get_running_loop().set_default_executor(LookupThreads(max_workers=1))
+        resolver = CheckedResolver(dns or aiohttp.ThreadedResolver())
+        async with asyncio.timeout(LOOKUP_SECONDS):
             await resolver.resolve(host, int(port or HTTPS_PORT))
 
     asyncio.run(resolve())
 
 
-class LookUpThreads(ThreadPoolExecutor):
-    """Runs look-ups in threads: enough that dead names do not delay the others. Closing it does not
-    wait for a name server that never answers."""
+class LookupThreads(ThreadPoolExecutor):
+    """Runs DNS lookups in threads. There are enough of them that a slow name server does not delay
+    lookups of other hosts, and shutdown does not wait for one that never answers."""
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:  # noqa: FBT001, FBT002
         super().shutdown(wait=False, cancel_futures=True)
 
 
 class CheckedResolver(AbstractResolver):
-    """Looks a name up once, and returns its addresses only if callbacks may connect to every one of
-    them. aiohttp connects to exactly these addresses, and still uses the name for Host, SNI and the
-    certificate."""
+    """Resolves a host name once, and returns its addresses only if callbacks may connect to all of
+    them. aiohttp connects to exactly these addresses, and still uses the name for the Host header,
+    SNI and the certificate."""
 
-    def __init__(self, names: AbstractResolver) -> None:
-        self._names = names
+    def __init__(self, dns: AbstractResolver) -> None:
+        self._dns = dns
 
     async def resolve(
         self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
     ) -> list[ResolveResult]:
-        addresses = await self._names.resolve(host, port, family)
+        addresses = await self._dns.resolve(host, port, family)
         may_connect = is_loopback if is_loopback_name(host) else is_public
         if not all(may_connect(address["host"]) for address in addresses):
             raise Refused(
                 "address_denied",
-                f"{host} leads to an address that callbacks may not go to: private or reserved.",
+                f"{host} resolves to a private or reserved address: callbacks may not go there.",
             )
         return addresses
 
     async def close(self) -> None:
-        await self._names.close()
+        await self._dns.close()
 
 
 def is_public(address: str) -> bool:

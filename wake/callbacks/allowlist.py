@@ -21,7 +21,7 @@ HTTPS_PORT = 443
 LOOPBACK_NAMES = {"localhost", "127.0.0.1"}
 
 # Parsers disagree about these characters, or drop them silently.
-TROUBLE = re.compile(r"[\s\\\x00-\x20\x7f-\x9f]")
+AMBIGUOUS = re.compile(r"[\s\\\x00-\x20\x7f-\x9f]")
 LABEL = r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?"
 HOST = re.compile(rf"{LABEL}(?:\.{LABEL})*")
 HOST_LENGTH = 253
@@ -68,16 +68,16 @@ def patterns_of(name: str) -> list[str]:
 
 
 def check(url: str, *, team_id: int) -> None:
-    """Raises Refused if callbacks of this team may not go there. It takes one query and does not
-    look the name up."""
+    """Raises Refused if this team's callbacks may not go to this URL. It makes one query and no DNS
+    lookup."""
     destination = parse(url)
     lines = CallbackHost.objects.filter(team_id=team_id, pattern__in=destination.patterns)
     if not lines.exists():
         raise Refused(
             "host_not_allowed",
-            f"{destination.name} is not on the list of hosts that callbacks of this team may go "
-            f"to. An owner of the team adds it at {settings.WAKE_ORIGIN}/settings/allowlist/ or, "
-            f"on the server, manage.py allow_callback {destination.name}",
+            f"{destination.name} is not on this team's allowlist for callbacks. An owner can add "
+            f"it at {settings.WAKE_ORIGIN}/settings/allowlist/, or on the server with "
+            f"manage.py allow_callback {destination.name}",
         )
 
 
@@ -104,34 +104,36 @@ def canonical(pattern: str) -> str:
     lines are compared. Raises Refused."""
     text = pattern.strip()
     if re.search(r"[/@\\]", text):
-        raise Refused("bad_host", "Write the host alone, such as hooks.example.com, not a URL.")
+        raise Refused("bad_host", "Enter only the host, such as hooks.example.com, not a URL.")
     wildcard = text.startswith("*.")
     host_text, colon, port_text = text.removeprefix("*.").rpartition(":")
     if not colon:
         host_text, port_text = port_text, str(HTTPS_PORT)
     if not re.fullmatch(r"[0-9]{1,5}", port_text):
-        raise Refused("bad_port", "After the colon comes the port, a number.")
+        raise Refused("bad_port", "The port after the colon must be a number.")
     host, port = _canonical_host(host_text), _checked_port(int(port_text))
     if wildcard and (is_loopback_name(host) or PublicSuffixList().is_public(host)):
-        raise Refused("bad_host", f"*.{host} is too wide: name one owner's, as in *.example.com.")
+        raise Refused("bad_host", f"*.{host} is too broad. Name one domain, as in *.example.com.")
     name = Destination("https", host, port, "/").name
     return f"*.{name}" if wildcard else name
 
 
 def parse(url: str) -> Destination:
     """Splits the URL of a callback. Raises Refused if no allowlist can allow it."""
-    if TROUBLE.search(url) or "#" in url:
-        raise Refused("bad_url", "A callback's URL has no spaces, backslashes or # in it.")
+    if AMBIGUOUS.search(url) or "#" in url:
+        raise Refused("bad_url", "A callback URL must not contain spaces, backslashes or #.")
     try:
         parts = urlsplit(url)
         port = parts.port
     except ValueError:
-        raise Refused("bad_url", "The host or the port of this URL cannot be read.") from None
+        raise Refused("bad_url", "The host or port of this URL is invalid.") from None
     target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
     if not target.isascii():
-        raise Refused("bad_url", "Write what follows the host percent-encoded, such as %C3%A9.")
+        raise Refused("bad_url", "Percent-encode the path and query of the URL, as in %C3%A9.")
     if "@" in parts.netloc:
-        raise Refused("bad_url", "Leave name and password out of the URL: callbacks are signed.")
+        raise Refused(
+            "bad_url", "Remove the user name and password from the URL: callbacks are signed."
+        )
     if parts.scheme not in {"https", "http"}:
         raise Refused("https_required", "Callbacks go to https:// addresses only.")
     host = _canonical_host(parts.hostname or "")

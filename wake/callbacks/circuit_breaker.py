@@ -30,7 +30,7 @@ log = logging.getLogger(__name__)
 FAILURES = 5
 SHORTEST, LONGEST = timedelta(seconds=10), timedelta(minutes=15)
 SUSPEND_AFTER = timedelta(days=5)
-AN_ATTEMPT = timedelta(minutes=1)  # longer than an attempt takes
+ATTEMPT_TAKES = timedelta(minutes=1)  # at most
 PROBES = 1
 
 
@@ -45,17 +45,17 @@ def host_limit(target: FailingTarget | None, *, most: int) -> int:
     return PROBES if target is not None and target.failures >= FAILURES else most
 
 
-def hold_back(held: Mapping[FailingTarget, Sequence[UUID]]) -> None:
+def hold_back(held_back: Mapping[FailingTarget, Sequence[UUID]]) -> None:
     """Takes callbacks, by their ids, out of the queue until their target may be tried again.
     Callbacks of a target that was resumed meanwhile stay in the queue, or they would be lost."""
     suspended: set[FailingTarget] = set()
-    if any(target.rested_at for target in held):
+    if any(target.suspended_at for target in held_back):
         # All of them, in the order in which everything locks them: a claim calls this once for each
         # page of the queue.
         suspended = set(FailingTarget.objects.suspended().select_for_update().order_by("pk"))
-    for target, ids in held.items():
-        if target.rested_at is None or target in suspended:
-            until = None if target.rested_at else target.postponed_until
+    for target, ids in held_back.items():
+        if target.suspended_at is None or target in suspended:
+            until = None if target.suspended_at else target.postponed_until
             Callback.objects.filter(pk__in=ids).update(due_at=until)
 
 
@@ -77,7 +77,7 @@ def note(finished: Sequence[tuple[Callback, Outcome]], *, at: datetime) -> None:
     targets = [target for key, target in rows.items() if key in failed]
     for target in targets:
         _fail(target, failed[target.key], at=at)
-    changes = ["failing_since", "failures", "postponed_until", "rested_at"]
+    changes = ["failing_since", "failures", "postponed_until", "suspended_at"]
     FailingTarget.objects.bulk_update(targets, changes)
 
 
@@ -96,7 +96,7 @@ def requeue_orphans(*, at: datetime) -> int:
 def reset(target: Target, *, at: datetime) -> None:
     """Forgets the failures of a target that a person tries again. A suspended one is left to
     resume()."""
-    rows = FailingTarget.objects.filter(**target._asdict(), rested_at__isnull=True)
+    rows = FailingTarget.objects.filter(**target._asdict(), suspended_at__isnull=True)
     rows.update(failing_since=at, failures=0, postponed_until=None)
 
 
@@ -115,19 +115,19 @@ def _locked(hosts: Iterable[str]) -> dict[Target, FailingTarget]:
 
 
 def _fail(target: FailingTarget, outcome: Outcome, *, at: datetime) -> None:
-    is_long = at - target.failing_since >= SUSPEND_AFTER
-    if is_long and target.rested_at is None and not _was_tried_lately(target, at=at):
-        target.failing_since, target.failures, is_long = at, 0, False
-    answers = outcome.status_code is not None and outcome.status_code < 500
-    if answers and outcome.status_code not in ASKS_FOR_TIME:
+    must_suspend = target.suspended_at is None and at - target.failing_since >= SUSPEND_AFTER
+    if must_suspend and not _was_tried_lately(target, at=at):
+        target.failing_since, target.failures, must_suspend = at, 0, False
+    has_answered = outcome.status_code is not None and outcome.status_code < 500
+    if has_answered and outcome.status_code not in ASKS_FOR_TIME:
         target.failures, target.postponed_until = 0, None  # it refuses, but it answers
     else:
         target.failures += 1
         if target.failures >= FAILURES:
             lasted = at - target.failing_since
             target.postponed_until = at + min(max(SHORTEST, lasted / 2), LONGEST)
-    if target.rested_at is None and is_long:
-        target.rested_at = at
+    if must_suspend:
+        target.suspended_at = at
         record("callbacks.rested", by=SYSTEM, of=target, team=target.team_id, at=at)
 
 
@@ -135,8 +135,8 @@ def _was_tried_lately(target: FailingTarget, *, at: datetime) -> bool:
     """Returns whether an earlier attempt was made within SUSPEND_AFTER: a failure long ago and one
     now are not five days without a success. Index: callbacks_not_delivered."""
     missing = Callback.objects.not_delivered().to(target.key)
-    then = (at - SUSPEND_AFTER, at - AN_ATTEMPT)
-    return CallbackAttempt.objects.filter(callback__in=missing, started_at__range=then).exists()
+    lately = (at - SUSPEND_AFTER, at - ATTEMPT_TAKES)
+    return CallbackAttempt.objects.filter(callback__in=missing, started_at__range=lately).exists()
 
 
 def _close(target: FailingTarget, *, by: Actor, at: datetime) -> int:
@@ -147,8 +147,8 @@ def _close(target: FailingTarget, *, by: Actor, at: datetime) -> int:
     """
     missed = 0
     if not FailingTarget.objects.select_for_update().filter(pk=target.pk):
-        return missed  # another process was faster
-    if target.rested_at is not None:
+        return missed  # another process closed it
+    if target.suspended_at is not None:
         missing = Callback.objects.not_delivered().to(target.key)
         rows = missing.filter(
             Q(given_up_at__isnull=True) | Q(tries__gte=TRIES),

@@ -12,15 +12,15 @@ from wake.models import Callback, FailingTarget
 from wake.models.callbacks import Target
 
 PER_HOST = 20
-LOOK_AT_ONCE = 50
+PAGE_SIZE = 50
 
 
 def choose(at: datetime, *, room: int, busy: Mapping[Target, int]) -> list[Callback]:
     """Locks and returns up to `room` due rows; `busy` counts the callbacks that are being sent.
 
-    It takes one callback for each target without any, then the oldest, so that many callbacks of
-    one team do not keep another team from a host that they share. It reads ids and hosts first,
-    because most of many callbacks have to wait.
+    First it takes one callback for each target that has none, then the oldest. So many callbacks of
+    one team do not keep another team from a host that they share. It reads only ids and hosts at
+    first, because with a long queue most callbacks have to wait.
     """
     chosen: list[UUID] = []
     by_target = Counter(busy)
@@ -30,18 +30,18 @@ def choose(at: datetime, *, room: int, busy: Mapping[Target, int]) -> list[Callb
     full_hosts = {host for host, count in by_host.items() if count >= PER_HOST}
     for most in (1, PER_HOST):
         full_targets = {target for target, count in by_target.items() if count >= most}
-        while (wanted := min(room - len(chosen), LOOK_AT_ONCE)) > 0:
+        while (wanted := min(room - len(chosen), PAGE_SIZE)) > 0:
             due = Callback.objects.due(at).to_others(full_hosts, full_targets)
             due = due.exclude(pk__in=chosen)
             rows = due.values_list("pk", "team_id", "host", "response_id", "asked_by_name")
             page = list(rows.select_for_update(skip_locked=True)[:wanted])
             failing = circuit_breaker.failing(host for _, _, host, _, _ in page)
-            held: defaultdict[FailingTarget, list[UUID]] = defaultdict(list)
+            held_back: defaultdict[FailingTarget, list[UUID]] = defaultdict(list)
             for pk, team_id, host, response_id, asked_by in page:
                 target = Target(team_id, host, without_answers=response_id is None)
                 failure = failing.get(target)
                 if failure and failure.holds_back(at) and not asked_by:
-                    held[failure].append(pk)
+                    held_back[failure].append(pk)
                 elif by_host[host] >= PER_HOST:
                     full_hosts.add(host)
                 elif by_target[target] >= circuit_breaker.host_limit(failure, most=most):
@@ -50,7 +50,7 @@ def choose(at: datetime, *, room: int, busy: Mapping[Target, int]) -> list[Callb
                     by_target[target] += 1
                     by_host[host] += 1
                     chosen.append(pk)
-            circuit_breaker.hold_back(held)
+            circuit_breaker.hold_back(held_back)
             if len(page) < wanted:
                 break
     callbacks = Callback.objects.filter(pk__in=chosen).select_related("response")

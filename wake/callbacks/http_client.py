@@ -1,4 +1,4 @@
-"""Sends callbacks: the only HTTP that leaves this server."""
+"""Sends callbacks. No other code of the server makes HTTP requests."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from dataclasses import dataclass, replace
 import aiohttp
 from aiohttp.abc import AbstractResolver
 
-from wake.callbacks.addresses import CheckedResolver, LookUpThreads
+from wake.callbacks.addresses import CheckedResolver, LookupThreads
 from wake.callbacks.allowlist import Destination, Refused, parse
 
 DEADLINE_SECONDS = 10.0
-READ_AT_MOST = 65_536
-SHOWN_AT_MOST = 2_048
-LOOK_UPS = 100
+MAX_READ_BYTES = 65_536
+MAX_STORED_BYTES = 2_048
+LOOKUP_THREADS = 100
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The outcome of one POST. A failure of the other server is data, never an exception: without a
-    complete answer `status_code` is None and `error` says why."""
+    """Describes how one POST ended. A failure of the other server is data, never an exception: if
+    there is no complete answer, `status_code` is None and `error` says why."""
 
     status_code: int | None = None
     error: str = ""
@@ -43,15 +43,15 @@ class HttpClient:
     def __init__(
         self,
         *,
-        names: AbstractResolver | None = None,
+        dns: AbstractResolver | None = None,
         tls: ssl.SSLContext | None = None,
         deadline: float = DEADLINE_SECONDS,
     ) -> None:
         self._deadline = deadline
-        asyncio.get_running_loop().set_default_executor(LookUpThreads(max_workers=LOOK_UPS))
+        asyncio.get_running_loop().set_default_executor(LookupThreads(max_workers=LOOKUP_THREADS))
         self._session = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(
-                resolver=CheckedResolver(names or aiohttp.ThreadedResolver()),
+                resolver=CheckedResolver(dns or aiohttp.ThreadedResolver()),
                 ssl=tls or True,
                 limit=0,  # the outbox claims no more than its host limits allow
                 keepalive_timeout=2,  # later, the other side may have closed the connection
@@ -67,8 +67,8 @@ class HttpClient:
         await self._session.close()
 
     async def post(self, url: str, *, body: bytes, headers: Mapping[str, str]) -> Outcome:
-        """Sends one POST. One deadline covers the look-up, the connection, the answer and its body.
-        The caller has asked `allowlist.check` whether this team's callbacks may go there."""
+        """Sends one POST. One deadline covers the DNS lookup, the connection and the whole
+        answer. The caller must check the URL with `allowlist.check` first."""
         started = time.monotonic()
         try:
             async with asyncio.timeout(self._deadline):
@@ -97,18 +97,20 @@ class HttpClient:
 
 
 async def _start_of(content: aiohttp.StreamReader) -> bytes:
-    """Reads at most READ_AT_MOST bytes and returns the first SHOWN_AT_MOST of them."""
+    """Reads at most MAX_READ_BYTES bytes and returns the first MAX_STORED_BYTES of them."""
     start, length = b"", 0
-    while length < READ_AT_MOST and (chunk := await content.read(READ_AT_MOST - length)):
+    while length < MAX_READ_BYTES and (chunk := await content.read(MAX_READ_BYTES - length)):
         length += len(chunk)
-        start = (start + chunk)[:SHOWN_AT_MOST]
+        start = (start + chunk)[:MAX_STORED_BYTES]
     return start
 
 
 def _printable(start: bytes) -> str:
-    """Removes control characters; PostgreSQL refuses to store the first of them."""
+    """Returns the text without control characters, because PostgreSQL cannot store U+0000."""
     text = start.decode(errors="replace")
-    return "".join(sign for sign in text if sign in "\n\t" or sign.isprintable())
+    return "".join(
+        character for character in text if character in "\n\t" or character.isprintable()
+    )
 
 
 def _described(failure: Exception) -> str:
@@ -119,17 +121,17 @@ def _described(failure: Exception) -> str:
             return str(failure)
         case aiohttp.ClientConnectorCertificateError():
             why = getattr(failure.certificate_error, "verify_message", "")
-            return f"the certificate was not accepted: {why}"
+            return f"the TLS certificate was not accepted: {why}"
         case aiohttp.ClientSSLError():
             return "the TLS handshake failed"
         case aiohttp.ClientConnectorDNSError():
-            return "the name cannot be resolved"
+            return "the host name could not be resolved"
         case aiohttp.ClientConnectorError():
-            return f"no connection: {os.strerror(failure.os_error.errno or 0)}"
+            return f"could not connect: {os.strerror(failure.os_error.errno or 0)}"
         case aiohttp.ServerDisconnectedError() | aiohttp.ClientOSError():
-            return "the connection was closed without an answer"
+            return "the server closed the connection without an answer"
         case aiohttp.ClientPayloadError():
-            return "the answer broke off"
+            return "the answer was incomplete"
         case aiohttp.ClientResponseError():
-            return "the answer is not HTTP"
+            return "the answer was not valid HTTP"
     return f"failed: {type(failure).__name__} {failure}".strip()

@@ -1,4 +1,4 @@
-"""Knows how callbacks of each kind are sent and named: the app that queues a kind registers it."""
+"""Registers the kinds of callbacks: how each is named, allowed, signed and sent."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ Headers = Callable[[Callback, datetime], dict[str, str]]
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """Leads from the page of a callback to the page of what it is about."""
+    """Links the page of a callback to the page of the thing that it is about."""
 
-    words: str
+    text: str
     url: str
 
 
@@ -42,7 +42,7 @@ _registered: dict[str, Kind] = {}
 
 
 def register(kind: Kind) -> None:
-    """Called once by an app, when it is ready."""
+    """Adds a kind. The app that queues its callbacks calls this once, when it is ready."""
     _registered[kind.name] = kind
 
 
@@ -53,6 +53,6 @@ def kind_of(callback: Callback) -> Kind:
 
 
 def title_of_others() -> str:
-    """Names the kinds that carry no answer: `A2A pushes`."""
+    """Returns the names of the kinds that carry no answer, such as `A2A pushes`."""
     others = (kind for kind in _registered.values() if kind.name != ANSWER)
     return ", ".join(kind.title_of_many for kind in others)

@@ -1,8 +1,8 @@
-"""Queues, claims, sends and settles callbacks: the row is the queue.
+"""Queues, claims, sends and settles callbacks. The row is the queue.
 
-A claim writes into the row who sends it and until when, and is committed before anything is sent.
-So nothing is locked while the other server takes its time. If a sender dies, the next one finds the
-row when its lease has ended.
+A claim writes a lease into the row, and is committed before the callback is sent. Nothing is locked
+while the other server takes its time, and if a sender dies, the next one finds the row when the
+lease has ended.
 """
 
 from __future__ import annotations
@@ -52,11 +52,11 @@ DRAIN_SECONDS = 30.0
 TICK_SECONDS = 0.1
 
 GONE = 410
-UNREADABLE_HOST = "(unreadable)"  # is no host name, so it delays no other callback
+UNREADABLE_HOST = "(unreadable)"  # not a valid host name, so it delays no other callback
 
 
 class AlreadyDelivered(Exception):
-    """The agent has this callback already."""
+    """This callback was already delivered."""
 
 
 class NothingLeftToSend(Exception):
@@ -190,9 +190,10 @@ def claim(
     chosen = host_limits.choose(at, room=room, busy=busy or {})
     # A try is counted when it is claimed, so that a row that kills its sender is given up in the
     # end.
-    for callback in (each for each in chosen if each.tries >= TRIES):
-        _give_up(callback, at=at)
-        callback.save(update_fields=["due_at", "given_up_at"])
+    for callback in chosen:
+        if callback.tries >= TRIES:
+            _give_up(callback, at=at)
+            callback.save(update_fields=["due_at", "given_up_at"])
     claimed = [callback for callback in chosen if callback.due_at is not None]
     lease = uuid.uuid4()
     Callback.objects.filter(pk__in=[callback.pk for callback in claimed]).update(
@@ -203,8 +204,8 @@ def claim(
         callback.lease = lease
     # Everything locks the callback before the response, and responses in the order of their ids
     # (wake/responses.py, wake/pickups.py).
-    answers = [each.response_id for each in claimed if each.response_id]
-    unsent = Response.objects.not_sent().filter(pk__in=answers)
+    response_ids = [callback.response_id for callback in claimed if callback.response_id]
+    unsent = Response.objects.not_sent().filter(pk__in=response_ids)
     locked = list(unsent.select_for_update().order_by("pk").values_list("pk", flat=True))
     Response.objects.filter(pk__in=locked).update(sent_at=at)
     return claimed
@@ -221,12 +222,12 @@ def settle(finished: Sequence[tuple[Callback, Outcome]], *, at: datetime) -> int
         .only("response_id", "team_id", "host", "due_at", "lease", "tries")
         .order_by("pk")
     )
-    found = {row.pk: row for row in rows}
-    pairs = [(callback, outcome) for callback, outcome in finished if callback.pk in found]
+    rows_by_id = {row.pk: row for row in rows}
+    pairs = [(callback, outcome) for callback, outcome in finished if callback.pk in rows_by_id]
     CallbackAttempt.objects.bulk_create(_attempt(*pair, at=at) for pair in pairs)
     arrived = []
     for callback, outcome in pairs:
-        row = found[callback.pk]
+        row = rows_by_id[callback.pk]
         if row.lease == callback.lease:
             if outcome.arrived:
                 arrived.append(row)
@@ -239,7 +240,7 @@ def settle(finished: Sequence[tuple[Callback, Outcome]], *, at: datetime) -> int
         delivered_at=at, due_at=None, lease=None, leased_until=None, asked_by_name=""
     )
     _mark_picked_up([row.response_id for row in arrived if row.response_id], at=at)
-    circuit_breaker.note([(found[callback.pk], outcome) for callback, outcome in pairs], at=at)
+    circuit_breaker.note([(rows_by_id[callback.pk], outcome) for callback, outcome in pairs], at=at)
     return len(finished)
 
 
@@ -288,8 +289,8 @@ def _settle_finished(
 def _outcome(task: asyncio.Task[Outcome]) -> Outcome:
     if (failure := task.exception()) is None:
         return task.result()
-    log.error("A callback failed on our side", exc_info=failure)
-    return Outcome(error="Something failed on our side; the server's log says what.")
+    log.error("A callback could not be sent because of an internal error", exc_info=failure)
+    return Outcome(error="Wake failed to send this callback. The server's log says why.")
 
 
 def _attempt(callback: Callback, outcome: Outcome, *, at: datetime) -> CallbackAttempt:
@@ -318,8 +319,8 @@ def _postpone(row: Callback, outcome: Outcome, *, asked_meanwhile: bool, at: dat
 
 
 def _next_try(row: Callback, outcome: Outcome, *, at: datetime) -> datetime:
-    """Counts from the last try that the schedule made, which is not this one where a person asked
-    for it. A server that asks for more time gets it."""
+    """Returns when the schedule tries again. It counts from the schedule's own last try, not from
+    one that a person asked for. A server that asks for more time gets it."""
     last = row.attempts.filter(number=row.tries).order_by("started_at").last()
     settled_at = last.started_at + timedelta(milliseconds=last.took_ms) if last else at
     next_at = settled_at + retries.wait(row.tries)
@@ -351,10 +352,12 @@ def _mark_picked_up(response_ids: list[uuid.UUID], *, at: datetime) -> None:
         .order_by("pk")
     )
     Response.objects.filter(pk__in=[response.pk for response in fresh]).update(
-        picked_up_at=at, picked_up_by=Response.Route.WEBHOOK
+        picked_up_at=at, picked_up_by=Response.Route.CALLBACK
     )
     deliveries = [response.delivery for response in fresh]
-    record_many("response.picked_up", by=SYSTEM, of=deliveries, at=at, route=Response.Route.WEBHOOK)
+    record_many(
+        "response.picked_up", by=SYSTEM, of=deliveries, at=at, route=Response.Route.CALLBACK
+    )
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from email.utils import parsedate_to_datetime
 
 from wake.callbacks.http_client import Outcome
 
-RETRY_AFTER = [
+SCHEDULE = [
     timedelta(seconds=5),
     timedelta(minutes=5),
     timedelta(minutes=30),
@@ -20,31 +20,31 @@ RETRY_AFTER = [
     timedelta(hours=20),
     timedelta(hours=24),
 ]
-TRIES = len(RETRY_AFTER) + 1
+TRIES = len(SCHEDULE) + 1
 JITTER = 0.2  # so that callbacks that failed together are not retried together
-WAIT_AT_MOST = max(RETRY_AFTER)
+LONGEST_WAIT = max(SCHEDULE)
 ASKS_FOR_TIME = {429, 503}
 
 
 def wait(tries: int) -> timedelta:
-    """After so many tries of the schedule."""
-    return _spread(RETRY_AFTER[tries - 1])
+    """Returns how long to wait after this many tries of the schedule."""
+    return _with_jitter(SCHEDULE[tries - 1])
 
 
 def asked_for(outcome: Outcome, at: datetime) -> timedelta:
-    """How long the receiver asks to be left alone: nothing for most outcomes, and at most what the
-    longest wait of the schedule is."""
+    """Returns how long the receiver asks to wait: zero for most outcomes, and at most the longest
+    wait of the schedule."""
     if outcome.status_code not in ASKS_FOR_TIME:
         return timedelta(0)
-    return _spread(min(_retry_after(outcome.retry_after, at), WAIT_AT_MOST))
+    return _with_jitter(min(_retry_after(outcome.retry_after, at), LONGEST_WAIT))
 
 
-def _spread(planned: timedelta) -> timedelta:
+def _with_jitter(planned: timedelta) -> timedelta:
     return planned * random.uniform(1, 1 + JITTER)  # noqa: S311 - not a secret
 
 
 def _retry_after(text: str, at: datetime) -> timedelta:
-    """Seconds, or a date (RFC 9110, 10.2.3); nothing where it is neither."""
+    """Reads seconds or a date (RFC 9110, section 10.2.3). Returns zero if it is neither."""
     text = text.strip()
     if re.fullmatch(r"[0-9]{1,9}", text):
         return timedelta(seconds=int(text))

@@ -1,4 +1,4 @@
-"""Signs callbacks in the ways of the specification and of Standard Webhooks."""
+"""Signs callbacks as the specification and Standard Webhooks demand."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ PREFIX = "whsec_"
 
 
 class NoSecret(Exception):
-    """This agent has no signing secret, and callbacks never leave unsigned."""
+    """This agent has no signing secret, and callbacks are never sent unsigned."""
 
 
 def sign(body: bytes, *, secrets: Sequence[str], message_id: str, at: datetime) -> dict[str, str]:
     """Returns the headers that prove who sent `body`. `secrets` are those in use, oldest first.
 
-    The key of `X-Wake-Signature` is the whole text of the oldest (spec, "Webhook Signatures").
-    `webhook-signature` (standardwebhooks.com) has one signature for each secret, whose key is the
-    bytes that the text encodes. It covers id, time and body, so that a receiver can refuse a
-    replay.
+    `X-Wake-Signature` is made with the whole text of the oldest secret (spec, "Webhook
+    Signatures"). `webhook-signature` (standardwebhooks.com) has one signature for each secret, made
+    with the bytes that its text encodes. It covers the id, the time and the body, so that a
+    receiver can refuse a replay.
     """
     if not secrets:
         raise NoSecret(NoSecret.__doc__)
     timestamp = str(int(at.timestamp()))
-    each = (_standard(body, secret, message_id, timestamp) for secret in secrets)
+    standard = (_standard(body, secret, message_id, timestamp) for secret in secrets)
     return {
         "X-Wake-Signature": _plain(body, secrets[0]),
         "webhook-id": message_id,
         "webhook-timestamp": timestamp,
-        "webhook-signature": " ".join(each),
+        "webhook-signature": " ".join(standard),
     }
 
 

@@ -18,10 +18,10 @@ from wake.callbacks.allowlist import Refused
 from wake.callbacks.http_client import HttpClient, Outcome
 from wake.callbacks.signatures import NoSecret
 
-# In each process, because a test that waits for another server uses one of its few threads.
-AT_ONCE = 2
+# For each process: a test waits for another server and occupies one of its few threads.
+CONCURRENT_TESTS = 2
 BUSY = "Another test is running. Nothing was sent; try again in ten seconds."
-_places = threading.BoundedSemaphore(AT_ONCE)
+_slots = threading.BoundedSemaphore(CONCURRENT_TESTS)
 
 
 def send_test_callback(agent: Agent, url: str, *, by: Actor, at: datetime) -> Outcome:
@@ -40,7 +40,7 @@ def send_test_callback(agent: Agent, url: str, *, by: Actor, at: datetime) -> Ou
         return Outcome(error=str(reason))
     headers |= {"X-Wake-Delivery-Id": str(unused_id), "Content-Type": "application/json"}
     host = allowlist.parse(url).name
-    if not _places.acquire(blocking=False):
+    if not _slots.acquire(blocking=False):
         return Outcome(error=BUSY)
     try:
         record("callback.rehearsed", by=by, of=agent, team=agent.team_id, at=at, host=host)
@@ -48,7 +48,7 @@ def send_test_callback(agent: Agent, url: str, *, by: Actor, at: datetime) -> Ou
             connection.close()  # back to the pool, as in wake/api/long_poll.py
         return asyncio.run(_post(url, body=body, headers=headers))
     finally:
-        _places.release()
+        _slots.release()
 
 
 async def _post(url: str, *, body: bytes, headers: dict[str, str]) -> Outcome:

@@ -21,9 +21,9 @@ from wake.models.responses import Response
 
 
 class Target(NamedTuple):
-    """A host of a team, which fails, is suspended and is resumed as one. Callbacks without an
-    answer may go to hosts that the team did not choose, so their failures do not hold back the
-    team's answers to the same host."""
+    """A host of a team, the unit that fails, is suspended and is resumed. Callbacks without an
+    answer may go to hosts that the team did not choose, so they are a target of their own: their
+    failures do not hold back the team's answers to the same host."""
 
     team_id: int
     host: str
@@ -43,8 +43,8 @@ class CallbackQuerySet(models.QuerySet["Callback"]):
         return self.filter(due_at__isnull=False)
 
     def due(self, at: datetime) -> CallbackQuerySet:
-        """Returns the oldest first, without those that a sender has claimed. Index:
-        callbacks_due."""
+        """Returns callbacks that may be sent now and that no sender has claimed, the oldest first.
+        Index: callbacks_due."""
         return (
             self.unfinished()
             .filter(due_at__lte=at)
@@ -53,8 +53,8 @@ class CallbackQuerySet(models.QuerySet["Callback"]):
         )
 
     def orphaned(self) -> CallbackQuerySet:
-        """Returns those out of the queue whose target is not suspended: nothing would ever send
-        them. Index: callbacks_out_of_the_queue."""
+        """Returns callbacks that are out of the queue although their target is not suspended.
+        Nothing would ever send them. Index: callbacks_out_of_the_queue."""
         targets = FailingTarget.objects.suspended()
         targets = targets.filter(team=OuterRef("team"), host=OuterRef("host"))
         out = self.not_delivered().filter(due_at__isnull=True, given_up_at__isnull=True)
@@ -76,7 +76,7 @@ def _to(target: Target) -> Q:
 
 
 class Callback(models.Model):
-    """The queued POST of one answer, or of another app's content. The row is the queue: `due_at` is
+    """A queued POST of one answer, or of another app's content. The row is the queue: `due_at` is
     null once nothing is left to do."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
@@ -86,14 +86,14 @@ class Callback(models.Model):
     # How it is sent (wake/callbacks/kinds.py, which reads this). Version 0.1 writes no kind, and of
     # those without an answer it queued pushes only.
     kind = models.CharField(max_length=16, default="answer", db_default="push")
-    # The id of what it is about, in the app of its kind, where it carries no answer.
+    # For a callback without an answer: the id of the row that it is about, in the app of its kind.
     about = models.UUIDField(null=True, db_column="relayed_task")
     agent = models.ForeignKey(Agent, on_delete=models.CASCADE, related_name="+")
     team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="callbacks")
     url: models.TextField[str, str] = ContentTextField()  # it may carry a token
     host = models.CharField(max_length=260)
-    # A JSON object of the headers that it carries in place of a signature, where its kind needs
-    # them; a ciphertext of database/encryption.py, regardless of WAKE_ENCRYPT_CONTENT.
+    # A JSON object of the headers that kinds without a signature need; always encrypted
+    # (database/encryption.py), regardless of WAKE_ENCRYPT_CONTENT.
     headers_ciphertext = models.TextField(blank=True, db_default="", default="")
     body = ContentBinaryField()
     created_at = models.DateTimeField(default=timezone.now)
@@ -105,7 +105,7 @@ class Callback(models.Model):
     asked_by_name = models.CharField(max_length=80, blank=True)
     delivered_at = models.DateTimeField(null=True)
     given_up_at = models.DateTimeField(null=True)
-    # Since then it has had no URL, headers or body (wake/retention.py).
+    # When its URL, headers and body were erased (wake/retention.py).
     erased_at = models.DateTimeField(null=True)
 
     objects = CallbackQuerySet.as_manager()
@@ -150,8 +150,7 @@ class Callback(models.Model):
 
     @property
     def subject(self) -> models.Model:
-        """Returns what the audit names: the delivery that was answered, else the callback
-        itself."""
+        """Returns the row that audit events are about: the answered delivery, or the callback."""
         return self.response.delivery if self.response else self
 
     @property
@@ -160,7 +159,7 @@ class Callback(models.Model):
 
 
 class CallbackAttempt(models.Model):
-    """One try of a callback, as people can read it."""
+    """One attempt to send a callback, with its outcome."""
 
     callback = models.ForeignKey(Callback, on_delete=models.CASCADE, related_name="attempts")
     number = models.PositiveSmallIntegerField()
@@ -185,8 +184,8 @@ class FailingTargetQuerySet(models.QuerySet["FailingTarget"]):
         return self.filter(team__memberships__user=user)
 
     def suspended(self) -> FailingTargetQuerySet:
-        """Returns those that wait for a person to resume them. Index: targets_that_rest."""
-        return self.filter(rested_at__isnull=False)
+        """Returns those that wait for a person to resume them. Index: suspended_targets."""
+        return self.filter(suspended_at__isnull=False)
 
 
 class FailingTarget(models.Model):
@@ -201,7 +200,7 @@ class FailingTarget(models.Model):
     # Failures in a row in which the host did not answer, or asked for time.
     failures = models.PositiveIntegerField(default=0)
     postponed_until = models.DateTimeField(null=True)
-    rested_at = models.DateTimeField(null=True)
+    suspended_at = models.DateTimeField(null=True, db_column="rested_at")
 
     objects = FailingTargetQuerySet.as_manager()
 
@@ -214,7 +213,7 @@ class FailingTarget(models.Model):
         ]
         indexes = [
             models.Index(
-                fields=["team"], condition=Q(rested_at__isnull=False), name="targets_that_rest"
+                fields=["team"], condition=Q(suspended_at__isnull=False), name="suspended_targets"
             )
         ]
 
@@ -227,7 +226,7 @@ class FailingTarget(models.Model):
 
     def holds_back(self, at: datetime) -> bool:
         """Returns whether nothing is sent there for now."""
-        return self.rested_at is not None or (
+        return self.suspended_at is not None or (
             self.postponed_until is not None and self.postponed_until > at
         )
 

@@ -37,10 +37,10 @@ class Response(models.Model):
         REDIRECTED = "redirected", "Redirected"
 
     class Route(models.TextChoices):
-        POLL = "poll", "poll"
-        SWEEP = "sweep", "bulk sweep"
-        WEBHOOK = "webhook", "webhook"
-        MACHINE = "machine", "the agent's machine"
+        POLL = "poll", "Poll"
+        SWEEP = "sweep", "Bulk sweep"
+        CALLBACK = "webhook", "Callback"
+        CONNECTOR = "machine", "Connector"
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     delivery = models.OneToOneField(Delivery, on_delete=models.PROTECT, related_name="response")

@@ -54,10 +54,10 @@ def test_an_owner_removes_a_host(
 @pytest.mark.parametrize(
     ("pattern", "words"),
     [
-        ("https://hooks.example.com/x", "Write the host alone"),
+        ("https://hooks.example.com/x", "Enter only the host"),
         ("10.0.0.1", "Callbacks go to names, not to IP addresses."),
-        ("*.com", "is too wide"),
-        ("hooks.example.com:port", "After the colon comes the port"),
+        ("*.com", "is too broad"),
+        ("hooks.example.com:port", "The port after the colon"),
         ("", "Enter a host, such as hooks.example.com."),
         ("x\x00y", "Null characters are not allowed."),
     ],
@@ -173,8 +173,8 @@ def test_few_wait_for_a_name_server_at_once(
     assert all("resolves to an allowed address" in page.content.decode() for page in free)
 
 
-class Names(AbstractResolver):
-    """Imitates a name server that knows one address, or none."""
+class FakeDns(AbstractResolver):
+    """Answers lookups with one address, or with an error."""
 
     def __init__(self, address: str | None) -> None:
         self.address = address
@@ -190,9 +190,9 @@ class Names(AbstractResolver):
         pass
 
 
-def test_a_name_that_leads_to_a_private_address_is_warned_of() -> None:
-    addresses.look_up("hooks.example.com", names=Names("93.184.216.34"))
+def test_a_host_that_resolves_to_a_private_address_is_refused() -> None:
+    addresses.look_up("hooks.example.com", dns=FakeDns("93.184.216.34"))
     with pytest.raises(allowlist.Refused, match="private or reserved"):
-        addresses.look_up("hooks.example.com:8443", names=Names("10.0.0.7"))
+        addresses.look_up("hooks.example.com:8443", dns=FakeDns("10.0.0.7"))
     with pytest.raises(OSError, match="unknown"):
-        addresses.look_up("hooks.example.com", names=Names(None))
+        addresses.look_up("hooks.example.com", dns=FakeDns(None))

@@ -83,7 +83,7 @@ def test_a_target_says_how_many_arrived_and_how_many_wait(
 def test_a_host_that_was_taken_off_the_list_is_named_as_the_reason(
     alices: Person, bobs: Person, callback: Make
 ) -> None:
-    refused = callback(Outcome(error="hooks.example.com is not on the list of hosts"))
+    refused = callback(Outcome(error="hooks.example.com is not on this team's allowlist"))
     CallbackHost.objects.all().delete()
 
     page = text_of(alices.get(f"/callbacks/{refused.pk}/"))
@@ -161,7 +161,7 @@ def test_what_has_arrived_meanwhile_is_not_sent_again(bobs: Person, callback: Ma
     answer = bobs.client.post(f"/callbacks/{one.pk}/replay")
 
     assert answer.status_code == 409
-    assert "The agent has this callback already." in text_of(answer)
+    assert "This callback was already delivered." in text_of(answer)
     assert not claim(at=timezone.now() + timedelta(days=1))
 
 
@@ -266,27 +266,27 @@ def _headlines(answer: Any) -> list[str]:
 
 
 @pytest.fixture
-def resting(callback: Make, team: Team) -> FailingTarget:
+def suspended(callback: Make, team: Team) -> FailingTarget:
     """Suspends a target after five days without a success, with two unsent answers."""
     since = timezone.now() - timedelta(days=5)
     for _ in range(2):
         made = callback(Outcome(error="timed out"), at=since)
     Callback.objects.update(due_at=None)
     target = FailingTarget.objects.get(host=made.host)
-    target.rested_at = timezone.now()
-    target.save(update_fields=["rested_at"])
+    target.suspended_at = timezone.now()
+    target.save(update_fields=["suspended_at"])
     return target
 
 
 def test_a_suspended_target_is_resumed_with_its_waiting_callbacks(
-    alices: Person, resting: FailingTarget
+    alices: Person, suspended: FailingTarget
 ) -> None:
     before = text_of(alices.get("/callbacks/"))
 
-    after = text_of(alices.client.post(f"/callbacks/targets/{resting.pk}/resume", follow=True))
+    after = text_of(alices.client.post(f"/callbacks/targets/{suspended.pk}/resume", follow=True))
 
     assert (
-        f"Paused after repeated failures {resting.host} No callback succeeded for five days"
+        f"Paused after repeated failures {suspended.host} No callback succeeded for five days"
         in before
     )
     assert "2 callbacks are sent" in after
@@ -296,9 +296,9 @@ def test_a_suspended_target_is_resumed_with_its_waiting_callbacks(
 
 
 def test_only_who_may_answer_resumes_a_target(
-    ritas: Person, browser: Callable[[User], Person], mallory: User, resting: FailingTarget
+    ritas: Person, browser: Callable[[User], Person], mallory: User, suspended: FailingTarget
 ) -> None:
-    path = f"/callbacks/targets/{resting.pk}/resume"
+    path = f"/callbacks/targets/{suspended.pk}/resume"
 
     assert "Resume and send" not in text_of(ritas.get("/callbacks/"))
     assert ritas.client.post(path).status_code == 403

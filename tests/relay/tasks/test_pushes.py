@@ -23,7 +23,7 @@ from relay.protocol.fields import InvalidParams
 from relay.protocol.versions import Version
 from relay.tasks import lifecycle, pushes, transitions
 from tests.wake.callbacks.receiver import Receiver, answering
-from tests.wake.callbacks.sending import Names
+from tests.wake.callbacks.sending import FakeDns
 from tests.wake.retention.stored import tables_with
 from wake.callbacks.http_client import HttpClient
 from wake.callbacks.outbox import send_due
@@ -300,27 +300,27 @@ def test_a_url_that_nothing_is_sent_to_is_refused_at_once(sent: Sent, url: str) 
     assert not PushConfig.objects.exists()
 
 
-def test_a_name_is_looked_up_when_something_is_sent_and_not_before(
+def test_a_host_is_resolved_when_a_push_is_sent_and_not_before(
     sent: Sent, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Trap 13: who makes a config learns nothing of what this server's names lead to, and a name
-    that led somewhere harmless then is checked where it leads now."""
+    """The creator of a config learns nothing about what host names resolve to on this server, and
+    the address is checked when a push is sent, in case DNS has changed since."""
     looked_up: list[Any] = []
     monkeypatch.setattr(socket, "getaddrinfo", lambda *asked, **_: looked_up.append(asked))
-    names = Names(["10.0.0.1"], ["93.184.216.34", "169.254.169.254"])
+    dns = FakeDns(["10.0.0.1"], ["93.184.216.34", "169.254.169.254"])
 
     task = sent(push(), push("theirs", url="https://rebound.example.com/"))
     assert pushes.get(task).url == URL
-    assert (looked_up, names.asked) == ([], [])
+    assert (looked_up, dns.lookups) == ([], [])
     move(task, State.COMPLETED, "Done.")
-    assert (looked_up, names.asked) == ([], [])
-    send_due(open_client=lambda: HttpClient(names=names))
+    assert (looked_up, dns.lookups) == ([], [])
+    send_due(open_client=lambda: HttpClient(dns=dns))
 
     assert looked_up == []
-    assert sorted(names.asked) == ["hooks.example.com", "rebound.example.com"]
+    assert sorted(dns.lookups) == ["hooks.example.com", "rebound.example.com"]
     errors = CallbackAttempt.objects.values_list("status_code", "error")
     assert [code for code, _ in errors] == [None, None]
-    assert all("leads to an address that callbacks may not go to" in error for _, error in errors)
+    assert all("resolves to a private or reserved address" in error for _, error in errors)
 
 
 def test_a_redirect_leads_it_nowhere(sent: Sent, start_receiver: Callable[..., Receiver]) -> None:

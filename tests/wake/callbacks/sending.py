@@ -1,4 +1,4 @@
-"""Sends requests through the HTTP client, with names that a test resolves."""
+"""Sends requests through the HTTP client, with DNS answers that a test chooses."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from aiohttp.abc import AbstractResolver, ResolveResult
 
 from wake.callbacks.http_client import HttpClient, Outcome
 
-# Of those who test it; everybody else has a busy machine's.
+# DEADLINE is for tests of the deadline; all others use PATIENCE, for a busy machine.
 DEADLINE, PATIENCE = 0.6, 60.0
 
 HEADERS = {"Content-Type": "application/json", "X-Wake-Delivery-Id": "an-id"}
@@ -18,15 +18,15 @@ HEADERS = {"Content-Type": "application/json", "X-Wake-Delivery-Id": "an-id"}
 BODY = b'{"status":"approved"}'
 
 
-class Names(AbstractResolver):
-    """Answers each look-up of a name with the next set of addresses, and counts them."""
+class FakeDns(AbstractResolver):
+    """Answers each lookup with the next set of addresses, and remembers the hosts."""
 
     def __init__(self, *answers: list[str]) -> None:
         self.answers = list(answers)
-        self.asked: list[str] = []
+        self.lookups: list[str] = []
 
     async def resolve(self, host: str, port: int = 0, family: int = 0) -> list[ResolveResult]:
-        self.asked.append(host)
+        self.lookups.append(host)
         addresses = self.answers.pop(0)
         return [
             ResolveResult(

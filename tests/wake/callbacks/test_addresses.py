@@ -14,18 +14,18 @@ import trustme
 from aiohttp.abc import ResolveResult
 
 from tests.wake.callbacks.receiver import Receiver
-from tests.wake.callbacks.sending import Names, post
+from tests.wake.callbacks.sending import FakeDns, post
 from wake.callbacks.addresses import is_public
 
 
 def test_an_unknown_name_has_an_error_in_words() -> None:
-    class UnknownName(Names):
+    class UnknownHost(FakeDns):
         async def resolve(self, host: str, port: int = 0, family: int = 0) -> list[ResolveResult]:
             raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
 
-    (outcome,) = post("https://nobody.example/", names=UnknownName())
+    (outcome,) = post("https://nobody.example/", dns=UnknownHost())
 
-    assert (outcome.status_code, outcome.error) == (None, "the name cannot be resolved")
+    assert (outcome.status_code, outcome.error) == (None, "the host name could not be resolved")
 
 
 def test_a_name_server_that_never_answers_delays_no_other_callback(
@@ -62,12 +62,12 @@ PUBLIC = """
 
 @pytest.mark.parametrize("address", DENIED.split())
 def test_no_connection_is_made_to_what_is_not_public(address: str) -> None:
-    names = Names([address])
+    dns = FakeDns([address])
 
-    (outcome,) = post("https://hooks.example.com/", names=names)
+    (outcome,) = post("https://hooks.example.com/", dns=dns)
 
     assert "private or reserved" in outcome.error
-    assert names.asked == ["hooks.example.com"]
+    assert dns.lookups == ["hooks.example.com"]
 
 
 @pytest.mark.parametrize("address", PUBLIC.split())
@@ -77,7 +77,7 @@ def test_public_addresses_are_not_denied(address: str) -> None:
 
 @pytest.mark.parametrize("addresses", [["8.8.8.8", "127.0.0.1"], ["2606:4700::1111", "::1"]])
 def test_one_bad_address_spoils_the_name(addresses: list[str]) -> None:
-    (outcome,) = post("https://hooks.example.com/", names=Names(addresses))
+    (outcome,) = post("https://hooks.example.com/", dns=FakeDns(addresses))
 
     assert "private or reserved" in outcome.error
 
@@ -86,12 +86,12 @@ def test_a_rebinding_name_is_resolved_once_and_its_address_pinned(
     start_receiver: Callable[..., Receiver],
 ) -> None:
     inside = start_receiver()
-    names = Names(["127.0.0.1"], ["8.8.8.8"])
+    dns = FakeDns(["127.0.0.1"], ["8.8.8.8"])
 
-    (outcome,) = post(f"https://rebind.example:{inside.port}/", names=names)
+    (outcome,) = post(f"https://rebind.example:{inside.port}/", dns=dns)
 
     assert "private or reserved" in outcome.error
-    assert names.asked == ["rebind.example"]
+    assert dns.lookups == ["rebind.example"]
     assert inside.received == []
 
 
@@ -100,23 +100,23 @@ def test_the_connection_goes_to_the_address_that_was_checked_and_to_no_other(
 ) -> None:
     """The name is looked up once: a second look-up would find no answer left."""
     receiver = start_receiver()
-    names = Names(["127.0.0.1"])
+    dns = FakeDns(["127.0.0.1"])
 
-    outcomes = post(*[f"http://localhost:{receiver.port}/"] * 2, names=names)
+    outcomes = post(*[f"http://localhost:{receiver.port}/"] * 2, dns=dns)
 
     assert [outcome.status_code for outcome in outcomes] == [200, 200]
-    assert names.asked == ["localhost"]
+    assert dns.lookups == ["localhost"]
 
 
 @pytest.mark.parametrize("address", ["8.8.8.8", "10.0.0.1", "169.254.169.254"])
 def test_even_in_development_localhost_is_this_machine_only(address: str) -> None:
-    (outcome,) = post("http://localhost:9000/", names=Names([address]))
+    (outcome,) = post("http://localhost:9000/", dns=FakeDns([address]))
 
     assert "private or reserved" in outcome.error
 
 
 def test_loopback_is_let_through_for_localhost_alone() -> None:
-    (outcome,) = post("https://localhost.example.com/", names=Names(["127.0.0.1"]))
+    (outcome,) = post("https://localhost.example.com/", dns=FakeDns(["127.0.0.1"]))
 
     assert "private or reserved" in outcome.error
 
@@ -170,7 +170,7 @@ def test_a_good_certificate_is_accepted_for_its_name_while_the_address_is_pinned
     receiver = start_receiver(tls=context)
 
     (outcome,) = post(
-        f"https://localhost:{receiver.port}/", names=Names(["127.0.0.1"]), tls=trusting(authority)
+        f"https://localhost:{receiver.port}/", dns=FakeDns(["127.0.0.1"]), tls=trusting(authority)
     )
 
     assert outcome.status_code == 200
@@ -199,7 +199,7 @@ def test_bad_tls_gets_nothing(
 
     (outcome,) = post(
         f"https://localhost:{receiver.port}/",
-        names=Names(["127.0.0.1"]),
+        dns=FakeDns(["127.0.0.1"]),
         tls=trusting(authority),
     )
 
@@ -213,7 +213,7 @@ def test_the_systems_own_authorities_are_what_is_trusted_by_default(
 ) -> None:
     receiver = start_receiver(tls=serving(authority))
 
-    (outcome,) = post(f"https://localhost:{receiver.port}/", names=Names(["127.0.0.1"]))
+    (outcome,) = post(f"https://localhost:{receiver.port}/", dns=FakeDns(["127.0.0.1"]))
 
-    assert outcome.error.startswith("the certificate was not accepted: ")
+    assert outcome.error.startswith("the TLS certificate was not accepted: ")
     assert receiver.received == []

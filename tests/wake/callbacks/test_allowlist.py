@@ -215,7 +215,7 @@ def test_a_delivery_whose_callback_may_not_go_there_is_422_and_says_how_to_allow
     assert problem["field"] == "callback_webhook"
     assert problem["code"] == "host_not_allowed"
     page = "https://wake.example.org" + reverse("settings-allowlist")
-    assert f"An owner of the team adds it at {page} or" in problem["message"]
+    assert f"An owner can add it at {page}, or" in problem["message"]
     assert "allow_callback hooks.example.com" in problem["message"]
 
 
@@ -244,7 +244,7 @@ def test_the_command_takes_a_team(team: Team, mallory: User) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["https://hooks.example.com/x"], "the host alone"),
+        (["https://hooks.example.com/x"], "only the host"),
         (["hooks.example.com", "--team", "nobody"], "'nobody'"),
     ],
 )

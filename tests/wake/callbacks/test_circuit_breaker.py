@@ -146,7 +146,7 @@ def test_callbacks_are_suspended_after_five_days_without_a_success(
     parked_at = later + timedelta(days=1)
     assert claim(at=parked_at) == []
     target = FailingTarget.objects.get()
-    assert target.rested_at == later
+    assert target.suspended_at == later
     assert {again(callback).due_at for callback in missed} == {None}
 
     count = resume(target, by=bob, at=parked_at)
@@ -176,7 +176,7 @@ def test_one_failure_long_ago_and_one_now_are_no_five_days(
     fail(later)
 
     target = FailingTarget.objects.get()
-    assert (target.failing_since, target.failures, target.rested_at) == (later, 1, None)
+    assert (target.failing_since, target.failures, target.suspended_at) == (later, 1, None)
     assert due(hit) > later
 
 
@@ -187,7 +187,7 @@ def test_what_a_sender_holds_back_while_a_person_resumes_is_sent_too(
     seen_before, seen_meanwhile = dead(2)
     at = due(seen_meanwhile)
     target = FailingTarget.objects.create(
-        team_id=seen_before.team_id, host=DEAD, failing_since=at - SUSPEND_AFTER, rested_at=at
+        team_id=seen_before.team_id, host=DEAD, failing_since=at - SUSPEND_AFTER, suspended_at=at
     )
     is_held = threading.Event()
 
@@ -217,7 +217,7 @@ def test_what_was_given_up_meanwhile_is_sent_too_but_not_what_is_gone(
     fail(at)
     Callback.objects.update(due_at=None, given_up_at=at)
     Callback.objects.filter(pk=given_up.pk).update(tries=10)
-    FailingTarget.objects.update(rested_at=at)
+    FailingTarget.objects.update(suspended_at=at)
 
     count = resume(FailingTarget.objects.get(), by=alice, at=at)
 
@@ -246,7 +246,7 @@ def test_a_person_may_always_try_and_a_success_resumes_the_target(
     callbacks = dead(3)
     at = due(callbacks[-1])
     fail(at)
-    FailingTarget.objects.update(rested_at=at)
+    FailingTarget.objects.update(suspended_at=at)
     Callback.objects.update(due_at=None)
 
     send_again(callbacks[0], by=bob, at=at)
@@ -275,13 +275,13 @@ def test_retries_that_a_person_asked_for_go_as_planned(
 def test_a_callback_that_is_suspended_without_a_reason_becomes_due(
     dead: Callable[[int], list[Callback]], answered: Answered, other_team_id: int
 ) -> None:
-    resting, orphaned, given_up = dead(1)[0], answered(), answered()
+    suspended, orphaned, given_up = dead(1)[0], answered(), answered()
     theirs = dead(1)[0]
     at = due(theirs)
     FailingTarget.objects.create(
-        team_id=resting.team_id, host=DEAD, failing_since=at - SUSPEND_AFTER, rested_at=at
+        team_id=suspended.team_id, host=DEAD, failing_since=at - SUSPEND_AFTER, suspended_at=at
     )
-    FailingTarget.objects.create(team_id=resting.team_id, host=orphaned.host, failing_since=at)
+    FailingTarget.objects.create(team_id=suspended.team_id, host=orphaned.host, failing_since=at)
     Callback.objects.update(due_at=None)
     Callback.objects.filter(pk=given_up.pk).update(given_up_at=at)
     Callback.objects.filter(pk=theirs.pk).update(team=other_team_id)
@@ -291,4 +291,4 @@ def test_a_callback_that_is_suspended_without_a_reason_becomes_due(
     assert found == 2
     assert requeue_orphans(at=at) == 0
     assert {each.pk for each in claim(at=at)} == {orphaned.pk, theirs.pk}
-    assert again(resting).due_at is None
+    assert again(suspended).due_at is None

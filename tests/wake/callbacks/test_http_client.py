@@ -169,12 +169,12 @@ def many_headers(request: BaseHTTPRequestHandler) -> None:
 @pytest.mark.parametrize(
     ("behaviour", "error"),
     [
-        (cut, "the connection was closed without an answer"),
-        (close_politely, "the connection was closed without an answer"),
-        (break_off, "the answer broke off"),
-        (babble, "the answer is not HTTP"),
-        (shout, "the answer is not HTTP"),
-        (many_headers, "the answer is not HTTP"),
+        (cut, "the server closed the connection without an answer"),
+        (close_politely, "the server closed the connection without an answer"),
+        (break_off, "the answer was incomplete"),
+        (babble, "the answer was not valid HTTP"),
+        (shout, "the answer was not valid HTTP"),
+        (many_headers, "the answer was not valid HTTP"),
     ],
 )
 def test_a_broken_answer_is_a_failure_in_words(
@@ -195,7 +195,7 @@ def test_a_refused_connection_is_a_failure_in_words() -> None:
 
     (outcome,) = post(f"http://127.0.0.1:{port}/")
 
-    assert (outcome.status_code, outcome.error) == (None, "no connection: Connection refused")
+    assert (outcome.status_code, outcome.error) == (None, "could not connect: Connection refused")
 
 
 def test_the_answer_is_kept_as_text_that_every_database_takes(

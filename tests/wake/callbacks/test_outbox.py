@@ -17,7 +17,7 @@ from accounts.models import Agent, AuditEvent, Team, User
 from tests.types import Answer, Answered, MakeDelivery
 from tests.wake.callbacks.receiver import Receiver, answering
 from tests.wake.callbacks.rows import again, answer_in, due
-from tests.wake.callbacks.sending import Names
+from tests.wake.callbacks.sending import FakeDns
 from tests.wake.callbacks.verifying import verify_standard
 from wake.callbacks import outbox
 from wake.callbacks.http_client import HttpClient, Outcome
@@ -225,7 +225,7 @@ def test_an_address_taken_off_the_list_is_a_failed_attempt_and_tried_again(
     send_due()
 
     assert receiver.received == []
-    assert "is not on the list" in CallbackAttempt.objects.get().error
+    assert "is not on this team's allowlist" in CallbackAttempt.objects.get().error
     due_at = due(callback)
 
     CallbackHost.objects.create(team=team, pattern=callback.host)
@@ -288,8 +288,8 @@ def test_one_bad_row_stops_no_other(
     send_due(open_client=Buggy)
 
     assert again(good).delivered_at is not None
-    assert "on our side" in raises.attempts.get().error
-    assert "no spaces" in unlisted.attempts.get().error
+    assert "Wake failed to send" in raises.attempts.get().error
+    assert "must not contain spaces" in unlisted.attempts.get().error
     assert again(unwritable).lease is not None  # and so it is tried again when that runs out
     assert not unwritable.attempts.exists()
     assert "a bug" in caplog.text
@@ -361,7 +361,7 @@ def test_a_name_that_leads_inside_is_a_failed_attempt(
     CallbackHost.objects.create(team=answered().team, pattern="inside.example.com")
     callback = answered(url="https://inside.example.com/hook")
 
-    send_due(open_client=lambda: HttpClient(names=Names(["10.0.0.1"])))
+    send_due(open_client=lambda: HttpClient(dns=FakeDns(["10.0.0.1"])))
 
     assert "private or reserved" in callback.attempts.get().error
     assert again(callback).due_at is not None

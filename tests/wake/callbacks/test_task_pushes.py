@@ -235,7 +235,7 @@ def test_failing_pushes_of_anonymous_callers_do_not_stop_answers(
     for callback in claim(at=at):
         outcome = Outcome(status_code=200 if callback == answer else 500)
         settle([(callback, outcome)], at=at)
-    FailingTarget.objects.update(rested_at=at)
+    FailingTarget.objects.update(suspended_at=at)
     later, parked = answered(), push(url=receiver.url)
     at = due(parked)
 

@@ -54,9 +54,9 @@ def test_what_the_other_side_said_is_shown_as_text(
 @pytest.mark.parametrize(
     ("url", "words"),
     [
-        ("https://elsewhere.example.com/", "is not on the list of hosts"),
+        ("https://elsewhere.example.com/", "is not on this team's allowlist"),
         ("https://10.0.0.1/", "Callbacks go to names, not to IP addresses."),
-        ("not an address", "has no spaces"),
+        ("not an address", "must not contain spaces"),
     ],
 )
 def test_it_goes_nowhere_else_than_callbacks_may(

@@ -214,7 +214,7 @@ def test_a_callback_is_sent_or_given_up_before_its_body_goes(
     delivery = make_delivery(callback_webhook=f"https://{allowed_host}/")
     answer(delivery, feedback="Do it.")
     assert erase_old(at=later) == 0
-    Callback.objects.update(due_at=None)  # its target rests
+    Callback.objects.update(due_at=None)  # its target is suspended
     assert erase_old(at=later) == 0
 
     Callback.objects.update(given_up_at=later)
