@@ -9,7 +9,6 @@ import pytest
 from django.conf import settings
 
 from database import clock
-from tests import migrated
 
 pytest_plugins = [
     f"tests.fixtures.{name}"
@@ -20,8 +19,6 @@ pytest_plugins = [
 def pytest_unconfigure(config: pytest.Config) -> None:
     """Removes the data folder of this process (tests/settings.py)."""
     shutil.rmtree(settings.WAKE_DATA, ignore_errors=True)
-    if not hasattr(config, "workerinput"):
-        migrated.remove(settings.DATABASE_URL)
 
 
 @pytest.hookimpl(trylast=True)

@@ -16,6 +16,7 @@ import psycopg
 from redis import Redis
 from redis.exceptions import RedisError
 
+from tests.migrated import made_once, migrated
 from tests.wake.server.up import free_port
 
 PATIENCE_SECONDS = 60
@@ -50,16 +51,28 @@ class Postgres:
         self.folder = Path(tempfile.mkdtemp(prefix="wake-postgresql-"))
         self.disks: list[SmallDisk] = []
         os.chown(self.folder, owner.pw_uid, owner.pw_gid)
+        version = Path(program("initdb")).resolve().parent.parent.name
+        cluster = made_once(f"cluster-{version}", self._make)
+        subprocess.run([program("cp"), "--archive", cluster / "data", self.folder], check=True)
+        self.start()
+
+    def _make(self, folder: Path) -> None:
+        """Fills the folder with a new cluster that has a migrated database."""
         self._do("initdb", "--username=postgres", "--auth=trust", "--encoding=UTF8", "--no-sync")
         with (self.folder / "data/postgresql.conf").open("a") as conf:
             conf.write(
-                f"port = {self.port}\nlisten_addresses = '127.0.0.1'\n"
-                "unix_socket_directories = ''\nmax_connections = 200\n"
+                "listen_addresses = '127.0.0.1'\nunix_socket_directories = ''\n"
+                "max_connections = 200\n"
             )
         self.start()
+        migrated(self.url)
+        self._do("pg_ctl", "--wait", "stop")
+        (self.folder / "data").rename(folder / "data")
 
     def start(self) -> None:
-        self._do("pg_ctl", "--wait", f"--log={self.folder}/log", "start")
+        self._do(
+            "pg_ctl", "--wait", f"--log={self.folder}/log", f"--options=-p {self.port}", "start"
+        )
 
     def stop(self) -> None:
         """Stops without a shutdown, as a power failure would; the next start recovers."""
@@ -91,6 +104,7 @@ class Postgres:
         with psycopg.connect(self.url, autocommit=True) as server:
             server.execute(f"CREATE TABLESPACE small LOCATION '{disk.folder}'".encode())
             server.execute("ALTER SYSTEM SET default_tablespace = 'small'")
+            server.execute(f"ALTER DATABASE {migrated(self.url)} SET TABLESPACE small".encode())
             server.execute("SELECT pg_reload_conf()")
         return disk
 

@@ -14,7 +14,6 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from tests.migrated import migrated
 from tests.stress.faults.ledger import Ledger
 from tests.stress.faults.parts import Parts
 from tests.stress.faults.servers import BINARIES
@@ -85,7 +84,7 @@ def test_on_postgresql(
 @pytest.mark.once  # it brings its own SQLite
 def test_on_sqlite(tmp_path: Path, receiver: Receiver) -> None:
     data = tmp_path / "data"
-    world = World(data, server="", copied=migrated(""), hold_seconds=0)
+    world = World(data, server="", hold_seconds=0)
     world.run(f"call_command('allow_callback', '127.0.0.1:{receiver.port}')")
     answered = world.run(f"result = [answered({receiver.url!r}) for _ in range(3)]")
     steps = drill("SQLite")

@@ -8,13 +8,11 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from django.conf import settings
 from redis import Redis
 from redis.exceptions import RedisError
 
 from accounts.agents.signing_secrets import secrets_of
 from accounts.models import Agent, User
-from tests.migrated import migrated
 from tests.types import Answer, MakeDelivery
 from tests.wake.callbacks.receiver import Receiver
 from tests.wake.callbacks.world import World
@@ -46,8 +44,7 @@ def make_world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..
     made: list[World] = []
 
     def make(**given: Any) -> World:
-        source = migrated(settings.DATABASE_URL)
-        made.append(World(tmp_path_factory.mktemp("data"), copied=source, **given))
+        made.append(World(tmp_path_factory.mktemp("data"), **given))
         return made[-1]
 
     yield make

@@ -22,6 +22,8 @@ from uuid import uuid4
 import psycopg
 from psycopg import sql
 
+from tests.migrated import migrated
+
 HOME = Path(__file__).parents[3]
 AGENT = "research-agent-01"
 
@@ -64,7 +66,6 @@ if connection.vendor == "postgresql":
 """
 SET_UP = f"""
 import io
-call_command("migrate", verbosity=0)
 told = io.StringIO()
 call_command("issue_key", {AGENT!r}, "--json", stdout=told, stderr=io.StringIO())
 call_command("add_person", "alice@example.com", "--role", "owner", stderr=io.StringIO())
@@ -80,19 +81,18 @@ class World:
     hold_seconds: int = 1
     server: str = field(default_factory=lambda: os.environ.get("DATABASE_URL", ""))
     database_url: str = ""
-    copied: str = ""  # where its migrated database comes from (tests/migrated.py)
     # What was started, by its process: celery's role and arguments.
     running: dict[subprocess.Popen[bytes], tuple[str, ...]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.folder.mkdir(exist_ok=True)
+        source = migrated(self.server)
         if self.server:
             self.database = f"test_wake_world_{uuid4().hex[:12]}"
-            source = self.copied or "template1"
             self._on_server("CREATE DATABASE {} TEMPLATE {}", self.database, source)
             self.database_url = urlsplit(self.server)._replace(path=f"/{self.database}").geturl()
-        elif self.copied:
-            shutil.copy(self.copied, self.folder / "wake.sqlite3")
+        else:
+            shutil.copy(source, self.folder / "wake.sqlite3")
         self.inside = subprocess.Popen(
             [sys.executable, "-c", INSIDE],
             cwd=HOME,
