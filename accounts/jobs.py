@@ -5,7 +5,7 @@ from __future__ import annotations
 from celery import shared_task
 
 from accounts.audit import chain
-from accounts.sign_in import sessions
+from accounts.sign_in import attempts, sessions
 from database.clock import database_now
 
 
@@ -18,3 +18,8 @@ def extend_audit_chains() -> None:
 @shared_task
 def forget_expired_sessions() -> None:
     sessions.forget_expired(at=database_now())
+
+
+@shared_task
+def forget_unlimited_attempts() -> None:
+    attempts.forget_unlimited(at=database_now())

@@ -1,7 +1,8 @@
 """Limits requests that have no row of their own, such as bad keys, sign-ins, resets and reads.
 
-django-ratelimit counts them in the cache. While the cache is away, nothing is limited: a limit that
-fails closed would turn a Redis outage into an outage of the inbox.
+django-ratelimit counts them in the cache. While the cache is away, it limits nothing: a limit that
+fails closed would turn a Redis outage into an outage of the inbox. Attempts at passwords are
+therefore counted in the database, too (accounts/sign_in/attempts.py).
 """
 
 from __future__ import annotations
@@ -21,13 +22,15 @@ from redis.exceptions import RedisError
 from rest_framework.request import Request
 
 from accounts.models import ApiKey
-from accounts.sign_in import known_browsers
+from accounts.sign_in import attempts, known_browsers
+from database.clock import database_now
 
 logger = logging.getLogger(__name__)
 
 BAD_KEYS = "60/m"
-SIGN_INS = "10/m"
-SIGN_INS_OF_A_PERSON = "60/h"
+SIGN_INS = attempts.Limit(10, 60)
+SIGN_INS_OF_A_NETWORK = attempts.Limit(60, 60)
+SIGN_INS_OF_A_PERSON = attempts.Limit(60, 3_600)
 RESETS_FOR_AN_ADDRESS = ("3/h", "8/d")
 INVITATIONS_OF_A_PERSON = "40/d"
 TEST_CALLBACKS = "10/m"
@@ -65,14 +68,13 @@ def count_sign_in(request: HttpRequest, email: str) -> None:
     separately, so that attempts from elsewhere cannot lock the person out."""
     email = email.strip().lower()
     if browser := known_browsers.known_as(request, email):
-        _count(request, group="known", rate=SIGN_INS, key=lambda: f"{browser} {email}")
-        rate = SIGN_INS_OF_A_PERSON
-        _count(request, group="known-hour", rate=rate, key=lambda: f"{browser} {email}")
+        _count_attempt(request, "known", SIGN_INS, f"{browser} {email}")
+        _count_attempt(request, "known-hour", SIGN_INS_OF_A_PERSON, f"{browser} {email}")
         return
     network = client_network(request)
-    _count(request, group="sign-in", rate=SIGN_INS, key=lambda: f"{network} {email}")
-    _count(request, group="sign-in-network", rate="60/m", key=lambda: network)
-    _count(request, group="sign-in-person", rate=SIGN_INS_OF_A_PERSON, key=lambda: email)
+    _count_attempt(request, "sign-in", SIGN_INS, f"{network} {email}")
+    _count_attempt(request, "sign-in-network", SIGN_INS_OF_A_NETWORK, network)
+    _count_attempt(request, "sign-in-person", SIGN_INS_OF_A_PERSON, email)
 
 
 def is_worth_an_event(request: HttpRequest) -> bool:
@@ -199,6 +201,13 @@ def _count(request: HttpRequest, *, group: str, rate: str, key: Callable[[], str
         return
     if usage and usage["should_limit"]:
         raise TooMany(math.ceil(usage["time_left"]))
+
+
+def _count_attempt(request: HttpRequest, group: str, limit: attempts.Limit, key: str) -> None:
+    """Counts in the cache first, so that a flood of attempts writes nothing to the database."""
+    _count(request, group=group, rate=limit.rate, key=lambda: key)
+    if wait := attempts.take(limit, of=f"{group} {key}", at=database_now()):
+        raise TooMany(wait)
 
 
 def _let_pass(error: Exception) -> None:

@@ -25,6 +25,7 @@ from accounts.models.sign_in import (
     SecondFactor,
     SecondFactorQuerySet,
     Session,
+    SignInAttempts,
 )
 
 __all__ = [
@@ -46,6 +47,7 @@ __all__ = [
     "SecondFactor",
     "SecondFactorQuerySet",
     "Session",
+    "SignInAttempts",
     "SigningSecret",
     "SigningSecretQuerySet",
     "Team",

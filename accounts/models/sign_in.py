@@ -59,6 +59,19 @@ class ResetRequest(models.Model):
         return f"Reset asked for {self.email}"
 
 
+class SignInAttempts(models.Model):
+    """The attempts at passwords of one network, person or known browser
+    (accounts/sign_in/attempts.py)."""
+
+    # A keyed hash, because the table must not collect what was typed as an e-mail address.
+    digest = models.CharField(max_length=64, primary_key=True)
+    # When all attempts are available again, in microseconds since 1970.
+    full_us = models.BigIntegerField(db_index=True)
+
+    def __str__(self) -> str:
+        return f"Attempts {self.digest[:8]}"
+
+
 class Session(AbstractBaseSession):
     """A browser's session. The row names its person, so that people can list their own. The key
     signs its holder in, so no page shows it."""

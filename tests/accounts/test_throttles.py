@@ -115,7 +115,7 @@ def sign_in(email: str, address: str = "192.0.2.1", times: int = 1) -> int:
     return times
 
 
-def test_sign_ins_are_limited_by_address_and_person() -> None:
+def test_sign_ins_are_limited_by_address_and_person(db: None) -> None:
     """ "counted by address and e-mail together, so that nobody can lock another person out" """
     assert 10 <= sign_in("alice@example.com", times=30) <= 20
     assert sign_in("Alice@Example.com", times=12) <= 10, "In any spelling."
@@ -123,7 +123,7 @@ def test_sign_ins_are_limited_by_address_and_person() -> None:
     assert sign_in("alice@example.com", address="192.0.2.2") == 1
 
 
-def test_sign_ins_of_one_address_are_limited_across_accounts() -> None:
+def test_sign_ins_of_one_address_are_limited_across_accounts(db: None) -> None:
     tried = [sign_in(f"person{number}@example.com") for number in range(150)]
 
     assert 0 in tried
