@@ -3,8 +3,11 @@ request waits for it, and missed work is done when it is back."""
 
 from __future__ import annotations
 
+import signal
 import time
 from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
 from statistics import median
 
 import httpx
@@ -20,6 +23,7 @@ pytestmark = pytest.mark.slow
 
 # Its time-outs are 0.2 s for a limit, which is then skipped, and one and two for the bell.
 AT_NORMAL_SPEED = 1.0
+SWEEPS, SWEEPS_NO_MORE = "this worker sweeps by itself", "this worker's sweeper stops"
 NOT_TOLD, ENDED = "Couldn't ack", "this worker takes none"
 WAITING = """
 SELECT count(*) FROM pg_locks WHERE relation = 'wake_heartbeat'::regclass AND NOT granted
@@ -63,6 +67,67 @@ def test_without_redis_all_goes_on_and_the_callbacks_follow_when_it_is_back(
     ledger.judge(agent_at)
 
 
+@pytest.mark.parametrize("trouble", TROUBLES)
+def test_while_redis_is_away_workers_sweep_by_themselves(
+    parts: Parts, ledger: Ledger, agent_at: AgentAt, alice_at: PersonAt, trouble: str
+) -> None:
+    """Responses are released and callbacks arrive, each once, until jobs arrive again."""
+    begin, end = TROUBLES[trouble]
+    swept, stopped = parts.site.logs.count(SWEEPS), parts.site.logs.count(SWEEPS_NO_MORE)
+
+    def deliver_and_answer(number: int) -> None:
+        once = f"silence-{trouble}-{number}"
+        pk = agent_at.deliver(once=once, callback=ledger.receivers[0].url)
+        ledger.told_agent(once, pk, has_callback=True)
+        assert alice_at.answer(pk).status_code == 303
+        ledger.told_person(pk, "approved")
+
+    begin(parts)
+    try:
+        for number in range(20):
+            deliver_and_answer(number)
+        arrived = eventually(lambda: not ledger.missing, seconds=60)
+        ready = httpx.get(f"{parts.origin}/readyz", timeout=60).json()
+    finally:
+        end(parts)
+
+    assert arrived, parts.site.logs
+    assert (ready["status"], ready["broker"], ready["oldest_due"]) == ("degraded", "away", None)
+    assert parts.site.logs.count(SWEEPS) > swept
+    assert eventually(lambda: parts.site.logs.count(SWEEPS_NO_MORE) > stopped, seconds=60)
+    assert eventually(lambda: not sweepers_of(parts), seconds=60)
+    deliver_and_answer(20)
+    assert eventually(lambda: not ledger.missing, seconds=60), parts.site.logs
+    assert len(ledger.received) == 21, "No callback is sent twice."
+    ledger.judge(agent_at)
+
+
+def test_a_worker_that_starts_without_redis_sweeps_by_itself(
+    parts: Parts, ledger: Ledger, agent_at: AgentAt, alice_at: PersonAt
+) -> None:
+    """Its sweeper ends with it, even by kill -9."""
+    pk = agent_at.deliver(once="no-redis", callback=ledger.receivers[0].url)
+    ledger.told_agent("no-redis", pk, has_callback=True)
+    parts.site.stop(signal.SIGKILL)
+    parts.redis.kill()
+    try:
+        assert alice_at.answer(pk).status_code == 303
+        ledger.told_person(pk, "approved")
+        parts.site.start_unready_worker()
+
+        assert eventually(lambda: not ledger.missing, seconds=60), parts.site.logs
+        assert sweepers_of(parts)
+        for worker in parts.site.running:
+            worker.kill()
+        assert eventually(lambda: not sweepers_of(parts), seconds=60)
+    finally:
+        parts.redis.start()
+        parts.site.stop(signal.SIGKILL)
+        parts.site.start_worker()
+        parts.site.start_beat()
+    assert eventually(lambda: not sweepers_of(parts), seconds=60)
+
+
 def test_a_worker_whose_hands_were_full_when_redis_went_takes_jobs_again(
     parts: Parts, ledger: Ledger, agent_at: AgentAt, alice_at: PersonAt
 ) -> None:
@@ -83,3 +148,14 @@ def test_a_worker_whose_hands_were_full_when_redis_went_takes_jobs_again(
 
     assert eventually(lambda: not ledger.missing, seconds=12), parts.site.logs
     assert parts.site.logs.count(ENDED) == ended
+
+
+def sweepers_of(parts: Parts) -> list[Path]:
+    """Returns the processes that sweep for workers of this Redis."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):  # it may have ended
+            is_sweeper = b"wake.server.work.sweeper" in (process / "cmdline").read_bytes()
+            if is_sweeper and parts.redis.url.encode() in (process / "environ").read_bytes():
+                found.append(process)
+    return found

@@ -127,10 +127,13 @@ class World:
         return answer["result"]
 
     def start_worker(self) -> None:
-        pool = "prefork" if self.redis_url else "threads"
         so_far = self.logs.count(" ready.")
-        self._start(*WORKER.split(), pool)
+        self.start_unready_worker()
         assert eventually(lambda: self.logs.count(" ready.") > so_far, seconds=60), self.logs
+
+    def start_unready_worker(self) -> None:
+        """A worker is not ready before it has a broker."""
+        self._start(*WORKER.split(), "prefork" if self.redis_url else "threads")
 
     def start_beat(self) -> None:
         self._start("beat", "--loglevel", "INFO")

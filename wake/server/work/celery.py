@@ -10,12 +10,13 @@ from typing import Any
 
 from celery import Celery
 from celery.exceptions import SecurityWarning
-from celery.signals import celeryd_init, task_received, worker_ready
+from celery.signals import celeryd_init, task_received, worker_init, worker_ready
 from celery.worker.state import active_requests
 from django.conf import settings
 
 import wake.server.work.folder_broker
 import wake.server.work.redis_broker  # noqa: F401 - so that kombu knows both
+from wake.server.work.silence import Silence, listen, start_sweeper
 from wake.server.work.watchdog import Watchdog, watch
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "wake.settings")
@@ -77,6 +78,18 @@ def _watch_over_the_worker(**_: Any) -> None:
     dog = Watchdog(jobs_waiting, lambda: len(active_requests), began_at=time.monotonic())
     task_received.connect(lambda **_: dog.note_job(at=time.monotonic()), weak=False)
     watch(dog)
+
+
+@worker_init.connect
+def _sweep_without_the_broker(**_: Any) -> None:
+    """Before the worker is ready, because it never is if the broker is away when it starts. A
+    folder is never away."""
+    if not settings.REDIS_URL:
+        return
+    silence = Silence(start_sweeper, began_at=time.monotonic())
+    for sound in (worker_ready, task_received):
+        sound.connect(lambda **_: silence.note_sound(at=time.monotonic()), weak=False)
+    listen(silence)
 
 
 def jobs_waiting() -> int:

@@ -1,0 +1,74 @@
+"""A worker that hears nothing from the broker sweeps by itself."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import pytest
+
+from wake.server.work.silence import SILENT_SECONDS, Silence, Sweeper
+
+BEGAN = 1_000.0
+SILENT = BEGAN + SILENT_SECONDS
+
+
+class Started:
+    """Keeps the processes that were started in place of sweepers."""
+
+    def __init__(self) -> None:
+        self.sweepers: list[Sweeper] = []
+
+    def __call__(self) -> Sweeper:
+        self.sweepers.append(
+            subprocess.Popen([sys.executable, "-c", "import sys; sys.stdin.read()"], stdin=-1)
+        )
+        return self.sweepers[-1]
+
+
+@pytest.fixture
+def started() -> Iterator[Started]:
+    started = Started()
+    yield started
+    for sweeper in started.sweepers:
+        sweeper.communicate()
+
+
+def test_one_sweeper_runs_from_the_first_silence_to_the_next_job(started: Started) -> None:
+    silence = Silence(started, began_at=BEGAN)
+
+    silence.look(at=SILENT - 1)
+    assert started.sweepers == []
+    silence.look(at=SILENT)
+    silence.look(at=SILENT + 60)
+    (sweeper,) = started.sweepers
+    assert sweeper.poll() is None
+    silence.note_sound(at=SILENT + 61)
+    silence.look(at=SILENT + 61)
+
+    assert sweeper.wait(10) == 0
+    silence.look(at=SILENT + 62)
+    assert len(started.sweepers) == 1
+
+
+def test_a_worker_that_receives_jobs_starts_none(started: Started) -> None:
+    silence = Silence(started, began_at=BEGAN)
+
+    for second in range(60):
+        silence.note_sound(at=BEGAN + second)
+        silence.look(at=BEGAN + second + 1)
+
+    assert started.sweepers == []
+
+
+def test_a_sweeper_that_ends_is_started_again_after_a_pause(started: Started) -> None:
+    silence = Silence(started, began_at=BEGAN)
+    silence.look(at=SILENT)
+    started.sweepers[0].communicate()
+
+    silence.look(at=SILENT + 1)
+    assert len(started.sweepers) == 1
+    silence.look(at=SILENT + SILENT_SECONDS)
+
+    assert len(started.sweepers) == 2
