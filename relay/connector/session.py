@@ -22,7 +22,6 @@ from accounts.models import ApiKey
 from database import outages
 from database.uuids import uuid_or_none
 from relay.content import blobs
-from relay.content.history import newest
 from relay.models import SEEN_WITHIN, SENDS_WITHIN, Card, Connector, Message, Run
 from relay.protocol.dialects import Json
 from relay.protocol.fields import LONGEST_ID, Fields, InvalidParams
@@ -115,7 +114,7 @@ class Session:
         if self.connector is None or self.closes:
             return []
         runs = Run.objects.filter(agent=self.connector.agent_id)
-        queued = runs.filter(state=Run.State.QUEUED)
+        ready = Run.objects.ready(self.connector.agent)
         begun = runs.begun_by(self.connector)
         to_stop = runs.to_stop(at).filter(connector=self.connector)
         connection_id, seen_at, left_at, draining_at, is_let_in, *has = (
@@ -123,11 +122,11 @@ class Session:
             .values_list(
                 *("connection_id", "seen_at", "left_at", "draining_at"),
                 Exists(ApiKey.objects.usable(at).filter(pk=OuterRef("key"))),
-                *(Exists(queued), Exists(begun), Exists(begun.ending(at)), Exists(to_stop)),
+                *(Exists(ready), Exists(begun), Exists(begun.ending(at)), Exists(to_stop)),
             )
             .get()
         )
-        has_queued, has_begun, has_ending, has_to_stop = has
+        is_ready, has_begun, has_ending, has_to_stop = has
         if not is_let_in:
             self.leave(at=at)
             self.closes = KEY_REFUSED
@@ -146,7 +145,7 @@ class Session:
         if has_ending and (is_silent or self.transport == "poll"):
             run_queue.hold(self.connector, at=at)
         frames = self._stop(to_stop, at=at) if has_to_stop else []
-        if has_queued and draining_at is None and not is_silent:
+        if is_ready and draining_at is None and not is_silent:
             frames += _told(run_queue.lease(self.connector, at=at))
         return frames
 
@@ -293,7 +292,7 @@ def task_frame(run: Run) -> Json:
         "contextId": task.context.context_id,
         "messageId": message["messageId"],
         "message": message,
-        "messages": [_message(one) for one in newest([task])[task.pk]],
+        "messages": [_message(one) for one in run_queue.history_of(run)],
         "decision": run.decision,
         "attempt": run.attempts,
         "timeout_s": Card.objects.values_list("timeout_seconds", flat=True).get(agent=run.agent),

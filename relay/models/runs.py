@@ -70,6 +70,14 @@ class RunQuerySet(models.QuerySet["Run"]):
         """Returns runs that wait, oldest first. Index: dispatches_to_lease."""
         return self.filter(agent=agent, state=Run.State.QUEUED).order_by("created_at", "pk")
 
+    def ready(self, agent: Agent) -> RunQuerySet:
+        """Returns runs that may be leased, oldest first: a task has one run at a time."""
+        return self.queued(agent).exclude(_is_behind_another())
+
+    def behind_another(self) -> RunQuerySet:
+        """Returns runs that wait for an earlier run of their task."""
+        return self.filter(_is_behind_another(), state=Run.State.QUEUED)
+
     def running(self, agent: Agent) -> RunQuerySet:
         return self.filter(agent=agent).on_lease()
 
@@ -101,6 +109,16 @@ class RunQuerySet(models.QuerySet["Run"]):
     def given_up(self, at: datetime) -> RunQuerySet:
         """Returns runs that no connector has leased by then. Index: dispatches_to_lease."""
         return self.filter(state=Run.State.QUEUED, created_at__lte=at)
+
+
+def _is_behind_another() -> models.Exists:
+    of_the_task = Run.objects.filter(task=models.OuterRef("task"))
+    is_older = Q(created_at__lt=models.OuterRef("created_at")) | Q(
+        created_at=models.OuterRef("created_at"), pk__lt=models.OuterRef("pk")
+    )
+    is_queued_before = Q(is_older, state=Run.State.QUEUED)
+    is_on_lease = Q(state__in=[Run.State.LEASED, Run.State.ACKED])
+    return models.Exists(of_the_task.filter(is_queued_before | is_on_lease))
 
 
 class Run(models.Model):

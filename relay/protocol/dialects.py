@@ -19,7 +19,7 @@ from uuid import UUID
 
 from relay.content.blobs import with_urls
 from relay.content.history import newest
-from relay.models import Artifact, Event, Message, PushConfig, Task
+from relay.models import Artifact, Event, Message, PushConfig, Run, Task
 from relay.protocol.fields import Fields, InvalidParams
 from relay.protocol.versions import Version
 
@@ -32,6 +32,8 @@ LONGEST_TYPE = 128
 LONGEST_NAME = 255
 LONGEST_URL = 2_048
 FOR_PEOPLE = "wake"
+# The ids of a task's messages that the next runs of it will answer, in its metadata.
+WAITING_MESSAGES = "wakeWaitingMessages"
 CONTENT = ("text", "raw", "url", "data")
 # The names of a file's content in 0.3, before it, and in drafts of 1.0.
 FILE_CONTENT = {
@@ -269,6 +271,7 @@ def write_tasks(
     in_status = [task.status_message_id for task in tasks]
     history = newest(tasks, history_length, without=in_status, for_caller=True)
     artifacts_of = _artifacts(tasks) if artifacts else {}
+    waiting = _waiting_messages(tasks)
     written_tasks = []
     for task in tasks:
         context_id = task.context.context_id
@@ -280,6 +283,8 @@ def write_tasks(
             written["history"] = [
                 _message(message, context_id, version) for message in history[task.pk]
             ]
+        if waiting.get(task.pk):
+            written["metadata"] = {WAITING_MESSAGES: waiting[task.pk]}
         written_tasks.append(written | ({"kind": "task"} if version == "0.3" else {}))
     return written_tasks
 
@@ -396,6 +401,16 @@ def _status(
     name = state.replace("_", "-") if version == "0.3" else f"TASK_STATE_{state.upper()}"
     with_message = {"message": _message(message, context_id, version)} if message else {}
     return {"state": name, **with_message, "timestamp": write_time(at)}
+
+
+def _waiting_messages(tasks: Sequence[Task]) -> dict[UUID, list[str]]:
+    waiting: dict[UUID, list[str]] = defaultdict(list)
+    goes_on = {Task.State.SUBMITTED, Task.State.WORKING}
+    if going_on := [task for task in tasks if task.state in goes_on]:
+        runs = Run.objects.filter(task__in=going_on).behind_another().order_by("created_at", "pk")
+        for task_id, message_id in runs.values_list("task", "message__message_id"):
+            waiting[task_id].append(message_id)
+    return waiting
 
 
 def _artifacts(tasks: Sequence[Task]) -> dict[UUID, list[Artifact]]:

@@ -78,7 +78,7 @@ def _lease(connector: Connector, *, at: datetime) -> list[Run]:
     # Asked again now that the agent is locked: a run leased to a dead connection is lost for a
     # lease.
     room = _room(connector)
-    rows = Run.objects.queued(agent).select_related("task__context", "message")
+    rows = Run.objects.ready(agent).select_related("task__context", "message")
     leased = list(islice(filter(_is_readable, rows.iterator(chunk_size=10)), room))
     for run in leased:
         run.state, run.connector = State.LEASED, connector
@@ -126,9 +126,23 @@ def _is_readable(run: Run) -> bool:
 def _texts_of(run: Run) -> list[str]:
     """Decrypts the texts of a run, its own first because these need no query; raises Unreadable."""
     texts = [run.decision_json, run.message.parts_json, run.message.metadata_json]
-    for message in newest([run.task])[run.task_id]:
+    for message in history_of(run):
         texts += [message.parts_json, message.metadata_json]
     return texts
+
+
+def history_of(run: Run) -> list[Message]:
+    """Returns the turns that a run is given, oldest first. A message that a later run of the task
+    will answer is not among them."""
+    later = Run.objects.filter(task=run.task_id).behind_another()
+    without = list(later.values_list("message_id", flat=True))
+    return newest([run.task], without=without)[run.task_id]
+
+
+def drop_queued(task: Task, *, at: datetime) -> None:
+    """Gives up the queued runs of a task. The next run reads their messages in its history."""
+    queued = Run.objects.filter(task=task, state=State.QUEUED)
+    queued.update(state=State.EXPIRED, finished_at=at)
 
 
 @lru_cache(maxsize=1_000)
@@ -202,6 +216,7 @@ def resume(
 def stop_all(task: Task, *, at: datetime) -> None:
     """Gives up the queued runs of a task that has ended, and asks connectors to stop those that
     run."""
-    runs = Run.objects.filter(task=task)
-    runs.filter(state=State.QUEUED).update(state=State.EXPIRED, finished_at=at)
-    runs.on_lease().filter(cancel_asked_at__isnull=True).update(cancel_asked_at=at)
+    drop_queued(task, at=at)
+    Run.objects.filter(task=task).on_lease().filter(cancel_asked_at__isnull=True).update(
+        cancel_asked_at=at
+    )

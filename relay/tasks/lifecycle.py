@@ -227,23 +227,24 @@ def _of_caller(agent: Agent, caller: CallerKey | None, incoming: Incoming) -> Ta
 
 
 def _go_on(task: Task, incoming: Incoming, card: Card, *, address: str, at: datetime) -> Task:
-    """Runs the task again if it waits for this caller. Otherwise the message is stored for later
-    readers, and is not an answer to the question that people were asked."""
+    """Queues a run for this message. It starts once the earlier runs of the task have ended. A
+    message to a task that waits for people starts none: they see it, and so does the run that
+    follows their answer."""
     by = caller_actor(task.caller, address)
     message = _said(task, incoming, at=at)
     _record("task.continued", task, by=by, at=at)
-    waits_for_people = task.state == State.INPUT_REQUIRED and (
-        card.reply_policy == Card.ReplyPolicy.OWNER
-    )
-    if task.state not in Task.INTERRUPTED or waits_for_people:
+    if task.state == State.INPUT_REQUIRED and card.reply_policy == Card.ReplyPolicy.OWNER:
         transitions.emit_event(task, Event.Kind.MESSAGE, message=message, at=at)
         return task
-    # An anonymous caller could otherwise continue many waiting tasks at once.
+    # An anonymous caller could otherwise queue many runs with a few tasks.
     is_anonymous = task.caller is None
     if is_anonymous and not run_queue.has_room(task.agent, is_anonymous=True, network=task.network):
         raise AgentBusy
     run_queue.enqueue(task, message, at=at)
-    return transition(task.pk, State.SUBMITTED, by=by, at=at)
+    if task.state in Task.INTERRUPTED:
+        return transition(task.pk, State.SUBMITTED, by=by, at=at)
+    transitions.emit_event(task, Event.Kind.MESSAGE, message=message, at=at)
+    return task
 
 
 def _link(caller: CallerKey | None, network: str, source: tuple[str, int]) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from django.db import transaction
 from accounts.audit import agent_actor, record
 from relay.content import blobs
 from relay.content.compact_json import dumps
-from relay.models import Artifact, Event, Message, Run, Task
+from relay.models import Artifact, Card, Event, Message, Run, Task
 from relay.protocol.dialects import PARTS_AT_MOST, Json
 from relay.protocol.fields import Fields
 from relay.runs import queue as run_queue
@@ -107,10 +107,25 @@ def finish(run: Run, lease: uuid.UUID, result: Json, *, at: datetime) -> bool:
     if outcome.parts:
         source, metadata = Message.Source.AGENT, outcome.metadata
         message = transitions.add_message(task, source, outcome.parts, metadata=metadata, at=at)
-    if outcome.is_direct:
+    state = _next_state(task, outcome.state, at=at)
+    if outcome.is_direct and state == outcome.state:
         Task.objects.filter(pk=task.pk).update(is_direct=True)
-    transitions.transition(task.pk, outcome.state, message=message, by=by, at=at)
+    transitions.transition(task.pk, state, message=message, by=by, at=at)
     return True
+
+
+def _next_state(task: Task, ended: State, *, at: datetime) -> State:
+    """Returns the state of a task whose run has ended. If the caller wrote meanwhile, the next run
+    is waiting, and the task goes on. A question to people is asked all the same: they see what the
+    caller wrote, and so does the run that follows their answer."""
+    if ended in {State.FAILED, State.REJECTED}:
+        return ended
+    if ended == State.INPUT_REQUIRED:
+        policy = Card.objects.values_list("reply_policy", flat=True).get(agent=task.agent)
+        if policy == Card.ReplyPolicy.OWNER:
+            run_queue.drop_queued(task, at=at)
+    is_queued = Run.objects.filter(task=task, state=Run.State.QUEUED).exists()
+    return State.SUBMITTED if is_queued else ended
 
 
 @transaction.atomic

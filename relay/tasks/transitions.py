@@ -24,8 +24,9 @@ _REPORTS = {*_ENDS, State.COMPLETED, State.INPUT_REQUIRED, State.AUTH_REQUIRED}
 # No transition leaves a terminal state: a follow-up is a new task (1.0, 3.1.1).
 LEGAL: dict[State, set[State]] = {
     # A result may overtake the report that its run has begun.
-    State.SUBMITTED: {State.WORKING, *_REPORTS},
-    # Back to the queue, when the connector that ran it was not heard of again.
+    State.SUBMITTED: {State.WORKING, State.SUBMITTED, *_REPORTS},
+    # Back to the queue, when the connector that ran it was not heard of again, or when its caller
+    # wrote meanwhile.
     State.WORKING: {State.WORKING, State.SUBMITTED, *_REPORTS},
     # It asks again when a person answered a question that is out of date.
     State.INPUT_REQUIRED: {State.INPUT_REQUIRED, State.SUBMITTED, *_ENDS},
