@@ -11,7 +11,8 @@ from psycopg_pool import PoolTimeout
 
 # SQLSTATE (PostgreSQL, appendix A): a broken connection (class 08), a server that stops or starts
 # (57P0x), no more connections (53300), a full disk (53100), a disk that fails (58030).
-AWAY = ("08", "57P0", "53300", "53100", "58030")
+DISK_FULL = "53100"
+AWAY = ("08", "57P0", "53300", DISK_FULL, "58030")
 # Serialization failure, deadlock, lock time-out, statement time-out: the same may succeed in a
 # moment.
 BUSY = ("40001", "40P01", "55P03", "57014")
@@ -48,6 +49,11 @@ def is_busy(error: BaseException | None) -> bool:
     if isinstance(driver, sqlite3.Error):
         return _sqlite_code(driver) in SQLITE_BUSY
     return getattr(driver, "sqlstate", None) in BUSY
+
+
+def is_disk_full(error: BaseException | None) -> bool:
+    """Returns whether PostgreSQL had no room to write. A request takes it for an outage."""
+    return error is not None and getattr(_driver_error(error), "sqlstate", None) == DISK_FULL
 
 
 def will_pass(error: BaseException | None) -> bool:

@@ -20,6 +20,7 @@ from redis.retry import Retry
 
 from database.clock import database_now
 from wake.models import Callback, Delivery, Heartbeat, Response
+from wake.server.disks import disks
 
 # A sweep runs about every second. A row that is due for this long means that none runs.
 OVERDUE_AFTER = timedelta(seconds=60)
@@ -36,7 +37,8 @@ def healthz(request: HttpRequest) -> JsonResponse:
 
 @require_safe
 def readyz(request: HttpRequest) -> JsonResponse:
-    """Answers 503 when agents are affected: the database is away, or due work is not done.
+    """Answers 503 when agents are affected: the database is away, a disk is full, or due work is
+    not done.
 
     Without a broker or a worker's heartbeat the status is only degraded: deliver, read and answer
     work.
@@ -48,12 +50,14 @@ def readyz(request: HttpRequest) -> JsonResponse:
         "workers": {"last_heartbeat": None},
         "oldest_due": None,
         "orphans": None,
+        "disks": None,
     }
     with suppress(Error, PoolTimeout):
         now = database_now()
         report["workers"]["last_heartbeat"] = Heartbeat.objects.aggregate(last=Max("at"))["last"]
         report["oldest_due"] = _oldest_due(now)
         report["orphans"] = Callback.objects.orphaned().count()
+        report["disks"] = disks()
         report["database"] = "ok"
         report["status"] = _status(report, now)
     return _json(report, 503 if report["status"] == "down" else 200)
@@ -61,6 +65,8 @@ def readyz(request: HttpRequest) -> JsonResponse:
 
 def _status(report: dict[str, Any], now: datetime) -> str:
     if report["oldest_due"] and now - report["oldest_due"]["due_at"] > OVERDUE_AFTER:
+        return "down"
+    if "full" in report["disks"].values():
         return "down"
     beat = report["workers"]["last_heartbeat"]
     works = report["broker"] == "ok" and beat is not None and now - beat <= SILENT_AFTER

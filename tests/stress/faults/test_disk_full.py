@@ -18,6 +18,7 @@ from accounts.models import User
 from tests.agent_client import AgentClient
 from tests.stress.faults.parts import Parts
 from tests.stress.faults.site import AgentAt, PersonAt
+from tests.wake.callbacks.world import eventually
 from wake.models import Delivery, Response
 
 pytestmark = pytest.mark.slow
@@ -92,13 +93,23 @@ def test_on_postgresql(parts: Parts, agent_at: AgentAt, alice_at: PersonAt) -> N
         page = alice_at.send(pk, **form)
         read = agent_at.get(pk)
         alive = httpx.get(f"{parts.origin}/healthz")
+        reported = eventually(lambda: _full_disks(parts.origin) == ["database"], seconds=20)
     finally:
         parts.disk.empty()
 
     assert page.status_code == 503
     kept = form_in(page.text)
     assert kept == form
+    assert reported
     assert (read.json()["status"], alive.status_code) == ("pending", 200)
     assert agent_at.post(details=LONG).status_code == 201
     assert alice_at.client.post(f"/deliveries/{pk}/response", data=kept).status_code == 303
     assert html.escape('"quoted" <b>') in alice_at.read(pk).text
+    assert eventually(lambda: not _full_disks(parts.origin), seconds=20)
+
+
+def _full_disks(origin: str) -> list[str]:
+    answer = httpx.get(f"{origin}/readyz", timeout=60)
+    full = [name for name, state in answer.json()["disks"].items() if state == "full"]
+    assert answer.status_code == 503 or not full
+    return full

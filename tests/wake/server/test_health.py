@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
 import socket
 import time
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
+from unittest.mock import ANY
 
 import pytest
 from django.db import OperationalError, connection
@@ -16,12 +18,14 @@ from django.utils import timezone
 
 from tests.types import Age, Answer, MakeDelivery
 from wake.models import Callback, Heartbeat, Response
+from wake.server import disks
 
 NOBODY = "redis://127.0.0.1:1/0"
 
 
 @pytest.fixture
-def broker(settings: Any, tmp_path: Path) -> Path:
+def broker(settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(disks, "_full", None)
     settings.WAKE_DATA = tmp_path
     folder = tmp_path / "broker"
     folder.mkdir()
@@ -64,7 +68,9 @@ def test_ready_with_a_broker_a_worker_and_nothing_overdue(
         "workers": {"last_heartbeat": answer.json()["workers"]["last_heartbeat"]},
         "oldest_due": None,
         "orphans": 0,
+        "disks": ANY,
     }
+    assert set(answer.json()["disks"].values()) == {"ok"}
     assert answer.json()["workers"]["last_heartbeat"].endswith("Z")
 
 
@@ -191,6 +197,26 @@ def test_readyz_reports_callbacks_that_would_never_be_sent(
     report = client.get("/readyz")
 
     assert (report.status_code, report.json()["orphans"]) == (200, 1)
+
+
+def test_down_when_the_data_folder_has_no_room(
+    client: Client, broker: Path, heartbeat: Heartbeat, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(disks, "FREE_BYTES", shutil.disk_usage(broker).total + 1)
+
+    report = client.get("/readyz")
+
+    assert (report.status_code, report.json()["status"]) == (503, "down")
+    assert report.json()["disks"]["data folder"] == "full"
+
+
+def test_disks_are_looked_at_once_in_ten_seconds(
+    client: Client, broker: Path, heartbeat: Heartbeat, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client.get("/readyz")
+    monkeypatch.setattr(disks, "FREE_BYTES", shutil.disk_usage(broker).total + 1)
+
+    assert client.get("/readyz").status_code == 200
 
 
 def test_no_other_method_than_reading(client: Client) -> None:
