@@ -43,7 +43,7 @@ def sweep(intervals: Mapping[str, float], *, stop: threading.Event) -> None:
 
 def _run(job: str) -> None:
     try:
-        app.tasks[job]()
+        app.signature(job)()  # here, not in a worker
     except Exception as error:
         if is_away(error):
             log.warning("%s failed: %r", job, error)
