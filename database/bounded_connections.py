@@ -1,12 +1,13 @@
 """Bounds how long a statement may wait for a PostgreSQL that accepted it and does not answer.
 
 The server enforces `statement_timeout`, and a frozen or unreachable server cannot: each request
-waited until TCP timed out.
+waited until TCP timed out (docs/decisions/0024-connections-are-looked-at-not-asked.md).
 """
 
 from __future__ import annotations
 
 import re
+import select
 from typing import Any, TypeVar
 
 import psycopg
@@ -14,8 +15,10 @@ from psycopg.abc import PQGen
 
 T = TypeVar("T")
 
-# For the empty statement by which the pool checks that a connection still works.
-CHECK_SECONDS = 1.5
+# How long a statement waits before the server is asked, over a connection of its own, whether it is
+# alive; and how long that may take.
+PATIENCE_SECONDS = 1.5
+SIGN_OF_LIFE_SECONDS = 2
 # Longer than the server's own limit, so that the server ends a statement that is merely slow.
 MARGIN_SECONDS = 1.0
 _TIMEOUT = re.compile(r"statement_timeout=(\d+)")
@@ -29,23 +32,39 @@ class BoundedConnection(psycopg.Connection[Any]):
         self._seconds = milliseconds / 1000 + MARGIN_SECONDS if milliseconds else None
 
     def execute(self, query: Any, *args: Any, **kwargs: Any) -> psycopg.Cursor[Any]:
-        if query:
-            return super().execute(query, *args, **kwargs)
-        usual, self._seconds = self._seconds, CHECK_SECONDS
-        try:
-            return super().execute(query, *args, **kwargs)
-        finally:
-            self._seconds = usual
+        """Sends the empty statement, by which the pool checks a connection, only if the server has
+        sent something unasked: a server that goes away closes its connections."""
+        if not query and not self._has_something_to_read():
+            return self.cursor()
+        return super().execute(query, *args, **kwargs)
 
     def wait(self, gen: PQGen[T], interval: float = 0.1, timeout: float | None = None) -> T:
         """Raises OperationalError and closes the connection, which cannot be used until its server
         has answered."""
         if timeout is not None or self._seconds is None:
             return super().wait(gen, interval, timeout)
+        waited = 0.0
+        for until in (min(PATIENCE_SECONDS, self._seconds), self._seconds):
+            try:
+                return super().wait(gen, interval, until - waited)
+            except psycopg.errors._WaitTimeout:
+                waited = until
+                if not self._server_is_alive():
+                    break
+        self.close()
+        raise psycopg.OperationalError(f"PostgreSQL did not answer within {waited:g} s.")
+
+    def _has_something_to_read(self) -> bool:
+        poll = select.poll()
+        poll.register(self.pgconn.socket, select.POLLIN)
+        return bool(poll.poll(0))
+
+    def _server_is_alive(self) -> bool:
+        """A refusal is a sign of life, too; the connection's own end will be seen on its socket."""
         try:
-            return super().wait(gen, interval, self._seconds)
-        except psycopg.errors._WaitTimeout:
-            self.close()
-            raise psycopg.OperationalError(
-                f"PostgreSQL did not answer within {self._seconds:g} s."
-            ) from None
+            psycopg.connect(self.info.dsn, connect_timeout=SIGN_OF_LIFE_SECONDS).close()
+        except psycopg.errors.ConnectionTimeout:
+            return False
+        except psycopg.OperationalError:
+            pass
+        return True
