@@ -1,4 +1,5 @@
-"""Limits requests that have no row of their own, such as bad keys, sign-ins, resets and reads.
+"""Limits requests that have no row of their own, such as bad keys, sign-ins and resets. Reads have
+a limit of their own (accounts/read_limits.py).
 
 django-ratelimit counts them in the cache. While the cache is away, it limits nothing: a limit that
 fails closed would turn a Redis outage into an outage of the inbox. Attempts at passwords are
@@ -21,7 +22,6 @@ from django_ratelimit.core import get_usage
 from redis.exceptions import RedisError
 from rest_framework.request import Request
 
-from accounts.models import ApiKey
 from accounts.sign_in import attempts, known_browsers
 from database.clock import database_now
 
@@ -135,13 +135,6 @@ def count_look_up(request: HttpRequest) -> None:
     _count(request, group="look-up", rate=LOOK_UPS, key=lambda: str(request.user.pk))
 
 
-def count_read(request: Request, key: ApiKey) -> None:
-    """Raises TooMany. The limit is generous, because a poll costs little (docs/protocol.md,
-    Limits)."""
-    rate = f"{settings.WAKE_READS_PER_MINUTE}/m"
-    _count(request._request, group="read", rate=rate, key=lambda: str(key.pk))
-
-
 def count_call(request: HttpRequest, caller: str) -> None:
     """Raises TooMany. Calls over A2A are counted by caller key, or by network without one. The
     limit is as generous as for reads, because what a call may store is limited separately."""
@@ -152,7 +145,7 @@ def count_call(request: HttpRequest, caller: str) -> None:
 def count_bytes(network: str, size: int) -> None:
     """Raises TooMany. It counts the bytes that anonymous A2A callers of one network send to be
     stored, because a few long calls weigh as much as thousands of short ones (count_call)."""
-    if time.monotonic() < _outage.until:
+    if is_cache_away():
         return
     hour, passed = divmod(int(time.time()), HOUR)
     key = f"wake.bytes:{network}:{hour}"
@@ -162,7 +155,7 @@ def count_bytes(network: str, size: int) -> None:
     except ValueError:  # the cache evicted the key between the two calls
         return
     except (RedisError, OSError) as error:
-        _let_pass(error)
+        let_pass(error)
         return
     if sent > ANONYMOUS_BYTES:
         raise TooMany(HOUR - passed)
@@ -190,14 +183,14 @@ def client_network(request: HttpRequest) -> str:
 
 
 def _count(request: HttpRequest, *, group: str, rate: str, key: Callable[[], str]) -> None:
-    if time.monotonic() < _outage.until:
+    if is_cache_away():
         return
     try:
         usage = get_usage(
             request, group=f"wake.{group}", key=lambda *_: key(), rate=rate, increment=True
         )
     except (RedisError, OSError) as error:
-        _let_pass(error)
+        let_pass(error)
         return
     if usage and usage["should_limit"]:
         raise TooMany(math.ceil(usage["time_left"]))
@@ -210,6 +203,12 @@ def _count_attempt(request: HttpRequest, group: str, limit: attempts.Limit, key:
         raise TooMany(wait)
 
 
-def _let_pass(error: Exception) -> None:
+def is_cache_away() -> bool:
+    """Returns whether the cache failed in the last few seconds, so that it is not asked now."""
+    return time.monotonic() < _outage.until
+
+
+def let_pass(error: Exception) -> None:
+    """Notes that the cache failed."""
     _outage.until = time.monotonic() + SKIP_SECONDS
     logger.warning("Rate limits are off for %d s, the cache is away: %s", SKIP_SECONDS, error)

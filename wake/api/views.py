@@ -15,7 +15,7 @@ from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
-from accounts import throttles
+from accounts import read_limits, throttles
 from accounts.agents import keys
 from accounts.authentication import key_of
 from accounts.models import ApiKey
@@ -83,7 +83,7 @@ class ResponseView(ProtocolView):
     @extend_schema(**openapi.RESPONSE)
     def get(self, request: Request, delivery_id: str) -> HttpResponse:
         key = key_of(request)
-        throttles.count_read(request, key)
+        read_limits.count_read(key.pk)
         seconds = wait_seconds(request.GET)
         pk = _uuid(delivery_id)
         answer = _for_key(
@@ -104,7 +104,7 @@ class ResponsesView(ProtocolView):
     @extend_schema(**openapi.RESPONSES)
     def get(self, request: Request) -> HttpResponse:
         key = key_of(request)
-        throttles.count_read(request, key)
+        read_limits.count_read(key.pk)
         seconds, query = wait_seconds(request.GET), _sweep_query(request.GET)
         return _json(
             _for_key(
@@ -124,7 +124,7 @@ class WithdrawView(ProtocolView):
     @extend_schema(**openapi.WITHDRAW)
     def post(self, request: Request, delivery_id: str) -> HttpResponse:
         key = key_of(request)
-        throttles.count_read(request, key)
+        read_limits.count_read(key.pk)
         withdrawn = withdraw_own(
             key,
             _uuid(delivery_id),

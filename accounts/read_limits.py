@@ -1,0 +1,74 @@
+"""Limits how often each key reads, without a round trip to the cache for each read.
+
+Each process counts by itself and tells the cache a twentieth of the limit at a time. The answer is
+what all processes have told. So each process may let a twentieth more pass than the limit
+(docs/decisions/0025-reads-are-counted-in-shares.md).
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from dataclasses import dataclass, field
+from uuid import UUID
+
+from django.conf import settings
+from django.core.cache import cache
+from redis.exceptions import RedisError
+
+from accounts import throttles
+
+SHARES = 20
+MINUTE = 60
+
+
+@dataclass(slots=True)
+class _Count:
+    """Reads of one key in this minute: those that all processes have told, and ours since."""
+
+    told: int = 0
+    untold: int = 0
+
+
+@dataclass(slots=True)
+class _Minute:
+    number: int = 0
+    counts: dict[UUID, _Count] = field(default_factory=dict)
+
+
+_this = _Minute()
+_telling = threading.Lock()
+
+
+def count_read(key_id: UUID) -> None:
+    """Raises throttles.TooMany. The limit is generous, because a poll costs little
+    (docs/protocol.md, Limits). While the cache is away, nothing is limited."""
+    global _this  # replaced as a whole, so that the counts of a minute end with it
+    number, passed = divmod(int(time.time()), MINUTE)
+    if _this.number != number:
+        _this = _Minute(number)
+    count = _this.counts.setdefault(key_id, _Count())
+    count.untold += 1
+    limit = settings.WAKE_READS_PER_MINUTE
+    # One thread at a time: a frozen cache holds it for a moment, and no other.
+    if count.untold * SHARES >= limit and _telling.acquire(blocking=False):
+        try:
+            _tell(count, f"wake.reads:{key_id}:{number}")
+        finally:
+            _telling.release()
+    if count.told + count.untold > limit and not throttles.is_cache_away():
+        raise throttles.TooMany(MINUTE - passed)
+
+
+def _tell(count: _Count, name: str) -> None:
+    if throttles.is_cache_away():
+        return
+    share, count.untold = count.untold, 0
+    try:
+        cache.add(name, 0, MINUTE)
+        count.told = cache.incr(name, share)
+    except ValueError:  # the cache evicted the name between the two calls
+        count.told += share
+    except (RedisError, OSError) as error:
+        count.untold += share
+        throttles.let_pass(error)
