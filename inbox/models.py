@@ -62,12 +62,12 @@ class Snooze(models.Model):
         return f"{self.delivery} later for {self.user}"
 
 
-class PresetQuerySet(models.QuerySet["Preset"]):
-    def of(self, user: User) -> PresetQuerySet:
+class SavedReplyQuerySet(models.QuerySet["SavedReply"]):
+    def of(self, user: User) -> SavedReplyQuerySet:
         return self.filter(user=user).order_by("status", "name")
 
 
-class Preset(models.Model):
+class SavedReply(models.Model):
     """A person's own saved reply: feedback that goes with one kind of answer."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
@@ -76,12 +76,14 @@ class Preset(models.Model):
     name = models.CharField(max_length=40, validators=[SINGLE_LINE])
     text = ContentTextField(max_length=2_000)
 
-    objects = PresetQuerySet.as_manager()
+    objects = SavedReplyQuerySet.as_manager()
 
     class Meta:
         constraints = [
             models.UniqueConstraint(fields=["user", "status", "name"], name="one_name_a_phrase")
         ]
+        db_table = "inbox_preset"
+        verbose_name_plural = "saved replies"
 
     def __str__(self) -> str:
         return self.name

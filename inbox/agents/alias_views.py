@@ -18,35 +18,35 @@ from inbox.agents.forms import AliasForm
 from inbox.pages.owners import owned_agent, still_owned
 from inbox.pages.page import PersonRequest, SeeOther, actor, form_page, page
 from inbox.people.settings.views import posted
-from inbox.people.sign_in.reauthentication import password_again
+from inbox.people.sign_in.reauthentication import requires_password
 
 
 @form_page
 @page
-@password_again
+@requires_password
 def agent_aliases(request: PersonRequest, pk: UUID) -> HttpResponse:
     agent, form = owned_agent(request, pk), AliasForm(posted(request))
     if not form.is_valid():
         return _form(request, agent, form)
     try:
         with still_owned(request, agent.team_id):
-            claim = aliases.grant(agent, form.cleaned_data["pattern"], by=actor(request))
+            alias = aliases.grant(agent, form.cleaned_data["pattern"], by=actor(request))
     except ValidationError as reason:
         form.add_error("pattern", reason)
         return _form(request, agent, form)
-    messages.success(request, f"{agent} can now deliver as {claim}.")
-    return SeeOther("agent-claims", pk=pk)
+    messages.success(request, f"{agent} can now deliver as {alias}.")
+    return SeeOther("agent-aliases", pk=pk)
 
 
 @require_POST
 @page
-def remove_alias(request: PersonRequest, pk: UUID, claim: int) -> HttpResponse:
+def remove_alias(request: PersonRequest, pk: UUID, alias: int) -> HttpResponse:
     agent = owned_agent(request, pk)
-    row = get_object_or_404(agent.claimed_ids, pk=claim)
+    row = get_object_or_404(agent.claimed_ids, pk=alias)
     with still_owned(request, agent.team_id):
         aliases.withdraw(row, by=actor(request))
     messages.success(request, f"{agent} can no longer deliver as {row}.")
-    return SeeOther("agent-claims", pk=pk)
+    return SeeOther("agent-aliases", pk=pk)
 
 
 def _form(request: PersonRequest, agent: Agent, form: AliasForm) -> HttpResponse:
@@ -54,7 +54,7 @@ def _form(request: PersonRequest, agent: Agent, form: AliasForm) -> HttpResponse
         "here": "agents",
         "now": database_now(),
         "agent": agent,
-        "claims": agent.claimed_ids.order_by("pattern"),
+        "aliases": agent.claimed_ids.order_by("pattern"),
         "form": form,
     }
     status = HTTPStatus.UNPROCESSABLE_ENTITY if form.errors else HTTPStatus.OK

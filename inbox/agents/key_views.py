@@ -19,12 +19,12 @@ from inbox.agents.show_once import no_longer_visible, shown_once
 from inbox.pages.owners import owned_agent, still_owned
 from inbox.pages.page import PersonRequest, SeeOther, actor, form_page, page
 from inbox.people.settings.views import posted
-from inbox.people.sign_in.reauthentication import password_again
+from inbox.people.sign_in.reauthentication import requires_password
 
 
 @form_page
 @page
-@password_again
+@requires_password
 def issue_key(request: PersonRequest, pk: UUID) -> HttpResponse:
     agent, by, now = owned_agent(request, pk), actor(request), database_now()
     form = NewKeyForm(posted(request), initial={"seen": show_once.seen(agent)})
@@ -45,7 +45,7 @@ def issue_key(request: PersonRequest, pk: UUID) -> HttpResponse:
 
 @form_page
 @page
-@password_again
+@requires_password
 def rotate_key(request: PersonRequest, pk: UUID, key: UUID) -> HttpResponse:
     agent, now = owned_agent(request, pk), database_now()
     old = get_object_or_404(agent.keys, pk=key)
@@ -71,7 +71,7 @@ def rotate_key(request: PersonRequest, pk: UUID, key: UUID) -> HttpResponse:
 
 @form_page
 @page
-@password_again
+@requires_password
 def revoke_key(request: PersonRequest, pk: UUID, key: UUID) -> HttpResponse:
     """Asks for confirmation on GET and revokes on POST."""
     agent = owned_agent(request, pk)

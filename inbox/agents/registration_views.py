@@ -20,12 +20,12 @@ from inbox.pages import team_filter
 from inbox.pages.owners import AGENTS_REFUSED
 from inbox.pages.page import PersonRequest, actor, form_page, page
 from inbox.people.settings.views import posted
-from inbox.people.sign_in.reauthentication import password_again
+from inbox.people.sign_in.reauthentication import requires_password
 
 
 @form_page
 @page
-@password_again
+@requires_password
 def register_agent(request: PersonRequest) -> HttpResponse:
     """Shows and processes the form. Sent twice, it registers one agent."""
     teams = teams_owned_by(request.user)

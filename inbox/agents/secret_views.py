@@ -19,12 +19,12 @@ from inbox.agents.show_once import no_longer_visible, shown_once
 from inbox.pages.owners import owned_agent
 from inbox.pages.page import PersonRequest, SeeOther, actor, form_page, page
 from inbox.people.settings.views import posted
-from inbox.people.sign_in.reauthentication import password_again
+from inbox.people.sign_in.reauthentication import requires_password
 
 
 @form_page
 @page
-@password_again
+@requires_password
 def rotate_secret(request: PersonRequest, pk: UUID) -> HttpResponse:
     agent, by = owned_agent(request, pk), actor(request)
     form = SeenForm(posted(request), initial={"seen": show_once.seen(agent)})
@@ -44,7 +44,7 @@ def rotate_secret(request: PersonRequest, pk: UUID) -> HttpResponse:
 
 @require_POST
 @page
-@password_again
+@requires_password
 def switch_secret(request: PersonRequest, pk: UUID) -> HttpResponse:
     """Retires the old secret of the two that the page showed; refuses if they were rotated
     since."""

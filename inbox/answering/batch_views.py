@@ -59,7 +59,7 @@ def batch_result(request: PersonRequest, pk: UUID) -> HttpResponse:
         "here": "inbox",
         "now": now,
         "batch": batch,
-        "place": FilterState.from_form(request.GET),
+        "filters": FilterState.from_form(request.GET),
         "lines": lines,
         "on_their_way": sum(line.is_on_its_way for line in lines),
         "is_partly_undone": any(line.is_taken_back for line in lines),
@@ -90,5 +90,5 @@ def _review_page(
     review = batch_review.review(
         Viewer.of(request.user), filters.ids, at=now, choices=extra.pop("choices", ())
     )
-    context = {"here": "inbox", "now": now, "place": filters, "review": review, **extra}
+    context = {"here": "inbox", "now": now, "filters": filters, "review": review, **extra}
     return render(request, "inbox/answering/batch.html", context, status=status)

@@ -8,38 +8,37 @@ from itertools import groupby
 from django.db import transaction
 
 from accounts.models import User
-from inbox.models import Preset
+from inbox.models import SavedReply
 from wake.models import Response
 
 MOST_REPLIES = 40
 
 
 class TooMany(Exception):
-    """You have as many saved phrases as there is room for: remove one first."""
+    """You have 40 saved replies, which is the most. Remove one first."""
 
 
 class SameName(Exception):
-    """You have a phrase of that name for this answer already."""
+    """You already have a saved reply with this name for this answer."""
 
 
 @transaction.atomic
-def save_reply(preset: Preset) -> None:
+def save_reply(reply: SavedReply) -> None:
     """Saves a new or changed reply that its form has checked; raises TooMany and SameName."""
-    User.objects.select_for_update().get(
-        pk=preset.user_id
-    )  # one save at a time, so that both checks hold
-    others = Preset.objects.of(preset.user).exclude(pk=preset.pk)
-    if preset._state.adding and others.count() >= MOST_REPLIES:
+    # One save at a time, so that both checks hold.
+    User.objects.select_for_update().get(pk=reply.user_id)
+    others = SavedReply.objects.of(reply.user).exclude(pk=reply.pk)
+    if reply._state.adding and others.count() >= MOST_REPLIES:
         raise TooMany(TooMany.__doc__)
-    if others.filter(status=preset.status, name=preset.name).exists():
+    if others.filter(status=reply.status, name=reply.name).exists():
         raise SameName(SameName.__doc__)
-    preset.save()
+    reply.save()
 
 
-def by_answer(presets: Iterable[Preset]) -> list[tuple[str, list[Preset]]]:
-    """Groups replies from `Preset.objects.of(user)` by the answer that they go with: Approved,
+def by_answer(replies: Iterable[SavedReply]) -> list[tuple[str, list[SavedReply]]]:
+    """Groups replies from `SavedReply.objects.of(user)` by the answer that they go with: Approved,
     Rejected, Redirected."""
-    by_status = {status: list(rows) for status, rows in groupby(presets, lambda each: each.status)}
+    by_status = {status: list(rows) for status, rows in groupby(replies, lambda each: each.status)}
     return [
         (label, by_status[status])
         for status, label in Response.Status.choices
@@ -47,7 +46,7 @@ def by_answer(presets: Iterable[Preset]) -> list[tuple[str, list[Preset]]]:
     ]
 
 
-def with_saved_reply(typed: str, presets: Iterable[Preset], *, chosen: str) -> str:
+def with_saved_reply(typed: str, replies: Iterable[SavedReply], *, chosen: str) -> str:
     """Returns what was typed, with the text of the chosen reply below it."""
-    texts = [preset.text for preset in presets if str(preset.pk) == chosen]
+    texts = [reply.text for reply in replies if str(reply.pk) == chosen]
     return "\n".join(part for part in [typed.rstrip(), *texts] if part)

@@ -9,7 +9,7 @@ from django.shortcuts import get_object_or_404
 from django.views.decorators.http import require_POST
 
 from inbox.answering import saved_replies
-from inbox.models import Preset
+from inbox.models import SavedReply
 from inbox.pages.page import PersonRequest, form_page, page
 from inbox.people.settings.forms import SavedReplyForm
 from inbox.people.settings.views import posted, saved, settings_page
@@ -18,28 +18,28 @@ from inbox.people.settings.views import posted, saved, settings_page
 @form_page
 @page
 def saved_reply_list(request: PersonRequest) -> HttpResponse:
-    form = SavedReplyForm(posted(request), instance=Preset(user=request.user))
+    form = SavedReplyForm(posted(request), instance=SavedReply(user=request.user))
     if _is_saved(form):
-        return saved(request, "settings-phrases")
-    grouped = saved_replies.by_answer(Preset.objects.of(request.user))
-    return settings_page(request, "phrases", form=form, groups=grouped)
+        return saved(request, "settings-saved-replies")
+    grouped = saved_replies.by_answer(SavedReply.objects.of(request.user))
+    return settings_page(request, "saved-replies", form=form, groups=grouped)
 
 
 @form_page
 @page
 def saved_reply_detail(request: PersonRequest, pk: UUID) -> HttpResponse:
-    mine = get_object_or_404(Preset.objects.of(request.user), pk=pk)
-    form = SavedReplyForm(posted(request), instance=mine)
+    reply = get_object_or_404(SavedReply.objects.of(request.user), pk=pk)
+    form = SavedReplyForm(posted(request), instance=reply)
     if _is_saved(form):
-        return saved(request, "settings-phrases")
-    return settings_page(request, "phrase", form=form, phrase=mine)
+        return saved(request, "settings-saved-replies")
+    return settings_page(request, "saved-reply", form=form, saved_reply=reply)
 
 
 @require_POST
 @page
 def remove_saved_reply(request: PersonRequest, pk: UUID) -> HttpResponse:
-    get_object_or_404(Preset.objects.of(request.user), pk=pk).delete()
-    return saved(request, "settings-phrases", "Removed.")
+    get_object_or_404(SavedReply.objects.of(request.user), pk=pk).delete()
+    return saved(request, "settings-saved-replies", "Removed.")
 
 
 def _is_saved(form: SavedReplyForm) -> bool:

@@ -19,7 +19,7 @@ from inbox.answering.forms import AnswerForm
 from inbox.answering.saved_replies import by_answer, with_saved_reply
 from inbox.delivery.views import delivery_page
 from inbox.editing.views import editor_page
-from inbox.models import Preset
+from inbox.models import SavedReply
 from inbox.pages.filter_state import FilterState
 from inbox.pages.page import PersonRequest, SeeOther, find_delivery, page
 from inbox.pages.viewer import Viewer
@@ -80,13 +80,13 @@ def insert_saved_reply(request: PersonRequest, pk: UUID) -> HttpResponse:
     delivery = find_delivery(request.user, pk)
     if not may_answer(request.user, delivery.team_id):
         raise PermissionDenied(NotAllowed.__doc__)
-    saved_replies = list(Preset.objects.of(request.user))
+    saved_replies = list(SavedReply.objects.of(request.user))
     feedback = with_saved_reply(
-        request.POST.get("feedback", ""), saved_replies, chosen=request.POST.get("phrase", "")
+        request.POST.get("feedback", ""), saved_replies, chosen=request.POST.get("saved_reply", "")
     )
     extra: Any = {"chosen": request.POST["choice"]} if "choice" in request.POST else {}
     return delivery_page(
-        request, delivery, feedback=feedback, phrases=by_answer(saved_replies), **extra
+        request, delivery, feedback=feedback, saved_replies=by_answer(saved_replies), **extra
     )
 
 
@@ -144,7 +144,7 @@ def _page(
         "now": now,
         "delivery": delivery,
         "response": response,
-        "fate": answer_status(response, Viewer.of(request.user), at=now),
+        "answer_status": answer_status(response, Viewer.of(request.user), at=now),
         **extra,
     }
     return render(request, template, context, status=HTTPStatus.CONFLICT)

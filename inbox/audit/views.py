@@ -38,14 +38,14 @@ def audit_list(request: PersonRequest) -> HttpResponse:
     context = {
         "here": "audit",
         "now": database_now(),
-        "in_team": team_filter.slug_of(request.GET),
+        "team_slug": team_filter.slug_of(request.GET),
         "tabs": team_filter.tabs(
             whole_viewer, team_filter.slug_of(request.GET), **_filter_of_tabs(request)
         ),
-        "asked": wanted,
-        "asked_again": _query(request),
+        "filter": wanted,
+        "filter_query": _query(request),
         "lines": lines_of(events_page.events, viewer),
-        "found": events_page,
+        "events_page": events_page,
         "events": {name: title for name, (title, _) in EVENTS.items()},
         "actors": audit_events.actors(people_of(viewer.team_ids)),
         "agents": audit_events.agents(viewer.team_ids),

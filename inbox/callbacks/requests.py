@@ -1,4 +1,4 @@
-"""Shows the request of a callback as it was sent, and its tries."""
+"""Shows the request of a callback as it was sent, and its attempts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from wake.callbacks import signatures
 from wake.callbacks.retries import TRIES
 from wake.models import Callback, CallbackAttempt
 
-MOST_TRIES = 30
+MOST_ATTEMPTS = 30
 BODY_SHOWN = 20_000
 SIGNATURE = re.compile(r"(?<=^sha256=).+|(?<=^v1,).+")
 MASK = "••••••••"
@@ -30,7 +30,7 @@ class Request:
 
 
 def request_of(callback: Callback, *, at: datetime) -> Request:
-    """Returns the request, which is the same at every try except for its time and signature."""
+    """Returns the request, which is the same on every attempt except for its time and signature."""
     url = urlsplit(callback.url)
     body = bytes(callback.body).decode(errors="replace")
     path = f"{url.path or '/'}{'?' if url.query else ''}{url.query}"
@@ -54,9 +54,9 @@ def _headers(callback: Callback, *, at: datetime) -> list[tuple[str, str]]:
     ]
 
 
-def tries_of(callback: Callback) -> list[CallbackAttempt]:
-    """Returns the tries, newest first. Index: attempts_of_a_callback."""
-    return list(callback.attempts.order_by("-pk")[:MOST_TRIES])
+def attempts_of(callback: Callback) -> list[CallbackAttempt]:
+    """Returns the attempts, newest first. Index: attempts_of_a_callback."""
+    return list(callback.attempts.order_by("-pk")[:MOST_ATTEMPTS])
 
 
 def number_of(attempt: CallbackAttempt) -> str:

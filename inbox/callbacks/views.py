@@ -17,7 +17,7 @@ from database.batched_queries import Cursor
 from database.clock import database_now
 from database.uuids import uuid_or_none
 from inbox.callbacks import callbacks
-from inbox.callbacks.requests import number_of, request_of, tries_of
+from inbox.callbacks.requests import attempts_of, number_of, request_of
 from inbox.pages.page import PersonRequest, SeeOther, page
 from inbox.pages.viewer import Viewer
 from wake.callbacks import circuit_breaker
@@ -44,7 +44,7 @@ def callback_list(request: PersonRequest) -> HttpResponse:
     context = {
         "here": "callbacks",
         "now": now,
-        "asked": wanted,
+        "filter": wanted,
         "states": callbacks.STATES,
         "agents": agents_of(request.user).order_by("agent_id", "pk")[:MOST_AGENTS],
         "suspended": [
@@ -53,7 +53,7 @@ def callback_list(request: PersonRequest) -> HttpResponse:
         ],
         "targets": callbacks.targets(viewer, at=now) if is_first_look else [],
         "title_of_others": title_of_others(),
-        "looked_at": callbacks.LOOKED_AT,
+        "callback_count": callbacks.LOOKED_AT,
         "lines": lines,
         "older": older,
         "is_first_look": is_first_look,
@@ -114,7 +114,7 @@ def _show(
     now = database_now()
     viewer = Viewer.of(request.user)
     (status_line,) = callbacks.statuses([callback.pk], viewer, at=now)
-    tries = [(number_of(attempt), attempt) for attempt in tries_of(callback)]
+    attempts = [(number_of(attempt), attempt) for attempt in attempts_of(callback)]
     context = {
         "here": "callbacks",
         "now": now,
@@ -122,8 +122,8 @@ def _show(
         "line": status_line,
         "callback": status_line.callback,
         "delivery": status_line.callback.response and status_line.callback.response.delivery,
-        "tries": tries,
-        "sent": request_of(callback, at=now),
+        "attempts": attempts,
+        "http_request": request_of(callback, at=now),
         "may_send_again": (
             viewer.may_answer(callback.team_id)
             and status_line.callback.delivered_at is None

@@ -25,7 +25,7 @@ def closing_soon_list(request: PersonRequest) -> HttpResponse:
     context = {
         "here": "inbox",
         "now": now,
-        "in_team": team_filter.slug_of(request.GET),
+        "team_slug": team_filter.slug_of(request.GET),
         "tabs": team_filter.tabs(viewer, team_filter.slug_of(request.GET)),
         "until": closing_soon.until_when(back, at=now),
         "closing": closing[: closing_soon.MOST_LISTED],

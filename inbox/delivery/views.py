@@ -8,7 +8,7 @@ from uuid import UUID
 
 from django.http import Http404, HttpResponse
 from django.shortcuts import render
-from django.views.decorators.http import require_safe
+from django.views.decorators.http import require_POST, require_safe
 
 from database.clock import database_now
 from inbox.answering.answer_status import answer_status
@@ -19,7 +19,7 @@ from inbox.delivery import neighbours, reading, revisions, timeline
 from inbox.editing.edits import Original, as_typed, choice_of, chosen
 from inbox.editing.word_diffs import changes
 from inbox.pages.filter_state import FilterState
-from inbox.pages.page import PersonRequest, find_delivery, page
+from inbox.pages.page import PersonRequest, SeeOther, find_delivery, page
 from inbox.pages.panels import panels
 from inbox.pages.viewer import Viewer
 from inbox.snoozing import snoozes
@@ -55,6 +55,14 @@ def raw_details(request: PersonRequest, pk: UUID) -> HttpResponse:
     )
 
 
+@require_POST
+@page
+def mark_unread(request: PersonRequest, pk: UUID) -> HttpResponse:
+    """Marks the delivery as unread for this person, and returns to the inbox."""
+    reading.mark_unread(find_delivery(request.user, pk), by=request.user)
+    return SeeOther("inbox", query=str(FilterState.from_back(request.POST)))
+
+
 def delivery_page(
     request: PersonRequest,
     delivery: Delivery,
@@ -71,12 +79,12 @@ def delivery_page(
     context = {
         "now": now,
         "viewer": viewer,
-        "place": filters,
+        "filters": filters,
         "delivery": delivery,
         "team": viewer.team_label(delivery.team_id),
-        "window": "" if delivery.is_closed else deadline_wording.deadline_text(delivery, now),
+        "deadline": "" if delivery.is_closed else deadline_wording.deadline_text(delivery, now),
         "is_past": delivery.is_past_deadline(now),
-        "passed": deadline_wording.missed_text(delivery, now),
+        "missed": deadline_wording.missed_text(delivery, now),
         "events": timeline.timeline_of(delivery),
         "thread": revisions.thread_of(delivery),
         "panels": panels("delivery", delivery, user=request.user, at=now),
@@ -97,7 +105,7 @@ def delivery_page(
             and viewer.may_answer(delivery.team_id)
         )
         in_team = viewer.within(filters.team) or viewer
-        context["around"] = neighbours.neighbours(delivery, in_team, at=now)
+        context["neighbours"] = neighbours.neighbours(delivery, in_team, at=now)
     return render(request, "inbox/delivery/delivery.html", context | extra, status=status)
 
 
@@ -107,7 +115,7 @@ def _answer(delivery: Delivery, response: Response, viewer: Viewer) -> dict[str,
     is_answered = response.status != Response.Status.REJECTED
     return {
         "response": response,
-        "fate": answer_status(response, viewer, at=database_now()),
+        "answer_status": answer_status(response, viewer, at=database_now()),
         "changes": changes(as_typed(original.json), as_typed(edited)) if edited else None,
         "option": choice.option(chosen(original, edited)) if choice and is_answered else None,
     }
@@ -146,5 +154,5 @@ def _form(delivery: Delivery, form: AnswerForm | None, request: PersonRequest) -
         "feedback": feedback,
         "choice": choice_of(original),
         "chosen": form.data.get("choice", "") if form else drafted,
-        "phrases": None,  # shown on request only
+        "saved_replies": None,  # shown on request only
     }

@@ -68,7 +68,7 @@ def _render(
 ) -> HttpResponse:
     context = {
         "now": database_now(),
-        "place": FilterState.from_back(request.POST or request.GET),
+        "filters": FilterState.from_back(request.POST or request.GET),
         "delivery": delivery,
         "editor": editor_state,
         "form": form,

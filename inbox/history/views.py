@@ -34,12 +34,12 @@ def history_list(request: PersonRequest) -> HttpResponse:
     context = {
         "here": "history",
         "now": now,
-        "asked": search.query,
+        "query": search.query,
         "form": search.query.as_form(CONTROLS),
         "tabs": team_filter.tabs(
             viewer, search.query.team, q=search.query.as_form([team_filter.TEAM])["q"]
         ),
-        "in_team": search.query.team,
+        "team_slug": search.query.team,
         "outcomes": PAST,
         "rows": rows,
         "older": older,

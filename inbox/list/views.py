@@ -24,7 +24,7 @@ from inbox.pages.viewer import Viewer
 from inbox.search.query_language import read_form
 from inbox.search.search import Search
 
-SELECTION_PAGES = {"review": "batch", "later": "later-choices"}
+SELECTION_PAGES = {"review": "batch", "later": "snooze-choices"}
 CONTROLS = ("team", "agent", "type", "window")
 
 
@@ -47,7 +47,7 @@ def inbox_list(request: PersonRequest) -> HttpResponse:
         "here": "inbox",
         "now": now,
         "viewer": viewer,
-        "asked": query,
+        "query": query,
         "form": query.as_form(CONTROLS),
         "tabs": team_filter.tabs(viewer, query.team, q=query.as_form([team_filter.TEAM])["q"]),
         "titles": sections.TITLES,
@@ -55,10 +55,10 @@ def inbox_list(request: PersonRequest) -> HttpResponse:
         "headline": sections.headline(inbox.sections),
         "until_back": closing_soon.until_when(back, at=now),
         "is_later_page": before is not None,
-        "in_team": query.team,
-        "place": filters,
-        "elsewhere": filters.selected_elsewhere(inbox.ids),
-        "got_it": acknowledged.remembered(request.session, by=request.user, at=now),
+        "team_slug": query.team,
+        "filters": filters,
+        "selected_elsewhere": filters.selected_elsewhere(inbox.ids),
+        "acknowledged": acknowledged.remembered(request.session, by=request.user, at=now),
         "since": updates.mark(now),
         **_notices(viewer, search, inbox, request.GET.get("answered", ""), at=now),
     }
@@ -74,7 +74,7 @@ def inbox_updates(request: PersonRequest) -> HttpResponse:
     count = updates.new_since(viewer, since) if since else ""
     if not count:
         return HttpResponse(status=HTTPStatus.NO_CONTENT)
-    context = {"count": count, "in_team": team_filter.slug_of(request.GET)}
+    context = {"count": count, "team_slug": team_filter.slug_of(request.GET)}
     return render(request, "inbox/list/_updates.html", context)
 
 
@@ -96,8 +96,8 @@ def _notices(
     held."""
     notices: dict[str, Any] = {}
     if inbox.is_clear and not search.query.narrows and not search.query.is_test:
-        notices["today"] = daily_summary.daily_summary(search.viewer, at=at)
-        if not notices["today"].has_begun and viewer.team_ids:
+        notices["daily_summary"] = daily_summary.daily_summary(search.viewer, at=at)
+        if not notices["daily_summary"].has_begun and viewer.team_ids:
             notices["first_run"] = welcome.first_run(search.viewer, at=at)
             if search.viewer == viewer:  # their other teams are empty, too
                 return notices

@@ -82,7 +82,7 @@ def send_digest(preferences: Preferences, waiting: Waiting, *, at: datetime) -> 
             _part("Needs you", waiting.others, at),
             _part("Updates", waiting.informs, at),
         ]
-        context = {"counts": counts, "parts": parts, "heads": _chain_tips(user)}
+        context = {"counts": counts, "parts": parts, "tips": _chain_tips(user)}
         _send(user, subject=_subject(waiting), template="digest", **context)
 
 

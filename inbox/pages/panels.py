@@ -15,10 +15,10 @@ from accounts.models import User
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """The template gets `shown` as `panel`, and `now`."""
+    """The template gets `context` as `panel`, and `now`."""
 
     template: str
-    shown: Mapping[str, Any]
+    context: Mapping[str, Any]
 
 
 def words(place: str, thing: Any) -> str:

@@ -1,4 +1,4 @@
-"""Snoozes deliveries, lists what is snoozed, and marks deliveries as unread."""
+"""Snoozes deliveries, and lists what is snoozed."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from django.shortcuts import render
 from django.views.decorators.http import require_POST, require_safe
 
 from database.clock import database_now
-from inbox.delivery import reading
 from inbox.pages.filter_state import FilterState
 from inbox.pages.page import PersonRequest, SeeOther, find_delivery, page
 from inbox.snoozing import snoozes
@@ -37,7 +36,7 @@ def choose_snooze(request: PersonRequest) -> HttpResponse:
         "now": now,
         "deliveries": deliveries,
         "choices": snoozes.choices_for_many(deliveries, by=request.user, at=now),
-        "place": filters,
+        "filters": filters,
     }
     return render(request, "inbox/snoozing/choose_time.html", context)
 
@@ -78,16 +77,4 @@ def snooze_delivery(request: PersonRequest, pk: UUID) -> HttpResponse:
 def unsnooze_delivery(request: PersonRequest, pk: UUID) -> HttpResponse:
     snoozes.unsnooze(find_delivery(request.user, pk), by=request.user)
     messages.success(request, "Moved to your inbox.")
-    return SeeOther("later")
-
-
-@require_POST
-@page
-def mark_reading(request: PersonRequest, pk: UUID) -> HttpResponse:
-    """Marks the delivery as read or unread: `read` is yes or no."""
-    delivery = find_delivery(request.user, pk)
-    if request.POST.get("read") == "no":
-        reading.mark_unread(delivery, by=request.user)
-    else:
-        reading.mark_read(delivery, by=request.user, at=database_now())
-    return SeeOther("inbox", query=str(FilterState.from_back(request.POST)))
+    return SeeOther("snoozed")

@@ -31,7 +31,7 @@ def agent_statistics(request: PersonRequest, pk: UUID) -> HttpResponse:
         "agent": agent,
         "team": Viewer.of(request.user).team_label(agent.team_id),
         "spans": statistics.SPANS,
-        "found": figures,
+        "statistics": figures,
         "sentences": sentences.sentences(figures),
         "lines": sentences.lines(figures),
         "bars": zip(figures.by_day, bars([day.delivered for day in figures.by_day]), strict=True),

@@ -26,7 +26,7 @@ def details(context: Context, delivery: Delivery, name: str = "details") -> dict
     """Renders an agent's details, as the only tag that may; `name` is the frame's id."""
     asked_for = context["request"].GET.get("details", "")
     rendered = safe_details.render(delivery.details_json, asked_for=asked_for)
-    return {"delivery": delivery, "shown": rendered, "is_raw": asked_for == "raw", "name": name}
+    return {"delivery": delivery, "rendered": rendered, "is_raw": asked_for == "raw", "name": name}
 
 
 @register.simple_tag

@@ -19,7 +19,7 @@ from accounts.teams import members
 from database.clock import database_now
 from inbox.pages.owners import owners_only, still_owned
 from inbox.pages.page import PersonRequest, SeeOther, actor, form_page, page
-from inbox.people.sign_in.reauthentication import password_again
+from inbox.people.sign_in.reauthentication import requires_password
 from relay.cards import callers, publishing
 from relay.models import Card
 from relay.pages.cards import OWNERS_ONLY, find_agent
@@ -44,7 +44,7 @@ def caller_keys(request: PersonRequest, pk: UUID) -> HttpResponse:
 
 @form_page
 @page
-@password_again
+@requires_password
 def new(request: PersonRequest, pk: UUID) -> HttpResponse:
     agent = find_agent(request, pk)
     owners_only(request, agent.team_id, refusal=OWNERS_ONLY)
@@ -55,7 +55,7 @@ def new(request: PersonRequest, pk: UUID) -> HttpResponse:
 
 @require_POST
 @page
-@password_again
+@requires_password
 def revoke(request: PersonRequest, pk: UUID, key: UUID) -> HttpResponse:
     agent = find_agent(request, pk)
     row = get_object_or_404(agent.team.caller_keys, pk=key)

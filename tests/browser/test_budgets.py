@@ -13,7 +13,7 @@ from django.core.management import call_command
 from playwright.sync_api import Browser
 
 from accounts.models import User
-from inbox.management.vocabulary import COMMON
+from inbox.management.synthetic_texts import COMMON
 from tests.browser.screen import Screen
 from tests.served import served
 from tests.types import MakeDelivery

@@ -10,7 +10,7 @@ from django.conf import settings
 from playwright.sync_api import Page, Route, expect
 
 from accounts.models import User
-from inbox.models import Preset
+from inbox.models import SavedReply
 from tests.browser.screen import Open, Screen
 from tests.people import PASSWORD
 from tests.types import MakeDelivery
@@ -86,7 +86,7 @@ def test_an_edit_that_only_leaves_words_out_is_kept_as_well(
 def test_a_saved_reply_stays_below_text_that_ends_in_a_line_break(
     open_browser: Open, alice: User, delivery: Delivery
 ) -> None:
-    Preset.objects.create(user=alice, status="approved", name="Ship it", text="Good, go ahead.")
+    SavedReply.objects.create(user=alice, status="approved", name="Ship it", text="Good, go ahead.")
     screen = open_browser(alice)
     page = typed(screen, delivery)
     page.get_by_label("Feedback").fill(f"{WORDS}\n")

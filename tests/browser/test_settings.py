@@ -6,16 +6,16 @@ from __future__ import annotations
 import pytest
 
 from accounts.models import User
-from inbox.models import Preferences, Preset
+from inbox.models import Preferences, SavedReply
 from tests.browser.screen import Open
 from tests.types import MakeDelivery
 
 
 @pytest.fixture
-def phrases(alice: User) -> list[Preset]:
+def saved_replies(alice: User) -> list[SavedReply]:
     words = [("approved", "Ship it", "Good, go ahead."), ("rejected", "x" * 40, "y" * 2000)]
     return [
-        Preset.objects.create(user=alice, status=status, name=name, text=text)
+        SavedReply.objects.create(user=alice, status=status, name=name, text=text)
         for status, name, text in words
     ]
 
@@ -38,7 +38,7 @@ def test_a_chosen_theme_wins_over_the_devices(device: str, open_browser: Open, a
 
 
 def test_without_javascript_settings_and_snoozing_work(
-    open_browser: Open, alice: User, phrases: list[Preset], make_delivery: MakeDelivery
+    open_browser: Open, alice: User, saved_replies: list[SavedReply], make_delivery: MakeDelivery
 ) -> None:
     delivery = make_delivery(headline="Market report")
     screen = open_browser(alice, scripts=False)

@@ -15,7 +15,7 @@ from accounts.agents.keys import mint, revoke
 from accounts.audit import SYSTEM
 from accounts.models import Agent, ApiKey, AuditEvent, Membership, User
 from accounts.teams import invitations
-from inbox.models import Preset
+from inbox.models import SavedReply
 from inbox.snoozing import snoozes
 from relay.cards import callers
 from relay.cards.publishing import publish
@@ -56,7 +56,7 @@ class World:
     agent: Agent
     key: ApiKey
     callback: Callback
-    phrase: Preset
+    saved_reply: SavedReply
     task: Task
     colleague: Membership
     link: str
@@ -79,12 +79,14 @@ def build(make: MakeDelivery, answer: Answer, *, key: ApiKey, alice: User, bob: 
         ("approved", "Ship it", "Good, go ahead."),
         ("rejected", "x" * 40, "y" * 2000),
     ]:
-        phrase = Preset.objects.create(user=alice, status=status, name=name, text=text)
+        saved_reply = SavedReply.objects.create(user=alice, status=status, name=name, text=text)
     colleague = agent.team.memberships.get(user=bob)
     _, link = invitations.invite(
         agent.team, role="owner", by=alice, at=now, email=f"{'w' * 60}@example.com"
     )
-    return World(deliveries, agent, key, _callback(make, answer), phrase, task, colleague, link)
+    return World(
+        deliveries, agent, key, _callback(make, answer), saved_reply, task, colleague, link
+    )
 
 
 def _asked(agent: Agent, *, at: datetime) -> Task:
@@ -165,20 +167,20 @@ def as_fields(world: World) -> dict[str, Any]:
     return {
         "delivery": delivery,
         "editor": delivery,
-        "raw": delivery,
+        "raw-details": delivery,
         "agent": {"pk": world.agent.pk},
         "agent-card": {"pk": world.agent.pk},
         "connect": {"pk": world.agent.pk},
-        "record": {"pk": world.agent.pk},
-        "record-csv": {"pk": world.agent.pk},
-        "record-json": {"pk": world.agent.pk},
+        "statistics": {"pk": world.agent.pk},
+        "statistics-csv": {"pk": world.agent.pk},
+        "statistics-json": {"pk": world.agent.pk},
         "agent-key-new": {"pk": world.agent.pk},
         "agent-key-rotate": {"pk": world.agent.pk, "key": world.key.pk},
         "agent-key-revoke": {"pk": world.agent.pk, "key": world.key.pk},
         "agent-secret": {"pk": world.agent.pk},
-        "agent-claims": {"pk": world.agent.pk},
+        "agent-aliases": {"pk": world.agent.pk},
         "agent-limit": {"pk": world.agent.pk},
-        "agent-rehearsal": {"pk": world.agent.pk},
+        "agent-test-callback": {"pk": world.agent.pk},
         "caller-keys": {"pk": world.agent.pk},
         "caller-key-new": {"pk": world.agent.pk},
         "task": {"pk": world.task.pk},
@@ -191,7 +193,7 @@ def as_fields(world: World) -> dict[str, Any]:
         "context": {"pk": world.task.context_id},
         "audit-event": {"pk": AuditEvent.objects.latest("pk").pk},
         "callback": {"pk": world.callback.pk},
-        "settings-phrase": {"pk": world.phrase.pk},
+        "settings-saved-reply": {"pk": world.saved_reply.pk},
         "settings-leave": team,
         "settings-invite": team,
         "settings-member": {**team, "pk": world.colleague.pk},

@@ -15,7 +15,7 @@ from accounts.audit import SYSTEM, person, record
 from accounts.models import Agent, ApiKey, AuditEvent, ClaimedId, Invitation, Membership, Team, User
 from accounts.teams import invitations
 from inbox.answering.batches import Batch
-from inbox.models import Preset
+from inbox.models import SavedReply
 from relay.cards import callers
 from relay.cards.publishing import publish
 from relay.models import CallerKey, Card, Task
@@ -43,7 +43,7 @@ class TeamData:
     attempt: CallbackAttempt
     target: FailingTarget
     host: CallbackHost
-    phrase: Preset
+    saved_reply: SavedReply
     event: AuditEvent
     batch: UUID
     caller_key: CallerKey
@@ -92,7 +92,7 @@ def build(team: Team, *, words: str) -> TeamData:
     target = FailingTarget.objects.create(
         team=team, host=host.pattern, failing_since=timezone.now(), suspended_at=timezone.now()
     )
-    phrase = Preset.objects.create(user=owner, status="approved", name=words, text=words)
+    saved_reply = SavedReply.objects.create(user=owner, status="approved", name=words, text=words)
     record("team.changed", by=person(owner), of=team, team=team, note=words)
     event = AuditEvent.objects.filter(team_id=team.pk).latest("pk")
     batch = _batch(owner, response)
@@ -106,7 +106,7 @@ def build(team: Team, *, words: str) -> TeamData:
     invitation, _ = invitations.invite(team, role="reader", by=owner, at=timezone.now())
     return TeamData(
         words, team, owner, agent, key, text, delivery, response, callback, attempt, target, host,
-        phrase, event, batch, caller_key, claim, card, task, membership, invitation,
+        saved_reply, event, batch, caller_key, claim, card, task, membership, invitation,
     )  # fmt: skip
 
 

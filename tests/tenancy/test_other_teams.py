@@ -37,7 +37,7 @@ def fields(data: TeamData) -> dict[str, Any]:
         "access": "public",
         "text": "Text",
         "read": "no",
-        "phrase": str(data.phrase.pk),
+        "saved_reply": str(data.saved_reply.pk),
     }
 
 

@@ -28,7 +28,7 @@ OF_A_PERSON = {
     "AuditEvent",
     "Draft",
     "Preferences",
-    "Preset",
+    "SavedReply",
     "Reading",
     "Session",
     "Snooze",

@@ -46,7 +46,7 @@ def test_typed_into_a_search_box_they_are_the_same_too(
     assert theirs.words not in foreign.content.decode()
     assert f"“team:{theirs.team.slug}” was left out" in foreign.content.decode()
     assert "“team:nobody-there” was left out" in nobodys.content.decode()
-    assert foreign.context["asked"] == nobodys.context["asked"]
+    assert foreign.context["query"] == nobodys.context["query"]
 
 
 def test_the_return_address_names_no_other_team(
@@ -56,4 +56,4 @@ def test_the_return_address_names_no_other_team(
     nobodys = alices.see(ours.delivery, back="team=nobody-there")
 
     assert theirs.words not in foreign.content.decode()
-    assert foreign.context["around"] == nobodys.context["around"]
+    assert foreign.context["neighbours"] == nobodys.context["neighbours"]

@@ -13,7 +13,7 @@ from django.db import connection, transaction
 from accounts.models import Agent, Membership, Team, User
 from database.clock import database_now
 from inbox.management import bulk
-from inbox.management.history import SPAN, Batch, History
+from inbox.management.synthetic_team import SPAN, Batch, SyntheticTeam
 from inbox.models import IndexedUntil
 from inbox.search import vocabulary
 from wake.models import Delivery
@@ -56,9 +56,9 @@ class Command(BaseCommand):
             )
             for number in range(1, agents + 1)
         ]
-        history = History(senders, _people(filled), until=now, seed=f"{team} {seed}")
+        team_history = SyntheticTeam(senders, _people(filled), until=now, seed=f"{team} {seed}")
         with _words_indexed_last():
-            for number, batch in enumerate(history.batches(deliveries, size=AT_ONCE), 1):
+            for number, batch in enumerate(team_history.batches(deliveries, size=AT_ONCE), 1):
                 _write(batch)
                 self._say(f"{min(number * AT_ONCE, deliveries):,} of {deliveries:,} written")
         Agent.objects.bulk_update(senders, ["activity_us"])

@@ -12,14 +12,14 @@ from django.contrib.auth.forms import PasswordChangeForm
 
 from accounts.models import SINGLE_LINE
 from accounts.models.names import visible
-from inbox.models import EVERY_DAY, Preferences, Preset
+from inbox.models import EVERY_DAY, Preferences, SavedReply
 from wake.models import Response
 from wake.models.retention import LONGEST_DAYS
 
 if TYPE_CHECKING:
-    PresetModelForm = forms.ModelForm[Preset]
+    SavedReplyModelForm = forms.ModelForm[SavedReply]
 else:
-    PresetModelForm = forms.ModelForm
+    SavedReplyModelForm = forms.ModelForm
 
 INPUT = {"class": "input"}
 WEEKDAYS = list(zip(EVERY_DAY, calendar.day_name, strict=True))
@@ -153,13 +153,13 @@ class QuietHoursForm(forms.Form):
         return cleaned
 
 
-class SavedReplyForm(PresetModelForm):
+class SavedReplyForm(SavedReplyModelForm):
     status = forms.ChoiceField(
         label="Use with", choices=Response.Status.choices, widget=forms.Select(attrs=INPUT)
     )
 
     class Meta:
-        model = Preset
+        model = SavedReply
         fields = ("status", "name", "text")
         labels = {"text": "Text"}
         widgets = {

@@ -87,7 +87,7 @@ class CodeForm(forms.Form):
         self.add_error(None, "Wrong or already used code. Wait for the next one.")
 
 
-class PasswordAgainForm(forms.Form):
+class ConfirmPasswordForm(forms.Form):
     password = forms.CharField(
         strip=False,
         widget=forms.PasswordInput(attrs={**INPUT, "autocomplete": "current-password"}),

@@ -45,7 +45,7 @@ def request_reset(request: HttpRequest) -> HttpResponse:
     email = form.cleaned_data["email"]
     if settings.WAKE_SENDS_MAIL and may_mail_a_reset(request, email):
         password_resets.request_reset(email, address=client_address(request), at=database_now())
-    return SeeOther("reset-asked")
+    return SeeOther("reset-requested")
 
 
 @never_cache

@@ -20,12 +20,12 @@ from accounts.sign_in import sessions
 from accounts.throttles import TooMany, client_address, count_sign_in, is_worth_an_event
 from database.clock import database_now
 from inbox.pages.page import PersonRequest, SeeOther, form_page, page, page_of_the_form, too_many
-from inbox.people.sign_in.forms import PasswordAgainForm
+from inbox.people.sign_in.forms import ConfirmPasswordForm
 
 P = ParamSpec("P")
 
 
-def password_again(
+def requires_password(
     view: Callable[Concatenate[PersonRequest, P], HttpResponse],
 ) -> Callable[..., HttpResponse]:
     """Requires a fresh password; stands below `@page`. What was posted without it is not stored:
@@ -44,7 +44,7 @@ def ask_if_stale(request: PersonRequest) -> HttpResponse | None:
     if sessions.is_password_fresh(request.session, at=database_now()):
         return None
     to = page_of_the_form(request) if request.method == "POST" else request.get_full_path()
-    return SeeOther("password-again", query=urlencode({"next": to}))
+    return SeeOther("confirm-password", query=urlencode({"next": to}))
 
 
 @sensitive_post_parameters()
@@ -54,13 +54,13 @@ def confirm_password(request: PersonRequest) -> HttpResponse:
     """Shows and checks the form. Tries count as sign-ins, so that a page left open is no place to
     guess."""
     if request.method != "POST":
-        return _ask(request, PasswordAgainForm(request.user))
+        return _ask(request, ConfirmPasswordForm(request.user))
     try:
         count_sign_in(request, request.user.email)
     except TooMany as error:
-        empty = PasswordAgainForm(request.user)
+        empty = ConfirmPasswordForm(request.user)
         return too_many(_ask(request, empty, wait=error.retry_after), error.retry_after)
-    form = PasswordAgainForm(request.user, request.POST)
+    form = ConfirmPasswordForm(request.user, request.POST)
     if not form.is_valid():
         _audit(request, form)
         return _ask(request, form)
@@ -69,7 +69,7 @@ def confirm_password(request: PersonRequest) -> HttpResponse:
     return HttpResponse(status=HTTPStatus.SEE_OTHER, headers={"Location": to})
 
 
-def _ask(request: PersonRequest, form: PasswordAgainForm, **context: Any) -> HttpResponse:
+def _ask(request: PersonRequest, form: ConfirmPasswordForm, **context: Any) -> HttpResponse:
     status = HTTPStatus.UNPROCESSABLE_ENTITY if form.errors else HTTPStatus.OK
     context = {"form": form, "next": _to(request), **context}
     return render(request, "inbox/people/reauthentication.html", context, status=status)
@@ -81,7 +81,7 @@ def _to(request: PersonRequest) -> str:
     return to if url_has_allowed_host_and_scheme(to, {request.get_host()}) else reverse("inbox")
 
 
-def _audit(request: PersonRequest, form: PasswordAgainForm) -> None:
+def _audit(request: PersonRequest, form: ConfirmPasswordForm) -> None:
     if form.has_error("password", "wrong") and is_worth_an_event(request):
         by = Actor("nobody", address=client_address(request))
         record("person.password_refused", by=by, of=request.user, team=None)

@@ -19,7 +19,7 @@ from inbox.pages.page import PersonRequest, SeeOther, actor, form_page, page, to
 from inbox.people.settings.views import posted, saved, settings_page
 from inbox.people.sign_in.forms import CodeForm
 from inbox.people.sign_in.qr_codes import qr_code
-from inbox.people.sign_in.reauthentication import password_again
+from inbox.people.sign_in.reauthentication import requires_password
 
 SECRET = "second_factor_secret"  # noqa: S105 - its name in the session, where it is encrypted
 SIGNED_OUT_THERE = "Signed out that browser."
@@ -30,14 +30,14 @@ TURNED_OFF = "Two-step sign-in is off."
 
 @require_safe
 @page
-@password_again
+@requires_password
 def security_settings(request: PersonRequest) -> HttpResponse:
     now = database_now()
     return settings_page(
         request,
         "security",
         now=now,
-        sign_ins=sessions.sign_ins(request.user, here=request.session, at=now),
+        sessions=sessions.sign_ins(request.user, here=request.session, at=now),
         factor=SecondFactor.objects.of(request.user),
         codes_left=second_factor.recovery_codes_left(request.user),
         longest=sessions.LONGEST.days,
@@ -47,7 +47,7 @@ def security_settings(request: PersonRequest) -> HttpResponse:
 
 @require_POST
 @page
-@password_again
+@requires_password
 def sign_out_elsewhere(request: PersonRequest) -> HttpResponse:
     """Signs out one other browser, which `browser` names."""
     mark, by, now = request.POST.get("browser", ""), actor(request), database_now()
@@ -58,7 +58,7 @@ def sign_out_elsewhere(request: PersonRequest) -> HttpResponse:
 
 @require_POST
 @page
-@password_again
+@requires_password
 def sign_out_everywhere(request: PersonRequest) -> HttpResponse:
     sessions.sign_out_everywhere(request.user, by=actor(request))
     update_session_auth_hash(request, request.user)
@@ -68,7 +68,7 @@ def sign_out_everywhere(request: PersonRequest) -> HttpResponse:
 @sensitive_post_parameters()
 @form_page
 @page
-@password_again
+@requires_password
 def set_up_second_factor(request: PersonRequest) -> HttpResponse:
     """Turns two-step sign-in on. The secret waits in the session until one of its codes was
     typed."""
@@ -91,7 +91,7 @@ def set_up_second_factor(request: PersonRequest) -> HttpResponse:
 
 @require_POST
 @page
-@password_again
+@requires_password
 def renew_recovery_codes(request: PersonRequest) -> HttpResponse:
     if not second_factor.is_on(request.user):
         return SeeOther("settings-security")
@@ -101,7 +101,7 @@ def renew_recovery_codes(request: PersonRequest) -> HttpResponse:
 @sensitive_post_parameters()
 @form_page
 @page
-@password_again
+@requires_password
 def turn_off_second_factor(request: PersonRequest) -> HttpResponse:
     if not second_factor.is_on(request.user):
         return SeeOther("settings-security")

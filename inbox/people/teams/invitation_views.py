@@ -26,7 +26,7 @@ from inbox.notifications.mail import reaches_people
 from inbox.pages.owners import still_owned, team_of_an_owner
 from inbox.pages.page import PersonRequest, SeeOther, actor, form_page, page, too_many
 from inbox.people.settings.views import saved, settings_page
-from inbox.people.sign_in.reauthentication import password_again
+from inbox.people.sign_in.reauthentication import requires_password
 from inbox.people.teams.forms import InvitationForm, SignUpForm
 from inbox.people.teams.member_views import MEMBERS_REFUSED
 
@@ -39,7 +39,7 @@ SIGN_IN_NOW = (
 
 @form_page
 @page
-@password_again
+@requires_password
 def invite_member(request: PersonRequest, slug: str) -> HttpResponse:
     team = team_of_an_owner(request, slug, refusal=MEMBERS_REFUSED)
     if request.method != "POST":
@@ -114,7 +114,7 @@ def _invited_already(request: PersonRequest, team: Team, form: InvitationForm) -
     )
     if invitation and (invitation.mail_due_at or invitation.mailed_at):
         return saved(request, "settings-members", f"Invitation sent to {invitation.email}.")
-    return _invited_page(request, team, made=invitation, status=HTTPStatus.GONE)
+    return _invited_page(request, team, invitation=invitation, status=HTTPStatus.GONE)
 
 
 def _form(request: PersonRequest, team: Team, form: InvitationForm) -> HttpResponse:

@@ -1,5 +1,5 @@
-"""Lists the members of a person's teams; owners change roles, remove members and hand the team
-over."""
+"""Lists the members of a person's teams; owners change roles, remove members and
+transfer ownership."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from database.clock import database_now
 from inbox.pages.owners import team_of_an_owner
 from inbox.pages.page import PersonRequest, SeeOther, actor, form_page, page
 from inbox.people.settings.views import saved, settings_page
-from inbox.people.sign_in.reauthentication import password_again
+from inbox.people.sign_in.reauthentication import requires_password
 from inbox.people.teams.forms import RoleForm
 from inbox.people.teams.teams import own_teams_with_invitations
 
@@ -36,7 +36,7 @@ def member_list(request: PersonRequest) -> HttpResponse:
 
 @require_safe
 @page
-@password_again
+@requires_password
 def member_detail(request: PersonRequest, slug: str, pk: int) -> HttpResponse:
     membership = _member(request, slug, pk)
     return _page(request, membership, RoleForm(initial={"role": membership.role}))
@@ -44,7 +44,7 @@ def member_detail(request: PersonRequest, slug: str, pk: int) -> HttpResponse:
 
 @require_POST
 @page
-@password_again
+@requires_password
 def change_role(request: PersonRequest, slug: str, pk: int) -> HttpResponse:
     membership = _member(request, slug, pk)
     form = RoleForm(request.POST)
@@ -56,7 +56,7 @@ def change_role(request: PersonRequest, slug: str, pk: int) -> HttpResponse:
 
 @require_POST
 @page
-@password_again
+@requires_password
 def remove_member(request: PersonRequest, slug: str, pk: int) -> HttpResponse:
     membership, by = _member(request, slug, pk), actor(request)
     words = f"{membership.user} was removed from {membership.team}."
@@ -65,8 +65,8 @@ def remove_member(request: PersonRequest, slug: str, pk: int) -> HttpResponse:
 
 @require_POST
 @page
-@password_again
-def hand_over(request: PersonRequest, slug: str, pk: int) -> HttpResponse:
+@requires_password
+def transfer_ownership(request: PersonRequest, slug: str, pk: int) -> HttpResponse:
     membership, by = _member(request, slug, pk), actor(request)
     mine = get_object_or_404(membership.team.memberships, user=request.user)
     words = f"{membership.user} now owns {membership.team}. You are a reviewer."
@@ -99,7 +99,7 @@ def _member(request: PersonRequest, slug: str, pk: int) -> Membership:
 def _page(
     request: PersonRequest, membership: Membership, form: RoleForm, **context: Any
 ) -> HttpResponse:
-    return settings_page(request, "members_member", member=membership, form=form, **context)
+    return settings_page(request, "members_member", membership=membership, form=form, **context)
 
 
 def _done(

@@ -162,11 +162,11 @@ def test_a_chosen_option_stays_in_the_editor_and_the_saved_replies(
     delivery = make_delivery(details_json=of(CHOICE, *FIELDS))
 
     editor = alices.post(delivery, "edit", choice="A", feedback="Mine.").content.decode()
-    phrases = alices.post(delivery, "saved-replies", choice="A").content.decode()
+    page = alices.post(delivery, "saved-replies", choice="A").content.decode()
     unknown = alices.post(delivery, "edit", choice="Z").content.decode()
 
     assert '<option value="A" selected>' in editor
-    assert 'value="A" checked' in phrases
+    assert 'value="A" checked' in page
     assert '<option value="B" selected>' in unknown
 
 

@@ -10,25 +10,25 @@ from django.db import connection
 from accounts.models import User
 from inbox.answering import saved_replies
 from inbox.answering.saved_replies import MOST_REPLIES, SameName, TooMany
-from inbox.models import Preset
+from inbox.models import SavedReply
 
 
-def _phrase(user: User, name: str = "Ship it", status: str = "approved") -> Preset:
-    return Preset(user=user, status=status, name=name, text="Good, go ahead.")
+def _reply(user: User, name: str = "Ship it", status: str = "approved") -> SavedReply:
+    return SavedReply(user=user, status=status, name=name, text="Good, go ahead.")
 
 
 def test_a_saved_reply_is_visible_to_its_owner_only(alice: User, bob: User) -> None:
-    saved_replies.save_reply(_phrase(bob))
+    saved_replies.save_reply(_reply(bob))
 
-    assert [phrase.name for phrase in Preset.objects.of(bob)] == ["Ship it"]
-    assert list(Preset.objects.of(alice)) == []
+    assert [reply.name for reply in SavedReply.objects.of(bob)] == ["Ship it"]
+    assert list(SavedReply.objects.of(alice)) == []
 
 
 def test_saved_replies_are_listed_under_their_answer(bob: User) -> None:
     for name, status in [("Why", "rejected"), ("Ship it", "approved"), ("Again", "rejected")]:
-        saved_replies.save_reply(_phrase(bob, name, status))
+        saved_replies.save_reply(_reply(bob, name, status))
 
-    grouped = saved_replies.by_answer(Preset.objects.of(bob))
+    grouped = saved_replies.by_answer(SavedReply.objects.of(bob))
 
     assert [(label, [row.name for row in rows]) for label, rows in grouped] == [
         ("Approved", ["Ship it"]),
@@ -37,31 +37,31 @@ def test_saved_replies_are_listed_under_their_answer(bob: User) -> None:
 
 
 def test_two_saved_replies_for_one_answer_have_different_names(bob: User) -> None:
-    saved_replies.save_reply(_phrase(bob))
-    saved_replies.save_reply(_phrase(bob, status="rejected"))
+    saved_replies.save_reply(_reply(bob))
+    saved_replies.save_reply(_reply(bob, status="rejected"))
 
     with pytest.raises(SameName):
-        saved_replies.save_reply(_phrase(bob))
+        saved_replies.save_reply(_reply(bob))
 
 
 def test_a_saved_reply_keeps_its_name_when_it_is_changed(bob: User) -> None:
-    phrase = _phrase(bob)
-    saved_replies.save_reply(phrase)
+    reply = _reply(bob)
+    saved_replies.save_reply(reply)
 
-    phrase.text = "Even better."
-    saved_replies.save_reply(phrase)
+    reply.text = "Even better."
+    saved_replies.save_reply(reply)
 
-    assert Preset.objects.get().text == "Even better."
+    assert SavedReply.objects.get().text == "Even better."
 
 
 @pytest.mark.django_db(transaction=True)
 def test_there_is_room_for_so_many_and_not_for_one_more(bob: User) -> None:
     for number in range(MOST_REPLIES - 1):
-        saved_replies.save_reply(_phrase(bob, f"Phrase {number}"))
+        saved_replies.save_reply(_reply(bob, f"Phrase {number}"))
 
     def save(name: str) -> bool:
         try:
-            saved_replies.save_reply(_phrase(bob, name))
+            saved_replies.save_reply(_reply(bob, name))
         except TooMany:
             return False
         finally:
@@ -72,4 +72,4 @@ def test_there_is_room_for_so_many_and_not_for_one_more(bob: User) -> None:
         saved = list(pool.map(save, ["Last", "One too many"]))
 
     assert sorted(saved) == [False, True]
-    assert Preset.objects.count() == MOST_REPLIES
+    assert SavedReply.objects.count() == MOST_REPLIES

@@ -206,13 +206,13 @@ def test_older_events_are_a_page_further(alices: Person, team: Team, agent: Agen
         )
 
     first = alices.get("/audit/", event="agent.paused")
-    older = first.context["found"].older
+    older = first.context["events_page"].older
     second = alices.get("/audit/", event="agent.paused", before=str(older))
 
     ids = [line.event.pk for page in (first, second) for line in page.context["lines"]]
     assert (len(ids), len(set(ids))) == (60, 60)
     assert f"event=agent.paused&amp;before={older}" in first.content.decode()
-    assert second.context["found"].older is None
+    assert second.context["events_page"].older is None
 
 
 def test_a_rare_event_is_looked_for_a_stretch_at_a_time(
@@ -229,11 +229,11 @@ def test_a_rare_event_is_looked_for_a_stretch_at_a_time(
         page = alices.get("/audit/", event="agent.resumed", before=before)
         looked += [line.event.event for line in page.context["lines"]]
         pages += 1
-        if page.context["found"].older is None:
+        if page.context["events_page"].older is None:
             break
         assert "No matching events so far." in text_of(page)
         assert "Search further back" in text_of(page)
-        before = str(page.context["found"].older)
+        before = str(page.context["events_page"].older)
 
     assert looked == ["agent.resumed"]
     assert pages == 3

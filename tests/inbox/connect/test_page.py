@@ -73,7 +73,7 @@ def test_every_prompt_and_program_can_be_copied_or_selected(alices: Person, agen
 
     assert {name: html.unescape(text) for name, text in shown.items()} == {
         **{snippet.name: snippet.text for snippet in answer.context["snippets"]},
-        "wake-connect": answer.context["panels"][0].shown["command"],
+        "wake-connect": answer.context["panels"][0].context["command"],
     }
     copied = re.findall(r'data-copy="#([\w-]+)"', page)
     assert len(copied) == len(shown) + 2

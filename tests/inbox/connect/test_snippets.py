@@ -336,12 +336,12 @@ def test_the_command_for_a_published_agent_is_valid(
     cli.add_arguments(parser)
 
     [panel] = alices.get(f"/agents/{agent.pk}/connect/").context["panels"]
-    words = shlex.split(panel.shown["command"])
+    words = shlex.split(panel.context["command"])
 
     assert before == []
     assert words[:2] == ["wake", "connect"]
     given = parser.parse_args(words[2 : words.index("--")])
-    assert given.url == panel.shown["address"].partition("/@")[0]
+    assert given.url == panel.context["address"].partition("/@")[0]
     assert given.key is None
 
 

@@ -313,7 +313,7 @@ def test_it_can_be_marked_as_unread(
     page = alices.see(delivery)
     assert "Mark as unread" in text_of(page)
 
-    alices.post(delivery, "reading", read="no")
+    alices.post(delivery, "reading")
 
     assert not Reading.objects.filter(delivery=delivery, user=alice).exists()
 

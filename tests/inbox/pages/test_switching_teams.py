@@ -187,8 +187,8 @@ def test_the_team_stays_while_one_answers(
     seen = alices.see(second, back="team=garden")
     answered = alices.answer(second, back="team=garden")
 
-    assert seen.context["around"].position == "1 of 2"
-    assert seen.context["around"].next == first
+    assert seen.context["neighbours"].position == "1 of 2"
+    assert seen.context["neighbours"].next == first
     assert parse_qs(answered["Location"].partition("?")[2])["team"] == ["garden"]
 
 

@@ -9,7 +9,7 @@ import pytest
 from django.test import Client
 
 from accounts.models import User
-from inbox.models import Preset, Reading, Snooze
+from inbox.models import Reading, SavedReply, Snooze
 from tests.types import Answer, MakeDelivery, SignedIn
 from wake.models import Delivery, Response
 
@@ -119,29 +119,32 @@ def test_opening_a_delivery_marks_it_as_read_for_one_person(
     assert "row--read" not in text(signed_in(alice).get("/"))
 
 
-def test_it_can_be_marked_as_unread_and_as_read(
+def test_what_was_opened_can_be_marked_as_unread(
     bob: User, make_delivery: MakeDelivery, signed_in: SignedIn
 ) -> None:
     delivery, client = make_delivery(), signed_in(bob)
-    path = f"/deliveries/{delivery.pk}/reading"
+    client.get(f"/deliveries/{delivery.pk}/")
+    assert "row--read" in text(client.get("/"))
 
-    read = text(client.post(path, {"read": "yes"}, follow=True))
-    unread = text(client.post(path, {"read": "no"}, follow=True))
+    page = client.post(f"/deliveries/{delivery.pk}/reading", follow=True)
 
-    assert "row--read" in read
-    assert "row--read" not in unread
+    assert "row--read" not in text(page)
 
 
 def test_a_saved_reply_is_added_below_the_text_and_not_sent(
     bob: User, make_delivery: MakeDelivery, signed_in: SignedIn
 ) -> None:
-    phrase = Preset.objects.create(user=bob, status="approved", name="Ship it", text="Go ahead.")
+    saved_reply = SavedReply.objects.create(
+        user=bob, status="approved", name="Ship it", text="Go ahead."
+    )
     delivery, client = make_delivery(), signed_in(bob)
     path = f"/deliveries/{delivery.pk}/saved-replies"
 
     asked_for_nothing = text(client.get(f"/deliveries/{delivery.pk}/"))
     offered = text(client.post(path, {"feedback": "My words <b>"}))
-    filled = text(client.post(path, {"feedback": "My words <b>\r\n", "phrase": str(phrase.pk)}))
+    filled = text(
+        client.post(path, {"feedback": "My words <b>\r\n", "saved_reply": str(saved_reply.pk)})
+    )
 
     assert ">Saved replies</button>" in asked_for_nothing
     assert "No saved replies yet." not in asked_for_nothing
@@ -154,11 +157,15 @@ def test_a_saved_reply_is_added_below_the_text_and_not_sent(
 def test_another_persons_saved_reply_cannot_be_used(
     alice: User, bob: User, make_delivery: MakeDelivery, signed_in: SignedIn
 ) -> None:
-    theirs = Preset.objects.create(user=alice, status="approved", name="Secret", text="Her words")
+    theirs = SavedReply.objects.create(
+        user=alice, status="approved", name="Secret", text="Her words"
+    )
     delivery = make_delivery()
 
     page = text(
-        signed_in(bob).post(f"/deliveries/{delivery.pk}/saved-replies", {"phrase": str(theirs.pk)})
+        signed_in(bob).post(
+            f"/deliveries/{delivery.pk}/saved-replies", {"saved_reply": str(theirs.pk)}
+        )
     )
 
     assert "Her words" not in page

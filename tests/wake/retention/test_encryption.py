@@ -14,7 +14,7 @@ from accounts.agents.signing_secrets import ensure_secret
 from accounts.audit import SYSTEM
 from accounts.models import SigningSecret, User
 from database.encrypted_columns import CIPHER, MARK, PLAIN
-from inbox.models import Preset
+from inbox.models import SavedReply
 from tests.agent_client import AgentClient
 from tests.inbox.person import Person, text_of
 from tests.types import Age, Answer, MakeDelivery
@@ -107,11 +107,13 @@ def test_a_saved_reply_is_encrypted_and_used_as_it_was_written(
     person.client.post("/settings/saved-replies/", fields)
 
     assert tables_with("paprika") == set()
-    phrase = Preset.objects.get()
+    saved_reply = SavedReply.objects.get()
     assert "No paprika." in text_of(person.get("/settings/saved-replies/"))
-    assert "No paprika." in person.get(f"/settings/saved-replies/{phrase.pk}/").content.decode()
+    assert (
+        "No paprika." in person.get(f"/settings/saved-replies/{saved_reply.pk}/").content.decode()
+    )
     path = f"/deliveries/{make_delivery().pk}/saved-replies"
-    page = person.client.post(path, {"feedback": "Less.", "phrase": phrase.pk})
+    page = person.client.post(path, {"feedback": "Less.", "saved_reply": saved_reply.pk})
     assert "Less.\nNo paprika.</textarea>" in page.content.decode()
 
 

@@ -12,7 +12,7 @@ from accounts.agents.signing_secrets import secrets_of
 from accounts.models import Agent, SecondFactor, SigningSecret, User
 from database import encryption
 from database.encrypted_columns import CIPHER
-from inbox.models import Preset
+from inbox.models import SavedReply
 from inbox.search import index
 from tests.agent_client import AgentClient
 from tests.types import Answer, MakeDelivery
@@ -167,13 +167,13 @@ def test_the_secret_of_a_second_factor_is_rotated_too(encrypting: Any, alice: Us
 
 def test_saved_replies_are_rotated_too(encrypting: Any, alice: User) -> None:
     encrypting.WAKE_ENCRYPT_CONTENT = False
-    Preset.objects.create(user=alice, status="rejected", name="Too hot", text="No paprika.")
+    SavedReply.objects.create(user=alice, status="rejected", name="Too hot", text="No paprika.")
     encrypting.WAKE_ENCRYPT_CONTENT = True
 
     rotate()
-    assert stored(Preset, "text").startswith(CIPHER)
+    assert stored(SavedReply, "text").startswith(CIPHER)
     encrypting.WAKE_ENCRYPTION_KEYS = [NEW_KEY, KEY]
     rotate()
 
     encrypting.WAKE_ENCRYPTION_KEYS = [NEW_KEY]
-    assert Preset.objects.get().text == "No paprika."
+    assert SavedReply.objects.get().text == "No paprika."

@@ -13,7 +13,7 @@ from django.db import OperationalError, connection, transaction
 from django.test import Client
 
 from accounts.models import User
-from inbox.models import Preset
+from inbox.models import SavedReply
 from tests.types import MakeDelivery
 from wake import jobs
 from wake.server.log_lines import Line, described
@@ -43,7 +43,7 @@ def fail(
 
     def name_twice() -> None:
         for _ in range(2):
-            Preset.objects.create(user=alice, status="approved", name=SECRET, text="x")
+            SavedReply.objects.create(user=alice, status="approved", name=SECRET, text="x")
 
     def database_reads_it() -> None:
         is_sqlite = connection.vendor == "sqlite"

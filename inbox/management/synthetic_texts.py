@@ -1,5 +1,5 @@
-"""Makes up texts with the word frequencies of real ones: a few words are everywhere and most are
-rare."""
+"""Generates synthetic texts with the word frequencies of real ones: few words are everywhere, and
+most are rare."""
 
 from __future__ import annotations
 
@@ -54,8 +54,8 @@ Check the third row again, the total is wrong.|Only after the audit.|Ask {name} 
 """.strip().replace("\n", "|").split("|")  # fmt: skip
 
 
-class Vocabulary:
-    """Makes texts without end; the same seed makes the same ones."""
+class SyntheticTexts:
+    """Generates any number of texts; the same seed generates the same ones."""
 
     def __init__(self, random: Random) -> None:
         self.random = random

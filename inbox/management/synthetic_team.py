@@ -1,4 +1,4 @@
-"""Makes up two years of a team: deliveries of its agents and the answers of its people."""
+"""Generates two years of a synthetic team: its deliveries and the answers of its people."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any
 from accounts.audit import SYSTEM, Actor, agent_actor, person
 from accounts.models import Agent, ApiKey, AuditEvent, User
 from database.clock import microseconds
-from inbox.management.vocabulary import Vocabulary
+from inbox.management.synthetic_texts import SyntheticTexts
 from inbox.models import Searchable
 from inbox.search import index
 from wake.models import Delivery, Response
@@ -41,12 +41,12 @@ class Batch:
     events: list[AuditEvent] = field(default_factory=list)
 
 
-class History:
+class SyntheticTeam:
     def __init__(
         self, agents: list[Agent], people: list[User], *, until: datetime, seed: str
     ) -> None:
         self.random = Random(seed)  # noqa: S311 - nothing here is a secret
-        self.words = Vocabulary(self.random)
+        self.texts = SyntheticTexts(self.random)
         self.agents, self.people, self.until = agents, people, until
         self.weights = [1 / (rank + 5) for rank in range(len(agents))]
         self.retired = agents[: int(len(agents) * RETIRED)]
@@ -82,7 +82,7 @@ class History:
         created_at = created_at.replace(microsecond=number % 1_000_000)
         agent = self._agent(progress)
         type = self._draw(TYPES)
-        headline, hours = self.words.headline(type), self.random.choice(WINDOW_HOURS)
+        headline, hours = self.texts.headline(type), self.random.choice(WINDOW_HOURS)
         seconds = hours * 3600 if self._happens(WINDOWS[type]) else None
         return Delivery(
             id=uuid.UUID(int=self.random.getrandbits(128), version=4),
@@ -94,8 +94,8 @@ class History:
             provider="claude" if number % 3 else "gpt",
             type=type,
             headline=headline,
-            summary=self.words.summary(),
-            details_json=self.words.details_json(is_old=agent in self.retired, number=number),
+            summary=self.texts.summary(),
+            details_json=self.texts.details_json(is_old=agent in self.retired, number=number),
             timeout_seconds=seconds,
             on_timeout=self.random.choice(Delivery.OnTimeout.values) if seconds else "",
             thread=f"{headline.split()[0].lower()}-{number // 5000}" if self._happens(12) else "",
@@ -134,7 +134,7 @@ class History:
             id=uuid.UUID(int=self.random.getrandbits(128), version=4),
             delivery=delivery,
             status=status,
-            feedback=self.words.feedback() if says else "",
+            feedback=self.texts.feedback() if says else "",
             edited_json='{"sections": ["Key findings"]}' if is_edited else None,
             by=by,
             by_name=by.display_name,
