@@ -33,5 +33,5 @@ def set_up(*, email: str, password: str) -> Welcome | None:
     if User.objects.exists():
         return None
     operator.add_person(email, team_slug=None, role=Membership.Role.OWNER, password=password)
-    issued = operator.issue_key(FIRST_AGENT, team_slug=None, lane=ApiKey.Lane.LIVE)
+    issued = operator.issue_key(FIRST_AGENT, team_slug=None, mode=ApiKey.Mode.LIVE)
     return Welcome(email, password, FIRST_AGENT, issued.key, issued.signing_secret)

@@ -43,7 +43,7 @@ class Issued:
 
 
 @transaction.atomic
-def issue_key(agent_id: str, *, team_slug: str | None, lane: str) -> Issued:
+def issue_key(agent_id: str, *, team_slug: str | None, mode: str) -> Issued:
     """Issues a key of that agent; registers the agent and the team if they are new. Raises
     ValidationError, TooManyKeys, and SecretUnreadable if the encryption key of the agent's secret
     is gone.
@@ -53,7 +53,7 @@ def issue_key(agent_id: str, *, team_slug: str | None, lane: str) -> Issued:
     """
     agent, is_new = agent_called(agent_id, team_slug=team_slug)
     signing_secrets.ensure_secret(agent, by=OPERATOR)
-    _, key = keys.mint(agent, by=OPERATOR, lane=lane)
+    _, key = keys.mint(agent, by=OPERATOR, mode=mode)
     return Issued(agent, key, signing_secrets.secrets_of(agent.pk)[0], is_new)
 
 

@@ -65,16 +65,16 @@ class DeliveryAdmin(ReadOnlyAdmin):
         "id",
         "said",
         ("team", "agent", "claimed_agent_id", "provider"),
-        ("type", "priority", "lane", "key_hint"),
+        ("type", "priority", "mode", "key_hint"),
         ("created_at", "activity_at"),
         ("timeout_seconds", "expires_at", "timed_out_at", "on_timeout"),
         ("status", "answered_at"),
         ("thread", "supersedes", "superseded_at"),
         ("acknowledged_at", "acknowledged_by"),
     )
-    list_display = ("said", "agent", "team", "type", "status", "lane", "created_at", "expires_at")
+    list_display = ("said", "agent", "team", "type", "status", "mode", "created_at", "expires_at")
     list_select_related = ("agent", "team")
-    list_filter = ("type", "status", "lane", "team")
+    list_filter = ("type", "status", "mode", "team")
     search_fields = ("=id", "headline", "agent__agent_id")
     ordering = ("-created_at",)
 

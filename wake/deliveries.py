@@ -114,9 +114,9 @@ def _deliver(
         raise AgentMismatch(AgentMismatch.__doc__)
     if agent.paused_at is not None and not is_internal:
         raise AgentPaused(AgentPaused.__doc__)
-    lane = key.lane if key else ApiKey.Lane.LIVE
+    mode = key.mode if key else ApiKey.Mode.LIVE
     created_at = stamp_activity(agent, at=at)  # the lock: agent, then key, then delivery
-    mine = Delivery.objects.of_agent(agent, lane)
+    mine = Delivery.objects.of_agent(agent, mode)
     if idempotency and (earlier := idempotency.replay(mine, at=at)):
         return Delivered(earlier, replayed=True)
     if url := fields.get("callback_webhook"):
@@ -128,7 +128,7 @@ def _deliver(
         team_id=agent.team_id,
         agent=agent,
         key_hint=key.hint if key else "",
-        lane=lane,
+        mode=mode,
         claimed_agent_id=agent_id,
         **content,
         is_internal=is_internal,
@@ -174,7 +174,7 @@ def _supersede(delivery: Delivery, *, earlier_id: uuid.UUID, at: datetime) -> No
     The earlier one leaves the inbox but can still be opened and answered. Runs in the transaction
     of deliver(), which holds the agent's lock. Raises UnknownRevision.
     """
-    mine = Delivery.objects.of_agent(delivery.agent, delivery.lane)
+    mine = Delivery.objects.of_agent(delivery.agent, delivery.mode)
     earlier = (
         mine.filter(pk=earlier_id, is_internal=delivery.is_internal)
         .only("pk", "thread", "superseded_at")

@@ -141,7 +141,7 @@ def sweep(key: ApiKey, query: SweepQuery, *, at: datetime) -> wire.Sweep:
     cursor). Raises KeyEnded."""
     values = {
         "agent": key.agent_id,
-        "lane": key.lane,
+        "mode": key.mode,
         "since": query.since,
         "claimed": query.agent_id,
         "at": at,
@@ -207,7 +207,7 @@ def mark_internal_picked_up(delivery_ids: Collection[UUID], *, at: datetime) -> 
 
 
 def _find(key: ApiKey, delivery_id: UUID) -> Row | None:
-    rows = _one().rows(agent=key.agent_id, lane=key.lane, pk=delivery_id)
+    rows = _one().rows(agent=key.agent_id, mode=key.mode, pk=delivery_id)
     return Row.read(rows[0]) if rows else None
 
 
@@ -217,7 +217,7 @@ def _parameter(name: str, model: type[Model], field: str) -> Any:
 
 def _of_key() -> DeliveryQuerySet:
     mine = Delivery.objects.of_agent(
-        _parameter("agent", Delivery, "agent"), _parameter("lane", Delivery, "lane")
+        _parameter("agent", Delivery, "agent"), _parameter("mode", Delivery, "mode")
     )
     return mine.filter(is_internal=False)
 

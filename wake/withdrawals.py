@@ -42,7 +42,7 @@ def withdraw_own(
     as it is made. Raises KeyEnded.
     """
     keys.check_again(key, at=at)
-    mine = Delivery.objects.of_agent(key.agent, key.lane).filter(is_internal=False)
+    mine = Delivery.objects.of_agent(key.agent, key.mode).filter(is_internal=False)
     row = mine.select_for_update(of=("self",)).filter(pk=delivery_id).first()
     if row is None or row.withdrawn_at is not None:
         return row

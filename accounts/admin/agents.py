@@ -142,7 +142,7 @@ class AgentAdmin(AuditedAdmin):
         form = IssueKeyForm(request.POST)
         if not form.is_first_for(agent):
             return self._no_longer_visible(request, agent)
-        _, text = keys.mint(agent, by=actor(request), lane=form.cleaned_data["lane"])
+        _, text = keys.mint(agent, by=actor(request), mode=form.cleaned_data["mode"])
         return self._show_once(request, agent, "API key", text)
 
     def rotate_key(self, request: HttpRequest, agent: Agent, key_id: UUID) -> HttpResponse:

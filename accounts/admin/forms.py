@@ -79,7 +79,7 @@ class OnceForm(forms.Form):
 
 
 class IssueKeyForm(OnceForm):
-    lane = forms.ChoiceField(choices=ApiKey.Lane.choices)
+    mode = forms.ChoiceField(choices=ApiKey.Mode.choices)
 
 
 class RotateKeyForm(OnceForm):

@@ -125,10 +125,10 @@ class TeamAdmin(AuditedAdmin):
 class ApiKeyAdmin(ReadOnlyAdmin):
     """Shows whose a key is. Keys are issued, rotated and revoked on the agent's page."""
 
-    fields = ("hint", "agent", "lane", "state", "created_at", "issued_by", "last_used_at")
-    list_display = ("hint", "agent", "team", "lane", "state", "created_at", "last_used_at")
+    fields = ("hint", "agent", "mode", "state", "created_at", "issued_by", "last_used_at")
+    list_display = ("hint", "agent", "team", "mode", "state", "created_at", "last_used_at")
     list_select_related = ("agent__team",)
-    list_filter = ("lane", ("revoked_at", admin.EmptyFieldListFilter))
+    list_filter = ("mode", ("revoked_at", admin.EmptyFieldListFilter))
     search_fields = ("hint", "agent__agent_id", "agent__team__name")
     ordering = ("-created_at",)
 

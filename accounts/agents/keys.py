@@ -44,23 +44,23 @@ class NoLongerWorks(Exception):
 
 @transaction.atomic
 def mint(
-    agent: Agent, *, by: Actor, lane: str = ApiKey.Lane.LIVE, expires_at: datetime | None = None
+    agent: Agent, *, by: Actor, mode: str = ApiKey.Mode.LIVE, expires_at: datetime | None = None
 ) -> tuple[ApiKey, str]:
     """Issues a key; returns its row and its text, which cannot be shown again. Raises
     TooManyKeys."""
     Agent.objects.select_for_update(no_key=True).get(pk=agent.pk)  # one key at a time
     if agent.keys.usable(database_now()).count() >= MOST_USABLE:
         raise TooManyKeys(TooManyKeys.__doc__)
-    text = new_text(f"wk_{lane}_")
+    text = new_text(f"wk_{mode}_")
     key = ApiKey.objects.create(
         agent=agent,
-        lane=lane,
+        mode=mode,
         hint=hint_of(text),
         digest=digest_of(text),
         issued_by=by.name[:80],
         expires_at=expires_at,
     )
-    record("key.issued", by=by, of=key, team=agent.team_id, agent=agent.agent_id, lane=lane)
+    record("key.issued", by=by, of=key, team=agent.team_id, agent=agent.agent_id, lane=mode)
     return key, text
 
 
@@ -83,7 +83,7 @@ def rotate(
     ends = at + overlap
     old.expires_at = min(old.expires_at, ends) if old.expires_at else ends
     old.save(update_fields=["expires_at"])
-    new, text = mint(old.agent, by=by, lane=old.lane, expires_at=expires_at)
+    new, text = mint(old.agent, by=by, mode=old.mode, expires_at=expires_at)
     record(
         "key.rotated",
         by=by,

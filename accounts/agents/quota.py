@@ -50,7 +50,7 @@ class KeyEnded(Exception):
 def spend(key: ApiKey, *, now_us: int) -> Allowance:
     """Takes one token inside the caller's transaction; raises QuotaSpent, or KeyEnded for a key
     that just ended."""
-    interval, burst = _rate(key.lane, key.agent.hourly_limit)
+    interval, burst = _rate(key.mode, key.agent.hourly_limit)
     with connection.cursor() as cursor:
         cursor.execute(
             """
@@ -80,14 +80,14 @@ def note_refused(key: ApiKey, *, address: str = "", at: datetime) -> None:
 
 def look(key: ApiKey, *, now_us: int) -> Allowance:
     """Returns the quota that its row says is left, and takes nothing."""
-    return _allowance(key.quota_us, now_us, *_rate(key.lane, key.agent.hourly_limit))
+    return _allowance(key.quota_us, now_us, *_rate(key.mode, key.agent.hourly_limit))
 
 
-def given(lane: str, own_limit: int | None = None) -> tuple[int, int]:
+def given(mode: str, own_limit: int | None = None) -> tuple[int, int]:
     """Returns the hourly quota and the burst of each key of this mode. An agent's own limit lowers
     the server's, and never raises it."""
     hourly, burst = (
-        settings.WAKE_QUOTA_LIVE if lane == ApiKey.Lane.LIVE else settings.WAKE_QUOTA_TEST
+        settings.WAKE_QUOTA_LIVE if mode == ApiKey.Mode.LIVE else settings.WAKE_QUOTA_TEST
     )
     if own_limit is None or own_limit >= hourly:
         return hourly, burst
@@ -100,8 +100,8 @@ def carried_over(key: ApiKey, *, to: int | None, now_us: int) -> int:
     What was spent stays spent, in tokens and in time, so that changing the limit frees nothing. A
     key without quota waits for one token at most.
     """
-    old, _ = _rate(key.lane, key.agent.hourly_limit)
-    new, burst = _rate(key.lane, to)
+    old, _ = _rate(key.mode, key.agent.hourly_limit)
+    new, burst = _rate(key.mode, to)
     missing = max(0, key.quota_us - now_us)
     return now_us + min(burst * new, max(missing, missing * new // old))
 
@@ -111,8 +111,8 @@ def _refusal(key: ApiKey, now_us: int) -> Exception:
     if revoked_at is not None:
         return KeyEnded(KeyEnded.__doc__)
     own = key.agent.hourly_limit
-    is_own = given(key.lane, own) != given(key.lane)
-    allowance = _allowance(full_at, now_us, *_rate(key.lane, own))
+    is_own = given(key.mode, own) != given(key.mode)
+    allowance = _allowance(full_at, now_us, *_rate(key.mode, own))
     return QuotaSpent(allowance, own_limit=own if is_own else None)
 
 
@@ -127,10 +127,10 @@ def _allowance(full_at: int, now_us: int, interval: int, burst: int) -> Allowanc
     )
 
 
-def _rate(lane: str, own_limit: int | None) -> tuple[int, int]:
+def _rate(mode: str, own_limit: int | None) -> tuple[int, int]:
     """Returns the microseconds for a token, and the burst. The interval is rounded up, so that the
     hourly quota is never exceeded."""
-    hourly, burst = given(lane, own_limit)
+    hourly, burst = given(mode, own_limit)
     return -(-3_600_000_000 // hourly), burst
 
 

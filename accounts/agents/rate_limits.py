@@ -36,7 +36,7 @@ def check(hourly: int | None) -> None:
         return
     if hourly < 1:
         raise ValidationError("Enter at least 1. To stop all deliveries, pause the agent.")
-    most = max(quota.given(lane)[0] for lane in ApiKey.Lane.values)
+    most = max(quota.given(mode)[0] for mode in ApiKey.Mode.values)
     if hourly >= most:
         raise ValidationError(
             f"This server gives a key {most:,} an hour at most: write a smaller number, or nothing."

@@ -92,13 +92,13 @@ class ApiKey(models.Model):
     """A key that proves an agent's identity. Only its SHA-256 is stored (accounts/agents/keys.py
     mints and checks it)."""
 
-    class Lane(models.TextChoices):
+    class Mode(models.TextChoices):
         LIVE = "live", "Live"
         TEST = "test", "Test"
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     agent = models.ForeignKey(Agent, on_delete=models.CASCADE, related_name="keys")
-    lane = models.CharField(max_length=4, choices=Lane, default=Lane.LIVE)
+    mode = models.CharField(max_length=4, choices=Mode, default=Mode.LIVE, db_column="lane")
     hint = models.CharField(max_length=24, editable=False)
     digest = models.CharField(max_length=64, unique=True, editable=False)
     created_at = models.DateTimeField(default=timezone.now)

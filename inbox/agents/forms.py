@@ -21,8 +21,8 @@ else:
 WORKS_FOR = {"": "Never", "30": "30 days", "90": "90 days", "365": "A year"}
 OVERLAPS = {"0": "Immediately", "3600": "In 1 hour", "86400": "In 1 day", "604800": "In 7 days"}
 MODES = {
-    ApiKey.Lane.LIVE.value: "Live: deliveries go to the inbox",
-    ApiKey.Lane.TEST.value: "Test: deliveries stay out of the inbox",
+    ApiKey.Mode.LIVE.value: "Live: deliveries go to the inbox",
+    ApiKey.Mode.TEST.value: "Test: deliveries stay out of the inbox",
 }
 ID_INPUT = {**INPUT, "autocapitalize": "none", "autocomplete": "off", "spellcheck": "false"}
 
@@ -70,13 +70,13 @@ class _WithExpiry(SeenForm):
 
 
 class NewKeyForm(_WithExpiry):
-    lane = forms.ChoiceField(
+    mode = forms.ChoiceField(
         label="Mode",
         choices=list(MODES.items()),
-        initial=ApiKey.Lane.LIVE,
+        initial=ApiKey.Mode.LIVE,
         widget=forms.RadioSelect,
     )
-    field_order = ["lane", "days"]
+    field_order = ["mode", "days"]
 
 
 class RotationForm(_WithExpiry):

@@ -33,8 +33,8 @@ def issue_key(request: PersonRequest, pk: UUID) -> HttpResponse:
     try:
         with transaction.atomic():
             show_once.hold(agent, as_seen=form.cleaned_data["seen"], by=by)
-            mode, ends = form.cleaned_data["lane"], form.expires_at(at=now)
-            key, text = keys.mint(agent, by=by, lane=mode, expires_at=ends)
+            mode, ends = form.cleaned_data["mode"], form.expires_at(at=now)
+            key, text = keys.mint(agent, by=by, mode=mode, expires_at=ends)
     except show_once.AlreadyMade:
         return no_longer_visible(request, agent)
     except keys.TooManyKeys as reason:

@@ -42,7 +42,7 @@ def _form(request: PersonRequest, agent: Agent, form: LimitForm) -> HttpResponse
         "here": "agents",
         "now": database_now(),
         "agent": agent,
-        "quota": {mode: quota.given(mode) for mode in ApiKey.Lane.values},
+        "quota": {mode: quota.given(mode) for mode in ApiKey.Mode.values},
         "form": form,
     }
     status = HTTPStatus.UNPROCESSABLE_ENTITY if form.errors else HTTPStatus.OK

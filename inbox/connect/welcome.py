@@ -39,7 +39,7 @@ class FirstRun:
 
 def first_run(viewer: Viewer, *, at: datetime) -> FirstRun:
     """Returns the state of the viewer's teams; one query."""
-    keys = ApiKey.objects.usable(at).filter(agent=OuterRef("pk"), lane=ApiKey.Lane.LIVE)
+    keys = ApiKey.objects.usable(at).filter(agent=OuterRef("pk"), mode=ApiKey.Mode.LIVE)
     agents = Agent.objects.filter(team__in=viewer.team_ids).annotate(has_key=Exists(keys))
     agent = agents.order_by("-has_key", "created_at", "pk").first()
     return FirstRun(
@@ -57,6 +57,6 @@ def has_delivered(viewer: Viewer) -> bool:
 def first_delivery(agent: Agent) -> Delivery | None:
     """Returns its only delivery, or one of its oldest, without content. Two queries, each of the
     first row of cursor_of_an_agent."""
-    by_mode = [Delivery.objects.of_agent(agent, mode) for mode in ApiKey.Lane.values]
-    firsts = [rows.only("created_at", "lane").order_by("activity_at").first() for rows in by_mode]
+    by_mode = [Delivery.objects.of_agent(agent, mode) for mode in ApiKey.Mode.values]
+    firsts = [rows.only("created_at", "mode").order_by("activity_at").first() for rows in by_mode]
     return min(filter(None, firsts), key=lambda delivery: delivery.created_at, default=None)

@@ -54,7 +54,7 @@ def open_deadlines(
     return [
         Delivery.objects.for_team(team_id)
         .awaiting_response()
-        .filter(lane=ApiKey.Lane.LIVE, expires_at__gt=after, expires_at__lte=until)
+        .filter(mode=ApiKey.Mode.LIVE, expires_at__gt=after, expires_at__lte=until)
         .exclude(type=Delivery.Type.UPDATE)
         for team_id in team_ids
     ]

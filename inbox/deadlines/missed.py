@@ -35,7 +35,7 @@ def page(
         older_than(
             with_assumption(
                 Delivery.objects.for_team(team_id)
-                .filter(lane=ApiKey.Lane.LIVE)
+                .filter(mode=ApiKey.Mode.LIVE)
                 .passed_unanswered(at)
             ),
             "expires_at",

@@ -44,7 +44,7 @@ def neighbours(delivery: Delivery, viewer: Viewer, *, at: datetime) -> Neighbour
 
 def _lists(delivery: Delivery, viewer: Viewer, at: datetime) -> Iterator[QuerySet[Delivery]]:
     here = Cursor((delivery.created_at, delivery.pk))
-    waiting = Delivery.objects.awaiting_response().filter(lane=delivery.lane)
+    waiting = Delivery.objects.awaiting_response().filter(mode=delivery.mode)
     for team_id in viewer.team_ids:
         waiting_in_team = without_snoozed(waiting.for_team(team_id), viewer.user, at=at)
         for type in ORDER:

@@ -100,7 +100,7 @@ def _lists(delivery: Delivery) -> Iterator[DeliveryQuerySet]:
     """Yields the rows of the thread. The first delivery of an unnamed thread is the one whose id
     names it. Index: thread_of_an_agent."""
     of_agent = Delivery.objects.for_team(delivery.team_id).of_agent(
-        delivery.agent_id, delivery.lane
+        delivery.agent_id, delivery.mode
     )
     rows = of_agent.only(*COLUMNS).order_by("-created_at")
     if delivery.superseded_at is not None:

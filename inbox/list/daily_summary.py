@@ -23,10 +23,10 @@ class DailySummary:
 
 
 def daily_summary(viewer: Viewer, *, at: datetime) -> DailySummary:
-    """Counts across all of the viewer's teams in one query. Index: history_of_a_lane."""
+    """Counts across all of the viewer's teams in one query. Index: history_of_a_team."""
     delivered = [Delivery.objects.for_team(team_id) for team_id in viewer.team_ids]
     answered = [
-        rows.answered().filter(lane=ApiKey.Lane.LIVE, activity_at__gte=midnight(at))
+        rows.answered().filter(mode=ApiKey.Mode.LIVE, activity_at__gte=midnight(at))
         for rows in delivered
     ]
     counts = count_each([*answered, *delivered], at_most=COUNT_UP_TO)

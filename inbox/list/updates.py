@@ -31,7 +31,7 @@ def new_since(viewer: Viewer, since: datetime) -> str:
     lists = [
         Delivery.objects.for_team(team_id)
         .awaiting_response()
-        .filter(lane=ApiKey.Lane.LIVE, type=type, created_at__gt=since)
+        .filter(mode=ApiKey.Mode.LIVE, type=type, created_at__gt=since)
         for team_id in viewer.team_ids
         for type in Delivery.Type.values
     ]

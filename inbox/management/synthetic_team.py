@@ -89,7 +89,7 @@ class SyntheticTeam:
             team_id=agent.team_id,
             agent=agent,
             key_hint="wk_live_filled",
-            lane=ApiKey.Lane.TEST if self._happens(1) else ApiKey.Lane.LIVE,
+            mode=ApiKey.Mode.TEST if self._happens(1) else ApiKey.Mode.LIVE,
             claimed_agent_id=agent.agent_id,
             provider="claude" if number % 3 else "gpt",
             type=type,

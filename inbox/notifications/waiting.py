@@ -99,7 +99,7 @@ def people_to_remind(at: datetime) -> list[int]:
 
 
 def _live(rows: DeliveryQuerySet) -> DeliveryQuerySet:
-    return rows.awaiting_response().filter(lane=ApiKey.Lane.LIVE)
+    return rows.awaiting_response().filter(mode=ApiKey.Mode.LIVE)
 
 
 def _group(rows: DeliveryQuerySet) -> Group:

@@ -33,7 +33,7 @@ from wake.models import Delivery, Response
 LONGEST = 20_000
 LONGEST_FEEDBACK = 5_000
 COLUMNS = (
-    *("team_id", "agent_id", "lane", "headline", "summary", "details_json", "created_at"),
+    *("team_id", "agent_id", "mode", "headline", "summary", "details_json", "created_at"),
     *("activity_at", "response__feedback"),
 )
 AGENTS_AT_ONCE = 100
@@ -94,7 +94,7 @@ def _read_on(agent_id: UUID) -> int:
     newest = Agent.objects.values_list("activity_us", flat=True).get(pk=agent_id)
     since, until = (EPOCH + timedelta(microseconds=us) for us in (progress.activity_us, newest))
     stamped: list[tuple[Any, UUID]] = []
-    for mode in ApiKey.Lane.values:  # each is read in order from cursor_of_an_agent
+    for mode in ApiKey.Mode.values:  # each is read in order from cursor_of_an_agent
         rows = Delivery.objects.of_agent(agent_id, mode).after(since).filter(activity_at__lte=until)
         stamped += rows.values_list("activity_at", "pk")[:ROWS_AT_ONCE]
     stamped = sorted(stamped)[:ROWS_AT_ONCE]

@@ -76,7 +76,7 @@ class Search:
         """Filters any list by the query; for the inbox, which is short."""
         if self.matches_nothing:
             return rows.none()
-        rows = self._of_people(self._of_senders(rows.filter(lane=self._mode)))
+        rows = self._of_people(self._of_senders(rows.filter(mode=self._mode)))
         return self.words.narrow(self._narrowed(rows, at=at))
 
     def newest(
@@ -104,7 +104,7 @@ class Search:
 
     @property
     def _mode(self) -> str:
-        return ApiKey.Lane.TEST if self.query.is_test else ApiKey.Lane.LIVE
+        return ApiKey.Mode.TEST if self.query.is_test else ApiKey.Mode.LIVE
 
     @property
     def _uses_time_buckets(self) -> bool:
@@ -124,19 +124,19 @@ class Search:
         return getattr(row, self._order.removeprefix("response__")), row.pk
 
     def _lists(self, narrow: Narrow, *, at: datetime) -> list[DeliveryQuerySet]:
-        rows = self._narrowed(narrow(Delivery.objects.filter(lane=self._mode)), at=at)
+        rows = self._narrowed(narrow(Delivery.objects.filter(mode=self._mode)), at=at)
         if self.people is not None:  # answers_of_a_person
             answered = self._of_senders(rows.filter(team__in=self.viewer.team_ids))
             return [answered.filter(response__by=person) for person in self.people]
         if self.senders is not None and len(self.senders) <= MOST_LISTS:  # cursor_of_an_agent
             return [rows.filter(sender.condition, agent=sender.pk) for sender in self.senders]
-        # history_of_a_lane
+        # history_of_a_team
         return [self._of_senders(rows.for_team(team_id)) for team_id in self.viewer.team_ids]
 
     def _from_time_buckets(
         self, narrow: Narrow, *, at: datetime, before: Cursor | None
     ) -> list[Delivery]:
-        rows = Delivery.objects.filter(team__in=self.viewer.team_ids, lane=self._mode)
+        rows = Delivery.objects.filter(team__in=self.viewer.team_ids, mode=self._mode)
         rows = self._narrowed(narrow(self._of_people(self._of_senders(rows))), at=at)
         owners = [time_buckets.of_team(team_id) for team_id in self.viewer.team_ids]
         if self.senders is not None and len(self.senders) <= MOST_LISTS:

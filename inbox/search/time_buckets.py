@@ -27,7 +27,7 @@ def buckets_of(delivery: Delivery) -> list[str]:
     day = _day(delivery.activity_at)
     owners = [of_team(delivery.team_id), of_agent(delivery.agent_id)]
     return [
-        _name(owner, delivery.lane, period)
+        _name(owner, delivery.mode, period)
         for owner in owners
         for period in (f"{day}", f"{day:%Y-%m}")
     ]

@@ -119,13 +119,13 @@ def first_day(at: datetime, *, count: int = DAYS) -> datetime:
 
 def with_provider(agents: QuerySet[Agent]) -> QuerySet[Agent]:
     """Adds `provider` as the newest delivery named it. Index: cursor_of_an_agent."""
-    newest = Delivery.objects.of_agent(OuterRef("pk"), ApiKey.Lane.LIVE).order_by("-activity_at")
+    newest = Delivery.objects.of_agent(OuterRef("pk"), ApiKey.Mode.LIVE).order_by("-activity_at")
     return agents.annotate(provider=Subquery(newest.values("provider")[:1]))
 
 
 def waiting_of(agent: Agent) -> int:
     """Counts the agent's deliveries that wait for an answer. Index: inbox_of_a_team."""
-    rows = Delivery.objects.for_team(agent.team_id).of_agent(agent, ApiKey.Lane.LIVE)
+    rows = Delivery.objects.for_team(agent.team_id).of_agent(agent, ApiKey.Mode.LIVE)
     return rows.awaiting_response().order_by()[:WAITING_AT_MOST].count()
 
 
@@ -163,7 +163,7 @@ def _answers(agent: Agent, at: datetime) -> Answers:
     """Returns the newest answers. Index: answers_of_an_agent."""
     opened = Reading.objects.filter(user=OuterRef("response__by"), delivery=OuterRef("pk"))
     rows = (
-        Delivery.objects.of_agent(agent, ApiKey.Lane.LIVE)
+        Delivery.objects.of_agent(agent, ApiKey.Mode.LIVE)
         .exclude(status=Delivery.Status.PENDING)
         .filter(activity_at__gte=first_day(at))
         .order_by("-activity_at")
@@ -184,7 +184,7 @@ def _answers(agent: Agent, at: datetime) -> Answers:
 def delivered_since(start: datetime) -> QuerySet[Delivery, Any]:
     """Returns what was delivered since then. Index: cursor_of_an_agent; the last activity is never
     before the delivery."""
-    rows = Delivery.objects.filter(lane=ApiKey.Lane.LIVE)
+    rows = Delivery.objects.filter(mode=ApiKey.Mode.LIVE)
     return rows.filter(activity_at__gte=start, created_at__gte=start)
 
 

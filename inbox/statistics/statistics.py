@@ -134,7 +134,7 @@ def _answered(agent: Agent, now: Period, before: Period) -> DeliveryQuerySet:
     """Returns what was answered in either period, whenever it was delivered. Index:
     answers_of_an_agent; an answer is never released before it is given."""
     return (
-        Delivery.objects.of_agent(agent, ApiKey.Lane.LIVE)
+        Delivery.objects.of_agent(agent, ApiKey.Mode.LIVE)
         .exclude(status=Delivery.Status.PENDING)
         .filter(activity_at__gte=before.start)
         .filter(answered_at__gte=before.start, answered_at__lte=now.end)

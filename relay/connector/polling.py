@@ -67,7 +67,7 @@ class PollView(ProtocolView):
         key, seconds = key_of(request), _wait(request.GET.get("wait", "0"))
         if "Origin" in request.headers:
             return errors.plain_error(403, "forbidden", "This is for no browser.")
-        if key.lane != ApiKey.Lane.LIVE:
+        if key.mode != ApiKey.Mode.LIVE:
             raise AuthenticationFailed
         session = Session(key, transport="poll", address=client_address(request))
         session.find(request.headers.get("X-Wake-Instance", ""), at=database_now())

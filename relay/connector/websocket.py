@@ -169,7 +169,7 @@ def _key_of(request: ASGIRequest) -> ApiKey | None:
     """Raises TooMany for one bad key after the other, like the other edges."""
     scheme, _, text = request.headers.get("Authorization", "").partition(" ")
     key = keys.look_up(text.strip()) if scheme.lower() == "bearer" else None
-    if key is None or key.lane != ApiKey.Lane.LIVE or not key.is_usable(now := database_now()):
+    if key is None or key.mode != ApiKey.Mode.LIVE or not key.is_usable(now := database_now()):
         count_bad_key(request)
         return None
     keys.touch(key, at=now)

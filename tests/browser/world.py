@@ -70,7 +70,7 @@ def build(make: MakeDelivery, answer: Answer, *, key: ApiKey, alice: User, bob: 
     agent = key.agent
     task = _asked(agent, at=now)
     aliases.grant(agent, f"{'w' * 127}*", by=SYSTEM)
-    old, _ = mint(agent, by=SYSTEM, lane="test", expires_at=now + timedelta(days=1))
+    old, _ = mint(agent, by=SYSTEM, mode="test", expires_at=now + timedelta(days=1))
     revoke(old, by=SYSTEM, at=now)
     deliveries = {**_waiting(make, key=key), **_answered(make, answer, by=bob)}
     put_off = make(headline="w" * 120)

@@ -227,7 +227,7 @@ def test_deliver_with_retry_succeeds_after_the_wait_that_it_is_told(
 ) -> None:
     """ "When a limit is exceeded the endpoint returns 429 Too Many Requests with a Retry-After
     header. Respect it" """
-    row, text = keys.mint(agent, by=SYSTEM, lane="test")
+    row, text = keys.mint(agent, by=SYSTEM, mode="test")
     program = _deliver_with_retry(live_server, text)
     deliver = program.run()["deliver_with_retry"]
     for _ in range(5):
@@ -248,7 +248,7 @@ def test_deliver_with_retry_gives_up_where_it_does_not_wait(
     live_server: LiveServer, agent: Agent, caller: Any
 ) -> None:
     """ "Still failing after retries — surface an alert, don't loop" """
-    _, text = keys.mint(agent, by=SYSTEM, lane="test")
+    _, text = keys.mint(agent, by=SYSTEM, mode="test")
     deliver = _deliver_with_retry(live_server, text).run()["deliver_with_retry"]
     for _ in range(5):
         deliver(caller.payload())

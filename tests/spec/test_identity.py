@@ -17,8 +17,8 @@ from tests.spec.test_errors import error_of
 from wake.models import Delivery
 
 
-def caller_with(agent: Agent, lane: str = "live") -> AgentClient:
-    row, text = keys.mint(agent, by=SYSTEM, lane=lane)
+def caller_with(agent: Agent, mode: str = "live") -> AgentClient:
+    row, text = keys.mint(agent, by=SYSTEM, mode=mode)
     row.text = text  # type: ignore[attr-defined]
     return AgentClient(row, agent.agent_id)
 
@@ -121,7 +121,7 @@ def test_the_modes_are_separate(caller: AgentClient, in_test_mode: AgentClient) 
     assert in_test_mode.get(f"response/{live}").status_code == 404
     assert [item["delivery_id"] for item in caller.sweep()["deliveries"]] == [live]
     assert [item["delivery_id"] for item in in_test_mode.sweep()["deliveries"]] == [test]
-    assert Delivery.objects.get(pk=test).lane == "test"
+    assert Delivery.objects.get(pk=test).mode == "test"
 
 
 def test_the_modes_do_not_share_idempotency_keys(
@@ -137,7 +137,7 @@ def test_the_modes_do_not_share_idempotency_keys(
     assert answer.status_code == 201
     assert not answer.has_header("Idempotency-Replayed")
     assert caller.poll(answer.json()["delivery_id"])["status"] == "pending"
-    assert sorted(Delivery.objects.values_list("lane", flat=True)) == ["live", "test"]
+    assert sorted(Delivery.objects.values_list("mode", flat=True)) == ["live", "test"]
 
 
 def test_rotating_a_key_loses_nothing(caller: AgentClient, key: ApiKey, answer: Any) -> None:

@@ -29,12 +29,12 @@ def pass_time(agent: AgentClient, seconds: float) -> None:
 
 @pytest.fixture(params=["test", "live"])
 def bucket(agent: Agent, request: pytest.FixtureRequest) -> ApiKey:
-    return keys.mint(agent, by=SYSTEM, lane=request.param)[0]
+    return keys.mint(agent, by=SYSTEM, mode=request.param)[0]
 
 
 def test_the_burst_is_exact(bucket: ApiKey) -> None:
     """ "capacity = burst" """
-    burst = BURSTS[bucket.lane]
+    burst = BURSTS[bucket.mode]
 
     left = [quota.spend(bucket, now_us=NOW).remaining for _ in range(burst)]
 
@@ -45,8 +45,8 @@ def test_the_burst_is_exact(bucket: ApiKey) -> None:
 
 def test_it_refills_by_the_hour(bucket: ApiKey) -> None:
     """ "refill = hourly/3600 per second" """
-    interval = INTERVALS[bucket.lane]
-    for _ in range(BURSTS[bucket.lane]):
+    interval = INTERVALS[bucket.mode]
+    for _ in range(BURSTS[bucket.mode]):
         quota.spend(bucket, now_us=NOW)
 
     for more in range(1, 4):
@@ -65,7 +65,7 @@ def test_an_hour_admits_the_hourly_number_and_the_burst(bucket: ApiKey) -> None:
         else:
             admitted += 1
 
-    assert admitted == {"test": 20 + 5 - 1, "live": 500 + 50 - 1}[bucket.lane]
+    assert admitted == {"test": 20 + 5 - 1, "live": 500 + 50 - 1}[bucket.mode]
 
 
 def test_it_never_holds_more_than_the_burst(bucket: ApiKey) -> None:
@@ -73,11 +73,11 @@ def test_it_never_holds_more_than_the_burst(bucket: ApiKey) -> None:
 
     a_year_later = quota.spend(bucket, now_us=NOW + 365 * 86_400_000_000)
 
-    assert a_year_later.remaining == BURSTS[bucket.lane] - 1
+    assert a_year_later.remaining == BURSTS[bucket.mode] - 1
 
 
 def test_a_clock_that_is_set_back_gives_nothing_away(bucket: ApiKey) -> None:
-    for _ in range(BURSTS[bucket.lane]):
+    for _ in range(BURSTS[bucket.mode]):
         quota.spend(bucket, now_us=NOW)
 
     with pytest.raises(quota.QuotaSpent):
@@ -87,7 +87,7 @@ def test_a_clock_that_is_set_back_gives_nothing_away(bucket: ApiKey) -> None:
 @pytest.mark.parametrize("offset", [0, 1, 499_999, 500_000, 999_999, 1_000_000, 5_000_001])
 def test_a_retry_after_retry_after_succeeds(bucket: ApiKey, offset: int) -> None:
     """ "`Retry-After` is true: a retry after it succeeds." """
-    for _ in range(BURSTS[bucket.lane]):
+    for _ in range(BURSTS[bucket.mode]):
         quota.spend(bucket, now_us=NOW)
     with pytest.raises(quota.QuotaSpent) as refused:
         quota.spend(bucket, now_us=NOW + offset)
@@ -164,7 +164,7 @@ def test_each_key_has_a_bucket_of_its_own(
     """ "Per key" """
     while in_test_mode.post(in_test_mode.payload()).status_code == 201:
         pass
-    row, text = keys.mint(agent, by=SYSTEM, lane="test")
+    row, text = keys.mint(agent, by=SYSTEM, mode="test")
     row.text = text  # type: ignore[attr-defined]
 
     assert AgentClient(row, agent.agent_id).post(caller.payload()).status_code == 201

@@ -113,8 +113,8 @@ def capabilities() -> dict[str, Any]:
         "limits": {
             "body_bytes": settings.WAKE_MAX_BODY_BYTES,
             "deliveries": {
-                lane: {"per_hour": hourly, "burst": burst}
-                for lane, (hourly, burst) in {
+                mode: {"per_hour": hourly, "burst": burst}
+                for mode, (hourly, burst) in {
                     "live": settings.WAKE_QUOTA_LIVE,
                     "test": settings.WAKE_QUOTA_TEST,
                 }.items()

@@ -70,15 +70,15 @@ class Cast:
         since = at - max(length(one["ago"]) for one in self.deliveries) - timedelta(days=2)
         self.agent = _registered(told, team, by=by, since=since)
         self.keys = {
-            lane: self.agent.keys.usable(at).filter(lane=lane).first() or self._key(lane, by, since)
-            for lane in {one.get("lane", ApiKey.Lane.LIVE) for one in self.deliveries}
+            mode: self.agent.keys.usable(at).filter(mode=mode).first() or self._key(mode, by, since)
+            for mode in {story.get("mode", ApiKey.Mode.LIVE) for story in self.deliveries}
         }
         for url in {one["webhook"] for one in self.deliveries if "webhook" in one}:
             allowlist.allow(allowlist.parse(url).name, team=team, by=by)
 
-    def _key(self, lane: str, by: Actor, since: datetime) -> ApiKey:
+    def _key(self, mode: str, by: Actor, since: datetime) -> ApiKey:
         """Mints a key whose text is discarded, because the demo does not deliver over HTTP."""
-        key, _ = keys.mint(self.agent, by=by, lane=lane)
+        key, _ = keys.mint(self.agent, by=by, mode=mode)
         key.created_at = since
         key.save(update_fields=["created_at"])
         return key
@@ -135,7 +135,7 @@ class Episode:
             yield asked_at, partial(self._pick_up, answer["picked_up"], asked_at)
 
     def _deliver(self) -> None:
-        told, key = self.told, self.cast.keys[self.told.get("lane", ApiKey.Lane.LIVE)]
+        told, key = self.told, self.cast.keys[self.told.get("mode", ApiKey.Mode.LIVE)]
         details = json.dumps(told["markdown"], ensure_ascii=False) if "markdown" in told else None
         earlier = self.cast.agent.deliveries.filter(
             idempotency_key=f"demo-{told.get('supersedes')}"
@@ -191,7 +191,7 @@ class Episode:
         outbox.settle([(of_this.get(), outcome)], at=at)
 
     def _pick_up(self, route: str, at: datetime) -> None:
-        key = self.cast.keys[ApiKey.Lane.LIVE]
+        key = self.cast.keys[ApiKey.Mode.LIVE]
         if route == Response.Route.POLL:
             pickups.read(key, self.delivery.pk, at=at)
         else:

@@ -26,8 +26,8 @@ class DeliveryQuerySet(models.QuerySet["Delivery"]):
         """Returns the deliveries of every team that they belong to; a superuser sees no others."""
         return self.filter(team__memberships__user=user)
 
-    def of_agent(self, agent: Any, lane: Any) -> DeliveryQuerySet:
-        return self.filter(agent=agent, lane=lane)
+    def of_agent(self, agent: Any, mode: Any) -> DeliveryQuerySet:
+        return self.filter(agent=agent, mode=mode)
 
     def that_may_be_answered_by(self, user: User) -> DeliveryQuerySet:
         return self.filter(team__in=teams_answered_by(user))
@@ -115,7 +115,9 @@ class Delivery(models.Model):
         Agent, on_delete=models.PROTECT, related_name="deliveries", db_index=False
     )
     key_hint = models.CharField(max_length=24)
-    lane = models.CharField(max_length=4, choices=ApiKey.Lane, default=ApiKey.Lane.LIVE)
+    mode = models.CharField(
+        max_length=4, choices=ApiKey.Mode, default=ApiKey.Mode.LIVE, db_column="lane"
+    )
 
     claimed_agent_id = models.CharField(max_length=128)
     provider = models.CharField(max_length=128)
@@ -172,14 +174,14 @@ class Delivery(models.Model):
         verbose_name_plural = "deliveries"
         constraints = [
             models.UniqueConstraint(
-                fields=["agent", "lane", "idempotency_key"],
+                fields=["agent", "mode", "idempotency_key"],
                 condition=Q(idempotency_key__isnull=False),
                 name="one_delivery_an_idempotency_key",
             ),
-            # Unique and increasing per agent by construction (wake/cursor.py); the lane leads the
+            # Unique and increasing per agent by construction (wake/cursor.py); the mode leads the
             # sweep's index.
             models.UniqueConstraint(
-                fields=["agent", "lane", "activity_at"], name="cursor_of_an_agent"
+                fields=["agent", "mode", "activity_at"], name="cursor_of_an_agent"
             ),
             models.CheckConstraint(
                 condition=Q(timeout_seconds__isnull=True) | Q(timeout_seconds__range=(60, 604_800)),
@@ -192,12 +194,12 @@ class Delivery(models.Model):
         ]
         indexes = [
             models.Index(
-                fields=["agent", "lane", "activity_at"],
+                fields=["agent", "mode", "activity_at"],
                 condition=~Q(status="pending"),
                 name="answers_of_an_agent",
             ),
             models.Index(
-                fields=["team", "lane", "type", "-created_at"],
+                fields=["team", "mode", "type", "-created_at"],
                 condition=Q(
                     answered_at__isnull=True,
                     superseded_at__isnull=True,
@@ -210,7 +212,7 @@ class Delivery(models.Model):
                 condition=~Q(thread=""),
                 name="thread_of_an_agent",
             ),
-            models.Index(fields=["team", "lane", "-activity_at"], name="history_of_a_lane"),
+            models.Index(fields=["team", "mode", "-activity_at"], name="history_of_a_team"),
             models.Index(
                 fields=["team", "activity_at"],
                 condition=Q(erased_at__isnull=True),
@@ -224,7 +226,7 @@ class Delivery(models.Model):
                 name="open_deadlines",
             ),
             models.Index(
-                fields=["team", "lane", "-expires_at"],
+                fields=["team", "mode", "-expires_at"],
                 condition=Q(expires_at__isnull=False) & NOT_ANSWERED_IN_TIME,
                 name="windows_of_a_team",
             ),

@@ -25,10 +25,10 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true", help="with the signing secret, as JSON")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        lane = ApiKey.Lane.TEST if options["test"] else ApiKey.Lane.LIVE
+        mode = ApiKey.Mode.TEST if options["test"] else ApiKey.Mode.LIVE
         try:
             issued = operator.issue_key(
-                options["agent_id"].strip(), team_slug=options["team"], lane=lane
+                options["agent_id"].strip(), team_slug=options["team"], mode=mode
             )
         except ValidationError as error:
             raise CommandError(operator.in_one_sentence(error)) from error

@@ -57,7 +57,7 @@ class Command(BaseCommand):
 
 def _pages(team: Team) -> dict[str, str]:
     """Returns pages of a history that ends now; "telex" was last written more than a year ago."""
-    rows = Delivery.objects.for_team(team).filter(lane="live")
+    rows = Delivery.objects.for_team(team).filter(mode="live")
     [old] = rows.filter(activity_at__lte=database_now() - timedelta(days=365)).order_by(
         "-activity_at"
     )[:1]

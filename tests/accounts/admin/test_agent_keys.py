@@ -41,8 +41,8 @@ def shown(pattern: re.Pattern[str], answer: Any) -> str:
     return found.group(1)
 
 
-def issue(operator: Client, agent: Agent, lane: str = "live") -> str:
-    form = {"seen": seen(operator, agent), "lane": lane}
+def issue(operator: Client, agent: Agent, mode: str = "live") -> str:
+    form = {"seen": seen(operator, agent), "mode": mode}
     return shown(KEY, operator.post(url(agent, "issue_key"), form))
 
 
@@ -81,17 +81,17 @@ def test_the_whole_life_of_a_key(operator: Client, team: Team) -> None:
     assert answer.status_code == 401
 
 
-@pytest.mark.parametrize("lane", ["live", "test"])
-def test_a_key_of_either_mode_is_issued(operator: Client, agent: Agent, lane: str) -> None:
-    text = issue(operator, agent, lane)
+@pytest.mark.parametrize("mode", ["live", "test"])
+def test_a_key_of_either_mode_is_issued(operator: Client, agent: Agent, mode: str) -> None:
+    text = issue(operator, agent, mode)
 
-    assert text.startswith(f"wk_{lane}_")
-    assert agent.keys.get().lane == lane
+    assert text.startswith(f"wk_{mode}_")
+    assert agent.keys.get().mode == mode
     assert agent.keys.get().issued_by == "olga"
 
 
 def test_the_page_with_the_key_is_never_stored(operator: Client, agent: Agent) -> None:
-    form = {"seen": seen(operator, agent), "lane": "live"}
+    form = {"seen": seen(operator, agent), "mode": "live"}
     answer = operator.post(url(agent, "issue_key"), form)
 
     assert "no-store" in answer["Cache-Control"]
@@ -100,7 +100,7 @@ def test_the_page_with_the_key_is_never_stored(operator: Client, agent: Agent) -
 
 
 def test_a_reload_neither_issues_nor_shows_a_key_again(operator: Client, agent: Agent) -> None:
-    form = {"seen": seen(operator, agent), "lane": "live"}
+    form = {"seen": seen(operator, agent), "mode": "live"}
     first = operator.post(url(agent, "issue_key"), form)
     again = operator.post(url(agent, "issue_key"), form)
     opened = operator.get(url(agent, "issue_key"))
@@ -274,7 +274,7 @@ def test_who_did_it_is_in_the_audit_with_their_address(
 def test_keys_without_end_are_refused_with_a_sentence(operator: Client, agent: Agent) -> None:
     row, *_ = (keys.mint(agent, by=SYSTEM)[0] for _ in range(keys.MOST_USABLE))
     forms: list[tuple[str, dict[str, str]]] = [
-        (url(agent, "issue_key"), {"lane": "live"}),
+        (url(agent, "issue_key"), {"mode": "live"}),
         (url(agent, "rotate_key", row.pk), {"overlap": "3600"}),
     ]
 

@@ -21,7 +21,7 @@ def test_clicked_six_times_at_once_one_key_is_issued_and_shown(olga: User, agent
     browser = Client()
     browser.force_login(olga)
     cookie = browser.cookies["sessionid"].value
-    form = {"seen": f"{agent.keys.count()}-{agent.signing_secrets.count()}", "lane": "live"}
+    form = {"seen": f"{agent.keys.count()}-{agent.signing_secrets.count()}", "mode": "live"}
 
     together = Barrier(HANDS)
 

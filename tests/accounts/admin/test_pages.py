@@ -214,7 +214,7 @@ def test_filters_and_search_find_what_they_say(operator: Client, fill: Filled) -
     assert found(AuditEvent, "event=key.rotated") == 2
     assert found(AuditEvent, "q=agent-1") > 0
     assert found(ApiKey, "q=agent-1") == 2
-    assert found(ApiKey, "lane__exact=test") == 0
+    assert found(ApiKey, "mode__exact=test") == 0
     assert found(Agent, "q=agent-1") == 1
 
 

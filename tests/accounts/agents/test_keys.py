@@ -29,14 +29,14 @@ def test_a_key_is_found_by_its_text_and_kept_as_a_hash(key: ApiKey) -> None:
     assert text not in str(list(AuditEvent.objects.values()))
 
 
-@pytest.mark.parametrize("lane", ["live", "test"])
-def test_a_key_names_its_mode_and_has_random_bits_and_a_checksum(agent: Agent, lane: str) -> None:
+@pytest.mark.parametrize("mode", ["live", "test"])
+def test_a_key_names_its_mode_and_has_random_bits_and_a_checksum(agent: Agent, mode: str) -> None:
     """ "`wk_live_` and `wk_test_` keys: at least 160 random bits plus a checksum" """
-    minted = [keys.mint(agent, by=SYSTEM, lane=lane) for _ in range(20)]
+    minted = [keys.mint(agent, by=SYSTEM, mode=mode) for _ in range(20)]
 
     for row, text in minted:
-        assert re.fullmatch(rf"wk_{lane}_[0-9A-Za-z]{{36}}", text)
-        assert row.lane == lane
+        assert re.fullmatch(rf"wk_{mode}_[0-9A-Za-z]{{36}}", text)
+        assert row.mode == mode
         assert row.hint == f"{text[:12]}…{text[-4:]}"
     assert len({text[8:38] for _, text in minted}) == 20
     assert 62**30 > 2**160
@@ -48,8 +48,8 @@ def test_what_fails_its_checksum_costs_no_query(
     """ "Checksum first (junk costs no query)" """
     text = key.text  # type: ignore[attr-defined]
     swapped = text[:10] + text[11] + text[10] + text[12:]
-    other_lane = text.replace("wk_live_", "wk_test_")
-    wrong = ["", "wk_live_", text + "0", text[:-1], text.lower(), other_lane, text + "\n"]
+    other_mode = text.replace("wk_live_", "wk_test_")
+    wrong = ["", "wk_live_", text + "0", text[:-1], text.lower(), other_mode, text + "\n"]
 
     with django_assert_num_queries(0):
         assert [keys.find(each, at=timezone.now()) for each in wrong] == [None] * len(wrong)
@@ -90,11 +90,11 @@ def test_rotating_gives_a_new_key_and_ends_the_old_one_after_the_overlap(
 ) -> None:
     """ "rotation with an overlap" """
     at = timezone.now()
-    old, old_text = keys.mint(agent, by=SYSTEM, lane="test")
+    old, old_text = keys.mint(agent, by=SYSTEM, mode="test")
 
     new, new_text = keys.rotate(old, by=person(alice), overlap=timedelta(hours=1), at=at)
 
-    assert (new.agent, new.lane, new.issued_by) == (agent, "test", "alice")
+    assert (new.agent, new.mode, new.issued_by) == (agent, "test", "alice")
     assert keys.find(new_text, at=at + timedelta(days=365)) == new
     assert keys.find(old_text, at=at + timedelta(minutes=59)) == old
     assert keys.find(old_text, at=at + timedelta(hours=1)) is None

@@ -65,7 +65,7 @@ def test_a_limit_leaves_the_servers_burst_where_that_is_smaller(agent: Agent, ke
 
 
 def test_a_limit_applies_to_each_mode_and_only_lowers(agent: Agent, key: ApiKey) -> None:
-    in_test, _ = keys.mint(agent, by=SYSTEM, lane="test")
+    in_test, _ = keys.mint(agent, by=SYSTEM, mode="test")
     limited(agent, 100)
 
     assert admitted(in_test) == 5

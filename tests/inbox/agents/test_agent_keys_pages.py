@@ -24,7 +24,7 @@ def register(person: Person, team: Team, agent_id: str) -> Any:
 
 
 def issue(person: Person, agent: Agent, **fields: Any) -> Any:
-    given = {"lane": "live", "days": "", "seen": show_once.seen(agent), **fields}
+    given = {"mode": "live", "days": "", "seen": show_once.seen(agent), **fields}
     return person.client.post(f"/agents/{agent.pk}/keys/new/", given)
 
 
@@ -130,13 +130,13 @@ def test_only_an_owner_of_the_team_registers_an_agent(
 # Issuing ------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("lane", ["live", "test"])
-def test_a_key_is_shown_once_and_delivers(alices: Person, agent: Agent, lane: str) -> None:
-    text = text_shown(issue(alices, agent, lane=lane, days="90"))
+@pytest.mark.parametrize("mode", ["live", "test"])
+def test_a_key_is_shown_once_and_delivers(alices: Person, agent: Agent, mode: str) -> None:
+    text = text_shown(issue(alices, agent, mode=mode, days="90"))
 
     key = keys.find(text, at=timezone.now())
     assert key is not None
-    assert (key.lane, key.issued_by, key.agent) == (lane, "alice", agent)
+    assert (key.mode, key.issued_by, key.agent) == (mode, "alice", agent)
     assert key.expires_at is not None
     assert timedelta(days=89) < key.expires_at - timezone.now() < timedelta(days=90)
     key.text = text  # type: ignore[attr-defined]
@@ -158,7 +158,7 @@ def test_the_same_form_sent_again_makes_no_second_key(alices: Person, agent: Age
     assert ApiKey.objects.count() == 1
 
 
-@pytest.mark.parametrize("wrong", [{"lane": "both"}, {"days": "7"}, {"seen": ""}, {"lane": ""}])
+@pytest.mark.parametrize("wrong", [{"mode": "both"}, {"days": "7"}, {"seen": ""}, {"mode": ""}])
 def test_a_form_that_is_none_of_ours_issues_nothing(
     alices: Person, agent: Agent, wrong: dict[str, str]
 ) -> None:
@@ -196,7 +196,7 @@ def test_while_a_key_is_rotated_both_work(alices: Person, key: ApiKey, seconds: 
     assert keys.find(key.text, at=key.expires_at) is None  # type: ignore[attr-defined]
     new = keys.find(text, at=at)
     assert new is not None
-    assert (new.agent, new.lane, new.expires_at) == (key.agent, "live", None)
+    assert (new.agent, new.mode, new.expires_at) == (key.agent, "live", None)
 
 
 def test_an_old_key_can_stop_at_once(alices: Person, key: ApiKey, caller: AgentClient) -> None:

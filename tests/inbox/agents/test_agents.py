@@ -30,7 +30,7 @@ def test_an_agents_page_has_the_hints_and_dates_of_its_keys(
     alices: Person, alice: User, agent: Agent, key: ApiKey
 ) -> None:
     now = timezone.now()
-    mint(agent, by=person(alice), lane="test", expires_at=now + timedelta(days=7))
+    mint(agent, by=person(alice), mode="test", expires_at=now + timedelta(days=7))
     old, _ = mint(agent, by=SYSTEM)
     revoke(old, by=SYSTEM, at=now)
 

@@ -168,7 +168,7 @@ def test_both_lists_are_read_from_the_index_of_deadlines(
     make_delivery(timeout_seconds=60)
     now = timezone.now()
     [closing] = open_deadlines([team.pk], after=now, until=now + timedelta(hours=1))
-    passed = Delivery.objects.for_team(team).filter(lane="live").passed_unanswered(now)
+    passed = Delivery.objects.for_team(team).filter(mode="live").passed_unanswered(now)
 
     for rows in (closing.order_by("expires_at"), passed.order_by("-expires_at")):
         assert "windows_of_a_team" in plan_of(rows[:51])

@@ -208,7 +208,7 @@ def test_a_person_without_a_team_has_an_empty_inbox(
 def test_test_deliveries_are_kept_apart(
     alices: Person, agent: Agent, make_delivery: MakeDelivery
 ) -> None:
-    key, _ = mint(agent, by=SYSTEM, lane="test")
+    key, _ = mint(agent, by=SYSTEM, mode="test")
     make_delivery(headline="A live one")
     make_delivery(headline="A try", key=key)
 

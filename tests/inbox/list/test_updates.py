@@ -54,7 +54,7 @@ def test_answered_test_and_other_teams_deliveries_are_no_updates(
     answer: Callable[..., Any],
     elsewhere: Delivery,
 ) -> None:
-    key, _ = mint(agent, by=SYSTEM, lane="test")
+    key, _ = mint(agent, by=SYSTEM, mode="test")
     make_delivery(key=key)
     answer(make_delivery())
 

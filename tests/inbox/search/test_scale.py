@@ -20,7 +20,7 @@ WORDS = {"words_of_deliveries", "wake_delivery_pkey"}
 INDEXES = {
     "/": {"inbox_of_a_team"},
     "/?q=report": {"inbox_of_a_team"},
-    "/history/": {"history_of_a_lane"},
+    "/history/": {"history_of_a_team"},
     "/history/?agent=many-agent-002": {"cursor_of_an_agent"},
     "/history/?by=mira": {"answers_of_a_person"},
     "/history/?q=report": WORDS,

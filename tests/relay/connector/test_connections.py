@@ -73,7 +73,7 @@ def test_there_is_no_other_socket() -> None:
 
 @pytest.mark.django_db(transaction=True)
 def test_what_is_no_live_key_is_closed_at_once(card: Card, key: ApiKey) -> None:
-    _, test = keys.mint(card.agent, by=SYSTEM, lane=ApiKey.Lane.TEST)
+    _, test = keys.mint(card.agent, by=SYSTEM, mode=ApiKey.Mode.TEST)
     keys.revoke(key, by=SYSTEM, at=timezone.now())
     revoked = key.text  # type: ignore[attr-defined]
 

@@ -35,7 +35,7 @@ def test_a_new_agent_gets_a_team_a_secret_and_a_key_which_is_alone_on_stdout() -
 
     key = keys.find(out.removesuffix("\n"), at=timezone.now())
     assert key is not None
-    assert (key.agent.agent_id, key.agent.team.slug, key.lane) == ("research-01", "home", "live")
+    assert (key.agent.agent_id, key.agent.team.slug, key.mode) == ("research-01", "home", "live")
     assert secrets_of(key.agent_id)[0] in err
     assert events() == [
         ("team.added", "operator"),
@@ -52,7 +52,7 @@ def test_an_agent_that_is_there_gets_another_key_and_keeps_its_secret(agent: Age
 
     key = keys.find(out.strip(), at=timezone.now())
     assert key is not None
-    assert (key.agent, key.lane) == (agent, ApiKey.Lane.TEST)
+    assert (key.agent, key.mode) == (agent, ApiKey.Mode.TEST)
     assert secrets_of(agent.pk) == before
     assert "whsec_" not in err
     assert events()[-1] == ("key.issued", "operator")
