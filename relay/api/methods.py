@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
 from accounts import throttles
@@ -67,7 +67,7 @@ def send(call: Call) -> Json:
     task = lifecycle.send(
         call.card,
         call.caller,
-        incoming,
+        replace(incoming, accepted_output_modes=wanted.accepted_output_modes),
         idempotency=call.idempotency,
         push=wanted.push,
         address=call.address,

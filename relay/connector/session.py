@@ -27,7 +27,7 @@ from relay.protocol.dialects import Json
 from relay.protocol.fields import LONGEST_ID, Fields, InvalidParams
 from relay.runs import queue as run_queue
 from relay.runs.queue import LeaseLost
-from relay.tasks import reports, transitions
+from relay.tasks import lost_runs, reports, transitions
 from relay.tasks.reports import TooMuchMade
 from wake.api.parsers import Malformed, parse_strictly
 
@@ -178,6 +178,9 @@ class Session:
             "left_at": None,
             "draining_at": None,
         }
+        is_first = frame.flag("first") or False  # of its process
+        if is_first:
+            fields["connected_at"] = at
         connector, _ = Connector.objects.update_or_create(
             agent=agent,
             instance_id=frame.needed("instance_id", longest=64),
@@ -193,6 +196,8 @@ class Session:
         for run in run_queue.resume(connector, runs, leases, at=at):
             if run.started_at and run.lease:
                 reports.begin(run, run.lease, at=at)
+        if is_first:
+            lost_runs.take_back_of(connector, but=runs, at=at)
         return [
             {
                 "type": "welcome",
@@ -282,6 +287,8 @@ def task_frame(run: Run) -> Json:
     """Returns a run with everything that its command gets. A person's decision stands beside the
     message, so that no caller can forge it."""
     task, message = run.task, _message(run.message)
+    of_caller = task.messages.filter(source=Message.Source.CALLER, pk__lte=run.message_id)
+    said = of_caller.last()  # a person's answer names no modes
     return {
         "type": "task",
         "dispatch_id": str(run.pk),
@@ -294,6 +301,9 @@ def task_frame(run: Run) -> Json:
         "message": message,
         "messages": [_message(one) for one in run_queue.history_of(run)],
         "decision": run.decision,
+        "caller": {"name": task.caller.name, "id": str(task.caller.pk)} if task.caller else None,
+        "acceptedOutputModes": said.accepted_output_modes if said else [],
+        "referenceTaskIds": said.reference_task_ids if said else [],
         "attempt": run.attempts,
         "timeout_s": Card.objects.values_list("timeout_seconds", flat=True).get(agent=run.agent),
     }

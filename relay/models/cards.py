@@ -14,7 +14,10 @@ from django.utils import timezone
 
 from accounts.models import SINGLE_LINE, Agent, Team, User
 
-MEDIA_TYPE = re.compile(r"[\w.+-]+/[\w.+-]+|[\w.+-]+/\*|\*/\*", re.ASCII)
+MEDIA_TYPE = re.compile(r"[\w.+-]{1,64}/[\w.+-]{1,64}|[\w.+-]{1,64}/\*|\*/\*", re.ASCII)
+
+
+LONGEST_RUN = 24 * 3600  # seconds
 
 
 class CallerKeyQuerySet(models.QuerySet["CallerKey"]):

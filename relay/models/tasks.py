@@ -12,7 +12,7 @@ import uuid
 from typing import Any
 
 from django.db import models
-from django.db.models import F, Q
+from django.db.models import F, Q, Value
 
 from accounts.models import Agent, User
 from database.encrypted_columns import ContentBinaryField, ContentTextField
@@ -188,6 +188,8 @@ class Message(models.Model):
     parts_json: models.TextField[str, str] = ContentTextField()
     metadata_json: models.TextField[str, str] = ContentTextField(blank=True)
     reference_task_ids = models.JSONField(default=list)
+    # The media types that the caller asked for with it.
+    accepted_output_modes = models.JSONField(default=list, db_default=Value([], models.JSONField()))
     created_at = models.DateTimeField()
 
     class Meta:

@@ -16,8 +16,9 @@ from django.utils.text import slugify
 from accounts.models import SINGLE_LINE
 from accounts.models.names import visible
 from inbox.people.settings.forms import INPUT
+from relay.cards.skills import SKILLS_AT_MOST
 from relay.models import CallerKey, Card
-from relay.models.cards import check_media_type
+from relay.models.cards import LONGEST_RUN, check_media_type
 
 if TYPE_CHECKING:
     ManyCallers = forms.ModelMultipleChoiceField[CallerKey]
@@ -26,8 +27,6 @@ else:
     ManyCallers = forms.ModelMultipleChoiceField
     SkillFormSet = forms.BaseFormSet
 
-LONGEST_RUN = 24 * 3600
-SKILLS_AT_MOST = 30
 THE_REST = [
     *("input_modes", "output_modes", "timeout_seconds", "max_concurrency"),
     *("profile", "version"),

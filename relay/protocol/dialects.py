@@ -20,6 +20,7 @@ from uuid import UUID
 from relay.content.blobs import with_urls
 from relay.content.history import newest
 from relay.models import Artifact, Event, Message, PushConfig, Run, Task
+from relay.models.cards import MEDIA_TYPE
 from relay.protocol.fields import Fields, InvalidParams
 from relay.protocol.versions import Version
 
@@ -63,6 +64,7 @@ class Incoming:
     task_id: str = ""
     context_id: str = ""
     reference_task_ids: list[str] = field(default_factory=list)
+    accepted_output_modes: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +87,7 @@ class Configuration:
     blocking: bool = True
     history_length: int | None = None
     push: PushIn | None = None
+    accepted_output_modes: list[str] = field(default_factory=list)
 
 
 # Reading ------------------------------------------------------------------------------------------
@@ -129,7 +132,15 @@ def read_configuration(value: Any, version: Version, path: str = "configuration"
         blocking=not at_once if at_once is not None else blocking is not False,
         history_length=configuration.number("historyLength", low=0),
         push=read_push(configuration.inner(push), version) if push else None,
+        accepted_output_modes=_modes(configuration),
     )
+
+
+def _modes(configuration: Fields) -> list[str]:
+    """Returns the media types that the caller accepts; what is no list of types is ignored."""
+    modes = configuration.get("acceptedOutputModes")
+    named = modes if isinstance(modes, list) else []
+    return [mode for mode in named if isinstance(mode, str) and MEDIA_TYPE.fullmatch(mode)][:100]
 
 
 PUSH_NAMES = ("taskPushNotificationConfig", "pushNotificationConfig")

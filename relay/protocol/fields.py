@@ -96,11 +96,15 @@ class Fields:
         return items
 
     def ids(self, name: str) -> list[str]:
-        ids = self.items(name)
-        for item in ids:
-            if not isinstance(item, str) or len(item) > LONGEST_ID:
-                raise self.wrong(name, f"Must be strings of at most {LONGEST_ID} characters.")
-        return ids
+        return self.texts(name, longest=LONGEST_ID)
+
+    def texts(self, name: str, *, longest: int = LONGEST) -> list[str]:
+        """Returns an array of strings, which is empty if the member is absent."""
+        texts = self.items(name)
+        for item in texts:
+            if not isinstance(item, str) or len(item) > longest:
+                raise self.wrong(name, f"Must be strings of at most {longest} characters.")
+        return texts
 
     def object(self, name: str) -> dict[str, Any]:
         """Returns an object, which is empty if the member is absent."""

@@ -24,10 +24,6 @@ class Presence:
     running: int
     seen_at: datetime | None
 
-    @property
-    def is_online(self) -> bool:
-        return bool(self.machines)
-
 
 def of(agent: Agent, *, at: datetime) -> Presence:
     connectors = Connector.objects.filter(agent=agent).order_by("-seen_at")
@@ -40,9 +36,10 @@ def of(agent: Agent, *, at: datetime) -> Presence:
     )
 
 
-def is_online(agent: Agent, *, at: datetime) -> bool:
-    """Tells whether a connector was heard of within 45 seconds, which is three heartbeats."""
-    return Connector.objects.filter(agent=agent).online(at).exists()
+def takes_runs(agent: Agent, *, at: datetime) -> bool:
+    """Tells whether a connector was heard of within 45 seconds, which is three heartbeats, and is
+    not draining."""
+    return Connector.objects.filter(agent=agent, draining_at=None).online(at).exists()
 
 
 def forget_gone(*, at: datetime) -> int:

@@ -78,7 +78,7 @@ def _lease(connector: Connector, *, at: datetime) -> list[Run]:
     # Asked again now that the agent is locked: a run leased to a dead connection is lost for a
     # lease.
     room = _room(connector)
-    rows = Run.objects.ready(agent).select_related("task__context", "message")
+    rows = Run.objects.ready(agent).select_related("task__context", "task__caller", "message")
     leased = list(islice(filter(_is_readable, rows.iterator(chunk_size=10)), room))
     for run in leased:
         run.state, run.connector = State.LEASED, connector

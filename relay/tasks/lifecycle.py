@@ -180,7 +180,7 @@ def decide(task_id: uuid.UUID, *, delivery: Delivery, response: Response) -> Non
 
 def wait_for(task_id: uuid.UUID, *, seconds: float) -> Task:
     """Returns the task once it has ended or waits for input, or as it is after `seconds`. Returns
-    at once if no connector of its agent is online, or if too many callers wait already."""
+    at once if no connector of its agent takes runs, or if too many callers wait already."""
 
     def look() -> Task:
         return Task.objects.select_related("agent", "context", "status_message").get(pk=task_id)
@@ -189,7 +189,7 @@ def wait_for(task_id: uuid.UUID, *, seconds: float) -> Task:
         return task.is_terminal or task.state in Task.INTERRUPTED
 
     task = look()
-    if is_settled(task) or not presence.is_online(task.agent, at=database_now()):
+    if is_settled(task) or not presence.takes_runs(task.agent, at=database_now()):
         return task
     if not seconds or not _places.acquire(blocking=False):
         return task
@@ -285,6 +285,7 @@ def _said(task: Task, incoming: Incoming, *, at: datetime) -> Message:
         message_id=incoming.message_id,
         metadata=incoming.metadata,
         reference_task_ids=incoming.reference_task_ids,
+        accepted_output_modes=incoming.accepted_output_modes,
         by_name=task.caller.name if task.caller else "",
         at=at,
     )

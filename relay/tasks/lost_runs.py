@@ -3,13 +3,14 @@ leased."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import uuid
+from collections.abc import Callable, Collection
 from datetime import datetime, timedelta
 from functools import partial
 
 from accounts.audit import SYSTEM
 from database.sweeps import sweep
-from relay.models import Message, Run, RunQuerySet, Task
+from relay.models import Connector, Message, Run, RunQuerySet, Task
 from relay.runs.queue import ATTEMPTS_AT_MOST
 from relay.tasks import transitions
 
@@ -26,6 +27,13 @@ def expire_leases(*, at: datetime) -> int:
     """Returns each run whose lease has ended to the head of the queue, or fails its task after the
     third attempt; returns how many."""
     return _sweep(Run.objects.lapsed(at), partial(_take_back, at=at))
+
+
+def take_back_of(connector: Connector, *, but: Collection[uuid.UUID], at: datetime) -> None:
+    """Takes back the runs that an earlier process of this connector had begun. The process has
+    ended, since only one can have its journal."""
+    for run in Run.objects.begun_by(connector).exclude(pk__in=but).order_by("created_at"):
+        _take_back(run, at=at)
 
 
 def give_up_old(*, at: datetime) -> int:

@@ -128,6 +128,7 @@ def add_message(
     by_name: str = "",
     metadata: Json | None = None,
     reference_task_ids: Iterable[str] = (),
+    accepted_output_modes: Iterable[str] = (),
 ) -> Message:
     """Adds a message to the task, with a new id unless one is given. Its large files are stored
     apart."""
@@ -140,5 +141,6 @@ def add_message(
         parts_json=dumps(blobs.store_large(task, parts, at)),
         metadata_json=dumps(metadata) if metadata else "",
         reference_task_ids=list(reference_task_ids),
+        accepted_output_modes=list(accepted_output_modes),
         created_at=at,
     )

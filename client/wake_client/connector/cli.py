@@ -51,7 +51,7 @@ exit status:
   3    the key is unknown, revoked or expired
   4    --url is not a Wake server with a relay, or its relay speaks another version
   5    the journal cannot be used: another connector uses it, or it cannot be opened or written
-  6    replaced by a connector that was started later on this machine
+  6    replaced by a connector that was started later with the same --machine
   130  stopped by a second signal or with its terminal, and its commands were stopped, too
 """
 
@@ -66,6 +66,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--capacity", type=_capacity, default=4, help="how many runs at a time (default: 4)"
+    )
+    parser.add_argument(
+        "--machine",
+        metavar="NAME",
+        help="this connector's name, for people; it replaces an earlier one of the same name "
+        "(default: the host name and four characters of the journal's id)",
+    )
+    parser.add_argument(
+        "--at-most-once",
+        action="store_true",
+        help="fail a run that may have been started before, instead of starting it again",
     )
     parser.add_argument("--once", action="store_true", help="run one task, then exit")
     parser.add_argument(
@@ -123,8 +134,9 @@ def connect(arguments: argparse.Namespace, command: list[str], variables: Mappin
             Command(argv, environment, run_log),
             journal,
             capacity=1 if arguments.once else arguments.capacity,
-            hostname=socket.gethostname()[:80],
+            machine=arguments.machine or f"{socket.gethostname()[:75]}-{journal.id.hex[:4]}",
             once=arguments.once,
+            at_most_once=arguments.at_most_once,
         )
         logger.info("%s waits for tasks from %s", shlex.join(command), origin)
         return asyncio.run(_run(connector, origin, key))

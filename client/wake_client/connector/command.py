@@ -11,6 +11,7 @@ import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import IO, Any
 
 from wake_client.connector import progress, results
@@ -18,6 +19,7 @@ from wake_client.connector.frames import Run
 
 logger = logging.getLogger(__name__)
 
+RESULT_FILE = "result.json"
 MAX_OUTPUT = 10 * 1024 * 1024
 # Between SIGTERM and SIGKILL.
 SECONDS_TO_STOP = 10.0
@@ -49,6 +51,8 @@ class Command:
         """Calls `report` with the progress that the command prints while it works. Raises OSError
         if there is no such command."""
         stdin = tempfile.TemporaryFile()  # noqa: SIM115 - a file, which the command need not read
+        folder = tempfile.TemporaryDirectory(prefix="wake-")
+        result_file = Path(folder.name, RESULT_FILE)
         read_end, write_end = os.pipe()
         try:
             stdin.write(json.dumps(_stdin(run, attempt)).encode())
@@ -58,16 +62,21 @@ class Command:
                 stdin=stdin,
                 stdout=write_end,
                 stderr=self.run_log,
-                env={**self.environment, **_variables(run, attempt)},
+                env={
+                    **self.environment,
+                    **_variables(run, attempt),
+                    "WAKEUP_RESULT": str(result_file),
+                },
                 start_new_session=True,  # a process group of its own, which can be stopped whole
             )
         except BaseException:
             os.close(read_end)
+            folder.cleanup()
             raise
         finally:
             stdin.close()
             os.close(write_end)
-        return await Process.attach(process, read_end, run.timeout_seconds, report)
+        return await Process.attach(process, read_end, run.timeout_seconds, report, folder)
 
 
 class Process:
@@ -80,8 +89,10 @@ class Process:
         pipe: asyncio.ReadTransport,
         timeout: float | None,
         report: Callable[[str], None],
+        folder: tempfile.TemporaryDirectory[str],
     ) -> None:
         self._process, self._stdout, self._pipe = process, stdout, pipe
+        self._folder = folder
         self._timeout = timeout
         self._report = report
         self._output = bytearray()
@@ -94,13 +105,15 @@ class Process:
         descriptor: int,
         timeout: float | None,
         report: Callable[[str], None],
+        folder: tempfile.TemporaryDirectory[str],
     ) -> Process:
-        """Reads the process's stdout from this descriptor."""
+        """Reads the process's stdout from this descriptor, and its result file in this folder,
+        which is deleted afterwards."""
         stdout = asyncio.StreamReader()
         pipe, _ = await asyncio.get_running_loop().connect_read_pipe(
             lambda: asyncio.StreamReaderProtocol(stdout), os.fdopen(descriptor, "rb")
         )
-        return cls(process, stdout, pipe, timeout, report)
+        return cls(process, stdout, pipe, timeout, report, folder)
 
     async def outcome(self) -> results.Outcome:
         """Waits until the command has ended. Stops it if it takes too long or prints too much."""
@@ -112,10 +125,11 @@ class Process:
                 if not self._is_too_long:
                     await ending
             await asyncio.wait({reading}, timeout=SECONDS_TO_READ_REST)
-            if self._is_too_long:
+            result_file = self._read_result_file()
+            if self._is_too_long or len(result_file) > MAX_OUTPUT:
                 await self.stop()
                 return results.failed("The agent's command wrote more than 10 MB.")
-            return results.read(bytes(self._output), ending.result())
+            return results.read(bytes(self._output), ending.result(), result_file)
         except TimeoutError:
             await self.stop()
             return results.failed(f"The agent's command took longer than {self._timeout:g} s.")
@@ -123,6 +137,7 @@ class Process:
             reading.cancel()
             ending.cancel()
             self._pipe.close()
+            self._folder.cleanup()
 
     async def stop(self) -> None:
         """Asks the whole process group to end, and kills it after ten seconds."""
@@ -147,6 +162,14 @@ class Process:
             self._output += chunk
             self._extract_progress()
 
+    def _read_result_file(self) -> bytes:
+        """Returns what the command wrote into the file, and at most one byte too many."""
+        try:
+            with Path(self._folder.name, RESULT_FILE).open("rb") as file:
+                return file.read(MAX_OUTPUT + 1)
+        except OSError:
+            return b""
+
     def _extract_progress(self) -> None:
         """Removes progress from the lines that are new and whole, and reports it."""
         end = self._output.rfind(b"\n", self._searched) + 1
@@ -170,6 +193,9 @@ def _stdin(run: Run, attempt: int) -> dict[str, Any]:
         "message": run.message,
         "messages": run.messages,
         "decision": run.decision,
+        "caller": run.caller,
+        "acceptedOutputModes": run.accepted_output_modes,
+        "referenceTaskIds": run.reference_task_ids,
         "attempt": attempt,
     }
 
@@ -182,5 +208,6 @@ def _variables(run: Run, attempt: int) -> dict[str, str]:
         "WAKEUP_CONTEXT_ID": run.context_id,
         "WAKEUP_DISPATCH_ID": run.run_id,
         "WAKEUP_ATTEMPT": str(attempt),
+        "WAKEUP_CALLER": str((run.caller or {}).get("name") or ""),
         "WAKEUP_DECISION": str((run.decision or {}).get("status") or ""),
     }

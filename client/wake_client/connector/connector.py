@@ -24,6 +24,9 @@ SECONDS_TO_CONFIRM = 10.0
 # The limit of a relay that does not name its own, and what a request has around its frame.
 MAX_FRAME_BYTES = 10_000_000
 BYTES_AROUND_FRAME = 100
+NOT_AGAIN = (
+    "The agent's machine was lost during this run, and its command may not be started twice."
+)
 # An acknowledgement that comes late would make the relay think that the run never arrived.
 URGENT = {"ack", "heartbeat", "pong"}
 
@@ -47,9 +50,10 @@ class Connector:
     command: Command
     journal: Journal
     capacity: int
-    hostname: str
+    machine: str
     once: bool = False
-    instance_id: str = field(default_factory=lambda: str(uuid.uuid4()))
+    # A run that may have been started before, here or elsewhere, fails instead of starting again.
+    at_most_once: bool = False
     # Set when the connector has drained and the relay has confirmed what it answers.
     finished: asyncio.Event = field(default_factory=asyncio.Event)
     has_failed: bool = False
@@ -63,18 +67,24 @@ class Connector:
         self._has_unsent = asyncio.Event()
         self.is_draining = False
         self._max_frame_bytes = MAX_FRAME_BYTES
+        self._was_welcomed = False
+        # The same after a restart, so that the relay knows whose runs have ended with the process.
+        # A copy of the journal on another machine is another connector.
+        self.instance_id = str(uuid.uuid5(self.journal.id, self.machine))
 
     def hello(self) -> Frame:
         """Returns the first frame of a connection."""
         return frames.hello(
             instance_id=self.instance_id,
-            hostname=self.hostname,
+            machine=self.machine,
             capacity=self.capacity,
             leases=self._leases(),
+            is_first=not self._was_welcomed,
         )
 
     def resume(self, welcome: Frame) -> None:
         """Queues what the last connection may have lost."""
+        self._was_welcomed = True
         self._max_frame_bytes = int(welcome.get("frame_bytes") or MAX_FRAME_BYTES)
         self._outbox = [
             frames.ack(active.run) for active in self._active.values() if active.process
@@ -212,6 +222,8 @@ class Connector:
         # The relay counts what it sent, the journal what was started here. A crash between the two
         # makes them differ.
         attempt = max(run.attempt, self.journal.starts(run.run_id) + 1)
+        if self.at_most_once and attempt > 1:
+            return results.failed(NOT_AGAIN)
         self.journal.start(run.run_id)
         try:
             process = await self.command.start(run, attempt=attempt, report=self._reporter(active))

@@ -5,7 +5,7 @@ They are the same over a WebSocket and over HTTP. On the wire, a run is called `
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 PROTOCOL = 1
@@ -34,6 +34,10 @@ class Run:
     decision: dict[str, Any] | None
     attempt: int
     timeout_seconds: float | None
+    # None for an anonymous caller, and if the relay is too old to tell.
+    caller: dict[str, Any] | None = None
+    accepted_output_modes: list[Any] = field(default_factory=list)
+    reference_task_ids: list[Any] = field(default_factory=list)
 
     @classmethod
     def read(cls, frame: Frame) -> Run:
@@ -51,13 +55,19 @@ class Run:
                 decision=frame.get("decision"),
                 attempt=int(frame.get("attempt") or 1),
                 timeout_seconds=float(timeout) if timeout else None,
+                caller=frame.get("caller"),
+                accepted_output_modes=list(frame.get("acceptedOutputModes") or []),
+                reference_task_ids=list(frame.get("referenceTaskIds") or []),
             )
         except (KeyError, TypeError, ValueError) as error:
             raise NotAFrame(f"a task that cannot be read: {error!r}") from error
 
 
-def hello(*, instance_id: str, hostname: str, capacity: int, leases: dict[str, str]) -> Frame:
-    """Names this connector and its runs.
+def hello(
+    *, instance_id: str, machine: str, capacity: int, leases: dict[str, str], is_first: bool
+) -> Frame:
+    """Names this connector and its runs. In the first hello of a process, runs that it does not
+    name ended with an earlier process.
 
     `leases` maps each run that is active, or whose result is unconfirmed, to its lease. From the
     leases, the relay knows which of these runs another connector has by now.
@@ -67,7 +77,8 @@ def hello(*, instance_id: str, hostname: str, capacity: int, leases: dict[str, s
         "protocol": PROTOCOL,
         "agents": [],  # the key says which agent this is
         "instance_id": instance_id,
-        "machine": hostname,
+        "machine": machine,
+        "first": is_first,
         "capacity": capacity,
         "last_dispatch_ids": list(leases),
         "last_lease_ids": list(leases.values()),

@@ -7,6 +7,7 @@ import json
 import logging
 import os
 import sqlite3
+import uuid
 from collections.abc import Iterable
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
@@ -25,6 +26,7 @@ PRAGMA synchronous = EXTRA;  -- a commit survives a power failure
 CREATE TABLE IF NOT EXISTS run (
     run_id TEXT PRIMARY KEY, starts INTEGER NOT NULL, lease_id TEXT NOT NULL, result TEXT
 );
+CREATE TABLE IF NOT EXISTS journal (id TEXT NOT NULL);
 """
 SAVE = """
 INSERT INTO run (run_id, starts, lease_id, result) VALUES (?, ?, ?, ?)
@@ -66,6 +68,7 @@ class Journal:
             if _is_of_version_0_1(path):
                 _convert(path)
             self._database = resources.enter_context(closing(_open(path)))
+            self.id = _read_id(self._database)
             self._records = _read_records(self._database)
             self._resources = resources.pop_all()
 
@@ -177,6 +180,17 @@ def _open(path: Path) -> sqlite3.Connection:
         database.close()
         raise
     return database
+
+
+def _read_id(database: sqlite3.Connection) -> uuid.UUID:
+    """Returns the id of this journal, which it gets when it is opened first."""
+    with database:
+        database.execute(
+            "INSERT INTO journal (id) SELECT ? WHERE NOT EXISTS (SELECT 1 FROM journal)",
+            (str(uuid.uuid4()),),
+        )
+    (text,) = database.execute("SELECT id FROM journal").fetchone()
+    return uuid.UUID(text)
 
 
 def _read_records(database: sqlite3.Connection) -> dict[str, Record]:

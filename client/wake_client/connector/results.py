@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 # The states that an agent may set (A2A, "Task Lifecycle"). People and callers set the others.
@@ -18,25 +19,36 @@ FIELDS = (
     "on_timeout",
 )
 
+OBJECT = re.compile(r"^\{", re.MULTILINE)
+# How many objects to look at from the end, since each may be long.
+MAX_OBJECTS = 1_000
+# An object that is cut off, or was printed by Python instead of as JSON.
+ATTEMPT = re.compile(r"""^\{\s*["']state["']\s*:""", re.MULTILINE)
+UNREADABLE = "The agent's command printed a result that is not valid JSON."
+
 Outcome = dict[str, Any]
 
 
-def read(output: bytes, exit_code: int) -> Outcome:
+def read(output: bytes, exit_code: int, result_file: bytes = b"") -> Outcome:
     """Returns the outcome of a command that printed this and exited with this status.
 
     The contract is a JSON object with a `state`: `{state, message{role, parts}}` or
     `{state, text}`, optionally with `artifacts`, `direct`, `timeout_seconds`, `assumption` and
-    `on_timeout`. Other output is the text of a completed task.
+    `on_timeout`. It is the last such object on stdout that begins a line, because libraries print
+    warnings there, or the content of the file that WAKEUP_RESULT names. Other output is the text
+    of a completed task, unless the command seems to have tried to print such an object.
 
     A command that exits with another status than 0 has failed. Its output is sent only if it says
     `failed` itself, because the output of a crash is not meant for the caller.
     """
-    text = output.decode("utf-8", "replace").strip()
+    text = (result_file or output).decode("utf-8", "replace").strip()
     answer = _contract(text)
     if exit_code:
         if answer is None or answer.get("state") != "failed":
             return failed(f"The agent's command ended with status {exit_code}.", exit_code)
     elif answer is None:
+        if ATTEMPT.search(text):
+            return failed(UNREADABLE, 0)
         return {"state": "completed", "text": text, "exit_code": 0}
     state = str(answer["state"]).replace("-", "_")
     if state not in STATES:
@@ -62,10 +74,14 @@ SUBSTITUTES = (NOT_DELIVERED, TOO_LARGE)
 
 
 def _contract(text: str) -> dict[str, Any] | None:
-    if not text.startswith("{"):
-        return None
-    try:
-        answer = json.loads(text)
-    except (ValueError, RecursionError):
-        return None
-    return answer if "state" in answer else None
+    """Returns the last JSON object with a state that begins a line."""
+    decoder = json.JSONDecoder()
+    begins = [begin.start() for begin in OBJECT.finditer(text)]
+    for begin in reversed(begins[-MAX_OBJECTS:]):
+        try:
+            answer, _ = decoder.raw_decode(text, begin)
+        except (ValueError, RecursionError):
+            continue
+        if "state" in answer:
+            return dict(answer)
+    return None

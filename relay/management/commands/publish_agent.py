@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from argparse import BooleanOptionalAction
+from pathlib import Path
 from typing import Any
 
 from django.core.exceptions import ValidationError
@@ -11,7 +14,9 @@ from django.db import transaction
 from accounts import operator
 from database.clock import database_now
 from relay.cards import cards, publishing
+from relay.cards.skills import read_skills
 from relay.models import Card
+from relay.models.cards import LONGEST_RUN
 
 
 class Command(BaseCommand):
@@ -26,8 +31,9 @@ class Command(BaseCommand):
         parser.add_argument("--description", metavar="TEXT", help="what it does, for everybody")
         parser.add_argument(
             "--public",
-            action="store_true",
-            help="anyone can call it without a key; their requests run on its machine",
+            action=BooleanOptionalAction,
+            help="anyone can call it without a key; their requests run on its machine "
+            "(--no-public: callers need a key again)",
         )
         parser.add_argument(
             "--input-mode",
@@ -36,23 +42,43 @@ class Command(BaseCommand):
             help="a media type that it takes, text/plain or */*; may be given again",
         )
         parser.add_argument(
+            "--output-mode",
+            metavar="MODE",
+            action="append",
+            help="a media type that it returns; may be given again",
+        )
+        parser.add_argument(
+            "--skills",
+            metavar="FILE",
+            type=Path,
+            help='a JSON array of {"id", "name", "description", "tags", "examples"}',
+        )
+        parser.add_argument(
+            "--timeout", metavar="SECONDS", type=int, help="the time limit of one run"
+        )
+        parser.add_argument(
             "--reply-policy",
             choices=Card.ReplyPolicy.values,
             help="who answers its questions; a caller's reply is never an approval",
         )
         parser.add_argument("--card-profile", choices=Card.Profile.values)
         parser.add_argument(
-            "--root", action="store_true", help="show its card at the host's root, too"
+            "--root",
+            action=BooleanOptionalAction,
+            help="show its card at the host's root, too; one agent of a host has this place",
         )
 
     @transaction.atomic
     def handle(self, *args: Any, **options: Any) -> None:
         at = database_now()
+        fields, earlier_root = _fields(options), Card.objects.filter(is_root=True).first()
         try:
             agent, is_new = operator.agent_called(
                 options["agent_id"].strip(), team_slug=options["team"]
             )
-            card = publishing.publish(agent, by=operator.OPERATOR, at=at, **_fields(options))
+            if options["public"] is False and Card.objects.filter(agent=agent, access="public"):
+                fields["access"] = Card.Access.KEY.value
+            card = publishing.publish(agent, by=operator.OPERATOR, at=at, **fields)
         except ValidationError as error:
             raise CommandError(operator.in_one_sentence(error)) from error
         except publishing.DoesNotFit as error:
@@ -61,18 +87,42 @@ class Command(BaseCommand):
         self.stdout.write(f"Endpoint: {cards.base_url_of(card)}")
         if is_new:
             self.stdout.write(f"{agent} is new in {agent.team} ({agent.team.slug}).")
+        if card.is_root and earlier_root and earlier_root != card:
+            self.stdout.write(f"Its card replaces that of {earlier_root} at the host's root.")
         if card.access != Card.Access.PUBLIC:
             self.stdout.write("Callers need a key: manage.py issue_caller_key NAME")
 
 
 def _fields(options: dict[str, Any]) -> dict[str, Any]:
-    """Returns the fields of the card that were named."""
+    """Returns the fields of the card that were named; raises CommandError."""
     fields = {
         "description": options["description"],
         "input_modes": options["input_mode"],
+        "output_modes": options["output_mode"],
+        "skills": _skills(options["skills"]) if options["skills"] else None,
+        "timeout_seconds": _timeout(options["timeout"]),
         "reply_policy": options["reply_policy"],
         "profile": options["card_profile"],
         "access": Card.Access.PUBLIC.value if options["public"] else None,
-        "is_root": options["root"] or None,
+        "is_root": options["root"],
     }
     return {name: value for name, value in fields.items() if value is not None}
+
+
+def _skills(file: Path) -> list[dict[str, Any]]:
+    try:
+        skills = json.loads(file.read_bytes())
+    except OSError as error:
+        raise CommandError(f"{file} cannot be read: {error.strerror}.") from error
+    except ValueError as error:
+        raise CommandError(f"{file} is not JSON: {error}.") from error
+    try:
+        return read_skills(skills)
+    except ValidationError as error:
+        raise CommandError(f"{file}: {operator.in_one_sentence(error)}") from error
+
+
+def _timeout(seconds: int | None) -> int | None:
+    if seconds is not None and not 1 <= seconds <= LONGEST_RUN:
+        raise CommandError(f"--timeout must be from 1 to {LONGEST_RUN} seconds.")
+    return seconds

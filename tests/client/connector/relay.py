@@ -115,7 +115,7 @@ async def a_connector(
     """Runs a connector in this process."""
     with Journal(journal) as opened:
         command = Command(argv, {"PATH": os.environ["PATH"]})
-        connector = Connector(command, opened, capacity=capacity, hostname="here", once=once)
+        connector = Connector(command, opened, capacity=capacity, machine="here", once=once)
         work = asyncio.create_task(stay_connected(connector, relay.url, KEY))
         try:
             yield connector

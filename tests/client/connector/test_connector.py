@@ -30,6 +30,7 @@ async def test_hello_names_the_machine_and_its_capacity(journal: Path) -> None:
         "agents": [],
         "instance_id": connector.instance_id,
         "machine": "here",
+        "first": True,
         "capacity": 3,
         "last_dispatch_ids": [],
         "last_lease_ids": [],
@@ -69,6 +70,9 @@ async def test_a_command_reads_the_task_and_answers(journal: Path) -> None:
         **{name: task[name] for name in ("taskId", "contextId", "messageId")},
         **{name: task[name] for name in ("message", "messages")},
         "decision": decision,
+        "caller": None,
+        "acceptedOutputModes": [],
+        "referenceTaskIds": [],
         "attempt": 2,
     }
 
@@ -86,7 +90,9 @@ async def test_a_command_finds_its_task_in_the_environment_and_no_key(journal: P
 
     assert KEY not in result["text"]
     variables = dict(line.split("=", 1) for line in result["text"].splitlines())
+    assert Path(variables.pop("WAKEUP_RESULT")).name == "result.json"
     assert {name: value for name, value in variables.items() if name.startswith("WAKEUP_")} == {
+        "WAKEUP_CALLER": "",
         "WAKEUP_TASK_ID": "t-1",
         "WAKEUP_CONTEXT_ID": "c-1",
         "WAKEUP_DISPATCH_ID": task["dispatch_id"],
@@ -321,3 +327,35 @@ async def test_unknown_frames_are_ignored(journal: Path) -> None:
         result = await relay.next("result")
 
     assert result["text"] == "red"
+
+
+@scenario
+async def test_a_command_may_write_its_result_into_a_file(journal: Path) -> None:
+    folder = journal.with_name("folder")
+    writes = sh(
+        f"dirname $WAKEUP_RESULT > {folder}; echo Hello.;"
+        """ echo '{"state": "rejected", "text": "No."}' > $WAKEUP_RESULT"""
+    )
+    async with a_relay() as relay, a_connector(relay, journal, *writes):
+        await relay.send(task_frame())
+        result = await relay.next("result")
+
+    assert (result["state"], result["text"]) == ("rejected", "No.")
+    assert not Path(folder.read_text().strip()).exists()
+
+
+@scenario
+async def test_a_command_is_told_who_calls_and_what_they_accept(journal: Path) -> None:
+    told = {
+        "caller": {"name": "Build server", "id": "1"},
+        "acceptedOutputModes": ["text/plain"],
+        "referenceTaskIds": ["earlier"],
+    }
+    seen = journal.with_name("seen")
+    shows = sh(f"cat > {seen}; echo $WAKEUP_CALLER")
+    async with a_relay() as relay, a_connector(relay, journal, *shows):
+        await relay.send(task_frame() | told)
+        result = await relay.next("result")
+
+    assert result["text"] == "Build server"
+    assert told.items() <= json.loads(seen.read_text()).items()

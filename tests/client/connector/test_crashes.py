@@ -75,3 +75,59 @@ async def test_killed_again_and_again_a_run_still_ends(journal: Path) -> None:
             result = await relay.next("result")
 
     assert result["text"] == "done"
+
+
+@scenario
+async def test_a_process_with_the_same_journal_is_the_same_connector(journal: Path) -> None:
+    async with a_relay() as relay:
+        async with a_process(relay.url, journal, "true") as process:
+            first = await relay.next("hello")
+            await relay.lose()
+            again = await relay.next("hello")
+            process.kill()
+            await process.wait()
+        relay.forget()
+        async with a_process(relay.url, journal, "true"):
+            restarted = await relay.next("hello")
+        relay.forget()
+        async with a_process(relay.url, journal.with_name("other"), "true"):
+            other = await relay.next("hello")
+
+    assert first["instance_id"] == again["instance_id"] == restarted["instance_id"]
+    assert [hello["first"] for hello in (first, again, restarted)] == [True, False, True]
+    assert first["machine"] == restarted["machine"]
+    assert first["machine"] != other["machine"]
+    assert first["instance_id"] != other["instance_id"]
+
+
+@scenario
+async def test_a_run_that_may_run_once_is_not_started_again_after_kill_9(journal: Path) -> None:
+    runs = journal.with_name("runs")
+    command, options = sh(f"echo x >> {runs}; sleep 60"), ("--at-most-once", "--machine", "mill")
+    task = task_frame()
+    async with a_relay() as relay:
+        async with a_process(relay.url, journal, *command, options=options) as process:
+            hello = await relay.next("hello")
+            await relay.send(task)
+            await relay.next("ack")
+            process.kill()
+            await process.wait()
+        relay.forget()
+        async with a_process(relay.url, journal, *command, options=options):
+            await relay.send({**task, "lease_id": "another"})
+            result = await relay.next("result")
+
+    assert hello["machine"] == "mill"
+    assert result["state"] == "failed"
+    assert "may not be started twice" in result["text"]
+    assert runs.read_text() == "x\n"
+
+
+@scenario
+async def test_nor_is_one_that_another_machine_had(journal: Path) -> None:
+    options = ("--at-most-once",)
+    async with a_relay() as relay, a_process(relay.url, journal, "true", options=options):
+        await relay.send(task_frame() | {"attempt": 2})
+        result = await relay.next("result")
+
+    assert result["state"] == "failed"

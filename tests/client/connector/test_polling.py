@@ -122,7 +122,7 @@ def connect(relay: PollingRelay, path: Path, *argv: str) -> Any:
     async def run() -> None:
         with Journal(path) as journal:
             command = Command(argv, {"PATH": "/usr/bin:/bin"})
-            connector = Connector(command, journal, capacity=1, hostname="here", once=True)
+            connector = Connector(command, journal, capacity=1, machine="here", once=True)
             try:
                 await stay_connected(connector, relay.url, KEY)
             except (KeyNotValid, Refused, Replaced) as problem:
@@ -253,7 +253,7 @@ def test_it_sends_drain_also_when_nothing_runs(relay: PollingRelay, tmp_path: Pa
     async def come_and_go() -> None:
         with Journal(tmp_path / "journal") as journal:
             command = Command(["true"], {"PATH": "/usr/bin:/bin"})
-            connector = Connector(command, journal, capacity=1, hostname="here")
+            connector = Connector(command, journal, capacity=1, machine="here")
             staying = asyncio.create_task(stay_connected(connector, relay.url, KEY))
             while len(relay.lengths) < 3:  # its hello, and polls that wait
                 await asyncio.sleep(0.01)

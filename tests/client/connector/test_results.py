@@ -35,12 +35,48 @@ def test_the_fields_of_a_question_are_sent_and_no_others() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["Painted.", '{"colour": "red"}', '{"state": "completed"', "[1, 2]", "grün", ""]
+    "text",
+    ["Painted.", '{"colour": "red"}', '{"st', "[1, 2]", "grün", ""],
 )
 def test_other_output_is_the_text_of_a_completed_task(text: str) -> None:
     outcome = read(f"  {text}\n".encode(), 0)
 
     assert outcome == {"state": "completed", "text": text, "exit_code": 0}
+
+
+ANSWER = {"state": "input_required", "text": "Which colour?"}
+
+
+@pytest.mark.parametrize(
+    "output",
+    [
+        f"Warning: the pot is old.\n{json.dumps(ANSWER)}",
+        f"{json.dumps(ANSWER)}\nBye.",
+        f'{{"level": "info"}}\n{json.dumps(ANSWER, indent=2)}\n{{"level": "info"}}\n',
+        f'{{"state": "completed"}}\n{json.dumps(ANSWER)}',
+        json.dumps(ANSWER | {"artifacts": []}, indent=0),
+    ],
+)
+def test_the_last_object_with_a_state_is_the_answer(output: str) -> None:
+    outcome = read(output.encode(), 0)
+
+    assert (outcome["state"], outcome["text"]) == ("input_required", "Which colour?")
+
+
+@pytest.mark.parametrize(
+    "output", ['{"state": "completed"', "Done.\n{'state': 'completed', 'text': 'Red'}"]
+)
+def test_an_object_that_is_no_json_fails(output: str) -> None:
+    outcome = read(output.encode(), 0)
+
+    assert outcome["state"] == "failed"
+    assert "not valid JSON" in outcome["text"]
+
+
+def test_the_result_file_comes_before_what_is_printed() -> None:
+    outcome = read(b'{"state": "failed"}', 0, json.dumps(ANSWER).encode())
+
+    assert outcome == {**ANSWER, "exit_code": 0}
 
 
 def test_bytes_that_are_not_utf_8_are_replaced() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -211,6 +212,75 @@ def test_every_option_of_the_card_can_be_said(team: Team) -> None:
     assert (card.access, card.reply_policy, card.profile) == ("public", "any", "1.0")
     assert card.input_modes == ["*/*", "text/plain"]
     assert card.is_root
+
+
+def test_skills_output_modes_and_the_time_limit_can_be_said(team: Team, tmp_path: Path) -> None:
+    skill = {"id": "dig", "name": "Dig", "description": "Digs.", "tags": ["garden"]}
+    file = tmp_path / "skills.json"
+    file.write_text(json.dumps([skill | {"examples": None, "later": 1}]))
+
+    call_command(
+        "publish_agent",
+        *("conductor", "--skills", str(file), "--timeout", "60", "--output-mode", "text/markdown"),
+    )
+
+    card = Card.objects.get()
+    assert card.skills == [skill]
+    assert (card.timeout_seconds, card.output_modes) == (60, ["text/markdown"])
+
+
+@pytest.mark.parametrize(
+    ("skills", "reason"),
+    [
+        ("[", "is not JSON"),
+        ("{}", "Must be an array"),
+        ('[{"id": "dig"}]', r"\[0\].tags: Must have at least one"),
+        ('[{"tags": ["a"]}]', r"\[0\].id: Must be a string"),
+    ],
+)
+def test_skills_that_cannot_be_read_are_a_sentence(
+    skills: str, reason: str, team: Team, tmp_path: Path
+) -> None:
+    file = tmp_path / "skills.json"
+    file.write_text(skills)
+
+    with pytest.raises(CommandError, match=reason):
+        call_command("publish_agent", "conductor", "--skills", str(file))
+
+    assert not Card.objects.exists()
+
+
+def test_public_is_taken_back_and_nothing_else_is_widened(team: Team) -> None:
+    call_command("publish_agent", "conductor", "--public")
+    call_command("publish_agent", "conductor", "--no-public")
+    key_needed = Card.objects.get().access
+    Card.objects.update(access=Card.Access.ALLOWLIST)
+    call_command("publish_agent", "conductor", "--no-public")
+
+    assert (key_needed, Card.objects.get().access) == ("key", "allowlist")
+
+
+def test_root_says_whose_place_it_takes(team: Team, capsys: pytest.CaptureFixture[str]) -> None:
+    call_command("publish_agent", "conductor", "--root")
+    first = capsys.readouterr().out
+    call_command("publish_agent", "gardener", "--root")
+    second = capsys.readouterr().out
+    call_command("publish_agent", "gardener", "--no-root")
+
+    assert "replaces" not in first
+    assert "Its card replaces that of @garden/conductor at the host's root." in second
+    assert not Card.objects.at_root().exists()
+
+
+def test_an_agent_is_unpublished_from_the_command_line(
+    card: Card, capsys: pytest.CaptureFixture[str]
+) -> None:
+    call_command("unpublish_agent", card.agent.agent_id)
+
+    assert "@garden/research-agent-01 is not published any more." in capsys.readouterr().out
+    assert not Card.objects.published().exists()
+    with pytest.raises(CommandError, match="is not published"):
+        call_command("unpublish_agent", card.agent.agent_id)
 
 
 def test_run_again_the_command_changes_only_what_it_names(team: Team) -> None:

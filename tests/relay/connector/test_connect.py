@@ -14,6 +14,7 @@ from accounts.audit import SYSTEM
 from accounts.models import Agent, ApiKey, Team
 from relay.models import CallerKey, Card, Connector, Message, Run, Task
 from relay.tasks import reports
+from tests.relay.calling import Caller
 from tests.relay.fake_connector import FakeConnector, Frame, after, ask, now, of
 from wake.models import Delivery
 
@@ -355,3 +356,24 @@ def test_a_run_of_another_agent_is_not_there(
 
     assert (error["code"], error["dispatch_id"]) == ("unknown_run", frame["dispatch_id"])
     assert now(task).state == State.WORKING
+
+
+def test_a_run_says_who_calls_and_what_they_accept(
+    card: Card, caller_key: CallerKey, newer: Caller, connector: FakeConnector
+) -> None:
+    configuration = {"acceptedOutputModes": ["text/markdown", 7, "no type"]}
+    params = newer.sending(referenceTaskIds=["earlier"]) | {"configuration": configuration}
+    newer.result("SendMessage", params)
+    (frame,) = connector.look(at=timezone.now())
+
+    assert frame["caller"] == {"name": "Build server", "id": str(caller_key.pk)}
+    assert frame["acceptedOutputModes"] == ["text/markdown"]
+    assert frame["referenceTaskIds"] == ["earlier"]
+
+
+def test_an_anonymous_caller_has_no_name(card: Card, connector: FakeConnector) -> None:
+    ask(card, None)
+
+    (frame,) = connector.look()
+
+    assert frame["caller"] is None

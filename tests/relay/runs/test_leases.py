@@ -236,3 +236,77 @@ def test_a_full_connector_polls_without_a_lock(
 
     assert all(query["sql"].startswith("SELECT") for query in asked.captured_queries)
     assert not any("FOR NO KEY UPDATE" in query["sql"] for query in asked.captured_queries)
+
+
+# A process that was started again -----------------------------------------------------------------
+
+
+def again(connector: FakeConnector, seconds: float, **said: Any) -> FakeConnector:
+    """Returns the next process with the same journal."""
+    return FakeConnector(
+        connector.session.key, at=after(seconds), **connector.said | {"first": True} | said
+    )
+
+
+def test_a_connector_that_was_killed_takes_its_run_up_at_once(
+    card: Card, caller_key: CallerKey, key: ApiKey
+) -> None:
+    killed = FakeConnector(key)
+    task = ask(card, caller_key)
+    first = killed.run(at=after(1))
+
+    started = again(killed, 2)
+    is_waiting = now(task).state
+    second = started.run(at=after(3))
+
+    assert is_waiting == Task.State.SUBMITTED
+    assert second["dispatch_id"] == first["dispatch_id"]
+    assert second["attempt"] == 2
+
+
+def test_a_run_whose_result_it_still_has_is_not_taken_back(
+    card: Card, caller_key: CallerKey, key: ApiKey
+) -> None:
+    killed = FakeConnector(key)
+    task = ask(card, caller_key)
+    run = killed.run(at=after(1))
+    names = {"last_dispatch_ids": [run["dispatch_id"]], "last_lease_ids": [run["lease_id"]]}
+
+    started = again(killed, 2, **names)
+
+    assert started.look(at=after(3)) == []
+    started.end(run, "completed", at=after(4))
+    assert now(task).state == Task.State.COMPLETED
+
+
+def test_a_run_that_kills_its_connector_three_times_fails(
+    card: Card, caller_key: CallerKey, key: ApiKey
+) -> None:
+    connector = FakeConnector(key)
+    task = ask(card, caller_key)
+    for attempt in range(1, 4):
+        assert connector.run(at=after(attempt))["attempt"] == attempt
+        connector = again(connector, attempt + 0.5)
+
+    assert now(task).state == Task.State.FAILED
+
+
+def test_a_connection_that_was_lost_takes_nothing_back(
+    card: Card, caller_key: CallerKey, key: ApiKey
+) -> None:
+    connector = FakeConnector(key)
+    task = ask(card, caller_key)
+    connector.run(at=after(1))
+
+    again(connector, 2, first=False)
+
+    assert now(task).state == Task.State.WORKING
+
+
+def test_a_process_that_was_started_again_replaces_a_namesake_that_is_older(
+    card: Card, key: ApiKey
+) -> None:
+    first = FakeConnector(key, machine="mill")
+    FakeConnector(key, at=after(1), machine="mill")
+
+    assert again(first, 2).welcome["type"] == "welcome"

@@ -50,6 +50,19 @@ def test_a_draining_connector_is_online_until_its_runs_end(
     run = connector.run()
     connector.tell("drain", at=after(1))
 
-    assert presence.is_online(card.agent, at=after(2))
+    assert presence.of(card.agent, at=after(2)).machines
     connector.end(run, "completed", at=after(3))
-    assert not presence.is_online(card.agent, at=after(4))
+    assert not presence.of(card.agent, at=after(4)).machines
+
+
+def test_a_draining_connector_is_not_waited_for(
+    card: Card, caller_key: CallerKey, key: ApiKey
+) -> None:
+    connector = FakeConnector(key)
+    ask(card, caller_key)
+    connector.run()
+    connector.tell("drain", at=after(1))
+
+    assert not presence.takes_runs(card.agent, at=after(2))
+    FakeConnector(key, at=after(3))
+    assert presence.takes_runs(card.agent, at=after(4))

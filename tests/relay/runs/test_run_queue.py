@@ -82,7 +82,7 @@ def test_a_heartbeat_renews_the_lease_of_a_run(
         connector.tell("heartbeat", dispatch_ids=[frame["dispatch_id"]], at=after(seconds))
         assert lost_runs.expire_leases(at=after(seconds)) == 0
 
-    assert presence.is_online(card.agent, at=after(600))
+    assert presence.of(card.agent, at=after(600)).machines
     connector.end(frame, "completed", at=after(601))
     assert now(task).state == Task.State.COMPLETED
 
@@ -292,16 +292,16 @@ def test_presence_counts_connectors_and_waiting_tasks(
     gone = presence.of(card.agent, at=after(45))
 
     assert ([str(one) for one in there.machines], there.queued, there.running) == (["studio"], 1, 1)
-    assert (there.is_online, gone.is_online, gone.seen_at) == (True, False, after())
+    assert (bool(there.machines), gone.machines, gone.seen_at) == (True, [], after())
 
 
 def test_a_connector_that_said_goodbye_is_offline_at_once(card: Card, key: ApiKey) -> None:
     connector = FakeConnector(key)
-    assert presence.is_online(card.agent, at=after(1))
+    assert presence.of(card.agent, at=after(1)).machines
 
     connector.session.leave(at=after(2))
 
-    assert not presence.is_online(card.agent, at=after(3))
+    assert not presence.of(card.agent, at=after(3)).machines
 
 
 def test_a_late_disconnect_does_not_take_a_reconnected_connector_offline(
@@ -313,7 +313,7 @@ def test_a_late_disconnect_does_not_take_a_reconnected_connector_offline(
 
     before.session.leave(at=after(20))
 
-    assert presence.is_online(card.agent, at=after(21))
+    assert presence.of(card.agent, at=after(21)).machines
     assert (back.look(at=after(21)), back.session.closes) == ([], None)
     assert before.look(at=after(22))[0]["code"] == "replaced"
 

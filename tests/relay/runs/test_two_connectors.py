@@ -27,7 +27,7 @@ def journal(tmp_path: Path) -> Iterator[Journal]:
 
 
 def restarted(journal: Journal) -> Connector:
-    return Connector(Command(["true"], {}), journal, capacity=1, hostname="laptop")
+    return Connector(Command(["true"], {}), journal, capacity=1, machine="laptop")
 
 
 def comes_back(connector: Connector, key: ApiKey, *, seconds: float) -> FakeConnector:

@@ -1,0 +1,40 @@
+"""Reads the skills of a card from JSON, as a file for `publish_agent` has them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.exceptions import ValidationError
+
+from relay.protocol.fields import Fields, InvalidParams
+
+SKILLS_AT_MOST = 30
+LONGEST_NAME, LONGEST_DESCRIPTION = 80, 1_000
+
+
+def read_skills(value: Any) -> list[dict[str, Any]]:
+    """Returns the skills as the card stores them (relay/models/cards.py); raises
+    ValidationError."""
+    if not isinstance(value, list) or len(value) > SKILLS_AT_MOST:
+        raise ValidationError(f"Must be an array of at most {SKILLS_AT_MOST} skills.")
+    try:
+        skills = [_read(Fields(skill, f"[{number}]")) for number, skill in enumerate(value)]
+    except InvalidParams as reason:
+        raise ValidationError(str(reason)) from reason
+    if len({skill["id"] for skill in skills}) != len(skills):
+        raise ValidationError("Two skills have the same id.")
+    return skills
+
+
+def _read(skill: Fields) -> dict[str, Any]:
+    tags = skill.ids("tags")
+    if not tags:
+        raise skill.wrong("tags", "Must have at least one.")
+    members = {
+        "id": skill.needed("id", longest=LONGEST_NAME),
+        "name": skill.needed("name", longest=LONGEST_NAME),
+        "description": skill.needed("description", longest=LONGEST_DESCRIPTION),
+        "tags": tags,
+        "examples": skill.texts("examples", longest=LONGEST_DESCRIPTION),
+    }
+    return {name: value for name, value in members.items() if value}
