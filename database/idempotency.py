@@ -27,10 +27,12 @@ class BadIdempotencyKey(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Idempotency:
-    """A client's key and the fingerprint of the parsed body that came with it."""
+    """A client's key, the fingerprint of the parsed body that came with it, and for how long the
+    same request gets the same row."""
 
     key: str
     fingerprint: str
+    window: timedelta = REPLAY_WINDOW
 
     @classmethod
     def of(cls, key: str | None, body: Any) -> Self | None:
@@ -49,7 +51,7 @@ class Idempotency:
         if earlier is None:
             return None
         made: Any = earlier
-        if made.created_at <= at - REPLAY_WINDOW:
+        if made.created_at <= at - self.window:
             made.idempotency_key = None
             made.save(update_fields=["idempotency_key"])
             return None

@@ -7,6 +7,7 @@ from wake.server import health
 
 urlpatterns = [
     path("", include("wake.api.urls")),
+    path("", include("wake.mcp.urls")),
     path("healthz", health.healthz),
     path("readyz", health.readyz),
     path("admin/", include("accounts.admin.sign_in")),

@@ -38,6 +38,7 @@ FACTS: dict[type[Exception], tuple[int, str]] = {
     KeyEnded: (401, "unauthorized"),
     AgentMismatch: (403, "agent_mismatch"),
     AgentPaused: (403, "paused"),
+    exceptions.PermissionDenied: (403, "forbidden"),
     exceptions.NotFound: (404, "not_found"),
     Http404: (404, "not_found"),
     exceptions.MethodNotAllowed: (405, "method_not_allowed"),
@@ -107,14 +108,16 @@ def answer_exception(
     status, body = _body(exception)
     if status is None:
         return None
-    if outages.will_pass(exception):
-        logger.warning("The database failed: %s", exception)
-        outages.forget_dead(exception)
-    if isinstance(exception, Unreadable):
-        logger.error("Content cannot be read: WAKE_ENCRYPTION_KEYS lacks the key of a row")
+    _note(exception)
     may_be_polling = status in {HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE}
     extra = nothing_yet if may_be_polling else {}
     return error_response(status, body, extra, headers=_headers(exception))
+
+
+def error_of(exception: Exception) -> wire.Error:
+    """Returns the error without its status code, for a protocol that has other ones."""
+    _note(exception)
+    return _body(exception)[1]
 
 
 def error_response(
@@ -152,6 +155,14 @@ def plain_error(status: int, code: str, message: str | None = None) -> HttpRespo
 
 def https_required() -> HttpResponse:
     return plain_error(403, "https_required")
+
+
+def _note(exception: Exception) -> None:
+    if outages.will_pass(exception):
+        logger.warning("The database failed: %s", exception)
+        outages.forget_dead(exception)
+    if isinstance(exception, Unreadable):
+        logger.error("Content cannot be read: WAKE_ENCRYPTION_KEYS lacks the key of a row")
 
 
 def _body(exception: Exception) -> tuple[int | None, wire.Error]:

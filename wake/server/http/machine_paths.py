@@ -23,6 +23,7 @@ class MachinePath:
 
 MACHINE_PATHS = (
     MachinePath("/wake/", takes_keys=True, body_limit="WAKE_MAX_BODY_BYTES"),
+    MachinePath("/mcp/", takes_keys=True, body_limit="WAKE_MAX_BODY_BYTES"),
     MachinePath("/@", takes_keys=True, body_limit="WAKE_MAX_A2A_BYTES"),  # agents, and their cards
     MachinePath("/connect/", takes_keys=True, body_limit="WAKE_MAX_A2A_BYTES"),  # connectors
     MachinePath("/.well-known/"),

@@ -1,0 +1,213 @@
+"""JSON-RPC and HTTP of both eras (MCP 2026-07-28, and 2025-03-26 to 2025-11-25)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from tests.agent_client import AgentClient
+from tests.wake.mcp.client import HANDSHAKE, STATELESS, McpClient
+from wake.mcp import protocol, wording
+from wake.models import Delivery
+
+pytestmark = pytest.mark.django_db
+META = "io.modelcontextprotocol/"
+
+
+def error(response: Any) -> tuple[int, int]:
+    return response.status_code, response.json()["error"]["code"]
+
+
+def test_discovery_says_what_the_server_speaks(mcp: McpClient) -> None:
+    found = mcp.result("server/discover")
+
+    assert found["supportedVersions"][0] == STATELESS
+    assert found["capabilities"] == {"tools": {"listChanged": False}}
+    assert found["instructions"] == wording.INSTRUCTIONS
+    assert found["_meta"][f"{META}serverInfo"]["name"] == "wake"
+    assert (found["resultType"], found["cacheScope"]) == ("complete", "private")
+    assert found["ttlMs"] > 0
+
+
+def test_the_instructions_are_short() -> None:
+    assert len(wording.INSTRUCTIONS.encode()) <= 1024
+
+
+@pytest.mark.parametrize("asked", protocol.HANDSHAKE_VERSIONS)
+def test_a_handshake_agrees_on_the_clients_revision(asked: str, mcp: McpClient) -> None:
+    mcp.version = HANDSHAKE
+
+    begun = mcp.result("initialize", {"protocolVersion": asked, "capabilities": {}})
+
+    assert begun["protocolVersion"] == asked
+    assert begun["serverInfo"]["name"] == "wake"
+    assert "resultType" not in begun
+
+
+def test_a_handshake_with_an_unknown_revision_offers_the_newest(mcp: McpClient) -> None:
+    mcp.version = HANDSHAKE
+
+    begun = mcp.result("initialize", {"protocolVersion": "1999-01-01", "capabilities": {}})
+
+    assert begun["protocolVersion"] == HANDSHAKE
+
+
+def test_the_tools_are_five(either: McpClient) -> None:
+    tools = either.result("tools/list")["tools"]
+
+    assert [tool["name"] for tool in tools] == ["deliver", "ask", "check", "answers", "withdraw"]
+    assert all(tool["inputSchema"]["type"] == "object" for tool in tools)
+    assert all(tool["outputSchema"]["type"] == "object" for tool in tools)
+
+
+def test_a_ping(either: McpClient) -> None:
+    assert either.ask("ping").status_code == 200
+
+
+def test_a_notification_is_accepted(mcp: McpClient) -> None:
+    body = {"jsonrpc": "2.0", "method": "notifications/initialized"}
+
+    taken = mcp.post(body, **{"Mcp-Protocol-Version": HANDSHAKE})
+
+    assert (taken.status_code, taken.content) == (202, b"")
+
+
+@pytest.mark.parametrize("method", ["get", "delete", "put", "patch"])
+def test_there_is_no_stream_and_no_session(method: str, mcp: McpClient) -> None:
+    refused = getattr(mcp.client, method)("/mcp", headers={"Authorization": f"Bearer {mcp.key}"})
+
+    assert refused.status_code == 405
+    assert "POST" in refused["Allow"]
+
+
+@pytest.mark.parametrize("slash", ["", "/"])
+def test_a_call_without_a_key_is_a_401(slash: str) -> None:
+    body = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+    refused = Client().post(f"/mcp{slash}", body, content_type="application/json")
+
+    assert refused.status_code == 401
+    assert refused["WWW-Authenticate"] == "Bearer"
+    assert refused.json()["error"]["code"] == "unauthorized"
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/.well-known/oauth-protected-resource",
+        "/.well-known/oauth-protected-resource/mcp",
+        "/.well-known/oauth-authorization-server",
+        "/.well-known/oauth-authorization-server/mcp",
+        "/.well-known/openid-configuration",
+        "/mcp/.well-known/openid-configuration",
+    ],
+)
+def test_there_is_no_oauth(path: str) -> None:
+    """Cursor ignores a configured key where it finds any of these."""
+    assert Client().get(path).status_code == 404
+
+
+def test_pages_of_other_origins_may_not_call(mcp: McpClient, settings: Any) -> None:
+    assert mcp.ask("ping", Origin="https://evil.example").status_code == 403
+    assert mcp.ask("ping", Origin="null").status_code == 403
+    assert mcp.ask("ping", Origin=settings.WAKE_ORIGIN).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "code"),
+    [
+        ("{", 400, protocol.PARSE_ERROR),
+        (b"\xff", 400, protocol.PARSE_ERROR),
+        ('{"a":1,"a":2}', 400, protocol.PARSE_ERROR),
+        ("", 400, protocol.PARSE_ERROR),
+        ("[]", 400, protocol.INVALID_REQUEST),
+        ("7", 400, protocol.INVALID_REQUEST),
+        ({"jsonrpc": "1.0", "id": 1, "method": "ping"}, 400, protocol.INVALID_REQUEST),
+        ({"jsonrpc": "2.0", "id": None, "method": "ping"}, 400, protocol.INVALID_REQUEST),
+        ({"jsonrpc": "2.0", "id": True, "method": "ping"}, 400, protocol.INVALID_REQUEST),
+        ({"jsonrpc": "2.0", "id": [1], "method": "ping"}, 400, protocol.INVALID_REQUEST),
+        ({"jsonrpc": "2.0", "id": 1}, 400, protocol.INVALID_REQUEST),
+        ({"jsonrpc": "2.0", "id": 1, "method": 7}, 400, protocol.INVALID_REQUEST),
+        ({"jsonrpc": "2.0", "id": 1, "result": {}}, 400, protocol.INVALID_REQUEST),
+        ({"jsonrpc": "2.0", "id": 1, "method": "ping", "params": []}, 400, protocol.INVALID_PARAMS),
+        ({"jsonrpc": "2.0", "id": 1, "method": "nothing"}, 404, protocol.METHOD_NOT_FOUND),
+        ({"jsonrpc": "2.0", "id": 1, "method": "tools/call"}, 400, protocol.INVALID_PARAMS),
+        (
+            {
+                "jsonrpc": "2.0",
+                "id": 1,
+                "method": "tools/call",
+                "params": {"name": "approve", "arguments": {}},
+            },
+            400,
+            protocol.INVALID_PARAMS,
+        ),
+        (
+            {
+                "jsonrpc": "2.0",
+                "id": 1,
+                "method": "tools/call",
+                "params": {"name": "deliver", "arguments": []},
+            },
+            400,
+            protocol.INVALID_PARAMS,
+        ),
+        ({"jsonrpc": "2.0", "id": 1, "method": "server/discover"}, 400, protocol.INVALID_PARAMS),
+    ],
+)
+def test_a_bad_request_has_its_code(body: Any, status: int, code: int, mcp: McpClient) -> None:
+    assert error(mcp.post(body)) == (status, code)
+
+
+def test_an_error_repeats_the_id(mcp: McpClient) -> None:
+    body = {"jsonrpc": "2.0", "id": "seven", "method": "nothing"}
+
+    assert mcp.post(body).json()["id"] == "seven"
+
+
+def test_an_unknown_revision_is_told_which_are_known(mcp: McpClient) -> None:
+    body = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+
+    refused = mcp.post(body, **{"Mcp-Protocol-Version": "2030-01-01"})
+
+    assert error(refused) == (400, protocol.UNSUPPORTED_VERSION)
+    assert refused.json()["error"]["data"]["supported"] == list(protocol.VERSIONS)
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Mcp-Protocol-Version": HANDSHAKE},
+        {"Mcp-Method": "tools/list"},
+        {"Mcp-Name": "ask"},
+        {"Mcp-Name": "=?base64?%%%?="},
+    ],
+)
+def test_headers_must_say_what_the_body_says(headers: dict[str, str], mcp: McpClient) -> None:
+    params = {"name": "answers", "arguments": {}}
+
+    assert error(mcp.ask("tools/call", params, **headers)) == (400, protocol.HEADER_MISMATCH)
+
+
+def test_a_header_may_be_packed(mcp: McpClient) -> None:
+    params = {"name": "answers", "arguments": {}}
+
+    taken = mcp.ask("tools/call", params, **{"Mcp-Name": "=?base64?YW5zd2Vycw==?="})
+
+    assert taken.status_code == 200
+
+
+def test_a_body_that_is_too_large_stores_nothing(mcp: McpClient, settings: Any) -> None:
+    refused = mcp.post("x" * (settings.WAKE_MAX_BODY_BYTES + 1))
+
+    assert refused.status_code == 413
+    assert refused.json()["error"]["code"] == "body_too_large"
+
+
+def test_calls_count_as_reads(mcp: McpClient, caller: AgentClient, settings: Any) -> None:
+    settings.WAKE_READS_PER_MINUTE = 2
+    statuses = [mcp.ask("ping").status_code for _ in range(3)]
+
+    assert statuses == [200, 200, 429]
+    assert not Delivery.objects.exists()

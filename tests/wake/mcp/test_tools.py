@@ -1,0 +1,243 @@
+"""What the five tools do, say and refuse."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import jsonschema  # type: ignore[import-untyped]
+import pytest
+
+from accounts.models import ApiKey, User
+from database.clock import database_now
+from tests.wake.mcp.client import McpClient
+from wake.api import long_poll
+from wake.mcp.tools import SAME_CALL, TOOLS
+from wake.models import Delivery
+from wake.responses import release, respond
+
+pytestmark = pytest.mark.django_db
+REPORT = {"type": "output", "headline": "Report ready", "summary": "Ten companies."}
+QUESTION = {"headline": "Which name?", "summary": "Both are free."}
+
+
+class Clock:
+    """Stands in for `time` while a call waits: `what` happens in its first sleep."""
+
+    def __init__(self, what: Callable[[], Any] = lambda: None) -> None:
+        self.what: Callable[[], Any] | None = what
+        self.waited = 0.0
+
+    def monotonic(self) -> float:
+        return self.waited
+
+    def sleep(self, seconds: float) -> None:
+        self.waited += seconds
+        what, self.what = self.what, None
+        if what:
+            what()
+
+
+def answer(pk: str, by: User, status: str, **more: Any) -> None:
+    row = Delivery.objects.get(pk=pk)
+    now = database_now()
+    response = respond(row, by=by, status=status, content_hash=row.content_hash, at=now, **more)
+    release(response, at=now)
+
+
+@pytest.mark.parametrize("name", TOOLS)
+def test_the_schemas_are_schemas(name: str) -> None:
+    for schema in (TOOLS[name].takes, TOOLS[name].returns):
+        jsonschema.Draft202012Validator.check_schema(schema)
+        assert schema["type"] == "object"
+
+
+def test_a_delivery_is_the_one_of_the_rest_api(either: McpClient, key: ApiKey) -> None:
+    receipt = either.structured(
+        "deliver", **REPORT, details={"price": 1}, thread="market", priority="high"
+    )
+
+    row = Delivery.objects.get()
+    assert receipt["delivery_id"] == str(row.pk)
+    assert (row.type, row.headline, row.details) == ("output", "Report ready", {"price": 1})
+    assert (row.claimed_agent_id, row.key_hint) == (key.agent.agent_id, key.hint)
+    assert (row.thread, row.priority, row.extensions) == ("market", "high", {})
+    jsonschema.validate(receipt, TOOLS["deliver"].returns)
+
+
+def test_a_number_keeps_its_digits(mcp: McpClient) -> None:
+    mcp.post(
+        '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"deliver","arguments":'
+        '{"type":"output","headline":"h","summary":"s","details":{"price":1.10}}}}'
+    )
+
+    assert Delivery.objects.get().details_json == '{"price":1.10}'
+
+
+def test_the_provider_is_the_clients_name(mcp: McpClient) -> None:
+    mcp.structured("deliver", **REPORT)
+
+    assert Delivery.objects.get().provider == "inspector"
+
+
+def test_an_older_client_is_known_by_its_user_agent(either: McpClient) -> None:
+    either.client.defaults["HTTP_USER_AGENT"] = "claude-code/2.1 (cli)"
+    either.structured("deliver", **REPORT)
+
+    assert Delivery.objects.get().provider in {"inspector", "claude-code"}
+
+
+def test_a_question_that_nobody_answers_returns_what_to_do(
+    either: McpClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = Clock()
+    monkeypatch.setattr(long_poll, "time", clock)
+
+    result = either.call("ask", **QUESTION, timeout_seconds=3600, assumption="Take the first name.")
+
+    text, structured = result["content"][0]["text"], result["structuredContent"]
+    row = Delivery.objects.get()
+    assert clock.waited == 45
+    assert (structured["status"], structured["delivery_id"]) == ("pending", str(row.pk))
+    assert structured["expires_at"] is not None
+    assert text.startswith("pending: no decision yet. This is no approval.")
+    assert "Take the first name." in text
+    assert f"call check with delivery_id {row.pk}" in text
+    jsonschema.validate(structured, TOOLS["ask"].returns)
+
+
+def test_a_question_that_is_answered_meanwhile(
+    mcp: McpClient, bob: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def say_no() -> None:
+        answer(str(Delivery.objects.get().pk), bob, "rejected", feedback="Too early.")
+
+    monkeypatch.setattr(long_poll, "time", Clock(say_no))
+
+    result = mcp.call("ask", **QUESTION)
+
+    assert result["structuredContent"]["status"] == "rejected"
+    assert result["structuredContent"]["feedback"] == "Too early."
+    assert result["content"][0]["text"].startswith("rejected: A person rejected it. Do not do it.")
+
+
+def test_options_are_a_choice_that_comes_back(mcp: McpClient, bob: User) -> None:
+    asked = mcp.structured(
+        "ask", **QUESTION, details="Both **fit**.", options=["Harbour", "Lantern"], wait_seconds=0
+    )
+    row = Delivery.objects.get()
+    assert [block["type"] for block in row.details["blocks"]] == ["markdown", "choice"]
+    assert [each["id"] for each in row.details["blocks"][1]["options"]] == ["Harbour", "Lantern"]
+
+    answer(asked["delivery_id"], bob, "redirected", edited_json='{"choice":"Lantern"}')
+
+    result = mcp.call("check", delivery_id=asked["delivery_id"])
+    assert result["structuredContent"]["edited_content"] == {"choice": "Lantern"}
+    assert '"choice":"Lantern"' in result["content"][0]["text"]
+
+
+def test_the_next_session_finds_the_answer(mcp: McpClient, bob: User, key: ApiKey) -> None:
+    asked = mcp.structured("ask", **QUESTION, wait_seconds=0)
+    mcp.structured("deliver", **REPORT)
+    answer(asked["delivery_id"], bob, "approved")
+
+    later = McpClient(key.text)  # type: ignore[attr-defined]
+    found = later.structured("answers")
+
+    assert [each["delivery_id"] for each in found["deliveries"]] == [asked["delivery_id"]]
+    assert found["deliveries"][0]["status"] == "approved"
+    jsonschema.validate(found, TOOLS["answers"].returns)
+    again = later.structured("answers", since=found["next_since"])
+    assert (again["deliveries"], again["next_since"]) == ([], found["next_since"])
+
+
+def test_the_same_call_again_is_the_same_delivery(mcp: McpClient) -> None:
+    first = mcp.structured("ask", **QUESTION, wait_seconds=0)
+
+    again = mcp.structured("ask", **QUESTION, wait_seconds=1)
+
+    assert again["delivery_id"] == first["delivery_id"]
+    other = mcp.structured("ask", **{**QUESTION, "summary": "None is free."}, wait_seconds=0)
+    assert other["delivery_id"] != first["delivery_id"]
+
+
+def test_the_same_call_later_is_another_delivery(mcp: McpClient) -> None:
+    first = mcp.structured("deliver", **REPORT)
+    Delivery.objects.update(created_at=database_now() - SAME_CALL - timedelta(seconds=1))
+
+    assert mcp.structured("deliver", **REPORT)["delivery_id"] != first["delivery_id"]
+
+
+def test_an_idempotency_key_of_its_own(mcp: McpClient) -> None:
+    first = mcp.structured("deliver", **REPORT, idempotency_key="run-7")
+    Delivery.objects.update(created_at=database_now() - SAME_CALL - timedelta(seconds=1))
+
+    assert mcp.structured("deliver", **REPORT, idempotency_key="run-7") == first | {
+        "created_at": mcp.structured("deliver", **REPORT, idempotency_key="run-7")["created_at"]
+    }
+    assert mcp.failure(
+        "deliver", **{**REPORT, "summary": "Another."}, idempotency_key="run-7"
+    ).startswith("idempotency_conflict: ")
+
+
+def test_a_withdrawal(mcp: McpClient) -> None:
+    asked = mcp.structured("ask", **QUESTION, wait_seconds=0)
+
+    taken = mcp.structured("withdraw", delivery_id=asked["delivery_id"], reason="Found it.")
+
+    assert (taken["status"], taken["reason"]) == ("withdrawn", "Found it.")
+    assert Delivery.objects.get().withdrawn_at is not None
+    jsonschema.validate(taken, TOOLS["withdraw"].returns)
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "text"),
+    [
+        ("deliver", {**REPORT, "headline": ""}, "invalid_field: headline"),
+        ("deliver", {"type": "output"}, "missing_field: headline"),
+        ("deliver", {**REPORT, "title": "x"}, "invalid_field: title: deliver takes type,"),
+        ("deliver", {**REPORT, "idempotency_key": ""}, "invalid_field: idempotency_key"),
+        ("deliver", {**REPORT, "idempotency_key": 7}, "invalid_field: idempotency_key"),
+        ("ask", {**QUESTION, "wait_seconds": 51}, "invalid_field: wait_seconds"),
+        ("ask", {**QUESTION, "wait_seconds": True}, "invalid_field: wait_seconds"),
+        ("ask", {**QUESTION, "options": []}, "invalid_field: options"),
+        ("ask", {**QUESTION, "options": ["a", "a"]}, "invalid_field: options"),
+        ("ask", {**QUESTION, "options": ["a", 1]}, "invalid_field: options"),
+        ("ask", {**QUESTION, "options": "a"}, "invalid_field: options"),
+        ("ask", {**QUESTION, "timeout_seconds": 5}, "invalid_field: timeout_seconds"),
+        ("check", {}, "missing_field: delivery_id"),
+        ("check", {"delivery_id": "nothing"}, "not_found: "),
+        ("check", {"delivery_id": 7}, "not_found: "),
+        ("answers", {"since": "yesterday"}, "invalid_field: since"),
+        ("answers", {"limit": 0}, "invalid_field: limit"),
+        ("withdraw", {"delivery_id": "nothing"}, "not_found: "),
+        ("withdraw", {"delivery_id": "x", "reason": 7}, "invalid_field: reason"),
+    ],
+)
+def test_a_bad_argument_is_said_in_words_and_stores_nothing(
+    tool: str, arguments: Any, text: str, mcp: McpClient
+) -> None:
+    assert mcp.failure(tool, **arguments).startswith(text)
+    assert not Delivery.objects.exists()
+
+
+def test_a_paused_agent_is_told(mcp: McpClient, key: ApiKey) -> None:
+    key.agent.paused_at = database_now()
+    key.agent.save()
+
+    assert mcp.failure("deliver", **REPORT).startswith("paused: A person has paused")
+
+
+def test_a_key_revoked_during_the_wait_gets_nothing(
+    mcp: McpClient, bob: User, key: ApiKey, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def revoke() -> None:
+        ApiKey.objects.update(revoked_at=database_now() - timedelta(seconds=1))
+
+    monkeypatch.setattr(long_poll, "time", Clock(revoke))
+
+    refused = mcp.ask("tools/call", {"name": "ask", "arguments": QUESTION})
+
+    assert refused.status_code == 401
+    assert refused.json()["error"]["code"] == "unauthorized"

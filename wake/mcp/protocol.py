@@ -1,0 +1,166 @@
+"""Reads JSON-RPC requests of both eras of MCP, and writes their answers.
+
+Since 2026-07-28 each request stands alone: its version, the client's name and capabilities travel
+in `params._meta`, and headers repeat what proxies need. Clients of earlier revisions begin with
+`initialize`. Neither has a session here.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+Json: TypeAlias = dict[str, Any]
+Id: TypeAlias = str | int
+
+STATELESS_VERSION = "2026-07-28"
+HANDSHAKE_VERSIONS = ("2025-11-25", "2025-06-18", "2025-03-26")
+VERSIONS = (STATELESS_VERSION, *HANDSHAKE_VERSIONS)
+
+META = "io.modelcontextprotocol/"
+CACHE_MS = 300_000
+
+PARSE_ERROR = -32700
+INVALID_REQUEST = -32600
+METHOD_NOT_FOUND = -32601
+INVALID_PARAMS = -32602
+INTERNAL_ERROR = -32603
+HEADER_MISMATCH = -32020
+UNSUPPORTED_VERSION = -32022
+STATUS_CODES = {
+    PARSE_ERROR: 400,
+    INVALID_REQUEST: 400,
+    INVALID_PARAMS: 400,
+    HEADER_MISMATCH: 400,
+    UNSUPPORTED_VERSION: 400,
+    METHOD_NOT_FOUND: 404,
+    INTERNAL_ERROR: 500,
+}
+
+
+class Refused(Exception):
+    """The request is answered with this error of JSON-RPC."""
+
+    def __init__(self, code: int, message: str, *, data: Any = None) -> None:
+        super().__init__(message)
+        self.code, self.data = code, data
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A request, or a notification if its `id` is None."""
+
+    id: Id | None
+    method: str
+    params: Json
+    is_stateless: bool
+    client_name: str
+
+
+def id_of(value: Any) -> Id | None:
+    """Returns the id of a request if an answer may repeat it."""
+    id = value.get("id") if isinstance(value, dict) else None
+    # To Python true is a number.
+    return id if isinstance(id, str | int) and not isinstance(id, bool) else None
+
+
+def read(value: Any, headers: Mapping[str, str]) -> Call:
+    """Reads the parsed body. `headers` finds names in any case. Raises Refused."""
+    method, params = _envelope(value)
+    meta = params.get("_meta")
+    if "id" not in value:
+        return Call(None, method, params, is_stateless=False, client_name="")
+    if _is_stateless(method, meta, headers):
+        meta = _checked_meta(meta)
+        _check_headers(method, params, meta[f"{META}protocolVersion"], headers)
+        if meta[f"{META}protocolVersion"] != STATELESS_VERSION:
+            raise _unsupported(meta[f"{META}protocolVersion"])
+        name = _name(meta.get(f"{META}clientInfo"))
+        return Call(id_of(value), method, params, is_stateless=True, client_name=name)
+    version = headers.get("Mcp-Protocol-Version")
+    if version and version not in HANDSHAKE_VERSIONS:
+        raise _unsupported(version)
+    name = _name(params.get("clientInfo"))
+    return Call(id_of(value), method, params, is_stateless=False, client_name=name)
+
+
+def answered(call: Call, result: Json, *, server: Json, is_list: bool = False) -> Json:
+    """Returns the response. `is_list` is for what a client may keep for a while."""
+    if call.is_stateless:
+        result = {**result, "resultType": "complete", "_meta": {f"{META}serverInfo": server}}
+        if is_list:
+            result |= {"ttlMs": CACHE_MS, "cacheScope": "private"}
+    return {"jsonrpc": "2.0", "id": call.id, "result": result}
+
+
+def refused(id: Id | None, failure: Refused) -> Json:
+    error: Json = {"code": failure.code, "message": str(failure)}
+    if failure.data is not None:
+        error["data"] = failure.data
+    return {"jsonrpc": "2.0", "id": id, "error": error}
+
+
+def _envelope(value: Any) -> tuple[str, Json]:
+    if isinstance(value, list):
+        raise Refused(INVALID_REQUEST, "Send one request at a time, not a batch.")
+    if not isinstance(value, dict) or value.get("jsonrpc") != "2.0":
+        raise Refused(INVALID_REQUEST, 'A request is an object whose "jsonrpc" is "2.0".')
+    if "id" in value and id_of(value) is None:
+        raise Refused(INVALID_REQUEST, "The id must be a string or a whole number.")
+    method = value.get("method")
+    if not isinstance(method, str):
+        raise Refused(INVALID_REQUEST, "The method must be a string.")
+    params = value.get("params", {})
+    if not isinstance(params, dict):
+        raise Refused(INVALID_PARAMS, "params must be an object.")
+    return method, params
+
+
+def _is_stateless(method: str, meta: Any, headers: Mapping[str, str]) -> bool:
+    return (
+        method == "server/discover"
+        or headers.get("Mcp-Protocol-Version") == STATELESS_VERSION
+        or (isinstance(meta, dict) and f"{META}protocolVersion" in meta)
+    )
+
+
+def _checked_meta(meta: Any) -> Json:
+    needed = [f"{META}protocolVersion", f"{META}clientCapabilities"]
+    missing = [name for name in needed if not isinstance(meta, dict) or name not in meta]
+    if missing:
+        raise Refused(INVALID_PARAMS, f"params._meta lacks {' and '.join(missing)}.")
+    if not isinstance(meta[needed[0]], str) or not isinstance(meta[needed[1]], dict):
+        raise Refused(INVALID_PARAMS, "params._meta has a value of the wrong type.")
+    return dict(meta)
+
+
+def _check_headers(method: str, params: Json, version: str, headers: Mapping[str, str]) -> None:
+    expected = {"Mcp-Protocol-Version": version, "Mcp-Method": method}
+    if method == "tools/call":
+        expected["Mcp-Name"] = params.get("name", "")
+    for name, value in expected.items():
+        if _decoded(headers.get(name)) != value:
+            raise Refused(HEADER_MISMATCH, f"The header {name} does not say what the body says.")
+
+
+def _decoded(value: str | None) -> str | None:
+    """Reads a header whose text may be packed as `=?base64?...?=`, because it is not ASCII."""
+    if value is None or not (value.startswith("=?base64?") and value.endswith("?=")):
+        return value
+    try:
+        return base64.b64decode(value[9:-2], validate=True).decode()
+    except (binascii.Error, UnicodeDecodeError):
+        return None
+
+
+def _unsupported(version: str) -> Refused:
+    data = {"supported": list(VERSIONS), "requested": version[:80]}
+    return Refused(UNSUPPORTED_VERSION, "This server does not speak that revision.", data=data)
+
+
+def _name(client: Any) -> str:
+    name = client.get("name") if isinstance(client, dict) else None
+    return name if isinstance(name, str) else ""

@@ -1,0 +1,304 @@
+"""The five tools. Each of them is one verb of WAKE v1, and none of them decides for a person."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+import msgspec
+from django.http import Http404, QueryDict
+from rest_framework.exceptions import ErrorDetail, ValidationError
+
+from accounts.agents import keys
+from accounts.models import ApiKey
+from accounts.models.names import is_visible
+from database.clock import database_now
+from database.idempotency import BadIdempotencyKey, Idempotency
+from database.uuids import NIL, uuid_or_none
+from wake import pickups, wire
+from wake.api.long_poll import long_poll
+from wake.api.parsers import JsonObject
+from wake.api.serializers import DELIVERY_PAYLOAD, WITHDRAWAL_PAYLOAD, sweep_parameters
+from wake.deliveries import deliver
+from wake.mcp import schemas, wording
+from wake.withdrawals import withdraw_own
+
+# A model repeats a call that it believes to be lost. The same call within this time is the same
+# delivery.
+SAME_CALL = timedelta(minutes=10)
+ABOUT_THE_CALL = {"idempotency_key", "wait_seconds"}
+ANSWERED = ("approved", "rejected", "redirected")
+MOST_OPTIONS, LONGEST_OPTION = 12, 64
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    key: ApiKey
+    client_name: str
+    address: str
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What a tool returns: for programs, and in words for the model."""
+
+    structured: msgspec.Struct
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    name: str
+    title: str
+    description: str
+    takes: dict[str, Any]
+    returns: dict[str, Any]
+    call: Callable[[Caller, JsonObject], Result]
+
+    def listed(self) -> dict[str, Any]:
+        return {
+            "name": self.name,
+            "title": self.title,
+            "description": self.description,
+            "inputSchema": self.takes,
+            "outputSchema": self.returns,
+            "annotations": {
+                "readOnlyHint": False,  # also a look marks an answer as picked up
+                "destructiveHint": False,
+                "idempotentHint": True,
+                "openWorldHint": False,
+            },
+        }
+
+
+def run(tool: Tool, caller: Caller, arguments: JsonObject) -> Result:
+    """Raises what the verb raises; ValidationError for an argument that the tool does not have."""
+    known = tool.takes["properties"]
+    unknown = [name for name in arguments if name not in known]
+    if unknown:
+        problem = ErrorDetail(f"{tool.name} takes {', '.join(known)}.", "unknown")
+        raise ValidationError({name[:80]: [problem] for name in unknown[:5]})
+    return tool.call(caller, arguments)
+
+
+def _deliver(caller: Caller, arguments: JsonObject) -> Result:
+    receipt = _store(caller, "deliver", arguments)
+    return Result(receipt, wording.delivered(receipt))
+
+
+def _ask(caller: Caller, arguments: JsonObject) -> Result:
+    seconds = _seconds(arguments, usual=schemas.USUAL_WAIT)
+    members = {"type": "question", **arguments}
+    texts = dict(arguments.texts)
+    if (options := members.pop("options", None)) is not None:
+        members["details"] = _with_choice(arguments, _checked_options(options))
+        texts["details"] = msgspec.Raw(msgspec.json.encode(members["details"]))
+    receipt = _store(caller, "ask", JsonObject(members, texts))
+    answer = _wait_for(caller.key, receipt.delivery_id, seconds)
+    return Result(answer, wording.answered(answer, assumption=arguments.get("assumption") or ""))
+
+
+def _check(caller: Caller, arguments: JsonObject) -> Result:
+    seconds = _seconds(arguments, usual=0)
+    answer = _wait_for(caller.key, _delivery_id(arguments), seconds)
+    return Result(answer, wording.answered(answer))
+
+
+def _answers(caller: Caller, arguments: JsonObject) -> Result:
+    parameters = QueryDict(mutable=True)
+    for name in ("since", "limit"):
+        if arguments.get(name) is not None:
+            parameters[name] = str(arguments[name])
+    values = sweep_parameters(parameters)
+    query = pickups.SweepQuery(
+        limit=values.get("limit", 50),
+        since=values.get("since"),
+        since_text=parameters.get("since"),
+        statuses=ANSWERED,
+    )
+    sweep = pickups.sweep(caller.key, query, at=database_now())
+    return Result(sweep, wording.swept(sweep))
+
+
+def _withdraw(caller: Caller, arguments: JsonObject) -> Result:
+    reason = WITHDRAWAL_PAYLOAD.read({"reason": arguments.get("reason")})
+    row = withdraw_own(
+        caller.key,
+        _delivery_id(arguments),
+        reason=reason,
+        address=caller.address,
+        at=database_now(),
+    )
+    if row is None or row.withdrawn_at is None:
+        raise Http404
+    withdrawal = wire.Withdrawal(
+        row.pk, "withdrawn", row.withdrawn_at, row.withdrawn_reason or None
+    )
+    return Result(withdrawal, wording.withdrawn(withdrawal))
+
+
+def _store(caller: Caller, tool: str, arguments: JsonObject) -> wire.Receipt:
+    """Delivers what the arguments say, except for what they say about the call itself."""
+    fields = {name: value for name, value in arguments.items() if name not in ABOUT_THE_CALL}
+    fields |= {"agent_id": caller.key.agent.agent_id, "provider": caller.client_name}
+    delivered = deliver(
+        caller.key.agent,
+        key=caller.key,
+        idempotency=_idempotency(tool, arguments.get("idempotency_key"), fields),
+        address=caller.address,
+        at=database_now(),
+        **DELIVERY_PAYLOAD.read(JsonObject(fields, arguments.texts)),
+    )
+    return wire.Receipt(delivered.delivery.pk, "received", delivered.delivery.created_at)
+
+
+def _idempotency(tool: str, key: Any, fields: dict[str, Any]) -> Idempotency | None:
+    if key is None:
+        content = json.dumps([tool, fields], sort_keys=True)
+        digest = hashlib.sha256(content.encode()).hexdigest()
+        return Idempotency(f"mcp-{digest}", digest, window=SAME_CALL)
+    try:
+        return Idempotency.of(key if isinstance(key, str) else "", fields)
+    except BadIdempotencyKey as reason:
+        raise ValidationError({"idempotency_key": [str(reason)]}) from None
+
+
+def _wait_for(key: ApiKey, delivery_id: UUID, seconds: int) -> wire.Answer:
+    """A key that is revoked meanwhile gets nothing at the end. Raises Http404 and KeyEnded."""
+    answer = long_poll(
+        lambda: pickups.read(key, delivery_id, at=database_now()),
+        seconds=seconds,
+        until=lambda answer: answer is None or answer.status != "pending" or answer.expired,
+    )
+    if seconds:
+        keys.check_again(key, at=database_now())
+    if answer is None:
+        raise Http404
+    return answer
+
+
+def _seconds(arguments: JsonObject, *, usual: int) -> int:
+    seconds = arguments.get("wait_seconds")
+    if seconds is None:
+        return usual
+    if type(seconds) is not int or not 0 <= seconds <= schemas.LONGEST_WAIT:
+        problem = f"Must be a whole number from 0 to {schemas.LONGEST_WAIT}."
+        raise ValidationError({"wait_seconds": [problem]})
+    return seconds
+
+
+def _delivery_id(arguments: JsonObject) -> UUID:
+    """What is no UUID becomes the nil one, which finds nothing."""
+    text = arguments.get("delivery_id")
+    if text is None:
+        raise ValidationError({"delivery_id": [ErrorDetail("This field is required.", "required")]})
+    return (uuid_or_none(text) if isinstance(text, str) else None) or NIL
+
+
+def _checked_options(options: Any) -> list[str]:
+    is_list = isinstance(options, list) and 1 <= len(options) <= MOST_OPTIONS
+    texts = [each for each in options if isinstance(each, str)] if is_list else []
+    is_right = all(is_visible(each) and len(each) <= LONGEST_OPTION for each in texts)
+    if not texts or len(set(texts)) != len(options) or not is_right:
+        problem = (
+            f"Must be 1 to {MOST_OPTIONS} different texts of at most {LONGEST_OPTION} characters."
+        )
+        raise ValidationError({"options": [problem]})
+    return texts
+
+
+def _with_choice(arguments: JsonObject, options: list[str]) -> dict[str, Any]:
+    """Returns details as typed blocks: what was sent, and the options below it."""
+    details = arguments.get("details")
+    blocks: list[dict[str, Any]] = []
+    if isinstance(details, str):
+        blocks.append({"type": "markdown", "text": details})
+    elif details is not None:
+        blocks.append({"type": "json", "value": details})
+    choices = [{"id": option, "label": option} for option in options]
+    blocks.append({"type": "choice", "options": choices})
+    return {"wake_blocks": 1, "text": "\n".join(options), "blocks": blocks}
+
+
+TOOLS = {
+    tool.name: tool
+    for tool in (
+        Tool(
+            "deliver",
+            "Deliver to people",
+            "Shows people a result, an update or an alert in their inbox, and returns at once. One "
+            "event, one delivery. Use ask for a decision that you need.",
+            schemas.takes(
+                ["type", "headline", "summary"],
+                type={"type": "string", "enum": ["update", "output", "alert", "question"]},
+                headline=schemas.HEADLINE,
+                summary=schemas.SUMMARY,
+                details=schemas.DETAILS,
+                timeout_seconds=schemas.TIMEOUT,
+                assumption=schemas.ASSUMPTION,
+                thread=schemas.THREAD,
+                supersedes=schemas.SUPERSEDES,
+                priority=schemas.PRIORITY,
+                idempotency_key=schemas.IDEMPOTENCY_KEY,
+            ),
+            schemas.RECEIPT,
+            _deliver,
+        ),
+        Tool(
+            "ask",
+            "Ask people",
+            "Asks people for a decision and waits a moment. If it returns `pending`, go on with "
+            "other work and call check with its delivery_id later.",
+            schemas.takes(
+                ["headline", "summary"],
+                headline=schemas.HEADLINE,
+                summary=schemas.SUMMARY,
+                details=schemas.DETAILS,
+                options=schemas.OPTIONS,
+                timeout_seconds=schemas.TIMEOUT,
+                assumption=schemas.ASSUMPTION,
+                wait_seconds=schemas.wait(schemas.USUAL_WAIT),
+                thread=schemas.THREAD,
+                supersedes=schemas.SUPERSEDES,
+                priority=schemas.PRIORITY,
+                idempotency_key=schemas.IDEMPOTENCY_KEY,
+            ),
+            schemas.ANSWER,
+            _ask,
+        ),
+        Tool(
+            "check",
+            "Check for an answer",
+            "Returns the answer to one delivery, or that there is none yet.",
+            schemas.takes(
+                ["delivery_id"],
+                delivery_id=schemas.DELIVERY_ID,
+                wait_seconds=schemas.wait(0),
+            ),
+            schemas.ANSWER,
+            _check,
+        ),
+        Tool(
+            "answers",
+            "List answers",
+            "Returns people's answers to all your deliveries, oldest first, also to those of "
+            "earlier sessions. Call it at the start of each session.",
+            schemas.takes([], since=schemas.SINCE, limit=schemas.LIMIT),
+            schemas.SWEEP,
+            _answers,
+        ),
+        Tool(
+            "withdraw",
+            "Withdraw a delivery",
+            "Takes a delivery out of the inbox that needs no answer any more.",
+            schemas.takes(["delivery_id"], delivery_id=schemas.DELIVERY_ID, reason=schemas.REASON),
+            schemas.WITHDRAWAL,
+            _withdraw,
+        ),
+    )
+}

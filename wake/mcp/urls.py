@@ -1,0 +1,7 @@
+"""The address of MCP, with and without a trailing slash."""
+
+from django.urls import path
+
+from wake.mcp.views import McpView
+
+urlpatterns = [path("mcp", McpView.as_view()), path("mcp/", McpView.as_view())]

@@ -1,0 +1,178 @@
+"""The edge of MCP: one address that takes POST, with the keys, limits and words of the REST API."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+import msgspec
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+from rest_framework.exceptions import AuthenticationFailed, NotAuthenticated, PermissionDenied
+from rest_framework.request import Request
+
+from accounts import throttles
+from accounts.agents.quota import KeyEnded
+from accounts.authentication import key_of
+from accounts.models.names import is_visible
+from wake import wire
+from wake.api import errors
+from wake.api.parsers import (
+    BodyTooLarge,
+    JsonObject,
+    Malformed,
+    declared_length,
+    parse_object,
+    parse_strictly,
+    stream_of,
+)
+from wake.api.views import ProtocolView
+from wake.mcp import protocol, tools, wording
+from wake.mcp.protocol import Call, Json, Refused
+
+logger = logging.getLogger(__name__)
+
+SERVER = {"name": "wake", "title": "Wake", "version": "1.0"}
+CAPABILITIES: Json = {"tools": {"listChanged": False}}
+
+
+class McpView(ProtocolView):
+    http_method_names = ["post"]
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        """Pages of other origins may not call: the key could be in a browser's hands."""
+        if request.headers.get("Origin") not in {None, settings.WAKE_ORIGIN}:
+            raise PermissionDenied("Pages of other origins may not call this server.")
+        super().initial(request, *args, **kwargs)
+
+    def post(self, request: Request) -> HttpResponse:
+        throttles.count_read(request, key_of(request))
+        id: protocol.Id | None = None
+        try:
+            body = _body(request._request)
+            value = _parsed(body)
+            id = protocol.id_of(value)
+            call = protocol.read(value, request.headers)
+            if call.id is None:
+                return HttpResponse(status=202)
+            return _json(self._answer(request, call, body))
+        except Refused as failure:
+            status = protocol.STATUS_CODES[failure.code]
+            return _json(protocol.refused(id, failure), status=status)
+
+    def _answer(self, request: Request, call: Call, body: bytes) -> Json:
+        match call.method:
+            case "initialize":
+                result = _initialized(call.params)
+            case "server/discover":
+                result = {
+                    "supportedVersions": list(protocol.VERSIONS),
+                    "capabilities": CAPABILITIES,
+                    "instructions": wording.INSTRUCTIONS,
+                }
+            case "ping":
+                result = {}
+            case "tools/list":
+                result = {"tools": [tool.listed() for tool in tools.TOOLS.values()]}
+            case "tools/call":
+                result = _called(request, call, body)
+            case _:
+                raise Refused(protocol.METHOD_NOT_FOUND, "There is no such method here.")
+        is_list = call.method in {"server/discover", "tools/list"}
+        return protocol.answered(call, result, server=SERVER, is_list=is_list)
+
+
+def _initialized(params: Json) -> Json:
+    asked = params.get("protocolVersion")
+    newest = protocol.HANDSHAKE_VERSIONS[0]
+    return {
+        "protocolVersion": asked if asked in protocol.HANDSHAKE_VERSIONS else newest,
+        "capabilities": CAPABILITIES,
+        "serverInfo": SERVER,
+        "instructions": wording.INSTRUCTIONS,
+    }
+
+
+def _called(request: Request, call: Call, body: bytes) -> Json:
+    tool = tools.TOOLS.get(str(call.params.get("name")))
+    if tool is None:
+        names = ", ".join(tools.TOOLS)
+        raise Refused(protocol.INVALID_PARAMS, f"There is no such tool. The tools are {names}.")
+    caller = tools.Caller(
+        key=key_of(request),
+        client_name=_client_name(request, call),
+        address=throttles.client_address(request),
+    )
+    try:
+        result = tools.run(tool, caller, _arguments(call, body))
+    except (KeyEnded, AuthenticationFailed, NotAuthenticated, Refused):
+        raise
+    except Exception as failure:
+        return _failed(failure)
+    structured = msgspec.json.decode(wire.encode(result.structured))
+    return {"content": [_text(result.text)], "structuredContent": structured, "isError": False}
+
+
+def _failed(failure: Exception) -> Json:
+    """Returns the error of a tool in the words of the REST API. A model reads it and can correct
+    the call, which an error of the protocol would hide from it."""
+    error = errors.error_of(failure)
+    if error.code == "server_error":
+        logger.error("A tool failed", exc_info=failure)
+    return {"content": [_text(f"{error.code}: {error.message}")], "isError": True}
+
+
+def _arguments(call: Call, body: bytes) -> JsonObject:
+    """Returns the arguments with their JSON as it was sent: a number keeps its digits."""
+    arguments = call.params.get("arguments")
+    if arguments is None:
+        return JsonObject({}, {})
+    if not isinstance(arguments, dict):
+        raise Refused(protocol.INVALID_PARAMS, "arguments must be an object.")
+    return parse_object(bytes(msgspec.json.decode(body, type=_Sent).params.arguments))
+
+
+class _Params(msgspec.Struct):
+    arguments: msgspec.Raw
+
+
+class _Sent(msgspec.Struct):
+    params: _Params
+
+
+def _client_name(request: Request, call: Call) -> str:
+    """Returns the client's name. Before 2026-07-28 only `initialize` had it, so that calls are told
+    apart by their User-Agent."""
+    product = request.headers.get("User-Agent", "").partition("/")[0]
+    for name in (call.client_name, product):
+        line = " ".join(name.split())[:128]
+        if line.isprintable() and is_visible(line):
+            return line
+    return "mcp"
+
+
+def _body(request: HttpRequest) -> bytes:
+    limit = settings.WAKE_MAX_BODY_BYTES
+    if declared_length(request.META.get("CONTENT_LENGTH") or "") > limit:
+        raise BodyTooLarge(BodyTooLarge.__doc__)
+    body = stream_of(request).read(limit + 1)
+    if len(body) > limit:
+        raise BodyTooLarge(BodyTooLarge.__doc__)
+    return body
+
+
+def _parsed(body: bytes) -> Any:
+    try:
+        return parse_strictly(body)
+    except Malformed as failure:
+        raise Refused(protocol.PARSE_ERROR, str(failure)) from None
+
+
+def _text(text: str) -> Json:
+    return {"type": "text", "text": text}
+
+
+def _json(value: Json, *, status: int = 200) -> HttpResponse:
+    response = HttpResponse(wire.encode(value), status=status, content_type="application/json")
+    response["Cache-Control"] = "no-store"
+    return response

@@ -1,0 +1,70 @@
+"""Says results in words, because models read the text and not the fields."""
+
+from __future__ import annotations
+
+from wake import wire
+
+INSTRUCTIONS = """\
+Wake shows your work to people and brings back their decisions. People answer when it suits them.
+
+- Begin each session with `answers`: it has answers to what earlier sessions asked.
+- `deliver` what people should see: one event, one delivery.
+- `ask` before you do what cannot be undone, costs money or reaches other people. If it returns \
+`pending`, go on with other work and `check` later. Say in `assumption` what you will do without \
+an answer, and in `timeout_seconds` by when.
+- Obey the status. approved: do it as delivered. redirected: do it as feedback and edited_content \
+say. rejected: do not do it. pending: no decision yet; never take it for a yes.
+- `withdraw` what needs no answer any more.
+"""
+MEANINGS = {
+    "approved": "A person approved it. Go on as you delivered it.",
+    "rejected": "A person rejected it. Do not do it.",
+    "redirected": "A person changed it. Do it as feedback and edited_content say, not as before.",
+}
+
+
+def delivered(receipt: wire.Receipt) -> str:
+    return f"Delivered; people see it in their inbox. delivery_id: {receipt.delivery_id}"
+
+
+def answered(answer: wire.Answer, *, assumption: str = "") -> str:
+    if answer.status == "pending":
+        return _pending(answer, assumption)
+    lines = [f"{answer.status}: {MEANINGS[answer.status]}"]
+    if answer.late:
+        lines.append("The answer came after the deadline.")
+    if answer.erased:
+        lines.append("Its text was erased after the time for which the team keeps content.")
+    if answer.feedback:
+        lines.append(f"Feedback: {answer.feedback}")
+    if (edit := bytes(answer.edited_content)) != b"null":
+        lines.append(f"edited_content: {edit.decode()}")
+    lines.append(f"delivery_id: {answer.delivery_id}")
+    return "\n".join(lines)
+
+
+def swept(sweep: wire.Sweep) -> str:
+    if not sweep.deliveries:
+        return "No answers that you have not seen."
+    more = " There are more: call answers again with next_since." if sweep.has_more else ""
+    head = f"Answers: {len(sweep.deliveries)}.{more} next_since: {sweep.next_since}"
+    return "\n\n".join([head, *(answered(answer) for answer in sweep.deliveries)])
+
+
+def withdrawn(withdrawal: wire.Withdrawal) -> str:
+    return f"Withdrawn at {wire.instant(withdrawal.withdrawn_at)}. People are not asked any more."
+
+
+def _pending(answer: wire.Answer, assumption: str) -> str:
+    lines = ["pending: no decision yet. This is no approval."]
+    if answer.expires_at is None:
+        lines.append("There is no deadline: wait for the answer before you do it.")
+    elif answer.expired:
+        lines.append(f"The deadline passed at {wire.instant(answer.expires_at)} without an answer.")
+    else:
+        lines.append(f"Deadline: {wire.instant(answer.expires_at)}.")
+    if assumption and answer.expires_at:
+        lines.append(f"You said what you do after the deadline: {assumption}")
+    if not answer.expired:
+        lines.append(f"Go on with other work; call check with delivery_id {answer.delivery_id}.")
+    return "\n".join(lines)
