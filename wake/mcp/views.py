@@ -15,6 +15,7 @@ from accounts import throttles
 from accounts.agents.quota import KeyEnded
 from accounts.authentication import key_of
 from accounts.models.names import is_visible
+from accounts.read_limits import count_read
 from wake import wire
 from wake.api import errors
 from wake.api.parsers import (
@@ -46,7 +47,7 @@ class McpView(ProtocolView):
         super().initial(request, *args, **kwargs)
 
     def post(self, request: Request) -> HttpResponse:
-        throttles.count_read(request, key_of(request))
+        count_read(key_of(request).pk)
         id: protocol.Id | None = None
         try:
             body = _body(request._request)

@@ -88,7 +88,7 @@ def test_an_older_client_is_known_by_its_user_agent(either: McpClient) -> None:
     assert Delivery.objects.get().provider in {"inspector", "claude-code"}
 
 
-def test_a_question_that_nobody_answers_returns_what_to_do(
+def test_a_question_without_an_answer_returns_what_to_do(
     either: McpClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clock = Clock()
