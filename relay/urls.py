@@ -6,7 +6,7 @@ from django.urls import path, re_path
 from relay.api import files
 from relay.api import views as api_views
 from relay.cards import views as card_views
-from relay.connector.polling import PollView
+from relay.connector.polling import AgentView, PollView
 from relay.connector.websocket import ConnectConsumer, NothingHere
 
 CARDS = [".well-known/agent-card.json", ".well-known/agent.json"]  # the latter until A2A 0.3
@@ -19,6 +19,7 @@ urlpatterns = [
     path("@<str:handle>/<str:name>", api_views.agent, name="a2a"),
     path("@<str:handle>/<str:name>/", api_views.agent),
     path("artifacts/<str:token>", files.linked_file, name="blob"),
+    path("connect/v1/agent", AgentView.as_view()),
     path("connect/v1/poll", PollView.as_view()),
     path("connect/v1/poll/", PollView.as_view()),
 ]

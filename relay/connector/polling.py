@@ -55,6 +55,22 @@ class FramesParser(BaseParser):
             raise ParseError('The body must be {"frames": [...]}.') from None
 
 
+class AgentView(ProtocolView):
+    """Tells a connector whose key it has, before it opens its journal: the journal is the agent's,
+    and the key may be a new one."""
+
+    http_method_names = ["get"]
+
+    @extend_schema(exclude=True)
+    def get(self, request: Request) -> HttpResponse:
+        agent = key_of(request).agent
+        return HttpResponse(
+            json.dumps({"agent": agent.agent_id, "id": str(agent.pk)}, ensure_ascii=False),
+            content_type="application/json",
+            headers={"Cache-Control": "no-store"},
+        )
+
+
 class PollView(ProtocolView):
     """Answers frames at once, or waits up to `wait` seconds for frames to send. A connector may
     send other requests while one waits."""

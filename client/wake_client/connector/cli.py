@@ -17,11 +17,19 @@ from enum import IntEnum
 from pathlib import Path
 
 from wake_client import addresses, keys
+from wake_client.backoff import pauses
 from wake_client.connector.command import ENVIRONMENT, Command
 from wake_client.connector.connector import Connector
 from wake_client.connector.journal import Journal, JournalInUse
 from wake_client.connector.session import stay_connected
-from wake_client.connector.transports import KeyNotValid, OtherProtocol, Refused, Replaced
+from wake_client.connector.transports import (
+    Disconnected,
+    KeyNotValid,
+    OtherProtocol,
+    Refused,
+    Replaced,
+    agent_of,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -116,10 +124,24 @@ def connect(arguments: argparse.Namespace, command: list[str], variables: Mappin
     environment = _environment(variables, arguments.env)
     argv = ["/bin/sh", "-c", " ".join(command)] if arguments.shell else command
     _check_command(argv[0], environment)
-    path = arguments.journal or _journal_path(variables, origin, key)
+    path, of_key = arguments.journal, _journal_path(variables, f"{origin}\n{key}")
+    if path is None:
+        try:
+            agent = asyncio.run(_agent_of(origin, key))
+        except KeyNotValid:
+            logger.warning("%s", _about_refused_key(key))
+            return ExitStatus.KEY_NOT_VALID
+        except Refused as reason:
+            logger.warning("%s", reason)
+            return ExitStatus.NO_RELAY
+        except KeyboardInterrupt:
+            return ExitStatus.OK
+        path = _journal_path(variables, f"{origin}\n{agent}") if agent else of_key
     with ExitStack() as resources:
         try:
             journal = resources.enter_context(Journal(path))
+            if path != of_key and not arguments.journal:
+                journal.adopt(of_key)  # until version 0.2 each key had a journal of its own
             run_log = arguments.run_log and resources.enter_context(arguments.run_log.open("ab"))
         except JournalInUse:
             logger.warning("another connector of this agent is running here (%s): stop it", path)
@@ -143,7 +165,7 @@ def connect(arguments: argparse.Namespace, command: list[str], variables: Mappin
 
 
 async def _run(connector: Connector, origin: str, key: str) -> ExitStatus:
-    work = asyncio.create_task(_connect_until_finished(connector, origin, key))
+    work = asyncio.create_task(_work(connector, origin, key))
     killed = False
 
     def kill() -> None:
@@ -195,6 +217,37 @@ async def _run(connector: Connector, origin: str, key: str) -> ExitStatus:
     return ExitStatus.RUN_FAILED if connector.once and connector.has_failed else ExitStatus.OK
 
 
+async def _agent_of(origin: str, key: str) -> str | None:
+    """Asks until the server answers (transports.agent_of)."""
+    for seconds in pauses():
+        try:
+            return await agent_of(origin, key)
+        except Disconnected as reason:
+            logger.info(
+                "not connected to %s: %s; trying again in %.1f s. If it never answers, check --url",
+                *(origin, reason, seconds),
+            )
+            await asyncio.sleep(seconds)
+    return None
+
+
+async def _work(connector: Connector, origin: str, key: str) -> None:
+    """Works until the connector has finished. Runs that are active when the key is refused end
+    first: their results are in the journal, and are sent with the next key."""
+    try:
+        await _connect_until_finished(connector, origin, key)
+    except KeyNotValid:
+        if connector.running:
+            logger.warning(
+                "the key is not valid any more; waiting for %s to end. The results are sent when "
+                "you start again with a new key. Repeat the signal to stop now",
+                connector.running,
+            )
+            connector.drain()
+            await connector.runs_ended()
+        raise
+
+
 async def _connect_until_finished(connector: Connector, origin: str, key: str) -> None:
     """Ends soon after the connector has finished, also while it is connecting to a server that
     never answers."""
@@ -240,10 +293,10 @@ def _environment(variables: Mapping[str, str], names: list[str]) -> dict[str, st
     }
 
 
-def _journal_path(variables: Mapping[str, str], origin: str, key: str) -> Path:
-    """Names a journal for each server and key, by a digest that does not reveal the key."""
+def _journal_path(variables: Mapping[str, str], owner: str) -> Path:
+    """Names a journal by a digest, which does not reveal a key."""
     state_home = variables.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
-    digest = hashlib.sha256(f"{origin}\n{key}".encode()).hexdigest()
+    digest = hashlib.sha256(owner.encode()).hexdigest()
     return Path(state_home) / "wake" / f"{digest[:16]}.journal"
 
 

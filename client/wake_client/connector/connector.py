@@ -173,6 +173,11 @@ class Connector:
         ending = (*self._tasks, *(process.wait() for process in processes))
         await asyncio.gather(*ending, return_exceptions=True)
 
+    async def runs_ended(self) -> None:
+        """Waits until every active run has ended and its result is in the journal."""
+        while self._active:
+            await asyncio.wait(self._tasks)
+
     @property
     def running(self) -> int:
         return len(self._active)

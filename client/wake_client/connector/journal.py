@@ -121,6 +121,22 @@ class Journal:
             return ""
         return str(path)
 
+    def adopt(self, path: Path) -> None:
+        """Takes over the runs of an earlier journal, and deletes it. Raises JournalInUse, OSError
+        or sqlite3.Error."""
+        if not path.exists():
+            return
+        with Journal(path) as earlier:
+            for run_id, record in earlier._records.items():
+                self._records.setdefault(run_id, record)
+                self._save(run_id)
+            if self._unsaved:
+                return
+            for file in sorted(earlier._set_aside_folder.glob("*.json")):
+                self._set_aside_folder.mkdir(mode=0o700, exist_ok=True)
+                file.rename(self._set_aside_folder / file.name)
+            path.unlink()
+
     def close(self) -> None:
         self._resources.close()
 
@@ -149,8 +165,11 @@ class Journal:
             self._unsaved.clear()
 
     def _set_aside_path(self, run_id: str) -> Path:
-        name = quote(run_id, safe="")[:200] + ".json"
-        return self._path.with_name(self._path.name + ".kept") / name
+        return self._set_aside_folder / (quote(run_id, safe="")[:200] + ".json")
+
+    @property
+    def _set_aside_folder(self) -> Path:
+        return self._path.with_name(self._path.name + ".kept")
 
     def _read_set_aside(self, run_id: str) -> dict[str, Any] | None:
         try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import uuid
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from http import HTTPStatus
@@ -188,6 +189,30 @@ async def polling(origin: str, key: str, instance_id: str) -> AsyncIterator[Poll
     headers = {"Authorization": f"Bearer {key}", "X-Wake-Instance": instance_id}
     async with httpx.AsyncClient(base_url=origin + PATH, headers=headers) as http:
         yield PollingTransport(http)
+
+
+async def agent_of(origin: str, key: str) -> str | None:
+    """Returns the id of the agent whose key this is, which stays the same when the key is replaced;
+    None if the server is too old to tell. Raises Disconnected, KeyNotValid and Refused."""
+    headers = {"Authorization": f"Bearer {key}"}
+    async with httpx.AsyncClient(headers=headers, timeout=SECONDS_TO_CONNECT) as http:
+        try:
+            response = await http.get(f"{origin}{PATH}/agent")
+        except httpx.TransportError as failure:
+            raise Disconnected(str(failure) or type(failure).__name__) from failure
+    status = response.status_code
+    if status == HTTPStatus.UNAUTHORIZED:
+        raise KeyNotValid(KeyNotValid.__doc__)
+    if status in TEMPORARY_STATUSES or status >= 500:
+        raise Disconnected(f"the server answered {status}")
+    if response.has_redirect_location:
+        raise Refused(_refusal(response))
+    if status != HTTPStatus.OK:
+        return None
+    try:
+        return str(uuid.UUID(response.json()["id"]))
+    except (ValueError, KeyError, TypeError) as error:
+        raise Refused(NOT_A_RELAY) from error
 
 
 def _close_reason(closed: ConnectionClosed) -> Exception:

@@ -40,6 +40,7 @@ class Relay:
             **{"type": "welcome", "protocol": 1, "agent": "painter"},
             **{"heartbeat_s": 0.1, "lease_s": 60},
         }
+        self.agent = ""  # its id; a server of version 0.2 does not tell it
         self.keys: list[str | None] = []
         self._received: asyncio.Queue[Frame] = asyncio.Queue()
         self._connection: ServerConnection
@@ -79,6 +80,9 @@ class Relay:
         self._received = asyncio.Queue()
 
     def refuse(self, connection: ServerConnection, request: Request) -> Response | None:
+        if request.path == "/connect/v1/agent" and self.refuses is None:
+            status = HTTPStatus.OK if self.agent else HTTPStatus.NOT_FOUND
+            return connection.respond(status, json.dumps({"id": self.agent}))
         self.keys.append(request.headers.get("Authorization"))
         if self.refuses is None:
             return None

@@ -7,12 +7,14 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Coroutine
 from http import HTTPStatus
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tests.client.connector.relay import CLIENT, KEY, a_process, a_relay, ended, task_frame
+from tests.client.connector.relay import CLIENT, KEY, Relay, a_process, a_relay, ended, task_frame
 from tests.client.connector.scenarios import is_gone, pid_in, scenario, sh
 from wake_client.connector import transports
 from wake_client.connector.cli import ExitStatus
@@ -262,29 +264,108 @@ async def test_it_waits_for_a_server_that_is_away_and_names_it(journal: Path) ->
 
 @scenario
 async def test_two_agents_on_one_machine_have_a_journal_each(journal: Path) -> None:
-    state = str(journal.with_name("state"))
-
-    async def start(key: str) -> asyncio.subprocess.Process:
-        return await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "wake_client", "connect", "--url", relay.url, "--", "true"),
-            env={
-                **{"PATH": os.environ["PATH"], "PYTHONPATH": str(CLIENT)},
-                **{"WAKE_API_KEY": key, "XDG_STATE_HOME": state},
-            },
-            stderr=asyncio.subprocess.DEVNULL,
-        )
+    state = journal.with_name("state")
 
     async with a_relay() as relay:
-        agents = [await start(f"{KEY}_{name}") for name in ("one", "two")]
+        agents = [
+            await process_with(f"{KEY}_{name}", relay, state, "true") for name in ("one", "two")
+        ]
         for _ in agents:
             await relay.next("hello")
         for agent in agents:
             agent.terminate()
             assert await ended(agent) == ExitStatus.OK
 
-    journals = list(Path(state).glob("wake/*.journal"))
+    journals = list(state.glob("wake/*.journal"))
     assert len(journals) == 2
     assert not any(KEY in str(one) for one in journals)
+
+
+AGENT = "8d6f2c2e-2f53-4a0f-b0a5-4a1f0f4f9d11"
+
+
+def process_with(
+    key: str, relay: Relay, state: Path, *argv: str
+) -> Coroutine[Any, Any, asyncio.subprocess.Process]:
+    """Starts `wake connect` with a key, and with the journal that it chooses."""
+    return asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "wake_client", "connect", "--url", relay.url, "--", *argv),
+        env={
+            **{"PATH": os.environ["PATH"], "PYTHONPATH": str(CLIENT)},
+            **{"WAKE_API_KEY": key, "XDG_STATE_HOME": str(state)},
+        },
+        stderr=asyncio.subprocess.DEVNULL,
+    )
+
+
+@scenario
+async def test_the_next_key_of_an_agent_sends_what_the_last_one_owed(journal: Path) -> None:
+    state, runs = journal.with_name("state"), journal.with_name("runs")
+    command, task = sh(f"echo x >> {runs}; echo red"), task_frame()
+    async with a_relay() as relay:
+        relay.agent = AGENT
+        first = await process_with(f"{KEY}_one", relay, state, *command)
+        await relay.send(task)
+        owed = await relay.next("result")
+        first.kill()
+        await first.wait()
+        relay.forget()
+        second = await process_with(f"{KEY}_two", relay, state, *command)
+        hello = await relay.next("hello")
+        sent = await relay.next("result")
+        await relay.send({"type": "done", "dispatch_id": task["dispatch_id"]})
+        second.terminate()
+        assert await ended(second) == ExitStatus.OK
+
+    assert hello["last_dispatch_ids"] == [task["dispatch_id"]]
+    assert sent == owed
+    assert runs.read_text() == "x\n"
+
+
+@scenario
+async def test_a_run_ends_although_its_key_is_revoked_and_its_result_is_sent_with_the_next(
+    journal: Path,
+) -> None:
+    state, runs, gate = (journal.with_name(name) for name in ("state", "runs", "gate"))
+    waits = f"while ! test -e {gate}; do sleep 0.05; done"
+    command, task = sh(f"echo x >> {runs}; {waits}; echo red"), task_frame()
+    async with a_relay() as relay:
+        relay.agent = AGENT
+        first = await process_with(f"{KEY}_one", relay, state, *command)
+        await relay.send(task)
+        await relay.next("ack")
+        await relay.lose(4401)
+        gate.touch()
+        status = await ended(first)
+        relay.forget()
+        second = await process_with(f"{KEY}_two", relay, state, *command)
+        result = await relay.next("result")
+        second.kill()
+        await second.wait()
+
+    assert status == ExitStatus.KEY_NOT_VALID
+    assert (result["text"], result["dispatch_id"]) == ("red", task["dispatch_id"])
+    assert runs.read_text() == "x\n"
+
+
+@scenario
+async def test_the_journal_of_a_key_becomes_that_of_its_agent(journal: Path) -> None:
+    state, task = journal.with_name("state"), task_frame()
+    async with a_relay() as relay:
+        before = await process_with(KEY, relay, state, "echo", "red")
+        await relay.send(task)
+        owed = await relay.next("result")
+        before.kill()
+        await before.wait()
+        relay.forget()
+        relay.agent = AGENT
+        after = await process_with(KEY, relay, state, "echo", "red")
+        sent = await relay.next("result")
+        after.kill()
+        await after.wait()
+
+    assert sent == owed
+    assert len(list(state.glob("wake/*.journal"))) == 1
 
 
 def test_without_a_key_it_asks_for_one() -> None:

@@ -279,3 +279,29 @@ def test_a_journal_that_version_0_1_uses_is_not_converted(old: Path) -> None:
             Journal(old)
 
     assert old.read_bytes() == VERSION_0_1
+
+
+def test_another_journal_is_adopted_with_its_runs_and_its_files(tmp_path: Path) -> None:
+    with Journal(tmp_path / "of-key") as earlier:
+        earlier.start("r-1")
+        earlier.finish("r-2", "l-2", RESULT)
+        earlier.set_aside("r-3", RESULT)
+    with Journal(tmp_path / "of-agent") as journal:
+        journal.finish("r-2", "newer", RESULT)
+        journal.adopt(tmp_path / "of-key")
+        journal.adopt(tmp_path / "of-key")
+
+    with Journal(tmp_path / "of-agent") as journal:
+        assert journal.starts("r-1") == 1
+        assert journal.unconfirmed() == [("r-2", "newer", RESULT)]
+        assert journal.result("r-3") == RESULT
+    assert not (tmp_path / "of-key").exists()
+
+
+def test_a_journal_in_use_is_not_adopted(tmp_path: Path) -> None:
+    with (
+        Journal(tmp_path / "of-key"),
+        Journal(tmp_path / "of-agent") as journal,
+        pytest.raises(JournalInUse),
+    ):
+        journal.adopt(tmp_path / "of-key")

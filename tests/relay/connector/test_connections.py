@@ -235,3 +235,11 @@ def test_a_failing_session_closes_so_that_the_connector_reconnects(
     text = key.text  # type: ignore[attr-defined]
 
     assert knock(authorization=f"Bearer {text}") == (True, code)
+
+
+def test_a_key_says_whose_it_is(card: Card, key: ApiKey, polls: Polls) -> None:
+    answer = polls.client.get("/connect/v1/agent", headers=polls.headers)
+
+    assert answer.json() == {"agent": card.agent.agent_id, "id": str(card.agent.pk)}
+    assert answer["Cache-Control"] == "no-store"
+    assert polls.client.get("/connect/v1/agent").status_code == 401

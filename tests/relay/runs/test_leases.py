@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from accounts.agents import keys
+from accounts.audit import SYSTEM
 from accounts.models import ApiKey
 from relay.models import CallerKey, Card, Message, Run, Task
 from relay.runs.queue import ATTEMPTS_AT_MOST, LEASE
@@ -310,3 +312,24 @@ def test_a_process_that_was_started_again_replaces_a_namesake_that_is_older(
     FakeConnector(key, at=after(1), machine="mill")
 
     assert again(first, 2).welcome["type"] == "welcome"
+
+
+def test_the_next_key_of_an_agent_takes_up_what_the_last_one_ran(
+    card: Card, caller_key: CallerKey, key: ApiKey
+) -> None:
+    connector = FakeConnector(key)
+    task = ask(card, caller_key)
+    run = connector.run(at=after(1))
+    next_key, _ = keys.mint(card.agent, by=SYSTEM)
+    keys.revoke(key, by=SYSTEM, at=after(2))
+    closed = connector.look(at=after(3))
+    lost_runs.expire_leases(at=after(120))
+    names = {"last_dispatch_ids": [run["dispatch_id"]], "last_lease_ids": [run["lease_id"]]}
+
+    started = FakeConnector(next_key, at=after(130), **connector.said | {"first": True} | names)
+    told = started.end(run, "completed", at=after(131))
+
+    assert [frame["code"] for frame in closed] == ["unauthorized"]
+    assert told == [{"type": "done", "dispatch_id": run["dispatch_id"]}]
+    assert started.look(at=after(132)) == []
+    assert now(task).state == Task.State.COMPLETED
