@@ -183,6 +183,7 @@ def _append(events: Sequence[AuditEvent], *, at: datetime) -> int:
     """Returns how many chains begin with these events."""
     tips = AuditTip.objects.in_bulk({chain_of(event) for event in events})
     known = len(tips)
+    forged = {chain for chain, tip in tips.items() if not totals.is_genuine(tip)}
     entries = []
     for event in events:
         chain = chain_of(event)
@@ -198,11 +199,15 @@ def _append(events: Sequence[AuditEvent], *, at: datetime) -> int:
             )
         )
     _insert(entries)
+    for chain in tips.keys() - forged:
+        totals.sign_tip(tips[chain])
+    if forged:  # they keep their signatures, because new ones would hide that
+        log.critical("The tips of audit chains were changed; audit_verify says more")
     AuditTip.objects.bulk_create(
         tips.values(),
         update_conflicts=True,
         unique_fields=["chain"],
-        update_fields=["position", "hash", "appended_at"],
+        update_fields=["position", "hash", "appended_at", "signature"],
     )
     return len(tips) - known
 

@@ -1,19 +1,18 @@
-"""Signs the number of audit chains and their events, outside of the chains.
+"""Signs the tip of each audit chain, and the number of chains and events.
 
-Without it, a team whose events, entries and tip were all removed looks like one that never did
-anything. The key of the signature is not in the database.
+A tip alone can be replaced together with its whole chain, and a team whose events, entries and tip
+were all removed looks like one that never did anything. The keys of the signatures are not in the
+database (accounts/audit/signatures.py).
 """
 
 from __future__ import annotations
 
-import hashlib
-import hmac
 import logging
 
-from django.conf import settings
 from django.db import transaction
 from django.db.models import Count, Sum
 
+from accounts.audit.signatures import is_signed, sign
 from accounts.models import AuditCheckpoint, AuditTip
 
 log = logging.getLogger(__name__)
@@ -22,17 +21,25 @@ log = logging.getLogger(__name__)
 def add(checkpoint: AuditCheckpoint, *, chains: int, events: int) -> None:
     """Adds to the totals. Totals that were tampered with stay as they are, because a new signature
     would hide that."""
-    is_first = not checkpoint.signature and _tips() == (chains, events)
-    if not (is_first or is_genuine(checkpoint)):
+    is_first = not checkpoint.signature and _count() == (chains, events)
+    if not (is_first or _are_genuine(checkpoint)):
         log.critical("The totals of the audit were changed; audit_verify says more")
         return
     checkpoint.chains, checkpoint.events = checkpoint.chains + chains, checkpoint.events + events
-    checkpoint.signature = signatures(checkpoint)[0]
-    checkpoint.save(update_fields=["chains", "events", "signature"])
+    _sign_totals(checkpoint)
 
 
-def is_genuine(checkpoint: AuditCheckpoint) -> bool:
-    return any(hmac.compare_digest(checkpoint.signature, one) for one in signatures(checkpoint))
+def sign_tip(tip: AuditTip) -> None:
+    tip.signature = sign(_tip_text(tip))
+
+
+def is_genuine(tip: AuditTip) -> bool:
+    return is_signed(_tip_text(tip), tip.signature)
+
+
+def forged_tips() -> list[int]:
+    """Returns the chains whose tip no sweep wrote."""
+    return [tip.chain for tip in AuditTip.objects.order_by("chain") if not is_genuine(tip)]
 
 
 def difference() -> str:
@@ -40,7 +47,7 @@ def difference() -> str:
     checkpoint, (chains, events) = _read()
     if not checkpoint.signature and not chains:
         return ""
-    if not is_genuine(checkpoint):
+    if not _are_genuine(checkpoint):
         return "The signed totals of the audit were removed or changed by hand."
     if (checkpoint.chains, checkpoint.events) == (chains, events):
         return ""
@@ -53,30 +60,61 @@ def difference() -> str:
 @transaction.atomic
 def count_again() -> None:
     """Counts and signs again, after a repair by hand or a sweep of an older release."""
+    checkpoint = _locked_checkpoint()
+    for tip in AuditTip.objects.all():
+        _sign_again(tip)
+    checkpoint.chains, checkpoint.events = _count()
+    _sign_totals(checkpoint)
+
+
+@transaction.atomic
+def sign_with_newest_key() -> None:
+    """Signs again what is genuine, so that the other keys can be removed."""
+    checkpoint = _locked_checkpoint()
+    for tip in filter(is_genuine, AuditTip.objects.all()):
+        _sign_again(tip)
+    if _are_genuine(checkpoint):
+        _sign_totals(checkpoint)
+
+
+def _locked_checkpoint() -> AuditCheckpoint:
+    """Waits for a sweep, which changes tips and totals together."""
     AuditCheckpoint.objects.get_or_create(pk=1)
-    checkpoint = AuditCheckpoint.objects.select_for_update().get(pk=1)
-    checkpoint.chains, checkpoint.events = _tips()
-    checkpoint.signature = signatures(checkpoint)[0]
+    return AuditCheckpoint.objects.select_for_update().get(pk=1)
+
+
+def _sign_again(tip: AuditTip) -> None:
+    sign_tip(tip)
+    tip.save(update_fields=["signature"])
+
+
+def _sign_totals(checkpoint: AuditCheckpoint) -> None:
+    checkpoint.signature = sign(_totals_text(checkpoint))
     checkpoint.save(update_fields=["chains", "events", "signature"])
+
+
+def _are_genuine(checkpoint: AuditCheckpoint) -> bool:
+    return is_signed(_totals_text(checkpoint), checkpoint.signature)
 
 
 def _read() -> tuple[AuditCheckpoint, tuple[int, int]]:
     """Reads both as of one moment: a sweep writes them together, perhaps between two statements."""
     while True:
         before = AuditCheckpoint.objects.first() or AuditCheckpoint()
-        tips = _tips()
+        counted = _count()
         after = AuditCheckpoint.objects.first() or AuditCheckpoint()
         if (before.chains, before.events) == (after.chains, after.events):
-            return after, tips
+            return after, counted
 
 
-def _tips() -> tuple[int, int]:
+def _count() -> tuple[int, int]:
     tips = AuditTip.objects.aggregate(chains=Count("pk"), events=Sum("position"))
     return tips["chains"], tips["events"] or 0
 
 
-def signatures(checkpoint: AuditCheckpoint) -> list[str]:
-    """Returns a signature by each encryption key, the newest first."""
-    text = f"audit totals {checkpoint.chains} {checkpoint.events}".encode()
-    keys = [hashlib.sha256(f"audit totals {key}".encode()) for key in settings.WAKE_ENCRYPTION_KEYS]
-    return [hmac.new(key.digest(), text, "sha256").hexdigest() for key in keys]
+def _totals_text(checkpoint: AuditCheckpoint) -> str:
+    return f"audit totals {checkpoint.chains} {checkpoint.events}"
+
+
+def _tip_text(tip: AuditTip) -> str:
+    return f"audit tip {tip.chain} {tip.position} {tip.hash}"

@@ -62,6 +62,11 @@ def verify(chain: int, *, noted: str = "") -> Verified:
         if noted_position == str(position):
             hashes[position] = reached
     _check_end(chain, tip, position, reached)
+    if noted and position < int(noted_position):
+        raise Broken(
+            f"The chain ends at position {position}, and had reached {noted_position} when its tip "
+            "was noted."
+        )
     if noted and hashes.get(int(noted_position)) != noted_hash:
         raise Broken(f"Position {noted_position}: the noted tip has another hash.")
     if chain == NO_TEAM:

@@ -58,12 +58,13 @@ class AuditEntry(models.Model):
 
 
 class AuditTip(models.Model):
-    """The tip of an audit chain: its last position and hash."""
+    """The tip of an audit chain: its last position and hash, signed (accounts/audit/totals.py)."""
 
     chain = models.BigIntegerField(primary_key=True)
     position = models.BigIntegerField()
     hash = models.CharField(max_length=64)
     appended_at = models.DateTimeField(db_column="sealed_at")
+    signature = models.CharField(max_length=64, default="", db_default="", blank=True)
 
     class Meta:
         db_table = "accounts_audithead"

@@ -21,6 +21,7 @@ from django.conf import settings
 from django.db import connection
 from django.db.migrations.recorder import MigrationRecorder
 
+from accounts.audit.noted_tips import note_tips
 from database.clock import database_now
 
 MANIFEST = "manifest.json"
@@ -63,6 +64,7 @@ def contents() -> dict[str, Any]:
         "version": _version(),
         "made_at": database_now().isoformat(),
         "database": connection.vendor,
+        "audit": note_tips(),
         "migrations": _newest_migrations(MigrationRecorder(connection).applied_migrations()),
     }
 

@@ -4,11 +4,12 @@ sentence and exits with 1."""
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from accounts.audit import totals, verification
+from accounts.audit import noted_tips, totals, verification
 from accounts.audit.chain import NO_TEAM
 from accounts.models import Team
 
@@ -37,13 +38,17 @@ class Command(BaseCommand):
             help="after a repair by hand: count the chains and events again and sign the totals",
         )
 
-    def handle(self, *args: Any, team: str | None, no_team: bool, tip: str, **options: Any) -> None:
-        if team is not None and no_team:
-            raise CommandError("--team and --no-team cannot be used together.")
-        if tip and not ((team or no_team) and TIP.fullmatch(tip)):
-            raise CommandError(
-                "--head takes POSITION:HASH, as a digest shows it, and needs --team or --no-team."
-            )
+        parser.add_argument(
+            "--manifest",
+            type=Path,
+            metavar="FILE",
+            help="the manifest of a backup: every chain that it names must still be there, at "
+            "least as long as then",
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        team, no_team, tip = options["team"], options["no_team"], options["tip"]
+        _refuse_contradictions(team, no_team=no_team, tip=tip, manifest=options["manifest"])
         names = {pk: name for pk, slug, name in _teams() if not no_team and team in {None, slug}}
         if team is not None and not names:
             raise CommandError(f"There is no team {team!r}.")
@@ -51,17 +56,51 @@ class Command(BaseCommand):
         if team is None:
             names[NO_TEAM] = "No team"
             chains = [NO_TEAM] if no_team else verification.chains()
-        for chain in chains:
-            name = names.get(chain, f"Team {chain}, which was removed")
-            try:
-                verified = verification.verify(chain, noted=tip)
-            except verification.Broken as broken:
-                raise CommandError(f"{name}: the audit was tampered with. {broken}") from broken
-            self.stdout.write(f"{name}: {_summary(verified)}")
+        noted = dict.fromkeys(chains, tip)
+        if options["manifest"]:
+            for chain, (name, earlier) in _read(options["manifest"]).items():
+                noted[chain] = earlier
+                names.setdefault(chain, f"{name or f'Team {chain}'}, which was removed")
+        for chain in sorted(noted):
+            self._verify(chain, names.get(chain, f"Team {chain}, which was removed"), noted[chain])
         if options["count_again"]:
             totals.count_again()
+        for chain in totals.forged_tips():
+            name = names.get(chain, f"Chain {chain}")
+            raise CommandError(
+                f"{name}: the audit was tampered with. Wake did not sign the tip of this chain."
+            )
         if difference := totals.difference():
             raise CommandError(f"All teams: the audit was tampered with. {difference}")
+
+    def _verify(self, chain: int, name: str, noted: str) -> None:
+        try:
+            verified = verification.verify(chain, noted=noted)
+        except verification.Broken as broken:
+            raise CommandError(f"{name}: the audit was tampered with. {broken}") from broken
+        self.stdout.write(f"{name}: {_summary(verified)}")
+
+
+def _refuse_contradictions(
+    team: str | None, *, no_team: bool, tip: str, manifest: Path | None
+) -> None:
+    if team is not None and no_team:
+        raise CommandError("--team and --no-team cannot be used together.")
+    if manifest and (team is not None or no_team):
+        raise CommandError("--manifest names the chains itself. Use it without --team.")
+    if tip and not ((team or no_team) and TIP.fullmatch(tip)):
+        raise CommandError(
+            "--head takes POSITION:HASH, as a digest shows it, and needs --team or --no-team."
+        )
+
+
+def _read(manifest: Path) -> dict[int, tuple[str, str]]:
+    try:
+        return noted_tips.read(manifest.read_text())
+    except OSError as error:
+        raise CommandError(f"{manifest}: {error.strerror}.") from None
+    except noted_tips.NotGenuine as error:
+        raise CommandError(f"{manifest}: {error}") from None
 
 
 def _teams() -> list[tuple[int, str, str]]:

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator
-from datetime import UTC, datetime, timedelta
+from collections.abc import Callable
+from datetime import UTC, datetime
 from io import StringIO
-from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
-from django.db import connection
 from django.utils import timezone
 
-from accounts.audit import SYSTEM, append_only, person, record
+from accounts.audit import SYSTEM, record
 from accounts.audit import chain as audit_chain
 from accounts.audit.verification import Broken, Verified, verify
 from accounts.jobs import extend_audit_chains
@@ -28,31 +26,6 @@ COPY = (
     " actor_id, actor_name, object_kind, object_id, object_name, address, detail"
     " FROM accounts_auditevent WHERE id = %s"
 )
-
-
-@pytest.fixture
-def chain(team: Team, alice: User) -> int:
-    """Records and chains seven events of the team and two without a team."""
-    for number in range(7):
-        at = AT + timedelta(seconds=number)
-        record("lamp.lit", by=person(alice, "192.0.2.7"), of=team, team=team, at=at, number=number)
-    for _ in range(2):
-        record("person.signed_in", by=person(alice), of=alice, team=None, at=AT)
-    audit_chain.append_new(at=AT)
-    return team.pk
-
-
-@pytest.fixture
-def tamper(chain: int) -> Iterator[Callable[..., None]]:
-    """Runs raw SQL as a person would who has dropped the triggers."""
-    append_only.unguard(connection)
-
-    def execute(statement: str, *values: Any) -> None:
-        with connection.cursor() as cursor:
-            cursor.execute(statement, values)
-
-    yield execute
-    append_only.guard(connection)
 
 
 def _event(chain: int, position: int) -> int:
@@ -208,7 +181,9 @@ def test_a_truncated_chain_is_found_by_comparing_a_noted_tip(
     )
 
     assert verify(chain).position == 5
-    assert _broken(chain, noted=noted) == "Position 7: the noted tip has another hash."
+    assert _broken(chain, noted=noted) == (
+        "The chain ends at position 5, and had reached 7 when its tip was noted."
+    )
 
 
 def test_an_inserted_event_is_found(chain: int, tamper: Callable[..., None]) -> None:
@@ -314,7 +289,7 @@ def test_the_command_compares_a_tip_from_a_mail(chain: int) -> None:
 
     for wrong, words in (
         (f"7:{'a' * 64}", "the noted tip has another hash"),
-        (f"9:{'a' * 64}", "the noted tip has another hash"),
+        (f"9:{'a' * 64}", "ends at position 7, and had reached 9"),
         ("nonsense", "POSITION:HASH"),
     ):
         with pytest.raises(CommandError, match=words):
@@ -368,56 +343,3 @@ def test_beat_schedules_the_chaining(chain: int, team: Team) -> None:
 
     assert verify(chain).position == 8
     assert AuditEntry.objects.latest("pk").appended_at <= timezone.now()
-
-
-def _verify_all(*options: str) -> str:
-    output = StringIO()
-    call_command("audit_verify", *options, stdout=output)
-    return output.getvalue()
-
-
-def test_a_team_whose_whole_chain_was_removed_is_found(
-    chain: int, tamper: Callable[..., None]
-) -> None:
-    _verify_all()
-
-    tamper("DELETE FROM accounts_auditevent WHERE team_id = %s", chain)
-    tamper("DELETE FROM accounts_auditseal WHERE chain = %s", chain)
-    tamper("DELETE FROM accounts_audithead WHERE chain = %s", chain)
-
-    with pytest.raises(CommandError, match=r"9 events in 2 chains.*2 in 1"):
-        _verify_all()
-    _verify_all("--count-again")
-    _verify_all()
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        "events = events - 7, chains = chains - 1",
-        "signature = ''",
-        "events = 0, signature = '', event_id = 0",
-    ],
-)
-def test_the_totals_cannot_be_changed_along_nor_are_they_signed_again(
-    chain: int, tamper: Callable[..., None], team: Team, change: str
-) -> None:
-    tamper(f"UPDATE accounts_sealeduntil SET {change}")  # noqa: S608 - made up above
-
-    with pytest.raises(CommandError, match="signed totals"):
-        _verify_all()
-    record("lamp.lit", by=SYSTEM, of=team, team=team)
-    audit_chain.append_new(at=AT)
-
-    with pytest.raises(CommandError, match="signed totals"):
-        _verify_all()
-
-
-def test_totals_outlive_a_rotation_of_the_key(chain: int, team: Team, settings: Any) -> None:
-    settings.WAKE_ENCRYPTION_KEYS = ["n" * 48, *settings.WAKE_ENCRYPTION_KEYS]
-    _verify_all()
-    record("lamp.lit", by=SYSTEM, of=team, team=team)
-    audit_chain.append_new(at=AT)
-    settings.WAKE_ENCRYPTION_KEYS = settings.WAKE_ENCRYPTION_KEYS[:1]
-
-    assert "8 events, unbroken" in _verify_all()

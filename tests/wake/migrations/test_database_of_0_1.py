@@ -12,6 +12,7 @@ from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
 from django.utils import timezone
 
+from accounts.audit import totals
 from wake.callbacks.kinds import kind_of
 from wake.models import Callback, Delivery, FailingTarget
 
@@ -94,8 +95,13 @@ def test_everything_in_a_database_of_0_1_is_there_after_migrating(apps_0_1: Any)
             failing_since=timezone.now(),
         )
 
+    apps_0_1.get_model("accounts", "AuditHead").objects.create(
+        chain=agent.team.pk, position=3, hash="a" * 64, sealed_at=timezone.now()
+    )
+
     _migrate_to_today()
 
+    assert totals.forged_tips() == []
     internal = dict(Delivery.objects.values_list("pk", "is_internal"))
     assert internal == {submitted.delivery_id: False, of_a_task.delivery_id: True}
     assert Delivery.objects.get(pk=submitted.delivery_id).details_json == '{"price":0.10}'

@@ -7,7 +7,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from wake.management.backups import BackupFailed, back_up
+from wake.management.backups import BackupFailed, back_up, contents, text_of
 
 
 class Command(BaseCommand):
@@ -17,11 +17,23 @@ class Command(BaseCommand):
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("folder", type=Path, metavar="FOLDER", help="it must not exist yet")
+        parser.add_argument(
+            "folder", type=Path, metavar="FOLDER", nargs="?", help="it must not exist yet"
+        )
+        parser.add_argument(
+            "--manifest",
+            action="store_true",
+            help="only prints the manifest, for a copy that you make afterwards by other means",
+        )
 
-    def handle(self, *args: Any, folder: Path, **options: Any) -> None:
+    def handle(self, *args: Any, folder: Path | None, manifest: bool, **options: Any) -> None:
+        if manifest == (folder is not None):
+            raise CommandError("Name a new folder, or use --manifest.")
+        if folder is None:
+            self.stdout.write(text_of(contents()), ending="")
+            return
         try:
-            manifest = back_up(folder)
+            copied = back_up(folder)
         except BackupFailed as reason:
             raise CommandError(f"There is no backup. {reason}") from None
-        self.stdout.write(str(folder / manifest["file"]))
+        self.stdout.write(str(folder / copied["file"]))

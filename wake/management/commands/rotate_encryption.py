@@ -6,6 +6,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from accounts.audit import totals
 from wake.management.reencryption import StillEncrypting, reencrypt
 
 
@@ -39,4 +40,5 @@ class Command(BaseCommand):
                 f"{unreadable} rows cannot be read with any of WAKE_ENCRYPTION_KEYS and were left "
                 "unchanged. Add the key that they were stored with, and run this again."
             )
+        totals.sign_with_newest_key()
         self.stdout.write("Done. The older keys are no longer needed for this database.")

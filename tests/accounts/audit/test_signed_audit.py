@@ -1,0 +1,194 @@
+"""Tips and totals are signed, and the manifest of a backup shows what is missing since."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.utils import timezone
+
+from accounts.audit import SYSTEM, record
+from accounts.audit import chain as audit_chain
+from accounts.audit.verification import verify
+from accounts.models import AuditEntry, AuditEvent, Team
+
+
+def _verify_all(*options: str) -> str:
+    output = StringIO()
+    call_command("audit_verify", *options, stdout=output)
+    return output.getvalue()
+
+
+def _chain_another(team: Team) -> None:
+    record("lamp.lit", by=SYSTEM, of=team, team=team)
+    audit_chain.append_new(at=timezone.now())
+
+
+def _remove_all(chain: int, tamper: Callable[..., None]) -> None:
+    tamper("DELETE FROM accounts_auditevent WHERE team_id = %s", chain)
+    tamper("DELETE FROM accounts_auditseal WHERE chain = %s", chain)
+    tamper("DELETE FROM accounts_audithead WHERE chain = %s", chain)
+
+
+def test_a_team_whose_whole_chain_was_removed_is_found(
+    chain: int, tamper: Callable[..., None]
+) -> None:
+    _verify_all()
+
+    _remove_all(chain, tamper)
+
+    with pytest.raises(CommandError, match=r"9 events in 2 chains.*2 in 1"):
+        _verify_all()
+    _verify_all("--count-again")
+    _verify_all()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "events = events - 7, chains = chains - 1",
+        "signature = ''",
+        "events = 0, signature = '', event_id = 0",
+    ],
+)
+def test_the_totals_cannot_be_changed_along_nor_are_they_signed_again(
+    chain: int, tamper: Callable[..., None], team: Team, change: str
+) -> None:
+    tamper(f"UPDATE accounts_sealeduntil SET {change}")  # noqa: S608 - made up above
+
+    with pytest.raises(CommandError, match="signed totals"):
+        _verify_all()
+    _chain_another(team)
+
+    with pytest.raises(CommandError, match="signed totals"):
+        _verify_all()
+
+
+def _rewrite(chain: int, tamper: Callable[..., None]) -> None:
+    """Replaces the last event by another one, with entry and tip, as many as there were."""
+    last = AuditEntry.objects.get(chain=chain, position=7)
+    tamper("UPDATE accounts_auditevent SET actor_name = 'mallory' WHERE id = %s", last.event_id)
+    before = AuditEntry.objects.get(chain=chain, position=6)
+    rewritten = audit_chain.link(before.hash, AuditEvent.objects.get(pk=last.event_id))
+    tamper("UPDATE accounts_auditseal SET hash = %s WHERE id = %s", rewritten, last.pk)
+    tamper("UPDATE accounts_audithead SET hash = %s WHERE chain = %s", rewritten, chain)
+
+
+def test_a_chain_that_was_written_again_with_its_tip_is_found(
+    chain: int, tamper: Callable[..., None]
+) -> None:
+    _rewrite(chain, tamper)
+
+    assert verify(chain).position == 7
+    with pytest.raises(CommandError, match=r"Garden: .* Wake did not sign the tip"):
+        _verify_all()
+
+
+def test_a_sweep_does_not_sign_a_tip_that_was_changed(
+    chain: int, tamper: Callable[..., None], team: Team, caplog: pytest.LogCaptureFixture
+) -> None:
+    _rewrite(chain, tamper)
+
+    _chain_another(team)
+
+    assert "The tips of audit chains were changed" in caplog.text
+    with pytest.raises(CommandError, match="did not sign"):
+        _verify_all()
+    _verify_all("--count-again")
+    _chain_another(team)
+    assert "9 events, unbroken" in _verify_all()
+
+
+def test_signatures_outlive_a_rotation_of_the_key(chain: int, team: Team, settings: Any) -> None:
+    settings.WAKE_ENCRYPTION_KEYS = ["n" * 48, *settings.WAKE_ENCRYPTION_KEYS]
+    _verify_all()
+    call_command("rotate_encryption", stdout=StringIO())
+    settings.WAKE_ENCRYPTION_KEYS = settings.WAKE_ENCRYPTION_KEYS[:1]
+
+    _chain_another(team)
+
+    assert "8 events, unbroken" in _verify_all()
+
+
+def test_rotation_does_not_sign_what_was_changed(
+    chain: int, tamper: Callable[..., None], team: Team
+) -> None:
+    _rewrite(chain, tamper)
+    tamper("UPDATE accounts_sealeduntil SET events = 1")
+
+    call_command("rotate_encryption", stdout=StringIO())
+
+    with pytest.raises(CommandError, match="did not sign"):
+        _verify_all()
+
+
+@pytest.fixture
+def manifest(chain: int, tmp_path: Path) -> Path:
+    """Returns the manifest of a backup that was made when the team had seven events."""
+    output = StringIO()
+    call_command("backup", "--manifest", stdout=output)
+    path = tmp_path / "manifest.json"
+    path.write_text(output.getvalue())
+    return path
+
+
+def test_a_chain_that_went_on_agrees_with_the_manifest(manifest: Path, team: Team) -> None:
+    _chain_another(team)
+
+    assert "Garden: 8 events, unbroken" in _verify_all("--manifest", str(manifest))
+
+
+def test_what_was_removed_and_set_back_together_is_found_by_the_manifest(
+    chain: int, manifest: Path, tamper: Callable[..., None], team: Team
+) -> None:
+    _remove_all(chain, tamper)
+    _verify_all("--count-again")  # as if the totals of an old backup had been put back
+
+    with pytest.raises(CommandError, match=r"Garden: .* position 0, and had reached 7"):
+        _verify_all("--manifest", str(manifest))
+
+
+def test_it_names_a_team_that_was_removed_altogether(
+    chain: int, manifest: Path, tamper: Callable[..., None], team: Team
+) -> None:
+    _remove_all(chain, tamper)
+    _verify_all("--count-again")
+    team.memberships.all().delete()
+    team.delete()
+
+    with pytest.raises(CommandError, match=r"Garden, which was removed: .* had reached 7"):
+        _verify_all("--manifest", str(manifest))
+
+
+def test_a_chain_with_another_past_is_found_by_the_manifest(
+    chain: int, manifest: Path, tamper: Callable[..., None]
+) -> None:
+    _rewrite(chain, tamper)
+
+    with pytest.raises(CommandError, match="Position 7: the noted tip has another hash"):
+        _verify_all("--count-again", "--manifest", str(manifest))
+
+
+def test_a_changed_manifest_is_refused(chain: int, manifest: Path) -> None:
+    content = json.loads(manifest.read_text())
+    del content["audit"]["tips"][str(chain)]
+    manifest.write_text(json.dumps(content))
+
+    for words in ([str(manifest)], [str(manifest.with_name("none"))]):
+        with pytest.raises(CommandError, match=r"has signed|No such file"):
+            _verify_all("--manifest", *words)
+    with pytest.raises(CommandError, match="names the chains itself"):
+        _verify_all("--manifest", str(manifest), "--team", "garden")
+
+
+def test_a_manifest_that_is_none_is_refused(chain: int, tmp_path: Path) -> None:
+    for text in ("", "[]", "{}", '{"audit": {"tips": {}, "signature": 5}}'):
+        (tmp_path / "other.json").write_text(text)
+
+        with pytest.raises(CommandError, match="has signed"):
+            _verify_all("--manifest", str(tmp_path / "other.json"))
