@@ -12,6 +12,7 @@ from django.db import transaction
 
 from accounts.agents import keys, registration, signing_secrets
 from accounts.audit import Actor, record
+from accounts.look_alikes import nfc
 from accounts.models import Agent, Membership, Team, User
 from accounts.sign_in import passwords, second_factor, sessions
 from accounts.teams import members
@@ -63,7 +64,8 @@ def agent_called(agent_id: str, *, team_slug: str | None) -> tuple[Agent, bool]:
     ValidationError."""
     team = _team_called(team_slug)
     members.hold(team.pk)  # one registration at a time
-    agent = Agent.objects.filter(team=team, agent_id=agent_id).first()
+    spellings = [agent_id, nfc(agent_id)]
+    agent = Agent.objects.filter(team=team, agent_id__in=spellings).first()
     if agent is not None:
         return agent, False
     agent = Agent(team=team, agent_id=agent_id)

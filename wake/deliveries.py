@@ -13,6 +13,7 @@ from django.db import transaction
 
 from accounts.agents import quota
 from accounts.audit import agent_actor, record
+from accounts.look_alikes import nfc
 from accounts.models import Agent, ApiKey
 from database.clock import microseconds
 from database.compiled_queries import insert
@@ -129,7 +130,7 @@ def _deliver(
         agent=agent,
         key_hint=key.hint if key else "",
         mode=mode,
-        claimed_agent_id=agent_id,
+        claimed_agent_id=nfc(agent_id),
         **content,
         is_internal=is_internal,
         idempotency_key=idempotency.key if idempotency else None,

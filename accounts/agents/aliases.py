@@ -6,6 +6,7 @@ from django.core.exceptions import ValidationError
 from django.db import transaction
 
 from accounts.audit import Actor, record
+from accounts.look_alikes import mixes_scripts, nfc, scripts
 from accounts.models import Agent, ClaimedId
 
 MOST = 50
@@ -15,10 +16,13 @@ MOST = 50
 def grant(agent: Agent, pattern: str, *, by: Actor) -> ClaimedId:
     """Grants an alias: an agent id, or a prefix ending in `*`. One that exists already is not
     recorded again. Raises ValidationError."""
+    pattern = nfc(pattern)
     check(pattern)
     Agent.objects.select_for_update(no_key=True).get(pk=agent.pk)
     if pattern == agent.agent_id:
         raise ValidationError("An agent can always use its own ID.")
+    if other := Agent.looking_like(pattern, team_id=agent.team_id):
+        raise ValidationError(f"This looks like your agent {other}.")
     if agent.claimed_ids.exclude(pattern=pattern).count() >= MOST:
         raise ValidationError(
             f"An agent can have at most {MOST} aliases. Remove some, or use a prefix with *."
@@ -39,9 +43,11 @@ def withdraw(alias: ClaimedId, *, by: Actor) -> None:
 
 
 def check(pattern: str) -> None:
-    """Raises ValidationError for a star that is not at the end, which would match nothing, and for
-    a star alone, which would match every id."""
+    """Raises ValidationError for a star that is not at the end, which would match nothing, for a
+    star alone, which would match every id, and for letters of several scripts."""
     if "*" in pattern[:-1]:
         raise ValidationError("Use * only at the end.")
     if pattern == "*":
         raise ValidationError("Enter at least one character before *.")
+    if mixes_scripts(pattern):
+        raise ValidationError(f"Use letters of one script, not {' and '.join(scripts(pattern))}.")

@@ -5,11 +5,13 @@ from __future__ import annotations
 import uuid
 from datetime import datetime
 
+from django.core.exceptions import ValidationError
 from django.core.validators import MinLengthValidator
 from django.db import models
 from django.db.models import Q
 from django.utils import timezone
 
+from accounts.look_alikes import look, mixes_scripts, nfc, scripts
 from accounts.models.names import SINGLE_LINE, visible
 from accounts.models.people import Team
 
@@ -48,10 +50,30 @@ class Agent(models.Model):
     def __str__(self) -> str:
         return self.agent_id
 
+    def clean(self) -> None:
+        """Raises ValidationError for a new id that people could take for another one. Ids that
+        exist already stay as they are."""
+        if not self._state.adding:
+            return
+        self.agent_id = nfc(self.agent_id)
+        if mixes_scripts(self.agent_id):
+            found = " and ".join(scripts(self.agent_id))
+            raise ValidationError({"agent_id": f"Use letters of one script, not {found}."})
+        if self.team_id and (other := Agent.looking_like(self.agent_id, team_id=self.team_id)):
+            raise ValidationError({"agent_id": f"This looks like your agent {other}."})
+
+    @classmethod
+    def looking_like(cls, agent_id: str, *, team_id: int) -> Agent | None:
+        """Returns an agent of the team whose id is another one, but looks the same."""
+        others = cls.objects.filter(team=team_id).exclude(agent_id=agent_id).order_by("pk")
+        same = look(agent_id)
+        return next((agent for agent in others if look(agent.agent_id) == same), None)
+
     def may_claim(self, agent_id: str) -> bool:
         """Allows its own id and the aliases that a person granted to it (docs/protocol.md,
-        Identity)."""
-        return agent_id == self.agent_id or any(
+        Identity), in composed or decomposed Unicode."""
+        agent_id = nfc(agent_id)
+        return agent_id == nfc(self.agent_id) or any(
             alias.covers(agent_id) for alias in self.claimed_ids.all()
         )
 
@@ -76,9 +98,10 @@ class ClaimedId(models.Model):
         return self.pattern
 
     def covers(self, agent_id: str) -> bool:
-        if self.pattern.endswith("*"):
-            return agent_id.startswith(self.pattern[:-1])
-        return agent_id == self.pattern
+        pattern = nfc(self.pattern)
+        if pattern.endswith("*"):
+            return agent_id.startswith(pattern[:-1])
+        return agent_id == pattern
 
 
 class ApiKeyQuerySet(models.QuerySet["ApiKey"]):

@@ -7,6 +7,8 @@ import unicodedata
 from django.core.exceptions import ValidationError
 from django.core.validators import RegexValidator
 
+from accounts.invisible import reveal
+
 SINGLE_LINE = RegexValidator(
     r"^[^\x00-\x1f\x7f-\x9f\u2028\u2029]*\Z", "Control characters are not allowed here."
 )
@@ -17,10 +19,14 @@ BLANK = set("\u115f\u1160\u2800\u3164\uffa0")
 
 
 def visible(name: str) -> None:
-    """Raises ValidationError for a name of blanks, marks and invisible characters only, which
-    a page would show as nothing. An empty name passes."""
+    """Raises ValidationError for a name that a page would show as nothing, and for a name with
+    invisible characters, which could make it look like another one. An empty name passes."""
     if name and not is_visible(name):
         raise ValidationError("Use at least one character that people can see.", code="invisible")
+    if reveal(name) != name:
+        raise ValidationError(
+            f"Invisible characters are not allowed here: {reveal(name)}", code="hidden"
+        )
 
 
 def is_visible(text: str) -> bool:

@@ -14,6 +14,7 @@ from django.db.models.functions import Lower
 from django.utils import timezone
 from django.utils.crypto import salted_hmac
 
+from accounts.look_alikes import nfc
 from accounts.models.names import SINGLE_LINE, visible
 
 
@@ -58,6 +59,7 @@ class User(AbstractBaseUser, PermissionsMixin):
 
     def clean(self) -> None:
         self.email = self.email.strip().lower()
+        self.display_name = nfc(self.display_name)
 
     def _get_session_auth_hash(self, secret: str | None = None) -> str:
         """Changes with the password and with the epoch, and so ends every session: Django compares
@@ -76,6 +78,9 @@ class Team(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+    def clean(self) -> None:
+        self.name = nfc(self.name)
 
 
 class MembershipQuerySet(models.QuerySet["Membership"]):

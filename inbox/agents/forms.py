@@ -9,8 +9,8 @@ from django import forms
 from django.db.models import QuerySet
 from django.http import QueryDict
 
-from accounts.models import SINGLE_LINE, ApiKey, Team
-from accounts.models.names import visible
+from accounts.models import ApiKey, Team
+from inbox.pages.name_field import NameField
 from inbox.people.settings.forms import INPUT
 
 if TYPE_CHECKING:
@@ -29,10 +29,9 @@ ID_INPUT = {**INPUT, "autocapitalize": "none", "autocomplete": "off", "spellchec
 
 class NewAgentForm(forms.Form):
     team = TeamField(queryset=Team.objects.none(), empty_label=None, widget=forms.RadioSelect)
-    agent_id = forms.CharField(
+    agent_id = NameField(
         label="Agent ID",
         max_length=128,
-        validators=[SINGLE_LINE, visible],
         widget=forms.TextInput(attrs={**ID_INPUT, "placeholder": "research-agent-01"}),
         help_text="It says this with every delivery, and people see it. One line of at most 128 "
         "characters; to be called by other agents it may have letters, digits and -._~ alone. "
@@ -100,10 +99,9 @@ class RotationForm(_WithExpiry):
 
 
 class AliasForm(forms.Form):
-    pattern = forms.CharField(
+    pattern = NameField(
         label="Alias",
         max_length=128,
-        validators=[SINGLE_LINE],
         widget=forms.TextInput(attrs={**ID_INPUT, "placeholder": "research-*"}),
         help_text="End with * to allow every ID that starts with this text.",
         error_messages={"required": "Enter an ID."},

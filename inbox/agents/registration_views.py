@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from http import HTTPStatus
 
-from django.core.exceptions import PermissionDenied
+from django.core.exceptions import PermissionDenied, ValidationError
 from django.db import transaction
 from django.http import HttpResponse
 from django.shortcuts import render
@@ -38,7 +38,11 @@ def register_agent(request: PersonRequest) -> HttpResponse:
     try:
         with transaction.atomic():
             members.hold_as_owner(agent.team_id, by=by)
+            agent.clean()
             secret = registration.register(agent, by=by)
+    except ValidationError as reason:
+        form.add_error(None, reason)
+        return _form(request, form)
     except registration.AgentIdTaken as reason:
         if registered := registration.registered_just_now(agent, at=database_now()):
             return no_longer_visible(request, registered, is_new_agent=True)

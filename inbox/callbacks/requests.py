@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from urllib.parse import urlsplit
 
-from inbox.rendering.invisible import reveal
+from accounts.invisible import reveal
 from wake.callbacks import signatures
 from wake.callbacks.retries import TRIES
 from wake.models import Callback, CallbackAttempt

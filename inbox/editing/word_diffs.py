@@ -15,7 +15,7 @@ from typing import Literal
 
 from diff_match_patch import diff_match_patch
 
-from inbox.rendering.invisible import reveal
+from accounts.invisible import reveal
 
 BUDGET_SECONDS = 0.08
 CONTEXT_LINES = 3

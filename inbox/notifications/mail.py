@@ -15,6 +15,7 @@ from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils import timezone
 
+from accounts.invisible import reveal
 from accounts.models import Invitation, User
 from accounts.sign_in import second_factor
 from accounts.teams.invitations import OPEN_FOR
@@ -25,7 +26,6 @@ from inbox.notifications.waiting import COUNT_UP_TO, Group, Waiting
 from inbox.pages.local_time import zone_of
 from inbox.pages.times import when
 from inbox.pages.viewer import Viewer
-from inbox.rendering.invisible import reveal
 from wake.models import Delivery
 
 # Mail programs turn anything that looks like an address into a link, and a headline that an agent

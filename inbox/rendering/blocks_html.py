@@ -10,8 +10,8 @@ from typing import Any
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
+from accounts.invisible import reveal
 from inbox.rendering.blocks import MOST_BLOCKS, Choice, Control, FieldBlock, Option, controls
-from inbox.rendering.invisible import reveal
 from inbox.rendering.links import is_url
 from inbox.rendering.syntax_colours import coloured
 from inbox.rendering.tree import Tree, link, quiet

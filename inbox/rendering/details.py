@@ -17,10 +17,10 @@ from django.utils.safestring import SafeString, mark_safe
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
+from accounts.invisible import reveal
 from inbox.rendering.blocks import blocks_in
 from inbox.rendering.blocks_html import blocks_html
 from inbox.rendering.diff_html import diff_html
-from inbox.rendering.invisible import reveal
 from inbox.rendering.json_text import indented, read
 from inbox.rendering.links import ABSOLUTE, REL, hidden_host
 from inbox.rendering.render_cache import cached

@@ -8,9 +8,9 @@ from typing import Any
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
+from accounts.invisible import reveal
 from inbox.editing.word_diffs import BUDGET_SECONDS, Changes
 from inbox.rendering.diff_html import diff_html
-from inbox.rendering.invisible import reveal
 from inbox.rendering.json_text import Number
 from inbox.rendering.links import REL, hidden_host, is_url
 from inbox.rendering.unified_diffs import AFTER, BEFORE, compared, says_before_and_after, unified

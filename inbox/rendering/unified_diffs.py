@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Any
 
+from accounts.invisible import reveal
 from inbox.editing.word_diffs import BUDGET_SECONDS, MOST_LINES, Changes, Line, changes
-from inbox.rendering.invisible import reveal
 from inbox.rendering.json_text import Number, written
 
 BEFORE, AFTER = "before", "after"

@@ -10,11 +10,12 @@ from django.template.context import Context
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
+from accounts.invisible import reveal
+from accounts.look_alikes import foreign_scripts
 from inbox.editing.word_diffs import Changes
 from inbox.pages import times
 from inbox.rendering import details as safe_details
 from inbox.rendering.diff_html import diff_html
-from inbox.rendering.invisible import reveal
 from inbox.rendering.json_text import read, readable
 from wake.models import Delivery
 
@@ -38,6 +39,15 @@ def diff(changes: Changes, label: str = "Changes") -> SafeString:
 def visible(text: object) -> str:
     """Returns an agent's text on one line, with its invisible characters named."""
     return reveal(str(text))
+
+
+@register.filter
+def sender(name: object) -> str:
+    """Returns the name of a sender like `visible`, with the scripts of letters that a reader may
+    take for Latin ones: `pay ⟨Cyrillic letters⟩`."""
+    scripts = foreign_scripts(str(name))
+    note = f" ⟨{' and '.join(scripts)} letters⟩" if scripts else ""
+    return f"{visible(name)}{note}"
 
 
 @register.filter

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any
 from django import forms
 from django.contrib.auth.forms import PasswordChangeForm
 
-from accounts.models import SINGLE_LINE
-from accounts.models.names import visible
 from inbox.models import EVERY_DAY, Preferences, SavedReply
+from inbox.pages.name_field import NameField
 from wake.models import Response
 from wake.models.retention import LONGEST_DAYS
 
@@ -54,10 +53,9 @@ class ClockField(forms.TimeField):
 
 
 class ProfileForm(forms.Form):
-    display_name = forms.CharField(
+    display_name = NameField(
         label="Name",
         max_length=80,
-        validators=[SINGLE_LINE, visible],
         widget=forms.TextInput(attrs={**INPUT, "autocomplete": "name", "dir": "auto"}),
         help_text="Shown to your team and your agents with your answers.",
         error_messages={"required": "Enter your name."},

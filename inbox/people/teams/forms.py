@@ -6,16 +6,15 @@ from typing import Any
 
 from django import forms
 
-from accounts.models import SINGLE_LINE, Invitation, Membership, User
-from accounts.models.names import visible
+from accounts.models import Invitation, Membership, User
+from inbox.pages.name_field import NameField
 from inbox.people.sign_in.forms import INPUT, NewPasswordForm
 
 
 class TeamForm(forms.Form):
-    team_name = forms.CharField(
+    team_name = NameField(
         label="Name",
         max_length=80,
-        validators=[SINGLE_LINE, visible],
         widget=forms.TextInput(attrs={**INPUT, "dir": "auto"}),
         error_messages={"required": "Enter a team name."},
     )
@@ -50,10 +49,9 @@ class InvitationForm(RoleForm):
 class SignUpForm(NewPasswordForm):
     """Asks for a name and a password, and for an address if the invitation names none."""
 
-    display_name = forms.CharField(
+    display_name = NameField(
         label="Name",
         max_length=80,
-        validators=[SINGLE_LINE, visible],
         widget=forms.TextInput(attrs={**INPUT, "autocomplete": "name", "dir": "auto"}),
         help_text="Shown to your team and your agents with your answers.",
         error_messages={"required": "Enter your name."},

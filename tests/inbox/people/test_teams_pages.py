@@ -63,10 +63,19 @@ def test_a_name_of_invisible_characters_is_no_name(
         Agent(team=agent.team, agent_id=name).full_clean()
 
 
-@pytest.mark.parametrize("name", ["7", "é", "庭", "ก", "🌱", "ن", "a\u200bb", "-"])
+@pytest.mark.parametrize(
+    "name", ["7", "é", "庭", "ก", "🌱", "👩\u200d🌾", "ن", "می\u200cخواهم", "-"]
+)
 def test_a_name_in_any_script_is_one(name: str, alice: User, team: Team) -> None:
     assert Person(alice).client.post(f"{TEAMS}garden/name", {"team_name": name}).status_code == 303
     assert Team.objects.get().name == name
+
+
+def test_a_name_hides_no_characters(alice: User, team: Team) -> None:
+    refused = Person(alice).client.post(f"{TEAMS}garden/name", {"team_name": "a\u200bb"})
+
+    assert refused.status_code == 422
+    assert "Invisible characters are not allowed here: a⟨U+200B⟩b" in text_of(refused)
 
 
 def test_a_name_is_the_owners_to_change(alice: User, bob: User, team: Team) -> None:

@@ -14,9 +14,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from accounts.invisible import reveal
 from inbox.rendering import details
 from inbox.rendering.details import Details, formatted, render
-from inbox.rendering.invisible import reveal
 from inbox.rendering.links import REL
 
 pytestmark = pytest.mark.once

@@ -1,0 +1,63 @@
+"""Compares ids as people see them, because letters of different scripts can look the same
+(docs/decisions/0026-look-alike-ids.md)."""
+
+from __future__ import annotations
+
+import unicodedata
+
+# Written together with other scripts in East Asia (UTS 39, "highly restrictive"), or everywhere.
+MIXED_FREELY = {"Cjk", "Hiragana", "Katakana", "Bopomofo", "Hangul", "Ideographic", "Modifier"}
+
+# Letters that most fonts draw like Latin ones, after UTS 39's table of confusables. Characters with
+# a compatibility mapping (full width, mathematical, Roman numerals) are folded by NFKC before.
+_LATIN = {
+    **dict(zip("аԁеһіјкӏорԛѕсуԝхѵ", "adehijklopqscywxv", strict=True)),
+    **dict(zip("АВЕНІЈКМОРЅСТУԜХѴ", "ABEHIJKMOPSCTYWXV", strict=True)),  # noqa: RUF001 - Cyrillic
+    **dict(zip("αγικνορςσυχ", "ayikvopcoux", strict=True)),
+    **dict(zip("ΑΒΕΖΗΙΚΜΝΟΡΤΥΧϹϳ", "ABEZHIKMNOPTYXCj", strict=True)),  # noqa: RUF001 - Greek
+    **dict(zip("ցհոօսզՏ", "ghnouqS", strict=True)),  # noqa: RUF001 - Armenian
+    **dict(zip("ɑɡıɩʋᴏᴄᴜᴠᴡᴢ", "agiivocuvwz", strict=True)),  # noqa: RUF001 - Latin, but not ASCII
+}
+_SAME_LOOK = str.maketrans({**_LATIN, "I": "l", "1": "l", "|": "l", "0": "O"})
+_ONE_FOR_TWO = (("rn", "m"), ("vv", "w"), ("VV", "W"))
+
+
+def nfc(text: str) -> str:
+    """Returns the text in its composed form, in which é is one character."""
+    return unicodedata.normalize("NFC", text)
+
+
+def look(text: str) -> str:
+    """Returns the same text for texts that look the same. It is not for display."""
+    text = unicodedata.normalize("NFKC", text).translate(_SAME_LOOK)
+    for pair, one in _ONE_FOR_TWO:
+        text = text.replace(pair, one)
+    return text
+
+
+def scripts(text: str) -> list[str]:
+    """Returns the scripts of the letters, in order: `["Latin", "Cyrillic"]`."""
+    names = (
+        unicodedata.name(letter, "UNKNOWN").split(maxsplit=1)[0].split("-")[0]
+        for letter in unicodedata.normalize("NFKC", text)
+        if letter.isalpha()
+    )
+    return list(dict.fromkeys(name.capitalize() for name in names))
+
+
+def mixes_scripts(text: str) -> bool:
+    """Whether letters of scripts stand together that no language writes together."""
+    return len([script for script in scripts(text) if script not in MIXED_FREELY]) > 1
+
+
+def foreign_scripts(text: str) -> list[str]:
+    """Returns the scripts besides Latin of a text that a reader may take for a Latin one: some of
+    its letters are Latin, or all of them look so."""
+    if text.isascii():
+        return []
+    found = scripts(text)
+    letters = "".join(filter(str.isalpha, look(text)))
+    looks_latin = bool(letters) and letters.isascii()
+    if not looks_latin and not (mixes_scripts(text) and "Latin" in found):
+        return []
+    return [script for script in found if script != "Latin"]
