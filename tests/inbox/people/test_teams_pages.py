@@ -63,9 +63,7 @@ def test_a_name_of_invisible_characters_is_no_name(
         Agent(team=agent.team, agent_id=name).full_clean()
 
 
-@pytest.mark.parametrize(
-    "name", ["7", "é", "庭", "ก", "🌱", "👩\u200d🌾", "ن", "می\u200cخواهم", "-"]
-)
+@pytest.mark.parametrize("name", ["7", "é", "庭", "ก", "🌱", "👩\u200d🌾", "ن", "ن\u200cن", "-"])
 def test_a_name_in_any_script_is_one(name: str, alice: User, team: Team) -> None:
     assert Person(alice).client.post(f"{TEAMS}garden/name", {"team_name": name}).status_code == 303
     assert Team.objects.get().name == name
