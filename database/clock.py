@@ -36,10 +36,15 @@ def database_now() -> datetime:
     """Returns the database's time, as exactly as a short query can tell it."""
     if connection.vendor != "postgresql":
         return timezone.now()
-    reading = _last
-    if reading is None or ticks() - reading.read_at > FRESH_SECONDS * 1_000_000:
-        reading = _read()
+    reading = (_last if is_fresh() else None) or _read()
     return EPOCH + timedelta(microseconds=reading.offset + ticks())
+
+
+def is_fresh() -> bool:
+    """Returns whether database_now() needs no query of its own now."""
+    if connection.vendor != "postgresql":
+        return True
+    return _last is not None and ticks() - _last.read_at <= FRESH_SECONDS * 1_000_000
 
 
 def note(instant: datetime, *, asked_at: int) -> None:

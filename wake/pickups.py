@@ -126,20 +126,25 @@ class SweepQuery:
 
 def read(key: ApiKey, delivery_id: UUID, *, at: datetime) -> wire.Answer | None:
     """Returns the answer to one delivery of the key's agent and mode, or None if there is no such
-    delivery. An answer whose hold is over is released first. Raises KeyEnded."""
-    row = _find(key, delivery_id)
+    delivery. An answer whose hold is over is released first. Raises KeyEnded, also for a key that
+    was only remembered."""
+    row = _find(key, delivery_id, at=at)
     if row and row.is_due(at):
         release_due_of(key.agent_id, at=at)
-        row = _find(key, delivery_id)
+        row = _find(key, delivery_id, at=at)
     while row and row.is_fresh and not mark_picked_up([row], key=key, route=POLL, at=at):
-        row = _find(key, delivery_id)
-    return row.answer(at) if row else None
+        row = _find(key, delivery_id, at=at)
+    if row is None:
+        keys.check_again(key, at=at)
+        return None
+    return row.answer(at)
 
 
 def sweep(key: ApiKey, query: SweepQuery, *, at: datetime) -> wire.Sweep:
     """Returns this agent's deliveries after `since` in commit order (docs/protocol.md, Time, order,
-    cursor). Raises KeyEnded."""
+    cursor). Raises KeyEnded, also for a key that was only remembered."""
     values = {
+        "key": key.pk,
         "agent": key.agent_id,
         "mode": key.mode,
         "since": query.since,
@@ -155,6 +160,8 @@ def sweep(key: ApiKey, query: SweepQuery, *, at: datetime) -> wire.Sweep:
         fresh = [row for row in page if row.is_fresh]
         if not fresh or mark_picked_up(fresh, key=key, route=SWEEP, at=at) == len(fresh):
             break
+    if not page:
+        keys.check_again(key, at=at)
     return wire.Sweep(
         deliveries=[row.answer(at) for row in page],
         # There were more when the page was read, even if some answers were taken back since.
@@ -206,8 +213,8 @@ def mark_internal_picked_up(delivery_ids: Collection[UUID], *, at: datetime) -> 
     record_many("response.picked_up", by=SYSTEM, of=deliveries, at=at, route=route)
 
 
-def _find(key: ApiKey, delivery_id: UUID) -> Row | None:
-    rows = _one().rows(agent=key.agent_id, mode=key.mode, pk=delivery_id)
+def _find(key: ApiKey, delivery_id: UUID, *, at: datetime) -> Row | None:
+    rows = _one().rows(key=key.pk, at=at, agent=key.agent_id, mode=key.mode, pk=delivery_id)
     return Row.read(rows[0]) if rows else None
 
 
@@ -216,10 +223,14 @@ def _parameter(name: str, model: type[Model], field: str) -> Any:
 
 
 def _of_key() -> DeliveryQuerySet:
+    """Returns nothing for a key that has ended."""
     mine = Delivery.objects.of_agent(
         _parameter("agent", Delivery, "agent"), _parameter("mode", Delivery, "mode")
     )
-    return mine.filter(is_internal=False)
+    usable = keys.is_usable_now(
+        _parameter("key", ApiKey, "id"), _parameter("at", ApiKey, "expires_at")
+    )
+    return mine.filter(usable, is_internal=False)
 
 
 @cache

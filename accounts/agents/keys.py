@@ -14,9 +14,10 @@ import string
 import zlib
 from datetime import datetime, timedelta
 from functools import cache
+from typing import Any, NamedTuple
 
 from django.db import connection, transaction
-from django.db.models import Q
+from django.db.models import Exists, Q
 from django.db.models.functions import Now
 
 from accounts.agents.quota import KeyEnded
@@ -32,6 +33,8 @@ LAST_USED_EVERY = timedelta(minutes=1)
 # Each key has its own quota, so unlimited keys would be unlimited deliveries. This is enough for
 # one key on each machine that an agent runs on, and for rotating them one after the other.
 MOST_USABLE = 25
+REMEMBERED_SECONDS = 60
+MOST_REMEMBERED = 10_000
 
 
 class TooManyKeys(Exception):
@@ -125,6 +128,31 @@ def look_up(text: str) -> ApiKey | None:
     return key
 
 
+def remembered(text: str) -> ApiKey | None:
+    """Returns the key with its agent as this process found it, up to a minute ago; looks it up if
+    it is not remembered.
+
+    It may have ended since. Only for callers whose own statement says that the key is usable now,
+    for instance by is_usable_now() (docs/decisions/0027-hot-reads-remember-their-key.md).
+    """
+    digest = digest_of(text)
+    # A look-up reads the database's clock, too, which every caller needs next.
+    entry = _remembered.get(digest) if clock.is_fresh() else None
+    if entry and clock.ticks() - entry.looked_up_at < REMEMBERED_SECONDS * 1_000_000:
+        return entry.key
+    _remembered.pop(digest, None)
+    if key := look_up(text):
+        if len(_remembered) >= MOST_REMEMBERED:
+            _remembered.clear()
+        _remembered[digest] = _Remembered(key, clock.ticks())
+    return key
+
+
+def is_usable_now(key: Any, at: Any) -> Exists:
+    """Returns a condition for the statement of a caller that only remembers the key."""
+    return Exists(ApiKey.objects.usable(at).filter(pk=key))
+
+
 def check_again(key: ApiKey, *, at: datetime) -> None:
     """Raises KeyEnded if the key has ended since it was looked up."""
     if not ApiKey.objects.usable(at).filter(pk=key.pk).exists():
@@ -137,7 +165,16 @@ def touch(key: ApiKey, *, at: datetime) -> None:
         ApiKey.objects.filter(pk=key.pk).filter(
             Q(last_used_at__isnull=True) | Q(last_used_at__lt=at - LAST_USED_EVERY)
         ).update(last_used_at=at)
+        key.last_used_at = at  # it may be remembered
 
+
+class _Remembered(NamedTuple):
+    key: ApiKey
+    looked_up_at: int
+
+
+# By digest, because a text that works stays out of memory where it is not needed.
+_remembered: dict[str, _Remembered] = {}
 
 _KEY = [field.attname for field in ApiKey._meta.concrete_fields]
 _AGENT = [field.attname for field in Agent._meta.concrete_fields]

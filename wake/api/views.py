@@ -16,15 +16,13 @@ from rest_framework.request import Request
 from rest_framework.views import APIView
 
 from accounts import read_limits, throttles
-from accounts.agents import keys
-from accounts.authentication import key_of
-from accounts.models import ApiKey
+from accounts.authentication import key_of, remembered_key
 from database.clock import database_now
 from database.idempotency import BadIdempotencyKey, Idempotency
 from database.uuids import NIL, uuid_or_none
 from wake import pickups, wire
 from wake.api import errors, openapi
-from wake.api.long_poll import Result, long_poll
+from wake.api.long_poll import long_poll
 from wake.api.parsers import JsonObject, stream_of
 from wake.api.serializers import (
     DELIVERY_PAYLOAD,
@@ -56,6 +54,26 @@ class ProtocolView(APIView):
         return {}
 
 
+class HotView(ProtocolView):
+    """A view that agents call all day. It gets Django's request, without what DRF prepares for a
+    choice of parsers, renderers, permissions and throttles that this API does not have; errors and
+    the description are those of every other view
+    (docs/decisions/0028-hot-views-skip-what-drf-prepares.md)."""
+
+    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        method = (request.method or "").lower()
+        name = method if method in self.http_method_names else "http_method_not_allowed"
+        handler: Callable[..., HttpResponse] = getattr(self, name, self.http_method_not_allowed)
+        try:
+            return handler(request, *args, **kwargs)
+        except Exception as exception:
+            response = self.get_exception_handler()(exception, {})
+            if response is None:
+                raise
+            response["Allow"] = ", ".join(self.allowed_methods)
+            return response
+
+
 class DeliverView(ProtocolView):
     @extend_schema(**openapi.DELIVER)
     def post(self, request: Request) -> HttpResponse:
@@ -79,15 +97,14 @@ class DeliverView(ProtocolView):
         return response
 
 
-class ResponseView(ProtocolView):
+class ResponseView(HotView):
     @extend_schema(**openapi.RESPONSE)
-    def get(self, request: Request, delivery_id: str) -> HttpResponse:
-        key = key_of(request)
+    def get(self, request: HttpRequest, delivery_id: str) -> HttpResponse:
+        key = remembered_key(request)
         read_limits.count_read(key.pk)
         seconds = wait_seconds(request.GET)
         pk = _uuid(delivery_id)
-        answer = _for_key(
-            key,
+        answer = long_poll(
             lambda: pickups.read(key, pk, at=database_now()),
             seconds=seconds,
             until=lambda answer: answer is None or answer.status != "pending",
@@ -100,15 +117,14 @@ class ResponseView(ProtocolView):
         return {"delivery_id": self.kwargs["delivery_id"], "status": "pending"}
 
 
-class ResponsesView(ProtocolView):
+class ResponsesView(HotView):
     @extend_schema(**openapi.RESPONSES)
-    def get(self, request: Request) -> HttpResponse:
-        key = key_of(request)
+    def get(self, request: HttpRequest) -> HttpResponse:
+        key = remembered_key(request)
         read_limits.count_read(key.pk)
         seconds, query = wait_seconds(request.GET), _sweep_query(request.GET)
         return _json(
-            _for_key(
-                key,
+            long_poll(
                 lambda: pickups.sweep(key, query, at=database_now()),
                 seconds=seconds,
                 until=lambda sweep: bool(sweep.deliveries),
@@ -185,16 +201,6 @@ def _sweep_query(parameters: QueryDict) -> pickups.SweepQuery:
         statuses=values.get("status", ()),
         agent_id=values.get("agent_id"),
     )
-
-
-def _for_key(
-    key: ApiKey, look: Callable[[], Result], *, seconds: int, until: Callable[[Result], bool]
-) -> Result:
-    """Runs a long poll. A key that is revoked meanwhile gets nothing at its end."""
-    result = long_poll(look, seconds=seconds, until=until)
-    if seconds:
-        keys.check_again(key, at=database_now())
-    return result
 
 
 def _json(value: Any, *, status: int = 200) -> HttpResponse:

@@ -175,6 +175,33 @@ def test_a_key_revoked_after_it_was_found_delivers_nothing(
     assert not Delivery.objects.exists()
 
 
+@pytest.mark.parametrize("ends", ["revoked", "expired"])
+def test_a_remembered_key_that_has_ended_reads_nothing(
+    key: ApiKey, caller: AgentClient, ends: str
+) -> None:
+    pk = caller.deliver()
+    paths = [f"response/{pk}", "responses", "responses?since=9999-01-01T00:00:00Z", "response/17"]
+    assert [caller.get(path).status_code for path in paths] == [200, 200, 200, 404]
+
+    # Without keys.revoke(), as another process does it, or another key's clock.
+    past = timezone.now() - timedelta(seconds=1)
+    ApiKey.objects.filter(pk=key.pk).update(**{f"{ends}_at".replace("expired", "expires"): past})
+
+    assert [caller.get(path).status_code for path in paths] == [401] * 4
+
+
+def test_a_remembered_key_costs_a_poll_one_statement_and_a_sweep_two(
+    caller: AgentClient, django_assert_num_queries: Any
+) -> None:
+    pk = caller.deliver()
+    caller.poll(pk)
+
+    with django_assert_num_queries(1):
+        caller.poll(pk)
+    with django_assert_num_queries(2):
+        caller.sweep()
+
+
 class _With:
     """Describes a module with these functions."""
 
