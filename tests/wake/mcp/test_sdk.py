@@ -1,0 +1,88 @@
+"""The official SDK talks to the real server in each of its modes."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import httpx2
+import pytest
+from mcp import Client
+from mcp.client.streamable_http import streamable_http_client
+
+from accounts.models import ApiKey, User
+from database.clock import database_now
+from tests.served import Server, served
+from wake.models import Delivery
+from wake.responses import release, respond
+
+pytestmark = [pytest.mark.slow, pytest.mark.django_db(transaction=True)]
+QUESTION = {"headline": "Which name?", "summary": "Both are free.", "options": ["A", "B"]}
+
+
+def talk(origin: str, key: str, mode: str, *calls: tuple[str, dict[str, Any]]) -> list[Any]:
+    """Connects, lists the tools and makes the calls; returns what they returned."""
+
+    async def session() -> list[Any]:
+        headers = {"Authorization": f"Bearer {key}"}
+        async with (
+            httpx2.AsyncClient(headers=headers, timeout=70) as http,
+            Client(streamable_http_client(f"{origin}/mcp", http_client=http), mode=mode) as client,
+        ):
+            tools = (await client.list_tools()).tools
+            assert [tool.name for tool in tools] == [
+                "deliver", "ask", "check", "answers", "withdraw",
+            ]  # fmt: skip
+            return [await client.call_tool(name, arguments) for name, arguments in calls]
+
+    return asyncio.run(session())
+
+
+@pytest.mark.parametrize("interface", ["wsgi", "asgi"])
+def test_in_every_mode(interface: str, key: ApiKey, bob: User) -> None:
+    text = key.text  # type: ignore[attr-defined]
+    with served(interface) as origin:
+        for mode in ("auto", "legacy", "2026-07-28"):
+            question = {**QUESTION, "thread": mode, "wait_seconds": 0}
+            (asked,) = talk(origin, text, mode, ("ask", question))
+            row = Delivery.objects.get(thread=mode)
+            now = database_now()
+            response = respond(
+                row,
+                by=bob,
+                status="redirected",
+                content_hash=row.content_hash,
+                edited_json='{"choice":"B"}',
+                at=now,
+            )
+            release(response, at=now)
+            checked, found, failed = talk(
+                origin,
+                text,
+                mode,
+                ("check", {"delivery_id": str(row.pk)}),
+                ("answers", {}),
+                ("check", {"delivery_id": "nothing"}),
+            )
+
+            assert asked.structured_content["status"] == "pending"
+            assert checked.structured_content["edited_content"] == {"choice": "B"}
+            assert str(row.pk) in str(found.structured_content["deliveries"])
+            assert failed.is_error
+
+
+def test_the_same_call_after_a_kill_is_one_delivery(key: ApiKey) -> None:
+    """The server dies after its commit and before its answer; the client calls again."""
+    text, question = key.text, {**QUESTION, "wait_seconds": 0}  # type: ignore[attr-defined]
+    server = Server("wsgi")
+    server.start()
+    try:
+        (first,) = talk(server.origin, text, "auto", ("ask", question))
+        server.kill()
+        server.start()
+        (again,) = talk(server.origin, text, "auto", ("ask", question))
+    finally:
+        server.stop()
+
+    assert again.structured_content["delivery_id"] == first.structured_content["delivery_id"]
+    assert Delivery.objects.count() == 1
