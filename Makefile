@@ -6,7 +6,7 @@ BIN = $(VENV)/bin
 
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
-.PHONY: help run demo test coverage soak check bench figures fmt lock
+.PHONY: help run demo test coverage soak check bench figures fmt lock audit sbom
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\):.*## /  make \1|/p' $(MAKEFILE_LIST) | awk -F '|' '{ printf "%-16s%s\n", $$1, $$2 }'
@@ -52,6 +52,12 @@ figures: $(VENV)/.installed-dev ## measures the code, for docs/architecture.md
 fmt: $(VENV)/.installed-dev ## puts the format right
 	$(BIN)/ruff check --fix-only --quiet .
 	$(BIN)/ruff format .
+
+audit: $(VENV)/.installed-dev ## compares the locked dependencies with known vulnerabilities
+	@$(BIN)/python -m tests.advisories
+
+sbom: $(VENV)/.installed-dev ## lists the locked dependencies in sbom.cdx.json (CycloneDX)
+	@$(BIN)/cyclonedx-py requirements requirements.lock --pyproject pyproject.toml --output-reproducible --of JSON --output-file sbom.cdx.json
 
 LOCK = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 \
 	--generate-hashes --no-header --no-annotate pyproject.toml

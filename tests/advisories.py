@@ -1,0 +1,61 @@
+"""Compares the locked dependencies with the known vulnerabilities, for `make audit`.
+
+pip-audit asks PyPI, which has the advisories of the Python Packaging Authority. Its own exit code
+is 0 for packages that it could not look up, so this reads its report instead.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+LOCK = ROOT / "requirements.lock"
+SAFE, VULNERABLE, NOT_CHECKED = 0, 1, 3  # 2 is what make exits with
+
+
+def main(lock: Path = LOCK) -> int:
+    """Returns 0 if no dependency has a known vulnerability, 1 if one has, 3 if it is unknown."""
+    done = subprocess.run(
+        [
+            *(sys.executable, "-m", "pip_audit", "--requirement", str(lock)),
+            *("--disable-pip", "--require-hashes"),
+            *("--format", "json", "--progress-spinner", "off"),
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    try:
+        report = json.loads(done.stdout)["dependencies"]
+    except (ValueError, KeyError):
+        reason = (done.stderr.strip().splitlines() or ["pip-audit printed nothing."])[-1]
+        sys.stdout.write(f"NOT CHECKED: the advisories cannot be read.\n{reason}\n")
+        return NOT_CHECKED
+    lines, code = judged(report)
+    sys.stdout.write("\n".join(lines) + "\n")
+    return code
+
+
+def judged(report: list[dict[str, object]]) -> tuple[list[str], int]:
+    """Returns what to print and the exit code, for the `dependencies` of pip-audit's report."""
+    vulnerable, skipped = [], []
+    for dependency in report:
+        if reason := dependency.get("skip_reason"):
+            skipped.append(f"NOT CHECKED: {reason}")
+        found = dependency.get("vulns")
+        for advisory in found if isinstance(found, list) else []:
+            versions = " or ".join(advisory["fix_versions"]) or "no version yet"
+            vulnerable.append(
+                f"{dependency['name']} {dependency['version']}: {advisory['id']}, fixed in "
+                f"{versions}"
+            )
+    summary = f"{len(report)} dependencies: {len(vulnerable)} advisories, {len(skipped)} unknown"
+    code = VULNERABLE if vulnerable else NOT_CHECKED if skipped or not report else SAFE
+    return [*vulnerable, *skipped, summary], code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

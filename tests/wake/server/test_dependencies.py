@@ -1,0 +1,76 @@
+"""`make audit` calls nothing safe that it could not look up, and `make sbom` lists everything."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests import advisories
+from tests.advisories import NOT_CHECKED, SAFE, VULNERABLE, judged
+from tests.wake.server.up import ROOT
+
+pytestmark = pytest.mark.once
+
+
+def test_an_advisory_is_named_with_the_version_that_fixes_it() -> None:
+    lines, code = judged(
+        [
+            {"name": "idna", "version": "3.10", "vulns": []},
+            {
+                "name": "django",
+                "version": "5.2.1",
+                "vulns": [{"id": "PYSEC-2026-1", "fix_versions": ["5.2.19"]}],
+            },
+        ]
+    )
+
+    assert code == VULNERABLE
+    assert lines[0] == "django 5.2.1: PYSEC-2026-1, fixed in 5.2.19"
+
+
+def test_all_that_was_looked_up_and_has_none_is_safe() -> None:
+    assert judged([{"name": "idna", "version": "3.10", "vulns": []}])[1] == SAFE
+
+
+@pytest.mark.parametrize("report", [[], [{"name": "idna", "skip_reason": "not found on PyPI"}]])
+def test_what_could_not_be_looked_up_is_not_safe(report: list[dict[str, object]]) -> None:
+    assert judged(report)[1] == NOT_CHECKED
+
+
+@pytest.mark.slow
+def test_without_a_way_to_the_advisories_it_says_that_nothing_was_checked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("HTTPS_PROXY", "https_proxy"):
+        monkeypatch.setenv(name, "http://127.0.0.1:1")
+    monkeypatch.setenv("HOME", str(tmp_path))  # with no earlier answers
+
+    assert advisories.main() == NOT_CHECKED
+    assert "NOT CHECKED" in capsys.readouterr().out
+
+
+@pytest.mark.slow
+def test_the_sbom_has_every_locked_dependency_with_its_version(tmp_path: Path) -> None:
+    recipe = re.search(r"^sbom:.*\n\t@?(.+)$", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    assert recipe
+    command = recipe[1].replace("$(BIN)", ".venv/bin").replace("sbom.cdx.json", "$OUTPUT")
+    output = tmp_path / "sbom.cdx.json"
+
+    subprocess.run(
+        ["/bin/sh", "-c", command.replace("$OUTPUT", shlex.quote(str(output)))],
+        cwd=ROOT,
+        check=True,
+        capture_output=True,
+    )
+
+    sbom = json.loads(output.read_text())
+    locked = re.findall(
+        r"^([\w.-]+)==([^\s;]+)", (ROOT / "requirements.lock").read_text(), re.MULTILINE
+    )
+    assert (sbom["bomFormat"], sbom["metadata"]["component"]["name"]) == ("CycloneDX", "wake")
+    assert {(one["name"], one["version"]) for one in sbom["components"]} == set(locked)
