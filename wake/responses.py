@@ -45,6 +45,10 @@ class Withdrawn(ContentChanged):
     """The agent withdrew it, or its task has gone on: nothing is left to answer."""
 
 
+class Replaced(ContentChanged):
+    """The agent replaced it with a new version while the person was reading it."""
+
+
 class NothingToSend(Exception):
     """A redirect needs feedback or an edit."""
 
@@ -74,14 +78,16 @@ def respond(
     content_hash: str,
     feedback: str = "",
     edited_json: str | None = None,
+    knows_replaced: bool = False,
     address: str = "",
     at: datetime,
 ) -> Response:
     """Stores the answer and holds it (docs/protocol.md, Answering). The same answer of the same
     person again returns the stored one. `edited_json` is the JSON text of an object or a string.
+    A delivery that was replaced takes an answer from a person who knows it (`knows_replaced`).
 
-    Raises NotAllowed, AlreadyAnswered, ContentChanged (or its subclasses ContentErased and
-    Withdrawn), NothingToSend, EditNotWanted or BadEdit.
+    Raises NotAllowed, AlreadyAnswered, ContentChanged (or its subclasses ContentErased, Withdrawn
+    and Replaced), NothingToSend, EditNotWanted or BadEdit.
     """
     if not may_answer(by, delivery.team_id):
         raise NotAllowed(NotAllowed.__doc__)
@@ -103,6 +109,8 @@ def respond(
         raise ContentErased(ContentErased.__doc__)
     if delivery.withdrawn_at is not None:
         raise Withdrawn(Withdrawn.__doc__)
+    if delivery.superseded_at is not None and (delivery.is_closed or not knows_replaced):
+        raise Replaced(Replaced.__doc__)
     if delivery.is_closed or content_hash != delivery.content_hash:
         raise ContentChanged(ContentChanged.__doc__)
     response = Response.objects.create(

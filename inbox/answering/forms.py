@@ -42,6 +42,8 @@ class AnswerForm(forms.Form):
     )
     choice = forms.CharField(required=False, strip=False)
     content_hash = forms.CharField(required=False, max_length=64)
+    # Whether the page said that a new version replaced the delivery.
+    knows_replaced = forms.BooleanField(required=False)
 
     def __init__(self, data: Any, *, delivery: Delivery) -> None:
         super().__init__(data)

@@ -17,6 +17,7 @@ from database.clock import database_now
 from inbox.answering.answer_status import answer_status
 from inbox.answering.forms import AnswerForm
 from inbox.answering.saved_replies import by_answer, with_saved_reply
+from inbox.delivery import revisions
 from inbox.delivery.views import delivery_page
 from inbox.editing.views import editor_page
 from inbox.models import SavedReply
@@ -31,6 +32,7 @@ from wake.responses import (
     EditNotWanted,
     NothingToSend,
     PickedUp,
+    Replaced,
     respond,
     take_back,
 )
@@ -55,6 +57,7 @@ def answer_delivery(request: PersonRequest, pk: UUID) -> HttpResponse:
             content_hash=form.cleaned_data["content_hash"],
             feedback=form.cleaned_data["feedback"],
             edited_json=form.cleaned_data["edited_json"],
+            knows_replaced=form.cleaned_data["knows_replaced"],
             address=client_address(request),
             at=database_now(),
         )
@@ -62,6 +65,8 @@ def answer_delivery(request: PersonRequest, pk: UUID) -> HttpResponse:
         raise PermissionDenied(str(reason)) from None
     except AlreadyAnswered as first:
         return _conflict(request, delivery, form, first.response)
+    except Replaced as reason:
+        return _replaced(request, delivery, form, reason)
     except NothingToSend:
         form.add_error(None, NOTHING_TO_SEND)
         return _not_sent(request, delivery, form)
@@ -125,14 +130,38 @@ def _not_sent(request: PersonRequest, delivery: Delivery, form: AnswerForm) -> H
 def _conflict(
     request: PersonRequest, delivery: Delivery, form: AnswerForm, first: Response
 ) -> HttpResponse:
+    own = _own_answer(form)
+    return _page(request, "inbox/answering/conflict.html", delivery, first, own=own)
+
+
+def _replaced(
+    request: PersonRequest, delivery: Delivery, form: AnswerForm, reason: Replaced
+) -> HttpResponse:
+    """Shows what changed in the new version, and keeps the answer that was given to the old one."""
+    newest = revisions.newest_version_of(delivery)
+    if newest is None:
+        form.add_error(None, str(reason))
+        return _not_sent(request, delivery, form)
+    unsent = {name: value for name, value in form.data.items() if name != "csrfmiddlewaretoken"}
+    context = {
+        "now": database_now(),
+        "delivery": delivery,
+        "newest": newest,
+        "revision": revisions.compared(delivery, newest, is_asked_for=False),
+        "own": _own_answer(form),
+        "unsent": unsent,
+    }
+    return render(request, "inbox/answering/replaced.html", context, status=HTTPStatus.CONFLICT)
+
+
+def _own_answer(form: AnswerForm) -> dict[str, str]:
+    """Returns what the person chose and typed, for a page that shows it again."""
     status = form.cleaned_data.get("status") or form.data.get("status", "")
-    chosen = dict(Response.Status.choices).get(status, "")
-    own = {
-        "chosen": chosen,
+    return {
+        "chosen": dict(Response.Status.choices).get(status, ""),
         "feedback": form.data.get("feedback", ""),
         "edited": form.edit_as_typed(),
     }
-    return _page(request, "inbox/answering/conflict.html", delivery, first, own=own)
 
 
 def _page(

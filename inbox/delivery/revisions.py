@@ -12,6 +12,7 @@ from inbox.editing.word_diffs import BUDGET_SECONDS, Changes, changes
 from wake.models import Delivery, DeliveryQuerySet, Response
 
 MOST_EARLIER = 10
+MOST_LATER = 100
 COMPARED_AT_ONCE = 40_000
 EACH_SECONDS = BUDGET_SECONDS / 3  # there are up to three comparisons on a page
 COLUMNS = ("team", "headline", "type", "status", "answered_at", "created_at", "supersedes")
@@ -64,6 +65,25 @@ def revision_of(delivery: Delivery, *, is_asked_for: bool) -> Revision | None:
     earlier = delivery.supersedes
     if earlier is None or earlier.team_id != delivery.team_id or earlier.erased_at is not None:
         return None
+    return compared(earlier, delivery, is_asked_for=is_asked_for)
+
+
+def newest_version_of(delivery: Delivery) -> Delivery | None:
+    """Returns the last of the deliveries that replaced this one, one after the other."""
+    of_agent = Delivery.objects.for_team(delivery.team_id).of_agent(
+        delivery.agent_id, delivery.mode
+    )
+    newest = None
+    for _ in range(MOST_LATER):
+        replacing = of_agent.filter(supersedes=newest or delivery).order_by("-created_at").first()
+        if replacing is None:
+            break
+        newest = replacing
+    return newest
+
+
+def compared(earlier: Delivery, delivery: Delivery, *, is_asked_for: bool) -> Revision:
+    """Compares two versions, and the answer to the earlier one if it has one."""
     response: Response | None = getattr(earlier, "response", None)
     edited = response.edited_json if response else None
     texts = [earlier.details_json or "", delivery.details_json or "", edited or ""]

@@ -133,9 +133,11 @@ def test_two_people_who_answer_at_once_start_one_run(
 
 def _answer(delivery: Delivery, by: User, status: str) -> str:
     """As the inbox does, and the end of its hold in the same moment."""
-    given = {"status": status, "content_hash": delivery.content_hash, "feedback": "Norway."}
+    hash_, words = delivery.content_hash, "Norway."
     try:
-        response = respond(delivery, by=by, at=after(1), **given)
+        response = respond(
+            delivery, by=by, status=status, content_hash=hash_, feedback=words, at=after(1)
+        )
     except AlreadyAnswered:
         return "AlreadyAnswered"
     release(Response.objects.select_related("delivery__agent").get(pk=response.pk), at=after(2))
