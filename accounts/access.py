@@ -1,4 +1,4 @@
-"""Knows what a person may see and do: every page finds its objects through these functions."""
+"""Decides what a person may see and do. Every page finds its objects through these functions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from accounts.models import Agent, Membership, Team, User
 
 
 class NotAllowed(Exception):
-    """Your role in this team does not include that."""
+    """Your role in this team does not allow this."""
 
 
 def teams_of(user: User | AnonymousUser) -> QuerySet[Team]:

@@ -24,19 +24,21 @@ PASSWORD_LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"  # noqa: S105 - the alphabe
 
 
 class AlreadyMember(Exception):
-    """This person is in this team already, in another role; an owner changes it under Members."""
+    """This person is already in this team, with another role. An owner can change it."""
 
 
 class NoSuchPerson(Exception):
-    """No person has that address."""
+    """No person has this email address."""
 
 
 class NoSecondFactor(Exception):
-    """No person has that address, or they have no second factor."""
+    """No person has this email address, or they have no second factor."""
 
 
 @dataclass(frozen=True, slots=True)
 class Issued:
+    """An agent with its new key and its signing secret."""
+
     agent: Agent
     key: str
     signing_secret: str
@@ -45,24 +47,24 @@ class Issued:
 
 @transaction.atomic
 def issue_key(agent_id: str, *, team_slug: str | None, mode: str) -> Issued:
-    """Issues a key of that agent; registers the agent and the team if they are new. Raises
+    """Issues a key of the agent, and registers the agent and the team if they are new. Raises
     ValidationError, TooManyKeys, and SecretUnreadable if the encryption key of the agent's secret
-    is gone.
+    is missing.
 
-    The signing secret of an older agent is returned again: the operator can read
-    WAKE_ENCRYPTION_KEYS and the database anyway, and a script needs both at every start.
+    It also returns the signing secret of an agent that is not new. A script needs it at every
+    start, and the operator can read WAKE_ENCRYPTION_KEYS and the database anyway.
     """
-    agent, is_new = agent_called(agent_id, team_slug=team_slug)
+    agent, is_new = get_or_register_agent(agent_id, team_slug=team_slug)
     signing_secrets.ensure_secret(agent, by=OPERATOR)
     _, key = keys.mint(agent, by=OPERATOR, mode=mode)
     return Issued(agent, key, signing_secrets.secrets_of(agent.pk)[0], is_new)
 
 
 @transaction.atomic
-def agent_called(agent_id: str, *, team_slug: str | None) -> tuple[Agent, bool]:
+def get_or_register_agent(agent_id: str, *, team_slug: str | None) -> tuple[Agent, bool]:
     """Returns the agent, and whether it is new; registers it, and its team, if needed. Raises
     ValidationError."""
-    team = _team_called(team_slug)
+    team = _get_or_create_team(team_slug)
     members.hold(team.pk)  # one registration at a time
     spellings = [agent_id, nfc(agent_id)]
     agent = Agent.objects.filter(team=team, agent_id__in=spellings).first()
@@ -83,7 +85,7 @@ def add_person(
 
     The first owner on the server may enter /admin/.
     """
-    team = _team_called(team_slug)
+    team = _get_or_create_team(team_slug)
     email = email.strip().lower()
     user = User.objects.filter(email=email).first()
     is_new = user is None
@@ -134,8 +136,8 @@ def new_password() -> str:
 
 
 def in_one_sentence(error: ValidationError) -> str:
-    """Returns one text such as `agent_id: This field cannot be blank.` An error of no single field
-    stands alone, without Django's internal name for it."""
+    """Returns the errors as one text, such as `agent_id: This field cannot be blank.` An error that
+    belongs to no field has no name before it."""
     if hasattr(error, "error_dict"):
         return " ".join(
             message if field == NON_FIELD_ERRORS else f"{field}: {message}"
@@ -145,7 +147,7 @@ def in_one_sentence(error: ValidationError) -> str:
     return " ".join(error.messages)
 
 
-def _team_called(slug: str | None) -> Team:
+def _get_or_create_team(slug: str | None) -> Team:
     """Returns the team of that slug, or the first team without a slug; creates it if needed."""
     team = Team.objects.filter(slug=slug) if slug else Team.objects.order_by("pk")
     return team.first() or _new_team(slug or FIRST_TEAM)
@@ -162,9 +164,9 @@ def _new_team(slug: str) -> Team:
 def _new_person(email: str, password: str, *, is_superuser: bool) -> User:
     user = User(email=email, display_name=email.partition("@")[0][:80])
     user.full_clean(exclude=["password"])
-    if settings.PRODUCTION:  # to try Wake out on one's own machine, any password will do
+    if settings.PRODUCTION:  # on a developer's own machine, any password will do
         validate_password(password, user)
-    make = User.objects.create_superuser if is_superuser else User.objects.create_user
-    user = make(email, password)
+    create = User.objects.create_superuser if is_superuser else User.objects.create_user
+    user = create(email, password)
     record("person.added", by=OPERATOR, of=user, team=None, is_superuser=is_superuser)
     return user

@@ -71,4 +71,4 @@ def _tell(count: _Count, name: str) -> None:
         count.told += share
     except (RedisError, OSError) as error:
         count.untold += share
-        throttles.let_pass(error)
+        throttles.note_outage(error)

@@ -34,14 +34,14 @@ SIGN_INS_OF_A_PERSON = attempts.Limit(60, 3_600)
 RESETS_FOR_AN_ADDRESS = ("3/h", "8/d")
 INVITATIONS_OF_A_PERSON = "40/d"
 TEST_CALLBACKS = "10/m"
-LOOK_UPS = "10/m"
+DNS_LOOKUPS = "10/m"
 HOUR = 3_600
 ANONYMOUS_BYTES = 100 * 2**20  # an hour for one network: ten of the longest messages
 SKIP_SECONDS = 5.0
 
 
 class TooMany(Exception):
-    """More requests than the limit; `retry_after` is in whole seconds."""
+    """Too many requests; `retry_after` is in whole seconds."""
 
     def __init__(self, retry_after: int) -> None:
         super().__init__(TooMany.__doc__)
@@ -77,7 +77,7 @@ def count_sign_in(request: HttpRequest, email: str) -> None:
     _count_attempt(request, "sign-in-person", SIGN_INS_OF_A_PERSON, email)
 
 
-def is_worth_an_event(request: HttpRequest) -> bool:
+def may_record_failure(request: HttpRequest) -> bool:
     """Returns whether a failed sign-in is recorded in the audit: 20 an hour for one network, 1000
     for all networks. The person makes no difference, because the response time would reveal it."""
     try:
@@ -129,10 +129,9 @@ def count_test_callback(request: HttpRequest) -> None:
     _count(request, group="test_callback", rate=TEST_CALLBACKS, key=lambda: str(request.user.pk))
 
 
-def count_look_up(request: HttpRequest) -> None:
-    """Raises TooMany. A look-up occupies a thread too, and asks a name server for a name that a
-    person chose."""
-    _count(request, group="look-up", rate=LOOK_UPS, key=lambda: str(request.user.pk))
+def count_dns_lookup(request: HttpRequest) -> None:
+    """Raises TooMany. A DNS lookup occupies a thread, and a person chose the host name."""
+    _count(request, group="look-up", rate=DNS_LOOKUPS, key=lambda: str(request.user.pk))
 
 
 def count_call(request: HttpRequest, caller: str) -> None:
@@ -155,7 +154,7 @@ def count_bytes(network: str, size: int) -> None:
     except ValueError:  # the cache evicted the key between the two calls
         return
     except (RedisError, OSError) as error:
-        let_pass(error)
+        note_outage(error)
         return
     if sent > ANONYMOUS_BYTES:
         raise TooMany(HOUR - passed)
@@ -175,7 +174,8 @@ def client_address(request: HttpRequest | Request) -> str:
 
 
 def client_network(request: HttpRequest) -> str:
-    """Whose tries are counted together: of IPv6 everybody has a /64 to choose addresses from."""
+    """Returns the IPv4 address, or the /64 network of an IPv6 address, because an IPv6 client can
+    choose any address in its /64."""
     address = client_address(request)
     if ":" not in address:
         return address
@@ -190,7 +190,7 @@ def _count(request: HttpRequest, *, group: str, rate: str, key: Callable[[], str
             request, group=f"wake.{group}", key=lambda *_: key(), rate=rate, increment=True
         )
     except (RedisError, OSError) as error:
-        let_pass(error)
+        note_outage(error)
         return
     if usage and usage["should_limit"]:
         raise TooMany(math.ceil(usage["time_left"]))
@@ -208,7 +208,7 @@ def is_cache_away() -> bool:
     return time.monotonic() < _outage.until
 
 
-def let_pass(error: Exception) -> None:
-    """Notes that the cache failed."""
+def note_outage(error: Exception) -> None:
+    """Remembers that the cache failed, so that it is not asked for the next few seconds."""
     _outage.until = time.monotonic() + SKIP_SECONDS
     logger.warning("Rate limits are off for %d s, the cache is away: %s", SKIP_SECONDS, error)

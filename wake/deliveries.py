@@ -94,7 +94,7 @@ def deliver(
         )
     except quota.QuotaSpent:
         if key:  # only now, because the transaction of the delivery is rolled back
-            quota.note_refused(key, address=address, at=at)
+            quota.record_refusal(key, address=address, at=at)
         raise
 
 

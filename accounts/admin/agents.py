@@ -20,7 +20,7 @@ from django.utils.formats import date_format
 
 from accounts.admin.audited import AuditedAdmin, AuditedInline, actor
 from accounts.admin.forms import AgentForm, ClaimedIdForm, IssueKeyForm, OnceForm, RotateKeyForm
-from accounts.agents import keys, rate_limits, registration, show_once, signing_secrets
+from accounts.agents import hourly_limits, keys, registration, show_once, signing_secrets
 from accounts.models import Agent, ApiKey, ClaimedId
 from database.clock import database_now
 
@@ -91,7 +91,7 @@ class AgentAdmin(AuditedAdmin):
         if not change:
             obj.first_secret = registration.register(obj, by=actor(request))
         elif form.changed_data:  # the one field; what the row holds besides changes meanwhile
-            rate_limits.limit(obj, obj.hourly_limit, by=actor(request), at=database_now())
+            hourly_limits.set_limit(obj, obj.hourly_limit, by=actor(request), at=database_now())
 
     def response_add(
         self, request: HttpRequest, obj: Any, post_url_continue: str | None = None
@@ -163,7 +163,7 @@ class AgentAdmin(AuditedAdmin):
             return self._no_longer_visible(request, agent)
         try:
             text = signing_secrets.rotate_secret(agent, by=actor(request))
-        except signing_secrets.RotationUnderWay as reason:
+        except signing_secrets.RotationInProgress as reason:
             return self._done(request, agent, str(reason), level=messages.WARNING)
         return self._show_once(request, agent, "signing secret", text)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from django import forms
 from django.contrib.auth.forms import BaseUserCreationForm
 
-from accounts.agents import aliases, rate_limits, show_once
+from accounts.agents import aliases, hourly_limits, show_once
 from accounts.models import Agent, ApiKey, ClaimedId, User
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ class PersonForm(ModelForm):
 class AgentForm(ModelForm):
     def clean_hourly_limit(self) -> int | None:
         hourly: int | None = self.cleaned_data["hourly_limit"]
-        rate_limits.check(hourly)
+        hourly_limits.check(hourly)
         return hourly
 
 

@@ -1,4 +1,4 @@
-"""Mints API keys, and finds the key that a text is.
+"""Mints API keys, and looks up the key that a request sends.
 
 A key is `wk_live_` or `wk_test_`, 30 random base62 digits (178 bits) and their CRC32 in six more,
 so that random texts and typing errors are refused without a query. Only the SHA-256 is stored: a
@@ -38,11 +38,11 @@ MOST_REMEMBERED = 10_000
 
 
 class TooManyKeys(Exception):
-    """25 keys of this agent work already: revoke one that is no longer needed, then try again."""
+    """This agent has 25 usable keys. Revoke one that is no longer needed, then try again."""
 
 
 class NoLongerWorks(Exception):
-    """This key was revoked or has expired: issue a new one."""
+    """This key was revoked or has expired. Issue a new one."""
 
 
 @transaction.atomic
@@ -113,8 +113,8 @@ def find(text: str, *, at: datetime) -> ApiKey | None:
 
 
 def look_up(text: str) -> ApiKey | None:
-    """Returns the key with its agent, usable or not, in one query that reads the database's clock
-    as well. A text that fails its own checksum takes no query."""
+    """Returns the key with its agent, usable or not. The one query also reads the database's clock.
+    A text whose checksum is wrong needs no query."""
     if not KEY.fullmatch(text) or not is_whole(text):
         return None
     asked_at = clock.ticks()
@@ -160,7 +160,7 @@ def check_again(key: ApiKey, *, at: datetime) -> None:
 
 
 def touch(key: ApiKey, *, at: datetime) -> None:
-    """Notes that the key was used, at most once a minute, so that reads stay reads."""
+    """Stores when the key was last used, at most once a minute, so that few reads write."""
     if key.last_used_at is None or key.last_used_at < at - LAST_USED_EVERY:
         ApiKey.objects.filter(pk=key.pk).filter(
             Q(last_used_at__isnull=True) | Q(last_used_at__lt=at - LAST_USED_EVERY)
@@ -199,7 +199,7 @@ def is_whole(text: str) -> bool:
 
 
 def hint_of(text: str) -> str:
-    """Returns the part of a key by which people tell keys apart. It does not reveal the rest."""
+    """Returns the part of a key that tells it apart on pages. It does not reveal the rest."""
     return f"{text[:12]}…{text[-4:]}"
 
 

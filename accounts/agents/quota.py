@@ -19,7 +19,7 @@ from django.db.models import Q
 from accounts.audit import agent_actor, record
 from accounts.models import ApiKey
 
-NOTED_EVERY = timedelta(minutes=10)
+RECORDED_EVERY = timedelta(minutes=10)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class QuotaSpent(Exception):
 
 
 class KeyEnded(Exception):
-    """The key was revoked or expired while the request was on its way."""
+    """The key was revoked or expired during the request."""
 
 
 def spend(key: ApiKey, *, now_us: int) -> Allowance:
@@ -68,22 +68,22 @@ def spend(key: ApiKey, *, now_us: int) -> Allowance:
 
 
 @transaction.atomic
-def note_refused(key: ApiKey, *, address: str = "", at: datetime) -> None:
-    """Records that a key exceeded its quota, once in ten minutes: an agent in a loop exceeds it all
-    the time."""
-    not_lately = Q(slowed_at__isnull=True) | Q(slowed_at__lte=at - NOTED_EVERY)
+def record_refusal(key: ApiKey, *, address: str = "", at: datetime) -> None:
+    """Records that a key exceeded its quota, at most once in ten minutes, because an agent in a
+    loop exceeds it all the time."""
+    not_lately = Q(slowed_at__isnull=True) | Q(slowed_at__lte=at - RECORDED_EVERY)
     if ApiKey.objects.filter(not_lately, pk=key.pk).update(slowed_at=at):
         agent = key.agent
         by = agent_actor(agent, address)
         record("key.slowed_down", by=by, of=key, team=agent.team_id, at=at, agent=agent.agent_id)
 
 
-def look(key: ApiKey, *, now_us: int) -> Allowance:
-    """Returns the quota that its row says is left, and takes nothing."""
+def allowance_of(key: ApiKey, *, now_us: int) -> Allowance:
+    """Returns what is left of the key's quota, and takes nothing."""
     return _allowance(key.quota_us, now_us, *_rate(key.mode, key.agent.hourly_limit))
 
 
-def given(mode: str, own_limit: int | None = None) -> tuple[int, int]:
+def quota_of(mode: str, own_limit: int | None = None) -> tuple[int, int]:
     """Returns the hourly quota and the burst of each key of this mode. An agent's own limit lowers
     the server's, and never raises it."""
     hourly, burst = (
@@ -111,7 +111,7 @@ def _refusal(key: ApiKey, now_us: int) -> Exception:
     if revoked_at is not None:
         return KeyEnded(KeyEnded.__doc__)
     own = key.agent.hourly_limit
-    is_own = given(key.mode, own) != given(key.mode)
+    is_own = quota_of(key.mode, own) != quota_of(key.mode)
     allowance = _allowance(full_at, now_us, *_rate(key.mode, own))
     return QuotaSpent(allowance, own_limit=own if is_own else None)
 
@@ -130,7 +130,7 @@ def _allowance(full_at: int, now_us: int, interval: int, burst: int) -> Allowanc
 def _rate(mode: str, own_limit: int | None) -> tuple[int, int]:
     """Returns the microseconds for a token, and the burst. The interval is rounded up, so that the
     hourly quota is never exceeded."""
-    hourly, burst = given(mode, own_limit)
+    hourly, burst = quota_of(mode, own_limit)
     return -(-3_600_000_000 // hourly), burst
 
 

@@ -15,7 +15,7 @@ JUST_NOW = timedelta(minutes=10)
 
 
 class AgentIdTaken(Exception):
-    """This team has an agent of that id already."""
+    """This team already has an agent with this ID."""
 
 
 @transaction.atomic

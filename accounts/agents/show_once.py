@@ -1,4 +1,4 @@
-"""Makes sure that a form that shows a secret once works once, however often it is sent."""
+"""Makes a form that shows a new secret work only once, however often it is sent."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from accounts.models import Agent
 from accounts.teams import members
 
 
-class AlreadyMade(Exception):
-    """A key or a signing secret of this agent was made since that page was opened."""
+class AlreadyIssued(Exception):
+    """A key or signing secret of this agent was issued after this page was opened."""
 
 
 def seen(agent: Agent) -> str:
@@ -21,11 +21,11 @@ def hold(agent: Agent, *, as_seen: str, by: Actor) -> None:
     """Locks the agent, so that no one else issues or rotates its keys or secrets until the
     transaction ends.
 
-    Raises NoLongerOwner if `by` does not own its team. Raises AlreadyMade if a key or secret was
+    Raises NoLongerOwner if `by` does not own its team. Raises AlreadyIssued if a key or secret was
     issued since the page with `as_seen` was opened: a double click issues one key, and the second
     of two owners who rotate at the same moment is told.
     """
     members.hold_as_owner(agent.team_id, by=by)  # before the agent, as the commands do
     Agent.objects.select_for_update().get(pk=agent.pk)
     if seen(agent) != as_seen:
-        raise AlreadyMade(AlreadyMade.__doc__)
+        raise AlreadyIssued(AlreadyIssued.__doc__)

@@ -19,13 +19,13 @@ class SecretUnreadable(Exception):
     with."""
 
 
-class RotationUnderWay(Exception):
-    """Two secrets are in use already: retire the older one first."""
+class RotationInProgress(Exception):
+    """Two secrets are already in use. Retire the older one first."""
 
 
 @transaction.atomic
 def ensure_secret(agent: Agent, *, by: Actor) -> str | None:
-    """Issues a secret to an agent that has none, and returns it to be shown once; else None."""
+    """Issues a secret to an agent that has none, and returns it. Returns None if it has one."""
     Agent.objects.select_for_update().get(pk=agent.pk)
     if agent.signing_secrets.in_use().exists():
         return None
@@ -35,10 +35,10 @@ def ensure_secret(agent: Agent, *, by: Actor) -> str | None:
 @transaction.atomic
 def rotate_secret(agent: Agent, *, by: Actor) -> str:
     """Issues a second secret. Both sign `webhook-signature` until `switch_secret`. Raises
-    RotationUnderWay."""
+    RotationInProgress."""
     Agent.objects.select_for_update().get(pk=agent.pk)
     if agent.signing_secrets.in_use().count() > 1:
-        raise RotationUnderWay(RotationUnderWay.__doc__)
+        raise RotationInProgress(RotationInProgress.__doc__)
     return _store(agent, by=by, event="secret.rotated")
 
 

@@ -9,11 +9,11 @@ from django.core.exceptions import ValidationError
 from django.core.validators import MinLengthValidator
 from django.db import models
 from django.db.models import Q
-from django.utils import timezone
 
 from accounts.look_alikes import look, mixes_scripts, nfc, scripts
 from accounts.models.names import SINGLE_LINE, visible
 from accounts.models.people import Team
+from database.clock import database_now
 
 
 class Agent(models.Model):
@@ -24,10 +24,10 @@ class Agent(models.Model):
     agent_id = models.CharField(
         "agent id", max_length=128, validators=[MinLengthValidator(1), SINGLE_LINE, visible]
     )
-    created_at = models.DateTimeField(default=timezone.now)
+    created_at = models.DateTimeField(default=database_now)
     paused_at = models.DateTimeField(null=True, blank=True)
     # How many deliveries an hour each of its keys may make, if its team allows fewer than the
-    # server (accounts/agents/rate_limits.py).
+    # server (accounts/agents/hourly_limits.py).
     hourly_limit = models.PositiveIntegerField(
         "deliveries an hour",
         null=True,
@@ -87,7 +87,7 @@ class ClaimedId(models.Model):
         validators=[SINGLE_LINE],
         help_text="An agent id, or a prefix ending in *.",
     )
-    created_at = models.DateTimeField(default=timezone.now)
+    created_at = models.DateTimeField(default=database_now)
 
     class Meta:
         constraints = [
@@ -124,7 +124,7 @@ class ApiKey(models.Model):
     mode = models.CharField(max_length=4, choices=Mode, default=Mode.LIVE, db_column="lane")
     hint = models.CharField(max_length=24, editable=False)
     digest = models.CharField(max_length=64, unique=True, editable=False)
-    created_at = models.DateTimeField(default=timezone.now)
+    created_at = models.DateTimeField(default=database_now)
     issued_by = models.CharField(max_length=80, editable=False)
     last_used_at = models.DateTimeField(null=True, blank=True)
     expires_at = models.DateTimeField(null=True, blank=True)
@@ -159,7 +159,7 @@ class SigningSecret(models.Model):
 
     agent = models.ForeignKey(Agent, on_delete=models.CASCADE, related_name="signing_secrets")
     ciphertext = models.TextField(editable=False)
-    created_at = models.DateTimeField(default=timezone.now)
+    created_at = models.DateTimeField(default=database_now)
     retired_at = models.DateTimeField(null=True, blank=True)
 
     objects = SigningSecretQuerySet.as_manager()

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from django.db import models
-from django.utils import timezone
+
+from database.clock import database_now
 
 
 class AuditEvent(models.Model):
@@ -11,7 +12,7 @@ class AuditEvent(models.Model):
     row can block or change it."""
 
     id = models.BigAutoField(primary_key=True)
-    at = models.DateTimeField(default=timezone.now)
+    at = models.DateTimeField(default=database_now)
     team_id = models.BigIntegerField(null=True)
     event = models.CharField(max_length=40)
     actor_kind = models.CharField(max_length=8)

@@ -11,11 +11,11 @@ from django.contrib.auth.models import PermissionsMixin
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Lower
-from django.utils import timezone
 from django.utils.crypto import salted_hmac
 
 from accounts.look_alikes import nfc
 from accounts.models.names import SINGLE_LINE, visible
+from database.clock import database_now
 
 
 class UserManager(BaseUserManager["User"]):
@@ -43,7 +43,7 @@ class User(AbstractBaseUser, PermissionsMixin):
     time_zone = models.CharField(max_length=64, default="UTC")
     is_active = models.BooleanField(default=True)
     is_staff = models.BooleanField("may enter /admin/", default=False)
-    date_joined = models.DateTimeField(default=timezone.now)
+    date_joined = models.DateTimeField(default=database_now)
     # Signing out everywhere adds one, and no older session is valid any more.
     session_epoch = models.PositiveIntegerField(default=0, db_default=0, editable=False)
 
@@ -73,7 +73,7 @@ class Team(models.Model):
 
     slug = models.SlugField(max_length=50, unique=True)
     name = models.CharField(max_length=80, validators=[SINGLE_LINE, visible])
-    created_at = models.DateTimeField(default=timezone.now)
+    created_at = models.DateTimeField(default=database_now)
     people = models.ManyToManyField(User, through="Membership", related_name="teams")
 
     def __str__(self) -> str:
@@ -101,7 +101,7 @@ class Membership(models.Model):
     team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="memberships")
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="memberships")
     role = models.CharField(max_length=10, choices=Role, default=Role.REVIEWER)
-    created_at = models.DateTimeField(default=timezone.now)
+    created_at = models.DateTimeField(default=database_now)
 
     objects = MembershipQuerySet.as_manager()
 

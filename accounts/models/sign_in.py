@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from django.contrib.sessions.base_session import AbstractBaseSession
 from django.db import models
-from django.utils import timezone
 
 from accounts.models.people import User
+from database.clock import database_now
 
 
 class SecondFactorQuerySet(models.QuerySet["SecondFactor"]):
@@ -22,7 +22,7 @@ class SecondFactor(models.Model):
         User, on_delete=models.CASCADE, primary_key=True, related_name="second_factor"
     )
     ciphertext = models.TextField(editable=False)
-    created_at = models.DateTimeField(default=timezone.now)
+    created_at = models.DateTimeField(default=database_now)
     # The time step of the code that was used last: no code works twice.
     last_step = models.BigIntegerField(editable=False)
     # When all tries are available again, in microseconds since 1970, as in

@@ -35,7 +35,7 @@ def issue_key(request: PersonRequest, pk: UUID) -> HttpResponse:
             show_once.hold(agent, as_seen=form.cleaned_data["seen"], by=by)
             mode, ends = form.cleaned_data["mode"], form.expires_at(at=now)
             key, text = keys.mint(agent, by=by, mode=mode, expires_at=ends)
-    except show_once.AlreadyMade:
+    except show_once.AlreadyIssued:
         return no_longer_visible(request, agent)
     except keys.TooManyKeys as reason:
         form.add_error(None, str(reason))
@@ -57,7 +57,7 @@ def rotate_key(request: PersonRequest, pk: UUID, key: UUID) -> HttpResponse:
         with transaction.atomic():
             show_once.hold(agent, as_seen=form.cleaned_data["seen"], by=by)
             new, text = keys.rotate(old, by=by, overlap=overlap, expires_at=ends, at=now)
-    except show_once.AlreadyMade:
+    except show_once.AlreadyIssued:
         return no_longer_visible(request, agent)
     except keys.NoLongerWorks as reason:
         messages.warning(request, str(reason))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from accounts.agents.quota import Allowance, look
+from accounts.agents.quota import Allowance, allowance_of
 from accounts.models import Agent, ApiKey, AuditEvent
 from database.clock import microseconds
 
@@ -40,4 +40,4 @@ def _line(key: ApiKey, at: datetime) -> KeyLine:
         return KeyLine(key, "Revoked" if key.revoked_at else "Expired", "expired", None)
     ends_soon = key.expires_at is not None and key.expires_at - at <= SOON
     state = "Expires soon" if ends_soon else "Active"
-    return KeyLine(key, state, "approved", look(key, now_us=microseconds(at)))
+    return KeyLine(key, state, "approved", allowance_of(key, now_us=microseconds(at)))

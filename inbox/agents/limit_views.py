@@ -10,7 +10,7 @@ from django.core.exceptions import ValidationError
 from django.http import HttpResponse
 from django.shortcuts import render
 
-from accounts.agents import quota, rate_limits
+from accounts.agents import hourly_limits, quota
 from accounts.models import Agent, ApiKey
 from database.clock import database_now
 from inbox.agents.forms import LimitForm
@@ -29,7 +29,7 @@ def agent_limit(request: PersonRequest, pk: UUID) -> HttpResponse:
     hourly = form.cleaned_data["hourly_limit"]
     try:
         with still_owned(request, agent.team_id):
-            rate_limits.limit(agent, hourly, by=actor(request), at=database_now())
+            hourly_limits.set_limit(agent, hourly, by=actor(request), at=database_now())
     except ValidationError as reason:
         form.add_error("hourly_limit", reason)
         return _form(request, agent, form)
@@ -42,7 +42,7 @@ def _form(request: PersonRequest, agent: Agent, form: LimitForm) -> HttpResponse
         "here": "agents",
         "now": database_now(),
         "agent": agent,
-        "quota": {mode: quota.given(mode) for mode in ApiKey.Mode.values},
+        "quota": {mode: quota.quota_of(mode) for mode in ApiKey.Mode.values},
         "form": form,
     }
     status = HTTPStatus.UNPROCESSABLE_ENTITY if form.errors else HTTPStatus.OK

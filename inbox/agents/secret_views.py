@@ -34,9 +34,9 @@ def rotate_secret(request: PersonRequest, pk: UUID) -> HttpResponse:
         with transaction.atomic():
             show_once.hold(agent, as_seen=form.cleaned_data["seen"], by=by)
             text = signing_secrets.rotate_secret(agent, by=by)
-    except show_once.AlreadyMade:
+    except show_once.AlreadyIssued:
         return no_longer_visible(request, agent)
-    except signing_secrets.RotationUnderWay as reason:
+    except signing_secrets.RotationInProgress as reason:
         messages.warning(request, str(reason))
         return SeeOther("agent-secret", pk=pk)
     return shown_once(request, agent, "secret", text)
@@ -53,7 +53,7 @@ def switch_secret(request: PersonRequest, pk: UUID) -> HttpResponse:
         with transaction.atomic():
             show_once.hold(agent, as_seen=request.POST.get("seen", ""), by=by)
             signing_secrets.switch_secret(agent, by=by, at=database_now())
-    except show_once.AlreadyMade as reason:
+    except show_once.AlreadyIssued as reason:
         messages.warning(request, f"{reason} No secret was retired. Check the page and try again.")
     else:
         messages.success(request, "The old secret was retired. The new one signs every header.")

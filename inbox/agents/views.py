@@ -83,6 +83,6 @@ def agent_detail(request: PersonRequest, pk: UUID) -> HttpResponse:
         ),
         "counted_at_most": agent_figures.WAITING_AT_MOST,
         "panels": panels("agent", agent, user=request.user, at=now),
-        "quota": {mode: quota.given(mode, agent.hourly_limit) for mode in ApiKey.Mode.values},
+        "quota": {mode: quota.quota_of(mode, agent.hourly_limit) for mode in ApiKey.Mode.values},
     }
     return render(request, "inbox/agents/agent.html", context)

@@ -10,7 +10,7 @@ from django.http import HttpResponse
 from django.shortcuts import get_object_or_404
 from django.views.decorators.http import require_POST, require_safe
 
-from accounts.throttles import TooMany, count_look_up
+from accounts.throttles import TooMany, count_dns_lookup
 from inbox.pages.owners import still_owned, team_of_an_owner
 from inbox.pages.page import PersonRequest, SeeOther, actor, page, too_many
 from inbox.people.settings.forms import HostForm
@@ -69,7 +69,7 @@ def look_up_host(request: PersonRequest, slug: str) -> HttpResponse:
     """Checks whether the host's name resolves now to an address that callbacks may connect to."""
     line = _line_of_an_owner(request, slug)
     try:
-        count_look_up(request)
+        count_dns_lookup(request)
     except TooMany as error:
         waits = _show(request, HostForm(), team_id=None, wait=error.retry_after)
         return too_many(waits, error.retry_after)

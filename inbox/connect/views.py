@@ -48,7 +48,7 @@ def connect_agent(request: PersonRequest, pk: UUID) -> HttpResponse:
         "snippets": snippets(agent),
         "delivery": welcome.first_delivery(agent),
         "panels": panels("connect", agent, user=request.user, at=now),
-        "quota": quota.given(ApiKey.Mode.TEST, agent.hourly_limit),
+        "quota": quota.quota_of(ApiKey.Mode.TEST, agent.hourly_limit),
     }
     return render(request, "inbox/connect/connect.html", context)
 

@@ -10,9 +10,9 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.db import models
 from django.db.models import Q
-from django.utils import timezone
 
 from accounts.models import SINGLE_LINE, Agent, Team, User
+from database.clock import database_now
 
 MEDIA_TYPE = re.compile(r"[\w.+-]{1,64}/[\w.+-]{1,64}|[\w.+-]{1,64}/\*|\*/\*", re.ASCII)
 
@@ -39,7 +39,7 @@ class CallerKey(models.Model):
     name = models.CharField(max_length=80, validators=[SINGLE_LINE])
     hint = models.CharField(max_length=24, editable=False)
     digest = models.CharField(max_length=64, unique=True, editable=False)
-    created_at = models.DateTimeField(default=timezone.now)
+    created_at = models.DateTimeField(default=database_now)
     issued_by = models.CharField(max_length=80, editable=False)
     last_used_at = models.DateTimeField(null=True, blank=True)
     expires_at = models.DateTimeField(null=True, blank=True)
@@ -124,8 +124,8 @@ class Card(models.Model):
     # Also served at the host's own /.well-known/agent-card.json.
     is_root = models.BooleanField(default=False)
     enabled = models.BooleanField(default=True)
-    created_at = models.DateTimeField(default=timezone.now)
-    updated_at = models.DateTimeField(default=timezone.now)
+    created_at = models.DateTimeField(default=database_now)
+    updated_at = models.DateTimeField(default=database_now)
 
     objects = CardQuerySet.as_manager()
 

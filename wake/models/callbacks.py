@@ -12,10 +12,10 @@ from typing import NamedTuple
 
 from django.db import models
 from django.db.models import Exists, OuterRef, Q
-from django.utils import timezone
 
 from accounts.models import Agent, Team, User
 from database import encryption
+from database.clock import database_now
 from database.encrypted_columns import ContentBinaryField, ContentTextField
 from wake.models.responses import Response
 
@@ -96,7 +96,7 @@ class Callback(models.Model):
     # (database/encryption.py), regardless of WAKE_ENCRYPT_CONTENT.
     headers_ciphertext = models.TextField(blank=True, db_default="", default="")
     body = ContentBinaryField()
-    created_at = models.DateTimeField(default=timezone.now)
+    created_at = models.DateTimeField(default=database_now)
     due_at = models.DateTimeField(null=True)
     leased_until = models.DateTimeField(null=True)
     lease = models.UUIDField(null=True)
@@ -238,7 +238,7 @@ class CallbackHost(models.Model):
     pattern = models.CharField(
         max_length=260, help_text="hooks.example.com, host:8443 or *.example.com"
     )
-    created_at = models.DateTimeField(default=timezone.now)
+    created_at = models.DateTimeField(default=database_now)
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["team", "pattern"], name="one_line_a_host")]

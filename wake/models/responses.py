@@ -9,9 +9,9 @@ from typing import Any
 
 from django.db import models
 from django.db.models import Q
-from django.utils import timezone
 
 from accounts.models import User
+from database.clock import database_now
 from database.encrypted_columns import ContentTextField
 from wake.models.deliveries import Delivery
 
@@ -54,7 +54,7 @@ class Response(models.Model):
     )
     by_name = models.CharField(max_length=80)
 
-    answered_at = models.DateTimeField(default=timezone.now)
+    answered_at = models.DateTimeField(default=database_now)
     release_at = models.DateTimeField()
     responded_at = models.DateTimeField(null=True)
     # Stamped before the answer leaves: from then on it cannot be taken back.
@@ -107,7 +107,7 @@ class Draft(models.Model):
     edited_json: models.TextField[str | None, str | None] = ContentTextField(
         null=True
     )  # null is JSON's, as details_json
-    saved_at = models.DateTimeField(default=timezone.now)
+    saved_at = models.DateTimeField(default=database_now)
 
     class Meta:
         constraints = [

@@ -1,4 +1,4 @@
-"""`manage.py add_person`: a generated password alone on stdout, the rest on stderr."""
+"""`manage.py add_person` adds a person to a team. On stdout is only a generated password."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from accounts.models import Membership
 
 class Command(BaseCommand):
     help = (
-        "Adds a person to a team (made if new). Their password is WAKE_PASSWORD, "
-        "else a generated one, which is printed."
+        "Adds a person to a team, which is created if it is new. Set WAKE_PASSWORD to choose the "
+        "password; otherwise one is generated and printed."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:

@@ -1,4 +1,4 @@
-"""`manage.py changepassword`: in the place of Django's, which leaves no trace in the audit."""
+"""`manage.py changepassword` replaces Django's command, which records nothing in the audit."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from accounts import operator
 
 class Command(BaseCommand):
     help = (
-        "Gives a person another password, WAKE_PASSWORD or one that is asked for, and ends their "
+        "Changes a person's password to WAKE_PASSWORD, or asks for the new one, and ends their "
         "sessions."
     )
 
@@ -22,7 +22,7 @@ class Command(BaseCommand):
         parser.add_argument("email", metavar="EMAIL")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        password = os.environ.get("WAKE_PASSWORD", "") or _asked_for()
+        password = os.environ.get("WAKE_PASSWORD", "") or _ask_for_password()
         try:
             user = operator.change_password(options["email"], password)
         except operator.NoSuchPerson as error:
@@ -30,10 +30,10 @@ class Command(BaseCommand):
         except ValidationError as error:
             raise CommandError(operator.in_one_sentence(error)) from error
         self.stderr.style_func = None  # this is a note, not an error
-        self.stderr.write(f"{user.email} has another password, and is signed out everywhere.")
+        self.stderr.write(f"{user.email} has a new password and is signed out everywhere.")
 
 
-def _asked_for() -> str:
+def _ask_for_password() -> str:
     password = getpass("New password: ")
     if getpass("New password again: ") != password:
         raise CommandError("The passwords do not match. Nothing was changed.")

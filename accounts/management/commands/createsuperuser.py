@@ -1,4 +1,4 @@
-"""`manage.py createsuperuser`: in the place of Django's, which leaves no trace in the audit."""
+"""`manage.py createsuperuser` replaces Django's command, which records nothing in the audit."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from accounts import operator
 
 class Command(BaseCommand):
     help = (
-        "Adds a person who may do everything in /admin/ and is in no team. Their password is "
-        "WAKE_PASSWORD, else a generated one, which is printed."
+        "Adds a person who may do everything in /admin/ and is in no team. Set WAKE_PASSWORD to "
+        "choose the password; otherwise one is generated and printed."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:

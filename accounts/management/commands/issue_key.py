@@ -1,5 +1,4 @@
-"""`manage.py issue_key`: the key alone on stdout, so that a script can take it; the rest on
-stderr."""
+"""`manage.py issue_key` issues a key, which is alone on stdout, so that a script can read it."""
 
 from __future__ import annotations
 
@@ -16,13 +15,17 @@ from accounts.models import ApiKey
 
 
 class Command(BaseCommand):
-    help = "Registers the agent (and the team) if new, and issues a key, which is shown once."
+    help = (
+        "Issues an API key, which is shown once. Registers the agent and its team if they are new."
+    )
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("agent_id", metavar="AGENT_ID")
         parser.add_argument("--team", metavar="SLUG", help="defaults to the first team")
-        parser.add_argument("--test", action="store_true", help="a wk_test_ key")
-        parser.add_argument("--json", action="store_true", help="with the signing secret, as JSON")
+        parser.add_argument("--test", action="store_true", help="issue a test key (wk_test_)")
+        parser.add_argument(
+            "--json", action="store_true", help="print the key and the signing secret as JSON"
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         mode = ApiKey.Mode.TEST if options["test"] else ApiKey.Mode.LIVE
@@ -36,13 +39,13 @@ class Command(BaseCommand):
             raise CommandError(str(error)) from error
         team = issued.agent.team
         if options["json"]:
-            told = {
+            fields = {
                 "key": issued.key,
                 "signing_secret": issued.signing_secret,
                 "agent_id": issued.agent.agent_id,
                 "team": team.slug,
             }
-            self.stdout.write(json.dumps(told))
+            self.stdout.write(json.dumps(fields))
             return
         self.stderr.style_func = None  # these are notes, not errors
         self.stdout.write(issued.key)

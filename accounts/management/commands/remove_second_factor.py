@@ -1,4 +1,4 @@
-"""`manage.py remove_second_factor`: for a person who lost their authenticator and their recovery
+"""`manage.py remove_second_factor` helps a person who lost their authenticator and their recovery
 codes."""
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from accounts import operator
 
 class Command(BaseCommand):
     help = (
-        "Lets a person sign in with the password alone again, and ends their sessions. "
-        "Make sure first that it is they who ask."
+        "Turns off two-step sign-in for a person and ends their sessions. Verify first that the "
+        "request really comes from that person."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -25,4 +25,4 @@ class Command(BaseCommand):
         except operator.NoSecondFactor as error:
             raise CommandError(str(error)) from error
         self.stderr.style_func = None  # this is a note, not an error
-        self.stderr.write(f"{user.email} signs in with the password alone, and can set up another.")
+        self.stderr.write(f"{user.email} now signs in with the password only.")

@@ -17,7 +17,7 @@ from django.views.decorators.debug import sensitive_post_parameters
 
 from accounts.audit import Actor, record
 from accounts.sign_in import sessions
-from accounts.throttles import TooMany, client_address, count_sign_in, is_worth_an_event
+from accounts.throttles import TooMany, client_address, count_sign_in, may_record_failure
 from database.clock import database_now
 from inbox.pages.page import PersonRequest, SeeOther, form_page, page, page_of_the_form, too_many
 from inbox.people.sign_in.forms import ConfirmPasswordForm
@@ -82,6 +82,6 @@ def _to(request: PersonRequest) -> str:
 
 
 def _audit(request: PersonRequest, form: ConfirmPasswordForm) -> None:
-    if form.has_error("password", "wrong") and is_worth_an_event(request):
+    if form.has_error("password", "wrong") and may_record_failure(request):
         by = Actor("nobody", address=client_address(request))
         record("person.password_refused", by=by, of=request.user, team=None)

@@ -18,7 +18,7 @@ from django.views.decorators.debug import sensitive_post_parameters
 from accounts.audit import Actor, person, record
 from accounts.models import User
 from accounts.sign_in import known_browsers, pending_second_factor, second_factor
-from accounts.throttles import TooMany, client_address, count_sign_in, is_worth_an_event
+from accounts.throttles import TooMany, client_address, count_sign_in, may_record_failure
 from database.clock import database_now
 from inbox.pages.page import SeeOther, form_page, too_many
 from inbox.people.sign_in.forms import CodeForm, SignInForm
@@ -46,7 +46,7 @@ class SignIn(LoginView):
 
     def form_invalid(self, form: AuthenticationForm) -> HttpResponse:
         is_wrong = form.has_error("__all__", "invalid_login")
-        if is_wrong and is_worth_an_event(self.request):
+        if is_wrong and may_record_failure(self.request):
             record(
                 "person.sign_in_failed",
                 by=Actor("nobody", address=client_address(self.request)),

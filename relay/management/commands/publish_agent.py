@@ -73,7 +73,7 @@ class Command(BaseCommand):
         at = database_now()
         fields, earlier_root = _fields(options), Card.objects.filter(is_root=True).first()
         try:
-            agent, is_new = operator.agent_called(
+            agent, is_new = operator.get_or_register_agent(
                 options["agent_id"].strip(), team_slug=options["team"]
             )
             if options["public"] is False and Card.objects.filter(agent=agent, access="public"):

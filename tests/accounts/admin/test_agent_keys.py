@@ -211,7 +211,7 @@ def test_a_rotation_under_way_is_ended_before_the_next(operator: Client, agent: 
     form = {"seen": seen(operator, agent)}
     page = operator.post(url(agent, "rotate_secret"), form, follow=True).content.decode()
 
-    assert "retire the older one first" in page
+    assert "Retire the older one first" in page
     assert agent.signing_secrets.in_use().count() == 2
 
 
@@ -280,7 +280,7 @@ def test_keys_without_end_are_refused_with_a_sentence(operator: Client, agent: A
 
     for path, form in forms:
         page = operator.post(path, {"seen": seen(operator, agent), **form}, follow=True)
-        assert "revoke one that is no longer needed, then try again" in page.content.decode()
+        assert "Revoke one that is no longer needed, then try again" in page.content.decode()
 
     row.refresh_from_db()
     assert row.expires_at is None

@@ -120,7 +120,7 @@ def test_an_agent_has_no_more_keys_than_it_can_look_after(agent: Agent, team: Te
     at = timezone.now()
     first, *_ = (keys.mint(agent, by=SYSTEM)[0] for _ in range(keys.MOST_USABLE))
 
-    with pytest.raises(keys.TooManyKeys, match=f"{keys.MOST_USABLE} keys"):
+    with pytest.raises(keys.TooManyKeys, match=f"{keys.MOST_USABLE} usable keys"):
         keys.mint(agent, by=SYSTEM)
     with pytest.raises(keys.TooManyKeys):
         keys.rotate(first, by=SYSTEM, overlap=timedelta(hours=1), at=at)

@@ -11,7 +11,7 @@ from django.core.exceptions import ValidationError
 from django.db import IntegrityError, connection, transaction
 from django.test.utils import CaptureQueriesContext
 
-from accounts.agents import keys, quota, rate_limits
+from accounts.agents import hourly_limits, keys, quota
 from accounts.audit import SYSTEM, person
 from accounts.models import Agent, ApiKey, AuditEvent, User
 from database.clock import microseconds
@@ -24,7 +24,7 @@ NOW_US = microseconds(NOW)
 
 
 def limited(agent: Agent, hourly: int | None, *, at: datetime = NOW) -> None:
-    rate_limits.limit(agent, hourly, by=SYSTEM, at=at)
+    hourly_limits.set_limit(agent, hourly, by=SYSTEM, at=at)
 
 
 def as_found(key: ApiKey) -> ApiKey:
@@ -76,7 +76,7 @@ def test_a_limit_applies_to_each_mode_and_only_lowers(agent: Agent, key: ApiKey)
 
 @pytest.mark.parametrize("own", [500, 501, 100_000])
 def test_it_never_raises_what_the_server_gives(own: int) -> None:
-    assert quota.given("live", own) == quota.given("live") == (500, 50)
+    assert quota.quota_of("live", own) == quota.quota_of("live") == (500, 50)
 
 
 def test_a_server_that_gives_less_later_is_not_raised(agent: Agent, settings: Any) -> None:
@@ -84,7 +84,7 @@ def test_a_server_that_gives_less_later_is_not_raised(agent: Agent, settings: An
 
     settings.WAKE_QUOTA_LIVE = (20, 2)
 
-    assert quota.given("live", 100) == (20, 2)
+    assert quota.quota_of("live", 100) == (20, 2)
 
 
 def test_without_an_agent_limit_the_servers_limit_applies_at_once(
@@ -168,7 +168,7 @@ def test_the_response_names_the_servers_quota_when_that_was_exceeded(
 
 def test_who_limited_it_is_in_the_audit_once(agent: Agent, alice: User) -> None:
     for hourly in (10, 10, None, None):
-        rate_limits.limit(agent, hourly, by=person(alice, "203.0.113.7"), at=NOW)
+        hourly_limits.set_limit(agent, hourly, by=person(alice, "203.0.113.7"), at=NOW)
 
     events = AuditEvent.objects.filter(event="agent.limited").order_by("pk")
     assert [event.detail for event in events] == [{"an_hour": 10}, {"an_hour": None}]
@@ -179,7 +179,7 @@ def test_who_limited_it_is_in_the_audit_once(agent: Agent, alice: User) -> None:
 
 @pytest.mark.parametrize(
     ("hourly", "words"),
-    [(0, "pause the agent"), (-1, "pause the agent"), (500, "500 an hour at most")],
+    [(0, "pause the agent"), (-1, "pause the agent"), (500, "allows a key 500 an hour")],
 )
 def test_what_would_pause_it_or_lower_nothing_is_refused(
     agent: Agent, hourly: int, words: str

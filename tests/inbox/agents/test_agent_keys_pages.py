@@ -77,7 +77,7 @@ def test_a_team_has_an_id_once_however_often_the_form_is_sent(alices: Person, te
     assert "writing-agent already exists" in text_of(twice)
     assert f"/agents/{Agent.objects.get().pk}/secret/" in twice.content.decode()
     assert later.status_code == 422
-    assert "This team has an agent of that id already." in text_of(later)
+    assert "This team already has an agent with this ID." in text_of(later)
     assert Agent.objects.count() == SigningSecret.objects.count() == 1
 
 
@@ -176,7 +176,7 @@ def test_keys_without_end_are_refused_with_a_sentence(
 
     for answer in answers:
         assert answer.status_code == 422
-        assert "Couldn't save. 25 keys of this agent work already: revoke one" in text_of(answer)
+        assert "Couldn't save. This agent has 25 usable keys. Revoke one" in text_of(answer)
     assert agent.keys.filter(expires_at=None).count() == agent.keys.count() == keys.MOST_USABLE
     assert text_shown(rotate(alices, key, overlap="0"))
 
@@ -227,7 +227,7 @@ def test_a_key_that_was_revoked_meanwhile_has_no_successor(alices: Person, key: 
 
     assert answer.status_code == 303
     page = text_of(alices.get(answer["Location"]))
-    assert "This key was revoked or has expired: issue a new one." in page
+    assert "This key was revoked or has expired. Issue a new one." in page
     assert ApiKey.objects.count() == 1
 
 

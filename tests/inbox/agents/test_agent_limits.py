@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from accounts.agents import rate_limits
+from accounts.agents import hourly_limits
 from accounts.audit import SYSTEM
 from accounts.models import Agent, ApiKey, AuditEvent
 from database.clock import EPOCH
@@ -54,8 +54,8 @@ def test_the_audit_says_so_in_words(alices: Person, agent: Agent) -> None:
     ("hourly", "words"),
     [
         ("0", "Enter at least 1. To stop all deliveries, pause the agent."),
-        ("500", "This server gives a key 500 an hour at most"),
-        ("9" * 30, "This server gives a key 500 an hour at most"),
+        ("500", "The server allows a key 500 an hour"),
+        ("9" * 30, "The server allows a key 500 an hour"),
         ("many", "Enter a whole number or leave this empty."),
     ],
 )
@@ -71,7 +71,7 @@ def test_what_lowers_nothing_is_refused(
 
 
 def test_a_keys_line_counts_with_the_limit(alices: Person, agent: Agent, key: ApiKey) -> None:
-    rate_limits.limit(agent, 4, by=SYSTEM, at=EPOCH)
+    hourly_limits.set_limit(agent, 4, by=SYSTEM, at=EPOCH)
     AgentClient(key, agent.agent_id).deliver()
 
     assert "3 of 4 left" in text_of(alices.get(f"/agents/{agent.pk}/"))
@@ -82,7 +82,7 @@ def test_who_is_no_owner_reads_it_and_changes_nothing(
     role: str, request: pytest.FixtureRequest, agent: Agent
 ) -> None:
     person: Person = request.getfixturevalue(role)
-    rate_limits.limit(agent, 7, by=SYSTEM, at=EPOCH)
+    hourly_limits.set_limit(agent, 7, by=SYSTEM, at=EPOCH)
 
     answers = [person.get(f"/agents/{agent.pk}/limit/"), save(person, agent, 400)]
 

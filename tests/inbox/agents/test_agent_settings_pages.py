@@ -71,7 +71,7 @@ def test_a_rotation_under_way_is_ended_before_the_next(alices: Person, agent: Ag
 
     page = text_of(rotate(alices, agent))
 
-    assert "Two secrets are in use already: retire the older one first." in page
+    assert "Two secrets are already in use. Retire the older one first." in page
     assert len(signing_secrets.secrets_of(agent.pk)) == 2
 
 
@@ -184,7 +184,7 @@ def test_an_agent_that_was_slowed_down_is_probably_a_loop(
 ) -> None:
     before = text_of(alices.get(f"/agents/{agent.pk}/"))
 
-    quota.note_refused(key, at=timezone.now())
+    quota.record_refusal(key, at=timezone.now())
 
     after = text_of(alices.get(f"/agents/{agent.pk}/"))
     assert "stuck in a loop" not in before
@@ -196,10 +196,10 @@ def test_the_list_of_agents_says_today_who_was_slowed_down(
     alices: Person, agent: Agent, key: ApiKey
 ) -> None:
     words = "0 this week rate limited today, possibly a loop"
-    quota.note_refused(key, at=midnight(timezone.now()) - timedelta(minutes=11))
+    quota.record_refusal(key, at=midnight(timezone.now()) - timedelta(minutes=11))
     before = text_of(alices.get("/agents/"))
 
-    quota.note_refused(key, at=timezone.now())
+    quota.record_refusal(key, at=timezone.now())
 
     assert words not in before
     assert words in text_of(alices.get("/agents/"))

@@ -280,7 +280,7 @@ def test_a_reader_is_refused_with_a_page(
     answer = ritas.answer(delivery, **fields)
 
     assert answer.status_code == 403
-    assert "Your role in this team does not include that." in text_of(answer)
+    assert "Your role in this team does not allow this." in text_of(answer)
     assert not Response.objects.exists()
 
 
@@ -308,7 +308,7 @@ def test_a_role_that_changes_in_the_middle_of_an_answer_is_a_refusal_and_no_fail
         answer = bobs.answer(delivery)
 
     assert answer.status_code == 403
-    assert "Your role in this team does not include that." in text_of(answer)
+    assert "Your role in this team does not allow this." in text_of(answer)
     assert not Response.objects.exists()
 
 

@@ -142,7 +142,7 @@ def test_dns_lookups_are_limited(
     alice: User, team: Team, signed_in: SignedIn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     CallbackHost.objects.create(team=team, pattern="localhost:9000")
-    monkeypatch.setattr(throttles, "LOOK_UPS", "1/m")
+    monkeypatch.setattr(throttles, "DNS_LOOKUPS", "1/m")
     client = signed_in(alice)
 
     first, second = (

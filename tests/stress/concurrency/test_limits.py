@@ -6,7 +6,7 @@ from collections import Counter
 
 from django.utils import timezone
 
-from accounts.agents import rate_limits
+from accounts.agents import hourly_limits
 from accounts.audit import SYSTEM
 from accounts.models import Agent, AuditEvent
 from tests.agent_client import AgentClient
@@ -15,7 +15,7 @@ from wake.models import Delivery
 
 
 def test_a_limit_is_exact_across_threads(caller: AgentClient, agent: Agent) -> None:
-    rate_limits.limit(agent, 3, by=SYSTEM, at=timezone.now())
+    hourly_limits.set_limit(agent, 3, by=SYSTEM, at=timezone.now())
 
     codes = at_once(*[lambda: patiently(lambda: caller.post(caller.payload())).status_code] * 20)
 
@@ -27,7 +27,7 @@ def test_a_limit_that_changes_during_a_delivery_does_not_deadlock(
     caller: AgentClient, agent: Agent
 ) -> None:
     def lower() -> int:
-        rate_limits.limit(agent, 1, by=SYSTEM, at=timezone.now())
+        hourly_limits.set_limit(agent, 1, by=SYSTEM, at=timezone.now())
         return 0
 
     codes = at_once(

@@ -121,7 +121,7 @@ def test_keys_without_end_are_refused_in_a_sentence(agent: Agent) -> None:
     for _ in range(keys.MOST_USABLE):
         manage("issue_key", agent.agent_id)
 
-    with pytest.raises(CommandError, match="revoke one that is no longer needed, then try again"):
+    with pytest.raises(CommandError, match="Revoke one that is no longer needed, then try again"):
         manage("issue_key", agent.agent_id)
 
     assert ApiKey.objects.count() == keys.MOST_USABLE

@@ -1,4 +1,4 @@
-"""Sets an agent's own limit, which is lower than the server's."""
+"""Sets an agent's own hourly limit, which is lower than the server's quota."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from accounts.models import Agent, ApiKey
 
 
 @transaction.atomic
-def limit(agent: Agent, hourly: int | None, *, by: Actor, at: datetime) -> None:
-    """Limits each key of the agent to `hourly` deliveries from now on; None stands for the server's
-    limit. The same limit again is not recorded. Raises ValidationError."""
+def set_limit(agent: Agent, hourly: int | None, *, by: Actor, at: datetime) -> None:
+    """Limits each key of the agent to `hourly` deliveries an hour from now on; None means the
+    server's quota. Setting the same limit again records nothing. Raises ValidationError."""
     check(hourly)
     # A delivery locks the agent before it spends quota, so until the commit none is spent.
     agent = Agent.objects.select_for_update(no_key=True).get(pk=agent.pk)
@@ -31,13 +31,13 @@ def limit(agent: Agent, hourly: int | None, *, by: Actor, at: datetime) -> None:
 
 
 def check(hourly: int | None) -> None:
-    """Raises ValidationError for a number that would pause the agent, or would lower nothing."""
+    """Raises ValidationError for a limit below 1, or one that is not lower than the server's."""
     if hourly is None:
         return
     if hourly < 1:
         raise ValidationError("Enter at least 1. To stop all deliveries, pause the agent.")
-    most = max(quota.given(mode)[0] for mode in ApiKey.Mode.values)
+    most = max(quota.quota_of(mode)[0] for mode in ApiKey.Mode.values)
     if hourly >= most:
         raise ValidationError(
-            f"This server gives a key {most:,} an hour at most: write a smaller number, or nothing."
+            f"The server allows a key {most:,} an hour. Enter a smaller number, or leave it empty."
         )
