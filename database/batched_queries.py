@@ -9,12 +9,13 @@ the UNION ALL.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Self, TypeVar
 
 from django.db import connection
 from django.db.models import Model, Q, QuerySet
+from django.db.models.expressions import RawSQL
 
 from database.clock import EPOCH
 
@@ -60,6 +61,23 @@ def first_of_each(lists: Sequence[QuerySet[M]], count: int = PAGE + 1) -> list[M
     return [row for batch in _batches(lists) for row in _first_of_each(batch, count)]
 
 
+def load_first_of_each(
+    lists: Sequence[QuerySet[M]],
+    count: int = PAGE + 1,
+    *,
+    columns: Callable[[QuerySet[M]], QuerySet[M]],
+) -> list[M]:
+    """Like `first_of_each`, for rows with many columns or subqueries, which `columns` adds. The
+    lists select ids only, so that Django builds those columns once and not for each list, and
+    PostgreSQL plans them once."""
+    rows: list[M] = []
+    for batch in _batches(lists):
+        ids, values = _union([each.values("pk") for each in batch], count)
+        chosen = lists[0].model._default_manager.filter(pk__in=RawSQL(ids, values))  # noqa: S611 - as below
+        rows += columns(chosen)
+    return rows
+
+
 def count_each(lists: Sequence[QuerySet[Any]], at_most: int) -> list[int]:
     """Counts the rows of each list, up to `at_most`, which is more than people look through."""
     return [number for batch in _batches(lists) for number in _count_each(batch, at_most)]
@@ -72,12 +90,17 @@ def _batches(lists: Sequence[L]) -> Iterator[Sequence[L]]:
 
 
 def _first_of_each(lists: Sequence[QuerySet[M]], count: int) -> list[M]:
+    sql, values = _union(lists, count)
+    return list(lists[0].model._default_manager.raw(sql, values))
+
+
+def _union(lists: Sequence[QuerySet[Any, Any]], count: int) -> tuple[str, list[Any]]:
     parts, values = _statements([rows[:count] for rows in lists])
     sql = " UNION ALL ".join(
         f"SELECT * FROM ({part}) s{number}"  # noqa: S608 - Django made it, the values stay apart
         for number, part in parts
     )
-    return list(lists[0].model._default_manager.raw(sql, values))
+    return sql, values
 
 
 def _count_each(lists: Sequence[QuerySet[Any]], at_most: int) -> list[int]:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import partial
 from itertools import chain
 from operator import attrgetter
 from uuid import UUID
 
-from database.batched_queries import PAGE, Cursor, count_each, first_of_each, older_than
+from database.batched_queries import PAGE, Cursor, count_each, load_first_of_each, older_than
 from inbox.deadlines.closing_soon import open_deadlines
 from inbox.deadlines.wording import CONTINUES, SOON
 from inbox.list.acknowledged import button_value
@@ -98,10 +99,11 @@ def inbox(search: Search, *, at: datetime, back: datetime, before: Cursor | None
     types = [search.query.type] if search.query.type else list(TITLES)
     lists = {type: _waiting(search, type, at) for type in types}
     newest = [
-        older_than(waiting(rows, viewer.user), "created_at", before)
+        older_than(rows, "created_at", before)
         for rows in [*chain(*lists.values()), *([] if before else _held_by_others(search, at))]
     ]
-    deliveries = sorted(first_of_each(newest), key=attrgetter("created_at", "pk"), reverse=True)
+    loaded = load_first_of_each(newest, columns=partial(waiting, user=viewer.user))
+    deliveries = sorted(loaded, key=attrgetter("created_at", "pk"), reverse=True)
     sections = [
         _section(type, [row for row in deliveries if row.type == type], viewer, at)
         for type in types

@@ -12,7 +12,9 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from accounts.models import Membership, Team, User
+from accounts.models import Agent, Membership, Team, User
+from database.clock import database_now
+from wake.deliveries import deliver
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]  # no VACUUM inside of one
 LARGE = {"wake_delivery", "wake_response", "inbox_searchable"}
@@ -37,11 +39,25 @@ def test_pages_take_as_many_queries_for_thousands_as_for_ten() -> None:
         assert counts[0] == counts[1] <= most, path
 
 
+def test_a_person_of_many_teams_costs_no_more_queries() -> None:
+    browser = filled("first", deliveries=100)
+    paths = {"/": 6, waiting_delivery("first"): 9}
+    before = {path: len(queries(browser, path)) for path in paths}
+    user = User.objects.get(email="owner@first.example.com")
+    for number in range(12):
+        team = Team.objects.create(slug=f"team-{number}", name=f"Team {number}")
+        Membership.objects.create(team=team, user=user, role="owner")
+
+    for path, most in paths.items():
+        assert len(queries(browser, path)) == before[path] <= most, path
+
+
 @pytest.mark.skipif(connection.vendor != "postgresql", reason="PostgreSQL's plans")
 def test_each_list_is_read_from_its_index() -> None:
     browser = filled("many", deliveries=2_000)
+    delivery_page = {waiting_delivery("many"): {"wake_delivery_pkey", "inbox_of_a_team"}}
 
-    for path, indexes in INDEXES.items():
+    for path, indexes in (INDEXES | delivery_page).items():
         nodes = [node for sql in queries(browser, path) for node in plan(sql)]
         assert indexes <= {node.get("Index Name") for node in nodes}, path
         scanned = {node["Relation Name"] for node in nodes if node["Node Type"] == "Seq Scan"}
@@ -69,6 +85,21 @@ def filled(slug: str, *, deliveries: int) -> Client:
     client.force_login(user)
     client.get("/")  # the first one makes preferences
     return client
+
+
+def waiting_delivery(slug: str) -> str:
+    """Delivers a question to the team, and returns the path of its page."""
+    agent = Agent.objects.filter(team__slug=slug)[:1].get()
+    delivery = deliver(
+        agent,
+        agent_id=agent.agent_id,
+        provider="claude",
+        type="question",
+        headline="Ship it?",
+        summary="Everything is green.",
+        at=database_now(),
+    ).delivery
+    return f"/deliveries/{delivery.pk}/"
 
 
 def queries(browser: Client, path: str) -> list[str]:
