@@ -9,6 +9,8 @@ import psycopg
 from django.db import InterfaceError, OperationalError, connection
 from psycopg_pool import PoolTimeout
 
+from database.postgresql.turns import NoTurn
+
 # SQLSTATE (PostgreSQL, appendix A): a broken connection (class 08), a server that stops or starts
 # (57P0x), no more connections (53300), a full disk (53100), a disk that fails (58030).
 DISK_FULL = "53100"
@@ -36,19 +38,22 @@ def is_away(error: BaseException | None) -> bool:
     driver = _driver_error(error)
     if isinstance(driver, sqlite3.Error):
         return _sqlite_code(driver) in SQLITE_AWAY
+    if isinstance(driver, NoTurn):
+        return False
     # The server gives every failure a code, so one without a code comes from the connection itself.
     sqlstate = getattr(driver, "sqlstate", None)
     return sqlstate is None or sqlstate.startswith(AWAY)
 
 
 def is_busy(error: BaseException | None) -> bool:
-    """Returns whether another transaction was in the way, so that repeating the statement helps."""
+    """Returns whether another transaction or request was in the way, so that repeating the
+    statement helps."""
     if not isinstance(error, OperationalError | psycopg.OperationalError):
         return False
     driver = _driver_error(error)
     if isinstance(driver, sqlite3.Error):
         return _sqlite_code(driver) in SQLITE_BUSY
-    return getattr(driver, "sqlstate", None) in BUSY
+    return isinstance(driver, NoTurn) or getattr(driver, "sqlstate", None) in BUSY
 
 
 def is_disk_full(error: BaseException | None) -> bool:

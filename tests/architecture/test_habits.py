@@ -226,7 +226,7 @@ def test_no_module_has_a_name_for_what_was_not_understood() -> None:
         if path.stem in {"utils", "helpers", "services", "common", "base", "misc"}
     ]
 
-    assert found == []
+    assert found == ["database/postgresql/base.py"]  # Django imports a backend by this name
 
 
 def test_the_time_is_the_databases() -> None:

@@ -81,7 +81,7 @@ def postgresql(url: str, *, connections: int, prepare: bool) -> dict[str, Any]:
     if parts.scheme not in {"postgres", "postgresql"}:
         raise BadVariable("DATABASE_URL must begin with postgresql://.")
     return {
-        "ENGINE": "django.db.backends.postgresql",
+        "ENGINE": "database.postgresql",
         "NAME": unquote(parts.path.lstrip("/")),
         "USER": unquote(parts.username or ""),
         "PASSWORD": unquote(parts.password or ""),

@@ -1,0 +1,52 @@
+"""Django imports this module of the backend (DATABASES, ENGINE) and takes its DatabaseWrapper."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import psycopg
+from django.db.backends.postgresql import base
+
+from database.postgresql.turns import Turns
+
+_lock = threading.Lock()
+_turns: dict[str, Turns] = {}
+
+
+class DatabaseWrapper(base.DatabaseWrapper):
+    """Takes a connection from the pool when it is this thread's turn.
+
+    The pool alone waits a second, which is right for a server that is away and too short for a
+    hundred requests that come at once. With a turn, a connection is free or the server is away.
+    """
+
+    def get_new_connection(self, conn_params: dict[str, Any]) -> Any:
+        if not self.pool:
+            return super().get_new_connection(conn_params)
+        turns = self._pool_turns()
+        turns.take()
+        try:
+            return super().get_new_connection(conn_params)
+        except BaseException as error:
+            turns.give_back()
+            if isinstance(error, psycopg.OperationalError):
+                turns.fail_those_who_wait(str(error))
+            raise
+
+    def _close(self) -> None:
+        connection = self.connection
+        if connection is None or not self.pool:
+            super()._close()  # type: ignore[misc]
+            return
+        turns, is_lost = self._pool_turns(), connection.closed
+        try:
+            super()._close()  # type: ignore[misc]
+        finally:
+            if is_lost:
+                turns.fail_those_who_wait("The connection to PostgreSQL is lost.")
+            turns.give_back()
+
+    def _pool_turns(self) -> Turns:
+        with _lock:
+            return _turns.setdefault(self.alias, Turns(self.pool.max_size))

@@ -1,0 +1,71 @@
+"""Lets threads that want a connection wait for their turn, in the order in which they came."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+
+import psycopg
+
+WAITING_AT_MOST = 1_000
+TURN_SECONDS = 10.0
+
+
+class NoTurn(psycopg.OperationalError):
+    """Every connection to the database is in use, and a turn is too far away."""
+
+    def __init__(self) -> None:
+        super().__init__("Every connection to the database is in use.")
+
+
+class Turns:
+    """As many turns as the pool has connections. A thread that takes one gives it back."""
+
+    def __init__(
+        self, number: int, *, seconds: float = TURN_SECONDS, waiting_at_most: int = WAITING_AT_MOST
+    ) -> None:
+        self._lock = threading.Lock()
+        self._free = number
+        self._waiting: deque[_Waiter] = deque()
+        self._seconds = seconds
+        self._waiting_at_most = waiting_at_most
+
+    def take(self) -> None:
+        """Waits for a turn; raises NoTurn, or the error of `fail_those_who_wait`."""
+        with self._lock:
+            if self._free:
+                self._free -= 1
+                return
+            if len(self._waiting) >= self._waiting_at_most:
+                raise NoTurn
+            waiter = _Waiter()
+            self._waiting.append(waiter)
+        if not waiter.called.wait(self._seconds):
+            with self._lock:
+                if waiter in self._waiting:
+                    self._waiting.remove(waiter)
+                    raise NoTurn
+        if waiter.error is not None:
+            raise waiter.error
+
+    def give_back(self) -> None:
+        with self._lock:
+            if self._waiting:
+                self._waiting.popleft().called.set()
+            else:
+                self._free += 1
+
+    def fail_those_who_wait(self, message: str) -> None:
+        """Raises OperationalError in every thread that waits: when the database is away, each of
+        them would find out for itself, one after the other."""
+        with self._lock:
+            while self._waiting:
+                waiter = self._waiting.popleft()
+                waiter.error = psycopg.OperationalError(message)
+                waiter.called.set()
+
+
+class _Waiter:
+    def __init__(self) -> None:
+        self.called = threading.Event()
+        self.error: psycopg.OperationalError | None = None
