@@ -28,6 +28,27 @@ class Snippet:
 
 
 KINDS = (
+    Snippet(
+        "mcp-claude-code",
+        "Claude Code",
+        "Run this in a terminal where WAKE_API_KEY is set. Claude Code can then deliver, ask and "
+        "read answers.",
+    ),
+    Snippet(
+        "mcp-codex",
+        "Codex CLI",
+        "Add it to ~/.codex/config.toml, and start Codex where WAKE_API_KEY is set.",
+    ),
+    Snippet(
+        "mcp-cursor",
+        "Cursor",
+        "Save it as .cursor/mcp.json in a project, and start Cursor where WAKE_API_KEY is set.",
+    ),
+    Snippet(
+        "mcp-vscode",
+        "VS Code",
+        "Save it as .vscode/mcp.json in a project. VS Code asks for the key and keeps it.",
+    ),
     Snippet("curl", "curl", "Run this in a terminal where WAKE_API_KEY is set."),
     Snippet(
         "system-prompt",
@@ -55,7 +76,7 @@ KINDS = (
     ),
     Snippet(
         "claude-code",
-        "Claude Code",
+        "Claude Code, as a skill",
         "Save it as .claude/skills/wake/SKILL.md in a project, and start Claude Code where the key "
         "is in the environment. It asks before it runs curl for the first time.",
     ),

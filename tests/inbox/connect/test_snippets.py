@@ -17,6 +17,7 @@ import shutil
 import subprocess
 import textwrap
 import threading
+import tomllib
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -345,6 +346,59 @@ def test_the_command_for_a_published_agent_is_valid(
     assert given.key is None
 
 
+def _claude_code(page: Page) -> tuple[str, str]:
+    stub = page.folder / "claude"
+    stub.write_text('#!/bin/sh\nprintf "%s\\n" "$@"\n')
+    stub.chmod(0o755)
+    path = f"{page.folder}:{page.environment['PATH']}"
+    words = page.run("bash", "-euc", page.texts["mcp-claude-code"], PATH=path).splitlines()
+    assert words[:5] == ["mcp", "add", "--transport", "http", "wake"]
+    assert words[6] == "--header"
+    return words[5], words[7].removeprefix("Authorization: ")
+
+
+def _codex(page: Page) -> tuple[str, str]:
+    server = tomllib.loads(page.texts["mcp-codex"])["mcp_servers"]["wake"]
+    return server["url"], f"Bearer {page.environment[server['bearer_token_env_var']]}"
+
+
+def _cursor(page: Page) -> tuple[str, str]:
+    server = json.loads(page.texts["mcp-cursor"])["mcpServers"]["wake"]
+    key = page.environment["WAKE_API_KEY"]
+    return server["url"], server["headers"]["Authorization"].replace("${env:WAKE_API_KEY}", key)
+
+
+def _vscode(page: Page) -> tuple[str, str]:
+    config = json.loads(page.texts["mcp-vscode"])
+    [asked], server = config["inputs"], config["servers"]["wake"]
+    placeholder, key = f"${{input:{asked['id']}}}", page.environment["WAKE_API_KEY"]
+    assert (server["type"], asked["password"]) == ("http", True)
+    return server["url"], server["headers"]["Authorization"].replace(placeholder, key)
+
+
+@pytest.mark.parametrize("read", [_claude_code, _codex, _cursor, _vscode])
+def test_what_a_coding_agent_is_told_connects_it(
+    copied: Copied, read: Callable[[Page], tuple[str, str]]
+) -> None:
+    """The coding agents are not there: their settings are read as they read them, and their first
+    requests are made."""
+    url, authorization = read(copied())
+    headers = {"Authorization": authorization, "Accept": "application/json, text/event-stream"}
+
+    def call(method: str, **params: Any) -> Any:
+        body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+        response = httpx.post(url, headers=headers, json=body)
+        assert response.status_code == 200, response.text
+        return response.json()["result"]
+
+    begun = call("initialize", protocolVersion="2025-11-25", capabilities={})
+    fields = {"type": "update", "headline": "Connected", "summary": "By one line."}
+    sent = call("tools/call", name="deliver", arguments=fields)
+
+    assert begun["serverInfo"]["name"] == "wake"
+    assert sent["structuredContent"]["delivery_id"] == str(delivered().pk)
+
+
 @pytest.mark.parametrize("name", [kind.name for kind in KINDS])
 def test_the_agent_id_replaces_the_example(name: str) -> None:
     example = (EXAMPLES / f"{name}.txt").read_text()
@@ -352,7 +406,8 @@ def test_the_agent_id_replaces_the_example(name: str) -> None:
 
     assert "wake.example.com" not in text
     assert "research-agent-01" not in text
-    assert json.dumps(HOSTILE, ensure_ascii=False) in text
+    # The key alone says which agent calls over MCP.
+    assert json.dumps(HOSTILE, ensure_ascii=False) in text or name.startswith("mcp-")
     assert "https://inbox.example.org" in text or name in STUBS
 
 
