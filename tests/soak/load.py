@@ -9,7 +9,7 @@ import threading
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
@@ -25,6 +25,8 @@ from tests.stress.faults.servers import Postgres, RedisServer
 from tests.stress.faults.site import AgentAt, PersonAt, Site, hash_in
 from tests.wake.callbacks.receiver import Receiver
 from tests.wake.callbacks.world import eventually
+from tests.wake.server.edge.test_idle_sockets import ANNOUNCED, IDLE, idle
+from wake.server.run import roles
 
 SECONDS = int(os.environ.get("SOAK_SECONDS", "300"))
 # Each waits for its answer before it sends on: eight agents made 72 deliveries a second at most,
@@ -55,6 +57,7 @@ class Soak:
 
 
 def run(folder: Path) -> list[str]:
+    roles.allow_open_files()
     postgres, redis = Postgres(), RedisServer()
     site = Site(folder, redis_url=redis.url, server=postgres.url, hold_seconds=1)
     receiver = Receiver()
@@ -224,6 +227,49 @@ def _postgresql_away(soak: Soak) -> None:
     soak.postgres.start()
 
 
+def _postgresql_frozen(soak: Soak) -> None:
+    soak.postgres.freeze()
+    time.sleep(OUTAGE_SECONDS)
+    soak.postgres.thaw()
+
+
+def _idle_sockets(soak: Soak) -> None:
+    """More clients than the web server has threads begin a delivery and send no more; everybody
+    else is served."""
+    before = len(soak.ledger.acknowledged)
+    with idle(soak.web.origin, IDLE, ANNOUNCED["by its length"]):
+        for _ in range(OUTAGE_SECONDS):
+            healthy = httpx.get(f"{soak.web.origin}/healthz", timeout=OUTAGE_SECONDS)
+            assert healthy.status_code == 200
+            time.sleep(1)
+    assert len(soak.ledger.acknowledged) > before
+
+
+def _skewed_clock(soak: Soak) -> None:
+    """A web server whose clock is ten minutes ahead joins. What is delivered to it with a deadline
+    of one minute waits there and elsewhere, and can be answered."""
+    skewed = soak.site.start_web("wsgi", 1, WAKE_TEST_CLOCK_AHEAD="600")
+    key, ledger = soak.site.key["key"], soak.ledger
+    agent, agent_elsewhere = AgentAt(skewed.origin, key), AgentAt(soak.web.origin, key)
+    alice = PersonAt(skewed.origin)
+    with closing(agent.client), closing(agent_elsewhere.client), closing(alice.client):
+        until = time.monotonic() + OUTAGE_SECONDS
+        for turn in count():
+            if time.monotonic() > until:
+                break
+            once = f"skewed-{turn}"
+            callback = ledger.receivers[0].url
+            pk = agent.deliver(once=once, callback=callback, timeout_seconds=60)
+            ledger.told_agent(once, pk, has_callback=True)
+            for polled in (agent.get(pk), agent_elsewhere.get(pk)):
+                assert polled.json()["status"] == "pending", polled.text
+            while not _is_answered(soak, alice, pk):
+                time.sleep(0.2)
+            ledger.told_person(pk, "approved")
+        soak.codes.update(agent.codes + agent_elsewhere.codes)
+    skewed.kill()
+
+
 def _worker_killed(soak: Soak) -> None:
     with soak.in_charge:
         soak.site.stop(signal.SIGKILL)
@@ -243,8 +289,14 @@ FAULTS: dict[str, Callable[[Soak], None]] = {
     "web server killed": _web_killed,
     "Redis refused and emptied": _redis_refused,
     "PostgreSQL away": _postgresql_away,
+    "PostgreSQL frozen": _postgresql_frozen,
+    f"{IDLE} idle sockets": _idle_sockets,
+    "another web server ten minutes ahead": _skewed_clock,
 }
-AWAY = {"PostgreSQL restarted at once", "web server killed", "PostgreSQL away"}
+AWAY = {
+    *("PostgreSQL restarted at once", "PostgreSQL away", "PostgreSQL frozen"),
+    "web server killed",
+}
 
 
 def _judge(soak: Soak, keys: list[str]) -> list[str]:
@@ -252,7 +304,7 @@ def _judge(soak: Soak, keys: list[str]) -> list[str]:
     assert eventually(lambda: not ledger.missing, seconds=150), soak.site.logs[-5_000:]
     bodies = one_of_each(ledger.received)
     seen: dict[str, str] = {}
-    for key in keys:
+    for key in [*keys, soak.site.key["key"]]:
         seen |= _everything(AgentAt(soak.web.origin, key))
     assert set(ledger.acknowledged.values()) <= seen.keys(), "Acknowledged, and not there."
     for pk, status in seen.items():

@@ -66,11 +66,11 @@ class AgentAt:
         headers = {"Idempotency-Key": once} if once else {}
         return self._noted(self.client.post("/wake/v1/deliver", json=body, headers=headers))
 
-    def deliver(self, *, once: str, callback: str = "") -> str:
+    def deliver(self, *, once: str, callback: str = "", **fields: Any) -> str:
         """Repeats with the same Idempotency-Key until it receives an id."""
         while True:
             try:
-                answer = self.post(once=once, callback=callback)
+                answer = self.post(once=once, callback=callback, **fields)
             except httpx.TransportError:
                 time.sleep(0.1)
                 continue
