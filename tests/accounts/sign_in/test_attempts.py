@@ -35,7 +35,7 @@ def sign_in(client: Client, email: str, typed: str = "wrong", address: str = "")
     return client.post("/login/", form, HTTP_X_REAL_IP=address or "192.0.2.1").status_code
 
 
-@pytest.mark.usefixtures("_without_redis")
+@pytest.mark.usefixtures("_without_redis", "_no_attempt_comes_back")
 def test_guesses_stay_limited_while_redis_is_away(alice: User, settings: Any) -> None:
     settings.WAKE_CLIENT_ADDRESS = "HTTP_X_REAL_IP"
 
@@ -51,7 +51,7 @@ def test_guesses_stay_limited_while_redis_is_away(alice: User, settings: Any) ->
     assert sign_in(Client(), "bob@example.com", address="203.0.113.1") == 422
 
 
-@pytest.mark.usefixtures("_without_redis")
+@pytest.mark.usefixtures("_without_redis", "_no_attempt_comes_back")
 def test_a_person_is_not_locked_out_while_redis_is_away(alice: User, settings: Any) -> None:
     """An attacker guesses from many networks, hers among them."""
     settings.WAKE_CLIENT_ADDRESS = "HTTP_X_REAL_IP"

@@ -167,6 +167,7 @@ def test_a_password_that_is_not_right_changes_nothing(
     assert bob.check_password(PASSWORD)
 
 
+@pytest.mark.usefixtures("_no_attempt_comes_back")
 def test_password_guesses_on_an_open_page_are_limited(bob: User, signed_in: SignedIn) -> None:
     client = signed_in(bob)
 

@@ -157,6 +157,7 @@ def test_sign_ins_are_audited_without_what_was_typed(client: Client, alice: User
     assert {event.address for event in events} == {"127.0.0.1"}
 
 
+@pytest.mark.usefixtures("_no_attempt_comes_back")
 def test_too_many_tries_are_refused_with_the_seconds_to_wait(client: Client, alice: User) -> None:
     limit = SIGN_INS.attempts
     for _ in range(limit):
