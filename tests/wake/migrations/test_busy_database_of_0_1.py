@@ -1,0 +1,114 @@
+"""The migration from version 0.1 delays no delivery by a second, however many rows there are."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import psycopg
+import pytest
+from django.core.management import call_command
+from django.db import connection
+from django.db.migrations.executor import MigrationExecutor
+from psycopg import sql
+
+from tests.wake.migrations.test_database_of_0_1 import VERSION_0_1, _agent, _answered
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
+
+ROWS = 60_000
+HELD_SECONDS = 3
+
+
+@pytest.fixture
+def server(db: None) -> Iterator[psycopg.Connection[Any]]:
+    """Returns a connection beside Django's own to a database as version 0.1 left it."""
+    if connection.vendor != "postgresql":
+        pytest.skip("about PostgreSQL")
+    MigrationExecutor(connection).migrate(VERSION_0_1)
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT current_database(), inet_server_port()")
+        name, port = cursor.fetchone()
+    given = connection.settings_dict
+    with psycopg.connect(
+        host=given["HOST"],
+        port=port,
+        user=given["USER"],
+        password=given["PASSWORD"] or None,
+        dbname=name,
+        autocommit=True,
+    ) as server:
+        yield server
+        call_command("migrate", verbosity=0)
+
+
+def test_deliveries_go_on_while_a_large_table_migrates_and_is_read_for_long(
+    server: psycopg.Connection[Any],
+) -> None:
+    apps = MigrationExecutor(connection).loader.project_state(VERSION_0_1).apps
+    delivery = _answered(apps, _agent(apps)).delivery
+    deliver = _as_a_process_of_0_1(server, delivery.pk)
+    server.execute(deliver, [ROWS])
+    began, reader = threading.Event(), server.info.dsn
+
+    def read_for_long() -> None:
+        with psycopg.connect(reader) as other:
+            other.execute("SELECT count(*) FROM wake_delivery")
+            began.set()
+            time.sleep(HELD_SECONDS)
+
+    reading = threading.Thread(target=read_for_long)
+    reading.start()
+    assert began.wait(60)
+    migration = threading.Thread(target=_migrate)
+    migration.start()
+    slowest, delivered = 0.0, 0
+    while migration.is_alive():
+        before = time.monotonic()
+        delivered += server.execute(deliver, [1]).rowcount
+        slowest = max(slowest, time.monotonic() - before)
+        time.sleep(0.01)
+    reading.join()
+
+    assert slowest < 1
+    assert delivered > 10
+    assert MigrationExecutor(connection).migration_plan(_newest()) == []
+    row = server.execute("SELECT count(*) FROM wake_delivery WHERE priority = 'normal'").fetchone()
+    assert row == (1 + ROWS + delivered,)
+
+
+def _as_a_process_of_0_1(server: psycopg.Connection[Any], pk: Any) -> sql.Composed:
+    """Returns the statement that delivers as often as its parameter says. It names the columns of
+    version 0.1."""
+    columns = [
+        name
+        for (name,) in server.execute(
+            "SELECT attname FROM pg_attribute"
+            " WHERE attrelid = 'wake_delivery'::regclass AND attnum > 0 AND NOT attisdropped"
+        )
+    ]
+    new = {
+        "id": sql.SQL("gen_random_uuid()"),
+        "activity_at": sql.SQL("clock_timestamp() + number * interval '1 microsecond'"),
+    }
+    return sql.SQL(
+        "INSERT INTO wake_delivery ({}) SELECT {} FROM wake_delivery, generate_series(1, %s) number"
+        " WHERE id = {}"
+    ).format(
+        sql.SQL(", ").join(map(sql.Identifier, columns)),
+        sql.SQL(", ").join(new.get(name, sql.Identifier(name)) for name in columns),
+        sql.Literal(pk),
+    )
+
+
+def _newest() -> Any:
+    return MigrationExecutor(connection).loader.graph.leaf_nodes()
+
+
+def _migrate() -> None:
+    try:
+        call_command("migrate", verbosity=0)
+    finally:
+        connection.close()
