@@ -1,8 +1,9 @@
 """Delivers an agent's work to people over the WAKE protocol, and reads their answers."""
 
-from wake_client.answers import Answer, Receipt, Status, Sweep, Type
+from wake_client.answers import Answer, Receipt, Status, Sweep, Type, Withdrawal
 from wake_client.client import AsyncResponses, AsyncWakeClient, Responses, WakeClient
 from wake_client.errors import (
+    AlreadyAnswered,
     FieldProblem,
     KeyNotValid,
     NotAccepted,
@@ -16,6 +17,7 @@ from wake_client.errors import (
 from wake_client.webhooks import SignatureMismatch, verify, verify_signature
 
 __all__ = [
+    "AlreadyAnswered",
     "Answer",
     "AsyncResponses",
     "AsyncWakeClient",
@@ -35,6 +37,7 @@ __all__ = [
     "Unavailable",
     "WakeClient",
     "WakeError",
+    "Withdrawal",
     "verify",
     "verify_signature",
 ]

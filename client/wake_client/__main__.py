@@ -7,6 +7,7 @@ import logging
 import os
 import sys
 
+from wake_client import commands
 from wake_client.connector import cli
 
 
@@ -16,10 +17,18 @@ def main() -> int:
     subcommands = parser.add_subparsers(required=True, metavar="SUBCOMMAND")
     connect = subcommands.add_parser("connect", help="run a command for each task that comes in")
     cli.add_arguments(connect)
+    commands.add_subcommands(subcommands)
     arguments, unknown = parser.parse_known_args(own_arguments)
+    _log_to_stderr()
+    if hasattr(arguments, "run"):
+        if unknown or command:
+            arguments.parser.error(f"unknown arguments: {' '.join([*unknown, *command])}")
+        try:
+            return commands.run(arguments, os.environ)
+        except ValueError as error:
+            arguments.parser.error(str(error))
     if unknown:
         connect.error(f"unknown arguments: {' '.join(unknown)} (put the command after --)")
-    _log_to_stderr()
     try:
         return cli.connect(arguments, command, os.environ)
     except ValueError as error:

@@ -34,6 +34,25 @@ class Receipt:
 
 
 @dataclass(frozen=True, slots=True)
+class Withdrawal:
+    """Confirms that a delivery was taken out of the inbox, by the first request that asked for
+    it."""
+
+    delivery_id: str
+    withdrawn_at: datetime
+    reason: str | None
+
+    @classmethod
+    def read(cls, body: Any) -> Withdrawal:
+        """Reads the body of a response to a withdrawal. Raises NotWake."""
+        try:
+            withdrawn_at = datetime.fromisoformat(body["withdrawn_at"])
+            return cls(str(body["delivery_id"]), withdrawn_at, body["reason"])
+        except (KeyError, TypeError, ValueError) as error:
+            raise _not_wake(error) from error
+
+
+@dataclass(frozen=True, slots=True)
 class Answer:
     """Contains a person's answer to a delivery; its `status` is "pending" while there is none.
 

@@ -11,8 +11,9 @@ from typing import Any, Self, Unpack
 import httpx
 
 from wake_client import addresses, keys
-from wake_client.answers import Answer, Receipt, Status, Sweep, Type
+from wake_client.answers import Answer, Receipt, Status, Sweep, Type, Withdrawal
 from wake_client.flows import Flow, Flows, OptionalFields, Pause, Request, Result
+from wake_client.version import __version__
 
 RETRY_FOR_SECONDS = 120.0
 MAX_ROWS = 200
@@ -76,6 +77,32 @@ class WakeClient:
         then; call it again.
         """
         return self._run(self._flows.wait(delivery_id, timeout=timeout))
+
+    def ask(
+        self,
+        headline: str,
+        summary: str,
+        *,
+        timeout: float | None = None,
+        idempotency_key: str | None = None,
+        **optional: Unpack[OptionalFields],
+    ) -> Answer:
+        """Delivers a question and waits for the answer, as deliver() and wait() do.
+
+        `timeout` is how long this call waits; `timeout_seconds` is the deadline that people see.
+        """
+        return self._run(
+            self._flows.ask(
+                headline, summary, optional, timeout=timeout, idempotency_key=idempotency_key
+            )
+        )
+
+    def withdraw(self, delivery_id: str, reason: str | None = None) -> Withdrawal:
+        """Takes a delivery out of the inbox that needs no answer any more; people see the reason.
+
+        Raises AlreadyAnswered if a person was faster: read the answer then.
+        """
+        return self._run(self._flows.withdraw(delivery_id, reason=reason))
 
     def sweep(
         self,
@@ -205,6 +232,26 @@ class AsyncWakeClient:
         """Does the same as WakeClient.wait."""
         return await self._run(self._flows.wait(delivery_id, timeout=timeout))
 
+    async def ask(
+        self,
+        headline: str,
+        summary: str,
+        *,
+        timeout: float | None = None,
+        idempotency_key: str | None = None,
+        **optional: Unpack[OptionalFields],
+    ) -> Answer:
+        """Does the same as WakeClient.ask."""
+        return await self._run(
+            self._flows.ask(
+                headline, summary, optional, timeout=timeout, idempotency_key=idempotency_key
+            )
+        )
+
+    async def withdraw(self, delivery_id: str, reason: str | None = None) -> Withdrawal:
+        """Does the same as WakeClient.withdraw."""
+        return await self._run(self._flows.withdraw(delivery_id, reason=reason))
+
     async def sweep(
         self,
         *,
@@ -294,7 +341,10 @@ def _options(endpoint: str, key: str) -> dict[str, Any]:
     """Returns the arguments of httpx.Client and httpx.AsyncClient. Raises ValueError."""
     return {
         "base_url": addresses.api(endpoint),
-        "headers": {"Authorization": f"Bearer {keys.checked(key)}"},
+        "headers": {
+            "Authorization": f"Bearer {keys.checked(key)}",
+            "User-Agent": f"wake-client/{__version__}",
+        },
         "follow_redirects": False,
     }
 

@@ -56,6 +56,10 @@ class NotAllowed(WakeError):
     """The key may not do this, its agent is paused, or the request came over plain http (403)."""
 
 
+class AlreadyAnswered(WakeError):
+    """A person has answered this delivery, so it was not withdrawn (409)."""
+
+
 class NotFound(WakeError):
     """This key has no such delivery (404)."""
 
@@ -78,7 +82,7 @@ KINDS: dict[int, type[WakeError]] = {
     403: NotAllowed,
     404: NotFound,
     405: NotAccepted,
-    409: NotAllowed,
+    409: AlreadyAnswered,
     413: NotAccepted,
     422: NotAccepted,
     429: TooManyRequests,

@@ -15,7 +15,7 @@ from urllib.parse import quote
 
 import httpx
 
-from wake_client.answers import Answer, Receipt, Status, Sweep, Type
+from wake_client.answers import Answer, Receipt, Status, Sweep, Type, Withdrawal
 from wake_client.backoff import at_least, pauses
 from wake_client.errors import NotWake, Unavailable, WakeError, error_of, unreachable
 
@@ -139,6 +139,27 @@ class Flows:
             remaining = POLL_EVERY_SECONDS if until is None else max(until - self.now(), 0)
             yield Pause(min(pause, remaining))
             pause = min(pause * 2, POLL_EVERY_SECONDS)
+
+    def ask(
+        self,
+        headline: str,
+        summary: str,
+        optional: OptionalFields,
+        *,
+        timeout: float | None,
+        idempotency_key: str | None,
+    ) -> Flow[Answer]:
+        """Delivers a question, then waits as wait() does."""
+        receipt = yield from self.deliver(
+            "question", headline, summary, optional, idempotency_key=idempotency_key
+        )
+        return (yield from self.wait(receipt.delivery_id, timeout=timeout))
+
+    def withdraw(self, delivery_id: str, *, reason: str | None) -> Flow[Withdrawal]:
+        path = f"/withdraw/{quote(delivery_id, safe='')}"
+        body = {"reason": reason} if reason else {}
+        response = yield from self._send(Request("POST", path, body=body))
+        return Withdrawal.read(_json(response))
 
     def sweep(
         self, *, since: str | None, status: tuple[Status, ...], limit: int, wait: int

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.client.connector.relay import CLIENT
+from wake_client.version import __version__
 
 SOURCES = sorted((CLIENT / "wake_client").rglob("*.py"))
 README = (CLIENT / "README.md").read_text()
@@ -32,6 +33,7 @@ def test_it_depends_on_two_packages_and_not_on_the_server() -> None:
     }
 
     assert named == {"httpx", "websockets"}
+    assert project["version"] == __version__
     others = imported - sys.stdlib_module_names - {"wake_client"}
     assert {one.split(".")[0] for one in others} - sys.stdlib_module_names == named
 
