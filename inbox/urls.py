@@ -172,6 +172,11 @@ urlpatterns = [
     ),
     path("settings/teams/", team_views.team_settings, name="settings-teams"),
     path("settings/teams/<slug:slug>/name", team_views.rename_team, name="settings-team-name"),
+    path(
+        "settings/teams/<slug:slug>/second-factor",
+        team_views.require_second_factor,
+        name="settings-team-second-factor",
+    ),
     path("settings/members/", member_views.member_list, name="settings-members"),
     path("settings/members/<slug:slug>/leave/", member_views.leave_team, name="settings-leave"),
     path(

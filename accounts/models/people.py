@@ -74,6 +74,8 @@ class Team(models.Model):
     slug = models.SlugField(max_length=50, unique=True)
     name = models.CharField(max_length=80, validators=[SINGLE_LINE, visible])
     created_at = models.DateTimeField(default=database_now)
+    # Members without a second factor can do nothing in the team until they set one up.
+    second_factor_required_at = models.DateTimeField(null=True, editable=False)
     people = models.ManyToManyField(User, through="Membership", related_name="teams")
 
     def __str__(self) -> str:

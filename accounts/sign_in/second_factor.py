@@ -12,9 +12,10 @@ import secrets
 from datetime import datetime
 
 from django.db import transaction
+from django.db.models import BooleanField, Exists, ExpressionWrapper, OuterRef, QuerySet
 
 from accounts.audit import Actor, record
-from accounts.models import RecoveryCode, SecondFactor, User
+from accounts.models import Membership, RecoveryCode, SecondFactor, Team, User
 from accounts.sign_in import one_time_codes
 from accounts.sign_in.sessions import end_all
 from database import encryption
@@ -39,6 +40,26 @@ class TriesSpent(Exception):
 
 def is_on(user: User) -> bool:
     return SecondFactor.objects.filter(user=user).exists()
+
+
+def with_owed(users: QuerySet[User]) -> QuerySet[User]:
+    """Adds `owes_second_factor`: whether a team of the person requires one that they do not
+    have."""
+    required = Membership.objects.filter(
+        user=OuterRef("pk"), team__second_factor_required_at__isnull=False
+    )
+    own = SecondFactor.objects.filter(user=OuterRef("pk"))
+    return users.annotate(
+        owes_second_factor=ExpressionWrapper(
+            Exists(required) & ~Exists(own), output_field=BooleanField()
+        )
+    )
+
+
+def teams_requiring(user: User) -> QuerySet[Team]:
+    """Returns the teams of the person that require a second factor, by name."""
+    own = Team.objects.filter(memberships__user=user, second_factor_required_at__isnull=False)
+    return own.order_by("name", "pk")
 
 
 @transaction.atomic

@@ -10,6 +10,8 @@ from django.utils.text import slugify
 
 from accounts.audit import Actor, person, record
 from accounts.models import Membership, Team, User
+from accounts.sign_in import second_factor
+from database.clock import database_now
 
 # Every page has a query for each team of a person.
 MOST_OWNED = 20
@@ -18,6 +20,10 @@ LONGEST_STEM = 40
 
 class TooManyTeams(Exception):
     """You own as many teams as one person can: hand one over first."""
+
+
+class OwnSecondFactorMissing(Exception):
+    """Set up two-step sign-in for yourself first."""
 
 
 @transaction.atomic
@@ -42,6 +48,22 @@ def rename(team: Team, name: str, *, by: Actor) -> None:
     team.name = name
     team.save(update_fields=["name"])
     record("team.renamed", by=by, of=team, team=team, before=before)
+
+
+@transaction.atomic
+def require_second_factor(team: Team, *, is_required: bool, by: User, address: str = "") -> None:
+    """Lets members in only with a second factor, from their next request on, or stops requiring it.
+    API keys are not affected. Asking for the same again is not recorded. Raises
+    OwnSecondFactorMissing."""
+    team = Team.objects.select_for_update(no_key=True).get(pk=team.pk)
+    if is_required == (team.second_factor_required_at is not None):
+        return
+    if is_required and not second_factor.is_on(by):
+        raise OwnSecondFactorMissing(OwnSecondFactorMissing.__doc__)
+    team.second_factor_required_at = database_now() if is_required else None
+    team.save(update_fields=["second_factor_required_at"])
+    event = "team.second_factor_required" if is_required else "team.second_factor_not_required"
+    record(event, by=person(by, address), of=team, team=team)
 
 
 def _stored(name: str) -> Team:

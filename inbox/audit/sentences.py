@@ -234,6 +234,14 @@ EVENTS: dict[str, tuple[str, Say]] = {
     "team.added": ("Team created", _does("created the team")),
     "team.changed": ("Team changed", _does("changed the team")),
     "team.renamed": ("Team renamed", _renamed),
+    "team.second_factor_required": (
+        "Two-step sign-in required",
+        _does("required two-step sign-in of the team"),
+    ),
+    "team.second_factor_not_required": (
+        "Two-step sign-in no longer required",
+        _does("stopped requiring two-step sign-in of the team"),
+    ),
     "team.handed_over": ("Ownership transferred", _does("transferred ownership of the team")),
     "membership.added": ("Member added", _does("added a member")),
     "membership.changed": ("Member changed", _role_changed),

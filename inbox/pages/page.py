@@ -31,6 +31,10 @@ from wake.models import Delivery
 log = logging.getLogger(__name__)
 
 P = ParamSpec("P")
+# What a person may open who has to set up a second factor first, by the name of the address.
+OPEN_WITHOUT_SECOND_FACTOR = {
+    *("confirm-password", "settings-leave", "settings-security", "settings-second-factor"),
+}
 form_page = require_http_methods(["GET", "HEAD", "POST"])
 
 
@@ -57,14 +61,16 @@ class SeeOther(HttpResponseRedirect):
 def page(
     view: Callable[Concatenate[PersonRequest, P], HttpResponseBase],
 ) -> Callable[..., Any]:
-    """Requires sign-in and forbids caching. Shows a page of its own if content cannot be
-    decrypted."""
+    """Requires sign-in, and a second factor if a team of the person does. Forbids caching. Shows a
+    page of its own if content cannot be decrypted."""
     signed_in_view: Callable[..., HttpResponseBase] = login_required(cast(Any, view))
 
     @wraps(view)
     def guarded(request: HttpRequest, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
         if request.method == "POST" and not request.user.is_authenticated:
             return redirect_to_login(page_of_the_form(request))
+        if _must_set_up_second_factor(request):
+            return SeeOther("settings-second-factor")
         try:
             return signed_in_view(request, *args, **kwargs)
         except Unreadable:
@@ -72,6 +78,13 @@ def page(
             return render(request, "unreadable.html", status=HTTPStatus.SERVICE_UNAVAILABLE)
 
     return never_cache(guarded)
+
+
+def _must_set_up_second_factor(request: HttpRequest) -> bool:
+    """Whether the person has to set one up before they may open this address."""
+    owes = getattr(request.user, "owes_second_factor", False)  # second_factor.with_owed
+    here = request.resolver_match.url_name if request.resolver_match else None
+    return owes and here not in OPEN_WITHOUT_SECOND_FACTOR
 
 
 def page_of_the_form(request: HttpRequest) -> str:

@@ -9,16 +9,19 @@ from django.contrib.auth.backends import ModelBackend
 from django.db import transaction
 
 from accounts.models import User
+from accounts.sign_in import second_factor
 from inbox.models import Preferences
 from inbox.notifications.digest_times import next_digest
 from inbox.pages.local_time import zone_of
 
 
 class WithPreferences(ModelBackend):
-    """Loads the person who is signed in with their preferences, because every page needs both."""
+    """Loads the person who is signed in with their preferences, and whether they must set up a
+    second factor first, because every page needs all of it."""
 
     def get_user(self, user_id: Any) -> User | None:
-        user = User.objects.select_related("preferences").filter(pk=user_id).first()
+        users = User.objects.select_related("preferences").filter(pk=user_id)
+        user = second_factor.with_owed(users).first()
         return user if user and self.user_can_authenticate(user) else None
 
 

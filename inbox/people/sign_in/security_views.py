@@ -134,6 +134,7 @@ def _show_secret(request: PersonRequest, secret: str, form: CodeForm) -> HttpRes
     uri = one_time_codes.uri(secret, email=request.user.email, issuer=issuer)
     groups = " ".join(secret[start : start + 4] for start in range(0, len(secret), 4))
     context: dict[str, Any] = {"qr": qr_code(uri), "uri": uri, "secret": groups}
+    context["required_by"] = second_factor.teams_requiring(request.user)
     return settings_page(request, "security-set-up", form=form, **context)
 
 

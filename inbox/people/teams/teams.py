@@ -23,6 +23,11 @@ class OwnTeam:
     invitations: list[Invitation] = field(default_factory=list)
     hosts: list[CallbackHost] = field(default_factory=list)
 
+    @property
+    def without_second_factor(self) -> int:
+        """Counts the members who sign in with a password alone."""
+        return sum(not hasattr(membership.user, "second_factor") for membership in self.people)
+
 
 def own_teams(user: User) -> list[OwnTeam]:
     """Returns the teams with their members by name, and who has a second factor; one query."""

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from django.contrib import messages
 from django.http import HttpResponse
 from django.views.decorators.http import require_POST
 
 from accounts.teams import teams
 from accounts.throttles import client_address
 from inbox.pages.owners import still_owned, team_of_an_owner
-from inbox.pages.page import PersonRequest, actor, form_page, page
+from inbox.pages.page import PersonRequest, SeeOther, actor, form_page, page
 from inbox.people.settings.views import posted, saved, settings_page
+from inbox.people.sign_in.reauthentication import requires_password
 from inbox.people.teams.forms import TeamForm
 from inbox.people.teams.teams import own_teams
 
+SECOND_FACTOR_REFUSED = "Only team owners can require two-step sign-in"
 NAME_REFUSED = "Only team owners can rename the team"
 
 
@@ -42,6 +45,25 @@ def rename_team(request: PersonRequest, slug: str) -> HttpResponse:
     with still_owned(request, team.pk):
         teams.rename(team, form.cleaned_data["team_name"], by=actor(request))
     return saved(request, "settings-teams")
+
+
+@require_POST
+@page
+@requires_password
+def require_second_factor(request: PersonRequest, slug: str) -> HttpResponse:
+    """Switches the requirement on or off, as `required` says."""
+    team = team_of_an_owner(request, slug, refusal=SECOND_FACTOR_REFUSED)
+    is_required, address = request.POST.get("required") == "yes", client_address(request)
+    try:
+        with still_owned(request, team.pk):
+            teams.require_second_factor(
+                team, is_required=is_required, by=request.user, address=address
+            )
+    except teams.OwnSecondFactorMissing as reason:
+        messages.error(request, str(reason))
+        return SeeOther("settings-security")
+    requires = "now requires" if is_required else "no longer requires"
+    return saved(request, "settings-teams", f"{team} {requires} two-step sign-in.")
 
 
 def _show(request: PersonRequest, form: TeamForm, *, team_id: int | None) -> HttpResponse:
