@@ -52,7 +52,7 @@ def test_every_kind_of_event_has_words(alices: Person, team: Team, agent: Agent)
     record("lamp.switched_off", by=Actor("nobody"), of=agent, team=team)
 
     newer = alices.get("/audit/")
-    older = alices.get("/audit/", before=newer.context["events_page"].older)
+    older = alices.get("/audit/", before=str(newer.context["events_page"].older))
     page = text_of(newer) + text_of(older)
 
     assert "Someone: lamp switched off research-agent-01" in page
