@@ -54,6 +54,7 @@ ROOMS: dict[str, Callable[[TeamData], Any]] = {
     "@<str:handle>": lambda data: data.team.slug,
     "@<str:handle>/<str:name>": lambda data: (data.team.slug, data.agent.agent_id),
     "wake/v1/response/<str:delivery_id>": lambda data: data.delivery.pk,
+    "wake/v1/withdraw/<str:delivery_id>": lambda data: data.delivery.pk,
     "admin/accounts/agent/<uuid:agent_id>": lambda data: data.agent.pk,
     "admin/accounts/agent/<uuid:agent_id>/keys/<uuid:key_id>": lambda data: (
         data.agent.pk,
@@ -86,8 +87,8 @@ class Address:
 
     @property
     def is_protocol(self) -> bool:
-        begins = ("wake", "^wake", "@", "connect", ".well-known", "artifacts", "healthz", "readyz")
-        return self.route.startswith(begins)
+        names = ("wake", "^wake", "mcp", "@", "connect", ".well-known", "artifacts")
+        return self.route.startswith((*names, "healthz", "readyz"))
 
     def path_in(self, data: TeamData) -> str:
         return self._with(iter(self._ids(data)))

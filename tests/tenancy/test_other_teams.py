@@ -163,22 +163,24 @@ def test_the_admin_is_not_there_for_owners_of_teams(
     assert everything() == before
 
 
-@pytest.mark.parametrize("slash", ["", "/"])
+OF_A_DELIVERY = [each for each in addresses.ALL if each.route.startswith("wake/") and each.room]
+
+
+@pytest.mark.parametrize("address", OF_A_DELIVERY, ids=lambda address: address.route)
 def test_a_key_finds_its_own_agents_deliveries_alone(
-    ours: TeamData, theirs: TeamData, slash: str
+    ours: TeamData, theirs: TeamData, address: addresses.Address
 ) -> None:
     client = Client(headers={"Authorization": f"Bearer {ours.key_text}"})
-    [address] = [
-        each
-        for each in addresses.ALL
-        if each.route.startswith("wake/") and each.room and each.route.endswith("/") == bool(slash)
-    ]
+    method = "POST" if "withdraw" in address.route else "GET"
 
-    own = client.get(address.path_in(ours))
-    other = client.get(address.path_in(theirs))
-    nothing = client.get(address.path_to_nothing())
+    def call(path: str) -> Any:
+        return client.generic(method, path, "{}", content_type="application/json")
 
-    assert own.status_code == 200
+    other = call(address.path_in(theirs))
+    nothing = call(address.path_to_nothing())
+    own = call(address.path_in(ours))
+
+    assert own.status_code == 200, own.content
     assert told(other) == told(nothing)
     assert other.status_code == 404
 
