@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import psycopg
@@ -15,11 +18,13 @@ from django.db.migrations.executor import MigrationExecutor
 from psycopg import sql
 
 from tests.wake.migrations.test_database_of_0_1 import VERSION_0_1, _agent, _answered
+from tests.wake.server.up import ROOT, clean_environment
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
 
 ROWS = 60_000
 HELD_SECONDS = 3
+WAITING = "SELECT 1 FROM pg_locks WHERE NOT granted AND relation = 'wake_delivery'::regclass"
 
 
 @pytest.fixture
@@ -45,33 +50,36 @@ def server(db: None) -> Iterator[psycopg.Connection[Any]]:
 
 
 def test_deliveries_go_on_while_a_large_table_migrates_and_is_read_for_long(
-    server: psycopg.Connection[Any],
+    server: psycopg.Connection[Any], tmp_path: Path
 ) -> None:
     apps = MigrationExecutor(connection).loader.project_state(VERSION_0_1).apps
     delivery = _answered(apps, _agent(apps)).delivery
     deliver = _as_a_process_of_0_1(server, delivery.pk)
     server.execute(deliver, [ROWS])
-    began, reader = threading.Event(), server.info.dsn
+    began, dsn = threading.Event(), server.info.dsn
 
-    def read_for_long() -> None:
-        with psycopg.connect(reader) as other:
-            other.execute("SELECT count(*) FROM wake_delivery")
+    def read_until_the_migration_has_waited_for_long() -> None:
+        with psycopg.connect(dsn) as reader, psycopg.connect(dsn, autocommit=True) as other:
+            reader.execute("SELECT count(*) FROM wake_delivery")
             began.set()
+            until = time.monotonic() + 120
+            while not other.execute(WAITING).fetchone() and time.monotonic() < until:
+                time.sleep(0.01)
             time.sleep(HELD_SECONDS)
 
-    reading = threading.Thread(target=read_for_long)
+    reading = threading.Thread(target=read_until_the_migration_has_waited_for_long)
     reading.start()
     assert began.wait(60)
-    migration = threading.Thread(target=_migrate)
-    migration.start()
+    migration = _migrate(server, data=tmp_path)
     slowest, delivered = 0.0, 0
-    while migration.is_alive():
+    while migration.poll() is None:
         before = time.monotonic()
         delivered += server.execute(deliver, [1]).rowcount
         slowest = max(slowest, time.monotonic() - before)
         time.sleep(0.01)
     reading.join()
 
+    assert migration.returncode == 0
     assert slowest < 1
     assert delivered > 10
     assert MigrationExecutor(connection).migration_plan(_newest()) == []
@@ -107,8 +115,10 @@ def _newest() -> Any:
     return MigrationExecutor(connection).loader.graph.leaf_nodes()
 
 
-def _migrate() -> None:
-    try:
-        call_command("migrate", verbosity=0)
-    finally:
-        connection.close()
+def _migrate(server: psycopg.Connection[Any], *, data: Path) -> subprocess.Popen[bytes]:
+    """Migrates in a process of its own: it keeps Python busy, and this one measures."""
+    info = server.info
+    url = f"postgresql://{info.user}:{info.password}@{info.host}:{info.port}/{info.dbname}"
+    environment = clean_environment(DATABASE_URL=url, WAKE_DEV="1", WAKE_DATA=str(data))
+    command = [sys.executable, "manage.py", "migrate", "--verbosity", "0"]
+    return subprocess.Popen(command, cwd=ROOT, env=environment)

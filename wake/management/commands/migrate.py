@@ -13,7 +13,7 @@ from django.db import OperationalError, connection
 from database.outages import is_busy
 
 # Everybody else queues up behind a migration that waits for a lock, so that each wait is short.
-LIMITS = " -c statement_timeout=0 -c lock_timeout=500"
+LIMITS = " -c statement_timeout=0 -c lock_timeout=200"
 TRIES = 40
 LONGEST_PAUSE = 5.0
 
