@@ -7,7 +7,7 @@ value; afterwards only the values are converted, by the fields that Django would
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
@@ -70,6 +70,25 @@ def insert(row: models.Model) -> None:
         cursor.execute(sql, values)
     row._state.adding = False
     row._state.db = connection.alias
+
+
+def insert_many(rows: Sequence[models.Model]) -> None:
+    """Does what `bulk_create` does, without compiling each value. Primary keys that the database
+    generates are not read back."""
+    if not rows:
+        return
+    sql, fields = _insert_of(type(rows[0]))
+    into, _, placeholders = sql.partition(" VALUES ")
+    at_once = connection.ops.bulk_batch_size(fields, rows)
+    with connection.cursor() as cursor:
+        for begin in range(0, len(rows), at_once):
+            batch = rows[begin : begin + at_once]
+            values = [
+                field.get_db_prep_save(getattr(row, field.attname), connection)
+                for row in batch
+                for field in fields
+            ]
+            cursor.execute(f"{into} VALUES {', '.join([placeholders] * len(batch))}", values)
 
 
 @cache

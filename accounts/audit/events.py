@@ -9,7 +9,7 @@ from typing import Any
 
 from accounts.models import Agent, AuditEvent, Team, User
 from database.clock import database_now
-from database.compiled_queries import insert
+from database.compiled_queries import insert, insert_many
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +50,11 @@ def record(
 def record_many(event: str, *, by: Actor, of: Iterable[Any], at: datetime, **detail: Any) -> None:
     """Stores the same event for many rows with a `team_id`, in one statement. If a row has content,
     its event has the hash of it."""
-    AuditEvent.objects.bulk_create(
-        _event(event, by=by, of=row, team_id=row.team_id, at=at, detail=detail | _content(row))
-        for row in of
+    insert_many(
+        [
+            _event(event, by=by, of=row, team_id=row.team_id, at=at, detail=detail | _content(row))
+            for row in of
+        ]
     )
 
 

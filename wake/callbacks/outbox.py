@@ -31,6 +31,7 @@ from accounts.audit import SYSTEM, person, record, record_many
 from accounts.models import Agent, User
 from database import encryption
 from database.clock import database_now
+from database.compiled_queries import insert_many
 from database.encryption import Unreadable
 from database.sweeps import together
 from wake import signals, wire
@@ -45,11 +46,14 @@ from wake.models.callbacks import Target
 log = logging.getLogger(__name__)
 
 Sending = dict[asyncio.Task[Outcome], Callback]
+Finished = tuple[Callback, Outcome]
 
 AT_ONCE = 200
+SETTLE_AT_ONCE = 100
 LEASE = timedelta(seconds=60)  # longer than the HTTP client's deadline and the time to settle
 DRAIN_SECONDS = 30.0
 TICK_SECONDS = 0.1
+MOMENT_SECONDS = 0.005
 
 GONE = 410
 UNREADABLE_HOST = "(unreadable)"  # not a valid host name, so it delays no other callback
@@ -160,34 +164,51 @@ def send_due(
     many attempts were settled. Does nothing while another process on this machine is sending."""
     if not Callback.objects.due(clock()).exists():
         return 0
-    settled = 0
     with asyncio.Runner() as runner:
         client = runner.run(_opened(open_client))
         sending: Sending = {}
+        finished = _Finished(clock)
+        claimed: list[Callback] = []
+        look_further_at = 0.0
         stop_at = time.monotonic() + seconds
         try:
             with _only_sender() as is_ours:
                 while is_ours and time.monotonic() < stop_at:
                     busy = Counter(callback.target for callback in sending.values())
-                    claimed = claim(at=clock(), room=AT_ONCE - len(sending), busy=busy)
+                    room = AT_ONCE - len(sending) - len(finished.pairs)
+                    further = not claimed or time.monotonic() >= look_further_at
+                    claimed = claim(at=clock(), room=room, busy=busy, further=further)
+                    if further:
+                        look_further_at = time.monotonic() + TICK_SECONDS
                     sending |= _start(claimed, at=clock(), client=client, loop=runner.get_loop())
-                    if not sending:
+                    if sending:
+                        finished.add(runner.run(_wait(sending)))
+                    elif finished.pairs:
+                        finished.settle()  # a success can make others due
+                    elif further:
                         break
-                    settled += _settle_finished(sending, runner, clock)
             while sending:  # outside the lock, so that the next sender need not wait for these
-                settled += _settle_finished(sending, runner, clock)
+                finished.add(runner.run(_wait(sending)))
+            finished.settle()
         finally:
             runner.run(client.close())
-    return settled
+    return finished.settled
 
 
 @transaction.atomic
 def claim(
-    *, at: datetime, room: int = AT_ONCE, busy: Mapping[Target, int] | None = None
+    *,
+    at: datetime,
+    room: int = AT_ONCE,
+    busy: Mapping[Target, int] | None = None,
+    further: bool = True,
 ) -> list[Callback]:
     """Claims up to `room` due rows, oldest first, within the limit of each host; `busy` counts the
-    callbacks that are being sent. From now on their answers cannot be taken back."""
-    chosen = host_limits.choose(at, room=room, busy=busy or {})
+    callbacks that are being sent, and `further` is explained in wake/callbacks/host_limits.py. From
+    now on their answers cannot be taken back."""
+    chosen = host_limits.choose(at, room=room, busy=busy or {}, further=further)
+    if not chosen:
+        return []
     # A try is counted when it is claimed, so that a row that kills its sender is given up in the
     # end.
     for callback in chosen:
@@ -206,42 +227,46 @@ def claim(
     # (wake/responses.py, wake/pickups.py).
     response_ids = [callback.response_id for callback in claimed if callback.response_id]
     unsent = Response.objects.not_sent().filter(pk__in=response_ids)
-    locked = list(unsent.select_for_update().order_by("pk").values_list("pk", flat=True))
+    locked = unsent.select_for_update().order_by("pk").values("pk")
     Response.objects.filter(pk__in=locked).update(sent_at=at)
     return claimed
 
 
 @transaction.atomic
-def settle(finished: Sequence[tuple[Callback, Outcome]], *, at: datetime) -> int:
+def settle(finished: Sequence[Finished], *, at: datetime) -> int:
     """Records the outcome of each attempt, and returns how many there are. If another sender has
     claimed the row since, because this one took longer than its lease, the attempt is recorded and
     the row stays with that sender."""
-    rows = (
-        Callback.objects.select_for_update(of=("self",))
-        .filter(pk__in=[callback.pk for callback, _ in finished])
-        .only("response_id", "team_id", "host", "due_at", "lease", "tries")
-        .order_by("pk")
-    )
-    rows_by_id = {row.pk: row for row in rows}
-    pairs = [(callback, outcome) for callback, outcome in finished if callback.pk in rows_by_id]
-    CallbackAttempt.objects.bulk_create(_attempt(*pair, at=at) for pair in pairs)
-    arrived = []
-    for callback, outcome in pairs:
-        row = rows_by_id[callback.pk]
-        if row.lease == callback.lease:
-            if outcome.arrived:
-                arrived.append(row)
-            else:
-                asked_meanwhile = row.due_at != callback.due_at
-                if callback.asked_by_name and callback.tries > 1:
-                    row.tries -= 1  # a try by hand takes none from the schedule
-                _postpone(row, outcome, asked_meanwhile=asked_meanwhile, at=at)
-    Callback.objects.filter(pk__in=[row.pk for row in arrived]).update(
-        delivered_at=at, due_at=None, lease=None, leased_until=None, asked_by_name=""
-    )
-    _mark_picked_up([row.response_id for row in arrived if row.response_id], at=at)
-    circuit_breaker.note([(rows_by_id[callback.pk], outcome) for callback, outcome in pairs], at=at)
+    locked = Callback.objects.select_for_update().order_by("pk")
+    locked = locked.filter(pk__in=[callback.pk for callback, _ in finished])
+    leases = dict(locked.values_list("pk", "lease"))
+    pairs = [(callback, outcome) for callback, outcome in finished if callback.pk in leases]
+    insert_many([_attempt(*pair, at=at) for pair in pairs])
+    own = [pair for pair in pairs if leases[pair[0].pk] == pair[0].lease]
+    _complete([callback for callback, outcome in own if outcome.arrived], at=at)
+    _postpone_all([pair for pair in own if not pair[1].arrived], at=at)
+    circuit_breaker.note(pairs, at=at)
     return len(finished)
+
+
+def _complete(arrived: Sequence[Callback], *, at: datetime) -> None:
+    if arrived:
+        Callback.objects.filter(pk__in=[callback.pk for callback in arrived]).update(
+            delivered_at=at, due_at=None, lease=None, leased_until=None, asked_by_name=""
+        )
+    if response_ids := [callback.response_id for callback in arrived if callback.response_id]:
+        _mark_picked_up(response_ids, at=at)
+
+
+def _postpone_all(failed: Sequence[Finished], *, at: datetime) -> None:
+    columns = ("response_id", "team_id", "host", "due_at", "tries")
+    rows = Callback.objects.only(*columns).in_bulk([callback.pk for callback, _ in failed])
+    for callback, outcome in failed:
+        row = rows[callback.pk]
+        asked_meanwhile = row.due_at != callback.due_at
+        if callback.asked_by_name and callback.tries > 1:
+            row.tries -= 1  # a try by hand takes none from the schedule
+        _postpone(row, outcome, asked_meanwhile=asked_meanwhile, at=at)
 
 
 def _start(
@@ -276,14 +301,41 @@ async def _not_sent(reason: str) -> Outcome:
     return Outcome(error=reason)
 
 
-def _settle_finished(
-    sending: Sending, runner: asyncio.Runner, clock: Callable[[], datetime]
-) -> int:
-    """Runs the loop for a tick, or until all requests are finished, and settles those that are."""
-    done, _ = runner.run(asyncio.wait(sending, timeout=TICK_SECONDS))
-    finished = [(sending.pop(task), _outcome(task)) for task in done]
-    # If the database is away, their leases end, and the next sender's requests have the same ids.
-    return together(finished, partial(settle, at=clock()), what="attempts of callbacks")
+async def _wait(sending: Sending) -> list[Finished]:
+    """Waits for a tick, or until a request is finished and others had a moment to follow; returns
+    those that are."""
+    await asyncio.wait(sending, timeout=TICK_SECONDS, return_when=asyncio.FIRST_COMPLETED)
+    done, _ = await asyncio.wait(sending, timeout=MOMENT_SECONDS)
+    return [(sending.pop(task), _outcome(task)) for task in done]
+
+
+class _Finished:
+    """Collects attempts that arrived, because they are settled in as many statements as one. Their
+    hosts get the next ones meanwhile. A failure is settled at once: it decides what may be sent
+    there."""
+
+    def __init__(self, clock: Callable[[], datetime]) -> None:
+        self.clock = clock
+        self.pairs: list[Finished] = []
+        self.settled = 0
+        self.settled_at = time.monotonic()
+
+    def add(self, pairs: Sequence[Finished]) -> None:
+        self.pairs += pairs
+        if (
+            len(self.pairs) >= SETTLE_AT_ONCE
+            or time.monotonic() - self.settled_at >= TICK_SECONDS
+            or not all(outcome.arrived for _, outcome in pairs)
+        ):
+            self.settle()
+
+    def settle(self) -> None:
+        """Settles what was collected. If the database is away, the leases end, and the next
+        sender's requests have the same ids."""
+        pairs, self.pairs = self.pairs, []
+        self.settled_at = time.monotonic()
+        work = partial(settle, at=self.clock())
+        self.settled += together(pairs, work, what="attempts of callbacks")
 
 
 def _outcome(task: asyncio.Task[Outcome]) -> Outcome:

@@ -62,9 +62,8 @@ def test_after_a_few_failures_one_callback_probes_and_the_others_wait(
     at = due(failed[-1])
     assert fail(at) == FAILURES
     waiting = dead(4)
-    at += timedelta(seconds=1)
 
-    assert claim(at=at) == []
+    assert claim(at=due(waiting[-1])) == []
 
     target = FailingTarget.objects.get()
     assert target.postponed_until is not None
@@ -77,11 +76,13 @@ def test_after_a_few_failures_one_callback_probes_and_the_others_wait(
 def test_a_dead_host_holds_up_no_other_and_no_other_team(
     dead: Callable[[int], list[Callback]], answered: Answered, other_team_id: int
 ) -> None:
-    failed = dead(FAILURES)
-    fail(due(failed[-1]))
+    at = due(dead(FAILURES)[-1])
+    fail(at)
+    at += timedelta(seconds=1)
     crowd, theirs, elsewhere = dead(60), dead(1)[0], answered()
     Callback.objects.filter(pk=theirs.pk).update(team=other_team_id)
-    at = due(elsewhere) + timedelta(seconds=1)
+    waiting = [callback.pk for callback in (*crowd, theirs, elsewhere)]
+    Callback.objects.filter(pk__in=waiting).update(due_at=at)
 
     claimed = claim(at=at)
 

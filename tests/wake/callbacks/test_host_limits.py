@@ -16,8 +16,8 @@ from tests.wake.callbacks.rows import again, due
 from wake.callbacks import retries
 from wake.callbacks.circuit_breaker import FAILURES, PROBES
 from wake.callbacks.host_limits import PER_HOST
-from wake.callbacks.http_client import HttpClient
-from wake.callbacks.outbox import AT_ONCE, LEASE, claim, send_due
+from wake.callbacks.http_client import HttpClient, Outcome
+from wake.callbacks.outbox import AT_ONCE, LEASE, claim, send_due, settle
 from wake.models import Callback, CallbackAttempt, FailingTarget
 from wake.models.callbacks import Target
 
@@ -54,6 +54,34 @@ def test_a_claim_takes_the_oldest_and_no_more_than_there_is_room(answered: Answe
     assert claimed == callbacks[:3]
     assert claim(at=at, room=0) == []
     assert AT_ONCE > PER_HOST
+
+
+def test_the_rest_of_a_long_queue_is_searched_only_on_request(answered: Answered) -> None:
+    crowd = [answered() for _ in range(5)]
+    Callback.objects.filter(pk__in=[each.pk for each in crowd]).update(host="crowd.example")
+    elsewhere = answered()
+    at = due(elsewhere)
+
+    oldest = claim(at=at, room=3, further=False)
+    Callback.objects.update(leased_until=None)
+    with_the_rest = claim(at=at, room=3)
+
+    assert [each.pk for each in oldest] == [each.pk for each in crowd[:3]]
+    assert [each.pk for each in with_the_rest] == [crowd[0].pk, crowd[1].pk, elsewhere.pk]
+
+
+def test_many_are_claimed_and_settled_in_few_statements(
+    answered: Answered, django_assert_max_num_queries: Any
+) -> None:
+    at = due([answered() for _ in range(PER_HOST)][-1])
+
+    with django_assert_max_num_queries(8):
+        claimed = claim(at=at)
+    with django_assert_max_num_queries(9):
+        settle([(callback, Outcome(status_code=200)) for callback in claimed], at=at)
+
+    assert len(claimed) == PER_HOST
+    assert not Callback.objects.unfinished().exists()
 
 
 def test_teams_share_a_host_and_a_crowd_of_one_keeps_no_other_from_it(

@@ -1,0 +1,70 @@
+"""Measures how many callbacks a second one worker sends, of a queue that is full.
+
+The worker, PostgreSQL and the receivers are processes of their own. A rate depends on the machine,
+unlike the ratios of the other rows, so the worker's CPU time is noted beside it.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import NamedTuple
+
+from bench import servers
+from bench.results import Row
+
+
+class Case(NamedTuple):
+    """Receivers that answer after so many seconds, and how many callbacks a second they get."""
+
+    name: str
+    seconds: float
+    hosts: int
+    at_least: float
+
+
+CASES = [
+    Case("callbacks, a fast receiver", 0.0, 1, 2_000),
+    Case("callbacks, ten fast receivers", 0.0, 10, 2_000),
+    Case("callbacks, 100 ms receivers", 0.1, 10, 400),
+]
+
+
+def measure(*, callbacks: int) -> list[Row]:
+    """Makes the database anew."""
+    servers.make_database("bench", deliveries=0)
+    return [_row(case, callbacks) for case in CASES]
+
+
+def _row(case: Case, callbacks: int) -> Row:
+    with _receivers(case) as ports:
+        command = [sys.executable, "-m", "bench.full_outbox", str(callbacks), *map(str, ports)]
+        done = subprocess.run(  # noqa: S603 - our own worker
+            command, env=servers.ENVIRONMENT, check=True, stdout=subprocess.PIPE, text=True
+        )
+    drained = json.loads(done.stdout)
+    note = f"{drained['cpu'] / callbacks * 1e6:.0f} us of the worker's CPU each"
+    return Row(
+        case.name,
+        callbacks / drained["seconds"],
+        case.at_least,
+        unit="/s",
+        at_least=True,
+        note=note,
+    )
+
+
+@contextmanager
+def _receivers(case: Case) -> Iterator[list[str]]:
+    """Starts one process that listens on a port for each host; yields the ports."""
+    command = [sys.executable, "-m", "bench.receiver", str(case.seconds), str(case.hosts)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)  # noqa: S603 - our own
+    assert process.stdout  # noqa: S101 - for the type checker
+    try:
+        yield process.stdout.readline().split()
+    finally:
+        process.terminate()
+        process.wait()
