@@ -14,6 +14,7 @@ from uuid import UUID
 
 from django.conf import settings
 from django.core.cache import cache
+from django.http import HttpRequest
 from redis.exceptions import RedisError
 
 from accounts import throttles
@@ -24,7 +25,8 @@ MINUTE = 60
 
 @dataclass(slots=True)
 class _Count:
-    """Reads of one key in this minute: those that all processes have told, and ours since."""
+    """Reads or calls of one key or network in this minute: those that all processes have told, and
+    ours since."""
 
     told: int = 0
     untold: int = 0
@@ -33,7 +35,7 @@ class _Count:
 @dataclass(slots=True)
 class _Minute:
     number: int = 0
-    counts: dict[UUID, _Count] = field(default_factory=dict)
+    counts: dict[UUID | str, _Count] = field(default_factory=dict)
 
 
 _this = _Minute()
@@ -43,17 +45,27 @@ _telling = threading.Lock()
 def count_read(key_id: UUID) -> None:
     """Raises throttles.TooMany. The limit is generous, because a poll costs little
     (docs/protocol.md, Limits). While the cache is away, nothing is limited."""
+    _count_of(key_id)
+
+
+def count_call(request: HttpRequest, caller_id: UUID | None) -> None:
+    """Raises throttles.TooMany. Calls over A2A are counted by caller key, or by network without
+    one. The limit is that of reads, because what a call may store is limited separately."""
+    _count_of(caller_id or throttles.client_network(request))
+
+
+def _count_of(reader: UUID | str) -> None:
     global _this  # replaced as a whole, so that the counts of a minute end with it
     number, passed = divmod(int(time.time()), MINUTE)
     if _this.number != number:
         _this = _Minute(number)
-    count = _this.counts.setdefault(key_id, _Count())
+    count = _this.counts.setdefault(reader, _Count())
     count.untold += 1
     limit = settings.WAKE_READS_PER_MINUTE
     # One thread at a time: a frozen cache holds it for a moment, and no other.
     if count.untold * SHARES >= limit and _telling.acquire(blocking=False):
         try:
-            _tell(count, f"wake.reads:{key_id}:{number}")
+            _tell(count, f"wake.reads:{reader}:{number}")
         finally:
             _telling.release()
     if count.told + count.untold > limit and not throttles.is_cache_away():
@@ -61,7 +73,7 @@ def count_read(key_id: UUID) -> None:
 
 
 def _tell(count: _Count, name: str) -> None:
-    if throttles.is_cache_away():
+    if not throttles.may_ask_cache():
         return
     share, count.untold = count.untold, 0
     try:
@@ -72,3 +84,5 @@ def _tell(count: _Count, name: str) -> None:
     except (RedisError, OSError) as error:
         count.untold += share
         throttles.note_outage(error)
+    else:
+        throttles.note_answer()

@@ -50,7 +50,7 @@ class TooMany(Exception):
 
 @dataclass
 class _Outage:
-    until: float = 0.0
+    until: float = 0.0  # no outage
 
 
 _outage = _Outage()
@@ -134,17 +134,11 @@ def count_dns_lookup(request: HttpRequest) -> None:
     _count(request, group="look-up", rate=DNS_LOOKUPS, key=lambda: str(request.user.pk))
 
 
-def count_call(request: HttpRequest, caller: str) -> None:
-    """Raises TooMany. Calls over A2A are counted by caller key, or by network without one. The
-    limit is as generous as for reads, because what a call may store is limited separately."""
-    rate = f"{settings.WAKE_READS_PER_MINUTE}/m"
-    _count(request, group="call", rate=rate, key=lambda: caller or client_network(request))
-
-
 def count_bytes(network: str, size: int) -> None:
     """Raises TooMany. It counts the bytes that anonymous A2A callers of one network send to be
-    stored, because a few long calls weigh as much as thousands of short ones (count_call)."""
-    if is_cache_away():
+    stored, because a few long calls weigh as much as thousands of short ones
+    (accounts/read_limits.py)."""
+    if not may_ask_cache():
         return
     hour, passed = divmod(int(time.time()), HOUR)
     key = f"wake.bytes:{network}:{hour}"
@@ -156,6 +150,7 @@ def count_bytes(network: str, size: int) -> None:
     except (RedisError, OSError) as error:
         note_outage(error)
         return
+    note_answer()
     if sent > ANONYMOUS_BYTES:
         raise TooMany(HOUR - passed)
 
@@ -183,7 +178,7 @@ def client_network(request: HttpRequest) -> str:
 
 
 def _count(request: HttpRequest, *, group: str, rate: str, key: Callable[[], str]) -> None:
-    if is_cache_away():
+    if not may_ask_cache():
         return
     try:
         usage = get_usage(
@@ -192,6 +187,7 @@ def _count(request: HttpRequest, *, group: str, rate: str, key: Callable[[], str
     except (RedisError, OSError) as error:
         note_outage(error)
         return
+    note_answer()
     if usage and usage["should_limit"]:
         raise TooMany(math.ceil(usage["time_left"]))
 
@@ -204,8 +200,24 @@ def _count_attempt(request: HttpRequest, group: str, limit: attempts.Limit, key:
 
 
 def is_cache_away() -> bool:
-    """Returns whether the cache failed in the last few seconds, so that it is not asked now."""
+    """Returns whether the cache failed and has not answered since."""
     return time.monotonic() < _outage.until
+
+
+def may_ask_cache() -> bool:
+    """Returns whether to ask the cache. After a failure, one request every few seconds asks, and no
+    other request waits for it."""
+    now = time.monotonic()
+    if now < _outage.until:
+        return False
+    if _outage.until:
+        _outage.until = now + SKIP_SECONDS
+    return True
+
+
+def note_answer() -> None:
+    """Forgets that the cache failed."""
+    _outage.until = 0.0
 
 
 def note_outage(error: Exception) -> None:

@@ -13,7 +13,7 @@ from http import HTTPStatus
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
 
-from accounts import throttles
+from accounts import read_limits, throttles
 from database.clock import database_now
 from relay.api import errors
 from relay.cards import callers
@@ -133,7 +133,7 @@ def caller_of(request: HttpRequest, card: Card, *, at: datetime) -> CallerKey | 
 
 def _go_on(request: HttpRequest, card: Card, body: Json, *, size: int, at: datetime) -> Task | None:
     caller = caller_of(request, card, at=at)
-    throttles.count_call(request, str(caller.pk) if caller else "")
+    read_limits.count_call(request, caller.pk if caller else None)
     news = read(body)
     if news is None:
         return None

@@ -11,7 +11,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.http.request import UnreadablePostError
 from django.views.decorators.csrf import csrf_exempt
 
-from accounts import throttles
+from accounts import read_limits, throttles
 from database.clock import database_now
 from database.idempotency import BadIdempotencyKey, Idempotency
 from relay.api import cross_origin, errors, incoming_pushes, methods
@@ -64,7 +64,7 @@ def _call(request: HttpRequest, handle: str, name: str) -> HttpResponse:
         if _is_push(value):
             return incoming_pushes.accept(request, card, value, size=size)
         caller = callers.authenticate(request, card, at=database_now())
-        throttles.count_call(request, str(caller.pk) if caller else "")
+        read_limits.count_call(request, caller.pk if caller else None)
     except BodyTooLarge:
         return plain_error(413, "body_too_large")
     except throttles.TooMany as failure:

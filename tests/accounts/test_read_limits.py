@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from django.core.cache import cache
+from django.test import RequestFactory
 
 from accounts import read_limits
 from accounts.throttles import TooMany
@@ -60,3 +61,15 @@ def test_most_reads_do_not_ask_the_cache(monkeypatch: pytest.MonkeyPatch) -> Non
         read_limits.count_read(key)
 
     assert len(asked) == read_limits.SHARES // 2
+
+
+def test_calls_over_a2a_are_counted_by_caller_or_else_by_network(rf: RequestFactory) -> None:
+    caller, one, other = uuid.uuid4(), rf.post("/"), rf.post("/", REMOTE_ADDR="192.0.2.7")
+    for _ in range(LIMIT):
+        read_limits.count_call(one, caller)
+        read_limits.count_call(one, None)
+
+    for caller_id in (caller, None):
+        with pytest.raises(TooMany):
+            read_limits.count_call(one, caller_id)
+    read_limits.count_call(other, None)

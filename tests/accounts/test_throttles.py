@@ -175,6 +175,15 @@ def test_after_a_while_the_cache_is_asked_again(caller: AgentClient, settings: A
     assert caller.get("responses").status_code == 429
 
 
+def test_one_request_tries_a_cache_that_was_away_and_no_other_waits_for_it() -> None:
+    throttles._outage.until = time.monotonic() - 1
+
+    assert [throttles.may_ask_cache() for _ in range(3)] == [True, False, False]
+
+    throttles.note_answer()
+    assert throttles.may_ask_cache()
+
+
 def test_bytes_are_not_counted_while_the_cache_is_away(
     settings: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
