@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import argparse
 
-from bench import hot_paths
+from bench import callbacks, hot_paths, pages
 from bench.results import print_table
 
 
@@ -19,6 +19,9 @@ def main() -> None:
     requests, rounds = (400, 3) if arguments.short else (4_000, 7)
     rows = hot_paths.measure(requests=requests, rounds=rounds, deliveries=arguments.deliveries)
     print_table(rows)
+    requests = 80 if arguments.short else 400
+    print_table(pages.measure(requests=requests, rounds=3, deliveries=arguments.deliveries))
+    print_table(callbacks.measure(callbacks=1_000 if arguments.short else 10_000))
 
 
 if __name__ == "__main__":
