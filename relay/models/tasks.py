@@ -160,6 +160,7 @@ class Task(models.Model):
                 condition=Q(terminal_at__isnull=True),
                 name="open_tasks_of_an_agent",
             ),
+            models.Index(fields=["agent", "-created_at", "-id"], name="tasks_of_an_agent"),
         ]
 
     def __str__(self) -> str:

@@ -1,15 +1,16 @@
-"""Shows a task and a context: messages, artifacts, runs and events."""
+"""Shows an agent's tasks, one task and one context: messages, artifacts, runs and events."""
 
 from __future__ import annotations
 
 import re
-from typing import Any
 from uuid import UUID
 
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
 
+from accounts.access import agents_of
+from database.batched_queries import PAGE, Cursor, older_than
 from database.clock import database_now
 from inbox.delivery.timeline import callback_line
 from inbox.pages.page import PersonRequest, page
@@ -53,16 +54,33 @@ def task_detail(request: PersonRequest, pk: UUID) -> HttpResponse:
 
 @require_safe
 @page
+def task_list(request: PersonRequest, pk: UUID) -> HttpResponse:
+    """Lists the tasks of one agent, newest first. Index: tasks_of_an_agent."""
+    agent = get_object_or_404(agents_of(request.user), pk=pk)
+    before = Cursor.read(request.GET.get("before", ""))
+    newest = older_than(agent.tasks.select_related("caller"), "created_at", before)
+    tasks = list(newest[: PAGE + 1])
+    last = tasks[PAGE - 1] if len(tasks) > PAGE else None
+    context = {
+        "here": "agents",
+        "now": database_now(),
+        "agent": agent,
+        "lines": _lines(tasks[:PAGE]),
+        "older": Cursor((last.created_at, last.pk)) if last else None,
+    }
+    return render(request, "relay/tasks/tasks.html", context)
+
+
+@require_safe
+@page
 def context_detail(request: PersonRequest, pk: UUID) -> HttpResponse:
     theirs = Context.objects.for_person(request.user).select_related("agent__team", "caller")
     context = get_object_or_404(theirs, pk=pk)
     tasks = list(context.tasks.order_by("-created_at")[:MOST_TASKS])
-    asked = _requests(tasks)
-    lines = [(task, asked.get(task.pk, NOT_SAID)) for task in tasks]
     return render(
         request,
         "relay/tasks/context.html",
-        {"now": database_now(), "context_of": context, "lines": lines},
+        {"now": database_now(), "context_of": context, "lines": _lines(tasks)},
     )
 
 
@@ -90,7 +108,8 @@ def _number(text: str) -> int | None:
     return int(text) if ROW_KEY.fullmatch(text) else None
 
 
-def _requests(tasks: list[Task]) -> dict[Any, str]:
-    """Returns the first words of each task's request, on one line; one query."""
+def _lines(tasks: list[Task]) -> list[tuple[Task, str]]:
+    """Returns each task with the first words of its request, on one line; one query."""
     rows = Message.objects.filter(task__in=tasks, source=Message.Source.CALLER).order_by("-pk")
-    return {row.task_id: cut(text_of(row.parts), LINE) or NOT_SAID for row in rows}
+    requests = {row.task_id: cut(text_of(row.parts), LINE) for row in rows}
+    return [(task, requests.get(task.pk) or NOT_SAID) for task in tasks]

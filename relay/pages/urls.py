@@ -13,6 +13,7 @@ urlpatterns = [
         task_pages.file,
         name="task-file",
     ),
+    path("agents/<uuid:pk>/tasks/", task_pages.task_list, name="agent-tasks"),
     path("contexts/<uuid:pk>/", task_pages.context_detail, name="context"),
     path("agents/<uuid:pk>/card/", card_pages.agent_card, name="agent-card"),
     path("agents/<uuid:pk>/card/unpublish", card_pages.unpublish, name="unpublish-agent"),

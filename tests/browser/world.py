@@ -183,6 +183,7 @@ def as_fields(world: World) -> dict[str, Any]:
         "agent-test-callback": {"pk": world.agent.pk},
         "caller-keys": {"pk": world.agent.pk},
         "caller-key-new": {"pk": world.agent.pk},
+        "agent-tasks": {"pk": world.agent.pk},
         "task": {"pk": world.task.pk},
         "task-file": {
             "pk": world.task.pk,

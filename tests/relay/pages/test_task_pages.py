@@ -14,6 +14,7 @@ from django.utils import timezone
 from accounts.audit import SYSTEM
 from accounts.models import Agent, ApiKey, User
 from relay.models import CallerKey, Card, Task
+from relay.pages import tasks as task_pages
 from relay.protocol.dialects import PushIn
 from relay.tasks import lifecycle
 from tests.inbox.person import Person, text_of
@@ -49,6 +50,39 @@ def task(card: Card, caller_key: CallerKey, connector: FakeConnector) -> Task:
         at=timezone.now(),
     )
     return Task.objects.get(pk=task.pk)
+
+
+def test_the_page_of_an_agent_leads_to_all_of_its_tasks(
+    agent: Agent, card: Card, caller_key: CallerKey, connector: FakeConnector, ritas: Person
+) -> None:
+    first = ask(card, caller_key, "Compare the prices.", at=timezone.now())
+    connector.end(connector.run(at=timezone.now()), "completed", text="Done.", at=timezone.now())
+    second = ask(card, caller_key, HOSTILE, at=timezone.now())
+
+    page = ritas.get(f"/agents/{agent.pk}/tasks/")
+
+    assert f'href="/agents/{agent.pk}/tasks/"' in ritas.get(f"/agents/{agent.pk}/").content.decode()
+    assert [task.pk for task, _ in page.context["lines"]] == [second.pk, first.pk]
+    assert "Compare the prices. Completed by Build server" in text_of(page)
+    assert "<script>alert" not in page.content.decode()
+
+
+def test_the_list_of_tasks_is_paged_to_its_end(
+    agent: Agent, card: Card, caller_key: CallerKey, ritas: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(task_pages, "PAGE", 2)
+    asked = [ask(card, caller_key, f"Number {n}", at=timezone.now()).pk for n in range(5)]
+    listed: list[Any] = []
+    query: dict[str, str] = {}
+
+    while True:
+        page = ritas.get(f"/agents/{agent.pk}/tasks/", **query)
+        listed += [task.pk for task, _ in page.context["lines"]]
+        if page.context["older"] is None:
+            break
+        query["before"] = str(page.context["older"])
+
+    assert listed == asked[::-1]
 
 
 def test_a_task_shows_what_was_said_and_made_and_how_it_went(task: Task, ritas: Person) -> None:
