@@ -20,7 +20,7 @@ class SecretUnreadable(Exception):
 
 
 class RotationInProgress(Exception):
-    """Two secrets are already in use. Retire the older one first."""
+    """Two secrets are already active. Retire the older one first."""
 
 
 @transaction.atomic

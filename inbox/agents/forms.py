@@ -33,9 +33,8 @@ class NewAgentForm(forms.Form):
         label="Agent ID",
         max_length=128,
         widget=forms.TextInput(attrs={**ID_INPUT, "placeholder": "research-agent-01"}),
-        help_text="It says this with every delivery, and people see it. One line of at most 128 "
-        "characters; to be called by other agents it may have letters, digits and -._~ alone. "
-        "It stays as it is.",
+        help_text="Shown with every delivery and can't be changed. Use only letters, digits and "
+        "-._~ if other agents will call it.",
         error_messages={"required": "Enter an ID."},
     )
 
@@ -84,8 +83,7 @@ class RotationForm(_WithExpiry):
         choices=list(OVERLAPS.items()),
         initial="86400",
         widget=forms.RadioSelect,
-        help_text="Until then both work. The agent loses nothing: deliveries and answers belong to "
-        "the agent, not to a key.",
+        help_text="Until then both keys work. The agent keeps its deliveries and answers.",
     )
     field_order = ["overlap", "days"]
 
@@ -103,7 +101,7 @@ class AliasForm(forms.Form):
         label="Alias",
         max_length=128,
         widget=forms.TextInput(attrs={**ID_INPUT, "placeholder": "research-*"}),
-        help_text="End with * to allow every ID that starts with this text.",
+        help_text="End with * to allow every ID that starts this way.",
         error_messages={"required": "Enter an ID."},
     )
 

@@ -7,17 +7,18 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 
 from inbox.pages.panels import words
 from inbox.pages.times import when
 from inbox.pages.viewer import Viewer
-from wake.models import Response
+from wake.models import Callback, Response
 
 PICKED_UP: dict[str, str] = {
     Response.Route.CALLBACK: "Delivered by callback",
     Response.Route.CONNECTOR: "Fetched by the connector",
 }
+CAN_BE_FETCHED = "The agent can still fetch the answer by polling."
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +32,7 @@ class AnswerStatus:
 
 
 def answer_status(response: Response, viewer: Viewer, *, at: datetime) -> AnswerStatus:
-    """Returns the status of a response that is loaded with its delivery."""
+    """Returns the status of a response that is loaded with its delivery and its callback."""
     may_undo = response.by_id == viewer.user.pk or viewer.is_owner(response.delivery.team_id)
     answered = when(response.answered_at, now=at)
     return AnswerStatus(
@@ -48,7 +49,13 @@ def just_answered(viewer: Viewer, *, also: UUID | None, limit: int = 5) -> list[
     held = Q(by=viewer.user, responded_at__isnull=True)
     rows = Response.objects.filter(held | Q(delivery_id=also) if also else held)
     rows = rows.filter(delivery__team_id__in=viewer.team_ids).select_related("delivery")
-    return list(rows.defer("delivery__details_json").order_by("-answered_at")[:limit])
+    newest = with_callback(rows).defer("delivery__details_json").order_by("-answered_at")
+    return list(newest[:limit])
+
+
+def with_callback(rows: QuerySet[Response]) -> QuerySet[Response]:
+    """Loads the state of each callback, but not its request."""
+    return rows.select_related("callback").defer("callback__body", "callback__headers_ciphertext")
 
 
 def pickup_status(response: Response, *, at: datetime) -> str:
@@ -60,12 +67,30 @@ def pickup_status(response: Response, *, at: datetime) -> str:
     if response.delivery.is_internal and response.responded_at is not None:
         return words("answer", response)
     if response.sent_at is not None:
-        sent = when(response.sent_at, now=at)
-        return f"Sent by callback {sent}, not confirmed yet."
+        return _callback_status(response, response.sent_at, at=at)
     if response.responded_at is None and response.release_at > at:
         seconds = math.ceil((response.release_at - at).total_seconds())
         return f"Goes to the agent in {seconds} s."
     return "Waiting for the agent to fetch it."
+
+
+def _callback_status(response: Response, sent_at: datetime, *, at: datetime) -> str:
+    """Returns what became of a callback that was sent and is not confirmed."""
+    callback: Callback | None = getattr(response, "callback", None)
+    if callback is None:
+        return f"Sent by callback {when(sent_at, now=at)}, not confirmed yet."
+    is_sending = callback.leased_until is not None and callback.leased_until > at
+    failed = callback.tries - is_sending  # an attempt counts from its start
+    times = "once" if failed == 1 else f"{failed} times"
+    if callback.given_up_at is not None:
+        return f"The callback failed {times}. {CAN_BE_FETCHED}"
+    if callback.due_at is None:
+        return f"The callback is suspended. {CAN_BE_FETCHED}"
+    if failed <= 0:
+        return f"Sent by callback {when(sent_at, now=at)}, not confirmed yet."
+    if is_sending or callback.due_at <= at:
+        return f"The callback failed {times}. Trying again now."
+    return f"The callback failed {times}. The next attempt is {when(callback.due_at, now=at)}."
 
 
 def picked_up(route: str) -> str:

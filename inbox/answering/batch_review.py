@@ -108,13 +108,11 @@ def problem(choices: Iterable[Choice], note: str) -> str:
         if choice.status == Response.Status.APPROVED and not choice.is_read
     ]
     if len(unread) == 1:
-        return "One that you approve is not marked as read. Read it, mark it, then send."
+        return "Mark the item as read before you approve it."
     if unread:
-        return (
-            f"{len(unread)} that you approve are not marked as read. Read and mark them, then send."
-        )
+        return f"Mark {len(unread)} items as read before you approve them."
     if len(note) > LONGEST_FEEDBACK:
-        return f"The note is longer than {LONGEST_FEEDBACK} characters: shorten it."
+        return f"The note is longer than {LONGEST_FEEDBACK} characters. Shorten it."
     if not chosen:
         return "Nothing to send yet. Choose Approve or Reject for at least one item."
     return ""

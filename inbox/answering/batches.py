@@ -138,8 +138,9 @@ def take_all_back(batch: Batch, *, by: User, address: str) -> None:
 
 def lines(batch: Batch, viewer: Viewer, *, at: datetime) -> list[Line]:
     """Returns the current status of each answer; one query."""
-    own_deliveries = Delivery.objects.for_person(viewer.user).select_related("response")
-    deliveries = own_deliveries.defer(*UNUSED_COLUMNS).in_bulk([pk for pk, _, _ in batch.results])
+    own_deliveries = Delivery.objects.for_person(viewer.user).select_related("response__callback")
+    unused = (*UNUSED_COLUMNS, "response__callback__body", "response__callback__headers_ciphertext")
+    deliveries = own_deliveries.defer(*unused).in_bulk([pk for pk, _, _ in batch.results])
     return [
         _line(deliveries.get(pk), status, outcome, viewer, at)
         for pk, status, outcome in batch.results

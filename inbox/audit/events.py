@@ -25,7 +25,7 @@ from wake.models import Delivery
 MOST_SCANNED = 50_000
 EXPORT_AT_ONCE = 1_000
 MOST_AGENTS = 500
-WITHOUT_ID = {"agent": "Agents", "system": "Wake", "operator": "Command line"}
+WITHOUT_ID = {"agent": "Agents", "system": "Wake", "operator": "CLI"}
 
 
 class EventCursor(Cursor):

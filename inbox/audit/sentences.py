@@ -176,7 +176,7 @@ EVENTS: dict[str, tuple[str, Say]] = {
     "response.taken_back": ("Answer undone", _taken_back),
     "response.picked_up": ("Answer fetched", _picked_up),
     "delivery.timed_out": ("Expired", lambda who, detail: "Expired without an answer"),
-    "delivery.acknowledged": ("Got it", _does("marked it as read")),
+    "delivery.acknowledged": ("Acknowledged", _does("acknowledged it")),
     "delivery.withdrawn": ("Withdrawn", lambda who, detail: "Withdrawn by the agent"),
     "delivery.brought_back": ("Moved to inbox", _does("moved it to the inbox")),
     "callback.sent_again": ("Callback sent again", _does("sent the callback again")),

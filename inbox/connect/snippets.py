@@ -16,6 +16,9 @@ from accounts.models import Agent
 EXAMPLES = re.compile(r'"research-agent-01"|https://wake\.example\.com')
 
 
+ASKS_AND_WAITS = "A tool that asks a person and waits for the answer."
+
+
 @dataclass(frozen=True, slots=True)
 class Snippet:
     """`hint` says what to do with `text`, which comes from
@@ -53,41 +56,40 @@ KINDS = (
     Snippet(
         "system-prompt",
         "System prompt",
-        "For the instructions of any agent that can make HTTP requests. It follows the template in "
-        "the specification.",
+        "For any agent that can make HTTP requests. It follows the template in the specification.",
     ),
     Snippet(
         "python",
         "Python",
-        "Save it as wake_inbox.py. It needs the standard library alone; started by itself it asks "
-        "one question, and other programs import it.",
+        "Save it as wake_inbox.py and import it, or run it to ask a sample question. It uses only "
+        "the standard library.",
     ),
     Snippet(
         "wake-client",
         "Python with wake-client",
-        "Install it from a checkout of Wake with pip install ./client (Python 3.11 or later). It "
-        "tries again by itself and never delivers twice.",
+        "Install it from a checkout of Wake: pip install ./client (Python 3.11 or later). It "
+        "retries and never delivers twice.",
     ),
     Snippet(
         "node",
         "Node",
-        "Save it as wake.mjs. Node 18 or later, nothing to install; started by itself it asks one "
-        "question, and other programs import it.",
+        "Save it as wake.mjs and import it, or run it to ask a sample question. It needs Node 18 "
+        "or later and no packages.",
     ),
     Snippet(
         "claude-code",
         "Claude Code, as a skill",
-        "Save it as .claude/skills/wake/SKILL.md in a project, and start Claude Code where the key "
-        "is in the environment. It asks before it runs curl for the first time.",
+        "Save it as .claude/skills/wake/SKILL.md in a project, and set WAKE_API_KEY before you "
+        "start Claude Code. It asks before it runs curl for the first time.",
     ),
-    Snippet("openai-agents", "OpenAI Agents SDK", "A tool with which the agent asks and waits."),
-    Snippet("langgraph", "LangGraph", "A tool with which the agent asks and waits."),
-    Snippet("crewai", "CrewAI", "A tool with which the crew asks and waits."),
+    Snippet("openai-agents", "OpenAI Agents SDK", ASKS_AND_WAITS),
+    Snippet("langgraph", "LangGraph", ASKS_AND_WAITS),
+    Snippet("crewai", "CrewAI", ASKS_AND_WAITS),
     Snippet(
         "n8n",
         "n8n",
-        "Copy it and paste it onto an empty workflow. n8n keeps keys by itself: choose a Bearer "
-        "Auth credential that holds the key in both HTTP nodes.",
+        "Paste it into an empty workflow, then choose a Bearer Auth credential with the key in "
+        "both HTTP nodes.",
     ),
 )
 

@@ -61,9 +61,7 @@ def callback_line(callback: Callback, *, at: datetime) -> str:
         )
     if callback.due_at is None:
         return f"Callback to {callback.host}: suspended until someone resumes it."
-    if _is_late(callback.due_at, at=at) and (
-        callback.leased_until is None or callback.leased_until <= at
-    ):
+    if _is_delayed(callback, at=at):
         return f"Callback to {callback.host}: {RUNNING_LATE}"
     if callback.tries == 0 or callback.due_at <= at:
         return f"Callback to {callback.host}: sending."
@@ -73,10 +71,21 @@ def callback_line(callback: Callback, *, at: datetime) -> str:
     )
 
 
-def held_line(response: Response, *, webhook: str, at: datetime) -> str:
-    """Returns a warning if an answer should have been released long ago; else an empty text."""
+def delay_warning(response: Response, *, webhook: str, at: datetime) -> str:
+    """Returns a warning if the answer or its callback should have been sent long ago; else an empty
+    text."""
+    callback: Callback | None = getattr(response, "callback", None)
+    if callback is not None:
+        return (
+            f"Callback to {callback.host}: {RUNNING_LATE}" if _is_delayed(callback, at=at) else ""
+        )
     is_held = response.responded_at is None and bool(webhook)
     return f"Callback: {RUNNING_LATE}" if is_held and _is_late(response.release_at, at=at) else ""
+
+
+def _is_delayed(callback: Callback, *, at: datetime) -> bool:
+    is_sending = callback.leased_until is not None and callback.leased_until > at
+    return callback.due_at is not None and not is_sending and _is_late(callback.due_at, at=at)
 
 
 def _is_late(due_at: datetime, *, at: datetime) -> bool:

@@ -124,11 +124,9 @@ def _answer(delivery: Delivery, response: Response, viewer: Viewer) -> dict[str,
 def _callback(delivery: Delivery, response: Response) -> dict[str, Any]:
     callback: Callback | None = getattr(response, "callback", None)
     now = database_now()
-    if callback is None:
-        line = timeline.held_line(response, webhook=delivery.callback_webhook, at=now)
-        return {"callback_line": line}
-    line = timeline.callback_line(callback, at=now)
-    return {"callback": callback, "callback_line": line}
+    warning = timeline.delay_warning(response, webhook=delivery.callback_webhook, at=now)
+    line = timeline.callback_line(callback, at=now) if callback else ""
+    return {"callback": callback, "callback_line": line, "delay_warning": warning}
 
 
 def _revision(request: PersonRequest, delivery: Delivery) -> dict[str, Any]:

@@ -5,21 +5,22 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.db.models import Q, prefetch_related_objects
+from django.db.models import Prefetch, Q, prefetch_related_objects
 
 from database.batched_queries import Cursor
-from inbox.answering.answer_status import pickup_status
+from inbox.answering.answer_status import pickup_status, with_callback
 from inbox.deadlines.wording import missed_text
 from inbox.history.outcomes import Outcome
 from inbox.list.rows import Row, listed, row_of
-from inbox.pages.viewer import Viewer
+from inbox.pages.times import when
 from inbox.search.search import Search
 from wake.models import Delivery, DeliveryQuerySet, Response
 
 
 @dataclass(frozen=True, slots=True)
 class HistoryRow:
-    """One row of the history; `by` is empty if it ended without a person."""
+    """One row of the history; `at` is the time by which the list is sorted, and `by` is empty if it
+    ended without a person."""
 
     row: Row
     outcome: Outcome
@@ -33,8 +34,9 @@ def page(
 ) -> tuple[list[HistoryRow], Cursor | None]:
     """Returns one page and where the next begins; two queries."""
     deliveries, older = search.newest(lambda rows: listed(_ended(rows, at)), at=at, before=before)
-    prefetch_related_objects(deliveries, "response")
-    return [_row(delivery, search.viewer, at) for delivery in deliveries], older
+    answers = Prefetch("response", with_callback(Response.objects.all()))
+    prefetch_related_objects(deliveries, answers)
+    return [_row(delivery, search, at) for delivery in deliveries], older
 
 
 def _ended(rows: DeliveryQuerySet, at: datetime) -> DeliveryQuerySet:
@@ -42,19 +44,16 @@ def _ended(rows: DeliveryQuerySet, at: datetime) -> DeliveryQuerySet:
     return rows.filter(ended | Q(superseded_at__isnull=False) | Q(expires_at__lte=at))
 
 
-def _row(delivery: Delivery, viewer: Viewer, at: datetime) -> HistoryRow:
-    row = row_of(delivery, viewer, at=at)
+def _row(delivery: Delivery, search: Search, at: datetime) -> HistoryRow:
+    row, listed_at = row_of(delivery, search.viewer, at=at), search.listed_at(delivery)
     response: Response | None = getattr(delivery, "response", None)
     if response:
-        outcome = Outcome(response.status)
         note = pickup_status(response, at=at)
-        return HistoryRow(row, outcome, response.answered_at, response.by_name, note)
-    if delivery.acknowledged_at:
-        by = delivery.acknowledged_by
-        return HistoryRow(row, Outcome.ACKNOWLEDGED, delivery.acknowledged_at, by)
-    if delivery.withdrawn_at:
-        return HistoryRow(row, Outcome.WITHDRAWN, delivery.withdrawn_at)
-    if delivery.superseded_at:
-        return HistoryRow(row, Outcome.SUPERSEDED, delivery.superseded_at)
-    closed_at = delivery.expires_at or delivery.created_at
-    return HistoryRow(row, Outcome.EXPIRED, closed_at, note=missed_text(delivery, at))
+        return HistoryRow(row, Outcome(response.status), listed_at, response.by_name, note)
+    if closed_at := delivery.acknowledged_at:
+        note, by = f"Closed {when(closed_at, now=at)}.", delivery.acknowledged_by
+        return HistoryRow(row, Outcome.ACKNOWLEDGED, listed_at, by, note)
+    if closed_at := delivery.withdrawn_at or delivery.superseded_at:
+        outcome = Outcome.WITHDRAWN if delivery.withdrawn_at else Outcome.SUPERSEDED
+        return HistoryRow(row, outcome, listed_at, note=f"Closed {when(closed_at, now=at)}.")
+    return HistoryRow(row, Outcome.EXPIRED, listed_at, note=missed_text(delivery, at))

@@ -11,7 +11,7 @@ class Outcome(models.TextChoices):
     REJECTED = "rejected", "Rejected"
     REDIRECTED = "redirected", "Redirected"
     EXPIRED = "expired", "Expired"
-    ACKNOWLEDGED = "acknowledged", "Got it"
+    ACKNOWLEDGED = "acknowledged", "Acknowledged"
     SUPERSEDED = "superseded", "Replaced"
     WITHDRAWN = "withdrawn", "Withdrawn"
 

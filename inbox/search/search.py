@@ -120,6 +120,10 @@ class Search:
             return "response__answered_at"
         return "created_at" if self.query.status in WAITING else "activity_at"
 
+    def listed_at(self, row: Delivery) -> datetime:
+        """Returns the time by which the results are sorted."""
+        return self._position(row)[0]
+
     def _position(self, row: Delivery) -> tuple[datetime, UUID]:
         return getattr(row, self._order.removeprefix("response__")), row.pk
 

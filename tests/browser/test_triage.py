@@ -26,14 +26,14 @@ def test_rows_are_ticked_seen_and_answered_together_and_all_of_it_is_taken_back(
     page.get_by_label("Select: Report").check()
     page.get_by_label("Select: Notes").check()
     screen.press("Got it: Eighty percent")
-    expect(page.get_by_text("Got it: Eighty percent.")).to_be_visible()
+    expect(page.get_by_text("Acknowledged: Eighty percent.")).to_be_visible()
     expect(page.get_by_text("2 selected")).to_be_visible()
 
     screen.press("Review together")
     page.locator("li", has_text="Notes").get_by_label("Approve").check()
     page.locator("li", has_text="Report").get_by_label("Reject").check()
     screen.press("Send answers")
-    expect(page.get_by_role("alert")).to_contain_text("not marked as read")
+    expect(page.get_by_role("alert")).to_contain_text("as read before you approve")
     assert not Response.objects.exists()
 
     page.locator("li", has_text="Notes").get_by_label("Read").check()

@@ -80,8 +80,7 @@ def sign_in_code(request: HttpRequest) -> HttpResponse:
         form.refuse()
         return _ask_for_code(request, form)
     if form.is_recovery_code:
-        left = second_factor.recovery_codes_left(user)
-        messages.success(request, f"You used a recovery code; {left} are left.")
+        messages.success(request, _codes_left(second_factor.recovery_codes_left(user)))
     return _sign_in(request, user, to=pending_second_factor.finish(request.session))
 
 
@@ -105,6 +104,12 @@ def _sign_in(request: HttpRequest, user: User, *, to: str) -> HttpResponse:
     response = HttpResponse(status=HTTPStatus.SEE_OTHER, headers={"Location": iri_to_uri(to)})
     known_browsers.remember(request, response, user.email)
     return response
+
+
+def _codes_left(count: int) -> str:
+    if not count:
+        return "You used your last recovery code. Create new ones under Settings, Security."
+    return f"You used a recovery code. {count} {'is' if count == 1 else 'are'} left."
 
 
 def _ask_for_code(request: HttpRequest, form: CodeForm, **context: Any) -> HttpResponse:

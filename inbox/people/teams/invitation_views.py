@@ -101,7 +101,7 @@ def _invite(request: PersonRequest, team: Team, form: InvitationForm) -> HttpRes
         form.add_error(None, str(reason))
         return _form(request, team, form)
     if is_mailed:
-        return saved(request, "settings-members", f"Invitation sent to {email}.")
+        return saved(request, "settings-members", f"Invitation sent to {invitation.email}.")
     link = settings.WAKE_ORIGIN + reverse("join", args=[text])
     return _invited_page(request, team, invitation=invitation, link=link)
 

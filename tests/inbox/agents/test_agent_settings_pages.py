@@ -71,7 +71,7 @@ def test_a_rotation_under_way_is_ended_before_the_next(alices: Person, agent: Ag
 
     page = text_of(rotate(alices, agent))
 
-    assert "Two secrets are already in use. Retire the older one first." in page
+    assert "Two secrets are already active. Retire the older one first." in page
     assert len(signing_secrets.secrets_of(agent.pk)) == 2
 
 

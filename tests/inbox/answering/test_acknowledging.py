@@ -30,7 +30,7 @@ def test_an_update_leaves_the_inbox_of_the_team_and_nothing_is_sent(
     page = got_it(alices, update)
 
     assert page.redirect_chain == [("/", 303)]
-    assert "Got it: Indexing reached 80 percent." in text_of(page)
+    assert "Acknowledged: Indexing reached 80 percent." in text_of(page)
     assert "All clear" in text_of(page)
     assert "Indexing" not in text_of(bobs.get("/"))
     assert not Response.objects.exists()
@@ -39,7 +39,7 @@ def test_an_update_leaves_the_inbox_of_the_team_and_nothing_is_sent(
 def test_it_can_be_brought_back(alices: Person, make_delivery: MakeDelivery) -> None:
     updates = [make_delivery(type="update", headline=f"Update {number}") for number in range(3)]
     page = got_it(alices, *updates)
-    assert "Got it: 3 deliveries." in text_of(page)
+    assert "Acknowledged: 3 deliveries." in text_of(page)
     shown = ",".join(str(update.pk) for update in updates)
 
     back = alices.client.post(
@@ -48,7 +48,7 @@ def test_it_can_be_brought_back(alices: Person, make_delivery: MakeDelivery) -> 
 
     assert back.redirect_chain == [("/?type=update", 303)]
     assert "Updates 3" in text_of(back)
-    assert "Got it: 3" not in text_of(back)
+    assert "Acknowledged: 3" not in text_of(back)
 
 
 def test_the_browsers_session_keeps_no_word_of_it(
@@ -72,7 +72,7 @@ def test_what_was_erased_meanwhile_is_not_named(
 
     page = text_of(alices.get("/"))
 
-    assert "Got it: Erased on 3 Dec 2026." in page
+    assert "Acknowledged: Erased on 3 Dec 2026." in page
 
 
 def test_a_former_member_does_not_see_the_headline(
@@ -84,7 +84,7 @@ def test_a_former_member_does_not_see_the_headline(
 
     page = text_of(alices.get("/"))
 
-    assert "Got it: 1 delivery." in page
+    assert "Acknowledged: 1 delivery." in page
     assert "saffron" not in page
 
 
@@ -96,7 +96,7 @@ def test_what_needs_an_answer_stays_and_is_counted(
 
     page = text_of(got_it(alices, update, alert, question))
 
-    assert "Got it: 2 deliveries." in page
+    assert "Acknowledged: 2 deliveries." in page
     assert "One needs an answer, so it stays in the inbox." in page
     assert "Which one?" in page
 
@@ -107,8 +107,8 @@ def test_an_expired_delivery_can_be_acknowledged(
     delivery = make_delivery(type="question", timeout_seconds=60, headline="Which one?")
     age(delivery, minutes=5)
 
-    assert "Got it: Which one?." not in text_of(alices.get("/"))
-    assert "Got it: Which one?" in text_of(got_it(alices, delivery))
+    assert "Acknowledged: Which one?." not in text_of(alices.get("/"))
+    assert "Acknowledged: Which one?" in text_of(got_it(alices, delivery))
 
 
 def test_the_selection_is_taken_where_no_button_names_anything(

@@ -144,8 +144,8 @@ def test_the_session_keeps_no_word_of_a_note_that_was_sent(
 @pytest.mark.parametrize(
     ("choices", "why"),
     [
-        ([("approved", False)], "One that you approve is not marked as read."),
-        ([("approved", False)] * 2, "2 that you approve are not marked as read."),
+        ([("approved", False)], "Mark the item as read before you approve it."),
+        ([("approved", False)] * 2, "Mark 2 items as read before you approve them."),
         ([("", True)], "Nothing to send yet"),
         ([("redirected", True)], "Nothing to send yet"),
     ],

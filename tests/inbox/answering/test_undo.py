@@ -187,6 +187,40 @@ def test_the_webhook_has_one_quiet_line(
     assert f'href="/callbacks/{callback.pk}/"' in page.content.decode()
 
 
+@pytest.mark.parametrize(
+    ("state", "words"),
+    [
+        ({"tries": 1, "leased_until": 1, "due_at": 0}, "Sent by callback"),
+        ({"tries": 1, "due_at": 10}, "The callback failed once. The next attempt is"),
+        ({"tries": 4, "due_at": 10}, "The callback failed 4 times. The next attempt is"),
+        (
+            {"tries": 4, "leased_until": 1, "due_at": 0},
+            "The callback failed 3 times. Trying again now.",
+        ),
+        ({"tries": 5}, "The callback is suspended. The agent can still fetch"),
+        ({"tries": 10, "given_up_at": 0}, "The callback failed 10 times. The agent can still"),
+    ],
+)
+def test_an_answer_whose_callback_fails_says_how_often_and_what_comes_next(
+    alices: Person,
+    make_delivery: MakeDelivery,
+    answer: Answer,
+    state: dict[str, int],
+    words: str,
+) -> None:
+    delivery = make_delivery()
+    response = answer(delivery)
+    Response.objects.filter(pk=response.pk).update(sent_at=timezone.now())
+    callback = _callback(response)
+    for name, value in state.items():
+        at = timezone.now() + timedelta(minutes=value)
+        setattr(callback, name, value if name == "tries" else at)
+    callback.save()
+
+    assert words in text_of(alices.see(delivery))
+    assert words in text_of(alices.get("/history/"))
+
+
 def test_an_answer_that_no_agent_picks_up_is_reported_as_late(
     alices: Person, make_delivery: MakeDelivery, answer: Answer, allowed_host: str, age: Age
 ) -> None:

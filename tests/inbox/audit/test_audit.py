@@ -43,7 +43,7 @@ def test_it_says_in_plain_words_who_did_what(
     assert "person from 127.0.0.1" in page
     assert re.search(r"Undone by bob after \d+ s Undone", page)
     assert f"Expired without an answer {passed.headline}" in page
-    assert "bob marked it as read Only an update" in page
+    assert "bob acknowledged it Only an update" in page
 
 
 def test_every_kind_of_event_has_words(alices: Person, team: Team, agent: Agent) -> None:

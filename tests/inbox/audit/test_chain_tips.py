@@ -45,7 +45,7 @@ def test_others_do_not(bobs: Person, ritas: Person, head: AuditTip) -> None:
 def test_the_page_shows_the_tip_of_the_chain(alices: Person, ritas: Person, head: AuditTip) -> None:
     for person in (alices, ritas):
         page = text_of(person.get("/audit/"))
-        assert f"chained up to event 1 ({head.hash[:8]}…{head.hash[-8:]}, " in page
+        assert f"1 event in the audit chain ({head.hash[:8]}…{head.hash[-8:]}, " in page
     assert b"/audit/head.json" not in ritas.get("/audit/").content
 
 

@@ -62,7 +62,7 @@ def test_what_closes_before_then_is_listed_with_what_the_agent_will_do(
     text = text_of(page)
     assert "3 deadlines before" in text
     assert text.index("First") < text.index("Second") < text.index("Third")
-    assert "If nobody answers: The first <b>price</b>" in text
+    assert "Agent's plan: The first <b>price</b>" in text
     assert "continues on its own" in text
     assert "waiting for you; due" in text
     assert "stops " in text
@@ -98,7 +98,7 @@ def test_the_ledger_says_what_was_assumed_and_who_answered_late(
     text = text_of(alices.get("/missed-deadlines/"))
 
     assert text.index("Late") < text.index("Earlier")
-    assert "The agent assumed: Ten is enough" in text
+    assert "Agent's plan: Ten is enough" in text
     assert "the agent may have continued" in text
     assert "the agent was going to stop" in text
     assert "Not answered." in text

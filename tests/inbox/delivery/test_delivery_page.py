@@ -133,7 +133,7 @@ def test_the_assumption_stands_beside_the_deadline(
     page = text_of(alices.see(delivery))
 
     assert f"continues on its own {when(at + timedelta(hours=1), now=timezone.now())}" in page
-    assert "If nobody answers, the agent will: I take option B." in page
+    assert "The agent's plan if nobody answers I take option B." in page
 
 
 @pytest.mark.parametrize(
@@ -372,8 +372,8 @@ def test_an_acknowledged_delivery_says_so_and_can_be_brought_back(
     bobs.client.post("/acknowledgements", {"shown": str(delivery.pk)})
 
     page = text_of(alices.see(delivery))
-    assert "Marked as read by bob" in page
+    assert "Acknowledged by bob" in page
     assert "No answer was sent." in page
 
     alices.client.post("/acknowledgements/undo", {"shown": str(delivery.pk)})
-    assert "Marked as read by" not in text_of(alices.see(delivery)).partition("Activity")[0]
+    assert "Acknowledged by" not in text_of(alices.see(delivery)).partition("Activity")[0]

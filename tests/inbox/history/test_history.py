@@ -10,7 +10,7 @@ import pytest
 from django.utils import timezone
 
 from accounts.models import Agent, Team, User
-from inbox.pages.times import moment
+from inbox.pages.times import moment, when
 from inbox.search.index import index_new
 from tests.inbox.person import Person, text_of
 from tests.types import Age, Answer, MakeDelivery
@@ -45,22 +45,26 @@ def test_what_expired_is_there_and_still_waits_in_the_inbox(
     assert "Too late" in text_of(alices.get("/"))
 
 
-def test_an_expired_delivery_is_listed_at_its_deadline(
-    alices: Person, make_delivery: MakeDelivery, age: Age
+def test_every_row_shows_the_time_by_which_the_list_is_sorted(
+    alice: User, alices: Person, make_delivery: MakeDelivery, age: Age
 ) -> None:
-    """It stood at the moment it came, hours or days before."""
-    delivery = make_delivery(headline="Too late", timeout_seconds=24 * 3600)
-    age(delivery, hours=25)
-    delivery.refresh_from_db()
+    """The end stands in a sentence of its own: sorted by one time and showing another, the list
+    seemed to be in no order."""
+    expired = make_delivery(headline="Too late", timeout_seconds=24 * 3600)
+    age(expired, hours=25)
+    seen = make_delivery(headline="Seen", type="update")
+    age(seen, hours=2)
+    acknowledge([seen.pk], by=alice, at=timezone.now())
 
     page = text_of(alices.get("/history/"))
 
-    assert delivery.expires_at is not None
-    closed, came = (
-        moment(at, now=timezone.now()) for at in (delivery.expires_at, delivery.created_at)
-    )
-    assert f"research-agent-01 {closed}" in page
-    assert f"research-agent-01 {came}" not in page
+    for delivery, ended in ((expired, "The deadline passed"), (seen, "Closed")):
+        delivery.refresh_from_db()
+        listed = moment(delivery.activity_at, now=timezone.now())
+        end = delivery.expires_at or delivery.acknowledged_at
+        assert end is not None
+        assert f"research-agent-01 {listed} {ended} {when(end, now=timezone.now())}" in page
+    assert page.index("Seen") < page.index("Too late")
 
 
 @pytest.mark.parametrize(
@@ -124,7 +128,7 @@ def test_got_it_and_what_was_replaced_are_history_too(
 
     page = text_of(alices.get("/history/"))
 
-    assert f"Seen Got it by alice {agent.agent_id}" in page
+    assert f"Seen Acknowledged by alice {agent.agent_id}" in page
     assert f"First Replaced {agent.agent_id}" in page
     assert "Second" not in page
     assert "Seen" in text_of(alices.get("/history/", status="acknowledged"))

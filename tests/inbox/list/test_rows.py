@@ -172,7 +172,7 @@ def test_more_than_anybody_reads_leads_to_the_agent_that_sends_it(
     assert "Updates 500+" in text_of(page)
     assert "Most of these are from research-agent-01." in text_of(page)
     assert f'href="/agents/{agent.pk}/">Open agent' in page.content.decode()
-    assert "Dismiss all 50" in text_of(page)
+    assert "Acknowledge all 50" in text_of(page)
 
 
 def test_a_priority_sorts_inside_its_section_only(
