@@ -172,6 +172,7 @@ PASSWORD_RESET_TIMEOUT = 3600
 WAKE_PANELS = {
     "answer": ["relay.pages.task_panels.answer_status"],
     "agent": ["relay.pages.panels.of_agent", "relay.pages.task_panels.of_agent"],
+    "agents": ["relay.pages.task_panels.of_agents"],
     "connect": ["relay.pages.panels.of_connecting"],
     "delivery": ["relay.pages.task_panels.of_delivery"],
 }

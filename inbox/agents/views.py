@@ -18,7 +18,7 @@ from inbox.agents.keys import key_lines, slowed_down_since
 from inbox.callbacks import callbacks
 from inbox.pages.bar_chart import bars
 from inbox.pages.page import PersonRequest, page
-from inbox.pages.panels import panels
+from inbox.pages.panels import notes, panels
 from inbox.pages.times import amount, midnight
 from inbox.pages.viewer import Viewer
 from inbox.statistics import figures as agent_figures
@@ -38,12 +38,18 @@ def agent_list(request: PersonRequest) -> HttpResponse:
     page_of_agents = pages.get_page(request.GET.get("page"))
     outlines = agent_figures.outlines(page_of_agents, at=now)
     no_deliveries = agent_figures.Outline()
+    notes_of = notes("agents", list(page_of_agents), at=now)
     context = {
         "here": "agents",
         "now": now,
         "today": midnight(now),
         "lines": [
-            (agent, viewer.team_label(agent.team_id), outlines.get(agent.pk, no_deliveries))
+            (
+                agent,
+                viewer.team_label(agent.team_id),
+                outlines.get(agent.pk, no_deliveries),
+                notes_of.get(agent.pk, ""),
+            )
             for agent in page_of_agents
         ],
         "pages": page_of_agents,

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
+from uuid import UUID
 
 from django.conf import settings
 from django.utils.module_loading import import_string
@@ -35,3 +36,9 @@ def panels(page: str, thing: Any, *, user: User, at: datetime) -> list[Panel]:
 
     results = [function(thing, user=user, at=at) for function in functions]
     return [panel for panel in results if panel is not None]
+
+
+def notes(place: str, things: Collection[Any], *, at: datetime) -> dict[UUID, str]:
+    """Returns what the functions of this setting say of things in a list, by their ids."""
+    functions = map(import_string, settings.WAKE_PANELS.get(place, ()))
+    return {pk: note for function in functions for pk, note in function(things, at=at).items()}

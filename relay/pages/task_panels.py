@@ -3,7 +3,9 @@ settings.WAKE_PANELS)."""
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from datetime import datetime
+from uuid import UUID
 
 from accounts.models import Agent, User
 from inbox.pages.panels import Panel
@@ -44,6 +46,19 @@ def of_agent(agent: Agent, *, user: User, at: datetime) -> Panel | None:
     if not Card.objects.published().filter(agent=agent).exists():
         return None
     return Panel("relay/agent/_connectors.html", {"presence": presence.of(agent, at=at)})
+
+
+def of_agents(agents: Collection[Agent], *, at: datetime) -> dict[UUID, str]:
+    """Says of each published agent how many connectors of it are online."""
+    published = Card.objects.published().filter(agent__in=agents).values_list("agent_id", flat=True)
+    online = presence.count_online(published, at=at)
+    return {pk: _connectors(online.get(pk, 0)) for pk in published}
+
+
+def _connectors(number: int) -> str:
+    if not number:
+        return "no connector online"
+    return "1 connector online" if number == 1 else f"{number} connectors online"
 
 
 def _hint(delivery: Delivery, shown: TaskDelivery) -> str:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from uuid import UUID
 
-from django.db.models import Exists, OuterRef, Q
+from django.db.models import Count, Exists, OuterRef, Q
 
 from accounts.models import Agent
 from relay.models import Connector, Run
@@ -34,6 +36,12 @@ def of(agent: Agent, *, at: datetime) -> Presence:
         running=Run.objects.running(agent).count(),
         seen_at=last.seen_at if last else None,
     )
+
+
+def count_online(agents: Iterable[UUID], *, at: datetime) -> dict[UUID, int]:
+    """Returns how many connectors of each of these agents are online, if any are."""
+    rows = Connector.objects.filter(agent__in=list(agents)).online(at)
+    return dict(rows.values_list("agent_id").annotate(number=Count("pk")))
 
 
 def takes_runs(agent: Agent, *, at: datetime) -> bool:

@@ -13,6 +13,7 @@ from django.utils import timezone
 
 from accounts.audit import SYSTEM
 from accounts.models import Agent, ApiKey, User
+from relay.cards import publishing
 from relay.models import CallerKey, Card, Task
 from relay.pages import tasks as task_pages
 from relay.protocol.dialects import PushIn
@@ -251,3 +252,19 @@ def test_pages_of_tasks_ask_the_database_a_few_times(
     # Only the transaction of a test makes savepoints of transactions.
     asked = [query["sql"] for query in queries if "SAVEPOINT" not in query["sql"]]
     assert len(asked) <= 9
+
+
+def test_the_list_of_agents_shows_which_have_a_connector(
+    card: Card, key: ApiKey, alices: Person
+) -> None:
+    before = text_of(alices.get("/agents/"))
+    FakeConnector(key, at=timezone.now())
+    one = text_of(alices.get("/agents/"))
+    FakeConnector(key, at=timezone.now())
+    two = text_of(alices.get("/agents/"))
+    publishing.unpublish(card, by=SYSTEM, at=timezone.now())
+
+    assert "no connector online" in before
+    assert "1 connector online" in one
+    assert "2 connectors online" in two
+    assert "connector" not in text_of(alices.get("/agents/"))
