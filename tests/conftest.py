@@ -8,7 +8,7 @@ from math import inf
 import pytest
 from django.conf import settings
 
-from database import clock
+from database import clock, notifications
 
 pytest_plugins = [
     f"tests.fixtures.{name}"
@@ -26,6 +26,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Puts slow tests first, so that no worker begins a long one when the others are done. One
     worker waits for its processes while the others use the cores."""
     items.sort(key=lambda item: item.get_closest_marker("slow") is None)
+
+
+@pytest.fixture(autouse=True)
+def _notifications_of_this_process_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No thread of a test keeps a connection to the database."""
+    monkeypatch.setattr(notifications.watcher, "is_enabled", False)
 
 
 @pytest.fixture(autouse=True)

@@ -51,6 +51,11 @@ WAKE_MAX_WAITING = env.number("WAKE_MAX_WAITING", default=100, low=0, high=10_00
 WAKE_MAX_A2A_BYTES = env.number(
     "WAKE_MAX_A2A_BYTES", default=10_485_760, low=1_024, high=67_108_864
 )
+# What a task and a context may hold, or a caller could fill the disk with calls of that size.
+WAKE_MAX_TASK_BYTES = env.number("WAKE_MAX_TASK_BYTES", default=100_000_000, low=1_024, high=10**12)
+WAKE_MAX_CONTEXT_BYTES = env.number(
+    "WAKE_MAX_CONTEXT_BYTES", default=1_000_000_000, low=1_024, high=10**12
+)
 WAKE_A2A_WAIT_SECONDS = env.number("WAKE_A2A_WAIT_SECONDS", default=4, low=0, high=30)
 
 # Django -------------------------------------------------------------------------------------------

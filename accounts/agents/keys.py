@@ -21,11 +21,13 @@ from django.db.models import Exists, Q
 from django.db.models.functions import Now
 
 from accounts.agents.quota import KeyEnded
+from accounts.agents.topics import topic_of
 from accounts.audit import Actor, record
 from accounts.models import Agent, ApiKey
 from database import clock
 from database.clock import database_now
 from database.compiled_queries import CompiledQuery, Parameter
+from database.notifications import notify
 
 BASE62 = string.digits + string.ascii_uppercase + string.ascii_lowercase
 KEY = re.compile(r"wk_(?:live|test)_[0-9A-Za-z]{36}", re.ASCII)
@@ -104,6 +106,7 @@ def revoke(key: ApiKey, *, by: Actor, at: datetime) -> None:
     """Revokes the key at once and for good; a second call changes nothing."""
     if ApiKey.objects.filter(pk=key.pk, revoked_at__isnull=True).update(revoked_at=at):
         record("key.revoked", by=by, of=key, team=key.agent.team_id, agent=key.agent.agent_id)
+        notify(topic_of(key.agent_id))
 
 
 def find(text: str, *, at: datetime) -> ApiKey | None:

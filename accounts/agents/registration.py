@@ -7,9 +7,11 @@ from datetime import datetime, timedelta
 from django.db import IntegrityError, transaction
 
 from accounts.agents.signing_secrets import ensure_secret
+from accounts.agents.topics import topic_of
 from accounts.audit import Actor, record
 from accounts.models import Agent
 from database.clock import database_now
+from database.notifications import notify
 
 JUST_NOW = timedelta(minutes=10)
 
@@ -49,4 +51,5 @@ def pause(agent: Agent, *, by: Actor, at: datetime) -> None:
 @transaction.atomic
 def resume(agent: Agent, *, by: Actor) -> None:
     if Agent.objects.filter(pk=agent.pk, paused_at__isnull=False).update(paused_at=None):
+        notify(topic_of(agent.pk))
         record("agent.resumed", by=by, of=agent, team=agent.team_id)

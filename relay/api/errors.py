@@ -15,7 +15,7 @@ from database.idempotency import IdempotencyConflict
 from relay.api import methods
 from relay.protocol import dialects, jsonrpc
 from relay.protocol.fields import InvalidParams
-from relay.tasks import lifecycle, pushes
+from relay.tasks import lifecycle, pushes, room
 from wake.api.errors import MESSAGES, RETRY_OUTAGE_AFTER, RETRY_UNREADABLE_AFTER, unavailable
 from wake.api.parsers import Malformed
 from wake.wire import encode
@@ -31,7 +31,8 @@ FACTS: dict[type[Exception], int] = {
     pushes.PushConfigNotFound: jsonrpc.TASK_NOT_FOUND,
     methods.NotCancelable: jsonrpc.TASK_NOT_CANCELABLE,
     lifecycle.TaskIsTerminal: jsonrpc.UNSUPPORTED_OPERATION,
-    lifecycle.TaskIsFull: jsonrpc.UNSUPPORTED_OPERATION,
+    room.TaskIsFull: jsonrpc.UNSUPPORTED_OPERATION,
+    room.ContextIsFull: jsonrpc.UNSUPPORTED_OPERATION,
     methods.UnsupportedOperation: jsonrpc.UNSUPPORTED_OPERATION,
     dialects.ContentTypeNotSupported: jsonrpc.CONTENT_TYPE_NOT_SUPPORTED,
     methods.NoExtendedCard: jsonrpc.EXTENDED_CARD_NOT_CONFIGURED,

@@ -13,6 +13,7 @@ from rest_framework.exceptions import AuthenticationFailed, ParseError
 from rest_framework.parsers import BaseParser
 from rest_framework.request import Request
 
+from accounts.agents.topics import topic_of
 from accounts.authentication import key_of
 from accounts.models import ApiKey
 from accounts.throttles import client_address
@@ -95,6 +96,7 @@ class PollView(ProtocolView):
             lambda: session.look(at=database_now()),
             seconds=0 if frames else seconds,
             until=lambda found: bool(found or session.closes),
+            topic=topic_of(key.agent_id),
         )
         return HttpResponse(
             json.dumps({"frames": frames}, ensure_ascii=False),

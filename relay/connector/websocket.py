@@ -1,5 +1,5 @@
-"""Serves the WebSocket that a connector holds open. It looks at rows twice a second: a channel
-layer would carry messages between processes faster, and lose some."""
+"""Serves the WebSocket that a connector holds open. It looks at rows when it is notified that they
+may have changed, and every few seconds, because a notification may be lost."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import json
 import logging
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from io import BytesIO
 from typing import Any
@@ -18,9 +19,10 @@ from django.conf import settings
 from django.core.handlers.asgi import ASGIRequest
 
 from accounts.agents import keys
+from accounts.agents.topics import topic_of
 from accounts.models import ApiKey
 from accounts.throttles import TooMany, client_address, count_bad_key
-from database import outages
+from database import notifications, outages
 from database.clock import database_now
 from relay.connector import session as connect
 from relay.connector.session import Session
@@ -29,7 +31,6 @@ from wake.server.http.middleware import LOOPBACK
 
 logger = logging.getLogger(__name__)
 
-LOOK_EVERY_SECONDS = 0.5
 # A proxy takes a connection for dead after a silent minute.
 PING_EVERY_SECONDS = 20.0
 ANSWER_SECONDS = 10.0
@@ -84,16 +85,30 @@ class ConnectConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # no types
                     raise
 
     async def _look(self) -> None:
+        if session := self._session:
+            loop, woken = asyncio.get_running_loop(), asyncio.Event()
+
+            def wake() -> None:
+                with suppress(RuntimeError):  # the loop is closed: the server ends
+                    loop.call_soon_threadsafe(woken.set)
+
+            with notifications.listening(topic_of(session.key.agent_id), wake):
+                await self._look_when(woken)
+        await asyncio.sleep(ANSWER_SECONDS)
+        if self._ending:
+            await self.close(*self._ending)
+
+    async def _look_when(self, woken: asyncio.Event) -> None:
+        """Looks for frames to send until the session ends."""
         pinged_at = time.monotonic()
         while session := self._session:
+            woken.clear()
             await self._say(partial(_look, session))
             if time.monotonic() - pinged_at > PING_EVERY_SECONDS:
                 pinged_at = time.monotonic()
                 await self._say(lambda: [PING])
-            await asyncio.sleep(LOOK_EVERY_SECONDS)
-        await asyncio.sleep(ANSWER_SECONDS)
-        if self._ending:
-            await self.close(*self._ending)
+            with suppress(TimeoutError):
+                await asyncio.wait_for(woken.wait(), notifications.pause_seconds())
 
     async def _say(self, work: Callable[[], list[Json]]) -> None:
         """Sends the frames of the session, and closes the connection after its last one."""

@@ -78,6 +78,11 @@ def size_of(part: Json) -> int:
     return size
 
 
+def bytes_of(parts: Iterable[Json]) -> int:
+    """Returns the size of the files that are stored apart from these parts."""
+    return sum(part["size"] for part in parts if "blob" in part)
+
+
 def _of_blob(blob: Blob) -> File:
     """Raises encryption.Unreadable."""
     return File(blob.filename, blob.media_type, bytes(blob.content))

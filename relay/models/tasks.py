@@ -113,6 +113,8 @@ class Task(models.Model):
     source_task = models.CharField(max_length=128, blank=True)
     source_generation = models.PositiveIntegerField(default=0)
     hop = models.PositiveSmallIntegerField(default=0)
+    # What its messages and artifacts hold, in bytes of JSON and of files.
+    stored_bytes = models.BigIntegerField(default=0, db_default=0)
     # Tasks of anonymous callers are counted by their network.
     network = models.CharField(max_length=50, blank=True, db_default="")
 

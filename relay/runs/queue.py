@@ -13,8 +13,10 @@ from itertools import islice
 from django.db import transaction
 from django.db.models import Count, Exists, Q
 
+from accounts.agents.topics import topic_of
 from accounts.models import Agent
 from database.encryption import Unreadable
+from database.notifications import notify
 from relay.content.history import newest
 from relay.models import Card, Connector, Message, Run, Task
 from relay.protocol.dialects import Json
@@ -40,6 +42,7 @@ class LeaseLost(Exception):
 def enqueue(task: Task, message: Message, *, at: datetime, decision: Json | None = None) -> Run:
     """Queues one more run of the agent's command for this task, which the transaction has
     locked."""
+    notify(topic_of(task.agent_id))
     return Run.objects.create(
         agent=task.agent,
         task=task,
@@ -66,20 +69,29 @@ def has_room(agent: Agent, *, is_anonymous: bool, network: str = "") -> bool:
 def lease(connector: Connector, *, at: datetime) -> list[Run]:
     """Leases the oldest readable runs, as many as this connector and its agent have room for. Each
     lease counts as an attempt."""
-    # A connector without room looks twice a second, and must not hold up the transitions of tasks.
-    return _lease(connector, at=at) if _room(connector) else []
+    # A connector without room looks often, and must not hold up the transitions of tasks. Nor may
+    # the decryption of many runs, so they are read before the agent is locked.
+    leased: list[Run] = []
+    while room := _room(connector):
+        rows = Run.objects.ready(connector.agent).select_related("task__context", "message")
+        readable = islice(filter(_is_readable, rows.iterator(chunk_size=10)), room)
+        ids = [run.pk for run in readable]
+        leased += (taken := _lease(connector, ids, at=at) if ids else [])
+        if len(taken) == len(ids):
+            break
+    return leased  # otherwise other connectors took some of them first: there may be more
 
 
 @transaction.atomic
-def _lease(connector: Connector, *, at: datetime) -> list[Run]:
-    """Locks the agent, so that no two connectors get the same run, and all of them together never
-    too many."""
+def _lease(connector: Connector, ids: Collection[uuid.UUID], *, at: datetime) -> list[Run]:
+    """Leases those of the runs that are still ready. Locks the agent, so that no two connectors get
+    the same run, and all of them together never too many."""
     agent = Agent.objects.select_for_update(no_key=True).get(pk=connector.agent_id)
     # Asked again now that the agent is locked: a run leased to a dead connection is lost for a
     # lease.
     room = _room(connector)
-    rows = Run.objects.ready(agent).select_related("task__context", "task__caller", "message")
-    leased = list(islice(filter(_is_readable, rows.iterator(chunk_size=10)), room))
+    rows = Run.objects.ready(agent).filter(pk__in=ids)
+    leased = list(rows.select_related("task__context", "task__caller", "message")[:room])
     for run in leased:
         run.state, run.connector = State.LEASED, connector
         run.lease, run.leased_until = uuid.uuid4(), at + LEASE
@@ -147,7 +159,7 @@ def drop_queued(task: Task, *, at: datetime) -> None:
 
 @lru_cache(maxsize=1_000)
 def _say_unreadable(run_id: uuid.UUID) -> None:
-    """Logs a run only once, although it is looked at twice a second."""
+    """Logs a run only once, although it is looked at often."""
     log.error("The run %s waits: WAKE_ENCRYPTION_KEYS lacks the key of a row", run_id)
 
 

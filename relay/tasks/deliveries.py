@@ -50,8 +50,6 @@ class Window:
 def deliver_event(task: Task, event: Event) -> None:
     """Makes a delivery if people should know of this event, and withdraws those that are out of
     date. Runs inside the transaction of the event, which has locked the agent and the task."""
-    if event.kind == Event.Kind.ARTIFACT:
-        return
     if event.kind == Event.Kind.MESSAGE:
         if question := _open_question(task):
             _show(

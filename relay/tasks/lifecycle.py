@@ -23,7 +23,8 @@ from relay.protocol.dialects import Incoming, Json, PushIn
 from relay.protocol.fields import InvalidParams
 from relay.runs import presence
 from relay.runs import queue as run_queue
-from relay.tasks import pushes, transitions
+from relay.tasks import pushes, room, transitions
+from relay.tasks.room import TaskIsFull
 from relay.tasks.transitions import IllegalTransition, TaskIsTerminal, TaskNotFound, transition
 from wake.api.long_poll import long_poll
 from wake.models import Delivery, Response
@@ -33,6 +34,9 @@ __all__ = ["IllegalTransition", "TaskIsTerminal", "TaskNotFound", "transition"]
 State = Task.State
 BUSY_SECONDS = 60
 MESSAGES_AT_MOST = 1_000  # of a task, from all senders
+TOO_MANY_MESSAGES = (
+    "This task has as many messages as one may have: go on in a new one of the same context."
+)
 # A version 4 UUID, as they are made here: 122 random bits.
 GUESSED_BY_NOBODY = re.compile(
     r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}", re.IGNORECASE
@@ -49,10 +53,6 @@ _places = threading.BoundedSemaphore((settings.WAKE_MAX_WAITING + 1) // 2)
 
 class ContextMismatch(Exception):
     """This task belongs to another context."""
-
-
-class TaskIsFull(Exception):
-    """This task has as many messages as one may have: go on in a new one of the same context."""
 
 
 class AgentBusy(Exception):
@@ -93,14 +93,14 @@ def send(
     that is there. So does the same Idempotency-Key of the same caller. It is ignored for anonymous
     callers, because they cannot be told apart.
 
-    Raises TaskNotFound, TaskIsTerminal, TaskIsFull, ContextMismatch, AgentBusy,
+    Raises TaskNotFound, TaskIsTerminal, TaskIsFull, ContextIsFull, ContextMismatch, AgentBusy,
     IdempotencyConflict, and InvalidParams; then nothing is stored.
     """
     transitions.lock_agent(card.agent)
     if incoming.task_id:
         task = _of_caller(card.agent, caller, incoming)
         if task.messages.count() >= MESSAGES_AT_MOST:
-            raise TaskIsFull(TaskIsFull.__doc__)
+            raise TaskIsFull(TOO_MANY_MESSAGES)
         if push:
             pushes.create(task, push, at=at)
         return _go_on(task, incoming, card, address=address, at=at)
@@ -128,6 +128,8 @@ def send(
         **made_of,
     )
     run_queue.enqueue(task, _said(task, incoming, at=at), at=at)
+    if incoming.context_id:
+        room.check_context(task.context)
     transitions.emit_event(task, Event.Kind.STATUS, at=at)
     if push:  # after the first event, which is the answer to this call and no news
         pushes.create(task, push, at=at)
@@ -194,7 +196,9 @@ def wait_for(task_id: uuid.UUID, *, seconds: float) -> Task:
     if not seconds or not _places.acquire(blocking=False):
         return task
     try:
-        return long_poll(look, seconds=seconds, until=is_settled)
+        return long_poll(
+            look, seconds=seconds, until=is_settled, topic=transitions.topic_of(task_id)
+        )
     finally:
         _places.release()
 
@@ -232,6 +236,8 @@ def _go_on(task: Task, incoming: Incoming, card: Card, *, address: str, at: date
     follows their answer."""
     by = caller_actor(task.caller, address)
     message = _said(task, incoming, at=at)
+    room.check_task(task)
+    room.check_context(task.context)
     _record("task.continued", task, by=by, at=at)
     if task.state == State.INPUT_REQUIRED and card.reply_policy == Card.ReplyPolicy.OWNER:
         transitions.emit_event(task, Event.Kind.MESSAGE, message=message, at=at)

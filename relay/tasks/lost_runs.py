@@ -8,7 +8,9 @@ from collections.abc import Callable, Collection
 from datetime import datetime, timedelta
 from functools import partial
 
+from accounts.agents.topics import topic_of
 from accounts.audit import SYSTEM
+from database.notifications import notify
 from database.sweeps import sweep
 from relay.models import Connector, Message, Run, RunQuerySet, Task
 from relay.runs.queue import ATTEMPTS_AT_MOST
@@ -60,6 +62,7 @@ def _take_back(run: Run, *, at: datetime) -> bool:
     # It keeps its lease: its connector may come back before another takes it (queue.resume).
     run.state = Run.State.QUEUED
     run.save(update_fields=["state"])
+    notify(topic_of(task.agent_id))
     if task.state == Task.State.WORKING:
         transitions.transition(task.pk, Task.State.SUBMITTED, by=SYSTEM, at=at)
     return True

@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 import logging
 import uuid
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 
 from django.db import transaction
@@ -26,6 +26,9 @@ from wake.models import Callback
 log = logging.getLogger(__name__)
 
 CONFIGS_AT_MOST = 20
+AT_ONCE = 500  # rows of one statement
+# 1.0 has a media type of its own for what is no JSON-RPC (1.0.1, 14.1).
+CONTENT_TYPES = {"1.0": "application/a2a+json", "0.3": "application/json"}
 TOKEN_HEADER = "X-A2A-Notification-Token"  # noqa: S105 - a name
 # Metadata for agents that are chained to the task (relay/api/incoming_pushes.py).
 GENERATION, HOP = "wakeGeneration", "wakeHop"
@@ -103,42 +106,44 @@ def delete(task: Task, config_id: str) -> None:
     task.push_configs.filter(config_id=config_id).delete()
 
 
-def queue(task: Task, event: Event) -> None:
-    """Queues one push for each config, inside the transaction that changed the task. Messages to
-    the task are not pushed. A config that cannot be decrypted is skipped, so that it holds back
-    neither the task nor the other configs."""
-    if event.kind == Event.Kind.MESSAGE:
-        return
-    bodies: dict[str, bytes] = {}
-    notifications = []
-    for config in task.push_configs.all():
+def queue(task: Task, events: Sequence[Event], *, ends_in_status: bool = False) -> None:
+    """Queues one push of each event for each config, inside the transaction that changed the task.
+    Messages to the task are not pushed. In 0.3, where a push is the whole task, no artifact is
+    pushed by itself if the transaction `ends_in_status`: that push has all of them. A config that
+    cannot be decrypted is skipped, so that it holds back neither the task nor the other configs."""
+    events = [event for event in events if event.kind != Event.Kind.MESSAGE]
+    bodies: dict[tuple[str, int], bytes] = {}
+    posts, sent = [], []
+    for config in task.push_configs.all() if events else ():
         version: Version = "0.3" if config.wire_version == "0.3" else "1.0"
         try:
             url, headers = config.url, _headers(config)
-            if version not in bodies:
-                bodies[version] = json.dumps(payload(task, event, version)).encode()
+            for event in [] if version == "0.3" and ends_in_status else events:
+                key = version, event.generation
+                if key not in bodies:
+                    bodies[key] = json.dumps(payload(task, event, version)).encode()
+                posts.append(outbox.Post(url, bodies[key], headers))
+                sent.append((config, event))
         except Unreadable:
             log.error(  # noqa: TRY400 - the trace says nothing more
                 "No push of task %s to config %s: WAKE_ENCRYPTION_KEYS lacks the key of a row",
                 task.pk,
                 config.pk,
             )
-            continue
-        callback = outbox.queue_other(
-            task.agent,
-            kind=KIND.name,
-            about=task.pk,
-            url=url,
-            body=bodies[version],
-            headers=headers,
-            at=event.at,
-        )
-        notifications.append(
+    if not posts:
+        return
+    callbacks = outbox.queue_others(
+        task.agent, posts, kind=KIND.name, about=task.pk, at=events[-1].at
+    )
+    PushNotification.objects.bulk_create(
+        (
             PushNotification(
                 config=config, task=task, generation=event.generation, callback=callback
             )
-        )
-    PushNotification.objects.bulk_create(notifications)
+            for (config, event), callback in zip(sent, callbacks, strict=True)
+        ),
+        batch_size=AT_ONCE,
+    )
 
 
 def payload(task: Task, event: Event, version: Version) -> Json:
@@ -166,7 +171,7 @@ def _headers(config: PushConfig) -> Mapping[str, str]:
     credentials, because callers give either (docs/a2a.md, Push notifications)."""
     token = _decrypted(config.token_ciphertext)
     credentials = _decrypted(config.credentials_ciphertext) or token
-    headers = {"Content-Type": "application/json"}
+    headers = {"Content-Type": CONTENT_TYPES[config.wire_version]}
     if config.scheme and credentials:
         headers["Authorization"] = f"{config.scheme} {credentials}"
     if token:

@@ -12,13 +12,13 @@ from django.db import transaction
 from accounts.audit import agent_actor, record
 from relay.content import blobs
 from relay.content.compact_json import dumps
-from relay.models import Artifact, Card, Event, Message, Run, Task
+from relay.models import Artifact, Card, Message, Run, Task
 from relay.protocol.dialects import PARTS_AT_MOST, Json
 from relay.protocol.fields import Fields
 from relay.runs import queue as run_queue
 from relay.runs.queue import LeaseLost
 from relay.runs.results import Made, failed, read_artifact, read_result
-from relay.tasks import transitions
+from relay.tasks import room, transitions
 
 State = Task.State
 
@@ -28,6 +28,7 @@ WORDS_WITHIN = 500
 # Events that it may have before a run adds no more pieces: each is a push, too.
 PIECES_WITHIN = 2_000
 ARTIFACTS_AT_MOST = 1_000
+CONTENT = ["name", "description", "parts_json", "metadata_json"]
 
 
 class TooMuchMade(Exception):
@@ -64,11 +65,11 @@ def get_on(run: Run, lease: uuid.UUID, report: Json, *, at: datetime) -> bool:
     )
     run.progress = number or run.progress
     run.save(update_fields=["progress"])
-    if artifact:
-        if task.generation >= PIECES_WITHIN:
-            raise TooMuchMade(f"A task has at most {PIECES_WITHIN:,} events before its result.")
-        _keep(task, artifact, at=at)
+    if artifact and task.generation >= PIECES_WITHIN:
+        raise TooMuchMade(f"A task has at most {PIECES_WITHIN:,} events before its result.")
     says = bool(text) and task.messages.count() < WORDS_WITHIN
+    if artifact:
+        _keep_all(task, [artifact], ends_in_status=says, at=at)
     if says:
         message = transitions.add_message(task, Message.Source.AGENT, [{"text": text}], at=at)
         transitions.transition(task.pk, State.WORKING, message=message, at=at)
@@ -100,7 +101,7 @@ def finish(run: Run, lease: uuid.UUID, result: Json, *, at: datetime) -> bool:
         )
         return False
     try:
-        _keep_all(task, outcome.artifacts, at=at)
+        _keep_all(task, outcome.artifacts, ends_in_status=True, at=at)
     except TooMuchMade as reason:
         outcome = failed(f"The agent's answer cannot be kept: {reason}")
     message = None
@@ -129,28 +130,49 @@ def _next_state(task: Task, ended: State, *, at: datetime) -> State:
 
 
 @transaction.atomic
-def _keep_all(task: Task, artifacts: list[Made], *, at: datetime) -> None:
-    """Stores all artifacts or none; raises TooMuchMade."""
-    for made in artifacts:
-        _keep(task, made, at=at)
+def _keep_all(task: Task, artifacts: list[Made], *, ends_in_status: bool, at: datetime) -> None:
+    """Stores all artifacts or none, in a number of statements that does not grow with theirs. One
+    with the id of an earlier one replaces or continues it. Raises TooMuchMade."""
+    if not artifacts:
+        return
+    ids = {made.artifact_id for made in artifacts}
+    there = {row.artifact_id: row for row in task.artifacts.filter(artifact_id__in=ids)}
+    if task.artifacts.count() + len(ids) - len(there) > ARTIFACTS_AT_MOST:
+        raise TooMuchMade(f"A task has at most {ARTIFACTS_AT_MOST:,} artifacts.")
+    before = sum(len(row.parts_json) for row in there.values())
+    stored = [blobs.store_large(task, made.parts, at) for made in artifacts]
+    pairs = zip(artifacts, stored, strict=True)
+    rows = [_row(task, made, parts, there, at=at) for made, parts in pairs]
+    size = sum(len(row.parts_json) for row in there.values()) - before
+    transitions.count_bytes(task, size + sum(map(blobs.bytes_of, stored)))
+    try:
+        room.check_task(task)
+    except room.TaskIsFull as reason:
+        raise TooMuchMade(str(reason)) from reason
+    new = [row for row in there.values() if row._state.adding]
+    changed = [row for row in there.values() if not row._state.adding]
+    Artifact.objects.bulk_create(new, batch_size=transitions.AT_ONCE)
+    Artifact.objects.bulk_update(changed, CONTENT, batch_size=transitions.AT_ONCE)
+    transitions.emit_artifacts(task, rows, ends_in_status=ends_in_status, at=at)
 
 
-def _keep(task: Task, made: Made, *, at: datetime) -> None:
-    """Stores an artifact. One with the same id is replaced or continued. Raises TooMuchMade."""
-    row = Artifact.objects.filter(task=task, artifact_id=made.artifact_id).first()
+def _row(
+    task: Task, made: Made, parts: list[Json], there: dict[str, Artifact], *, at: datetime
+) -> Artifact:
+    """Returns the row of an artifact with what was made, and adds it to those that are there if it
+    is new. `parts` are as rows store them. Raises TooMuchMade."""
+    row = there.get(made.artifact_id)
     if row is None:
-        if task.artifacts.count() >= ARTIFACTS_AT_MOST:
-            raise TooMuchMade(f"A task has at most {ARTIFACTS_AT_MOST:,} artifacts.")
-        row = Artifact(task=task, artifact_id=made.artifact_id, created_at=at)
-    parts = blobs.store_large(task, made.parts, at)
-    if row.pk and made.append:
+        row = there[made.artifact_id] = Artifact(
+            task=task, artifact_id=made.artifact_id, created_at=at
+        )
+    elif made.append:
         parts = _together(row.parts, parts)
     row.parts_json = dumps(parts)
     row.name = made.name or row.name
     row.description = made.description or row.description
     row.metadata_json = dumps(made.metadata) if made.metadata else row.metadata_json
-    row.save()
-    transitions.emit_event(task, Event.Kind.ARTIFACT, artifact=row, at=at)
+    return row
 
 
 def _together(there: list[Json], more: list[Json]) -> list[Json]:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from django.db import transaction
+from django.db.models import F
 
+from accounts.agents import topics
 from accounts.audit import Actor, agent_actor, record
 from accounts.models import Agent
+from database.notifications import notify
 from relay.content import blobs
 from relay.content.compact_json import dumps
 from relay.models import Artifact, Event, Message, Task
@@ -19,6 +22,7 @@ from relay.tasks import deliveries as task_deliveries
 from relay.tasks import pushes
 
 State = Task.State
+AT_ONCE = 500  # rows of one statement
 _ENDS = {State.CANCELED, State.FAILED, State.REJECTED}
 _REPORTS = {*_ENDS, State.COMPLETED, State.INPUT_REQUIRED, State.AUTH_REQUIRED}
 # No transition leaves a terminal state: a follow-up is a new task (1.0, 3.1.1).
@@ -89,7 +93,13 @@ def transition(
         record(f"task.{to}", by=by, of=task, team=task.agent.team_id, at=at)
     task.save(update_fields=["state", "status_message", "status_at", "terminal_at"])
     emit_event(task, Event.Kind.STATUS, message=message, at=at)
+    notify(topics.topic_of(task.agent_id), topic_of(task.pk))
     return task
+
+
+def topic_of(task_id: uuid.UUID) -> str:
+    """Names the notifications that the state of a task has changed."""
+    return f"task:{task_id}"
 
 
 def emit_event(
@@ -98,7 +108,6 @@ def emit_event(
     *,
     at: datetime,
     message: Message | None = None,
-    artifact: Artifact | None = None,
 ) -> Event:
     """Adds an event, and with it a generation, to a task that this transaction has locked or
     created. Queues its pushes and shows it in the inbox."""
@@ -110,12 +119,39 @@ def emit_event(
         kind=kind,
         state=task.state,
         message=message,
-        artifact=artifact,
         at=at,
     )
-    pushes.queue(task, event)
+    pushes.queue(task, [event])
     task_deliveries.deliver_event(task, event)
     return event
+
+
+def emit_artifacts(
+    task: Task, artifacts: Sequence[Artifact], *, ends_in_status: bool, at: datetime
+) -> None:
+    """Adds an event for each artifact, to a task that this transaction has locked, and queues their
+    pushes. The number of statements does not grow with that of the artifacts. `ends_in_status` says
+    that a transition follows in this transaction."""
+    events = [
+        Event(
+            task=task,
+            generation=generation,
+            kind=Event.Kind.ARTIFACT,
+            state=task.state,
+            artifact=artifact,
+            at=at,
+        )
+        for generation, artifact in enumerate(artifacts, task.generation + 1)
+    ]
+    Event.objects.bulk_create(events, batch_size=AT_ONCE)
+    task.generation += len(events)
+    task.save(update_fields=["generation"])
+    pushes.queue(task, events, ends_in_status=ends_in_status)
+
+
+def count_bytes(task: Task, size: int) -> None:
+    """Counts what a transaction that has locked the task stores of it (relay/tasks/room.py)."""
+    Task.objects.filter(pk=task.pk).update(stored_bytes=F("stored_bytes") + size)
 
 
 def add_message(
@@ -132,14 +168,17 @@ def add_message(
 ) -> Message:
     """Adds a message to the task, with a new id unless one is given. Its large files are stored
     apart."""
+    stored = blobs.store_large(task, parts, at)
+    parts_json, metadata_json = dumps(stored), dumps(metadata) if metadata else ""
+    count_bytes(task, len(parts_json) + len(metadata_json) + blobs.bytes_of(stored))
     return Message.objects.create(
         task=task,
         context=task.context,
         message_id=message_id or str(uuid.uuid4()),
         source=source,
         by_name=by_name[:80],
-        parts_json=dumps(blobs.store_large(task, parts, at)),
-        metadata_json=dumps(metadata) if metadata else "",
+        parts_json=parts_json,
+        metadata_json=metadata_json,
         reference_task_ids=list(reference_task_ids),
         accepted_output_modes=list(accepted_output_modes),
         created_at=at,

@@ -17,6 +17,7 @@ import uuid
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
@@ -95,33 +96,38 @@ def queue(response: Response) -> Callback:
     return callback
 
 
-def queue_other(
-    agent: Agent,
-    *,
-    kind: str,
-    about: uuid.UUID,
-    url: str,
-    body: bytes,
-    headers: Mapping[str, str],
-    at: datetime,
-) -> Callback:
-    """Queues a callback that carries no answer, of a kind that its app has registered
-    (wake/callbacks/kinds.py), inside the transaction that causes it; it is due at once. `headers`
-    are stored encrypted."""
-    secret = encryption.encrypt(json.dumps(dict(headers)).encode()).decode()
-    callback = Callback.objects.create(
-        kind=kind,
-        about=about,
-        agent=agent,
-        team_id=agent.team_id,
-        url=url,
-        host=_host(url),
-        headers_ciphertext=secret,
-        body=body,
-        due_at=at,
-    )
-    signals.wake_worker_on_commit(Callback)
-    return callback
+@dataclass(frozen=True, slots=True)
+class Post:
+    """A callback that carries no answer. Its headers are stored encrypted."""
+
+    url: str
+    body: bytes
+    headers: Mapping[str, str]
+
+
+def queue_others(
+    agent: Agent, posts: Iterable[Post], *, kind: str, about: uuid.UUID, at: datetime
+) -> list[Callback]:
+    """Queues callbacks of a kind that its app has registered (wake/callbacks/kinds.py), inside the
+    transaction that causes them; they are due at once."""
+    callbacks = [
+        Callback(
+            kind=kind,
+            about=about,
+            agent=agent,
+            team_id=agent.team_id,
+            url=post.url,
+            host=_host(post.url),
+            headers_ciphertext=encryption.encrypt(json.dumps(dict(post.headers)).encode()).decode(),
+            body=post.body,
+            due_at=at,
+        )
+        for post in posts
+    ]
+    Callback.objects.bulk_create(callbacks, batch_size=AT_ONCE)
+    if callbacks:
+        signals.wake_worker_on_commit(Callback)
+    return callbacks
 
 
 @transaction.atomic

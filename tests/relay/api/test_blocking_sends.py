@@ -34,7 +34,7 @@ class Clock:
     def monotonic(self) -> float:
         return self.waited
 
-    def sleep(self, seconds: float) -> None:
+    def pause(self, _: threading.Event, seconds: float) -> None:
         self.waited += seconds
         what, self.what = self.what, None
         if what:
@@ -55,7 +55,7 @@ class Held:
         self.now += PATIENCE * self.over.is_set()
         return self.now
 
-    def sleep(self, _: float) -> None:
+    def pause(self, _: threading.Event, seconds: float) -> None:
         self.over.wait(PATIENCE)
 
 
@@ -67,6 +67,7 @@ def meanwhile(monkeypatch: pytest.MonkeyPatch) -> Meanwhile:
     def happens(what: Callable[[], Any]) -> Clock:
         clock = Clock(what)
         monkeypatch.setattr(long_poll, "time", clock)
+        monkeypatch.setattr(long_poll, "pause", clock.pause)
         return clock
 
     return happens
@@ -205,6 +206,7 @@ def test_a_crowd_that_waits_leaves_threads_for_everybody_else(
     with the task that they can look at again."""
     clock = Held()
     monkeypatch.setattr(long_poll, "time", clock)
+    monkeypatch.setattr(long_poll, "pause", clock.pause)
     monkeypatch.setattr(long_poll, "_places", threading.BoundedSemaphore(4))
     monkeypatch.setattr(lifecycle, "_places", threading.BoundedSemaphore(2))
     FakeConnector(key, at=timezone.now())

@@ -17,7 +17,7 @@ from accounts.audit import SYSTEM
 from accounts.models import Agent, Team
 from relay.api.incoming_pushes import HOPS_AT_MOST
 from relay.cards import callers, publishing
-from relay.models import Artifact, Card, Event, Message, Run, Task
+from relay.models import Artifact, Card, Message, Run, Task
 from relay.protocol.dialects import Incoming, PushIn
 from relay.tasks import lifecycle, pushes, transitions
 from wake.callbacks.outbox import send_due
@@ -307,7 +307,7 @@ def test_one_agent_ends_and_its_push_starts_the_next(
     artifact = Artifact.objects.create(
         task=task, artifact_id="report", parts_json=report, created_at=at
     )
-    transitions.emit_event(task, Event.Kind.ARTIFACT, artifact=artifact, at=at)
+    transitions.emit_artifacts(task, [artifact], ends_in_status=False, at=at)
     ended = transitions.transition(task.pk, State.COMPLETED, at=at)
     sent = send_due()
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
-import time
+import threading
+from collections.abc import Callable
+from datetime import datetime
 from typing import Any
 
 import pytest
-from asgiref.sync import async_to_sync
+from asgiref.sync import async_to_sync, sync_to_async
 from asgiref.testing import ApplicationCommunicator
 from django.db import OperationalError
 from django.test import Client
@@ -17,9 +19,11 @@ from accounts import throttles
 from accounts.agents import keys
 from accounts.audit import SYSTEM
 from accounts.models import ApiKey
+from database import notifications
 from relay.connector.session import Session
 from relay.models import CallerKey, Card, Connector, Task
 from tests.relay.fake_connector import Frame, ask, now, of
+from wake.api import long_poll
 from wake.asgi import application
 
 State = Task.State
@@ -99,6 +103,46 @@ def test_bad_keys_are_counted_and_a_good_one_gets_in(
     assert knock(authorization=f"Bearer {text}") == (True, "welcome")
 
 
+@pytest.mark.django_db(transaction=True)
+def test_an_idle_connector_is_woken_by_a_task_and_does_not_look_for_it(
+    card: Card, caller_key: CallerKey, key: ApiKey, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(notifications, "pause_seconds", lambda: 3_600.0)
+    looks: list[Any] = []
+    look = Session.look
+
+    def counted(session: Session, *, at: datetime) -> list[Frame]:
+        looks.append(at)
+        return look(session, at=at)
+
+    monkeypatch.setattr(Session, "look", counted)
+
+    frame = idle_until(lambda: ask(card, caller_key, at=timezone.now()), key)
+
+    assert frame["type"] == "task"
+    assert len(looks) <= 4  # before hello, after it, for the task, and for what it changed
+
+
+@async_to_sync
+async def idle_until(happens: Callable[[], Any], key: ApiKey) -> Any:
+    """Returns the frame that a connector gets when this happens."""
+    named = [(b"host", b"testserver"), (b"authorization", f"Bearer {key.text}".encode())]  # type: ignore[attr-defined]
+    scope = {
+        **{"type": "websocket", "path": "/connect/v1", "query_string": b"", "headers": named},
+        **{"client": ("127.0.0.1", 5), "subprotocols": []},
+    }
+    socket = ApplicationCommunicator(application, scope)
+    await socket.send_input({"type": "websocket.connect"})
+    await socket.receive_output(10)
+    await socket.send_input({"type": "websocket.receive", "text": HELLO})
+    assert json.loads((await socket.receive_output(10))["text"])["type"] == "welcome"
+    await sync_to_async(happens)()
+    said = await socket.receive_output(10)
+    await socket.send_input({"type": "websocket.disconnect", "code": 1000})
+    await socket.wait(10)
+    return json.loads(said["text"])
+
+
 # Over HTTP ----------------------------------------------------------------------------------------
 
 
@@ -155,12 +199,12 @@ def test_a_poll_waits_until_there_is_something(
     polls.poll(polls.hello)
     naps = []
 
-    def sleep(seconds: float) -> None:
+    def pause(_: threading.Event, seconds: float) -> None:
         naps.append(seconds)
         if len(naps) == 3:
             ask(card, caller_key, at=timezone.now())
 
-    monkeypatch.setattr(time, "sleep", sleep)
+    monkeypatch.setattr(long_poll, "pause", pause)
 
     (frame,) = polls.poll(wait=25)
 

@@ -6,10 +6,13 @@ import json
 from typing import Any
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
-from relay.models import Artifact, CallerKey, Card, Message, Task
+from relay.models import Artifact, CallerKey, Card, Message, PushNotification, Task
 from relay.protocol import dialects
-from relay.tasks import reports
+from relay.protocol.dialects import PushIn
+from relay.tasks import pushes, reports
 from tests.relay.fake_connector import FakeConnector, Frame, after, ask, now, of
 from wake.models import Delivery
 
@@ -177,3 +180,82 @@ def test_a_word_that_is_too_long_is_not_kept(
 
     assert (error["code"], error["dispatch_id"]) == ("malformed", frame["dispatch_id"])
     assert not Message.objects.filter(task=task, source="agent").exists()
+
+
+# Many artifacts at once ---------------------------------------------------------------------------
+
+
+def artifacts(number: int) -> list[dict[str, Any]]:
+    return [{"artifactId": f"a-{n}", "parts": [{"text": f"Page {n}"}]} for n in range(number)]
+
+
+def pushed(task: Task, config: str) -> list[dict[str, Any]]:
+    rows = PushNotification.objects.filter(task=task, config__config_id=config)
+    rows = rows.order_by("generation").select_related("callback")
+    return [json.loads(bytes(row.callback.body)) for row in rows]
+
+
+def test_in_0_3_a_result_is_pushed_once_with_all_its_artifacts(
+    card: Card, caller_key: CallerKey, connector: FakeConnector
+) -> None:
+    task = ask(card, caller_key)
+    for version in ("1.0", "0.3"):
+        config = PushIn(version, "https://hooks.example.com/", version=version)
+        pushes.create(task, config, at=after())
+    frame = connector.run(at=after(1))
+
+    connector.end(frame, "completed", artifacts=artifacts(5), at=after(2))
+
+    older, newer = pushed(task, "0.3"), pushed(task, "1.0")
+    assert [body["status"]["state"] for body in older] == ["working", "completed"]
+    assert len(older[-1]["artifacts"]) == 5
+    assert [next(iter(body)) for body in newer] == [
+        *("statusUpdate", *["artifactUpdate"] * 5, "task")
+    ]
+
+
+def test_a_piece_with_a_text_is_pushed_once_in_0_3(
+    card: Card, caller_key: CallerKey, connector: FakeConnector
+) -> None:
+    task = ask(card, caller_key)
+    config = PushIn("0.3", "https://hooks.example.com/", version="0.3")
+    pushes.create(task, config, at=after())
+    frame = connector.run(at=after(1))
+
+    (piece,) = artifacts(1)
+    connector.tell("progress", **of(frame), n=1, text="One.", artifact=piece, at=after(2))
+    connector.tell("progress", **of(frame), n=2, artifact=piece | {"append": True}, at=after(3))
+
+    assert [len(body.get("artifacts", [])) for body in pushed(task, "0.3")] == [0, 1, 1]
+
+
+def test_a_result_takes_as_many_statements_however_many_artifacts_it_has(
+    card: Card, caller_key: CallerKey, connector: FakeConnector
+) -> None:
+    """Each was a dozen of statements under the lock of the agent, which its deliveries need."""
+    counted = []
+    for number in (10, 100):
+        task = ask(card, caller_key)
+        for name in ("a", "b"):
+            pushes.create(task, PushIn(name, "https://hooks.example.com/"), at=after())
+        frame = connector.run(at=after(1))
+        with CaptureQueriesContext(connection) as queries:
+            connector.end(frame, "completed", artifacts=artifacts(number), at=after(2))
+        counted.append(len(queries))
+        assert task.artifacts.count() == number
+        assert [event.generation for event in task.events.order_by("pk")] == [*range(1, number + 4)]
+
+    assert counted[1] <= counted[0] + 5  # further batches of rows
+
+
+def test_artifacts_with_one_id_in_one_result_are_one(
+    card: Card, caller_key: CallerKey, connector: FakeConnector
+) -> None:
+    task = ask(card, caller_key)
+    frame = connector.run(at=after(1))
+    first, second = ({"artifactId": "a", "parts": [{"text": text}]} for text in ("One", "Two"))
+
+    connector.end(frame, "completed", artifacts=[first, second | {"append": True}], at=after(2))
+
+    (row,) = task.artifacts.all()
+    assert row.parts == [{"text": "One"}, {"text": "Two"}]

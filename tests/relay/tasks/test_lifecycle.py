@@ -329,7 +329,7 @@ def test_who_waits_is_answered_when_the_task_settles(
     task = ask(card, caller_key)
     looks: list[str] = []
 
-    def long_poll(look: Any, *, seconds: float, until: Any) -> Task:
+    def long_poll(look: Any, *, seconds: float, until: Any, topic: str) -> Task:
         looks.append(look().state)
         assert not until(look())
         connector.end(connector.run(at=timezone.now()), "input_required", text="Which market?")

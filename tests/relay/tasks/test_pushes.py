@@ -16,7 +16,7 @@ from django.utils import timezone
 from accounts.audit import SYSTEM
 from accounts.models import Agent
 from relay.cards import publishing
-from relay.models import Artifact, Card, Event, Message, PushConfig, PushNotification, Task
+from relay.models import Artifact, Card, Message, PushConfig, PushNotification, Task
 from relay.protocol import dialects
 from relay.protocol.dialects import Incoming, PushIn
 from relay.protocol.fields import InvalidParams
@@ -75,7 +75,7 @@ def make_artifact(task: Task, artifact_id: str = "report") -> None:
     artifact = Artifact.objects.create(
         task=task, artifact_id=artifact_id, name="report.md", parts_json=parts, created_at=at
     )
-    transitions.emit_event(task, Event.Kind.ARTIFACT, artifact=artifact, at=at)
+    transitions.emit_artifacts(task, [artifact], ends_in_status=False, at=at)
 
 
 def bodies() -> list[Any]:
@@ -165,6 +165,7 @@ def test_it_arrives_with_the_credentials_and_the_token(
         push(url=receiver.url, token="a-token", scheme="Bearer", credentials="saffron"),
         push("theirs", url=receiver.url + "/bare"),
         push("seed", url=receiver.url + "/seed", token="a-token", scheme="bearer"),
+        push("older", url=receiver.url + "/older", version="0.3"),
     )
 
     move(task, State.COMPLETED, "Done.")
@@ -173,7 +174,8 @@ def test_it_arrives_with_the_credentials_and_the_token(
     got = {one.path: one for one in receiver.received}
     assert got["/hook"].headers["Authorization"] == "Bearer saffron"
     assert got["/hook"].headers["X-A2A-Notification-Token"] == "a-token"
-    assert got["/hook"].headers["Content-Type"] == "application/json"
+    assert got["/hook"].headers["Content-Type"] == "application/a2a+json"
+    assert got["/hook/older"].headers["Content-Type"] == "application/json"
     assert got["/hook"].json == bodies()[0]
     assert not {"Authorization", "X-A2A-Notification-Token"} & got["/hook/bare"].headers.keys()
     assert got["/hook/seed"].headers["Authorization"] == "bearer a-token"

@@ -23,8 +23,9 @@ from wake.callbacks.circuit_breaker import FAILURES, requeue_orphans, resume
 from wake.callbacks.http_client import Outcome
 from wake.callbacks.outbox import (
     NothingLeftToSend,
+    Post,
     claim,
-    queue_other,
+    queue_others,
     send_again,
     send_due,
     settle,
@@ -49,15 +50,9 @@ def elsewhere(start_receiver: Callable[..., Receiver]) -> Receiver:
 @pytest.fixture
 def push(agent: Agent, elsewhere: Receiver) -> Push:
     def make(*, url: str = "") -> Callback:
-        return queue_other(
-            agent,
-            kind="push",
-            about=TASK,
-            url=url or elsewhere.url,
-            body=BODY,
-            headers=HEADERS,
-            at=timezone.now(),
-        )
+        post = Post(url or elsewhere.url, BODY, HEADERS)
+        (callback,) = queue_others(agent, [post], kind="push", about=TASK, at=timezone.now())
+        return callback
 
     return make
 

@@ -1,0 +1,142 @@
+"""Wakes what waits in this process as soon as another process has committed what it waits for.
+
+PostgreSQL tells every process (NOTIFY), and SQLite says that its file has changed. One thread of a
+process hears it for all that waits there. A notification may be lost: only rows are certain, so a
+waiting request or connector also looks at its rows from time to time.
+"""
+
+from __future__ import annotations
+
+import logging
+import sqlite3
+import threading
+import time
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterator
+from contextlib import closing, contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import psycopg
+from django.db import connection, transaction
+
+log = logging.getLogger(__name__)
+
+CHANNEL = "wake"
+SQLITE_EVERY_SECONDS = 0.05
+RECONNECT_SECONDS = 2.0
+# How often to look all the same, with and without notifications from other processes.
+LOOK_EVERY_SECONDS, LOOK_OFTEN_SECONDS = 5.0, 0.5
+
+Wake = Callable[[], object]
+_lock = threading.Lock()
+_waiting: defaultdict[str, set[Wake]] = defaultdict(set)
+
+
+def notify(*topics: str) -> None:
+    """Wakes all that listens to one of these topics, once the transaction has committed."""
+    transaction.on_commit(partial(_send, topics), robust=True)
+
+
+@contextmanager
+def listening(topic: str, wake: Wake) -> Iterator[None]:
+    """Calls `wake`, from any thread, at each notification of this topic, and perhaps at others. It
+    must return at once."""
+    with _lock:
+        _waiting[topic].add(wake)
+    watcher.start()
+    try:
+        yield
+    finally:
+        with _lock:
+            _waiting[topic].discard(wake)
+            if not _waiting[topic]:
+                del _waiting[topic]
+
+
+def pause_seconds() -> float:
+    """Returns after how long to look without a notification."""
+    return LOOK_EVERY_SECONDS if watcher.hears.is_set() else LOOK_OFTEN_SECONDS
+
+
+class Watcher:
+    """Hears what other processes have committed, in a thread that begins with the first that
+    waits."""
+
+    def __init__(self) -> None:
+        self.is_enabled = True
+        self.hears = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def start(self) -> None:
+        with _lock:
+            if not self.is_enabled or (self._thread and self._thread.is_alive()):
+                return
+            if watch := _watch_for():
+                self._thread = threading.Thread(target=self._run, args=(watch,), daemon=True)
+                self._thread.start()
+
+    def _run(self, watch: Callable[[Watcher], None]) -> None:
+        while self.is_enabled:
+            try:
+                watch(self)
+            except (psycopg.Error, sqlite3.Error) as error:
+                log.warning("Notifications of the database stopped: %s", error)
+                time.sleep(RECONNECT_SECONDS)
+            finally:
+                self.hears.clear()
+
+
+watcher = Watcher()
+
+
+def _watch_for() -> Callable[[Watcher], None] | None:
+    """Returns how to watch this database; None if it cannot be watched."""
+    if connection.vendor == "postgresql":
+        parameters = connection.get_connection_params()
+        # Behind a transaction pooler, which has no prepared statements, LISTEN hears nothing.
+        is_pooled = parameters.get("prepare_threshold") is None
+        return None if is_pooled else partial(_watch_postgresql, parameters)
+    path = Path(str(connection.settings_dict["NAME"]))
+    return partial(_watch_sqlite, path) if path.is_file() else None
+
+
+def _watch_postgresql(parameters: dict[str, Any], watcher: Watcher) -> None:
+    with psycopg.connect(**parameters, autocommit=True) as listener:
+        listener.execute(f"LISTEN {CHANNEL}")
+        watcher.hears.set()
+        _wake_all()  # for what was committed before
+        while watcher.is_enabled:
+            for notification in listener.notifies(timeout=1):
+                _wake(notification.payload.split())
+
+
+def _watch_sqlite(path: Path, watcher: Watcher) -> None:
+    with closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)) as database:
+        before = None
+        watcher.hears.set()
+        while watcher.is_enabled:
+            (version,) = database.execute("PRAGMA data_version").fetchone()
+            if version != before:
+                before = version
+                _wake_all()
+            time.sleep(SQLITE_EVERY_SECONDS)
+
+
+def _send(topics: Collection[str]) -> None:
+    _wake(topics)
+    if connection.vendor == "postgresql":
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_notify(%s, %s)", [CHANNEL, " ".join(topics)])
+
+
+def _wake_all() -> None:
+    _wake(list(_waiting))
+
+
+def _wake(topics: Collection[str]) -> None:
+    with _lock:
+        wakes = {wake for topic in topics for wake in _waiting.get(topic, ())}
+    for wake in wakes:
+        wake()

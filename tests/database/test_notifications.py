@@ -1,0 +1,87 @@
+"""What waits is woken when something was committed, in this process or in another."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections.abc import Iterator
+from contextlib import closing, suppress
+from pathlib import Path
+
+import pytest
+from django.db import connection, transaction
+
+from database import notifications
+from database.notifications import Watcher, listening, notify, pause_seconds
+
+PATIENCE = 30
+
+
+@pytest.fixture
+def watcher(monkeypatch: pytest.MonkeyPatch) -> Iterator[Watcher]:
+    """Hears other processes, as a server does."""
+    watcher = Watcher()
+    monkeypatch.setattr(notifications, "watcher", watcher)
+    yield watcher
+    watcher.is_enabled = False
+    if watcher._thread:
+        watcher._thread.join(PATIENCE)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_notification_comes_with_the_commit_and_to_its_topic_alone() -> None:
+    here, elsewhere = threading.Event(), threading.Event()
+
+    with listening("a", here.set), listening("b", elsewhere.set):
+        with transaction.atomic():
+            notify("a", "c")
+            before = here.is_set()
+        committed = here.is_set()
+        here.clear()
+        with suppress(ZeroDivisionError), transaction.atomic():
+            notify("a")
+            1 / 0  # noqa: B018
+    notify("a")
+
+    assert (before, committed, here.is_set(), elsewhere.is_set()) == (False, True, False, False)
+
+
+def test_without_notifications_from_others_it_is_looked_at_often() -> None:
+    assert pause_seconds() == notifications.LOOK_OFTEN_SECONDS
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.skipif("connection.vendor != 'postgresql'")
+def test_postgresql_tells_what_another_process_has_committed(watcher: Watcher) -> None:
+    woken = threading.Event()
+
+    with listening("a", woken.set):
+        assert watcher.hears.wait(PATIENCE)
+        seconds = pause_seconds()
+        woken.clear()
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_notify('wake', 'z a')")
+        is_woken = woken.wait(PATIENCE)
+
+    assert is_woken
+    assert seconds == notifications.LOOK_EVERY_SECONDS
+
+
+@pytest.mark.once
+def test_sqlite_says_that_its_file_has_changed(
+    watcher: Watcher, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, woken = tmp_path / "wake.sqlite3", threading.Event()
+    with closing(sqlite3.connect(path)) as other:
+        other.execute("CREATE TABLE thing (id)")
+        monkeypatch.setattr(
+            notifications, "_watch_for", lambda: lambda it: notifications._watch_sqlite(path, it)
+        )
+        with listening("a", woken.set):
+            assert woken.wait(PATIENCE)
+            woken.clear()
+            with other:
+                other.execute("INSERT INTO thing VALUES (1)")
+            is_woken = woken.wait(PATIENCE)
+
+    assert is_woken
