@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('relay', '0010_times_of_the_database'),
+        ('relay', '0011_tasks_of_an_agent'),
     ]
 
     operations = [
