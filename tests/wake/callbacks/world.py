@@ -91,6 +91,7 @@ class World:
             self.database = f"test_wake_world_{uuid4().hex[:12]}"
             self._on_server("CREATE DATABASE {} TEMPLATE {}", self.database, source)
             self.database_url = urlsplit(self.server)._replace(path=f"/{self.database}").geturl()
+            self.prepare_database()
         else:
             shutil.copy(source, self.folder / "wake.sqlite3")
         self.inside = subprocess.Popen(
@@ -102,6 +103,9 @@ class World:
             text=True,
         )
         self.key = self.run(SET_UP)
+
+    def prepare_database(self) -> None:
+        """Is for tests whose processes connect in another way; it may change `database_url`."""
 
     @property
     def env(self) -> dict[str, str]:

@@ -56,8 +56,19 @@ def test_the_containers_run_every_role_and_carry_no_secret() -> None:
     assert not re.search(r"//\w+:[^$@\s]+@", COMPOSE)
 
 
+def test_only_migrate_connects_as_the_owner_of_the_tables() -> None:
+    users = re.findall(r"DATABASE_URL: postgresql://(\w+):", COMPOSE)
+    migrate = COMPOSE.partition("\n  migrate:\n")[2].partition("\n\n")[0]
+
+    assert users == ["wake_app", "wake"]
+    assert "postgresql://wake:" in migrate
+    assert "--requirepass" in COMPOSE
+
+
 def test_the_example_names_what_production_needs_and_fills_no_secret_in() -> None:
     example = (ROOT / ".env.example").read_text()
 
-    for name in ("WAKE_ORIGIN", "WAKE_SECRET_KEY", "WAKE_ENCRYPTION_KEYS", "POSTGRES_PASSWORD"):
+    asked = set(re.findall(r"\$\{(\w+):\?", COMPOSE))
+    assert {"WAKE_ORIGIN", "WAKE_ENCRYPTION_KEYS", "POSTGRES_PASSWORD", "REDIS_PASSWORD"} <= asked
+    for name in asked:
         assert re.search(rf"^{name}=$", example, re.MULTILINE), name

@@ -1,0 +1,19 @@
+-- Creates the role that Wake's servers use, or sets its password. It may read and write rows. It owns
+-- no table, so it can neither change the audit nor turn its triggers off.
+--
+--   WAKE_APP_PASSWORD=... psql --set=role=wake_app --file=deploy/roles.sql DATABASE
+--
+-- Run it in Wake's database as the role that runs `migrate`, before or after the first migration.
+\set ON_ERROR_STOP on
+\getenv password WAKE_APP_PASSWORD
+SELECT format('CREATE ROLE %I', :'role')
+ WHERE NOT EXISTS (SELECT FROM pg_roles WHERE rolname = :'role') \gexec
+ALTER ROLE :"role" LOGIN NOSUPERUSER NOCREATEDB NOCREATEROLE NOREPLICATION NOBYPASSRLS
+  PASSWORD :'password';
+REVOKE CREATE ON SCHEMA public FROM PUBLIC;
+GRANT USAGE ON SCHEMA public TO :"role";
+GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO :"role";
+GRANT USAGE, SELECT ON ALL SEQUENCES IN SCHEMA public TO :"role";
+-- The same for the tables of later migrations.
+ALTER DEFAULT PRIVILEGES IN SCHEMA public GRANT SELECT, INSERT, UPDATE, DELETE ON TABLES TO :"role";
+ALTER DEFAULT PRIVILEGES IN SCHEMA public GRANT USAGE, SELECT ON SEQUENCES TO :"role";
