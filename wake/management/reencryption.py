@@ -1,7 +1,7 @@
 """Encrypts everything again with the newest key, and content as the setting requires now.
 
 Each batch is a transaction that locks rows of one table only, in the order of their ids, so it can
-run beside a server. It can be stopped and run again, and skips rows that are right already.
+run beside a server. It can be stopped and run again, and skips rows that are already right.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ SECRET = "ciphertext"  # noqa: S105 - a name
 
 @dataclass(slots=True)
 class Rewritten:
-    """What became of the rows of one table; the `unreadable` ones stay as they are."""
+    """Counts the rows of one table that were read and written. `unreadable` rows stay as they
+    are."""
 
     name: str
     read: int = 0
@@ -33,12 +34,12 @@ class Rewritten:
 
 
 class StillEncrypting(Exception):
-    """WAKE_ENCRYPT_CONTENT is on, so content is not decrypted: switch it off first."""
+    """WAKE_ENCRYPT_CONTENT is on, so content is not decrypted. Turn it off first."""
 
 
 def reencrypt(*, decrypt: bool = False) -> Iterator[Rewritten]:
-    """One table after the other. With `decrypt` content becomes plain; secrets never do. Raises
-    StillEncrypting."""
+    """Encrypts one table after the other again. With `decrypt`, content is stored unencrypted;
+    secrets never are. Raises StillEncrypting."""
     if decrypt and settings.WAKE_ENCRYPT_CONTENT:
         raise StillEncrypting(StillEncrypting.__doc__)
     for model, names in _encrypted():
@@ -50,7 +51,7 @@ def reencrypt(*, decrypt: bool = False) -> Iterator[Rewritten]:
 
 
 def _encrypted() -> Iterator[tuple[type[models.Model], list[str]]]:
-    """Every model with columns of content or a secret, and which they are."""
+    """Yields each model that has columns with content or secrets, with the names of those."""
     for model in apps.get_models():
         fields = model._meta.concrete_fields
         names = [f.name for f in fields if isinstance(f, ContentField) or f.name.endswith(SECRET)]
@@ -65,11 +66,11 @@ def _rewrite_next(
     rows = model.objects.order_by("pk").only("pk", *names)
     if after is not None:
         rows = rows.filter(pk__gt=after)
-    found = list(rows.select_for_update(of=("self",))[:ROWS_AT_ONCE])
-    for row in found:
+    batch = list(rows.select_for_update(of=("self",))[:ROWS_AT_ONCE])
+    for row in batch:
         done.read += 1
         try:
-            changed = {name: _anew(row, name, decrypt=decrypt) for name in names}
+            changed = {name: _new_value(row, name, decrypt=decrypt) for name in names}
         except encryption.Unreadable:
             done.unreadable += 1
             continue
@@ -78,11 +79,11 @@ def _rewrite_next(
             vars(row).update(changed)
             row.save(update_fields=list(changed))
             done.written += 1
-    return found
+    return batch
 
 
-def _anew(row: models.Model, name: str, *, decrypt: bool) -> Any:
-    """None where it is right as it is."""
+def _new_value(row: models.Model, name: str, *, decrypt: bool) -> Any:
+    """Returns the value to store, or None if the stored one is right."""
     value = vars(row)[name]
     if name.endswith(SECRET):
         token = value.encode()

@@ -23,7 +23,7 @@ HOW_TO_MAKE_ONE = 'python3 -c "import secrets; print(secrets.token_urlsafe(48))"
 def production_is_safe(
     app_configs: Sequence[AppConfig] | None, **kwargs: Any
 ) -> list[CheckMessage]:
-    """Yields checks whose message says what is wrong, and whose hint says what to set."""
+    """Returns an error or a warning for each unsafe setting, with a hint that says what to set."""
     if not settings.PRODUCTION:
         return []
     return [*_errors(), *_warnings()]
@@ -39,7 +39,7 @@ def encrypted_content_has_a_key(
         return []
     return [
         Error(
-            "WAKE_ENCRYPT_CONTENT is on, and there is no key to encrypt with.",
+            "WAKE_ENCRYPT_CONTENT is on, but there is no encryption key.",
             hint=f"Set WAKE_ENCRYPTION_KEYS to the output of: {HOW_TO_MAKE_ONE}",
             id="wake.E005",
         )
@@ -93,7 +93,7 @@ def connections_are_pooled(
         return []
     return [
         Warning(
-            "Every request opens a connection to PostgreSQL of its own, which costs it about 6 ms.",
+            "Each request opens its own connection to PostgreSQL, which takes about 6 ms.",
             hint="Leave OPTIONS['pool'] in wake/settings.py, or set CONN_MAX_AGE.",
             id="wake.W002",
         )
@@ -124,8 +124,8 @@ def _errors() -> Iterator[Error]:
     keys = settings.WAKE_ENCRYPTION_KEYS
     if not keys or min(map(len, keys)) < SHORTEST_ENCRYPTION_KEY:
         yield Error(
-            f"{why}WAKE_ENCRYPTION_KEYS must be set: a comma list, the newest first, each at least "
-            f"{SHORTEST_ENCRYPTION_KEY} characters long.",
+            f"{why}WAKE_ENCRYPTION_KEYS must be set: newest first, separated by commas, each at "
+            f"least {SHORTEST_ENCRYPTION_KEY} characters long.",
             hint=f"Set WAKE_ENCRYPTION_KEYS to the output of: {HOW_TO_MAKE_ONE}",
             id="wake.E003",
         )
@@ -141,14 +141,14 @@ def _warnings() -> Iterator[Warning]:
     if not settings.DATABASE_URL:
         yield Warning(
             "DATABASE_URL is not set, so this production runs on SQLite: on one machine, with one "
-            "web process, and its backup is yours to make.",
+            "web process. Back up its file yourself.",
             hint="Set DATABASE_URL=postgresql://USER:PASSWORD@HOST:5432/NAME",
             id="wake.W001",
         )
     if "*" in settings.ALLOWED_HOSTS:
         yield Warning(
-            "WAKE_HOSTS has a *, so this server answers to any name. Anyone can point a name of "
-            "theirs at it and show its pages under that name.",
+            "WAKE_HOSTS contains *, so this server accepts any host name. Anyone can point a name "
+            "of their own at it and show its pages there.",
             hint="Set WAKE_HOSTS to the names that people and agents use, or leave it out: the "
             "host of WAKE_ORIGIN is enough.",
             id="wake.W003",

@@ -1,4 +1,4 @@
-"""Tells whether the disks have room on which Wake writes: the database's and the data folder's."""
+"""Checks whether the disks that Wake writes to have room: the database's and the data folder's."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ def disks() -> dict[str, str]:
     global _full  # one for each process, replaced as a whole
     now = time.monotonic()
     if _full is None or now - _full[0] > FRESH_SECONDS:
-        _full = now, _looked_at()
+        _full = now, _check_disks()
     return _full[1]
 
 
-def _looked_at() -> dict[str, str]:
+def _check_disks() -> dict[str, str]:
     report = {}
     if connection.vendor == "postgresql":
         report["database"] = "ok" if _database_has_room() else "full"
@@ -39,7 +39,7 @@ def _looked_at() -> dict[str, str]:
 
 
 def _database_has_room() -> bool:
-    """Lets PostgreSQL write half a megabyte of temporary files where it puts Wake's tables. That
+    """Makes PostgreSQL write half a megabyte of temporary files to the disk of Wake's tables. This
     changes no row, writes no log, and needs no permission."""
     try:
         with transaction.atomic(), connection.cursor() as cursor:

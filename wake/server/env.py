@@ -1,4 +1,4 @@
-"""Turns environment variables into what the settings need."""
+"""Reads environment variables for the settings."""
 
 import os
 import secrets
@@ -10,36 +10,35 @@ from database.bounded_connections import BoundedConnection
 
 
 class BadVariable(ValueError):
-    """A variable of the environment is not what it can be; the message says which, and what it can
-    be."""
+    """An environment variable has a value that is not allowed. The message names both."""
 
 
 def flag(name: str) -> bool | None:
-    """True for 1/true/yes/on, False for any other text, None where the variable is unset or
-    empty."""
+    """Returns True for 1, true, yes or on, False for any other text, and None if the variable is
+    unset or empty."""
     value = os.environ.get(name, "").strip().lower()
     return value in {"1", "true", "yes", "on"} if value else None
 
 
 def words(name: str) -> list[str]:
-    """A comma list as its parts, without blanks."""
+    """Returns the parts of a comma-separated list, without spaces."""
     return [word.strip() for word in os.environ.get(name, "").split(",") if word.strip()]
 
 
 def number(name: str, *, default: int, low: int, high: int) -> int:
-    """A whole number within its limits; raises BadVariable."""
+    """Returns a whole number within its limits. Raises BadVariable."""
     text = os.environ.get(name, "").strip()
     try:
-        found = int(text) if text else default
+        value = int(text) if text else default
     except ValueError:
-        found = None
-    if found is None or not low <= found <= high:
+        value = None
+    if value is None or not low <= value <= high:
         raise BadVariable(f"{name} must be a whole number from {low} to {high}, not {text!r}.")
-    return found
+    return value
 
 
 def quota(name: str, *, default: str) -> tuple[int, int]:
-    """`500/50` as (deliveries an hour, burst); raises BadVariable."""
+    """Returns `500/50` as (deliveries an hour, burst). Raises BadVariable."""
     text = os.environ.get(name, "").strip() or default
     hourly, _, burst = text.partition("/")
     if not (hourly.isdecimal() and burst.isdecimal() and int(hourly) > 0 and int(burst) > 0):
@@ -48,8 +47,8 @@ def quota(name: str, *, default: str) -> tuple[int, int]:
 
 
 def secret(name: str, *, folder: Path, generate: bool) -> str:
-    """The variable, else the file of the same name in `folder`, made (mode 0600) where allowed;
-    else empty."""
+    """Returns the variable, or the content of the file of the same name in `folder`. With
+    `generate`, a missing file is created (mode 0600); otherwise the result is empty."""
     if value := os.environ.get(name, "").strip():
         return value
     path = folder / name.lower()
@@ -60,8 +59,8 @@ def secret(name: str, *, folder: Path, generate: bool) -> str:
 
 
 def _write_once(path: Path, text: str) -> None:
-    """Two processes may start at once: each writes a file of its own, and the first link wins
-    whole."""
+    """Creates the file with its whole content. If two processes start at once, each writes a file
+    of its own, and the first link wins."""
     own = path.with_name(f"{path.name}.{os.getpid()}")
     descriptor = os.open(own, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     with os.fdopen(descriptor, "w") as file:
@@ -75,8 +74,8 @@ def _write_once(path: Path, text: str) -> None:
 
 
 def postgresql(url: str, *, connections: int, prepare: bool) -> dict[str, Any]:
-    """Django's DATABASES entry for `postgres://user:password@host:port/name?option=value`; raises
-    BadVariable."""
+    """Returns the DATABASES entry for `postgresql://user:password@host:port/name?option=value`.
+    Raises BadVariable."""
     parts = urlsplit(url)
     if parts.scheme not in {"postgres", "postgresql"}:
         raise BadVariable("DATABASE_URL must begin with postgresql://.")
@@ -87,8 +86,8 @@ def postgresql(url: str, *, connections: int, prepare: bool) -> dict[str, Any]:
         "PASSWORD": unquote(parts.password or ""),
         "HOST": unquote(parts.hostname or ""),
         "PORT": str(parts.port or ""),
-        # A stopped server costs 30 s a request without the health check, and a new connection 5.8
-        # ms.
+        # Without the health check each request waits 30 s for a stopped server. A new connection
+        # takes 5.8 ms.
         "CONN_HEALTH_CHECKS": True,
         "OPTIONS": {
             # A server that is cut off acknowledges nothing; one that is frozen has the kernel do so
@@ -98,8 +97,8 @@ def postgresql(url: str, *, connections: int, prepare: bool) -> dict[str, Any]:
             "keepalives_interval": 5,
             "keepalives_count": 3,
             **dict(parse_qsl(parts.query)),
-            # Without the pool's pauses between attempts to connect, which would outlast an outage:
-            # each request tries again.
+            # The pool does not pause between attempts to connect, because its pauses would outlast
+            # an outage: each request tries again.
             "pool": {
                 "connection_class": BoundedConnection,
                 "min_size": 1,
@@ -119,8 +118,8 @@ def postgresql(url: str, *, connections: int, prepare: bool) -> dict[str, Any]:
 
 
 def sqlite(path: Path) -> dict[str, Any]:
-    """Django's DATABASES entry for one file: writers queue up instead of failing, a commit is on
-    the disk, and what was deleted is not."""
+    """Returns the DATABASES entry for one file. Writers queue up instead of failing, a commit
+    reaches the disk, and deleted content is overwritten."""
     return {
         "ENGINE": "django.db.backends.sqlite3",
         "NAME": path,

@@ -1,4 +1,4 @@
-"""Tells load balancers and people whether this server lives and whether it does its work."""
+"""Reports to load balancers and people whether this server runs and does its work."""
 
 from __future__ import annotations
 
@@ -30,8 +30,7 @@ REDIS_SECONDS = 0.3
 
 @require_safe
 def healthz(request: HttpRequest) -> JsonResponse:
-    """Answers 200 while the web process lives. It uses nothing else, so nothing else can make it
-    fail."""
+    """Answers 200 while the web process runs. It depends on nothing else."""
     return _json({"status": "ok"})
 
 

@@ -1,8 +1,8 @@
 """Formats log lines without the content that people and agents wrote.
 
-Databases, parsers and look-ups quote what they were given: PostgreSQL tells the whole row that
-broke a rule. So of a failure a log says what it was and where, and its own words only where they
-are known to be about a server, a file or the code.
+Databases, parsers and lookups quote their input in errors: PostgreSQL includes the whole row that
+broke a constraint. So a log names the type and the place of an error, and its message only if that
+is known to be about a server, a file or the code.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ ABOUT_NO_CONTENT = (
     *(db.InterfaceError, db.OperationalError),
     *(psycopg.InterfaceError, psycopg.OperationalError, PoolTimeout),
 )
-# The broker carries the names of jobs and ids; and workers that die.
+# The broker carries only the names of jobs and ids.
 ABOUT_JOBS = ("amqp.", "billiard.exceptions", "kombu.exceptions", "redis.exceptions")
 
-DEPTH = 5  # of what stands in what, in the arguments of a line
+MAX_DEPTH = 5  # of containers within containers in the arguments of a line
 
 CAUSE = "\n\nThe above exception was the direct cause of the following exception:\n\n"
 CONTEXT = "\n\nDuring handling of the above exception, another exception occurred:\n\n"
@@ -37,9 +37,9 @@ class Line(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         """Formats a copy, so that other handlers see the record unchanged."""
-        quiet = copy.copy(record)
-        quiet.msg, quiet.args, quiet.exc_text = _message(record), (), None
-        return super().format(quiet)
+        cleaned = copy.copy(record)
+        cleaned.msg, cleaned.args, cleaned.exc_text = _message(record), (), None
+        return super().format(cleaned)
 
     def formatException(self, ei: Any) -> str:  # noqa: N802 - logging's
         return _traceback(ei[1]) if ei[1] else ""
@@ -52,26 +52,29 @@ def described(error: BaseException) -> str:
     if code := getattr(driver, "sqlite_errorname", None):
         return f"{name} ({code})"
     if code := getattr(driver, "sqlstate", None):
-        told = getattr(driver, "diag", None)
-        where = (getattr(told, f"{part}_name", "") for part in ("table", "column", "constraint"))
+        diagnostics = getattr(driver, "diag", None)
+        where = (
+            getattr(diagnostics, f"{part}_name", "") for part in ("table", "column", "constraint")
+        )
         return f"{name} ({', '.join(filter(None, [f'{code} {type(driver).__name__}', *where]))})"
-    says = isinstance(error, ABOUT_NO_CONTENT) or type(error).__module__.startswith(ABOUT_JOBS)
-    return f"{name}: {error}" if says else name
+    is_safe = isinstance(error, ABOUT_NO_CONTENT) or type(error).__module__.startswith(ABOUT_JOBS)
+    return f"{name}: {error}" if is_safe else name
 
 
 def _message(record: logging.LogRecord) -> str:
-    """Replaces failures in the message, also those that Celery or asyncio wrote into it."""
-    told = copy.copy(record)
-    told.msg, told.args = _described(record.msg), _described(record.args)
-    message = told.getMessage()
+    """Returns the message with each error replaced by its description, also in messages of Celery
+    and asyncio."""
+    cleaned = copy.copy(record)
+    cleaned.msg, cleaned.args = _described(record.msg), _described(record.args)
+    message = cleaned.getMessage()
     for error, _ in _chain(record.exc_info[1] if record.exc_info else None):
         message = message.replace(repr(error), described(error))
     return message
 
 
-def _described(part: Any, depth: int = DEPTH) -> Any:
-    """The same, with each failure in it as its description, so that no format prints it as it is.
-    What lies too deep to be looked through is left out."""
+def _described(part: Any, depth: int = MAX_DEPTH) -> Any:
+    """Returns the value with each error in it replaced by its description. Values that are nested
+    too deeply are left out."""
     if isinstance(part, BaseException):
         return described(part)
     if not isinstance(part, Mapping | list | tuple | set | frozenset):
@@ -86,7 +89,7 @@ def _described(part: Any, depth: int = DEPTH) -> Any:
 
 
 def _traceback(error: BaseException) -> str:
-    """Formats the tracebacks as Python does, the first failure first."""
+    """Formats the tracebacks as Python does, with the original error first."""
     text = ""
     for failure, link in _chain(error):
         frames = "".join(traceback.format_tb(failure.__traceback__))
@@ -95,7 +98,7 @@ def _traceback(error: BaseException) -> str:
 
 
 def _chain(error: BaseException | None) -> Iterator[tuple[BaseException, str]]:
-    """Yields the last failure first, each with the text that links it to the one before."""
+    """Yields the errors, the last one first, each with the text that links it to its cause."""
     seen, link = set(), ""
     while error is not None and id(error) not in seen:
         seen.add(id(error))

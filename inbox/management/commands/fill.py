@@ -1,4 +1,4 @@
-"""Defines `manage.py fill`, which makes two years of a busy team, for measurements."""
+"""`manage.py fill` generates two years of a busy team, for measurements."""
 
 from __future__ import annotations
 
@@ -24,30 +24,32 @@ PEOPLE = ["Sam", "Mira", "Ines", "Tomas", "Wei", "Noor"]
 
 class Command(BaseCommand):
     help = (
-        "Fills a team with two made-up years: deliveries of every type, answers, windows, threads, "
-        "few of them open. For measuring, on a database of its own."
+        "Generates two years of deliveries of every type for a team, with answers, deadlines and "
+        "threads. Use it for measurements, on a database of its own."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--deliveries", type=int, default=100_000)
         parser.add_argument("--agents", type=int, default=100)
-        parser.add_argument("--team", metavar="SLUG", default="fill", help="made if new")
-        parser.add_argument("--seed", type=int, default=1, help="another one makes other words")
-        parser.add_argument("--force", action="store_true", help="in production, too")
+        parser.add_argument("--team", metavar="SLUG", default="fill", help="created if it is new")
+        parser.add_argument(
+            "--seed", type=int, default=1, help="another seed generates other texts"
+        )
+        parser.add_argument("--force", action="store_true", help="run in production, too")
 
     def handle(
         self, *args: Any, deliveries: int, agents: int, team: str, seed: int, **options: Any
     ) -> None:
         if settings.PRODUCTION and not options["force"]:
             raise CommandError(
-                "This server is in production, and what is filled in cannot be taken out again. "
-                "Use a database of its own, or: manage.py fill --force"
+                "This server is in production, and the generated data cannot be removed again. "
+                "Use a database of its own, or run: manage.py fill --force"
             )
-        _no_hurry()
+        _allow_long_statements()
         now = database_now()
         filled, _ = Team.objects.get_or_create(slug=team, defaults={"name": team.capitalize()})
         if Delivery.objects.for_team(filled).exists():
-            raise CommandError(f"{filled} has deliveries already: name another --team.")
+            raise CommandError(f"{filled} already has deliveries. Choose another --team.")
         filled.created_at = now - SPAN
         filled.save(update_fields=["created_at"])
         senders = [
@@ -57,7 +59,7 @@ class Command(BaseCommand):
             for number in range(1, agents + 1)
         ]
         team_history = SyntheticTeam(senders, _people(filled), until=now, seed=f"{team} {seed}")
-        with _words_indexed_last():
+        with _build_word_index_last():
             for number, batch in enumerate(team_history.batches(deliveries, size=AT_ONCE), 1):
                 _write(batch)
                 self._say(f"{min(number * AT_ONCE, deliveries):,} of {deliveries:,} written")
@@ -65,14 +67,14 @@ class Command(BaseCommand):
         IndexedUntil.objects.bulk_create(
             IndexedUntil(agent=agent, activity_us=agent.activity_us) for agent in senders
         )
-        _tidy()
+        _analyze()
         self.stdout.write(
             f"{filled} has {deliveries:,} deliveries of {agents} agents. To look at it: "
             f"manage.py add_person YOU@EXAMPLE.COM --team {team} --role owner"
         )
 
     def _say(self, words: str) -> None:
-        self.stderr.style_func = None  # progress is no error
+        self.stderr.style_func = None  # progress is not an error
         self.stderr.write(words, ending="\r" if self.stderr.isatty() else "\n")
 
 
@@ -97,7 +99,7 @@ def _write(batch: Batch) -> None:
     vocabulary.learn(word for row in batch.searchable for word in row.words.split())
 
 
-def _no_hurry() -> None:
+def _allow_long_statements() -> None:
     if connection.vendor == "postgresql":
         with connection.cursor() as cursor:
             cursor.execute("SET statement_timeout = 0")
@@ -105,7 +107,7 @@ def _no_hurry() -> None:
 
 
 @contextmanager
-def _words_indexed_last() -> Iterator[None]:
+def _build_word_index_last() -> Iterator[None]:
     """Drops the GIN index and builds it last: a minute instead of ten."""
     if connection.vendor != "postgresql":
         yield
@@ -122,7 +124,7 @@ def _words_indexed_last() -> Iterator[None]:
             cursor.execute(definition)
 
 
-def _tidy() -> None:
+def _analyze() -> None:
     """Does what autovacuum would do within minutes."""
     with connection.cursor() as cursor:
         cursor.execute("VACUUM ANALYZE" if connection.vendor == "postgresql" else "ANALYZE")

@@ -1,4 +1,4 @@
-"""Defines `manage.py time_pages`, which measures the pages on data from `manage.py fill`."""
+"""`manage.py time_pages` measures the pages on data from `manage.py fill`."""
 
 from __future__ import annotations
 
@@ -23,19 +23,23 @@ TIMES = 15
 
 class Command(BaseCommand):
     help = (
-        "Asks for each page through Django's test client, once to warm the caches; the "
-        "time is the server's whole one, with the template."
+        "Measures each page through Django's test client, after one request that warms the caches. "
+        "The time is that of the whole request, with its template."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--team", metavar="SLUG", default="fill", help="that was filled")
-        parser.add_argument("--only", default="", help="pages with this in their name")
-        parser.add_argument("--plans", action="store_true", help="of each page's slowest query")
+        parser.add_argument(
+            "--team", metavar="SLUG", default="fill", help="the team that `fill` created"
+        )
+        parser.add_argument("--only", default="", help="only pages whose name contains this")
+        parser.add_argument(
+            "--plans", action="store_true", help="print the plan of each page's slowest query"
+        )
 
     def handle(self, *args: Any, team: str, only: str, plans: bool, **options: Any) -> None:
         filled = Team.objects.filter(slug=team).first()
         if filled is None or not Delivery.objects.for_team(filled).exists():
-            raise CommandError(f"There is nothing to read: manage.py fill --team {team}")
+            raise CommandError(f"There is no data. Run: manage.py fill --team {team}")
         browser = _browser(filled)
         self.stdout.write(f"{'page':40}{'best ms':>10}{'median ms':>10}{'queries':>9}")
         for name, path in _pages(filled).items():
@@ -71,20 +75,20 @@ def _pages(team: Team) -> dict[str, str]:
         "history": "/history/",
         "history, a year back": f"/history/?before={before}",
         "history, rejected": "/history/?status=rejected",
-        "history, window passed and no answer": "/history/?status=expired",
-        "history, got it": "/history/?status=acknowledged",
+        "history, expired": "/history/?status=expired",
+        "history, acknowledged": "/history/?status=acknowledged",
         "history, is:late": "/history/?q=is:late",
         "history, an agent": f"/history/?agent={team.slug}-agent-020",
         "history, an agent that retired": f"/history/?agent={team.slug}-agent-001",
-        "history, agents that begin so": f"/history/?agent={team.slug}-agent",
+        "history, agents with a prefix": f"/history/?agent={team.slug}-agent",
         "history, a person": "/history/?by=mira",
         "history, a person who left": "/history/?by=sam",
         "a frequent word": "/history/?q=report",
         "a frequent word, a year back": f"/history/?q=report&before={before}",
-        "a word of long ago": "/history/?q=telex",
-        "a word that stands in one delivery": f"/history/?q={_reference(old)}",
+        "a word from long ago": "/history/?q=telex",
+        "a word in one delivery": f"/history/?q={_reference(old)}",
         "a word that never occurs": "/history/?q=unheard",
-        "a beginning of many words": "/history/?q=re*+con",
+        "a prefix of many words": "/history/?q=re*+con",
         "two words": "/history/?q=pricing+audit",
         "two rare words": "/history/?q=telex+gazette",
         "exact words": "/history/?q=%22the+market+report%22",

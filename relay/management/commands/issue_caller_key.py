@@ -1,5 +1,5 @@
-"""`manage.py issue_caller_key NAME` prints the key alone on stdout, so that a script can take it,
-and the rest on stderr."""
+"""`manage.py issue_caller_key NAME` issues a caller key, which is alone on stdout, so that a script
+can read it."""
 
 from __future__ import annotations
 
@@ -18,29 +18,31 @@ from relay.models import Card
 
 
 class Command(BaseCommand):
-    help = "Issues a key for a caller of a team's agents over A2A. It is shown once."
+    help = "Issues a key with which a caller can call a team's agents over A2A. It is shown once."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("name", metavar="NAME", help="whose it is; their tasks carry it")
+        parser.add_argument(
+            "name", metavar="NAME", help="name of the caller, shown with their tasks"
+        )
         parser.add_argument("--team", metavar="SLUG", help="defaults to the first team")
         parser.add_argument(
             "--agent",
             metavar="AGENT_ID",
             action="append",
             default=[],
-            help="puts the key on the list of this agent's card; may be given again",
+            help="allow the key to call this agent; can be repeated",
         )
-        parser.add_argument("--json", action="store_true", help="with the key's id, as JSON")
+        parser.add_argument("--json", action="store_true", help="print the key and its ID as JSON")
 
     @transaction.atomic
     def handle(self, *args: Any, **options: Any) -> None:
         team, at = _team(options["team"]), database_now()
-        named = [_card(team, agent_id) for agent_id in options["agent"]]
+        cards = [_card(team, agent_id) for agent_id in options["agent"]]
         try:
             key, text = callers.mint(team, name=options["name"].strip(), by=operator.OPERATOR)
         except ValidationError as error:
             raise CommandError(operator.in_one_sentence(error)) from error
-        for card in named:
+        for card in cards:
             publishing.let_in(key, card.agent, by=operator.OPERATOR, at=at)
         if options["json"]:
             output = {"key": text, "id": str(key.pk), "name": key.name, "team": team.slug}
@@ -48,8 +50,8 @@ class Command(BaseCommand):
             return
         self.stderr.style_func = None  # these are notes, not errors
         self.stdout.write(text)
-        for card in (card for card in named if card.access != Card.Access.ALLOWLIST):
-            self.stderr.write(f"{card} lets in more than its list: {card.get_access_display()}.")
+        for card in (card for card in cards if card.access != Card.Access.ALLOWLIST):
+            self.stderr.write(f"{card} accepts other callers, too: {card.get_access_display()}.")
         self.stderr.write("Save the key now, it is shown only once. It is the only line on stdout.")
 
 
@@ -57,8 +59,8 @@ def _team(slug: str | None) -> Team:
     teams = Team.objects.order_by("pk")
     team = (teams.filter(slug=slug) if slug else teams).first()
     if team is None:
-        named = f"team {slug!r}" if slug else "team yet"
-        raise CommandError(f"There is no {named}: manage.py publish_agent makes one.")
+        missing = f"team {slug!r}" if slug else "team yet"
+        raise CommandError(f"There is no {missing}: manage.py publish_agent creates one.")
     return team
 
 

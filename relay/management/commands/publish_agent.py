@@ -21,31 +21,33 @@ from relay.models.cards import LONGEST_RUN
 
 class Command(BaseCommand):
     help = (
-        "Makes an agent reachable over A2A, and registers it (and the team) if new. "
-        "Of an agent that is published already, it changes what is named here."
+        "Makes an agent reachable over A2A, and registers it and its team if they are new. "
+        "If the agent is already published, changes only the given options."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("agent_id", metavar="AGENT_ID")
         parser.add_argument("--team", metavar="SLUG", help="defaults to the first team")
-        parser.add_argument("--description", metavar="TEXT", help="what it does, for everybody")
+        parser.add_argument(
+            "--description", metavar="TEXT", help="what the agent does, shown on its public card"
+        )
         parser.add_argument(
             "--public",
             action=BooleanOptionalAction,
-            help="anyone can call it without a key; their requests run on its machine "
+            help="let anyone call it without a key; their requests run on its machine "
             "(--no-public: callers need a key again)",
         )
         parser.add_argument(
             "--input-mode",
             metavar="MODE",
             action="append",
-            help="a media type that it takes, text/plain or */*; may be given again",
+            help="a media type that it accepts, such as text/plain or */*; can be repeated",
         )
         parser.add_argument(
             "--output-mode",
             metavar="MODE",
             action="append",
-            help="a media type that it returns; may be given again",
+            help="a media type that it returns; can be repeated",
         )
         parser.add_argument(
             "--skills",
@@ -65,7 +67,7 @@ class Command(BaseCommand):
         parser.add_argument(
             "--root",
             action=BooleanOptionalAction,
-            help="show its card at the host's root, too; one agent of a host has this place",
+            help="show its card at the root of the host, too; only one agent can be there",
         )
 
     @transaction.atomic
@@ -94,7 +96,7 @@ class Command(BaseCommand):
 
 
 def _fields(options: dict[str, Any]) -> dict[str, Any]:
-    """Returns the fields of the card that were named; raises CommandError."""
+    """Returns the fields of the card for the given options. Raises CommandError."""
     fields = {
         "description": options["description"],
         "input_modes": options["input_mode"],

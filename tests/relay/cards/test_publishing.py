@@ -338,7 +338,7 @@ def test_a_list_that_decides_nothing_is_spoken_of(
 ) -> None:
     call_command("issue_caller_key", "Build server", "--agent", "research-agent-01")
 
-    assert "research-agent-01 lets in more than its list" in capsys.readouterr().err
+    assert "research-agent-01 accepts other callers, too" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -71,4 +71,4 @@ def test_the_process_ends_though_its_main_thread_does_nothing() -> None:
     done = subprocess.run([sys.executable, "-c", STUCK], capture_output=True, timeout=50)
 
     assert done.returncode == os.EX_SOFTWARE
-    assert b"Jobs wait and this worker takes none" in done.stderr
+    assert b"Jobs are waiting and this worker takes none" in done.stderr

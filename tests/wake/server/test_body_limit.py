@@ -11,7 +11,7 @@ from asgiref.sync import async_to_sync
 from asgiref.testing import ApplicationCommunicator
 
 from wake.api.parsers import declared_length
-from wake.server.http.body_limit import DRAINED_AT_MOST, App, BodyLimit, Receive, Send
+from wake.server.http.body_limit import MAX_DRAINED_BYTES, App, BodyLimit, Receive, Send
 
 LIMIT = 1_000
 
@@ -59,7 +59,7 @@ async def post(
     await client.send_input({"type": "http.request", "body": b""})
     start = await client.receive_output()
     announced = declared_length(str(declared))
-    assert client.input_queue.empty() or announced > DRAINED_AT_MOST
+    assert client.input_queue.empty() or announced > MAX_DRAINED_BYTES
     body = await client.receive_output()
     await client.wait()
     return start["status"], dict(start["headers"]), body["body"]
@@ -122,7 +122,7 @@ def test_a2a_requests_have_a_limit_and_a_json_error(path: str) -> None:
 
 
 def test_who_announces_far_too_much_is_not_listened_to() -> None:
-    status, _, _ = post(Spooling(), [b"x"] * 3, declared=DRAINED_AT_MOST + 1)
+    status, _, _ = post(Spooling(), [b"x"] * 3, declared=MAX_DRAINED_BYTES + 1)
 
     assert status == 413
 

@@ -105,9 +105,9 @@ def test_one_that_keeps_failing_is_started_again_with_growing_pauses(
 ) -> None:
     failing = together(web="raise SystemExit(3)")
 
-    eventually(lambda: sum("It ended with 3" in line for line in failing.lines) >= 4)
+    eventually(lambda: sum("exited with 3 " in line for line in failing.lines) >= 4)
 
-    pauses = [line.rsplit(" ", 2)[1] for line in failing.lines if "It ended" in line]
+    pauses = [line.rsplit(" ", 2)[1] for line in failing.lines if "exited with" in line]
     assert pauses[:4] == ["0.1", "0.2", "0.4", "0.8"]
 
 

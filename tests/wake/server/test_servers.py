@@ -127,4 +127,4 @@ def test_in_production_there_are_as_many_processes_as_asked_for(settings: Any) -
     assert option(web, "--host") == "0.0.0.0"  # noqa: S104
     assert option(web, "--workers") == "3"
     assert option(worker, "--pool") == "prefork"
-    assert 1 <= int(option(worker, "--concurrency")) <= roles.BUSIEST_BY_DEFAULT
+    assert 1 <= int(option(worker, "--concurrency")) <= roles.MAX_DEFAULT_PROCESSES

@@ -14,7 +14,7 @@ from django.core.management import call_command
 from django.test import Client
 
 from accounts.models import User
-from wake.server.static_files import without_blanks
+from wake.server.static_files import minified
 
 SOURCES = Path(project.BASE_DIR) / "static"
 
@@ -43,7 +43,7 @@ def test_many_sheets_are_one_request(collected: Callable[[str], str]) -> None:
         assert "@import" not in sheet
         assert "/*" not in sheet
         for part in parts:
-            assert without_blanks((SOURCES / "css" / part).read_text()).strip() in sheet
+            assert minified((SOURCES / "css" / part).read_text()).strip() in sheet
         found |= set(parts)
 
     assert found == {path.name for path in (SOURCES / "css").glob("*.css")} - joined - {"admin.css"}
@@ -52,7 +52,7 @@ def test_many_sheets_are_one_request(collected: Callable[[str], str]) -> None:
 def test_a_sheet_loses_nothing_but_what_is_for_readers() -> None:
     sheet = '/* Why. */\n.a, .b > c {\n  content: "; {  /* } " / "";\n  margin: 0 auto;\n}\n'
 
-    assert without_blanks(sheet) == '.a,.b > c{content:"; {  /* } " / "";margin:0 auto;}'
+    assert minified(sheet) == '.a,.b > c{content:"; {  /* } " / "";margin:0 auto;}'
 
 
 def test_a_module_is_fetched_by_the_hash_of_what_is_in_it(

@@ -134,7 +134,7 @@ def test_a_child_that_dies_is_started_again_and_what_it_left_is_gone(running: Up
         lambda: running.get("/healthz")[0] == 200 and not set(running.pids()) & set(granians)
     )
     assert again
-    assert "It ended with -9 and starts again" in running.output
+    assert "exited with -9 and restarts" in running.output
 
 
 def test_killed_alone_or_with_all_its_children_it_starts_again_whole(up: Up) -> None:

@@ -1,4 +1,4 @@
-"""`manage.py allow_callback HOST[:PORT]`: lets callbacks of a team go to a host."""
+"""`manage.py allow_callback HOST[:PORT]` adds a host to a team's allowlist for callbacks."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from wake.callbacks import allowlist
 
 
 class Command(BaseCommand):
-    help = "Allows callbacks of a team to a host (docs/protocol.md, Fields)."
+    help = "Adds a host to a team's allowlist for callbacks (docs/protocol.md, Fields)."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument(
@@ -36,5 +36,5 @@ def _team(slug: str | None) -> Team:
     team = (teams.filter(slug=slug) if slug else teams).first()
     if team is None:
         named = f"team {slug!r}" if slug else "team yet"
-        raise CommandError(f"There is no {named}: manage.py issue_key makes one.")
+        raise CommandError(f"There is no {named}: manage.py issue_key creates one.")
     return team

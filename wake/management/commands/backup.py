@@ -1,4 +1,4 @@
-"""`manage.py backup FOLDER`: copies the database, with a manifest."""
+"""`manage.py backup FOLDER` copies the database and writes a manifest."""
 
 from __future__ import annotations
 
@@ -18,12 +18,16 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument(
-            "folder", type=Path, metavar="FOLDER", nargs="?", help="it must not exist yet"
+            "folder",
+            type=Path,
+            metavar="FOLDER",
+            nargs="?",
+            help="a folder that does not exist yet",
         )
         parser.add_argument(
             "--manifest",
             action="store_true",
-            help="only prints the manifest, for a copy that you make afterwards by other means",
+            help="only print the manifest, for a copy that you make afterwards by other means",
         )
 
     def handle(self, *args: Any, folder: Path | None, manifest: bool, **options: Any) -> None:

@@ -1,4 +1,4 @@
-"""`manage.py demo`: a believable inbox to look at."""
+"""`manage.py demo` fills an inbox with realistic deliveries to look at."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--team", metavar="SLUG", help="defaults to the first team")
-        parser.add_argument("--force", action="store_true", help="also in production")
+        parser.add_argument("--force", action="store_true", help="run in production, too")
 
     def handle(self, *args: Any, team: str | None, force: bool, **options: Any) -> None:
         if settings.PRODUCTION and not force:
@@ -37,19 +37,19 @@ class Command(BaseCommand):
             )
         if welcome := _set_up():
             self.stdout.write(greeting(welcome))
-        found = _team(team)
-        owner = _owner(found)
-        people = {"owner": owner, "sam": _colleague(found) or owner}
-        count = episodes.play(found, people=people, by=operator.OPERATOR, at=database_now())
-        told = f"{count} new deliveries are" if count else "All demo deliveries are already"
-        self.stdout.write(f"{told} in the inbox of {found}: {settings.WAKE_ORIGIN}/")
+        demo_team = _team(team)
+        owner = _owner(demo_team)
+        people = {"owner": owner, "sam": _colleague(demo_team) or owner}
+        count = episodes.play(demo_team, people=people, by=operator.OPERATOR, at=database_now())
+        result = f"{count} new deliveries are" if count else "All demo deliveries are already"
+        self.stdout.write(f"{result} in the inbox of {demo_team}: {settings.WAKE_ORIGIN}/")
         if welcome:
             self.stdout.write("The server is not running yet. Start it with: make run")
 
 
 def _set_up() -> first_run.Welcome | None:
-    """Creates on an empty server what the first `make run` would, so that a person can sign in and
-    look; returns None on any other."""
+    """On an empty server, creates what the first `make run` would, so that a person can sign in.
+    Returns None if there are people already."""
     try:
         return first_run.set_up(
             email=os.environ.get("WAKE_ADMIN_EMAIL", "").strip() or FIRST_EMAIL,
@@ -79,7 +79,7 @@ def _owner(team: Team) -> User:
 
 
 def _colleague(team: Team) -> User | None:
-    """Adds the person who answered what the owner did not. Their password is discarded."""
+    """Adds a colleague who gave some of the answers. Their password is discarded."""
     try:
         membership, _ = operator.add_person(
             COLLEAGUE,

@@ -1,4 +1,4 @@
-"""`manage.py migrate`: Django's own, which does not hold up a PostgreSQL that is in use."""
+"""`manage.py migrate` runs Django's command without blocking a PostgreSQL that is in use."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from django.db import OperationalError, connection
 
 from database.outages import is_busy
 
-# Everybody else queues up behind a migration that waits for a lock, so that each wait is short.
+# All other transactions queue up behind a migration that waits for a lock, so each wait is short.
 LIMITS = " -c statement_timeout=0 -c lock_timeout=200"
 TRIES = 40
 LONGEST_PAUSE = 5.0
@@ -20,8 +20,9 @@ LONGEST_PAUSE = 5.0
 
 class Command(migrate.Command):
     def handle(self, *args: Any, **options: Any) -> None:
-        """A migration that got no lock was rolled back, and the next try begins with it."""
-        with _patient():
+        """Tries again when a migration gets no lock: it was rolled back, and the next try starts
+        with it."""
+        with _long_statements_short_locks():
             for attempt in range(1, TRIES + 1):
                 try:
                     super().handle(*args, **options)
@@ -37,8 +38,8 @@ class Command(migrate.Command):
 
 
 @contextmanager
-def _patient() -> Iterator[None]:
-    """A migration may take longer than a request may, and waits less for a lock."""
+def _long_statements_short_locks() -> Iterator[None]:
+    """Lets statements take longer than in a request, and waits less for each lock."""
     if connection.vendor != "postgresql":
         yield
         return
@@ -52,7 +53,7 @@ def _patient() -> Iterator[None]:
 
 
 def _reconnect(options: dict[str, Any], given: str) -> None:
-    if connection.in_atomic_block:  # of a test, which would lose it
+    if connection.in_atomic_block:  # a test, whose transaction would be lost
         return
     connection.close()
     connection.close_pool()  # type: ignore[attr-defined]

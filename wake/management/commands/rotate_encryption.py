@@ -1,4 +1,4 @@
-"""`manage.py rotate_encryption`: encrypts everything again with the newest key."""
+"""`manage.py rotate_encryption` encrypts everything again with the newest key."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from wake.management.reencryption import StillEncrypting, reencrypt
 class Command(BaseCommand):
     help = (
         "Encrypts signing secrets and content again with the first of WAKE_ENCRYPTION_KEYS, and "
-        "with WAKE_ENCRYPT_CONTENT=1 also the content that was stored before. It runs beside the "
-        "server and may be stopped and run again."
+        "with WAKE_ENCRYPT_CONTENT=1 also the content that was stored before. You can run it while "
+        "the server runs, stop it, and run it again."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument(
             "--decrypt",
             action="store_true",
-            help="stores content plainly again, once WAKE_ENCRYPT_CONTENT is off",
+            help="store content unencrypted again, once WAKE_ENCRYPT_CONTENT is off",
         )
 
     def handle(self, *args: Any, decrypt: bool, **options: Any) -> None:

@@ -1,4 +1,4 @@
-"""`manage.py up`: web, worker and beat as one foreground command, or one of them in its place."""
+"""`manage.py up` runs web server, worker and beat together in the foreground, or one of them."""
 
 from __future__ import annotations
 
@@ -25,34 +25,36 @@ from wake.server.run import roles
 from wake.server.run.greeting import greeting
 from wake.server.run.supervisor import run_together
 
-# What a start just after a kill -9 waits for the old one to be gone.
+# How long a start right after kill -9 waits until the old processes are gone.
 PATIENCE_SECONDS = 8.0
 FIRST_EMAIL = "owner@example.com"  # whose name, "owner", reads well where others see it
 
 
 class Command(BaseCommand):
     help = (
-        "Runs the web server, the worker and beat, until Ctrl-C; the first time it makes a team, "
-        "an owner and an agent. With a role it runs that one alone, for a machine of its own."
+        "Runs the web server, the worker and beat until Ctrl-C. The first run creates a team, an "
+        "owner and an agent. With a role, runs only that one, for use on several machines."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("role", nargs="?", choices=roles.ROLES)
-        parser.add_argument("--host", default="127.0.0.1", help="the address to listen at")
-        parser.add_argument("--processes", type=int, help="of the web server or the worker")
+        parser.add_argument("--host", default="127.0.0.1", help="the address to listen on")
+        parser.add_argument(
+            "--processes", type=int, help="number of processes of the web server or the worker"
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        os.umask(0o077)  # what is written is for its owner alone
+        os.umask(0o077)  # only the owner can read files that are written
         try:
             self._run(options["role"], options["host"], options["processes"])
         except KeyboardInterrupt:
-            raise CommandError("Stopped before it had begun.", returncode=130) from None
+            raise CommandError("Stopped before it started.", returncode=130) from None
 
     def _run(self, role: str | None, host: str, processes: int | None) -> None:
-        # The children would show it to each program that reads their environment.
+        # Otherwise each program that reads the children's environment sees the password.
         password = os.environ.pop("WAKE_ADMIN_PASSWORD", "")
         if os.geteuid() == 0 and settings.PRODUCTION:
-            self.stderr.write("This runs as root. Give Wake an account of its own.")
+            self.stderr.write("Wake is running as root. Run it under an account of its own.")
         try:
             self.check(tags=[Tags.database], databases=["default"])
         finally:
@@ -81,17 +83,17 @@ class Command(BaseCommand):
         until = time.monotonic() + PATIENCE_SECONDS
         error = _cannot_listen(host, port)
         if error == errno.EADDRINUSE:
-            self._say(f"Port {port} is in use. Waiting a moment, in case that is about to end.")
+            self._say(f"Port {port} is in use. Waiting a moment for it to become free.")
         while error == errno.EADDRINUSE and time.monotonic() < until:
             time.sleep(0.2)
             error = _cannot_listen(host, port)
         if error == errno.EADDRINUSE:
             raise CommandError(
                 f"Port {port} is in use, perhaps by another `make run`. "
-                f"Stop that one, or choose another port: PORT={port + 1} make run"
+                f"Stop it, or choose another port: PORT={port + 1} make run"
             )
         if error:
-            raise CommandError(f"Cannot listen at {host}, port {port}: {os.strerror(error)}.")
+            raise CommandError(f"Cannot listen on {host}, port {port}: {os.strerror(error)}.")
 
     def _set_up(self, given: str) -> first_run.Welcome | None:
         password = given or operator.new_password()
@@ -111,8 +113,8 @@ class Command(BaseCommand):
             _disconnect()
 
     def _greet(self, *, only_if_answered_at: str | None = None) -> None:
-        """Prints the greeting once the server answers, or at the end at the latest, because its key
-        and password are not stored."""
+        """Prints the greeting once the server answers, and at the end if it never did, because the
+        key and the password in it are not stored."""
         if self._greeting and (only_if_answered_at is None or _answers(only_if_answered_at)):
             self._say(self._greeting)
             self._greeting = None
@@ -124,15 +126,15 @@ class Command(BaseCommand):
 
 
 def _disconnect() -> None:
-    """Ends the connections of this process, whose children or successor have their own."""
+    """Closes the connections of this process. Its children have their own."""
     connection.close()
     if connection.vendor == "postgresql":
         connection.close_pool()  # type: ignore[attr-defined]
 
 
 def _collect_static() -> None:
-    """Collects the static files, which pages need, if one is newer than the last time: it takes
-    eight seconds. If two processes start at once, the second waits and has nothing to do."""
+    """Collects the static files if one has changed since the last time, because it takes eight
+    seconds. If two processes start at once, the second waits and then has nothing to do."""
     manifest = settings.STATIC_ROOT / "staticfiles.json"
     sources = [
         Path(storage.path(name)) for finder in get_finders() for name, storage in finder.list([])
@@ -157,8 +159,8 @@ def _cannot_listen(host: str, port: int) -> int:
 
 
 def _answers(host: str) -> bool:
-    """Returns whether the port is open. A request may then wait until the server has loaded, but is
-    answered."""
+    """Returns whether the port is open. From then on each request is answered, even if it has to
+    wait until the server has loaded."""
     with suppress(OSError), socket.create_connection((host, settings.PORT), timeout=0.2):
         return True
     return False

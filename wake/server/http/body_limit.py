@@ -1,7 +1,7 @@
 """Cuts off a request body that is too large, or too slow, while it arrives.
 
-The whole body is written to the disk before any view, middleware or parser can look at it, so
-without this anybody could fill the disk, or hold connections for good with one byte each.
+Django writes the whole body to the disk before any view, middleware or parser sees it. Without this
+limit, anyone could fill the disk, or hold connections open with one byte each.
 """
 
 from __future__ import annotations
@@ -26,14 +26,16 @@ App = Callable[[dict[str, Any], Receive, Send], Awaitable[None]]
 # Most clients send the whole body before they read, and would lose the answer with the connection.
 # So the rest of the body is read and discarded first. A client that sends more than this, or
 # slowly, is cut off.
-DRAINED_AT_MOST = 8 * 2**20
+MAX_DRAINED_BYTES = 8 * 2**20
 DRAIN_SECONDS = 5.0
-# Time for a body: this long, and a second more for each 64 kB of it.
+# A body may take this long, and one more second for each 64 kB.
 BODY_SECONDS = 10.0
 BYTES_A_SECOND = 2**16
 
 
 class BodyLimit:
+    """Wraps an ASGI application and refuses bodies that are too large or too slow."""
+
     def __init__(self, app: App) -> None:
         self.app = app
 
@@ -46,26 +48,26 @@ class BodyLimit:
         declared = declared_length(dict(scope["headers"]).get(b"content-length", b""))
         body = _Counted(receive, limit, _seconds(scope, declared, limit))
         if declared <= limit:
-            await self.app(scope, body.receive, body.noticed(send))
+            await self.app(scope, body.receive, body.note_answer(send))
             if body.is_answered:
                 return
         if body.is_late:
             refusal = errors.plain_error(408, "body_too_slow")
         elif body.is_cut_off:
-            # Django leaves such a request unanswered, and the server would make a 500 of that.
+            # Django does not answer such a request, and the server would then send a 500.
             refusal = errors.plain_error(400, "malformed", "The body ended too early.")
         elif row is not None:
             refusal = errors.plain_error(413, "body_too_large")
         else:
             refusal = HttpResponse("This form is too large.", status=413, content_type="text/plain")
-        if declared <= DRAINED_AT_MOST and not body.is_late:
+        if declared <= MAX_DRAINED_BYTES and not body.is_late:
             await body.drain()
         await _send(refusal, send)
 
 
 class _Counted:
-    """The body as Django receives it; past the limit or the time for it, Django hears that the
-    client has gone, and gives up."""
+    """Counts the body while Django receives it. Past the size or time limit, it tells Django that
+    the client has disconnected."""
 
     def __init__(self, receive: Receive, limit: int, seconds: float) -> None:
         self._receive = receive
@@ -74,7 +76,7 @@ class _Counted:
         self.is_over = self.is_cut_off = self.is_late = self.is_answered = False
 
     async def receive(self) -> Message:
-        if self.is_over:  # the client may take its time to go
+        if self.is_over:  # the disconnect of the client may come much later
             return await self._receive()
         try:
             async with asyncio.timeout_at(self._until):
@@ -86,7 +88,7 @@ class _Counted:
     async def drain(self) -> None:
         with suppress(TimeoutError):
             async with asyncio.timeout(DRAIN_SECONDS):
-                while not self.is_over and self._left > -DRAINED_AT_MOST:
+                while not self.is_over and self._left > -MAX_DRAINED_BYTES:
                     await self._next()
 
     async def _next(self) -> Message:
@@ -96,12 +98,12 @@ class _Counted:
         self._left -= len(message.get("body", b""))
         return message
 
-    def noticed(self, send: Send) -> Send:
-        async def notice(message: Message) -> None:
+    def note_answer(self, send: Send) -> Send:
+        async def send_and_note(message: Message) -> None:
             self.is_answered = True
             await send(message)
 
-        return notice
+        return send_and_note
 
 
 def _seconds(scope: dict[str, Any], declared: int, limit: int) -> float:
@@ -111,7 +113,7 @@ def _seconds(scope: dict[str, Any], declared: int, limit: int) -> float:
 
 async def _send(response: HttpResponse, send: Send) -> None:
     headers = [(name.lower().encode(), value.encode()) for name, value in response.items()]
-    # What is still on its way is not read: the connection cannot be used again.
+    # The rest of the body is not read, so the connection cannot be used again.
     headers.append((b"connection", b"close"))
     await send({"type": "http.response.start", "status": response.status_code, "headers": headers})
     await send({"type": "http.response.body", "body": response.content})

@@ -1,8 +1,8 @@
 """Cuts a Content-Type that would break Django before any view, middleware or handler runs.
 
-Django lets a charset decide how the query string is decoded. One that Python has but that decodes
-no text (`undefined`), or that it cannot even look up (`charset*=utf-8''%00`), ends in a bare 500.
-Everything here is UTF-8, so nothing is lost.
+Django decodes the query string with the charset of the Content-Type. A charset that Python knows
+but that decodes no text (`undefined`), or one that it cannot look up (`charset*=utf-8''%00`),
+causes a bare 500. All requests are UTF-8, so removing the charset loses nothing.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ class ReadableAsgi:
         self.app = app
 
     async def __call__(self, scope: dict[str, Any], receive: Receive, send: Send) -> None:
-        given = [value for name, value in scope.get("headers", ()) if name == b"content-type"]
-        if any(b";" in value for value in given):
+        values = [value for name, value in scope.get("headers", ()) if name == b"content-type"]
+        if any(b";" in value for value in values):
             # As one text, because that is how Django will read it.
-            text = readable(b",".join(given).decode("latin-1")).encode("latin-1")
+            text = readable(b",".join(values).decode("latin-1")).encode("latin-1")
             others = [header for header in scope["headers"] if header[0] != b"content-type"]
             scope = {**scope, "headers": [*others, (b"content-type", text)]}
         await self.app(scope, receive, send)

@@ -1,4 +1,4 @@
-"""Answers what fails outside of any view: JSON for a machine, a page for a person."""
+"""Answers errors outside of any view: with JSON for a machine, with a page for a person."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from database import outages
 from wake.api.errors import RETRY_OUTAGE_AFTER, plain_error, unavailable
 from wake.server.http.machine_paths import is_machine_path
 
-# The fields of an answer that a person writes in.
-WORDS = {"feedback", "edited_content"}
+# The fields of an answer in which a person writes text.
+TEXT_FIELDS = {"feedback", "edited_content"}
 
 
 def bad_request(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
-    """Django's handler400: what it found before any view could look (a host that is not ours, a
-    cut-off body)."""
+    """Answers errors that Django finds before it calls a view, such as a host that is not allowed
+    or a body that was cut off (handler400)."""
     message = "This request cannot be read."
     if is_machine_path(request.path_info):
         return plain_error(400, "malformed", message)
@@ -34,8 +34,8 @@ def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpR
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
-    """Django's handler500; 503 where the database is away or busy, with what the person had written
-    in a form that sends it again."""
+    """Answers 500, or 503 while the database is away or busy (handler500). The page has a form that
+    sends again what the person wrote."""
     failure = sys.exc_info()[1]
     is_away, will_pass = outages.is_away(failure), outages.will_pass(failure)
     status, code = (503, "unavailable") if will_pass else (500, "server_error")
@@ -44,7 +44,7 @@ def server_error(request: HttpRequest) -> HttpResponse:
     else:
         # No context processors: they would ask the database who is signed in.
         context: dict[str, Any] = {"will_pass": will_pass, "is_away": is_away}
-        context |= {"path": request.get_full_path(), "form": _words_in(request)}
+        context |= {"path": request.get_full_path(), "form": _unsent_fields(request)}
         response = render(None, "500.html", context, status=status)
     if will_pass:
         outages.forget_dead(failure)
@@ -52,13 +52,13 @@ def server_error(request: HttpRequest) -> HttpResponse:
     return response
 
 
-def _words_in(request: HttpRequest) -> list[tuple[str, str]]:
-    """Returns every field of a form that sends text to an agent, and nothing of other forms,
-    because those may have passwords."""
+def _unsent_fields(request: HttpRequest) -> list[tuple[str, str]]:
+    """Returns the fields of a form that sends text to an agent. Returns nothing of other forms,
+    because they may contain passwords."""
     try:
         form = request.POST
-    except (OSError, MultiPartParserError, SuspiciousOperation):  # it cannot be read
+    except (OSError, MultiPartParserError, SuspiciousOperation):  # the body is malformed
         return []
-    if form.keys().isdisjoint(WORDS):
+    if form.keys().isdisjoint(TEXT_FIELDS):
         return []
     return [(name, text) for name, texts in form.lists() for text in texts]

@@ -1,4 +1,4 @@
-"""The one line that a page says after a form, in a cookie like the others: with their prefix."""
+"""Stores the message that a page shows after a form, in a cookie with the prefix of the others."""
 
 from __future__ import annotations
 
@@ -13,6 +13,6 @@ class HostCookie(CookieStorage):
 
 
 class Notices(FallbackStorage):
-    """In the session where it is too long for a cookie."""
+    """Stores a message in the session if it is too long for a cookie."""
 
     storage_classes = (HostCookie, SessionStorage)

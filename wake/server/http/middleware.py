@@ -1,8 +1,7 @@
-"""What stands around the views: the browser's middleware keeps off the protocol, which has no
-cookies and is hot.
+"""Provides the middleware. What only browsers need is skipped for machines.
 
-Sessions, CSRF, messages and the rest cost a delivery 50 us for nothing, and some of them answer
-HTML where an agent needs JSON.
+The protocol has no cookies. Sessions, CSRF and messages would cost each delivery 50 us, and some of
+them answer with HTML where an agent needs JSON.
 """
 
 from __future__ import annotations
@@ -40,24 +39,24 @@ from wake.server.http.machine_paths import is_machine_path, row_of
 
 logger = logging.getLogger(__name__)
 
-TAKES_BROTLI = re.compile(r"(?:^|,)\s*br\s*(?:,|$)").search
-PADDED_BY = 100
+ACCEPTS_BROTLI = re.compile(r"(?:^|,)\s*br\s*(?:,|$)").search
+MAX_PADDING = 100
 LOOPBACK = {"127.0.0.1", "::1"}
 READS = {"GET", "HEAD"}
 PLAIN_PAGE = (
     f"Open {settings.WAKE_ORIGIN} instead: pages are not sent over plain http.\n\n"
-    "If that is what you opened, the proxy in front does not say that it was https: "
+    "If you did open that address, the proxy does not tell Wake that it was https: "
     "see WAKE_PROXY_SCHEME_HEADER in docs/operations.md.\n"
 )
 GetResponse = Callable[[HttpRequest], HttpResponseBase]
 
 
 class ProtocolOverHttps:
-    """Refuses plain http for keys, except from this machine in development (spec, threat model);
-    for pages in production, too, where people would write their password.
+    """Refuses keys over plain http, except from this machine in development (spec, threat model).
+    In production it also refuses pages over plain http, because people enter passwords there.
 
-    It also refuses any host name that is not the server's own: a page of somewhere else, whose name
-    points to this machine, must reach nothing. Raises DisallowedHost, which is a 400."""
+    It also refuses host names that are not the server's own, so that another site whose name points
+    to this machine reaches nothing. Raises DisallowedHost, which becomes a 400."""
 
     def __init__(self, get_response: GetResponse) -> None:
         self.get_response = get_response
@@ -68,16 +67,16 @@ class ProtocolOverHttps:
             return HttpResponse(PLAIN_PAGE, status=403, content_type="text/plain")
         if row is None or not row.takes_keys:
             return self.get_response(request)
-        is_at_home = settings.DEVELOPMENT and request.META.get("REMOTE_ADDR") in LOOPBACK
-        if not (request.is_secure() or is_at_home):
+        is_local = settings.DEVELOPMENT and request.META.get("REMOTE_ADDR") in LOOPBACK
+        if not (request.is_secure() or is_local):
             return errors.https_required()
         request.get_host()
         return self.get_response(request)
 
 
 class BrowserOnly:
-    """Lets the protocol past. Synchronous, so that under ASGI the whole chain is one hop to a
-    thread, not a dozen."""
+    """Skips a middleware for machines. It is synchronous, so that under ASGI the whole chain takes
+    one switch to a thread and not a dozen."""
 
     sync_capable = True
     async_capable = False
@@ -119,20 +118,20 @@ class BrowserStaticFiles(BrowserOnly, WhiteNoiseMiddleware):  # type: ignore[mis
 
 
 class BrowserCompression(BrowserOnly, GZipMiddleware):
-    """Pads each page by a random number of bytes, so that its length tells nothing of what is in it
-    (BREACH); the tokens of its forms are other ones each time. Brotli takes a tenth less than gzip
-    and no more time.
+    """Compresses pages, and pads each with a random number of bytes, so that its length reveals
+    nothing about its content (BREACH). Form tokens differ on each page. Brotli output is a tenth
+    smaller than gzip and takes no more time.
 
-    A streamed download is sent as it is: under ASGI, Django makes each of its parts a gzip member
-    of its own, and browsers stop at the end of the first."""
+    A streamed download is not compressed: under ASGI, Django makes each part a gzip member of its
+    own, and browsers stop after the first."""
 
     def process_response(self, request: HttpRequest, response: HttpResponseBase) -> Any:
         if response.streaming:
             return response
-        takes_it = TAKES_BROTLI(request.headers.get("Accept-Encoding", ""))
-        if not (takes_it and isinstance(response, HttpResponse) and _is_page(response)):
+        accepts_brotli = ACCEPTS_BROTLI(request.headers.get("Accept-Encoding", ""))
+        if not (accepts_brotli and isinstance(response, HttpResponse) and _is_page(response)):
             return super().process_response(request, response)
-        padding = f"<!-- {secrets.token_hex(secrets.randbelow(PADDED_BY))} -->".encode()
+        padding = f"<!-- {secrets.token_hex(secrets.randbelow(MAX_PADDING))} -->".encode()
         response.content = brotli.compress(response.content + padding, quality=5)
         response.headers["Content-Encoding"] = "br"
         response.headers["Content-Length"] = str(len(response.content))
@@ -147,9 +146,9 @@ def _is_page(response: HttpResponse) -> bool:
 
 class BrowserSession(BrowserOnly, SessionMiddleware):
     def process_response(self, request: HttpRequest, response: HttpResponse) -> HttpResponse:
-        """Shows a page that was only read even when its session cannot be stored (a full disk):
-        what is lost is when the person was last seen. Django reports some failed writes as a
-        session that was deleted."""
+        """Shows a page even if its session cannot be stored, as on a full disk, when the request
+        only reads. Only the time at which the person was last seen is lost. Django reports some
+        failed writes as a deleted session."""
         try:
             return super().process_response(request, response)
         except (DatabaseError, SessionInterrupted) as failure:
@@ -165,7 +164,7 @@ class BrowserCommon(BrowserOnly, CommonMiddleware):
 
 class BrowserCsrf(BrowserOnly, CsrfViewMiddleware):
     def process_view(self, request: HttpRequest, *view: Any) -> Any:
-        """Skips the protocol, because Django calls this outside of the chain."""
+        """Skips machines here as well, because Django calls process_view outside of the chain."""
         return None if is_machine_path(request.path_info) else super().process_view(request, *view)
 
 
@@ -187,8 +186,8 @@ class BrowserFrameOptions(BrowserOnly, XFrameOptionsMiddleware):
 
 
 class BrowserContentPolicy(BrowserOnly, CSPMiddleware):
-    """Django's admin writes HTML with jQuery, which Trusted Types forbid; it keeps all the other
-    directives."""
+    """Sends the content security policy, without Trusted Types for the admin, whose jQuery writes
+    HTML."""
 
     def process_response(
         self, request: HttpRequest, response: HttpResponseBase

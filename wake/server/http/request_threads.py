@@ -1,7 +1,7 @@
 """Runs the WSGI application in a few threads, behind an ASGI server.
 
-A thread is taken only once the whole body of a request is here. A WSGI server reads it inside the
-thread instead, so that as many clients as there are threads, each with one byte, stop everything.
+A request gets a thread only when its whole body has arrived. A WSGI server reads the body inside
+the thread instead, so that a few slow clients, one for each thread, stop it.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from wake.server.http.body_limit import Receive, Send
 WsgiApp = Callable[[dict[str, Any], Any], Iterable[bytes]]
 Headers = list[tuple[bytes, bytes]]
 
-KEPT_IN_MEMORY = 2**18
-SENT_AT_ONCE = 2**16
-# Load balancers hear from these even while a slow database holds all the other threads.
+MAX_BYTES_IN_MEMORY = 2**18
+PART_BYTES = 2**16
+# These have threads of their own, so that they answer while a slow database holds all others.
 HEALTH = ("/healthz", "/readyz")
 
 
@@ -33,8 +33,8 @@ class RequestThreads:
         self.health = {path: ThreadPoolExecutor(1, path) for path in HEALTH}
 
     async def __call__(self, scope: dict[str, Any], receive: Receive, send: Send) -> None:
-        """Answers nothing when the client goes before its body is whole."""
-        with SpooledTemporaryFile(max_size=KEPT_IN_MEMORY) as body:
+        """Reads the body, then answers. Sends nothing if the client disconnects before."""
+        with SpooledTemporaryFile(max_size=MAX_BYTES_IN_MEMORY) as body:
             while True:
                 message = await receive()
                 if message["type"] == "http.disconnect":
@@ -59,7 +59,7 @@ class RequestThreads:
             return
         try:
             # No thread is held while a client takes its time to read.
-            while part := await loop.run_in_executor(threads, parts.some):
+            while part := await loop.run_in_executor(threads, parts.read):
                 await send({"type": "http.response.body", "body": part, "more_body": True})
             await send({"type": "http.response.body", "body": b""})
         finally:
@@ -93,18 +93,18 @@ class _Parts:
         self.answer = answer
         self.parts: Iterator[bytes] = iter(answer)
 
-    def some(self) -> bytes:
+    def read(self) -> bytes:
         """Returns the next 64 kB or more, and nothing at the end."""
-        some, size = [], 0
+        chunks, size = [], 0
         try:
             for part in self.parts:
-                some.append(part)
+                chunks.append(part)
                 size += len(part)
-                if size >= SENT_AT_ONCE:
+                if size >= PART_BYTES:
                     break
         finally:
             close_old_connections()
-        return b"".join(some)
+        return b"".join(chunks)
 
     def close(self) -> None:
         if close := getattr(self.answer, "close", None):
@@ -138,7 +138,7 @@ def environ_of(scope: dict[str, Any], body: IO[bytes], length: int) -> dict[str,
         value = raw_value.decode("latin-1")
         between = "; " if name == "HTTP_COOKIE" else ","
         environ[name] = f"{environ[name]}{between}{value}" if name in environ else value
-    for about_the_transfer in ("HTTP_TRANSFER_ENCODING", "HTTP_CONTENT_LENGTH"):
-        environ.pop(about_the_transfer, None)
+    for name in ("HTTP_TRANSFER_ENCODING", "HTTP_CONTENT_LENGTH"):
+        environ.pop(name, None)
     environ["CONTENT_LENGTH"] = str(length)
     return environ

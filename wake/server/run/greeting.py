@@ -1,5 +1,5 @@
-"""What `manage.py up` says once the server answers: where it is and, the first time, how to get
-in."""
+"""Writes what `manage.py up` prints once the server answers: its address and, on the first run, the
+first credentials."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ FIRST_DELIVERY = {
 
 def greeting(welcome: Welcome | None) -> str:
     lines = ["", f"Wake is at {settings.WAKE_ORIGIN}", ""]
-    return "\n".join([*lines, *(_back() if welcome is None else _first(welcome)), ""])
+    return "\n".join([*lines, *(_later_run() if welcome is None else _first_run(welcome)), ""])
 
 
-def _first(welcome: Welcome) -> list[str]:
+def _first_run(welcome: Welcome) -> list[str]:
     is_given = bool(os.environ.get("WAKE_ADMIN_PASSWORD"))
     return [
         "  Save these now, they are shown only once:",
@@ -44,9 +44,9 @@ def _first(welcome: Welcome) -> list[str]:
     ]
 
 
-def _back() -> list[str]:
-    """Keys and passwords are never shown twice, so it says how to make others; a first run that was
-    killed before it could greet needs no more than that."""
+def _later_run() -> list[str]:
+    """Returns commands that create a new key or password, because the first ones are shown only
+    once."""
     command = f"{_python()} manage.py"
     return [
         f"  Create a key:          {command} issue_key AGENT_ID",

@@ -8,35 +8,35 @@ import sys
 
 from django.conf import settings
 
-# Granian leaves a request that long to finish, a long poll too, before it ends its own processes.
-LEAVE_SECONDS = 5
-BUSIEST_BY_DEFAULT = 4
-EMBEDDED_JOBS_AT_ONCE = 4
-# Of one process, with or without a request.
-CONNECTIONS_AT_ONCE = 4096
-OPEN_FILES = 2 * CONNECTIONS_AT_ONCE
+# How long Granian lets requests finish, also long polls, before it ends its own processes.
+STOP_SECONDS = 5
+MAX_DEFAULT_PROCESSES = 4
+CONCURRENT_JOBS_WITHOUT_REDIS = 4
+# For each process; idle connections count as well.
+MAX_CONNECTIONS = 4096
+OPEN_FILES = 2 * MAX_CONNECTIONS
 
 
 def web(host: str, processes: int | None) -> list[str]:
-    """Serves all requests but those that wait or stream, in a few threads
-    (wake/server/http/request_threads.py)."""
+    """Returns the command of the server for all requests that neither wait nor stream. It has a few
+    threads (wake/server/http/request_threads.py)."""
     return granian("web", host, settings.PORT, _processes(processes))
 
 
 def stream(host: str, processes: int | None) -> list[str]:
-    """Serves everything. Only this process takes many waiting requests at a time, and
-    connectors."""
+    """Returns the command of the server for all requests. Only this one takes connectors, and many
+    waiting requests at a time."""
     return granian("asgi", host, settings.PORT, _processes(processes))
 
 
 def worker(host: str, processes: int | None) -> list[str]:
     if settings.REDIS_URL:
-        # One may be busy with a slow receiver, so another is there to release answers.
+        # One process may be busy with a slow receiver, so a second one releases answers.
         at_once = max(2, _processes(processes))
         pool = ["--pool", "prefork", "--concurrency", str(at_once)]
     else:
         # SQLite has one writer at a time, and the broker is a folder: processes would gain nothing.
-        pool = ["--pool", "threads", "--concurrency", str(EMBEDDED_JOBS_AT_ONCE)]
+        pool = ["--pool", "threads", "--concurrency", str(CONCURRENT_JOBS_WITHOUT_REDIS)]
     return _celery("worker", "--without-gossip", "--without-mingle", *pool)
 
 
@@ -48,7 +48,8 @@ ROLES = {"web": web, "stream": stream, "worker": worker, "beat": beat}
 
 
 def all_on_one_machine(host: str, processes: int | None) -> dict[str, list[str]]:
-    """Runs all roles with one server on one port, which must serve requests that wait or stream."""
+    """Returns the commands for one machine. The one web server must serve requests that wait or
+    stream, too."""
     return {
         "web": stream(host, processes),
         "worker": worker(host, processes),
@@ -57,15 +58,15 @@ def all_on_one_machine(host: str, processes: int | None) -> dict[str, list[str]]
 
 
 def granian(module: str, host: str, port: int, processes: int) -> list[str]:
-    """Serves the `application` of a module of wake, over HTTP/1.1 alone: proxies speak it, and one
-    connection of HTTP/2 carries hundreds of requests, which no limit here counts."""
+    """Returns a command that serves `application` of a module of wake, over HTTP/1.1 only: proxies
+    speak it, and one HTTP/2 connection carries hundreds of requests, which no limit here counts."""
     return [
         *(sys.executable, "-m", "granian", f"wake.{module}:application"),
         *("--interface", "asginl", "--http", "1", "--ws" if module == "asgi" else "--no-ws"),
         *("--host", host, "--port", str(port)),
-        *("--workers", str(processes), "--workers-kill-timeout", str(LEAVE_SECONDS)),
+        *("--workers", str(processes), "--workers-kill-timeout", str(STOP_SECONDS)),
         # Idle connections count as well: by default 1,024 of them stop the server.
-        *("--backpressure", str(CONNECTIONS_AT_ONCE)),
+        *("--backpressure", str(MAX_CONNECTIONS)),
         *("--log-level", _log_level().lower()),
     ]
 
@@ -91,7 +92,7 @@ def _processes(asked: int | None) -> int:
     time, and the rate limits are counted in memory."""
     if not settings.REDIS_URL or not settings.DATABASE_URL:
         return 1
-    return asked or min(os.cpu_count() or 1, BUSIEST_BY_DEFAULT)
+    return asked or min(os.cpu_count() or 1, MAX_DEFAULT_PROCESSES)
 
 
 def _log_level() -> str:

@@ -1,8 +1,7 @@
-"""Runs several commands as the children of one process: their lines together, and all of them or
-none.
+"""Runs several commands as children of one process, and prints their output together.
 
-A child that ends is started again. Each has a process group of its own, so that Ctrl-C reaches this
-process alone, which then stops them in order; and what a killed child leaves behind goes with it.
+A child that ends is started again. Each child has its own process group: Ctrl-C reaches only this
+process, which then stops all children, and the children of a killed child are killed with it.
 """
 
 from __future__ import annotations
@@ -17,10 +16,10 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 
-# Of the ten seconds that a stop may take, so long to finish what is under way.
+# How long children may finish their work; a stop may take ten seconds in all.
 GRACE_SECONDS = 8.0
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 30.0
-# A command that ran this long did not end because of how it was started.
+# A command that ran this long started well, so its next restart is quick.
 STEADY_SECONDS = 30.0
 TICK_SECONDS = 0.2
 PR_SET_PDEATHSIG = 1
@@ -32,8 +31,8 @@ Say = Callable[[str], None]
 def run_together(
     commands: Mapping[str, Sequence[str]], *, folder: str, say: Say, tick: Callable[[], None]
 ) -> None:
-    """Returns after SIGINT, SIGTERM or SIGHUP, when nothing of it runs any more; calls `tick`
-    several times a second until then. A second signal does not wait for what is under way."""
+    """Runs the commands until SIGINT, SIGTERM or SIGHUP, and returns when all have ended. Calls
+    `tick` several times a second. After a second signal it stops without waiting."""
     width = max(map(len, commands))
     with selectors.DefaultSelector() as selector, _signals() as received:
         children = [
@@ -43,7 +42,7 @@ def run_together(
         try:
             while not received:
                 for child in children:
-                    child.keep_up()
+                    child.keep_running()
                 _read(selector)
                 tick()
             say("Stopping.")
@@ -70,7 +69,8 @@ class Child:
         self.pause = FIRST_PAUSE
         self.started_at = self.start_at = 0.0
 
-    def keep_up(self) -> None:
+    def keep_running(self) -> None:
+        """Starts the command if it is not running and its pause is over."""
         now = time.monotonic()
         if self.process is None:
             if now >= self.start_at:
@@ -80,7 +80,7 @@ class Child:
                 self.pause = FIRST_PAUSE
             code = self.process.returncode
             self.end()
-            self.say(f"{self.prefix}It ended with {code} and starts again in {self.pause:g} s.")
+            self.say(f"{self.prefix}exited with {code} and restarts in {self.pause:g} s")
             self.start_at, self.pause = now + self.pause, min(self.pause * 2, LONGEST_PAUSE)
 
     def is_running(self) -> bool:
@@ -156,7 +156,7 @@ def _stop(children: list[Child], selector: selectors.BaseSelector, received: lis
 
 @contextmanager
 def _signals() -> Iterator[list[int]]:
-    """Those that arrived; under nohup, a terminal that closes is none."""
+    """Yields a list that collects the signals that arrive. SIGHUP stays ignored under nohup."""
     received: list[int] = []
     before = {}
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
@@ -170,7 +170,8 @@ def _signals() -> Iterator[list[int]]:
 
 
 def _end_with_parent() -> None:
-    """In the child, before it is the command: Linux sends it SIGTERM when its parent is gone, even
-    by kill -9. Elsewhere it lives on, and the next start says that the port is in use."""
+    """Makes Linux send the child SIGTERM when its parent is gone, even after kill -9. It runs in
+    the child, before the command. On other systems the child lives on, and the next start says that
+    the port is in use."""
     if _libc is not None:
         _libc.prctl(PR_SET_PDEATHSIG, signal.SIGTERM)

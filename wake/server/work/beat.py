@@ -1,4 +1,4 @@
-"""The scheduler that beat runs: while the broker is away it logs one line a minute."""
+"""Schedules jobs for beat, and logs one line a minute while the broker is away."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ SILENT_SECONDS = 60.0
 
 
 class QuietScheduler(Scheduler):
-    """Celery's own writes two tracebacks for each job that it cannot send, which is several times a
-    second."""
+    """Logs quietly when a job cannot be sent. Celery's own scheduler writes two tracebacks each
+    time, several times a second."""
 
     _silent_until = 0.0
     _failures = 0

@@ -1,4 +1,4 @@
-"""The Celery app: the jobs, and how often beat starts each of them."""
+"""Configures Celery: which jobs there are, and how often beat starts each."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from wake.server.work.watchdog import Watchdog, watch
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "wake.settings")
 
-# Long enough for clocks that differ between machines, short enough that what beat rang while no
-# worker ran is dropped at once when one comes back.
+# Long enough for clocks that differ between machines, and short enough that a worker drops the jobs
+# that beat sent while no worker ran.
 STALE_AFTER_SECONDS = 30
 
 app = Celery("wake")
@@ -67,8 +67,8 @@ def _make_folders(sender: Celery, **_: Any) -> None:
 
 
 @celeryd_init.connect
-def _let_root_be(**_: Any) -> None:
-    """Silences Celery's warning about root outside production, as in a container for a trial."""
+def _allow_root_in_trials(**_: Any) -> None:
+    """Silences Celery's warning about root outside production, as in a trial container."""
     if not settings.PRODUCTION:
         warnings.filterwarnings("ignore", category=SecurityWarning)
 
@@ -82,8 +82,8 @@ def _watch_over_the_worker(**_: Any) -> None:
 
 @worker_init.connect
 def _sweep_without_the_broker(**_: Any) -> None:
-    """Before the worker is ready, because it never is if the broker is away when it starts. A
-    folder is never away."""
+    """Starts to listen before the worker is ready, because a worker that starts while the broker is
+    away never is. A folder as the broker is never away."""
     if not settings.REDIS_URL:
         return
     silence = Silence(start_sweeper, began_at=time.monotonic())

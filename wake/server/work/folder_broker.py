@@ -17,13 +17,13 @@ from kombu.utils.json import dumps
 
 class Channel(filesystem.Channel):
     def _put(self, queue: str, payload: Any, **kwargs: Any) -> None:  # type: ignore[override]
-        """A message is there whole or not at all."""
+        """Writes a message so that other processes see it whole or not at all."""
         part = Path(self.data_folder_out) / f"{time.time_ns()}_{uuid.uuid4()}.part"
         part.write_text(dumps(payload))
         part.rename(part.with_suffix(f".{queue}.msg"))
 
     def _queue_bind(self, *binding: Any) -> None:
-        """Each process declares the queue before it uses it, so the table in its memory will do."""
+        """Does nothing: each process declares its queue first, so the table in memory is enough."""
 
     def get_table(self, exchange: str) -> Any:
         return virtual.Channel.get_table(self, exchange)

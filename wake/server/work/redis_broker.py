@@ -1,9 +1,8 @@
-"""Redis as Celery's broker, without one way in which kombu's stops taking messages for ever.
+"""Fixes a fault in kombu's Redis transport, after which a worker takes no message any more.
 
-A worker that cannot tell Redis that a message is done keeps it in its count of those it is at, and
-the error is swallowed. Where all its hands were full when the connection was lost, that count is at
-its limit from then on: it neither takes anything nor looks at the connection, so it never finds out
-that it has to be made again.
+If a worker cannot acknowledge a message, kombu hides the error and keeps the message in its count
+of unacknowledged ones. If the worker was at its limit when the connection was lost, the count stays
+there: the worker takes nothing, does not look at the connection, and never reconnects.
 """
 
 from __future__ import annotations
@@ -13,7 +12,8 @@ from kombu.transport import TRANSPORT_ALIASES, redis, virtual
 
 class QoS(redis.QoS):
     def ack(self, delivery_tag: str) -> None:
-        """What Redis was not told it gives out again, after `visibility_timeout`."""
+        """Removes the message from the count even if Redis cannot be told. Redis then delivers it
+        again after `visibility_timeout`."""
         try:
             super().ack(delivery_tag)
         finally:

@@ -55,7 +55,7 @@ def start_sweeper() -> Sweeper:
 
 
 def listen(silence: Silence) -> None:
-    """Looks for ever, in a thread of its own."""
+    """Watches the silence in a thread of its own."""
     threading.Thread(target=_listen, args=(silence,), name="silence", daemon=True).start()
 
 

@@ -52,14 +52,16 @@ class Watchdog:
 
 
 def watch(dog: Watchdog) -> None:
-    """Watches for ever, in a thread of its own."""
+    """Starts to watch, in a thread of its own."""
     threading.Thread(target=_watch, args=(dog,), name="watchdog", daemon=True).start()
 
 
 def _watch(dog: Watchdog) -> None:
     while not dog.is_stuck(at=time.monotonic()):
         time.sleep(LOOK_SECONDS)
-    log.critical("Jobs wait and this worker takes none: it ends, to be started again.")
+    log.critical(
+        "Jobs are waiting and this worker takes none. It exits, so that it is started again."
+    )
     logging.shutdown()
     faulthandler.dump_traceback()  # where it stuck
     os._exit(os.EX_SOFTWARE)  # its main thread is what is stuck
