@@ -1,4 +1,4 @@
-"""The jobs that Celery runs for the audit and for sign-ins: one line each, safe to run twice."""
+"""Defines the Celery jobs for the audit and for sign-ins: one line each, safe to run twice."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ def scripts(text: str) -> list[str]:
 
 
 def mixes_scripts(text: str) -> bool:
-    """Whether letters of scripts stand together that no language writes together."""
+    """Returns whether a text mixes letters of scripts that no language mixes."""
     return len([script for script in scripts(text) if script not in MIXED_FREELY]) > 1
 
 

@@ -11,9 +11,12 @@ from bench.results import print_table
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
-    parser.add_argument("--short", action="store_true", help="a minute, for development")
+    parser.add_argument("--short", action="store_true", help="take only about a minute")
     parser.add_argument(
-        "--deliveries", type=int, default=10_000, help="how many are there already (10000)"
+        "--deliveries",
+        type=int,
+        default=10_000,
+        help="earlier deliveries of each agent (10000)",
     )
     arguments = parser.parse_args()
     requests, rounds = (400, 3) if arguments.short else (4_000, 7)

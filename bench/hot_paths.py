@@ -1,7 +1,7 @@
 """Measures a delivery, a poll and a sweep of 50: Wake, the lean reference and PostgreSQL alone.
 
-All three run in one go on one database. Each round measures each of the nine once, in turn, so
-that noise falls on all of them alike.
+All three run on the same database. Each round measures each of the nine once, in turn, so that
+noise affects all of them equally.
 """
 
 from __future__ import annotations
@@ -47,11 +47,11 @@ def measure(*, requests: int, rounds: int, deliveries: int) -> list[Row]:
         for path in paths.values():
             for run in path:
                 run(WARM_UP)
-        found: dict[str, list[tuple[float, ...]]] = {name: [] for name in paths}
+        measurements: dict[str, list[tuple[float, ...]]] = {name: [] for name in paths}
         for _ in range(rounds):
             for name, path in paths.items():
-                found[name].append(tuple(run(requests) for run in path))
-    return [_row(name, measured) for name, measured in found.items()]
+                measurements[name].append(tuple(run(requests) for run in path))
+    return [_row(name, measured) for name, measured in measurements.items()]
 
 
 def _paths(
@@ -61,7 +61,7 @@ def _paths(
     body = json.dumps(BODY).encode()
     deliver = http_load.request_bytes("POST", "/wake/v1/deliver", keys[0], body)
     delivery = json.loads(http_load.once(wake_port, deliver))["delivery_id"]
-    # The reader has 50 deliveries after it, however many the other agent makes meanwhile.
+    # The reader sweeps the same 50 deliveries, however many the other agent adds meanwhile.
     agent, reader = _agents()
     since = _cursor_before(reader, PAGE)
     poll = http_load.request_bytes("GET", f"/wake/v1/response/{delivery}", keys[0])
@@ -98,15 +98,15 @@ def _cursor_before(reader: UUID, rows: int) -> str:
 
 
 def _same_answers(wake_port: int, lean_port: int, *requests: bytes) -> None:
-    """Refuses to compare servers that say different things."""
+    """Ends the program if the servers answer differently."""
     for request in requests:
         answers = [json.loads(http_load.once(port, request)) for port in (wake_port, lean_port)]
         if answers[0] != answers[1]:
-            raise SystemExit(f"The two servers do not agree: {answers}")
+            raise SystemExit(f"The servers answer differently: {answers}")
 
 
 def _cpu_of_server(port: int, pid: int, request: bytes, times: int) -> float:
-    """Returns the CPU seconds of the server and of PostgreSQL, a request."""
+    """Returns the CPU seconds of the server and of PostgreSQL for each request."""
     before = processes.cpu_of_tree(pid) + processes.cpu_of_database(servers.DATABASE)
     http_load.load(port, request, times)
     after = processes.cpu_of_tree(pid) + processes.cpu_of_database(servers.DATABASE)

@@ -16,7 +16,7 @@ def request_bytes(method: str, path: str, key: str, body: bytes = b"") -> bytes:
 
 
 def once(port: int, request: bytes) -> bytes:
-    """Returns the body of a successful answer. Raises SystemExit for another one."""
+    """Returns the body of a successful answer. Raises SystemExit for any other answer."""
     with socket.create_connection(("127.0.0.1", port), timeout=20) as connection:
         return _exchange(connection, request)
 
@@ -47,18 +47,18 @@ def _exchange(connection: socket.socket, request: bytes) -> bytes:
     connection.sendall(request)
     received = b""
     while b"\r\n\r\n" not in received:
-        received += _some(connection)
+        received += _receive(connection)
     head, _, content = received.partition(b"\r\n\r\n")
     if not head.startswith(b"HTTP/1.1 2"):
         raise SystemExit(f"{head.decode()}\n{content.decode()}")
     length = int(head.lower().partition(b"content-length:")[2].partition(b"\r\n")[0])
     while len(content) < length:
-        content += _some(connection)
+        content += _receive(connection)
     return content
 
 
-def _some(connection: socket.socket) -> bytes:
-    some = connection.recv(65_536)
-    if not some:
+def _receive(connection: socket.socket) -> bytes:
+    data = connection.recv(65_536)
+    if not data:
         raise ConnectionError("The server closed the connection.")
-    return some
+    return data

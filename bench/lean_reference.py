@@ -1,11 +1,11 @@
-"""Serves delivery, poll and sweep as one lean Django file does: the yardstick of `make bench`.
+"""Serves delivery, poll and sweep from one lean Django file, the reference of `make bench`.
 
 It has the duties of the three hot paths and nothing else: plain views, SQL by hand, no middleware,
 granian's own threads. The duties: a key by its digest, usable now; its last use, once a minute;
 the read limit; strict JSON, and every field checked; the agent's lock and its cursor; the quota in
 the key's row; the delivery and its audit event in one transaction; an answer stamped as picked up
 before it leaves; due answers looked for before a sweep; a connection checked before it is used.
-Wake imports nothing of it.
+Wake imports nothing from it.
 """
 
 from __future__ import annotations

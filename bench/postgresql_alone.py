@@ -1,5 +1,5 @@
 """Does the durable work of a delivery, a poll and a sweep in prepared statements on one
-connection: what no server can do without."""
+connection: the least that any server must do."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ ANSWER = (
 
 @dataclass(frozen=True)
 class DurableWork:
-    """Acts on the rows that the servers are asked for, too: `agent` delivers and polls, and
-    `reader` sweeps."""
+    """Reads and writes the same rows as the servers do: `agent` delivers and polls, `reader`
+    sweeps."""
 
     agent: uuid.UUID
     reader: uuid.UUID
@@ -40,7 +40,7 @@ class DurableWork:
         return self._cpu(self._sweep, times)
 
     def _cpu(self, work: Callable[[psycopg.Connection], None], times: int) -> float:
-        """Returns the CPU seconds of PostgreSQL, each time."""
+        """Returns the CPU seconds of PostgreSQL for one call."""
         with psycopg.connect(DATABASE, prepare_threshold=0) as connection:
             for _ in range(20):
                 work(connection)

@@ -1,4 +1,4 @@
-"""A measured row, and the table of them."""
+"""Prints the table of measurements."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One measured thing against what is accepted and what is aimed at, in the same unit.
+    """Compares one measurement with its limit and its goal, in the same unit.
 
-    `note` says how it was measured, or what else is worth knowing. At most `accept` passes; with
-    `at_least`, at least that much does.
+    A measurement passes if it is at most `accept`, or with `at_least` if it is at least `accept`.
+    `note` says how it was measured.
     """
 
     name: str

@@ -18,7 +18,7 @@ SERVER_URL = os.environ.get("DATABASE_URL", "postgresql://postgres@127.0.0.1:543
 NAME = os.environ.get("BENCH_DATABASE", "wake_bench")
 DATABASE = SERVER_URL.rpartition("/")[0] + f"/{NAME}"
 THREADS = 4
-# No limit stops the load, and nothing is logged.
+# Limits that the load never reaches, and no request log.
 ENVIRONMENT = {
     **os.environ,
     "DATABASE_URL": DATABASE,
@@ -45,8 +45,8 @@ FILL = """
 
 
 def make_database(*agents: str, deliveries: int) -> list[str]:
-    """Makes the database anew, with so many earlier deliveries of each agent; returns their
-    keys."""
+    """Creates the database again, with `deliveries` earlier deliveries for each agent. Returns the
+    agents' keys."""
     with psycopg.connect(SERVER_URL, autocommit=True) as admin:
         admin.execute(f"DROP DATABASE IF EXISTS {NAME} WITH (FORCE)")
         admin.execute(f"CREATE DATABASE {NAME}")

@@ -21,7 +21,7 @@ def give_up_old() -> None:
 
 @shared_task
 def go_on_unanswered() -> None:
-    unanswered.go_on(at=database_now())
+    unanswered.continue_unanswered(at=database_now())
 
 
 @shared_task

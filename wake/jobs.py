@@ -1,4 +1,4 @@
-"""The jobs that Celery runs: one line each, safe to run twice."""
+"""Defines the Celery jobs of the protocol: one line each, safe to run twice."""
 
 from __future__ import annotations
 

@@ -34,11 +34,11 @@ class AlreadyAnswered(Exception):
 
 
 class ContentChanged(Exception):
-    """The answer was not given to what is there now: read it again, then answer."""
+    """The delivery has changed since you opened it. Read it again, then answer."""
 
 
 class ContentErased(ContentChanged):
-    """Its content was erased: nothing is left that could be answered."""
+    """The content of this delivery was erased, so it cannot be answered."""
 
 
 class Withdrawn(ContentChanged):
@@ -54,15 +54,15 @@ class NothingToSend(Exception):
 
 
 class EditNotWanted(Exception):
-    """Edited content goes with a redirect only."""
+    """Only a redirect can have edited content."""
 
 
 class BadEdit(Exception):
-    """An edit is an object or a text, like what the agent sent."""
+    """Edited content must be a JSON object or a text."""
 
 
 class PickedUp(Exception):
-    """The answer has left for the agent and cannot be taken back."""
+    """The answer was sent to the agent and cannot be taken back."""
 
     def __init__(self, response: Response) -> None:
         super().__init__(PickedUp.__doc__)

@@ -29,14 +29,14 @@ from wake.models.callbacks import CallbackQuerySet
 
 ROWS_AT_ONCE = 200
 SWEEP_SECONDS = 20.0
-COUNTED = 10_000
+COUNT_LIMIT = 10_000
 
 
 @transaction.atomic
 def keep_content(
     team: Team, *, days: int | None, by: User, at: datetime, address: str = ""
 ) -> None:
-    """Sets for how many days after its last activity content is kept; None keeps it for ever.
+    """Sets how many days after its last activity content is kept; None keeps it forever.
     Raises NotAllowed."""
     if not is_owner(by, team.pk):
         raise NotAllowed(NotAllowed.__doc__)
@@ -53,13 +53,13 @@ def keep_content(
 
 
 def days_kept(teams: Iterable[Team]) -> dict[int, int]:
-    """Returns the days by the id of the team, without teams that keep content for ever."""
+    """Returns the days by the id of the team, without teams that keep content forever."""
     return dict(Retention.objects.filter(team__in=teams).values_list("team_id", "days"))
 
 
 def count_erasable(team: Team, *, days: int, at: datetime) -> int:
-    """Counts the deliveries whose content would be erased now, up to COUNTED."""
-    return _to_erase(team.pk, before=_before(days, at))[:COUNTED].count()
+    """Counts the deliveries whose content would be erased now, up to COUNT_LIMIT."""
+    return _to_erase(team.pk, before=_before(days, at))[:COUNT_LIMIT].count()
 
 
 def erase_old(*, at: datetime, seconds: float = SWEEP_SECONDS) -> int:

@@ -1,4 +1,4 @@
-"""The admin's page of an agent, with its keys, signing secrets, limit and pause."""
+"""Shows an agent in the admin, with its keys, signing secrets, limit and pause."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The admin's forms."""
+"""Defines the forms of the admin."""
 
 from __future__ import annotations
 

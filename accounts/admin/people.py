@@ -1,4 +1,4 @@
-"""The admin of people, teams, keys and the audit; agents have accounts/admin/agents.py."""
+"""Shows people, teams, keys and the audit in the admin. Agents are in accounts/admin/agents.py."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class MembershipInline(AuditedInline):
 
 
 class OwnMembershipInline(MembershipInline):
-    """The same rows, seen from the person."""
+    """Edits memberships on the page of the person."""
 
     fields = ("team", "role")
     autocomplete_fields = ("team",)

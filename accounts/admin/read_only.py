@@ -1,4 +1,4 @@
-"""Read-only admin pages that stay fast with many rows."""
+"""Provides read-only admin pages that stay fast with many rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The rows of this package: people, teams, agents, keys, sessions and the audit."""
+"""Defines the models of this package: people, teams, agents, keys, sessions and the audit."""
 
 from accounts.models.agents import (
     Agent,

@@ -1,4 +1,4 @@
-"""Agents, the ids that they may deliver under, their API keys and their signing secrets."""
+"""Defines agents, the ids that they may deliver under, their API keys and their signing secrets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The audit's events, and the hash chain over them that shows every change."""
+"""Defines the events of the audit, and the hash chain over them that shows every change."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ def visible(name: str) -> None:
 
 
 def is_visible(text: str) -> bool:
-    """Whether a text has a character that a page shows."""
+    """Returns whether a text has a character that a page shows."""
     return any(_is_seen(character) for character in text)
 
 

@@ -1,4 +1,4 @@
-"""People, the teams that they belong to, and invitations into a team."""
+"""Defines people, the teams that they belong to, and invitations to a team."""
 
 from __future__ import annotations
 

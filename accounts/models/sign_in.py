@@ -1,4 +1,4 @@
-"""What signing in needs: sessions, second factors, recovery codes and password resets."""
+"""Defines sessions, second factors, recovery codes and password resets."""
 
 from __future__ import annotations
 

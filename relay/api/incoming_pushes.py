@@ -51,7 +51,7 @@ class TooFar(Exception):
 REFUSALS: dict[type[Exception], tuple[int, str]] = {
     InvalidParams: (HTTPStatus.BAD_REQUEST, "invalid_push"),
     callers.UnknownCaller: (HTTPStatus.UNAUTHORIZED, "unauthorized"),
-    callers.NotLetIn: (HTTPStatus.FORBIDDEN, "forbidden"),
+    callers.CallerNotAllowed: (HTTPStatus.FORBIDDEN, "forbidden"),
     dialects.ContentTypeNotSupported: (
         HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
         "content_type_not_supported",
@@ -117,15 +117,15 @@ def read(body: Json) -> News | None:
 def caller_of(request: HttpRequest, card: Card, *, at: datetime) -> CallerKey | None:
     """Returns the caller key of a push, which stands in its credentials or in its token. Other
     credentials may mean something to another server, so a public agent ignores them and takes the
-    push as an anonymous caller's. Raises UnknownCaller, NotLetIn and throttles.TooMany."""
+    push as an anonymous caller's. Raises UnknownCaller, CallerNotAllowed and throttles.TooMany."""
     _, _, credentials = request.headers.get("Authorization", "").partition(" ")
     for text in (credentials, request.headers.get(TOKEN_HEADER, "")):
         if key := callers.find(text.strip(), at=at):
-            if not card.lets_in(key):
-                raise callers.NotLetIn(callers.NotLetIn.__doc__)
+            if not card.accepts(key):
+                raise callers.CallerNotAllowed(callers.CallerNotAllowed.__doc__)
             callers.touch(key, at=at)
             return key
-    if not card.lets_in(None):
+    if not card.accepts(None):
         throttles.count_bad_key(request)
         raise callers.UnknownCaller(callers.UnknownCaller.__doc__)
     return None

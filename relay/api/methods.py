@@ -32,7 +32,7 @@ class UnsupportedOperation(Exception):
 
 
 class NoExtendedCard(Exception):
-    """There is one card, and everybody may read it."""
+    """This agent has one card for all callers, and no extended one."""
 
 
 class NotCancelable(Exception):

@@ -22,7 +22,7 @@ TOKEN = re.compile(r"([0-9]{1,16})-([0-9a-f]{32})", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """The filter of a list of tasks, and where the page begins."""
+    """Holds the filter of a list of tasks, and where the page begins."""
 
     context_id: str
     state: Task.State | None
@@ -58,26 +58,26 @@ def read(params: Fields, caller: CallerKey | None) -> Wanted:
 def page(card: Card, caller: CallerKey | None, wanted: Wanted, *, network: str = "") -> Page:
     """Returns one page. An anonymous caller gets tasks from its own network only, because the id of
     a context is often made up by its caller and can be guessed."""
-    found = Task.objects.of_caller(card.agent, caller)
+    tasks = Task.objects.of_caller(card.agent, caller)
     if caller is None:
-        found = found.filter(network=network)
+        tasks = tasks.filter(network=network)
     if wanted.context_id:
-        found = found.filter(context__context_id=wanted.context_id)
+        tasks = tasks.filter(context__context_id=wanted.context_id)
     if wanted.state:
-        found = found.filter(state=wanted.state)
+        tasks = tasks.filter(state=wanted.state)
     if wanted.since:
-        found = found.filter(status_at__gte=wanted.since)
-    rows = list(_from(found, wanted)[: wanted.page_size + 1])
-    tasks = rows[: wanted.page_size]
-    is_last = len(rows) == len(tasks)
-    return Page(tasks, found.count(), "" if is_last else _token(tasks[-1]))
+        tasks = tasks.filter(status_at__gte=wanted.since)
+    rows = list(_from(tasks, wanted)[: wanted.page_size + 1])
+    listed = rows[: wanted.page_size]
+    is_last = len(rows) == len(listed)
+    return Page(listed, tasks.count(), "" if is_last else _token(listed[-1]))
 
 
-def _from(found: TaskQuerySet, wanted: Wanted) -> TaskQuerySet:
+def _from(tasks: TaskQuerySet, wanted: Wanted) -> TaskQuerySet:
     if wanted.after:
         at, pk = wanted.after
-        found = found.filter(Q(status_at__lt=at) | Q(status_at=at, pk__lt=pk))
-    return found.select_related("context", "status_message").order_by("-status_at", "-pk")
+        tasks = tasks.filter(Q(status_at__lt=at) | Q(status_at=at, pk__lt=pk))
+    return tasks.select_related("context", "status_message").order_by("-status_at", "-pk")
 
 
 def _state(params: Fields) -> Task.State | None:

@@ -73,7 +73,7 @@ def _call(request: HttpRequest, handle: str, name: str) -> HttpResponse:
         refusal = plain_error(401, "unauthorized", str(failure))
         refusal["WWW-Authenticate"] = CHALLENGE
         return refusal
-    except callers.NotLetIn as failure:
+    except callers.CallerNotAllowed as failure:
         refusal = plain_error(403, "forbidden", str(failure))
         refusal["WWW-Authenticate"] = f'{CHALLENGE}, error="insufficient_scope"'
         return refusal

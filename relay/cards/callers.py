@@ -20,11 +20,11 @@ KEY = re.compile(rf"{PREFIX}[0-9A-Za-z]{{36}}", re.ASCII)
 
 
 class UnknownCaller(Exception):
-    """A caller key of this agent's team is needed, and what was sent is none that works."""
+    """This agent needs a caller key of its team. The request has none, or one that is not valid."""
 
 
-class NotLetIn(Exception):
-    """This caller key works, but not for this agent."""
+class CallerNotAllowed(Exception):
+    """This caller key is valid, but it may not call this agent."""
 
 
 @transaction.atomic
@@ -50,20 +50,20 @@ def mint(
 
 @transaction.atomic
 def revoke(key: CallerKey, *, by: Actor, at: datetime) -> None:
-    """Revokes a key at once and for good. A second call changes nothing."""
+    """Revokes a key permanently. A second call changes nothing."""
     if CallerKey.objects.filter(pk=key.pk, revoked_at__isnull=True).update(revoked_at=at):
         record("caller_key.revoked", by=by, of=key, team=key.team_id, at=at, hint=key.hint)
 
 
 def find(text: str, *, at: datetime) -> CallerKey | None:
-    """Returns the usable key, or None. A text that fails its own checksum costs no query."""
+    """Returns the usable key, or None. A text whose checksum is wrong needs no query."""
     if not KEY.fullmatch(text) or not keys.is_whole(text):
         return None
     return CallerKey.objects.usable(at).filter(digest=keys.digest_of(text)).first()
 
 
 def touch(key: CallerKey, *, at: datetime) -> None:
-    """Notes that the key was used, at most once a minute, so that reads stay reads."""
+    """Stores when the key was last used, at most once a minute, so that few reads write."""
     since = at - keys.LAST_USED_EVERY
     if key.last_used_at is None or key.last_used_at < since:
         unused = Q(last_used_at__isnull=True) | Q(last_used_at__lt=since)
@@ -73,15 +73,16 @@ def touch(key: CallerKey, *, at: datetime) -> None:
 def authenticate(request: HttpRequest, card: Card, *, at: datetime) -> CallerKey | None:
     """Returns the caller's key, or None for an anonymous caller of a public agent. A key that does
     not work raises UnknownCaller even for a public agent: as an anonymous caller its holder would
-    not find their tasks again. Raises NotLetIn, and throttles.TooMany after too many bad keys."""
+    not find their tasks again. Raises CallerNotAllowed, and throttles.TooMany after too many bad
+    keys."""
     credentials = request.headers.get("Authorization", "")
     scheme, _, text = credentials.partition(" ")
     key = find(text.strip(), at=at) if scheme.lower() == "bearer" else None
-    if key is None and (credentials or not card.lets_in(None)):
+    if key is None and (credentials or not card.accepts(None)):
         throttles.count_bad_key(request)
         raise UnknownCaller(UnknownCaller.__doc__)
     if key is not None:
-        if not card.lets_in(key):
-            raise NotLetIn(NotLetIn.__doc__)
+        if not card.accepts(key):
+            raise CallerNotAllowed(CallerNotAllowed.__doc__)
         touch(key, at=at)
     return key

@@ -19,7 +19,7 @@ FITS_A_PATH = re.compile(r"[A-Za-z0-9_~-][A-Za-z0-9._~-]*")
 
 
 class DoesNotFit(Exception):
-    """An agent that others call needs an id of letters, digits and -._~ that begins with no dot."""
+    """An agent on A2A needs an ID of letters, digits and -._~ that does not begin with a dot."""
 
 
 @transaction.atomic
@@ -49,8 +49,8 @@ def publish(
         card.version = _next(card.version)
         changed.add("version")
     if card.is_root and "is_root" in changed:
-        _leave_the_root(by=by, at=at)
-    if _name_callers(card, callers):
+        _clear_root(by=by, at=at)
+    if _set_allowlist(card, callers):
         changed.add("callers")
     if was_published and not changed:
         return card
@@ -70,7 +70,7 @@ def unpublish(card: Card, *, by: Actor, at: datetime) -> None:
 
 
 @transaction.atomic
-def let_in(key: CallerKey, agent: Agent, *, by: Actor, at: datetime) -> None:
+def allow_caller(key: CallerKey, agent: Agent, *, by: Actor, at: datetime) -> None:
     """Adds a key to the allowlist of the agent's card, if the agent has one."""
     card = Card.objects.select_for_update(of=("self",)).of(agent)
     if card is not None and not card.callers.filter(pk=key.pk).exists():
@@ -79,7 +79,7 @@ def let_in(key: CallerKey, agent: Agent, *, by: Actor, at: datetime) -> None:
 
 
 def fits(agent: Agent) -> bool:
-    """Tells whether the agent's id can be part of a URL as it is."""
+    """Returns whether the agent's ID can be part of a URL without being encoded."""
     return FITS_A_PATH.fullmatch(agent.agent_id) is not None
 
 
@@ -90,20 +90,22 @@ def _next(version: str) -> str:
     return f"{begin}{int(number) + 1}" if number else f"{version}.1"
 
 
-def _leave_the_root(*, by: Actor, at: datetime) -> None:
-    """Takes the card that was at the host's root away from there: only one card can be."""
+def _clear_root(*, by: Actor, at: datetime) -> None:
+    """Removes the current card from the host's root, because only one card can be there."""
     for card in Card.objects.filter(is_root=True).select_related("agent__team"):
         card.is_root = False
         card.save(update_fields=["is_root"])
         _record("card.changed", card, {"is_root"}, by=by, at=at)
 
 
-def _name_callers(card: Card, callers: Iterable[CallerKey] | None) -> bool:
+def _set_allowlist(card: Card, callers: Iterable[CallerKey] | None) -> bool:
     """Replaces the allowlist; returns whether it changed."""
-    named = None if callers is None else list(callers)
-    if named is None or set(named) == set(card.callers.all()):
+    if callers is None:
         return False
-    card.callers.set(named)
+    keys = set(callers)
+    if keys == set(card.callers.all()):
+        return False
+    card.callers.set(keys)
     return True
 
 

@@ -117,7 +117,7 @@ class Session:
         ready = Run.objects.ready(self.connector.agent)
         begun = runs.begun_by(self.connector)
         to_stop = runs.to_stop(at).filter(connector=self.connector)
-        connection_id, seen_at, left_at, draining_at, is_let_in, *has = (
+        connection_id, seen_at, left_at, draining_at, is_admitted, *has = (
             Connector.objects.filter(pk=self.connector.pk)
             .values_list(
                 *("connection_id", "seen_at", "left_at", "draining_at"),
@@ -127,7 +127,7 @@ class Session:
             .get()
         )
         is_ready, has_begun, has_ending, has_to_stop = has
-        if not is_let_in:
+        if not is_admitted:
             self.leave(at=at)
             self.closes = KEY_REFUSED
             return [_error("unauthorized", "This key is not valid any more.")]

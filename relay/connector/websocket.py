@@ -45,7 +45,7 @@ class ConnectConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # no types
         self._looking: asyncio.Task[None] | None = None
         self._one_at_a_time = asyncio.Lock()
         request = _request(self.scope)
-        if not _is_let_in(request):
+        if not _is_admitted(request):
             await self.close()  # before it was accepted, so this is a 403
             return
         await self.accept()
@@ -171,7 +171,7 @@ def _request(scope: Any) -> ASGIRequest:
     return ASGIRequest(http, BytesIO())
 
 
-def _is_let_in(request: ASGIRequest) -> bool:
+def _is_admitted(request: ASGIRequest) -> bool:
     """Refuses browsers, which would open the socket for any page, and keys over plain http
     (wake/server/http/middleware.py says why, and names the exception)."""
     if "Origin" in request.headers:

@@ -36,9 +36,11 @@ def newest(
         return turns
     task, backwards = F("task_id"), F("pk").desc()
     chars = Sum(length_of("parts_json") + length_of("metadata_json"))
-    shown = Message.objects.exclude(source=Message.Source.OWNER) if for_caller else Message.objects
+    messages = Message.objects.all()
+    if for_caller:
+        messages = messages.exclude(source=Message.Source.OWNER)
     rows: QuerySet[Message] = (
-        shown.filter(task__in=tasks)
+        messages.filter(task__in=tasks)
         .exclude(pk__in=[pk for pk in without if pk])
         .annotate(
             nth=Window(RowNumber(), partition_by=task, order_by=backwards),

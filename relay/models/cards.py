@@ -143,7 +143,7 @@ class Card(models.Model):
         for mode in [*self.input_modes, *self.output_modes]:
             check_media_type(mode)
 
-    def lets_in(self, caller: CallerKey | None) -> bool:
+    def accepts(self, caller: CallerKey | None) -> bool:
         """Tells whether this caller may call the agent; None is an anonymous caller."""
         if self.access == self.Access.PUBLIC:
             return True

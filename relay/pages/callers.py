@@ -79,7 +79,7 @@ def _issue(request: PersonRequest, agent: Agent, form: CallerKeyForm) -> HttpRes
     now = database_now()
     name, ends = form.cleaned_data["name"], form.expires_at(at=now)
     key, text = callers.mint(agent.team, name=name, by=by, expires_at=ends)
-    publishing.let_in(key, agent, by=by, at=now)
+    publishing.allow_caller(key, agent, by=by, at=now)
     return _page(request, agent, "show_once", key=key, text=text)
 
 

@@ -17,13 +17,13 @@ from relay.models import Card
 def of_agent(agent: Agent, *, user: User, at: datetime) -> Panel:
     """Shows whether other agents can call it, with links to its card and its callers."""
     card = Card.objects.published().filter(agent=agent).first()
-    shown = {
+    context = {
         "agent": agent,
         "card": card,
         "address": card and cards.base_url_of(card),
         "is_owner": is_owner(user, agent.team_id),
     }
-    return Panel("relay/agent/_card.html", shown)
+    return Panel("relay/agent/_card.html", context)
 
 
 def of_connecting(agent: Agent, *, user: User, at: datetime) -> Panel | None:

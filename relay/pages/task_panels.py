@@ -25,10 +25,11 @@ def of_delivery(delivery: Delivery, *, user: User, at: datetime) -> Panel | None
     if not delivery.is_internal:
         return None
     rows = TaskDelivery.objects.select_related("task__caller", "task__context")
-    shown = rows.filter(pk=delivery.pk).first()
-    if shown is None:
+    task_delivery = rows.filter(pk=delivery.pk).first()
+    if task_delivery is None:
         return None
-    return Panel("relay/tasks/_delivery.html", {"task": shown.task, "hint": _hint(delivery, shown)})
+    context = {"task": task_delivery.task, "hint": _hint(delivery, task_delivery)}
+    return Panel("relay/tasks/_delivery.html", context)
 
 
 def answer_status(response: Response) -> str:

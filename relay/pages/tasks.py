@@ -41,7 +41,7 @@ def task_detail(request: PersonRequest, pk: UUID) -> HttpResponse:
         "turns": said,
         "older": older,
         "is_newest": before is None,
-        "made": turns.made_in(task),
+        "made": turns.artifacts_of(task),
         "runs": task.runs.select_related("connector").order_by("created_at"),
         "events": task.events.select_related("message", "artifact")[:MOST_EVENTS],
         "pushes": [(push, callback_line(push.callback, at=now)) for push in pushes],

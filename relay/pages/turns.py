@@ -20,8 +20,8 @@ TURNS_A_PAGE = 20
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """A message or an artifact. `files` are pairs of a label and a URL; `frame` is the id of its
-    frame on the page."""
+    """Shows a message or an artifact. `files` are pairs of a label and a URL; `frame` is the ID of
+    its frame on the page."""
 
     title: str
     at: datetime
@@ -36,34 +36,34 @@ def turns_of(task: Task, *, before: int | None) -> tuple[list[Turn], int | None]
     rows = task.messages.order_by("-pk")
     if before is not None:
         rows = rows.filter(pk__lt=before)
-    found = list(rows[: TURNS_A_PAGE + 1])
-    shown = found[:TURNS_A_PAGE]
+    newest = list(rows[: TURNS_A_PAGE + 1])
+    messages = newest[:TURNS_A_PAGE]
     turns = [
-        _turn(task, MESSAGES, one, title=speaker(one, task), at=one.created_at)
-        for one in reversed(shown)
+        _turn(task, MESSAGES, message, title=speaker(message, task), at=message.created_at)
+        for message in reversed(messages)
     ]
-    return turns, shown[-1].pk if len(found) > TURNS_A_PAGE else None
+    return turns, messages[-1].pk if len(newest) > TURNS_A_PAGE else None
 
 
-def made_in(task: Task) -> list[Turn]:
+def artifacts_of(task: Task) -> list[Turn]:
     return [
         _turn(
             task,
             ARTIFACTS,
-            one,
-            title=one.name or one.artifact_id,
-            at=one.created_at,
-            about=one.description,
+            artifact,
+            title=artifact.name or artifact.artifact_id,
+            at=artifact.created_at,
+            about=artifact.description,
         )
-        for one in task.artifacts.all()
+        for artifact in task.artifacts.all()
     ]
 
 
 def parts_of(task: Task, kind: str, row: int) -> Sequence[dict[str, Any]]:
     """Returns the parts of one message or artifact of this task; none if it does not exist."""
     rows: Any = {MESSAGES: task.messages, ARTIFACTS: task.artifacts}.get(kind)
-    found = rows.filter(pk=row).first() if rows is not None else None
-    return found.parts if found else []
+    owner = rows.filter(pk=row).first() if rows is not None else None
+    return owner.parts if owner else []
 
 
 def _turn(

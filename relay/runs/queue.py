@@ -36,7 +36,7 @@ OF_ANONYMOUS_AT_MOST, OF_A_NETWORK_AT_MOST = 400, 100
 
 
 class LeaseLost(Exception):
-    """This run is not this connector's any more."""
+    """This run no longer belongs to this connector."""
 
 
 def enqueue(task: Task, message: Message, *, at: datetime, decision: Json | None = None) -> Run:

@@ -35,10 +35,10 @@ State = Task.State
 BUSY_SECONDS = 60
 MESSAGES_AT_MOST = 1_000  # of a task, from all senders
 TOO_MANY_MESSAGES = (
-    "This task has as many messages as one may have: go on in a new one of the same context."
+    "This task has reached its limit of messages. Continue in a new task of the same context."
 )
 # A version 4 UUID, as they are made here: 122 random bits.
-GUESSED_BY_NOBODY = re.compile(
+UNGUESSABLE = re.compile(
     r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}", re.IGNORECASE
 )
 # What a person wrote is for the agent and the team; the caller learns only what became of the task.
@@ -56,10 +56,10 @@ class ContextMismatch(Exception):
 
 
 class AgentBusy(Exception):
-    """Too much waits for this agent already; `retry_after` is in seconds."""
+    """Too many requests are waiting for this agent; `retry_after` is in seconds."""
 
     def __init__(self) -> None:
-        super().__init__("Too much waits for this agent already.")
+        super().__init__("Too many requests are waiting for this agent.")
         self.retry_after = BUSY_SECONDS
 
 
@@ -219,10 +219,10 @@ def caller_actor(caller: CallerKey | None, address: str = "") -> Actor:
 def _of_caller(agent: Agent, caller: CallerKey | None, incoming: Incoming) -> Task:
     """Returns the caller's own task; the task of another caller is not found."""
     pk = uuid_or_none(incoming.task_id) or NIL
-    found = Task.objects.of_caller(agent, caller).filter(pk=pk).first()
-    if found is None:
+    own = Task.objects.of_caller(agent, caller).filter(pk=pk).first()
+    if own is None:
         raise TaskNotFound(TaskNotFound.__doc__)
-    task = transitions.lock(found.pk)
+    task = transitions.lock(own.pk)
     if incoming.context_id not in {"", task.context.context_id}:
         raise ContextMismatch(ContextMismatch.__doc__)
     if task.is_terminal:
@@ -276,7 +276,7 @@ def _context(
         context_id=given or str(uuid.uuid4()),
         defaults={"created_at": at},
     )
-    if caller is None and not is_new and not GUESSED_BY_NOBODY.fullmatch(given):
+    if caller is None and not is_new and not UNGUESSABLE.fullmatch(given):
         of_others = context.tasks.exclude(network__in=["", network])
         if of_others.exists():
             raise InvalidParams("message.contextId", CONTEXT_IS_TAKEN)

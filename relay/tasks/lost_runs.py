@@ -1,5 +1,5 @@
-"""Takes back runs whose connectors were not heard of again, and gives up runs that no connector has
-leased."""
+"""Queues runs again whose connector stopped responding, and fails the tasks of runs that no
+connector has leased."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from relay.models import Connector, Message, Run, RunQuerySet, Task
 from relay.runs.queue import ATTEMPTS_AT_MOST
 from relay.tasks import transitions
 
-WAITS_AT_MOST = timedelta(days=7)
+LONGEST_WAIT = timedelta(days=7)
 AT_ONCE = 200
 STOPPED = (
-    f"The agent was offline: its machine was not heard of again, {ATTEMPTS_AT_MOST} times in a row."
+    f"The agent was offline: its connector stopped responding {ATTEMPTS_AT_MOST} times in a row."
 )
 TOO_LONG = f"The agent took too long, {ATTEMPTS_AT_MOST} times in a row."
-NOBODY_CAME = f"The agent was offline for {WAITS_AT_MOST.days} days."
+NEVER_FETCHED = f"The agent was offline for {LONGEST_WAIT.days} days."
 
 
 def expire_leases(*, at: datetime) -> int:
@@ -40,7 +40,7 @@ def take_back_of(connector: Connector, *, but: Collection[uuid.UUID], at: dateti
 
 def give_up_old(*, at: datetime) -> int:
     """Fails the tasks of runs that have waited for a week; returns how many."""
-    return _sweep(Run.objects.given_up(at - WAITS_AT_MOST), partial(_give_up, at=at))
+    return _sweep(Run.objects.given_up(at - LONGEST_WAIT), partial(_give_up, at=at))
 
 
 def _sweep(runs: RunQuerySet, work: Callable[[Run], bool]) -> int:
@@ -56,8 +56,8 @@ def _take_back(run: Run, *, at: datetime) -> bool:
         run.state, run.finished_at = Run.State.EXPIRED, at
         run.save(update_fields=["state", "finished_at"])
         if not task.is_terminal:
-            was_heard_of = run.leased_until is not None and run.leased_until > at
-            _fail(task, TOO_LONG if was_heard_of else STOPPED, at=at)
+            is_still_leased = run.leased_until is not None and run.leased_until > at
+            _fail(task, TOO_LONG if is_still_leased else STOPPED, at=at)
         return True
     # It keeps its lease: its connector may come back before another takes it (queue.resume).
     run.state = Run.State.QUEUED
@@ -74,7 +74,7 @@ def _give_up(run: Run, *, at: datetime) -> bool:
         run.state, run.finished_at = Run.State.EXPIRED, at
         run.save(update_fields=["state", "finished_at"])
         return True
-    _fail(task, NOBODY_CAME, at=at)
+    _fail(task, NEVER_FETCHED, at=at)
     return True
 
 

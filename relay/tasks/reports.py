@@ -32,7 +32,7 @@ CONTENT = ["name", "description", "parts_json", "metadata_json"]
 
 
 class TooMuchMade(Exception):
-    """This task has made more than is kept of it."""
+    """This task has produced more than Wake stores for one task."""
 
 
 @transaction.atomic

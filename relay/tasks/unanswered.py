@@ -1,7 +1,7 @@
-"""Continues or fails tasks whose question was not answered in time, as their agent asked for.
+"""Continues or fails tasks whose question was not answered in time, as their agent asked.
 
-A receiver of `signals.timed_out` could not do it: the signal is sent while the deliveries are
-locked, and a task is locked after its agent. So this job finds the rows again.
+The job that times deliveries out cannot do this: it locks deliveries first, and a task is locked
+before them. So this job selects the rows itself.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from wake.models import Delivery
 
 AT_ONCE = 200
 TIMED_OUT = "timed_out"
-STOPPED = "Nobody answered in time, and the agent was not to go on without an answer."
-GOES_ON = "Nobody answered in time."
+STOPPED = "No one answered in time, and the agent asked to stop without an answer."
+CONTINUES = "No one answered in time."
 
 _Does = Delivery.OnTimeout
 
 
-def go_on(*, at: datetime) -> int:
-    """Acts on every question whose deadline has passed, each by itself; returns how many."""
+def continue_unanswered(*, at: datetime) -> int:
+    """Acts on every question whose deadline has passed, one by one. Returns how many."""
     overdue = TaskDelivery.objects.filter(
         task__state=Task.State.INPUT_REQUIRED,
         delivery__in=Delivery.objects.unanswered().filter(
@@ -35,10 +35,10 @@ def go_on(*, at: datetime) -> int:
     rows = overdue.select_related("task__agent", "delivery").order_by("delivery__expires_at")
     rows = rows.defer("delivery__details_json")
     locks = ("task__agent", "task", "delivery")
-    return sweep(rows, partial(_go_on, at=at), what="questions", at_once=AT_ONCE, locks=locks)
+    return sweep(rows, partial(_continue, at=at), what="questions", at_once=AT_ONCE, locks=locks)
 
 
-def _go_on(task_delivery: TaskDelivery, *, at: datetime) -> bool:
+def _continue(task_delivery: TaskDelivery, *, at: datetime) -> bool:
     """Acts on one question. The decision says that there was no answer, so it is never taken for an
     approval."""
     task, question = transitions.lock(task_delivery.task_id), task_delivery.delivery
@@ -50,8 +50,8 @@ def _go_on(task_delivery: TaskDelivery, *, at: datetime) -> bool:
         why = transitions.add_message(task, Message.Source.RELAY, [{"text": STOPPED}], at=at)
         transitions.transition(task.pk, Task.State.FAILED, message=why, by=SYSTEM, at=at)
         return True
-    words = f"{GOES_ON} {question.assumption}".strip()
-    message = transitions.add_message(task, Message.Source.RELAY, [{"text": words}], at=at)
+    text = f"{CONTINUES} {question.assumption}".strip()
+    message = transitions.add_message(task, Message.Source.RELAY, [{"text": text}], at=at)
     decision = {
         "status": TIMED_OUT,
         "feedback": question.assumption,

@@ -17,13 +17,13 @@ from tests.spec.test_client_code import Program
 
 pytestmark = pytest.mark.slow
 
-NOBODY = "postgresql://wake@127.0.0.1:1/wake"
+NO_SERVER = "postgresql://wake@127.0.0.1:1/wake"
 
 
 @pytest.fixture(scope="module", params=["asgi", "wsgi"])
 def origin(request: pytest.FixtureRequest) -> Iterator[str]:
     with served(
-        request.param, DATABASE_URL=NOBODY, WAKE_TEST_DATABASE="wake", WAKE_DEV="1"
+        request.param, DATABASE_URL=NO_SERVER, WAKE_TEST_DATABASE="wake", WAKE_DEV="1"
     ) as origin:
         yield origin
 

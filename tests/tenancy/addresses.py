@@ -20,7 +20,7 @@ from django.urls import URLPattern, URLResolver, get_resolver
 from tests.tenancy.team_data import TeamData
 
 PARAMETER = re.compile(r"<(?:(?P<kind>\w+):)?(?P<name>\w+)>")
-NOBODYS = {"int": 2_000_000_000, "slug": "nobody-there"}
+MISSING = {"int": 2_000_000_000, "slug": "nobody-there"}
 
 # What stands before the first parameter and up to the last one, and whose ids those are.
 ROOMS: dict[str, Callable[[TeamData], Any]] = {
@@ -96,7 +96,7 @@ class Address:
     def path_to_nothing(self) -> str:
         """Returns the path with an id that does not exist."""
         kinds = [found["kind"] or "str" for found in PARAMETER.finditer(self.route)]
-        return self._with(iter([NOBODYS.get(kind, uuid.uuid4()) for kind in kinds]))
+        return self._with(iter([MISSING.get(kind, uuid.uuid4()) for kind in kinds]))
 
     def _ids(self, data: TeamData) -> list[Any]:
         if not self.room:

@@ -106,7 +106,7 @@ CAPABILITIES: dict[str, Any] = {
 
 
 def capabilities() -> dict[str, Any]:
-    """Body of GET /wake/v1."""
+    """Returns the body of GET /wake/v1."""
     return {
         "protocol": PROTOCOL,
         "extensions": EXTENSIONS,
@@ -128,13 +128,13 @@ def capabilities() -> dict[str, Any]:
 
 @cache
 def openapi() -> dict[str, Any]:
-    """OpenAPI 3.1 of everything under /wake/v1."""
+    """Returns OpenAPI 3.1 of everything under /wake/v1."""
     schema: dict[str, Any] = SchemaGenerator().get_schema(public=True)  # type: ignore[no-untyped-call]
     return schema
 
 
 def json_schema() -> dict[str, Any]:
-    """JSON Schema (2020-12) of the two messages of the protocol, delivery and response."""
+    """Returns the JSON Schema (2020-12) of a delivery and of a response."""
     components = openapi()["components"]["schemas"]
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",

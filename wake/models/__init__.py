@@ -1,4 +1,4 @@
-"""What agents delivered, what people answered, and the callbacks that carry the answers."""
+"""Defines what agents deliver, what people answer, and the callbacks that carry answers."""
 
 from wake.models.callbacks import Callback, CallbackAttempt, CallbackHost, FailingTarget
 from wake.models.deliveries import Delivery, DeliveryQuerySet

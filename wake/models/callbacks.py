@@ -1,4 +1,4 @@
-"""Callbacks, their attempts, the hosts that they may go to, and the hosts that fail."""
+"""Defines callbacks, their attempts, the hosts that they may go to, and the hosts that fail."""
 
 from __future__ import annotations
 

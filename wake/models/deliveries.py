@@ -1,4 +1,4 @@
-"""Deliveries, and the questions that are asked about many of them."""
+"""Defines deliveries and the queries for them."""
 
 from __future__ import annotations
 
@@ -245,14 +245,14 @@ class Delivery(models.Model):
 
     @property
     def is_closed(self) -> bool:
-        """Whether it takes no answer any more: it was withdrawn, or the app that made it has
-        replaced it."""
+        """Returns whether it can no longer be answered: it was withdrawn, or the app that made it
+        has replaced it."""
         is_replaced = self.is_internal and self.superseded_at is not None
         return self.withdrawn_at is not None or is_replaced
 
     def needs_no_answer(self, at: datetime) -> bool:
-        """Whether a person may say "Got it" instead (docs/protocol.md, Answering). Of what another
-        app made, only questions wait for an answer."""
+        """Returns whether a person may acknowledge it instead (docs/protocol.md, Answering). Of the
+        deliveries of another app, only questions wait for an answer."""
         if self.is_internal:
             return self.type != self.Type.QUESTION
         return self.type in {self.Type.UPDATE, self.Type.ALERT} or self.is_past_deadline(at)

@@ -1,4 +1,4 @@
-"""Heartbeats of the workers."""
+"""Defines the heartbeats of workers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Responses and drafts."""
+"""Defines responses and drafts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How long each team keeps content."""
+"""Stores how long each team keeps content."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ LONGEST_DAYS = 3_650
 
 class Retention(models.Model):
     """The number of days after which the content of a team's deliveries is erased. A team without a
-    row keeps it for ever."""
+    row keeps it forever."""
 
     team = models.OneToOneField(
         Team, on_delete=models.CASCADE, primary_key=True, related_name="retention"

@@ -13,7 +13,7 @@ from inbox.pages.page import PersonRequest, page
 from inbox.people.settings.forms import RetentionForm
 from inbox.people.settings.views import saved, settings_page
 from inbox.people.teams.teams import own_teams
-from wake.retention import COUNTED, count_erasable, days_kept, keep_content
+from wake.retention import COUNT_LIMIT, count_erasable, days_kept, keep_content
 
 RETENTION_REFUSED = "Only team owners can change retention"
 
@@ -67,7 +67,7 @@ def _form(team: Team, days_by_team: dict[int, int]) -> RetentionForm:
 
 
 def _warning(count: int, days: int) -> str:
-    number = f"More than {COUNTED - 1:,}" if count >= COUNTED else f"{count:,}"
+    number = f"More than {COUNT_LIMIT - 1:,}" if count >= COUNT_LIMIT else f"{count:,}"
     are = "delivery is" if count == 1 else "deliveries are"
     return (
         f"{number} {are} older than {_in_words(days)}. What was written in them would be erased "

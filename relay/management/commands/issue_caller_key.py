@@ -43,7 +43,7 @@ class Command(BaseCommand):
         except ValidationError as error:
             raise CommandError(operator.in_one_sentence(error)) from error
         for card in cards:
-            publishing.let_in(key, card.agent, by=operator.OPERATOR, at=at)
+            publishing.allow_caller(key, card.agent, by=operator.OPERATOR, at=at)
         if options["json"]:
             output = {"key": text, "id": str(key.pk), "name": key.name, "team": team.slug}
             self.stdout.write(json.dumps(output))

@@ -98,10 +98,10 @@ def test_an_edit_has_the_agents_type_unless_the_person_switches(
         ('{"a": 123456789012345678901}', "beyond 64 bits"),
         ('{"a": "\\u0000"}', "U+0000"),
         ('{"a": "\\ud800"}', "surrogate"),
-        ("[1, 2]", "An edit is an object or a text"),
-        ("12", "An edit is an object or a text"),
-        ("true", "An edit is an object or a text"),
-        ("null", "An edit is an object or a text"),
+        ("[1, 2]", "Edited content must be a JSON object or a text"),
+        ("12", "Edited content must be a JSON object or a text"),
+        ("true", "Edited content must be a JSON object or a text"),
+        ("null", "Edited content must be a JSON object or a text"),
         ('{"a":' * 70 + "1" + "}" * 70, "nested deeper than 64"),
     ],
 )
@@ -157,7 +157,7 @@ def test_only_a_redirect_carries_an_edit(alices: Person, make_delivery: MakeDeli
     answer = alices.answer(delivery, "approved", edited_content="new")
 
     assert answer.status_code == 422
-    assert "Edited content goes with a redirect only." in text_of(answer)
+    assert "Only a redirect can have edited content." in text_of(answer)
     assert ">\nnew</textarea>" in answer.content.decode()
 
 
@@ -171,7 +171,7 @@ def test_what_was_not_seen_cannot_be_answered(
 
     assert refused.status_code == 422
     assert "my words" in text_of(refused)
-    assert "read it again, then answer" in text_of(refused)
+    assert "Read it again, then answer" in text_of(refused)
     assert not Response.objects.exists()
     again = refused.context["delivery"].content_hash
     assert alices.answer(delivery, content_hash=again).status_code == 303

@@ -329,8 +329,8 @@ def test_a_caller_key_can_be_put_on_the_lists_of_agents(
     key = callers.find(told["key"], at=NOW)
     assert key == CallerKey.objects.get(pk=told["id"])
     card.refresh_from_db()
-    assert card.lets_in(key)
-    assert not card.lets_in(None)
+    assert card.accepts(key)
+    assert not card.accepts(None)
 
 
 def test_a_list_that_decides_nothing_is_spoken_of(

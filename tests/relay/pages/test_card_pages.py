@@ -194,8 +194,8 @@ def test_an_owner_names_the_keys_that_may_call(
     save(alices, card.agent, access="allowlist", callers=[str(caller_key.pk)])
 
     card.refresh_from_db()
-    assert card.lets_in(caller_key)
-    assert not card.lets_in(callers.mint(card.agent.team, name="Other", by=SYSTEM)[0])
+    assert card.accepts(caller_key)
+    assert not card.accepts(callers.mint(card.agent.team, name="Other", by=SYSTEM)[0])
 
 
 def test_keys_of_another_team_cannot_be_named(alices: Person, card: Card, mallory: User) -> None:
@@ -284,7 +284,7 @@ def test_a_key_that_is_issued_from_an_agents_page_may_call_that_agent(
     issue(alices, card.agent)
 
     card.refresh_from_db()
-    assert card.lets_in(CallerKey.objects.get())
+    assert card.accepts(CallerKey.objects.get())
     page = text_of(alices.get(f"/agents/{card.agent.pk}/callers/"))
     assert "Build server Active selected" in page
 

@@ -15,7 +15,7 @@ from relay.tasks import lost_runs
 from tests.relay.fake_connector import FakeConnector, after, ask, of
 from wake.models import Delivery
 
-WEEK = lost_runs.WAITS_AT_MOST.total_seconds()
+WEEK = lost_runs.LONGEST_WAIT.total_seconds()
 
 
 @pytest.fixture(autouse=True)

@@ -249,9 +249,9 @@ def test_unanswered_it_goes_on_with_its_assumption_and_no_approval(
     told = {"timeout_seconds": 60, "assumption": "I take Europe.", "on_timeout": "proceed"}
     task = end("input_required", text="Which market?", **told)
 
-    assert unanswered.go_on(at=after(61)) == 0
-    assert unanswered.go_on(at=after(63)) == 1
-    assert unanswered.go_on(at=after(64)) == 0
+    assert unanswered.continue_unanswered(at=after(61)) == 0
+    assert unanswered.continue_unanswered(at=after(63)) == 1
+    assert unanswered.continue_unanswered(at=after(64)) == 0
 
     task.refresh_from_db()
     assert task.state == Task.State.SUBMITTED
@@ -265,17 +265,17 @@ def test_unanswered_it_stops_where_it_said_so(end: Callable[..., Task]) -> None:
     told = {"timeout_seconds": 60, "on_timeout": "abort"}
     task = end("input_required", text="Delete the branch?", **told)
 
-    unanswered.go_on(at=after(63))
+    unanswered.continue_unanswered(at=after(63))
 
     task.refresh_from_db()
     assert task.state == Task.State.FAILED
-    assert shown().headline.startswith("Nobody answered in time")
+    assert shown().headline.startswith("No one answered in time")
 
 
 def test_unanswered_it_waits_on_where_it_said_nothing(end: Callable[..., Task]) -> None:
     task = end("input_required", text="Which market?", timeout_seconds=60)
 
-    assert unanswered.go_on(at=after(days=9)) == 0
+    assert unanswered.continue_unanswered(at=after(days=9)) == 0
     assert Task.objects.get(pk=task.pk).state == Task.State.INPUT_REQUIRED
 
 

@@ -43,7 +43,7 @@ def test_an_answer_a_cancel_a_message_and_the_deadline_meet(
             partial(_quietly, partial(_answer, question, alice)),
             partial(_quietly, partial(lifecycle.cancel, task, by=SYSTEM, at=timezone.now())),
             partial(_quietly, partial(ask, card, caller, task_id=str(task.pk), at=timezone.now())),
-            partial(_quietly, partial(unanswered.go_on, at=late)),
+            partial(_quietly, partial(unanswered.continue_unanswered, at=late)),
             partial(_quietly, partial(time_out_overdue, at=late)),
         )
 

@@ -31,7 +31,7 @@ from wake.callbacks.outbox import claim, send_again, send_due, settle
 from wake.models import Callback, FailingTarget
 
 DEAD = "dead.example.com"
-NOBODY = Outcome(error="timed out")
+TIMED_OUT = Outcome(error="timed out")
 
 
 @pytest.fixture
@@ -46,7 +46,7 @@ def dead(answered: Answered) -> Callable[[int], list[Callback]]:
     return make
 
 
-def fail(at: datetime, outcome: Outcome = NOBODY) -> int:
+def fail(at: datetime, outcome: Outcome = TIMED_OUT) -> int:
     """Everything that is due, one settled after the other as they come back; how many those
     were."""
     claimed = claim(at=at)

@@ -20,7 +20,7 @@ from tests.types import Age, Answer, MakeDelivery
 from wake.models import Callback, Heartbeat, Response
 from wake.server import disks
 
-NOBODY = "redis://127.0.0.1:1/0"
+NO_SERVER = "redis://127.0.0.1:1/0"
 
 
 @pytest.fixture
@@ -95,7 +95,7 @@ def test_only_degraded_when_the_workers_have_gone_silent(
 def test_only_degraded_when_redis_refuses(
     client: Client, heartbeat: Heartbeat, settings: Any
 ) -> None:
-    settings.REDIS_URL = NOBODY
+    settings.REDIS_URL = NO_SERVER
 
     answer = client.get("/readyz")
 
