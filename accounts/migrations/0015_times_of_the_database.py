@@ -26,7 +26,6 @@ class Migration(migrations.Migration):
                 migrations.AlterField("signingsecret", "created_at", _time()),
                 migrations.AlterField("team", "created_at", _time()),
                 migrations.AlterField("auditevent", "at", _time()),
-                migrations.AlterField("user", "date_joined", _time()),
             ]
         )
     ]

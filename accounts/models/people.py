@@ -11,6 +11,7 @@ from django.contrib.auth.models import PermissionsMixin
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Lower
+from django.utils import timezone
 from django.utils.crypto import salted_hmac
 
 from accounts.look_alikes import nfc
@@ -43,7 +44,8 @@ class User(AbstractBaseUser, PermissionsMixin):
     time_zone = models.CharField(max_length=64, default="UTC")
     is_active = models.BooleanField(default=True)
     is_staff = models.BooleanField("may enter /admin/", default=False)
-    date_joined = models.DateTimeField(default=database_now)
+    # Not database_now: Django's system checks create a User, also while the database is away.
+    date_joined = models.DateTimeField(default=timezone.now)
     # Signing out everywhere adds one, and no older session is valid any more.
     session_epoch = models.PositiveIntegerField(default=0, db_default=0, editable=False)
 
