@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
@@ -97,7 +98,7 @@ def inbox(search: Search, *, at: datetime, back: datetime, before: Cursor | None
     rest."""
     viewer = search.viewer
     types = [search.query.type] if search.query.type else list(TITLES)
-    lists = {type: _waiting(search, type, at) for type in types}
+    lists = _waiting(search, types, at)
     newest = [
         older_than(rows, "created_at", before)
         for rows in [*chain(*lists.values()), *([] if before else _held_by_others(search, at))]
@@ -128,16 +129,18 @@ def headline(sections: list[Section]) -> str:
     return "All clear"
 
 
-def _waiting(search: Search, type: str, at: datetime) -> list[DeliveryQuerySet]:
-    """Returns one list a team, read from inbox_of_a_team, without what this person snoozed unless
-    the query asks for it."""
+def _waiting(
+    search: Search, types: Sequence[str], at: datetime
+) -> dict[str, list[DeliveryQuerySet]]:
+    """Returns for each type one list a team, read from inbox_of_a_team, without what this person
+    snoozed unless the query asks for it."""
     if search.matches_nothing:
-        return []
-    viewer, waiting = search.viewer, Delivery.objects.awaiting_response().filter(type=type)
-    lists = [search.narrowed(waiting.for_team(pk), at=at) for pk in viewer.team_ids]
-    if "later" in search.query.kinds:
-        return lists
-    return [without_snoozed(rows, viewer.user, at=at) for rows in lists]
+        return {type: [] for type in types}
+    viewer, waiting = search.viewer, Delivery.objects.awaiting_response()
+    teams = [search.narrowed(waiting.for_team(pk), at=at) for pk in viewer.team_ids]
+    if "later" not in search.query.kinds:
+        teams = [without_snoozed(rows, viewer.user, at=at) for rows in teams]
+    return {type: [rows.filter(type=type) for rows in teams] for type in types}
 
 
 def _held_by_others(search: Search, at: datetime) -> list[DeliveryQuerySet]:
