@@ -123,13 +123,14 @@ def test_a_frozen_one_held_every_request_for_as_long_as_tcp_has_patience(
             lambda: alice_at.client.get("/"),
             lambda: httpx.get(f"{parts.origin}/readyz", timeout=60),
         )
-        alive = httpx.get(f"{parts.origin}/healthz", timeout=60)
+        alive = [httpx.get(f"{parts.origin}/healthz", timeout=60) for _ in range(3)]
     finally:
         parts.postgres.thaw()
 
     assert [answer.status_code for answer in answers] == [503] * 7
     assert max(answer.elapsed.total_seconds() for answer in answers) < 6
-    assert alive.status_code == 200
-    assert alive.elapsed.total_seconds() < 1
+    assert [answer.status_code for answer in alive] == [200] * 3
+    # This machine may be busy, but hardly three times in a row.
+    assert min(answer.elapsed.total_seconds() for answer in alive) < 1
     agent_at.deliver(once="after the frost")
     assert httpx.get(f"{parts.origin}/readyz", timeout=60).status_code == 200
