@@ -64,10 +64,8 @@ class CompiledQuery:
 def insert(row: models.Model) -> None:
     """Does what `row.save(force_insert=True)` does, without compiling it again. A primary key that
     the database generates is not read back."""
-    sql, fields = _insert_of(type(row))
-    values = [field.get_db_prep_save(getattr(row, field.attname), connection) for field in fields]
     with connection.cursor() as cursor:
-        cursor.execute(sql, values)
+        cursor.execute(_insert_of(type(row)), values_of(row))
     row._state.adding = False
     row._state.db = connection.alias
 
@@ -77,25 +75,42 @@ def insert_many(rows: Sequence[models.Model]) -> None:
     generates are not read back."""
     if not rows:
         return
-    sql, fields = _insert_of(type(rows[0]))
-    into, _, placeholders = sql.partition(" VALUES ")
-    at_once = connection.ops.bulk_batch_size(fields, rows)
+    model = type(rows[0])
+    at_once = connection.ops.bulk_batch_size(fields_of(model), rows)
     with connection.cursor() as cursor:
         for begin in range(0, len(rows), at_once):
             batch = rows[begin : begin + at_once]
-            values = [
-                field.get_db_prep_save(getattr(row, field.attname), connection)
-                for row in batch
-                for field in fields
-            ]
-            cursor.execute(f"{into} VALUES {', '.join([placeholders] * len(batch))}", values)
+            placeholders = ", ".join([f"({_placeholders(model)})"] * len(batch))
+            values = [value for row in batch for value in values_of(row)]
+            cursor.execute(f"{insert_into(model)} VALUES {placeholders}", values)
+
+
+def values_of(row: models.Model) -> list[Any]:
+    """Returns the values of `fields_of(type(row))`, as the database takes them."""
+    return [
+        field.get_db_prep_save(getattr(row, field.attname), connection)
+        for field in fields_of(type(row))
+    ]
 
 
 @cache
-def _insert_of(model: type[models.Model]) -> tuple[str, list[models.Field[Any, Any]]]:
-    fields = [f for f in model._meta.concrete_fields if not isinstance(f, models.AutoField)]
+def fields_of(model: type[models.Model]) -> list[models.Field[Any, Any]]:
+    """Returns the fields that an insert writes: all but a primary key that the database
+    generates."""
+    return [f for f in model._meta.concrete_fields if not isinstance(f, models.AutoField)]
+
+
+@cache
+def _insert_of(model: type[models.Model]) -> str:
+    return f"{insert_into(model)} VALUES ({_placeholders(model)})"
+
+
+def _placeholders(model: type[models.Model]) -> str:
+    return ", ".join(["%s"] * len(fields_of(model)))
+
+
+def insert_into(model: type[models.Model]) -> str:
+    """Returns an INSERT up to its columns, which are those of `fields_of(model)`."""
     quote = connection.ops.quote_name
-    columns = ", ".join(quote(str(field.column)) for field in fields)
-    placeholders = ", ".join(["%s"] * len(fields))
-    table = quote(model._meta.db_table)
-    return f"INSERT INTO {table} ({columns}) VALUES ({placeholders})", fields  # noqa: S608 - our names
+    columns = ", ".join(quote(str(field.column)) for field in fields_of(model))
+    return f"INSERT INTO {quote(model._meta.db_table)} ({columns})"

@@ -9,18 +9,18 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, NotRequired, TypedDict, Unpack
 
-from django.db import transaction
+from django.db import connection, transaction
 
-from accounts.agents import quota
-from accounts.audit import agent_actor, record
+from accounts.agents import keys, quota
+from accounts.audit import agent_actor, event_of
 from accounts.look_alikes import nfc
-from accounts.models import Agent, ApiKey
+from accounts.models import Agent, ApiKey, AuditEvent
 from database.clock import microseconds
 from database.compiled_queries import insert
 from database.idempotency import Idempotency
 from wake.callbacks import allowlist
 from wake.cursor import stamp_activity
-from wake.models import Delivery
+from wake.models import Delivery, one_statement
 
 
 class AgentMismatch(Exception):
@@ -79,9 +79,17 @@ def deliver(
     allowlist.Refused, UnknownRevision, quota.QuotaSpent or quota.KeyEnded, and then nothing was
     stored or spent.
 
-    Without a `key` no quota is spent. `is_internal` is for an app of this server that takes the
-    answer itself (signals.released); a paused agent does not stop it, so that nothing is lost.
+    Without a `key` no quota is spent; the key may be remembered (keys.remembered). `is_internal` is
+    for an app of this server that takes the answer itself (signals.released); a paused agent does
+    not stop it, so that nothing is lost.
     """
+    if key:
+        if delivered := _deliver_at_once(
+            fields, key=key, idempotency=idempotency, address=address, at=at
+        ):
+            return delivered
+        key = keys.look_up_again(key, at=at)
+        agent = key.agent
     try:
         return _deliver(
             agent,
@@ -109,9 +117,7 @@ def _deliver(
     is_internal: bool,
     at: datetime,
 ) -> Delivered:
-    content: dict[str, Any] = {**fields}
-    agent_id, supersedes = content.pop("agent_id"), content.pop("supersedes", None)
-    if not agent.may_claim(agent_id):
+    if not agent.may_claim(fields["agent_id"]):
         raise AgentMismatch(AgentMismatch.__doc__)
     if agent.paused_at is not None and not is_internal:
         raise AgentPaused(AgentPaused.__doc__)
@@ -122,14 +128,65 @@ def _deliver(
         return Delivered(earlier, replayed=True)
     if url := fields.get("callback_webhook"):
         allowlist.check(url, team_id=agent.team_id)
-    timeout = timedelta(seconds=fields.get("timeout_seconds") or 0)
     allowance = quota.spend(key, now_us=microseconds(at)) if key else None
+    delivery = _delivery(
+        agent,
+        fields,
+        key=key,
+        idempotency=idempotency,
+        is_internal=is_internal,
+        created_at=created_at,
+    )
+    if supersedes := fields.get("supersedes"):
+        _supersede(delivery, earlier_id=supersedes, at=created_at)
+    insert(delivery)
+    insert(_received(delivery, address=address))
+    return Delivered(delivery, allowance=allowance)
+
+
+def _deliver_at_once(
+    fields: DeliveryFields,
+    *,
+    key: ApiKey,
+    idempotency: Idempotency | None,
+    address: str,
+    at: datetime,
+) -> Delivered | None:
+    """Does what _deliver() does, in one statement on PostgreSQL. Returns None if anything is in the
+    way, and then nothing was stored; _deliver() finds out what it is."""
+    if connection.vendor != "postgresql" or fields.get("supersedes"):
+        return None
+    if fields["agent_id"] != key.agent.agent_id:
+        return None
+    if url := fields.get("callback_webhook"):
+        try:
+            allowlist.check(url, team_id=key.agent.team_id)
+        except allowlist.Refused:
+            return None
+    delivery = _delivery(key.agent, fields, key=key, idempotency=idempotency, created_at=at)
+    allowance = one_statement.store(delivery, _received(delivery, address=address), key=key, at=at)
+    return Delivered(delivery, allowance=allowance) if allowance else None
+
+
+def _delivery(
+    agent: Agent,
+    fields: DeliveryFields,
+    *,
+    key: ApiKey | None,
+    idempotency: Idempotency | None,
+    is_internal: bool = False,
+    created_at: datetime,
+) -> Delivery:
+    """Builds the row, without what it supersedes."""
+    content: dict[str, Any] = {**fields}
+    agent_id, _ = content.pop("agent_id"), content.pop("supersedes", None)
+    timeout = timedelta(seconds=fields.get("timeout_seconds") or 0)
     delivery = Delivery(
         id=uuid.uuid4(),
         team_id=agent.team_id,
         agent=agent,
         key_hint=key.hint if key else "",
-        mode=mode,
+        mode=key.mode if key else ApiKey.Mode.LIVE,
         claimed_agent_id=nfc(agent_id),
         **content,
         is_internal=is_internal,
@@ -140,20 +197,22 @@ def _deliver(
         activity_at=created_at,
     )
     delivery.content_hash = _content_hash(delivery)
-    if supersedes:
-        _supersede(delivery, earlier_id=supersedes, at=created_at)
-    insert(delivery)
-    record(
+    return delivery
+
+
+def _received(delivery: Delivery, *, address: str) -> AuditEvent:
+    return event_of(
         "delivery.received",
-        by=agent_actor(agent, address),
+        by=agent_actor(delivery.agent, address),
         of=delivery,
-        team=agent.team_id,
-        at=created_at,
-        type=delivery.type,
-        key=delivery.key_hint,
-        content_hash=delivery.content_hash,
+        team_id=delivery.team_id,
+        at=delivery.created_at,
+        detail={
+            "type": delivery.type,
+            "key": delivery.key_hint,
+            "content_hash": delivery.content_hash,
+        },
     )
-    return Delivered(delivery, allowance=allowance)
 
 
 def _content_hash(delivery: Delivery) -> str:

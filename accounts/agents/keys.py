@@ -118,10 +118,21 @@ def find(text: str, *, at: datetime) -> ApiKey | None:
 def look_up(text: str) -> ApiKey | None:
     """Returns the key with its agent, usable or not. The one query also reads the database's clock.
     A text whose checksum is wrong needs no query."""
-    if not KEY.fullmatch(text) or not is_whole(text):
-        return None
+    return _by(digest_of(text)) if KEY.fullmatch(text) and is_whole(text) else None
+
+
+def look_up_again(key: ApiKey, *, at: datetime) -> ApiKey:
+    """Returns a key that was only remembered as it is now. Raises KeyEnded."""
+    again = _by(key.digest)
+    if again is None or not again.is_usable(at):
+        raise KeyEnded(KeyEnded.__doc__)
+    _remember(again)
+    return again
+
+
+def _by(digest: str) -> ApiKey | None:
     asked_at = clock.ticks()
-    rows = _by_digest().rows(digest=digest_of(text))
+    rows = _by_digest().rows(digest=digest)
     if not rows:
         return None
     *columns, now = rows[0]
@@ -143,12 +154,16 @@ def remembered(text: str) -> ApiKey | None:
     entry = _remembered.get(digest) if clock.is_fresh() else None
     if entry and clock.ticks() - entry.looked_up_at < REMEMBERED_SECONDS * 1_000_000:
         return entry.key
-    _remembered.pop(digest, None)
-    if key := look_up(text):
-        if len(_remembered) >= MOST_REMEMBERED:
-            _remembered.clear()
-        _remembered[digest] = _Remembered(key, clock.ticks())
+    key = look_up(text)
+    if key:
+        _remember(key)
     return key
+
+
+def _remember(key: ApiKey) -> None:
+    if len(_remembered) >= MOST_REMEMBERED:
+        _remembered.clear()
+    _remembered[key.digest] = _Remembered(key, clock.ticks())
 
 
 def is_usable_now(key: Any, at: Any) -> Exists:

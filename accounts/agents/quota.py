@@ -50,7 +50,7 @@ class KeyEnded(Exception):
 def spend(key: ApiKey, *, now_us: int) -> Allowance:
     """Takes one token inside the caller's transaction; raises QuotaSpent, or KeyEnded for a key
     that just ended."""
-    interval, burst = _rate(key.mode, key.agent.hourly_limit)
+    interval, burst = rate_of(key.mode, key.agent.hourly_limit)
     with connection.cursor() as cursor:
         cursor.execute(
             """
@@ -64,7 +64,7 @@ def spend(key: ApiKey, *, now_us: int) -> Allowance:
         row = cursor.fetchone()
     if row is None:
         raise _refusal(key, now_us)
-    return _allowance(row[0], now_us, interval, burst)
+    return allowance_at(row[0], now_us, interval, burst)
 
 
 @transaction.atomic
@@ -80,7 +80,7 @@ def record_refusal(key: ApiKey, *, address: str = "", at: datetime) -> None:
 
 def allowance_of(key: ApiKey, *, now_us: int) -> Allowance:
     """Returns what is left of the key's quota, and takes nothing."""
-    return _allowance(key.quota_us, now_us, *_rate(key.mode, key.agent.hourly_limit))
+    return allowance_at(key.quota_us, now_us, *rate_of(key.mode, key.agent.hourly_limit))
 
 
 def quota_of(mode: str, own_limit: int | None = None) -> tuple[int, int]:
@@ -100,8 +100,8 @@ def carried_over(key: ApiKey, *, to: int | None, now_us: int) -> int:
     What was spent stays spent, in tokens and in time, so that changing the limit frees nothing. A
     key without quota waits for one token at most.
     """
-    old, _ = _rate(key.mode, key.agent.hourly_limit)
-    new, burst = _rate(key.mode, to)
+    old, _ = rate_of(key.mode, key.agent.hourly_limit)
+    new, burst = rate_of(key.mode, to)
     missing = max(0, key.quota_us - now_us)
     return now_us + min(burst * new, max(missing, missing * new // old))
 
@@ -112,11 +112,12 @@ def _refusal(key: ApiKey, now_us: int) -> Exception:
         return KeyEnded(KeyEnded.__doc__)
     own = key.agent.hourly_limit
     is_own = quota_of(key.mode, own) != quota_of(key.mode)
-    allowance = _allowance(full_at, now_us, *_rate(key.mode, own))
+    allowance = allowance_at(full_at, now_us, *rate_of(key.mode, own))
     return QuotaSpent(allowance, own_limit=own if is_own else None)
 
 
-def _allowance(full_at: int, now_us: int, interval: int, burst: int) -> Allowance:
+def allowance_at(full_at: int, now_us: int, interval: int, burst: int) -> Allowance:
+    """Returns what is left in a key's row whose `quota_us` is `full_at`."""
     missing = max(0, full_at - now_us)
     wait = missing - (burst - 1) * interval
     return Allowance(
@@ -127,7 +128,7 @@ def _allowance(full_at: int, now_us: int, interval: int, burst: int) -> Allowanc
     )
 
 
-def _rate(mode: str, own_limit: int | None) -> tuple[int, int]:
+def rate_of(mode: str, own_limit: int | None) -> tuple[int, int]:
     """Returns the microseconds for a token, and the burst. The interval is rounded up, so that the
     hourly quota is never exceeded."""
     hourly, burst = quota_of(mode, own_limit)

@@ -44,7 +44,7 @@ def record(
 ) -> None:
     """Stores one event. `event` reads `thing.happened`; `of` is the row that it happened to."""
     team_id = team.pk if isinstance(team, Team) else team
-    insert(_event(event, by=by, of=of, team_id=team_id, at=at or database_now(), detail=detail))
+    insert(event_of(event, by=by, of=of, team_id=team_id, at=at or database_now(), detail=detail))
 
 
 def record_many(event: str, *, by: Actor, of: Iterable[Any], at: datetime, **detail: Any) -> None:
@@ -52,15 +52,18 @@ def record_many(event: str, *, by: Actor, of: Iterable[Any], at: datetime, **det
     its event has the hash of it."""
     insert_many(
         [
-            _event(event, by=by, of=row, team_id=row.team_id, at=at, detail=detail | _content(row))
+            event_of(
+                event, by=by, of=row, team_id=row.team_id, at=at, detail=detail | _content(row)
+            )
             for row in of
         ]
     )
 
 
-def _event(
+def event_of(
     event: str, *, by: Actor, of: Any, team_id: int | None, at: datetime, detail: dict[str, Any]
 ) -> AuditEvent:
+    """Builds one event, and leaves it to the caller to store it."""
     return AuditEvent(
         at=at,
         team_id=team_id,

@@ -55,14 +55,8 @@ class StrictJsonParser(BaseParser):
         parser_context: Mapping[str, Any] | None = None,
     ) -> JsonObject:
         """Raises Malformed or BodyTooLarge."""
-        limit = settings.WAKE_MAX_BODY_BYTES
         request: Request = (parser_context or {})["request"]
-        if declared_length(request.META.get("CONTENT_LENGTH") or "") > limit:
-            raise BodyTooLarge(BodyTooLarge.__doc__)
-        body = stream.read(limit + 1)
-        if len(body) > limit:
-            raise BodyTooLarge(BodyTooLarge.__doc__)
-        return parse_object(body)
+        return parse_object(_read(stream, request))
 
 
 class AlwaysJson(BaseContentNegotiation):
@@ -93,6 +87,22 @@ def stream_of(request: HttpRequest) -> BinaryIO:
     if "HTTP_TRANSFER_ENCODING" in request.META and request.META.get("wsgi.input_terminated"):
         return cast(BinaryIO, request.META["wsgi.input"])
     return cast(BinaryIO, request)
+
+
+def read_object(request: HttpRequest) -> JsonObject:
+    """Reads the body of a view that DRF does not parse for; an absent one is an empty object, as it
+    is for DRF. Raises Malformed or BodyTooLarge."""
+    return parse_object(_read(stream_of(request), request) or b"{}")
+
+
+def _read(stream: IO[Any], request: HttpRequest | Request) -> bytes:
+    limit = settings.WAKE_MAX_BODY_BYTES
+    if declared_length(request.META.get("CONTENT_LENGTH") or "") > limit:
+        raise BodyTooLarge(BodyTooLarge.__doc__)
+    body: bytes = stream.read(limit + 1)
+    if len(body) > limit:
+        raise BodyTooLarge(BodyTooLarge.__doc__)
+    return body
 
 
 def parse_object(body: bytes) -> JsonObject:

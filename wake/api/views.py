@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable
 from functools import partial
-from typing import Any, cast
+from typing import Any
 
 from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse, QueryDict
@@ -16,6 +16,7 @@ from rest_framework.request import Request
 from rest_framework.views import APIView
 
 from accounts import read_limits, throttles
+from accounts.agents import keys
 from accounts.authentication import key_of, remembered_key
 from database.clock import database_now
 from database.idempotency import BadIdempotencyKey, Idempotency
@@ -23,7 +24,7 @@ from database.uuids import NIL, uuid_or_none
 from wake import pickups, wire
 from wake.api import errors, openapi
 from wake.api.long_poll import long_poll
-from wake.api.parsers import JsonObject, stream_of
+from wake.api.parsers import JsonObject, read_object, stream_of
 from wake.api.serializers import (
     DELIVERY_PAYLOAD,
     WITHDRAWAL_PAYLOAD,
@@ -74,17 +75,23 @@ class HotView(ProtocolView):
             return response
 
 
-class DeliverView(ProtocolView):
+class DeliverView(HotView):
     @extend_schema(**openapi.DELIVER)
-    def post(self, request: Request) -> HttpResponse:
-        key = key_of(request)
+    def post(self, request: HttpRequest) -> HttpResponse:
+        key = remembered_key(request)
+        try:
+            body = read_object(request)
+            idempotency, fields = _idempotency(request, body), DELIVERY_PAYLOAD.read(body)
+        except Exception:
+            keys.check_again(key, at=database_now())  # a key that has ended hears only that
+            raise
         delivered = deliver(
             key.agent,
             key=key,
-            idempotency=_idempotency(request),
+            idempotency=idempotency,
             address=throttles.client_address(request),
             at=database_now(),
-            **DELIVERY_PAYLOAD.read(cast(JsonObject, request.data)),
+            **fields,
         )
         receipt = wire.Receipt(delivered.delivery.pk, "received", delivered.delivery.created_at)
         response = _json(receipt, status=201)
@@ -216,8 +223,8 @@ def _uuid(text: str) -> uuid.UUID:
     return found if str(found) == text.lower() and found else NIL
 
 
-def _idempotency(request: Request) -> Idempotency | None:
+def _idempotency(request: HttpRequest, body: JsonObject) -> Idempotency | None:
     try:
-        return Idempotency.of(request.headers.get("Idempotency-Key"), request.data)
+        return Idempotency.of(request.headers.get("Idempotency-Key"), body)
     except BadIdempotencyKey as reason:
         raise ValidationError({"Idempotency-Key": [str(reason)]}) from None

@@ -165,7 +165,7 @@ def test_a_key_revoked_after_it_was_found_delivers_nothing(
         keys.revoke(key, by=SYSTEM, at=timezone.now())
         return found
 
-    module = _With(look_up=found_then_revoked, touch=keys.touch)
+    module = _With(remembered=found_then_revoked, touch=keys.touch)
     monkeypatch.setattr(authentication, "keys", module)
 
     answer = caller.post(caller.payload())

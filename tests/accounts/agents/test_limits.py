@@ -132,6 +132,7 @@ def test_a_limit_costs_a_delivery_no_query_more(
     with CaptureQueriesContext(connection) as before:
         caller.deliver()
     limited(agent, 10)
+    caller.deliver()  # the key was remembered with the limit from before
 
     with CaptureQueriesContext(connection) as after:
         caller.deliver()
