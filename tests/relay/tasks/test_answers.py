@@ -207,8 +207,9 @@ def test_an_answer_is_to_what_was_shown(
         )
     late = alices.answer(question, "approved", feedback="Fine by me.")
 
-    assert late.status_code == 422
-    assert "Read it again, then answer" in text_of(late)
+    assert late.status_code == 409
+    assert "A new version has replaced this one" in text_of(late)
+    assert "Answer the old version anyway" not in text_of(late)
     assert "Fine by me." in late.content.decode()
     newer = Delivery.objects.unanswered().get()
     assert f"/deliveries/{newer.pk}/" in late.content.decode()
