@@ -35,6 +35,7 @@ RESETS_FOR_AN_ADDRESS = ("3/h", "8/d")
 INVITATIONS_OF_A_PERSON = "40/d"
 TEST_CALLBACKS = "10/m"
 DNS_LOOKUPS = "10/m"
+CSP_REPORTS = "60/m"
 HOUR = 3_600
 ANONYMOUS_BYTES = 100 * 2**20  # an hour for one network: ten of the longest messages
 SKIP_SECONDS = 5.0
@@ -127,6 +128,11 @@ def count_test_callback(request: HttpRequest) -> None:
     """Raises TooMany. A test callback occupies a thread until the host answers, and slow hosts must
     not slow the pages down."""
     _count(request, group="test_callback", rate=TEST_CALLBACKS, key=lambda: str(request.user.pk))
+
+
+def count_csp_report(request: HttpRequest) -> None:
+    """Raises TooMany if one network sends too many reports of its browsers."""
+    _count(request, group="csp-report", rate=CSP_REPORTS, key=lambda: client_network(request))
 
 
 def count_dns_lookup(request: HttpRequest) -> None:

@@ -236,6 +236,7 @@ WAKE_CLIENT_ADDRESS = (
     f"HTTP_{_proxy_client.upper().replace('-', '_')}" if _proxy_client else "REMOTE_ADDR"
 )
 
+WAKE_MAX_REPORT_BYTES = 65_536  # of what browsers report to us
 CONTENT_SECURITY_POLICY = {
     "DIRECTIVES": {
         "default-src": [NONE],
@@ -251,6 +252,9 @@ CONTENT_SECURITY_POLICY = {
         "worker-src": [SELF],
         "require-trusted-types-for": ["'script'"],
         "trusted-types": ["default"],
+        # Both, because browsers know one or the other (wake/server/csp_reports.py).
+        "report-uri": ["/csp-reports"],
+        "report-to": ["csp"],
     }
 }
 

@@ -3,11 +3,12 @@
 from django.contrib import admin
 from django.urls import include, path
 
-from wake.server import health
+from wake.server import csp_reports, health
 
 urlpatterns = [
     path("", include("wake.api.urls")),
     path("", include("wake.mcp.urls")),
+    path("csp-reports", csp_reports.csp_reports),
     path("healthz", health.healthz),
     path("readyz", health.readyz),
     path("admin/", include("accounts.admin.sign_in")),

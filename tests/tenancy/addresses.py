@@ -88,7 +88,7 @@ class Address:
     @property
     def is_protocol(self) -> bool:
         names = ("wake", "^wake", "mcp", "@", "connect", ".well-known", "artifacts")
-        return self.route.startswith((*names, "healthz", "readyz"))
+        return self.route.startswith((*names, "healthz", "readyz", "csp-reports"))
 
     def path_in(self, data: TeamData) -> str:
         return self._with(iter(self._ids(data)))

@@ -16,6 +16,8 @@ POLICY = {
     "frame-ancestors 'none'",
     "manifest-src 'self'",
     "worker-src 'self'",
+    "report-uri /csp-reports",
+    "report-to csp",
 }
 TRUSTED_TYPES = {"require-trusted-types-for 'script'", "trusted-types default"}
 

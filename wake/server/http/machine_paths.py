@@ -28,6 +28,7 @@ MACHINE_PATHS = (
     MachinePath("/connect/", takes_keys=True, body_limit="WAKE_MAX_A2A_BYTES"),  # connectors
     MachinePath("/.well-known/"),
     MachinePath("/artifacts/"),  # files of tasks; the link is signed
+    MachinePath("/csp-reports/", body_limit="WAKE_MAX_REPORT_BYTES"),  # sent by browsers themselves
     MachinePath("/healthz/"),
     MachinePath("/readyz/"),
 )

@@ -99,6 +99,7 @@ class BrowserHeaders:
             )
         ),
         "Cross-Origin-Resource-Policy": "same-origin",
+        "Reporting-Endpoints": 'csp="/csp-reports"',
         "Cache-Control": "no-store",
     }
 

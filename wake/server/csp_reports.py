@@ -1,0 +1,133 @@
+"""Takes the browsers' reports of blocked content (Content-Security-Policy) and logs each kind once
+an hour.
+
+Anyone can send a report, so nothing in it is trusted, and nothing of it but words that are known
+here is logged: no address, no page, no script.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from math import inf
+from typing import Any
+from urllib.parse import urlsplit
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+from django.views.decorators.csrf import csrf_exempt
+
+from accounts.throttles import TooMany, count_csp_report
+from wake.api.errors import plain_error
+from wake.api.parsers import Malformed, parse_strictly
+
+log = logging.getLogger(__name__)
+
+AGAIN_AFTER_SECONDS = 3600.0
+REPORTS_AT_ONCE = 100
+DIRECTIVES = {
+    *(f"{kind}-src" for kind in ("child", "connect", "default", "fenced-frame", "font", "frame")),
+    *(f"{kind}-src" for kind in ("img", "manifest", "media", "object", "prefetch", "worker")),
+    *(f"{kind}-src{part}" for kind in ("script", "style") for part in ("", "-attr", "-elem")),
+    *("base-uri", "form-action", "frame-ancestors", "navigate-to", "sandbox"),
+    *("require-trusted-types-for", "trusted-types"),
+}
+# What a browser names in place of an address, and the schemes of what it blocks most.
+KEYWORDS = {"inline", "eval", "wasm-eval", "trusted-types-policy", "trusted-types-sink"}
+SCHEMES = {"about", "blob", "data", "filesystem", "http", "https", "ws", "wss"}
+EXTENSIONS = ("extension", "resource")  # chrome-extension, moz-extension, safari-web-extension
+
+Kind = tuple[str, str]
+
+
+class Seen:
+    """Remembers which kinds were logged in the last hour, and counts the others. Kinds are few: a
+    directive that exists and a word of ours."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._kinds: dict[Kind, tuple[float, int]] = {}
+
+    def note(self, kind: Kind, *, at: float) -> int | None:
+        """Returns how many reports of the kind came since its last line, with this one; None if it
+        is too early for another line."""
+        with self._lock:
+            logged_at, unlogged = self._kinds.get(kind, (-inf, 0))
+            if at - logged_at < AGAIN_AFTER_SECONDS:
+                self._kinds[kind] = logged_at, unlogged + 1
+                return None
+            self._kinds[kind] = at, 0
+            return unlogged + 1
+
+
+_seen = Seen()
+
+
+@csrf_exempt
+def csp_reports(request: HttpRequest) -> HttpResponse:
+    """Takes both formats: one report (CSP level 2) or a list of them (Reporting API)."""
+    if request.method != "POST":
+        response = plain_error(405, "method_not_allowed")
+        response["Allow"] = "POST"
+        return response
+    try:
+        count_csp_report(request)
+        kinds = _kinds(request)
+    except TooMany as error:
+        response = plain_error(429, "rate_limited")
+        response["Retry-After"] = str(error.retry_after)
+        return response
+    except Malformed as error:
+        return plain_error(400, "malformed", str(error))
+    for kind in kinds:
+        if count := _seen.note(kind, at=time.monotonic()):
+            log.warning("A browser blocked content: %s, %s (reports: %d)", *kind, count)
+    return HttpResponse(status=204)
+
+
+def _kinds(request: HttpRequest) -> list[Kind]:
+    """Raises Malformed."""
+    body = parse_strictly(request.body)
+    match request.content_type, body:
+        case "application/csp-report", {"csp-report": dict(report)}:
+            directive = report.get("effective-directive") or report.get("violated-directive")
+            return [_kind(directive, report.get("blocked-uri"))]
+        case "application/reports+json", [*reports] if len(reports) <= REPORTS_AT_ONCE:
+            return [kind for report in reports if (kind := _kind_of(report))]
+    raise Malformed("This is no report of a Content-Security-Policy.")
+
+
+def _kind_of(report: Any) -> Kind | None:
+    """Returns None for a report about something else, such as a deprecated feature."""
+    match report:
+        case {"type": "csp-violation", "body": dict(body)}:
+            return _kind(body.get("effectiveDirective"), body.get("blockedURL"))
+        case {"type": str(kind)} if kind != "csp-violation":
+            return None
+    raise Malformed("This is no report of the Reporting API.")
+
+
+def _kind(directive: Any, blocked: Any) -> Kind:
+    """Raises Malformed for a directive that does not exist."""
+    # Older browsers report the whole directive, with its sources.
+    name = directive.strip().partition(" ")[0] if isinstance(directive, str) else ""
+    if name not in DIRECTIVES or not isinstance(blocked, str | None):
+        raise Malformed("The report names no directive of a Content-Security-Policy.")
+    return name, _blocked(blocked or "")
+
+
+def _blocked(text: str) -> str:
+    """Returns what was blocked in a word of ours."""
+    if text in KEYWORDS:
+        return text
+    try:
+        url = urlsplit(text)
+        scheme, host = (url.scheme or text).lower(), url.hostname
+    except ValueError:
+        return "something else"
+    if host and host == urlsplit(settings.WAKE_ORIGIN).hostname:
+        return "an address of this server"
+    if scheme in SCHEMES:
+        return scheme
+    return "a browser extension" if scheme.endswith(EXTENSIONS) else "something else"
