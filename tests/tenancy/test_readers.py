@@ -29,6 +29,7 @@ OF_A_PERSON = {
     "Draft",
     "Preferences",
     "SavedReply",
+    "SignInAttempts",
     "Reading",
     "Session",
     "Snooze",
