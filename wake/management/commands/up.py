@@ -55,12 +55,13 @@ class Command(BaseCommand):
         password = os.environ.pop("WAKE_ADMIN_PASSWORD", "")
         if os.geteuid() == 0 and settings.PRODUCTION:
             self.stderr.write("Wake is running as root. Run it under an account of its own.")
+        if role in {None, "web", "stream"}:
+            self._wait_for_port(host, settings.PORT)
         try:
             self.check(tags=[Tags.database], databases=["default"])
         finally:
             _disconnect()
         if role in {None, "web", "stream"}:
-            self._wait_for_port(host, settings.PORT)
             _collect_static()
         roles.allow_open_files()
         if role:
