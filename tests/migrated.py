@@ -31,6 +31,7 @@ SOURCES = (
     *("*/apps.py", "*/migrations/*.py", "*/models.py", "*/models/*.py"),
     *(
         "accounts/audit/append_only.py",
+        "accounts/audit/signatures.py",
         "accounts/audit/totals.py",
         "inbox/search/fts5.py",
         "inbox/search/words.py",
