@@ -35,7 +35,7 @@ def test_it_is_lowered_and_given_back(operator: Client, olga: User, agent: Agent
 
 @pytest.mark.parametrize(
     ("hourly", "words"),
-    [("0", "To stop all deliveries, pause the agent"), ("500", "500 an hour at most")],
+    [("0", "To stop all deliveries, pause the agent"), ("500", "allows a key 500 an hour")],
 )
 def test_what_lowers_nothing_is_refused(
     operator: Client, agent: Agent, hourly: str, words: str
