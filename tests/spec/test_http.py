@@ -13,6 +13,9 @@ from django.test import Client
 
 from tests.agent_client import AgentClient
 from tests.spec.test_errors import error_of
+from wake.api import urls as api_urls
+from wake.api.views import PublicView
+from wake.mcp import urls as mcp_urls
 from wake.models import Delivery, Response
 
 PUBLIC = ["/wake/v1", "/wake/v1/openapi.json", "/wake/v1/schema.json"]
@@ -26,6 +29,29 @@ def test_what_needs_no_key(db: None, path: str, slash: str) -> None:
     assert answer.status_code == 200
     assert answer["Content-Type"] == "application/json"
     assert isinstance(answer.json(), dict)
+
+
+def _addresses() -> list[tuple[str, str]]:
+    """Returns every method and address of the agent API that is not public."""
+    found = []
+    for pattern in [*api_urls.urlpatterns, *mcp_urls.urlpatterns]:
+        view: Any = getattr(pattern.callback, "view_class", None)
+        path = "/" + str(pattern.pattern).replace("<str:delivery_id>", str(uuid.uuid4()))
+        if view and not issubclass(view, PublicView):
+            found += [(name, path) for name in view.http_method_names if hasattr(view, name)]
+    return found
+
+
+def test_every_other_address_asks_for_a_key(db: None) -> None:
+    """Nothing protects a hot view by default (docs/decisions/0028)."""
+    addresses = _addresses()
+    answers = {
+        (method, path): Client().generic(method.upper(), path).status_code
+        for method, path in addresses
+    }
+
+    assert len(addresses) >= 10
+    assert set(answers.values()) == {401}, answers
 
 
 def test_with_and_without_a_trailing_slash_never_by_redirect(caller: AgentClient, key: Any) -> None:
