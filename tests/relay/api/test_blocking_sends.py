@@ -16,29 +16,13 @@ from accounts.models import ApiKey
 from relay.models import Card, Task
 from relay.protocol import dialects
 from relay.tasks import lifecycle
+from tests.long_polls import Clock, wait_by
 from tests.relay.calling import Caller, State
 from tests.relay.fake_connector import FakeConnector
 from wake.api import long_poll
 
 PATIENCE = 60.0
 SEND = {"1.0": "SendMessage", "0.3": "message/send"}
-
-
-class Clock:
-    """Stands in for `time` while a send waits: `what` happens in its first sleep."""
-
-    def __init__(self, what: Callable[[], Any]) -> None:
-        self.what: Callable[[], Any] | None = what
-        self.waited = 0.0
-
-    def monotonic(self) -> float:
-        return self.waited
-
-    def pause(self, _: threading.Event, seconds: float) -> None:
-        self.waited += seconds
-        what, self.what = self.what, None
-        if what:
-            what()
 
 
 class Held:
@@ -66,8 +50,7 @@ Meanwhile: TypeAlias = Callable[[Callable[[], Any]], Clock]
 def meanwhile(monkeypatch: pytest.MonkeyPatch) -> Meanwhile:
     def happens(what: Callable[[], Any]) -> Clock:
         clock = Clock(what)
-        monkeypatch.setattr(long_poll, "time", clock)
-        monkeypatch.setattr(long_poll, "pause", clock.pause)
+        wait_by(clock, monkeypatch)
         return clock
 
     return happens
@@ -205,8 +188,7 @@ def test_a_crowd_that_waits_leaves_threads_for_everybody_else(
     """Trap 17: of eight callers at once so many wait as may, and meanwhile the others are answered,
     with the task that they can look at again."""
     clock = Held()
-    monkeypatch.setattr(long_poll, "time", clock)
-    monkeypatch.setattr(long_poll, "pause", clock.pause)
+    wait_by(clock, monkeypatch)
     monkeypatch.setattr(long_poll, "_places", threading.BoundedSemaphore(4))
     monkeypatch.setattr(lifecycle, "_places", threading.BoundedSemaphore(2))
     FakeConnector(key, at=timezone.now())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
@@ -11,8 +10,8 @@ import pytest
 
 from accounts.models import ApiKey, User
 from database.clock import database_now
+from tests.long_polls import Clock, wait_by
 from tests.wake.mcp.client import McpClient
-from wake.api import long_poll
 from wake.mcp.tools import SAME_CALL, TOOLS
 from wake.models import Delivery
 from wake.responses import release, respond
@@ -20,23 +19,6 @@ from wake.responses import release, respond
 pytestmark = pytest.mark.django_db
 REPORT = {"type": "output", "headline": "Report ready", "summary": "Ten companies."}
 QUESTION = {"headline": "Which name?", "summary": "Both are free."}
-
-
-class Clock:
-    """Stands in for `time` while a call waits: `what` happens in its first sleep."""
-
-    def __init__(self, what: Callable[[], Any] = lambda: None) -> None:
-        self.what: Callable[[], Any] | None = what
-        self.waited = 0.0
-
-    def monotonic(self) -> float:
-        return self.waited
-
-    def sleep(self, seconds: float) -> None:
-        self.waited += seconds
-        what, self.what = self.what, None
-        if what:
-            what()
 
 
 def answer(pk: str, by: User, status: str, **more: Any) -> None:
@@ -92,7 +74,7 @@ def test_a_question_without_an_answer_returns_what_to_do(
     either: McpClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clock = Clock()
-    monkeypatch.setattr(long_poll, "time", clock)
+    wait_by(clock, monkeypatch)
 
     result = either.call("ask", **QUESTION, timeout_seconds=3600, assumption="Take the first name.")
 
@@ -113,7 +95,7 @@ def test_a_question_that_is_answered_meanwhile(
     def say_no() -> None:
         answer(str(Delivery.objects.get().pk), bob, "rejected", feedback="Too early.")
 
-    monkeypatch.setattr(long_poll, "time", Clock(say_no))
+    wait_by(Clock(say_no), monkeypatch)
 
     result = mcp.call("ask", **QUESTION)
 
@@ -235,7 +217,7 @@ def test_a_key_revoked_during_the_wait_gets_nothing(
     def revoke() -> None:
         ApiKey.objects.update(revoked_at=database_now() - timedelta(seconds=1))
 
-    monkeypatch.setattr(long_poll, "time", Clock(revoke))
+    wait_by(Clock(revoke), monkeypatch)
 
     refused = mcp.ask("tools/call", {"name": "ask", "arguments": QUESTION})
 
