@@ -1,4 +1,4 @@
-# Needs Python 3.11 or later, make and git. `make` alone says what there is.
+# Needs Python 3.11 or later, make and git. `make` alone lists the targets.
 
 PYTHON = python3 python3.14 python3.13 python3.12 python3.11 python
 VENV = .venv
@@ -8,33 +8,33 @@ export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
 .PHONY: help run demo test coverage soak check bench figures fmt lock audit sbom
 
-help: ## this list
+help: ## lists the targets
 	@sed -n 's/^\([a-z]*\):.*## /  make \1|/p' $(MAKEFILE_LIST) | awk -F '|' '{ printf "%-16s%s\n", $$1, $$2 }'
 
-run: $(VENV)/.installed ## sets up what is missing, then runs everything until Ctrl-C
+run: $(VENV)/.installed ## sets up what is missing, then runs Wake until Ctrl-C
 	@exec $(BIN)/python manage.py up
 
-demo: $(VENV)/.installed ## fills the inbox with a believable week
+demo: $(VENV)/.installed ## fills the inbox with a realistic week
 	@$(BIN)/python manage.py migrate --verbosity 0
 	@$(BIN)/python manage.py demo
 
-test: $(VENV)/.installed-dev ## everything, on SQLite and, where it answers, on PostgreSQL
+test: $(VENV)/.installed-dev ## runs all tests, on SQLite and, if it answers, on PostgreSQL
 	@$(BIN)/python -m tests.suite
 
-coverage: $(VENV)/.installed-dev ## the tests on SQLite once more, measured against the promise
+coverage: $(VENV)/.installed-dev ## runs the tests on SQLite once more, and measures coverage
 	@$(BIN)/python -m tests.suite coverage
 
-soak: $(VENV)/.installed-dev ## what takes longer: load while things break, kill -9, fuzzing
+soak: $(VENV)/.installed-dev ## runs the long tests: load while parts fail, kill -9, fuzzing
 	@mkdir -p test-results
 	@$(BIN)/python -m tests.soak 2>test-results/soak.log
 
-# A production that is safe, and made up: nothing in it is there.
+# The settings of a safe production. None of its servers exist.
 PRODUCTION = env WAKE_DEV= WAKE_ORIGIN=https://wake.example.com WAKE_DATA=/nonexistent \
 	WAKE_SECRET_KEY=made-up-for-checks-0123456789abcdefghijklmnopqrstuvwxyz \
 	WAKE_ENCRYPTION_KEYS=made-up-for-checks-0123456789abcdefghijklmnopqrstuvwxyz \
 	DATABASE_URL=postgresql://nobody@127.0.0.1:1/nothing REDIS_URL=redis://127.0.0.1:1/0
 
-check: $(VENV)/.installed-dev ## format, lint, types, imports, migrations, deploy checks
+check: $(VENV)/.installed-dev ## checks format, lint, types, imports, migrations, deployment
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
@@ -43,13 +43,13 @@ check: $(VENV)/.installed-dev ## format, lint, types, imports, migrations, deplo
 	$(BIN)/python manage.py makemigrations --check --dry-run --settings tests.settings
 	$(PRODUCTION) $(BIN)/python manage.py check --deploy --fail-level WARNING
 
-bench: $(VENV)/.installed-dev ## what a delivery, a poll and a sweep cost, beside a lean server and PostgreSQL alone
+bench: $(VENV)/.installed-dev ## compares deliveries, polls and sweeps with a lean server and PostgreSQL alone
 	@$(BIN)/python -m bench
 
 figures: $(VENV)/.installed-dev ## measures the code, for docs/architecture.md
 	@$(BIN)/python tests/architecture/figures.py
 
-fmt: $(VENV)/.installed-dev ## puts the format right
+fmt: $(VENV)/.installed-dev ## formats the code
 	$(BIN)/ruff check --fix-only --quiet .
 	$(BIN)/ruff format .
 
@@ -62,7 +62,7 @@ sbom: $(VENV)/.installed-dev ## lists the locked dependencies in sbom.cdx.json (
 LOCK = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 \
 	--generate-hashes --no-header --no-annotate pyproject.toml
 
-lock: $(VENV)/.installed-dev ## makes the lock files again, from pyproject.toml
+lock: $(VENV)/.installed-dev ## rewrites the lock files from pyproject.toml
 	$(LOCK) --output-file requirements.lock
 	$(LOCK) --group dev --constraint requirements.lock --output-file requirements-dev.lock
 
