@@ -55,9 +55,9 @@ def foreign_scripts(text: str) -> list[str]:
     its letters are Latin, or all of them look so."""
     if text.isascii():
         return []
-    found = scripts(text)
+    used = scripts(text)
     letters = "".join(filter(str.isalpha, look(text)))
     looks_latin = bool(letters) and letters.isascii()
-    if not looks_latin and not (mixes_scripts(text) and "Latin" in found):
+    if not looks_latin and not (mixes_scripts(text) and "Latin" in used):
         return []
-    return [script for script in found if script != "Latin"]
+    return [script for script in used if script != "Latin"]

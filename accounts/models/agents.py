@@ -57,8 +57,8 @@ class Agent(models.Model):
             return
         self.agent_id = nfc(self.agent_id)
         if mixes_scripts(self.agent_id):
-            found = " and ".join(scripts(self.agent_id))
-            raise ValidationError({"agent_id": f"Use letters of one script, not {found}."})
+            used = " and ".join(scripts(self.agent_id))
+            raise ValidationError({"agent_id": f"Use letters of one script, not {used}."})
         if self.team_id and (other := Agent.looking_like(self.agent_id, team_id=self.team_id)):
             raise ValidationError({"agent_id": f"This looks like your agent {other}."})
 

@@ -132,10 +132,10 @@ def _check(client: WakeClient, arguments: argparse.Namespace) -> int:
 
 def _answers(client: WakeClient, arguments: argparse.Namespace) -> int:
     responses = client.responses(since=arguments.since)
-    found = list(responses)
-    lines = [f"{answer.delivery_id} {answer.status} {answer.feedback or ''}" for answer in found]
+    answers = list(responses)
+    lines = [f"{answer.delivery_id} {answer.status} {answer.feedback or ''}" for answer in answers]
     lines.append(f"next_since {responses.next_since or ''}")
-    rows = {"answers": [asdict(answer) for answer in found], "next_since": responses.next_since}
+    rows = {"answers": [asdict(answer) for answer in answers], "next_since": responses.next_since}
     _print(arguments, rows, "\n".join(line.rstrip() for line in lines))
     return ExitStatus.OK
 

@@ -111,8 +111,8 @@ def _answer(
 
 
 def _is_from_a_foreign_page(request: HttpRequest) -> bool:
-    """On a server in development, which runs on a person's own machine: any page that they
-    have open can send to it, although its site cannot reach it."""
+    """Returns whether a page of another site sent the request to a server in development. Such a
+    server runs on a person's own machine, and any page that they have open can send to it."""
     origin = request.headers.get("Origin")
     own = {settings.WAKE_ORIGIN, f"{request.scheme}://{request.get_host()}"}
     return settings.DEVELOPMENT and origin is not None and origin not in own
@@ -145,7 +145,8 @@ def _is_push(value: Any) -> TypeGuard[Json]:
 
 
 def _check_content_type(request: HttpRequest) -> None:
-    """A page can send other types, and none, without asking this server first (CORS)."""
+    """Raises ContentTypeNotSupported unless it is JSON, because a page of another site can send
+    other types, or none, without asking this server first (CORS)."""
     kind = request.content_type or ""
     if not JSON_TYPE.fullmatch(kind):
         raise ContentTypeNotSupported(

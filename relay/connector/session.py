@@ -28,7 +28,7 @@ from relay.protocol.fields import LONGEST_ID, Fields, InvalidParams
 from relay.runs import queue as run_queue
 from relay.runs.queue import LeaseLost
 from relay.tasks import lost_runs, reports, transitions
-from relay.tasks.reports import TooMuchMade
+from relay.tasks.reports import ResultTooLarge
 from wake.api.parsers import Malformed, parse_strictly
 
 logger = logging.getLogger(__name__)
@@ -223,7 +223,7 @@ class Session:
             reports.get_on(run, lease, frame.value, at=at)
         except LeaseLost as reason:
             return [_lost(run, reason)]
-        except TooMuchMade as reason:
+        except ResultTooLarge as reason:
             return [_error("too_much", str(reason), frame.value)]
         return []
 
@@ -288,7 +288,7 @@ def task_frame(run: Run) -> Json:
     message, so that no caller can forge it."""
     task, message = run.task, _message(run.message)
     of_caller = task.messages.filter(source=Message.Source.CALLER, pk__lte=run.message_id)
-    said = of_caller.last()  # a person's answer names no modes
+    newest = of_caller.last()  # a person's answer names no modes
     return {
         "type": "task",
         "dispatch_id": str(run.pk),
@@ -302,8 +302,8 @@ def task_frame(run: Run) -> Json:
         "messages": [_message(one) for one in run_queue.history_of(run)],
         "decision": run.decision,
         "caller": {"name": task.caller.name, "id": str(task.caller.pk)} if task.caller else None,
-        "acceptedOutputModes": said.accepted_output_modes if said else [],
-        "referenceTaskIds": said.reference_task_ids if said else [],
+        "acceptedOutputModes": newest.accepted_output_modes if newest else [],
+        "referenceTaskIds": newest.reference_task_ids if newest else [],
         "attempt": run.attempts,
         "timeout_s": Card.objects.values_list("timeout_seconds", flat=True).get(agent=run.agent),
     }

@@ -267,7 +267,7 @@ class Blob(models.Model):
 
 
 class Event(models.Model):
-    """What happened to a task, in order. Events are only added."""
+    """Records what happened to a task, in order. Events are only added."""
 
     class Kind(models.TextChoices):
         STATUS = "status", "Status"

@@ -66,8 +66,8 @@ def find_agent(request: PersonRequest, pk: UUID) -> Agent:
 
 
 def _opens_to_everyone(request: PersonRequest, card: Card) -> bool:
-    """Whether the form lets anonymous callers in, who may not call the agent yet. Issuing a caller
-    key asks for the password, and this lets in more people than any key."""
+    """Returns whether the form lets anonymous callers in, who may not call the agent yet. It then
+    asks for the password, as issuing a caller key does."""
     is_open = card.enabled and card.access == Card.Access.PUBLIC
     return request.POST.get("access") == Card.Access.PUBLIC and not is_open
 

@@ -174,10 +174,10 @@ class SkillForm(forms.Form):
 
     def clean_tags(self) -> list[str]:
         tags = (tag.strip() for tag in self.cleaned_data["tags"].split(","))
-        made = list(dict.fromkeys(tag for tag in tags if tag))
-        if not made:
+        unique = list(dict.fromkeys(tag for tag in tags if tag))
+        if not unique:
             raise ValidationError("Enter at least one.")
-        return made
+        return unique
 
     def skill(self) -> dict[str, Any]:
         data = self.cleaned_data

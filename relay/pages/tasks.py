@@ -33,19 +33,19 @@ ROW_KEY = re.compile(r"[0-9]{1,18}", re.ASCII)  # fits a bigint; int() takes 4,3
 def task_detail(request: PersonRequest, pk: UUID) -> HttpResponse:
     now, task = database_now(), find_task(request, pk)
     before = _number(request.GET.get("before", ""))
-    said, older = turns.turns_of(task, before=before)
+    newest, older = turns.turns_of(task, before=before)
     pushes = task.notifications.select_related("callback").order_by("-generation")[:MOST_EVENTS]
     context = {
         "now": now,
         "task": task,
-        "turns": said,
+        "turns": newest,
         "older": older,
         "is_newest": before is None,
-        "made": turns.artifacts_of(task),
+        "artifacts": turns.artifacts_of(task),
         "runs": task.runs.select_related("connector").order_by("created_at"),
         "events": task.events.select_related("message", "artifact")[:MOST_EVENTS],
         "pushes": [(push, callback_line(push.callback, at=now)) for push in pushes],
-        "shown": task.task_deliveries.select_related("delivery").order_by("-generation")[
+        "task_deliveries": task.task_deliveries.select_related("delivery").order_by("-generation")[
             :MOST_EVENTS
         ],
     }
@@ -90,10 +90,10 @@ def file(request: PersonRequest, pk: UUID, kind: str, row: int, number: int) -> 
     """Downloads a file of a message or an artifact."""
     task = find_task(request, pk)
     parts = turns.parts_of(task, kind, row)
-    found = blobs.file_of(task, parts[number]) if number < len(parts) else None
-    if found is None:
+    stored = blobs.file_of(task, parts[number]) if number < len(parts) else None
+    if stored is None:
         raise Http404
-    return download(found)
+    return download(stored)
 
 
 def find_task(request: PersonRequest, pk: UUID) -> Task:

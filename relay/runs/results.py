@@ -25,7 +25,7 @@ ENDS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class ReportedArtifact:
     """An artifact, or a piece to add to one that is there."""
 
     artifact_id: str
@@ -44,7 +44,7 @@ class Outcome:
     state: Task.State
     parts: list[Json] = field(default_factory=list)
     metadata: Json = field(default_factory=dict)
-    artifacts: list[Made] = field(default_factory=list)
+    artifacts: list[ReportedArtifact] = field(default_factory=list)
     is_direct: bool = False
 
 
@@ -62,9 +62,9 @@ def failed(why: str) -> Outcome:
     return Outcome(Task.State.FAILED, [{"text": why}])
 
 
-def read_artifact(given: Fields) -> Made:
+def read_artifact(given: Fields) -> ReportedArtifact:
     """Reads an artifact; raises InvalidParams."""
-    return Made(
+    return ReportedArtifact(
         artifact_id=given.id("artifactId") or str(uuid.uuid4()),
         parts=read_parts(given.get("parts"), given.path_of("parts")),
         name=given.text("name"),

@@ -41,7 +41,7 @@ TOO_MANY_MESSAGES = (
 UNGUESSABLE = re.compile(
     r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}", re.IGNORECASE
 )
-# What a person wrote is for the agent and the team; the caller learns only what became of the task.
+# What a person wrote is for the agent and the team; the caller learns only the state of the task.
 DECLINED = "A person of the agent's team declined."
 CONTEXT_IS_TAKEN = (
     "Another caller uses this id. Nothing was stored: leave it out, and a new one is made for you."

@@ -17,7 +17,7 @@ from relay.protocol.dialects import PARTS_AT_MOST, Json
 from relay.protocol.fields import Fields
 from relay.runs import queue as run_queue
 from relay.runs.queue import LeaseLost
-from relay.runs.results import Made, failed, read_artifact, read_result
+from relay.runs.results import ReportedArtifact, failed, read_artifact, read_result
 from relay.tasks import room, transitions
 
 State = Task.State
@@ -31,7 +31,7 @@ ARTIFACTS_AT_MOST = 1_000
 CONTENT = ["name", "description", "parts_json", "metadata_json"]
 
 
-class TooMuchMade(Exception):
+class ResultTooLarge(Exception):
     """This task has produced more than Wake stores for one task."""
 
 
@@ -53,7 +53,7 @@ def get_on(run: Run, lease: uuid.UUID, report: Json, *, at: datetime) -> bool:
     """Takes in the progress `{n, text?, artifact?}` of a run: a message to the caller, or a piece
     of an artifact. `n` counts up within a run, and a repeated report changes nothing. Messages
     beyond the limit are ignored; artifacts beyond it are refused. Returns whether something was
-    stored; raises LeaseLost, InvalidParams, TooMuchMade."""
+    stored; raises LeaseLost, InvalidParams, ResultTooLarge."""
     task = transitions.lock(run.task_id)
     run = run_queue.held(run, lease)
     progress = Fields(report, "progress")
@@ -66,10 +66,10 @@ def get_on(run: Run, lease: uuid.UUID, report: Json, *, at: datetime) -> bool:
     run.progress = number or run.progress
     run.save(update_fields=["progress"])
     if artifact and task.generation >= PIECES_WITHIN:
-        raise TooMuchMade(f"A task has at most {PIECES_WITHIN:,} events before its result.")
+        raise ResultTooLarge(f"A task has at most {PIECES_WITHIN:,} events before its result.")
     says = bool(text) and task.messages.count() < WORDS_WITHIN
     if artifact:
-        _keep_all(task, [artifact], ends_in_status=says, at=at)
+        _store_all(task, [artifact], ends_in_status=says, at=at)
     if says:
         message = transitions.add_message(task, Message.Source.AGENT, [{"text": text}], at=at)
         transitions.transition(task.pk, State.WORKING, message=message, at=at)
@@ -101,8 +101,8 @@ def finish(run: Run, lease: uuid.UUID, result: Json, *, at: datetime) -> bool:
         )
         return False
     try:
-        _keep_all(task, outcome.artifacts, ends_in_status=True, at=at)
-    except TooMuchMade as reason:
+        _store_all(task, outcome.artifacts, ends_in_status=True, at=at)
+    except ResultTooLarge as reason:
         outcome = failed(f"The agent's answer cannot be kept: {reason}")
     message = None
     if outcome.parts:
@@ -130,25 +130,27 @@ def _next_state(task: Task, ended: State, *, at: datetime) -> State:
 
 
 @transaction.atomic
-def _keep_all(task: Task, artifacts: list[Made], *, ends_in_status: bool, at: datetime) -> None:
+def _store_all(
+    task: Task, artifacts: list[ReportedArtifact], *, ends_in_status: bool, at: datetime
+) -> None:
     """Stores all artifacts or none, in a number of statements that does not grow with theirs. One
-    with the id of an earlier one replaces or continues it. Raises TooMuchMade."""
+    with the id of an earlier one replaces or continues it. Raises ResultTooLarge."""
     if not artifacts:
         return
-    ids = {made.artifact_id for made in artifacts}
+    ids = {reported.artifact_id for reported in artifacts}
     there = {row.artifact_id: row for row in task.artifacts.filter(artifact_id__in=ids)}
     if task.artifacts.count() + len(ids) - len(there) > ARTIFACTS_AT_MOST:
-        raise TooMuchMade(f"A task has at most {ARTIFACTS_AT_MOST:,} artifacts.")
+        raise ResultTooLarge(f"A task has at most {ARTIFACTS_AT_MOST:,} artifacts.")
     before = sum(len(row.parts_json) for row in there.values())
-    stored = [blobs.store_large(task, made.parts, at) for made in artifacts]
+    stored = [blobs.store_large(task, reported.parts, at) for reported in artifacts]
     pairs = zip(artifacts, stored, strict=True)
-    rows = [_row(task, made, parts, there, at=at) for made, parts in pairs]
+    rows = [_row(task, reported, parts, there, at=at) for reported, parts in pairs]
     size = sum(len(row.parts_json) for row in there.values()) - before
     transitions.count_bytes(task, size + sum(map(blobs.bytes_of, stored)))
     try:
         room.check_task(task)
     except room.TaskIsFull as reason:
-        raise TooMuchMade(str(reason)) from reason
+        raise ResultTooLarge(str(reason)) from reason
     new = [row for row in there.values() if row._state.adding]
     changed = [row for row in there.values() if not row._state.adding]
     Artifact.objects.bulk_create(new, batch_size=transitions.AT_ONCE)
@@ -157,30 +159,35 @@ def _keep_all(task: Task, artifacts: list[Made], *, ends_in_status: bool, at: da
 
 
 def _row(
-    task: Task, made: Made, parts: list[Json], there: dict[str, Artifact], *, at: datetime
+    task: Task,
+    reported: ReportedArtifact,
+    parts: list[Json],
+    there: dict[str, Artifact],
+    *,
+    at: datetime,
 ) -> Artifact:
-    """Returns the row of an artifact with what was made, and adds it to those that are there if it
-    is new. `parts` are as rows store them. Raises TooMuchMade."""
-    row = there.get(made.artifact_id)
+    """Returns the row of an artifact with what was reported, and adds a new row to `there`. `parts`
+    are as rows store them. Raises ResultTooLarge."""
+    row = there.get(reported.artifact_id)
     if row is None:
-        row = there[made.artifact_id] = Artifact(
-            task=task, artifact_id=made.artifact_id, created_at=at
+        row = there[reported.artifact_id] = Artifact(
+            task=task, artifact_id=reported.artifact_id, created_at=at
         )
-    elif made.append:
+    elif reported.append:
         parts = _together(row.parts, parts)
     row.parts_json = dumps(parts)
-    row.name = made.name or row.name
-    row.description = made.description or row.description
-    row.metadata_json = dumps(made.metadata) if made.metadata else row.metadata_json
+    row.name = reported.name or row.name
+    row.description = reported.description or row.description
+    row.metadata_json = dumps(reported.metadata) if reported.metadata else row.metadata_json
     return row
 
 
 def _together(there: list[Json], more: list[Json]) -> list[Json]:
     """Joins the pieces of an artifact, which together may be no larger than one that comes at once;
-    raises TooMuchMade."""
+    raises ResultTooLarge."""
     parts = there + more
     if len(parts) > PARTS_AT_MOST:
-        raise TooMuchMade(f"An artifact has at most {PARTS_AT_MOST:,} parts.")
+        raise ResultTooLarge(f"An artifact has at most {PARTS_AT_MOST:,} parts.")
     if len(dumps(parts).encode()) > settings.WAKE_MAX_A2A_BYTES:
-        raise TooMuchMade(f"An artifact has at most {settings.WAKE_MAX_A2A_BYTES:,} bytes.")
+        raise ResultTooLarge(f"An artifact has at most {settings.WAKE_MAX_A2A_BYTES:,} bytes.")
     return parts
