@@ -34,7 +34,7 @@ CASES = [
 
 
 def measure(*, callbacks: int) -> list[Row]:
-    """Makes the database anew."""
+    """Measures each case with a new database."""
     servers.make_database("bench", deliveries=0)
     return [_row(case, callbacks) for case in CASES]
 

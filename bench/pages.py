@@ -19,7 +19,7 @@ LIST_PAGE, DELIVERY_PAGE = 40.0, 20.0
 
 
 def measure(*, requests: int, rounds: int, deliveries: int) -> list[Row]:
-    """Makes the database anew. The earlier deliveries need no answer any more."""
+    """Measures with a new database, whose earlier deliveries need no answer any more."""
     servers.make_database("bench", "other", deliveries=deliveries)
     with psycopg.connect(servers.DATABASE, autocommit=True) as connection:
         connection.execute("UPDATE wake_delivery SET acknowledged_at = created_at")

@@ -60,7 +60,8 @@ class BoundedConnection(psycopg.Connection[Any]):
         return bool(poll.poll(0))
 
     def _server_is_alive(self) -> bool:
-        """A refusal is a sign of life, too; the connection's own end will be seen on its socket."""
+        """Returns whether the server accepts a new connection. A refusal counts, too, because the
+        end of this connection will be seen on its socket."""
         try:
             psycopg.connect(self.info.dsn, connect_timeout=SIGN_OF_LIFE_SECONDS).close()
         except psycopg.errors.ConnectionTimeout:

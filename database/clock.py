@@ -73,8 +73,9 @@ def _read() -> _Reading:
 
 
 def _take(instant: datetime, *, asked_at: int) -> _Reading:
-    """The database read its clock between the question and the answer, so a reading gives two
-    bounds. The offset moves only as far as they demand: a slow query does not set the clock."""
+    """Stores a reading of the database's clock, which was taken between the question and the
+    answer, so it gives two bounds. The offset moves only as far as they demand: a slow query does
+    not set the clock."""
     global _last  # one for each process, replaced as a whole
     read_at = ticks()
     lowest, highest = microseconds(instant) - read_at, microseconds(instant) - asked_at

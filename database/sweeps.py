@@ -56,8 +56,8 @@ def sweep_together(
     at_once: int,
     locks: Sequence[str] = ("self",),
 ) -> int:
-    """Like `sweep`, for work that is cheaper for many rows at once: in one transaction where all of
-    it succeeds, otherwise each row in a transaction of its own."""
+    """Works like `sweep`, for work that is cheaper for many rows at once: in one transaction if all
+    of it succeeds, otherwise each row in a transaction of its own."""
 
     @transaction.atomic
     def claim_and_work(pks: Sequence[Any]) -> int:
@@ -101,7 +101,7 @@ def each(
 
 
 def together(items: Sequence[Item], work: Callable[[Sequence[Item]], int], *, what: str) -> int:
-    """Calls `work` with all of the items, or, where that fails, with each of them alone."""
+    """Calls `work` with all of the items. If that fails, calls it with each of them alone."""
     if not items:
         return 0
     try:
@@ -113,7 +113,7 @@ def together(items: Sequence[Item], work: Callable[[Sequence[Item]], int], *, wh
 
 
 def _ids(due: models.QuerySet[Row], locks: Sequence[str], at_once: int) -> list[Any]:
-    """The ids of the first due rows that nothing else has locked now, however many are locked."""
+    """Returns the ids of the first due rows that no other transaction has locked."""
     if not due.exists():  # mostly there are none, and SQLite would lock the file to look
         return []
     with transaction.atomic():
@@ -134,7 +134,7 @@ def _try_to_put_off(item: Item, put_off: Callable[[Item], object]) -> None:
 
 
 def _log(failures: Sequence[tuple[object, Exception]], what: str) -> None:
-    """The first with its traceback; of the others only how many, or they would fill the log."""
+    """Logs the first failure with its traceback and counts the others, which would fill the log."""
     item, error = failures[0]
     log.error(
         "%s %s failed and will be tried again; the first is %s",
@@ -146,6 +146,6 @@ def _log(failures: Sequence[tuple[object, Exception]], what: str) -> None:
 
 
 def _name(item: object) -> object:
-    """Its id; what else there is of it may be content, which the log must not have."""
+    """Returns only the id, because the rest of a row may be content, which is never logged."""
     row = item[0] if isinstance(item, tuple) else item
     return getattr(row, "pk", row)

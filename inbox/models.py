@@ -19,7 +19,7 @@ EVERY_DAY = "0123456"
 
 
 class Reading(models.Model):
-    """When a person first opened a delivery."""
+    """Records when a person first opened a delivery."""
 
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="+", db_index=False)
     delivery = models.ForeignKey(Delivery, on_delete=models.CASCADE, related_name="readings")

@@ -24,7 +24,7 @@ else:
 
 
 def isolated(text: str) -> str:
-    """So that a right-to-left override in it turns nothing else around."""
+    """Isolates the text, so that a right-to-left override in it changes nothing around it."""
     return format_html("<bdi>{}</bdi>", text)
 
 

@@ -1,4 +1,4 @@
-"""Every URL of the server."""
+"""Routes every URL of the server."""
 
 from django.contrib import admin
 from django.urls import include, path

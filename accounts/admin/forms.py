@@ -42,8 +42,7 @@ class NewPersonForm(UserCreationForm):
 
 class PersonForm(ModelForm):
     def clean_time_zone(self) -> str:
-        """Every page is shown in it: a name that does not exist would be an error on each of
-        them."""
+        """Refuses a time zone that does not exist, because every page would fail."""
         name: str = self.cleaned_data["time_zone"]
         if name not in zoneinfo.available_timezones():
             raise forms.ValidationError("Unknown time zone. Use one such as Europe/Berlin.")

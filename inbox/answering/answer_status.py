@@ -75,7 +75,7 @@ def pickup_status(response: Response, *, at: datetime) -> str:
 
 
 def _callback_status(response: Response, sent_at: datetime, *, at: datetime) -> str:
-    """Returns what became of a callback that was sent and is not confirmed."""
+    """Returns the state of a callback that was sent and is not confirmed."""
     callback: Callback | None = getattr(response, "callback", None)
     if callback is None:
         return f"Sent by callback {when(sent_at, now=at)}, not confirmed yet."

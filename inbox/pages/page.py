@@ -81,7 +81,7 @@ def page(
 
 
 def _must_set_up_second_factor(request: HttpRequest) -> bool:
-    """Whether the person has to set one up before they may open this address."""
+    """Returns whether the person has to set one up before they may open this address."""
     owes = getattr(request.user, "owes_second_factor", False)  # second_factor.with_owed
     here = request.resolver_match.url_name if request.resolver_match else None
     return owes and here not in OPEN_WITHOUT_SECOND_FACTOR

@@ -189,7 +189,7 @@ def delivered_since(start: datetime) -> QuerySet[Delivery, Any]:
 
 
 class _Quarter(Func):
-    """Quarters of an hour since 1970."""
+    """Counts quarters of an hour since 1970."""
 
     output_field = IntegerField()
 

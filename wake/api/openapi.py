@@ -34,7 +34,7 @@ COMPONENT = "#/components/schemas/{name}"
 
 
 def _answers(success: dict[int, str], *errors: int) -> dict[Any, Any]:
-    """The wire's structs by status code, with the errors that every endpoint has."""
+    """Returns the wire's structs by status code, with the errors that every endpoint has."""
     named = {**success, **dict.fromkeys([*errors, 401, 403, 429, 503], "ErrorBody")}
     return {
         (str(code), "application/json"): OpenApiResponse(

@@ -1,4 +1,4 @@
-"""The URLs of the protocol, each with and without a trailing slash, never by redirect."""
+"""Routes the URLs of the protocol, each with and without a trailing slash, without redirects."""
 
 from collections.abc import Callable
 from typing import Any

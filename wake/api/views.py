@@ -188,7 +188,7 @@ class JsonSchemaView(PublicView):
 
 @csrf_exempt
 def nothing_here(request: HttpRequest) -> HttpResponse:
-    """Every other path under /wake/: JSON, and a hint for the commonest slip of all."""
+    """Answers every other path under /wake/ with a 404 in JSON, and a hint for a doubled prefix."""
     if request.path_info.startswith("/wake/v1/wake/"):
         return errors.plain_error(
             404,
@@ -217,10 +217,10 @@ def _json(value: Any, *, status: int = 200) -> HttpResponse:
 
 
 def _uuid(text: str) -> uuid.UUID:
-    """Any case is accepted; what is no UUID becomes the nil one, which costs the same query and
+    """Reads a UUID in any case. Other text becomes the nil UUID, which costs the same query and
     finds nothing."""
-    found = uuid_or_none(text)
-    return found if str(found) == text.lower() and found else NIL
+    id = uuid_or_none(text)
+    return id if str(id) == text.lower() and id else NIL
 
 
 def _idempotency(request: HttpRequest, body: JsonObject) -> Idempotency | None:

@@ -178,7 +178,7 @@ class Episode:
         release(response, at=response.release_at)
 
     def _try(self, attempt: Told, at: datetime) -> None:
-        """Settled as a sender would settle it; nothing is sent to anybody."""
+        """Settles an attempt as a sender would, without sending anything."""
         of_this = Callback.objects.filter(response__delivery=self.delivery)
         of_this.update(tries=F("tries") + 1)
         Response.objects.not_sent().filter(callback__in=of_this).update(sent_at=at)
@@ -200,5 +200,5 @@ class Episode:
 
 
 def length(text: str) -> timedelta:
-    """`1d 3h 20m 5s`; an empty text is nothing."""
+    """Reads a length of time such as `1d 3h 20m 5s`. An empty text is no time."""
     return timedelta(**{UNITS[unit]: int(count) for count, unit in AMOUNT.findall(text)})

@@ -77,7 +77,7 @@ class Tool:
 
 
 def run(tool: Tool, caller: Caller, arguments: JsonObject) -> Result:
-    """Raises what the verb raises; ValidationError for an argument that the tool does not have."""
+    """Calls the tool. Raises what its verb raises, and ValidationError for an unknown argument."""
     known = tool.takes["properties"]
     unknown = [name for name in arguments if name not in known]
     if unknown:
@@ -169,7 +169,7 @@ def _idempotency(tool: str, key: Any, fields: dict[str, Any]) -> Idempotency | N
 
 
 def _wait_for(key: ApiKey, delivery_id: UUID, seconds: int) -> wire.Answer:
-    """A key that is revoked meanwhile gets nothing at the end. Raises Http404 and KeyEnded."""
+    """Waits for the answer. Raises Http404, or KeyEnded if the key is revoked meanwhile."""
     answer = long_poll(
         lambda: pickups.read(key, delivery_id, at=database_now()),
         seconds=seconds,
@@ -193,7 +193,7 @@ def _seconds(arguments: JsonObject, *, usual: int) -> int:
 
 
 def _delivery_id(arguments: JsonObject) -> UUID:
-    """What is no UUID becomes the nil one, which finds nothing."""
+    """Reads a delivery's id. Text that is no UUID becomes the nil UUID, which finds nothing."""
     text = arguments.get("delivery_id")
     if text is None:
         raise ValidationError({"delivery_id": [ErrorDetail("This field is required.", "required")]})

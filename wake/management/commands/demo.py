@@ -48,7 +48,7 @@ class Command(BaseCommand):
 
 
 def _set_up() -> first_run.Welcome | None:
-    """On an empty server, creates what the first `make run` would, so that a person can sign in.
+    """Creates on an empty server what the first `make run` would, so that a person can sign in.
     Returns None if there are people already."""
     try:
         return first_run.set_up(
