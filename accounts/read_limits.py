@@ -1,8 +1,8 @@
 """Limits how often each key reads, without a round trip to the cache for each read.
 
-Each process counts by itself and tells the cache a twentieth of the limit at a time. The answer is
-what all processes have told. So each process may let a twentieth more pass than the limit
-(docs/decisions/0025-reads-are-counted-in-shares.md).
+Each process counts by itself, and adds its count to the cache at each twentieth of the limit. The
+cache returns the count of all processes. So each process may let a twentieth more pass than the
+limit (docs/decisions/0025-reads-are-counted-in-shares.md).
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ MINUTE = 60
 
 @dataclass(slots=True)
 class _Count:
-    """Reads or calls of one key or network in this minute: those that all processes have told, and
-    ours since."""
+    """Reads or calls of one key or network in this minute: those that all processes have shared,
+    and our own since."""
 
-    told: int = 0
-    untold: int = 0
+    shared: int = 0
+    own: int = 0
 
 
 @dataclass(slots=True)
@@ -39,7 +39,7 @@ class _Minute:
 
 
 _this = _Minute()
-_telling = threading.Lock()
+_sharing = threading.Lock()
 
 
 def count_read(key_id: UUID) -> None:
@@ -60,29 +60,29 @@ def _count_of(reader: UUID | str) -> None:
     if _this.number != number:
         _this = _Minute(number)
     count = _this.counts.setdefault(reader, _Count())
-    count.untold += 1
+    count.own += 1
     limit = settings.WAKE_READS_PER_MINUTE
     # One thread at a time: a frozen cache holds it for a moment, and no other.
-    if count.untold * SHARES >= limit and _telling.acquire(blocking=False):
+    if count.own * SHARES >= limit and _sharing.acquire(blocking=False):
         try:
-            _tell(count, f"wake.reads:{reader}:{number}")
+            _share(count, f"wake.reads:{reader}:{number}")
         finally:
-            _telling.release()
-    if count.told + count.untold > limit and not throttles.is_cache_away():
+            _sharing.release()
+    if count.shared + count.own > limit and not throttles.is_cache_away():
         raise throttles.TooMany(MINUTE - passed)
 
 
-def _tell(count: _Count, name: str) -> None:
+def _share(count: _Count, name: str) -> None:
     if not throttles.may_ask_cache():
         return
-    share, count.untold = count.untold, 0
+    share, count.own = count.own, 0
     try:
         cache.add(name, 0, MINUTE)
-        count.told = cache.incr(name, share)
+        count.shared = cache.incr(name, share)
     except ValueError:  # the cache evicted the name between the two calls
-        count.told += share
+        count.shared += share
     except (RedisError, OSError) as error:
-        count.untold += share
+        count.own += share
         throttles.note_outage(error)
     else:
         throttles.note_answer()

@@ -34,7 +34,7 @@ UNITS = {"d": "days", "h": "hours", "m": "minutes", "s": "seconds"}
 AMOUNT = re.compile(r"(\d+)([dhms])")
 
 Event = tuple[datetime, Callable[[], object]]
-Told = dict[str, Any]
+Script = dict[str, Any]
 
 
 @transaction.atomic
@@ -43,9 +43,9 @@ def play(team: Team, *, people: dict[str, User], by: Actor, at: datetime) -> int
     that no page shows half of them and no worker claims a callback whose attempts are still being
     written."""
     episodes = [
-        Episode(told, cast=cast, people=people, now=at)
+        Episode(script, cast=cast, people=people, now=at)
         for cast in casts(team, by=by, at=at)
-        for told in cast.deliveries
+        for script in cast.deliveries
     ]
     new = [episode for episode in episodes if not episode.is_there()]
     events = [event for episode in new for event in episode.events()]
@@ -64,11 +64,11 @@ def casts(team: Team, *, by: Actor, at: datetime) -> list[Cast]:
 class Cast:
     """One file: an agent, a key of each mode that it uses, and its deliveries."""
 
-    def __init__(self, told: Told, team: Team, *, by: Actor, at: datetime) -> None:
-        self.provider: str = told["provider"]
-        self.deliveries: list[Told] = told["delivery"]
+    def __init__(self, script: Script, team: Team, *, by: Actor, at: datetime) -> None:
+        self.provider: str = script["provider"]
+        self.deliveries: list[Script] = script["delivery"]
         since = at - max(length(one["ago"]) for one in self.deliveries) - timedelta(days=2)
-        self.agent = _registered(told, team, by=by, since=since)
+        self.agent = _registered(script, team, by=by, since=since)
         self.keys = {
             mode: self.agent.keys.usable(at).filter(mode=mode).first() or self._key(mode, by, since)
             for mode in {story.get("mode", ApiKey.Mode.LIVE) for story in self.deliveries}
@@ -84,26 +84,28 @@ class Cast:
         return key
 
 
-def _registered(told: Told, team: Team, *, by: Actor, since: datetime) -> Agent:
-    agent = Agent.objects.filter(team=team, agent_id=told["agent"]).first()
+def _registered(script: Script, team: Team, *, by: Actor, since: datetime) -> Agent:
+    agent = Agent.objects.filter(team=team, agent_id=script["agent"]).first()
     if agent is None:
-        agent = Agent(team=team, agent_id=told["agent"], created_at=since)
+        agent = Agent(team=team, agent_id=script["agent"], created_at=since)
         registration.register(agent, by=by)
-        if "may_also_be" in told:
-            ClaimedId.objects.create(agent=agent, pattern=told["may_also_be"])
+        if "may_also_be" in script:
+            ClaimedId.objects.create(agent=agent, pattern=script["may_also_be"])
     return agent
 
 
 class Episode:
-    """One delivery and what became of it, as events with their times."""
+    """Plays one delivery and what happened to it, as events with their times."""
 
-    def __init__(self, told: Told, *, cast: Cast, people: dict[str, User], now: datetime) -> None:
-        self.told, self.cast, self.people, self.now = told, cast, people, now
-        self.begins = now - length(told["ago"])
+    def __init__(
+        self, script: Script, *, cast: Cast, people: dict[str, User], now: datetime
+    ) -> None:
+        self.script, self.cast, self.people, self.now = script, cast, people, now
+        self.begins = now - length(script["ago"])
 
     @property
     def mark(self) -> str:
-        return f"demo-{self.told['name']}"
+        return f"demo-{self.script['name']}"
 
     @property
     def delivery(self) -> Delivery:
@@ -114,17 +116,17 @@ class Episode:
 
     def events(self) -> Iterator[Event]:
         yield self.begins, self._deliver
-        if "timeout" in self.told:
-            ends = self.begins + length(self.told["timeout"])
+        if "timeout" in self.script:
+            ends = self.begins + length(self.script["timeout"])
             if ends <= self.now:
                 yield ends, partial(time_out_overdue, at=ends)
-        if "acknowledged_after" in self.told:
-            at = self.begins + length(self.told["acknowledged_after"])
+        if "acknowledged_after" in self.script:
+            at = self.begins + length(self.script["acknowledged_after"])
             yield at, partial(self._acknowledge, at)
-        if "answer" in self.told:
-            yield from self._answered(self.told["answer"])
+        if "answer" in self.script:
+            yield from self._answered(self.script["answer"])
 
-    def _answered(self, answer: Told) -> Iterator[Event]:
+    def _answered(self, answer: Script) -> Iterator[Event]:
         at = self.begins + length(answer["after"])
         yield at, partial(self._respond, answer, at)
         for attempt in answer.get("attempts", []):
@@ -135,25 +137,27 @@ class Episode:
             yield asked_at, partial(self._pick_up, answer["picked_up"], asked_at)
 
     def _deliver(self) -> None:
-        told, key = self.told, self.cast.keys[self.told.get("mode", ApiKey.Mode.LIVE)]
-        details = json.dumps(told["markdown"], ensure_ascii=False) if "markdown" in told else None
+        script, key = self.script, self.cast.keys[self.script.get("mode", ApiKey.Mode.LIVE)]
+        details = (
+            json.dumps(script["markdown"], ensure_ascii=False) if "markdown" in script else None
+        )
         earlier = self.cast.agent.deliveries.filter(
-            idempotency_key=f"demo-{told.get('supersedes')}"
+            idempotency_key=f"demo-{script.get('supersedes')}"
         )
         deliver(
             self.cast.agent,
-            agent_id=told.get("as", self.cast.agent.agent_id),
+            agent_id=script.get("as", self.cast.agent.agent_id),
             provider=self.cast.provider,
-            type=told["type"],
-            headline=told["headline"],
-            summary=told["summary"],
-            details_json=told["json"].strip() if "json" in told else details,
-            callback_webhook=told.get("webhook", ""),
-            timeout_seconds=int(length(told.get("timeout", "")).total_seconds()) or None,
-            assumption=told.get("assumption", ""),
-            on_timeout=told.get("on_timeout", ""),
-            thread=told.get("thread", ""),
-            priority=told.get("priority", Delivery.Priority.NORMAL),
+            type=script["type"],
+            headline=script["headline"],
+            summary=script["summary"],
+            details_json=script["json"].strip() if "json" in script else details,
+            callback_webhook=script.get("webhook", ""),
+            timeout_seconds=int(length(script.get("timeout", "")).total_seconds()) or None,
+            assumption=script.get("assumption", ""),
+            on_timeout=script.get("on_timeout", ""),
+            thread=script.get("thread", ""),
+            priority=script.get("priority", Delivery.Priority.NORMAL),
             supersedes=earlier.values_list("pk", flat=True).first(),
             key=key,
             idempotency=Idempotency(self.mark, self.mark),
@@ -164,7 +168,7 @@ class Episode:
     def _acknowledge(self, at: datetime) -> None:
         acknowledge([self.delivery.pk], by=self.people["owner"], at=at)
 
-    def _respond(self, answer: Told, at: datetime) -> None:
+    def _respond(self, answer: Script, at: datetime) -> None:
         delivery = self.delivery
         response = respond(
             delivery,
@@ -177,7 +181,7 @@ class Episode:
         )
         release(response, at=response.release_at)
 
-    def _try(self, attempt: Told, at: datetime) -> None:
+    def _try(self, attempt: Script, at: datetime) -> None:
         """Settles an attempt as a sender would, without sending anything."""
         of_this = Callback.objects.filter(response__delivery=self.delivery)
         of_this.update(tries=F("tries") + 1)
