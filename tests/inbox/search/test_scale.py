@@ -70,7 +70,7 @@ def test_a_filled_team_can_be_timed(capsys: pytest.CaptureFixture[str]) -> None:
     call_command("time_pages", only="never occurs", plans=True)
 
     assert "a word that never occurs" in capsys.readouterr().out
-    with pytest.raises(CommandError, match="nothing to read"):
+    with pytest.raises(CommandError, match="There is no data"):
         call_command("time_pages", team="empty")
     with pytest.raises(CommandError, match="has deliveries already"):
         call_command("fill")
