@@ -72,7 +72,7 @@ def test_a_filled_team_can_be_timed(capsys: pytest.CaptureFixture[str]) -> None:
     assert "a word that never occurs" in capsys.readouterr().out
     with pytest.raises(CommandError, match="There is no data"):
         call_command("time_pages", team="empty")
-    with pytest.raises(CommandError, match="has deliveries already"):
+    with pytest.raises(CommandError, match="already has deliveries"):
         call_command("fill")
 
 
