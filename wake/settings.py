@@ -71,7 +71,7 @@ INSTALLED_APPS = [
     "inbox",
     "wake",
     "accounts",
-    "django.contrib.admin",
+    "accounts.admin_site.WithSecondFactor",  # django.contrib.admin
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.messages",

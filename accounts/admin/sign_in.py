@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from django.conf import settings
 from django.contrib import admin
+from django.contrib.admin import AdminSite
 from django.contrib.auth import REDIRECT_FIELD_NAME
 from django.contrib.auth.views import redirect_to_login
 from django.http import Http404, HttpRequest, HttpResponse
@@ -14,9 +15,12 @@ from django.urls import path, reverse
 
 def sign_in(request: HttpRequest) -> HttpResponse:
     """Redirects to /login/, which counts and records attempts. Answers 404 to a person who is
-    signed in and may not enter."""
+    signed in and may not enter, and leads an administrator who has to set up a second factor
+    there."""
     if admin.site.has_permission(request):
         return redirect("admin:index")
+    if AdminSite.has_permission(admin.site, request):
+        return redirect("settings-second-factor")
     if request.user.is_authenticated:
         raise Http404
     wanted = request.GET.get(REDIRECT_FIELD_NAME) or reverse("admin:index")

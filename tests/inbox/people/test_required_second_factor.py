@@ -103,6 +103,18 @@ def test_a_member_without_one_can_only_set_it_up(
     assert bobs.get(f"/settings/members/{required.slug}/leave/").status_code == 200
 
 
+def test_an_administrator_without_one_does_not_enter_the_admin(
+    bobs: Person, required: Team
+) -> None:
+    User.objects.filter(pk=bobs.user.pk).update(is_staff=True, is_superuser=True)
+
+    answer = bobs.client.get("/admin/accounts/agent/", follow=True)
+    set_up(bobs.user)
+
+    assert answer.redirect_chain[-1][0] == SET_UP
+    assert Person(User.objects.get(pk=bobs.user.pk)).get("/admin/").status_code == 200
+
+
 def test_a_member_who_sets_it_up_goes_on(bob: User, required: Team) -> None:
     set_up(bob)
 
