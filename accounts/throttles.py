@@ -14,6 +14,7 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 from django.conf import settings
 from django.core.cache import cache
@@ -69,13 +70,19 @@ def count_sign_in(request: HttpRequest, email: str) -> None:
     separately, so that attempts from elsewhere cannot lock the person out."""
     email = email.strip().lower()
     if browser := known_browsers.known_as(request, email):
-        _count_attempt(request, "known", SIGN_INS, f"{browser} {email}")
-        _count_attempt(request, "known-hour", SIGN_INS_OF_A_PERSON, f"{browser} {email}")
+        _count_attempt(
+            request,
+            ("known", SIGN_INS, f"{browser} {email}"),
+            ("known-hour", SIGN_INS_OF_A_PERSON, f"{browser} {email}"),
+        )
         return
     network = client_network(request)
-    _count_attempt(request, "sign-in", SIGN_INS, f"{network} {email}")
-    _count_attempt(request, "sign-in-network", SIGN_INS_OF_A_NETWORK, network)
-    _count_attempt(request, "sign-in-person", SIGN_INS_OF_A_PERSON, email)
+    _count_attempt(
+        request,
+        ("sign-in", SIGN_INS, f"{network} {email}"),
+        ("sign-in-network", SIGN_INS_OF_A_NETWORK, network),
+        ("sign-in-person", SIGN_INS_OF_A_PERSON, email),
+    )
 
 
 def may_record_failure(request: HttpRequest) -> bool:
@@ -198,11 +205,15 @@ def _count(request: HttpRequest, *, group: str, rate: str, key: Callable[[], str
         raise TooMany(math.ceil(usage["time_left"]))
 
 
-def _count_attempt(request: HttpRequest, group: str, limit: attempts.Limit, key: str) -> None:
-    """Counts in the cache first, so that a flood of attempts writes nothing to the database."""
-    _count(request, group=group, rate=limit.rate, key=lambda: key)
-    if wait := attempts.take(limit, of=f"{group} {key}", at=database_now()):
-        raise TooMany(wait)
+def _count_attempt(request: HttpRequest, *limits: tuple[str, attempts.Limit, str]) -> None:
+    """Counts one attempt for all of these groups, each with its limit and key. All are counted in
+    the cache first, so that a flood of attempts from one network writes nothing to the database,
+    even if each names another person."""
+    for group, limit, key in limits:
+        _count(request, group=group, rate=limit.rate, key=partial(str, key))
+    for group, limit, key in limits:
+        if wait := attempts.take(limit, of=f"{group} {key}", at=database_now()):
+            raise TooMany(wait)
 
 
 def is_cache_away() -> bool:

@@ -92,6 +92,18 @@ def test_a_row_is_deleted_once_all_of_its_attempts_are_available_again(db: None)
     assert SignInAttempts.objects.count() == 1
 
 
+def test_a_flood_from_one_network_fills_no_table(
+    client: Client, db: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(throttles, "SIGN_INS_OF_A_NETWORK", attempts.Limit(3, 86_400))
+
+    codes = [sign_in(client, f"person{number}@example.com") for number in range(8)]
+
+    assert codes == [422] * 3 + [429] * 5
+    # A row for the network; for each of the three, one for the person and one for both together.
+    assert SignInAttempts.objects.count() == 1 + 2 * 3
+
+
 def test_what_was_typed_as_an_address_is_not_stored(client: Client, db: None) -> None:
     sign_in(client, "my-password-by-mistake")
 
