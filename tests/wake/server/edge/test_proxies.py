@@ -16,6 +16,7 @@ from tests.agent_client import AgentClient
 from tests.served import served
 from tests.spec.test_production import PRODUCTION
 from tests.wake.server.edge.proxies import HOST, PROGRAMS, Missing, Proxy, proxied
+from wake.server.http.machine_paths import MACHINE_PATHS
 from wake.server.run import roles
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.once]
@@ -60,9 +61,11 @@ def test_what_a_client_forges_holds_or_sends_in_the_open_stops_at_the_edge(
 
     with subtests.test("plain http"), proxy.client("http") as client:
         forged = {**caller.headers, "X-Forwarded-Proto": "https", "X_Forwarded_Proto": "https"}
-        refused = client.get("/wake/v1/responses", headers=forged)
-        assert refused.status_code == 403
-        assert refused.json()["error"]["code"] == "https_required"
+        with_keys = [f"{row.prefix}x" for row in MACHINE_PATHS if row.takes_keys]
+        for path in (*with_keys, "/wake/v1/responses", "/mcp"):
+            refused = client.get(path, headers=forged)
+            assert refused.status_code == 403, path
+            assert refused.json()["error"]["code"] == "https_required"
         moved = client.get("/login/?next=/x", headers=forged)
         assert moved.status_code == 308
         assert moved.headers["Location"].startswith(f"https://{HOST}")
