@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import io
 import json
+import os
 import subprocess
 import sys
 from typing import Any
+from unittest.mock import Mock
 from wsgiref.util import setup_testing_defaults
 
 import pytest
 from asgiref.sync import async_to_sync
 from asgiref.testing import ApplicationCommunicator
+from django.core.management import call_command
 
 from tests.wake.server.up import ROOT, clean_environment
 from wake.asgi import application as asgi
+from wake.management.commands import up
 from wake.server.run import roles
 from wake.wsgi import application as wsgi
 
@@ -128,3 +133,24 @@ def test_in_production_there_are_as_many_processes_as_asked_for(settings: Any) -
     assert option(web, "--workers") == "3"
     assert option(worker, "--pool") == "prefork"
     assert 1 <= int(option(worker, "--concurrency")) <= roles.MAX_DEFAULT_PROCESSES
+
+
+@pytest.mark.parametrize(("account", "is_warned"), [(0, True), (1000, False)])
+def test_a_server_that_runs_as_root_warns(
+    account: int, is_warned: bool, db: None, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.PRODUCTION = True
+    errors = io.StringIO()
+    for owner, name, stand_in in (
+        (os, "geteuid", lambda: account),
+        (os, "umask", lambda mode: mode),
+        (os, "chdir", lambda folder: None),
+        (os, "execv", Mock(side_effect=SystemExit)),
+        (up, "_disconnect", lambda: None),
+    ):
+        monkeypatch.setattr(owner, name, stand_in)
+
+    with pytest.raises(SystemExit):
+        call_command("up", "worker", stderr=errors)
+
+    assert ("running as root" in errors.getvalue()) is is_warned
