@@ -234,11 +234,11 @@ def _credentials(agent: Agent, now: datetime) -> dict[str, Any]:
 
 def key_state(key: ApiKey, now: datetime) -> str:
     if key.revoked_at:
-        return f"revoked {_shown(key.revoked_at)}"
+        return f"revoked {_local_time(key.revoked_at)}"
     if key.expires_at is None:
         return "works"
-    return f"{'works until' if key.is_usable(now) else 'ended'} {_shown(key.expires_at)}"
+    return f"{'works until' if key.is_usable(now) else 'ended'} {_local_time(key.expires_at)}"
 
 
-def _shown(at: datetime) -> str:
+def _local_time(at: datetime) -> str:
     return date_format(timezone.localtime(at), "DATETIME_FORMAT")

@@ -37,7 +37,7 @@ def send_due(*, clock: Callable[[], datetime] = database_now) -> int:
     return sweeps.each(
         User.objects.filter(pk__in=people_to_remind(at)).order_by("pk"),
         partial(_send_to, at=at),
-        what="last calls",
+        what="reminders",
         stop_on=(mail.ServerAway,),
         seconds=DRAIN_SECONDS,
     )
@@ -50,7 +50,7 @@ def _send_to(user: User, *, at: datetime) -> bool:
     try:
         mail.send_reminder(user, closing, at=at)
     except mail.NotTaken as error:
-        log.warning("A last call to person %s was not sent: %s", user.pk, error)
+        log.warning("A reminder to person %s was not sent: %s", user.pk, error)
         if isinstance(error, mail.ServerAway):
             raise
         return False

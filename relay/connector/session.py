@@ -146,7 +146,7 @@ class Session:
             run_queue.hold(self.connector, at=at)
         frames = self._stop(to_stop, at=at) if has_to_stop else []
         if is_ready and draining_at is None and not is_silent:
-            frames += _told(run_queue.lease(self.connector, at=at))
+            frames += _task_frames(run_queue.lease(self.connector, at=at))
         return frames
 
     def leave(self, *, at: datetime) -> None:
@@ -269,7 +269,7 @@ class Session:
         return [{"type": "cancel", "dispatch_id": str(pk)} for pk in run_ids]
 
 
-def _told(runs: list[Run]) -> list[Json]:
+def _task_frames(runs: list[Run]) -> list[Json]:
     """Writes each run by itself: one that cannot be written does not hold the others back, and its
     lease ends in a minute."""
     frames = []
@@ -279,7 +279,7 @@ def _told(runs: list[Run]) -> list[Json]:
         except Exception as error:
             if outages.is_away(error):
                 raise
-            logger.exception("The run %s cannot be told", run.pk)
+            logger.exception("The run %s cannot be sent", run.pk)
     return frames
 
 

@@ -391,14 +391,14 @@ def _message(message: Message, context_id: str, version: Version) -> Json:
     }
     if message.task_id:
         body["taskId"] = str(message.task_id)
-    if metadata := _shown(message):
+    if metadata := _metadata_for_caller(message):
         body["metadata"] = metadata
     if message.reference_task_ids:
         body["referenceTaskIds"] = message.reference_task_ids
     return body | ({"kind": "message"} if version == "0.3" else {})
 
 
-def _shown(message: Message) -> Json:
+def _metadata_for_caller(message: Message) -> Json:
     """Returns the metadata for the caller. What an agent adds about its own question is for the
     people who are asked."""
     if message.source == Message.Source.CALLER:

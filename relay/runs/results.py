@@ -78,7 +78,7 @@ def _read(result: Fields) -> Outcome:
     state = read_state(result.needed("state"))
     if state not in ENDS:
         raise result.wrong("state", f"Must be one of {', '.join(_names(ENDS))}.")
-    parts, metadata = _said(result)
+    parts, metadata = _message_of(result)
     direct = result.flag("direct") or False
     return Outcome(
         state=state,
@@ -92,7 +92,7 @@ def _read(result: Fields) -> Outcome:
     )
 
 
-def _said(result: Fields) -> tuple[list[Json], Json]:
+def _message_of(result: Fields) -> tuple[list[Json], Json]:
     """Returns the parts of a message, of a bare text of any length, or none."""
     if result.get("message") is not None:
         message = result.inner("message")

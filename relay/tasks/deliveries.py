@@ -29,7 +29,7 @@ UNREADABLE = (
 
 State = Task.State
 Type = Delivery.Type
-# A question goes on where the one before left off, and so does what came of it.
+# A delivery of a task supersedes its newest earlier one of these types.
 FOLLOWS = {
     Type.QUESTION: {Type.QUESTION},
     Type.OUTPUT: {Type.QUESTION, Type.OUTPUT},
@@ -145,11 +145,11 @@ def _words(
             "The end of task %s is told without its request: WAKE_ENCRYPTION_KEYS lacks a key",
             task.pk,
         )
-        wanted, details = "", _of_what_is_said(said)
+        wanted, details = "", _details_without_request(said)
     return *_in_short(task, kind, said, request, wanted), details
 
 
-def _of_what_is_said(said: Message | None) -> str:
+def _details_without_request(said: Message | None) -> str:
     text = text_of(said.parts) if said else ""
     blocks = [*asked(said), {"type": "text", "text": UNREADABLE}]
     return dumps({"wake_blocks": 1, "text": text, "blocks": list(fitting(blocks))})

@@ -70,7 +70,7 @@ def _proposal(task: Task, said: Message | None, artifacts: list[Artifact]) -> Js
         data = part.get("data") if own is None else own.get("proposal")
         if isinstance(data, dict | str) and len(dumps(data)) <= LONGEST_PROPOSAL:
             return data
-    fresh = _made_in_this_run(task)
+    fresh = _artifacts_of_this_run(task)
     contents = {
         one.name or one.artifact_id: content
         for one in artifacts
@@ -82,7 +82,7 @@ def _proposal(task: Task, said: Message | None, artifacts: list[Artifact]) -> Js
     return text_of(parts)[:LONGEST_PROPOSAL]
 
 
-def _made_in_this_run(task: Task) -> set[Any]:
+def _artifacts_of_this_run(task: Task) -> set[Any]:
     """Returns the artifacts made since the last run began."""
     begun = task.events.filter(kind=Event.Kind.STATUS, state=Task.State.SUBMITTED)
     since = begun.aggregate(last=Max("generation"))["last"] or 0

@@ -127,7 +127,7 @@ def send(
         network="" if caller else network,
         **made_of,
     )
-    run_queue.enqueue(task, _said(task, incoming, at=at), at=at)
+    run_queue.enqueue(task, _store_message(task, incoming, at=at), at=at)
     if incoming.context_id:
         room.check_context(task.context)
     transitions.emit_event(task, Event.Kind.STATUS, at=at)
@@ -235,7 +235,7 @@ def _go_on(task: Task, incoming: Incoming, card: Card, *, address: str, at: date
     message to a task that waits for people starts none: they see it, and so does the run that
     follows their answer."""
     by = caller_actor(task.caller, address)
-    message = _said(task, incoming, at=at)
+    message = _store_message(task, incoming, at=at)
     room.check_task(task)
     room.check_context(task.context)
     _record("task.continued", task, by=by, at=at)
@@ -283,7 +283,7 @@ def _context(
     return context
 
 
-def _said(task: Task, incoming: Incoming, *, at: datetime) -> Message:
+def _store_message(task: Task, incoming: Incoming, *, at: datetime) -> Message:
     return transitions.add_message(
         task,
         Message.Source.CALLER,

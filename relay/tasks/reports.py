@@ -22,10 +22,10 @@ from relay.tasks import room, transitions
 
 State = Task.State
 
-# Messages that a task may have before what a run says on its way is passed over: the other half
-# (lifecycle.MESSAGES_AT_MOST) is for what people say to it and for what comes of it.
+# A task with this many messages ignores the text of further progress reports. The other half of
+# lifecycle.MESSAGES_AT_MOST is for callers, people and results.
 WORDS_WITHIN = 500
-# Events that it may have before a run adds no more pieces: each is a push, too.
+# A task with this many events refuses further pieces of artifacts, because each is also a push.
 PIECES_WITHIN = 2_000
 ARTIFACTS_AT_MOST = 1_000
 CONTENT = ["name", "description", "parts_json", "metadata_json"]
