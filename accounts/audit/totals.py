@@ -8,12 +8,16 @@ database (accounts/audit/signatures.py).
 from __future__ import annotations
 
 import logging
+from datetime import timedelta
 
 from django.db import transaction
 from django.db.models import Count, Sum
 
 from accounts.audit.signatures import is_signed, sign
-from accounts.models import AuditCheckpoint, AuditTip
+from accounts.models import AuditCheckpoint, AuditTip, Team
+from database.clock import database_now
+
+TIME_TO_CHAIN = timedelta(hours=1)
 
 log = logging.getLogger(__name__)
 
@@ -46,7 +50,7 @@ def difference() -> str:
     """Returns how the chains differ from the totals, as a sentence, or an empty text."""
     checkpoint, (chains, events) = _read()
     if not checkpoint.signature and not chains:
-        return ""
+        return _about_no_audit()
     if not _are_genuine(checkpoint):
         return "The signed totals of the audit were removed or changed by hand."
     if (checkpoint.chains, checkpoint.events) == (chains, events):
@@ -55,6 +59,14 @@ def difference() -> str:
         f"The totals count {checkpoint.events} events in {checkpoint.chains} chains, and the tips "
         f"{events} in {chains}: a chain was removed, or its tip was changed."
     )
+
+
+def _about_no_audit() -> str:
+    """Making a team is an event, which a sweep chains within a minute."""
+    chained_by = database_now() - TIME_TO_CHAIN
+    if not Team.objects.filter(created_at__lt=chained_by).exists():
+        return ""
+    return "There are teams, and no chain at all: it was removed, or no job has run for an hour."
 
 
 @transaction.atomic

@@ -14,6 +14,7 @@ from django.utils import timezone
 
 from accounts.audit import SYSTEM, record
 from accounts.audit import chain as audit_chain
+from accounts.audit.totals import TIME_TO_CHAIN
 from accounts.audit.verification import verify
 from accounts.models import AuditEntry, AuditEvent, Team
 
@@ -46,6 +47,22 @@ def test_a_team_whose_whole_chain_was_removed_is_found(
         _verify_all()
     _verify_all("--count-again")
     _verify_all()
+
+
+def test_an_audit_that_was_removed_whole_is_found(
+    chain: int, tamper: Callable[..., None], team: Team
+) -> None:
+    team.created_at -= TIME_TO_CHAIN
+    team.save()
+    for table in ("auditevent", "auditseal", "audithead", "sealeduntil"):
+        tamper(f"DELETE FROM accounts_{table}")  # noqa: S608 - made up above
+
+    with pytest.raises(CommandError, match="no chain at all"):
+        _verify_all()
+
+
+def test_a_team_whose_first_events_are_not_chained_yet_is_no_alarm(team: Team) -> None:
+    assert "no entries yet" in _verify_all()
 
 
 @pytest.mark.parametrize(
