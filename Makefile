@@ -21,7 +21,7 @@ demo: $(VENV)/.installed ## fills the inbox with a realistic week
 test: $(VENV)/.installed-dev ## runs all tests, on SQLite and, if it answers, on PostgreSQL
 	@$(BIN)/python -m tests.suite
 
-coverage: $(VENV)/.installed-dev ## runs the tests on SQLite once more, and measures coverage
+coverage: $(VENV)/.installed-dev ## runs the tests on one database once more, and measures coverage
 	@$(BIN)/python -m tests.suite coverage
 
 soak: $(VENV)/.installed-dev ## runs the long tests: load while parts fail, kill -9, fuzzing
