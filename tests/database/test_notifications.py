@@ -51,7 +51,7 @@ def test_without_notifications_from_others_it_is_looked_at_often() -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.skipif("connection.vendor != 'postgresql'")
+@pytest.mark.skipif(connection.vendor != "postgresql", reason="about PostgreSQL")
 def test_postgresql_tells_what_another_process_has_committed(watcher: Watcher) -> None:
     woken = threading.Event()
 
