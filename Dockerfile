@@ -1,15 +1,15 @@
-FROM python:3.12-slim AS build
+FROM python:3.12.14-slim@sha256:78387bc3881b8273120a12ebe6c1ab22b018ccc2c9adf565ae1ac9b536e184ea AS build
 COPY requirements.lock .
 RUN python -m venv /venv && \
     /venv/bin/python -m pip install --no-cache-dir --require-hashes --requirement requirements.lock
 
-FROM python:3.12-slim
+FROM python:3.12.14-slim@sha256:78387bc3881b8273120a12ebe6c1ab22b018ccc2c9adf565ae1ac9b536e184ea
 RUN useradd --system --uid 10001 --create-home --home-dir /var/lib/wake wake
 ENV PATH=/venv/bin:$PATH PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1
 COPY --from=build /venv /venv
 WORKDIR /srv/wake
 COPY . .
-# The settings make secrets for whoever has none: here they are thrown away at once.
+# Without secrets the settings generate some. These are removed at once.
 RUN WAKE_DATA=/tmp/thrown-away python manage.py collectstatic --noinput --verbosity 0 && \
     rm -r /tmp/thrown-away
 ENV WAKE_DATA=/var/lib/wake

@@ -1,1 +1,1 @@
-"""Says who there is: people, teams, agents and keys, and the audit of what each of them did."""
+"""Holds people, teams, agents and keys, and the audit of what each of them did."""

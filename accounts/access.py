@@ -8,6 +8,7 @@ from django.contrib.auth.models import AnonymousUser
 from django.db.models import QuerySet
 
 from accounts.models import Agent, Membership, Team, User
+from accounts.models.agents import AgentQuerySet
 
 
 class NotAllowed(Exception):
@@ -25,7 +26,7 @@ def teams_owned_by(user: User) -> QuerySet[Team]:
     return Team.objects.filter(pk__in=owned.values("team")).order_by("name", "pk")
 
 
-def agents_of(user: User | AnonymousUser) -> QuerySet[Agent]:
+def agents_of(user: User | AnonymousUser) -> AgentQuerySet:
     """Returns the agents of the teams that they belong to."""
     return Agent.objects.filter(team__memberships__user_id=user.pk or 0)
 

@@ -14,7 +14,7 @@ FIRST_AGENT = "my-first-agent"
 
 @dataclass(frozen=True, slots=True)
 class Welcome:
-    """The credentials of a new server, to be shown once."""
+    """Holds the credentials of a new server, which are shown once."""
 
     email: str
     password: str

@@ -37,7 +37,7 @@ class NoSecondFactor(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Issued:
-    """An agent with its new key and its signing secret."""
+    """Holds an agent with its new key and its signing secret."""
 
     agent: Agent
     key: str

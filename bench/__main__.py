@@ -4,27 +4,54 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
 
-from bench import callbacks, hot_paths, pages
-from bench.results import print_table
+from bench import a2a_send, bursts, callbacks, frozen_redis, growth, hot_paths, pages
+from bench.results import Row, print_table
+
+DELIVERIES = 10_000  # earlier ones of each agent
+
+# How each part is measured, in few minutes and in about one.
+PARTS: dict[str, tuple[Callable[[], list[Row]], Callable[[], list[Row]]]] = {
+    "hot-paths": (
+        lambda: hot_paths.measure(requests=4_000, rounds=7, deliveries=DELIVERIES),
+        lambda: hot_paths.measure(requests=400, rounds=3, deliveries=DELIVERIES),
+    ),
+    "pages": (
+        lambda: pages.measure(requests=400, rounds=3, deliveries=DELIVERIES),
+        lambda: pages.measure(requests=80, rounds=3, deliveries=DELIVERIES),
+    ),
+    "callbacks": (
+        lambda: callbacks.measure(callbacks=10_000),
+        lambda: callbacks.measure(callbacks=1_000),
+    ),
+    "a2a": (
+        lambda: a2a_send.measure(requests=400, rounds=7),
+        lambda: a2a_send.measure(requests=200, rounds=3),
+    ),
+    "bursts": (lambda: bursts.measure(rounds=20), lambda: bursts.measure(rounds=3)),
+    "frozen-redis": (
+        lambda: frozen_redis.measure(polls=4_000, rounds=5),
+        lambda: frozen_redis.measure(polls=800, rounds=3),
+    ),
+    "growth": (
+        lambda: growth.measure(requests=2_000, rounds=5),
+        lambda: growth.measure(requests=400, rounds=3),
+    ),
+}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
-    parser.add_argument("--short", action="store_true", help="take only about a minute")
-    parser.add_argument(
-        "--deliveries",
-        type=int,
-        default=10_000,
-        help="earlier deliveries of each agent (10000)",
-    )
+    parser.add_argument("--short", action="store_true", help="take only about a minute a part")
+    parser.add_argument("parts", nargs="*", help=f"some of {', '.join(PARTS)}; all by default")
     arguments = parser.parse_args()
-    requests, rounds = (400, 3) if arguments.short else (4_000, 7)
-    rows = hot_paths.measure(requests=requests, rounds=rounds, deliveries=arguments.deliveries)
-    print_table(rows)
-    requests = 80 if arguments.short else 400
-    print_table(pages.measure(requests=requests, rounds=3, deliveries=arguments.deliveries))
-    print_table(callbacks.measure(callbacks=1_000 if arguments.short else 10_000))
+    if unknown := set(arguments.parts) - PARTS.keys():
+        parser.error(f"there is no part {', '.join(sorted(unknown))}")
+    usual = PARTS.keys() - {"growth"} if arguments.short else PARTS.keys()  # it takes minutes
+    for name in arguments.parts or [name for name in PARTS if name in usual]:
+        in_full, in_short = PARTS[name]
+        print_table(in_short() if arguments.short else in_full())
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ django.setup()
 from accounts.models import Agent
 from database.clock import database_now
 from wake import wire
-from wake.callbacks.outbox import send_due
+from wake.callbacks.sending import send_due
 from wake.models import Callback, CallbackHost, Delivery, Response
 
 SPREAD = timedelta(microseconds=1)

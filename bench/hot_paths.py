@@ -35,6 +35,13 @@ Measure = Callable[[int], float]
 
 
 def measure(*, requests: int, rounds: int, deliveries: int) -> list[Row]:
+    costs = medians(requests=requests, rounds=rounds, deliveries=deliveries)
+    return [_row(name, *cost) for name, cost in costs.items()]
+
+
+def medians(*, requests: int, rounds: int, deliveries: int) -> dict[str, tuple[float, ...]]:
+    """Returns the CPU seconds of each path for Wake, for the lean reference and for PostgreSQL
+    alone."""
     keys = servers.make_database("bench", "reader", deliveries=deliveries)
     with (
         servers.granian("wake.web:application", "--interface", "asginl") as wake,
@@ -51,7 +58,10 @@ def measure(*, requests: int, rounds: int, deliveries: int) -> list[Row]:
         for _ in range(rounds):
             for name, path in paths.items():
                 measurements[name].append(tuple(run(requests) for run in path))
-    return [_row(name, measured) for name, measured in measurements.items()]
+    return {
+        name: tuple(statistics.median(column) for column in zip(*measured, strict=True))
+        for name, measured in measurements.items()
+    }
 
 
 def _paths(
@@ -113,8 +123,7 @@ def _cpu_of_server(port: int, pid: int, request: bytes, times: int) -> float:
     return (after - before) / times
 
 
-def _row(name: str, measured: list[tuple[float, ...]]) -> Row:
-    wake, lean, alone = (statistics.median(column) for column in zip(*measured, strict=True))
+def _row(name: str, wake: float, lean: float, alone: float) -> Row:
     note = f"{wake / alone:.1f}x PostgreSQL alone; the lean reference {lean / alone:.1f}x"
     if "BENCH_MICROSECONDS" in os.environ:
         note += f" ({wake * 1e6:.0f}, {lean * 1e6:.0f}, {alone * 1e6:.0f} us)"

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import socket
 import threading
+import time
+from collections.abc import Mapping, Sequence
 
 CONNECTIONS = 8
 
 
-def request_bytes(method: str, path: str, key: str, body: bytes = b"") -> bytes:
+def request_bytes(
+    method: str, path: str, key: str, body: bytes = b"", headers: Mapping[str, str] | None = None
+) -> bytes:
     lines = [f"{method} {path} HTTP/1.1", "Host: 127.0.0.1", f"Authorization: Bearer {key}"]
+    lines += [f"{name}: {value}" for name, value in (headers or {}).items()]
     if body:
         lines.append(f"Content-Length: {len(body)}")
     return "\r\n".join([*lines, "", ""]).encode() + body
@@ -23,14 +28,23 @@ def once(port: int, request: bytes) -> bytes:
 
 def load(port: int, request: bytes, times: int) -> None:
     """Sends the request `times` times. Raises SystemExit if an answer is not a success."""
+    durations(port, [request], times)
+
+
+def durations(port: int, requests: Sequence[bytes], times: int) -> list[float]:
+    """Sends `times` requests, each of these in turn; returns how many seconds each took. Raises
+    SystemExit if an answer is not a success."""
     failures: list[BaseException] = []
+    seconds: list[float] = []
 
     def run() -> None:
         try:
             with socket.create_connection(("127.0.0.1", port), timeout=20) as connection:
                 connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-                for _ in range(times // CONNECTIONS):
-                    _exchange(connection, request)
+                for number in range(times // CONNECTIONS):
+                    began = time.perf_counter()
+                    _exchange(connection, requests[number % len(requests)])
+                    seconds.append(time.perf_counter() - began)
         except (OSError, SystemExit) as failure:
             failures.append(failure)
 
@@ -41,6 +55,7 @@ def load(port: int, request: bytes, times: int) -> None:
         thread.join()
     if failures:
         raise SystemExit(str(failures[0]))
+    return seconds
 
 
 def _exchange(connection: socket.socket, request: bytes) -> bytes:

@@ -110,7 +110,7 @@ def with_key(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
 @with_key
 def deliver(request: HttpRequest, key: Sequence[Any]) -> HttpResponse:
     fields, text = checked_fields(request.body)
-    _, lane, hint, _, agent, agent_id, team, now = key
+    _, mode, hint, _, agent, agent_id, team, now = key
     if fields["agent_id"] != agent_id:
         raise Problem(403, "This key belongs to another agent.")
     now_us = (now - EPOCH) // timedelta(microseconds=1)
@@ -141,7 +141,7 @@ def deliver(request: HttpRequest, key: Sequence[Any]) -> HttpResponse:
             " %s, %s, %s, %s, %s, %s, %s, '', %s, '', '', '', %s, %s, '', %s, %s, %s, 'pending',"
             " '')",
             [
-                *(delivery, team, agent, hint, lane, agent_id, fields["provider"], fields["type"]),
+                *(delivery, team, agent, hint, mode, agent_id, fields["provider"], fields["type"]),
                 *(fields["headline"], fields["summary"], details, timeout, Jsonb(extensions)),
                 *(content_hash, at, at + timedelta(seconds=timeout) if timeout else None, at),
             ],

@@ -11,7 +11,7 @@ class Row:
     """Compares one measurement with its limit and its goal, in the same unit.
 
     A measurement passes if it is at most `accept`, or with `at_least` if it is at least `accept`.
-    `note` says how it was measured.
+    `note` says how it was measured, and `skipped` why it was not.
     """
 
     name: str
@@ -21,6 +21,7 @@ class Row:
     unit: str = "x"
     at_least: bool = False
     note: str = ""
+    skipped: str = ""
 
     @property
     def passes(self) -> bool:
@@ -29,6 +30,9 @@ class Row:
 
 def print_table(rows: Iterable[Row]) -> None:
     for row in rows:
+        if row.skipped:
+            print(f"SKIP   {row.name:28} {row.skipped}")  # noqa: T201 - as below
+            continue
         verdict = "PASS" if row.passes else "SHORT"
         bound = f"{'>=' if row.at_least else '<='} {row.accept:g}{row.unit}"
         goal = "" if row.goal is None else f"goal {row.goal:g}{row.unit}"

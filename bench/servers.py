@@ -8,7 +8,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -66,24 +66,31 @@ def manage(*arguments: str) -> str:
 
 
 @contextmanager
-def granian(application: str, *options: str) -> Iterator[tuple[int, int]]:
+def granian(
+    application: str, *options: str, settings: Mapping[str, str] | None = None
+) -> Iterator[tuple[int, int]]:
     """Serves an application with one process while the block runs; yields its port and its
     process id."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     command = [sys.executable, "-m", "granian", application, "--port", str(port), "--http", "1"]
     command += ["--no-ws", "--workers", "1", "--log-level", "warning", *options]
-    server = subprocess.Popen(command, env=ENVIRONMENT)  # noqa: S603 - our own servers
+    server = subprocess.Popen(command, env=ENVIRONMENT | dict(settings or {}))  # noqa: S603 - our own servers
     try:
-        _wait_for(port)
+        wait_for(port)
         yield port, server.pid
     finally:
         server.terminate()
         server.wait()
 
 
-def _wait_for(port: int) -> None:
+def free_port() -> int:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port: int = free.getsockname()[1]
+        return port
+
+
+def wait_for(port: int) -> None:
     for _ in range(200):
         try:
             socket.create_connection(("127.0.0.1", port), timeout=1).close()

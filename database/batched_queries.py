@@ -9,25 +9,27 @@ the UNION ALL.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Any, Self, TypeVar
+from typing import Any, Generic, Self, TypeVar
 
 from django.db import connection
 from django.db.models import Model, Q, QuerySet
 from django.db.models.expressions import RawSQL
 
 from database.clock import EPOCH
+from database.compiled_queries import bound
 
 M = TypeVar("M", bound=Model)
-L = TypeVar("L", bound=QuerySet[Any])
+L = TypeVar("L")
 SELECTS_AT_ONCE = 400  # SQLite takes 500 in a UNION ALL
 PAGE = 50
 MICROSECOND = timedelta(microseconds=1)
 
 
 class Cursor(tuple[datetime, Any]):
-    """The position at which a page ended; in a URL `1763635321000000-<uuid>`."""
+    """Marks the position at which a page ended; in a URL it is `1763635321000000-<uuid>`."""
 
     @classmethod
     def read(cls, text: str) -> Self | None:
@@ -46,6 +48,19 @@ class Cursor(tuple[datetime, Any]):
         return f"{(self[0] - EPOCH) // MICROSECOND}-{self[1]}"
 
 
+@dataclass(frozen=True, slots=True)
+class Variant(Generic[M]):
+    """Describes one of several lists that have the same query, with values of its own for the
+    query's Parameters (database/compiled_queries.py). Django compiles the query once for all."""
+
+    query: QuerySet[M]
+    values: Mapping[str, Any] = field(default_factory=dict)
+
+
+Lists = Sequence[QuerySet[M] | Variant[M]]
+Select = Callable[[QuerySet[Any, Any]], QuerySet[Any, Any]]
+
+
 def older_than(rows: QuerySet[M], column: str, cursor: Cursor | None) -> QuerySet[M]:
     """Returns the newest rows first by `column`, starting after the cursor. The index serves the
     first condition; the second is for equal times."""
@@ -55,14 +70,14 @@ def older_than(rows: QuerySet[M], column: str, cursor: Cursor | None) -> QuerySe
     return rows.order_by(f"-{column}", "-pk")
 
 
-def first_of_each(lists: Sequence[QuerySet[M]], count: int = PAGE + 1) -> list[M]:
+def first_of_each(lists: Lists[M], count: int = PAGE + 1) -> list[M]:
     """Returns at most `count` rows of each list, in one query. Every list selects the same
     columns."""
     return [row for batch in _batches(lists) for row in _first_of_each(batch, count)]
 
 
 def load_first_of_each(
-    lists: Sequence[QuerySet[M]],
+    lists: Lists[M],
     count: int = PAGE + 1,
     *,
     columns: Callable[[QuerySet[M]], QuerySet[M]],
@@ -72,13 +87,13 @@ def load_first_of_each(
     PostgreSQL plans them once."""
     rows: list[M] = []
     for batch in _batches(lists):
-        ids, values = _union([each.values("pk") for each in batch], count)
-        chosen = lists[0].model._default_manager.filter(pk__in=RawSQL(ids, values))  # noqa: S611 - as below
+        ids, values = _union(batch, lambda each: each.values("pk")[:count])
+        chosen = _model_of(lists)._default_manager.filter(pk__in=RawSQL(ids, values))  # noqa: S611 - as below
         rows += columns(chosen)
     return rows
 
 
-def count_each(lists: Sequence[QuerySet[Any]], at_most: int) -> list[int]:
+def count_each(lists: Lists[Any], at_most: int) -> list[int]:
     """Counts the rows of each list, up to `at_most`, which is more than people look through."""
     return [number for batch in _batches(lists) for number in _count_each(batch, at_most)]
 
@@ -89,33 +104,47 @@ def _batches(lists: Sequence[L]) -> Iterator[Sequence[L]]:
         yield lists[begin : begin + SELECTS_AT_ONCE]
 
 
-def _first_of_each(lists: Sequence[QuerySet[M]], count: int) -> list[M]:
-    sql, values = _union(lists, count)
-    return list(lists[0].model._default_manager.raw(sql, values))
+def _first_of_each(lists: Lists[M], count: int) -> list[M]:
+    sql, values = _union(lists, lambda each: each[:count])
+    return list(_model_of(lists)._default_manager.raw(sql, values))
 
 
-def _union(lists: Sequence[QuerySet[Any, Any]], count: int) -> tuple[str, list[Any]]:
-    parts, values = _statements([rows[:count] for rows in lists])
+def _model_of(lists: Lists[M]) -> type[M]:
+    first = lists[0]
+    return first.query.model if isinstance(first, Variant) else first.model
+
+
+def _union(lists: Lists[M], select: Select) -> tuple[str, list[Any]]:
+    parts, values = _statements(lists, select)
     sql = " UNION ALL ".join(
         f"SELECT * FROM ({part}) s{number}"  # noqa: S608 - Django made it, the values stay apart
-        for number, part in parts
+        for number, part in enumerate(parts)
     )
     return sql, values
 
 
-def _count_each(lists: Sequence[QuerySet[Any]], at_most: int) -> list[int]:
-    parts, values = _statements([rows.order_by().values("pk")[:at_most] for rows in lists])
+def _count_each(lists: Lists[Any], at_most: int) -> list[int]:
+    parts, values = _statements(lists, lambda each: each.order_by().values("pk")[:at_most])
     sql = " UNION ALL ".join(
         f"SELECT {number}, COUNT(*) FROM ({part}) s{number}"  # noqa: S608 - as above
-        for number, part in parts
+        for number, part in enumerate(parts)
     )
     with connection.cursor() as cursor:
         cursor.execute(sql, values)
         counts = dict(cursor.fetchall())
-    return [counts[number] for number, _ in parts]
+    return [counts[number] for number in range(len(parts))]
 
 
-def _statements(lists: Sequence[QuerySet[Any, Any]]) -> tuple[list[tuple[int, str]], list[Any]]:
-    compiled = [rows.query.sql_with_params() for rows in lists]
-    parts = [(number, sql) for number, (sql, _) in enumerate(compiled)]
-    return parts, [value for _, values in compiled for value in values]
+def _statements(lists: Lists[Any], select: Select) -> tuple[list[str], list[Any]]:
+    """Returns the statement of each list, as `select` limits it, and the values of all."""
+    compiled: dict[int, tuple[str, tuple[Any, ...]]] = {}
+    parts: list[str] = []
+    values: list[Any] = []
+    for each in lists:
+        rows, own = (each.query, each.values) if isinstance(each, Variant) else (each, {})
+        if id(rows) not in compiled:
+            compiled[id(rows)] = select(rows).query.sql_with_params()
+        sql, params = compiled[id(rows)]
+        parts.append(sql)
+        values += bound(params, own)
+    return parts, values

@@ -1,4 +1,4 @@
-"""Tells the time by the database's clock, the one clock that all processes of a server share.
+"""Reads the database's clock, the one clock that all processes of a server share.
 
 A web server whose own clock is wrong would write deadlines that have passed already, and would
 refuse keys that another web server accepts. SQLite has no clock other than this machine's.
@@ -22,7 +22,7 @@ FRESH_SECONDS = 10.0
 
 
 class _Reading(NamedTuple):
-    """The database's clock minus the monotonic clock, and when that was measured, in
+    """Holds the database's clock minus the monotonic clock, and when that was measured, in
     microseconds."""
 
     offset: int

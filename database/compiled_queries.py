@@ -7,12 +7,16 @@ value; afterwards only the values are converted, by the fields that Django would
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
-from typing import Any
+from typing import Any, cast
 
-from django.db import connection, models
+from django.db import DEFAULT_DB_ALIAS, connection, connections, models
 from django.db.models.expressions import Expression
+from django.db.models.lookups import Lookup
+from django.db.models.query import get_related_populators
+from django.db.models.sql import UpdateQuery
 from django.db.models.sql.compiler import SQLCompiler
 
 
@@ -26,9 +30,49 @@ class Parameter(Expression):
     def as_sql(self, compiler: SQLCompiler, connection: Any) -> Any:
         return "%s", [self]
 
+    def prepared(self, value: Any) -> Any:
+        """Returns the value as the database takes it."""
+        return self.output_field.get_db_prep_value(value, connection)
+
+
+class ListParameter(Parameter):
+    """Stands for any number of values, as the operand of the lookup `one_of`."""
+
+    def prepared(self, values: Any) -> Any:
+        prepared = [super(ListParameter, self).prepared(value) for value in values]
+        return prepared if connection.vendor == "postgresql" else json.dumps(prepared)
+
+
+class OneOf(Lookup):
+    """Does what `in` does, with all values in one ListParameter, so that the SQL is the same for
+    any number of them."""
+
+    lookup_name = "one_of"
+
+    def as_sql(self, compiler: SQLCompiler, connection: Any) -> Any:
+        left, values = self.process_lhs(compiler, connection)
+        right, more = self.process_rhs(compiler, connection)
+        if connection.vendor == "postgresql":
+            return f"{left} = ANY({right})", [*values, *more]
+        return f"{left} IN (SELECT value FROM json_each({right}))", [*values, *more]  # noqa: S608 - no values
+
+
+models.Field.register_lookup(OneOf)
+
+
+def parameter(name: str, model: type[models.Model], field: str) -> Any:
+    """Returns a Parameter with the type of a model's field."""
+    return Parameter(name, cast("models.Field[Any, Any]", model._meta.get_field(field)))
+
+
+def list_parameter(name: str, model: type[models.Model], field: str) -> Any:
+    """Returns a ListParameter with the type of a model's field."""
+    return ListParameter(name, cast("models.Field[Any, Any]", model._meta.get_field(field)))
+
 
 class CompiledQuery:
-    """A query from `build()`, which returns a `values_list` QuerySet with Parameters."""
+    """Compiles the query from `build()` once; `build()` returns a QuerySet with Parameters. A query
+    of `values_list` has `rows()`, and one of model instances has `objects()`."""
 
     def __init__(self, build: Callable[[], models.QuerySet[Any, Any]]) -> None:
         compiler = build().query.get_compiler(connection=connection)
@@ -43,22 +87,62 @@ class CompiledQuery:
             return rows
         return [tuple(row) for row in self.compiler.apply_converters(rows, self.converters)]
 
+    def objects(self, **values: Any) -> list[Any]:
+        """Returns instances of the model, with their related instances and annotations, as a
+        QuerySet makes them (django.db.models.query.ModelIterable)."""
+        select, made_of = self.compiler.select, self.compiler.klass_info
+        assert made_of is not None  # noqa: S101 - for the type checker: it is no values_list
+        model, fields = made_of["model"], made_of["select_fields"]
+        begin, end = fields[0], fields[-1] + 1
+        names = [select[position][0].target.attname for position in range(begin, end)]
+        # The stubs are of a later Django.
+        related = get_related_populators(made_of, select, connection.alias)  # type: ignore[call-arg]
+        annotations = self.compiler.annotation_col_map.items()
+        instances = []
+        for row in self.rows(**values):
+            instance = model.from_db(connection.alias, names, row[begin:end])
+            for populator in related:
+                populator.populate(row, instance)
+            for name, position in annotations:
+                setattr(instance, name, row[position])
+            instances.append(instance)
+        return instances
+
     def count(self, **values: Any) -> int:
         """Has the database count the rows."""
         counted = f"SELECT COUNT(*) FROM ({self.sql}) AS counted"  # noqa: S608 - Django's own SQL
         ((number,),) = self._fetch(counted, values)
         return int(number)
 
-    def _fetch(self, sql: str, values: dict[str, Any]) -> list[tuple[Any, ...]]:
-        params = [
-            param.output_field.get_db_prep_value(values[param.name], connection)
-            if isinstance(param, Parameter)
-            else param
-            for param in self.params
-        ]
+    def _fetch(self, sql: str, values: Mapping[str, Any]) -> list[tuple[Any, ...]]:
         with connection.cursor() as cursor:
-            cursor.execute(sql, params)
+            cursor.execute(sql, bound(self.params, values))
             return list(cursor.fetchall())
+
+
+class CompiledUpdate:
+    """Compiles an UPDATE of the rows of a QuerySet with Parameters; `changes` may be Parameters,
+    too."""
+
+    def __init__(self, rows: models.QuerySet[Any], **changes: Any) -> None:
+        query: Any = rows.query.chain(UpdateQuery)
+        query.add_update_values(changes)
+        query.clear_ordering(force=True)
+        self.sql, self.params = query.get_compiler(connection=connection).as_sql()
+
+    def run(self, **values: Any) -> int:
+        """Returns how many rows it changed."""
+        with connection.cursor() as cursor:
+            cursor.execute(self.sql, bound(self.params, values))
+            return int(cursor.rowcount)
+
+
+def bound(params: Iterable[Any], values: Mapping[str, Any]) -> list[Any]:
+    """Returns the parameters of a compiled query, with a value in place of each Parameter."""
+    return [
+        param.prepared(values[param.name]) if isinstance(param, Parameter) else param
+        for param in params
+    ]
 
 
 def insert(row: models.Model) -> None:
@@ -76,6 +160,11 @@ def insert_many(rows: Sequence[models.Model]) -> None:
     if not rows:
         return
     model = type(rows[0])
+    if connection.vendor == "postgresql":
+        columns = zip(*map(values_of, rows), strict=True)
+        with connection.cursor() as cursor:
+            cursor.execute(_insert_arrays(model), list(map(list, columns)))
+        return
     at_once = connection.ops.bulk_batch_size(fields_of(model), rows)
     with connection.cursor() as cursor:
         for begin in range(0, len(rows), at_once):
@@ -87,8 +176,9 @@ def insert_many(rows: Sequence[models.Model]) -> None:
 
 def values_of(row: models.Model) -> list[Any]:
     """Returns the values of `fields_of(type(row))`, as the database takes them."""
+    database = connections[DEFAULT_DB_ALIAS]  # `connection` finds it again for each attribute
     return [
-        field.get_db_prep_save(getattr(row, field.attname), connection)
+        field.get_db_prep_save(getattr(row, field.attname), database)
         for field in fields_of(type(row))
     ]
 
@@ -103,6 +193,14 @@ def fields_of(model: type[models.Model]) -> list[models.Field[Any, Any]]:
 @cache
 def _insert_of(model: type[models.Model]) -> str:
     return f"{insert_into(model)} VALUES ({_placeholders(model)})"
+
+
+@cache
+def _insert_arrays(model: type[models.Model]) -> str:
+    """Returns an INSERT with an array for each column, which is the same for any number of rows."""
+    types = [str(field.db_type(connection)).split("(")[0] for field in fields_of(model)]
+    arrays = ", ".join(f"%s::{each}[]" for each in types)
+    return f"{insert_into(model)} SELECT * FROM UNNEST({arrays})"  # noqa: S608 - no values
 
 
 def _placeholders(model: type[models.Model]) -> str:

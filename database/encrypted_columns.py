@@ -30,7 +30,8 @@ FRAME = 1 + 8 + 16 + 32
 
 @dataclass(frozen=True, slots=True)
 class Ciphertext:
-    """The value of a row before it is read. It is no text, so that it cannot be taken for one."""
+    """Holds the value of a row before it is read. It is no text, so that it cannot be taken for
+    one."""
 
     token: str
 
@@ -96,7 +97,7 @@ class ContentAttribute(DeferredAttribute):
 
 
 class ContentField(models.Field):  # type: ignore[type-arg]  # no generic at run time
-    """The base of the three fields; each adds how plain content is read and stored."""
+    """Encrypts a column; each of the three fields adds how its plain content is read and stored."""
 
     descriptor_class = ContentAttribute
 

@@ -27,7 +27,7 @@ class BadIdempotencyKey(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Idempotency:
-    """A client's key, the fingerprint of the parsed body that came with it, and for how long the
+    """Holds a client's key, the fingerprint of the parsed body that came with it, and how long the
     same request gets the same row."""
 
     key: str
@@ -50,11 +50,11 @@ class Idempotency:
         earlier = rows.filter(idempotency_key=self.key).first()
         if earlier is None:
             return None
-        made: Any = earlier
-        if made.created_at <= at - self.window:
-            made.idempotency_key = None
-            made.save(update_fields=["idempotency_key"])
+        row: Any = earlier
+        if row.created_at <= at - self.window:
+            row.idempotency_key = None
+            row.save(update_fields=["idempotency_key"])
             return None
-        if made.idempotency_hash != self.fingerprint:
+        if row.idempotency_hash != self.fingerprint:
             raise IdempotencyConflict(IdempotencyConflict.__doc__)
         return earlier

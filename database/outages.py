@@ -1,4 +1,5 @@
-"""Tells a database that is away from a statement that failed, and drops dead connections."""
+"""Distinguishes a database that is away from a statement that failed, and drops dead
+connections."""
 
 from __future__ import annotations
 

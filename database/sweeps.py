@@ -29,7 +29,7 @@ def sweep(
     what: str,
     at_once: int,
     locks: Sequence[str] = ("self",),
-    put_off: Callable[[Any], object] | None = None,
+    postpone: Callable[[Any], object] | None = None,
 ) -> int:
     """Calls `work` with each of the first `at_once` rows of `due`, and returns the sum of what that
     returned.
@@ -37,7 +37,7 @@ def sweep(
     `due` is ordered by its due time. Each row is claimed and worked on in a transaction of its own.
     `locks` names the rows that a claim locks, as in `select_for_update(of=...)`. Name all that
     `work` would wait for: while another transaction holds one of them, the row is left to the next
-    sweep. `put_off` gets the id of a row that failed, and moves its due time.
+    sweep. `postpone` gets the id of a row that failed, and moves its due time.
     """
 
     @transaction.atomic
@@ -45,7 +45,7 @@ def sweep(
         row = _unlocked(due, locks).filter(pk=pk).first()
         return 0 if row is None else work(row)
 
-    return each(_ids(due, locks, at_once), claim_and_work, what=what, put_off=put_off)
+    return each(_ids(due, locks, at_once), claim_and_work, what=what, postpone=postpone)
 
 
 def sweep_together(
@@ -71,13 +71,13 @@ def each(
     work: Callable[[Item], int],
     *,
     what: str,
-    put_off: Callable[[Item], object] | None = None,
+    postpone: Callable[[Item], object] | None = None,
     stop_on: tuple[type[Exception], ...] = (),
     seconds: float = inf,
 ) -> int:
     """Calls `work` with each item, and returns the sum of what that returned.
 
-    An item that fails is put off, and one line of the log reports all that failed. An exception of
+    An item that fails is postponed, and one line of the log reports all failures. An exception of
     `stop_on` ends the sweep without a line in the log, and after `seconds` no more items are taken.
     Items may be claimed as they are asked for: `iter(claim, None)`.
     """
@@ -93,8 +93,8 @@ def each(
             if is_away(error):
                 raise
             failures.append((item, error))
-            if put_off is not None:
-                _try_to_put_off(item, put_off)
+            if postpone is not None:
+                _try_to_postpone(item, postpone)
     if failures:
         _log(failures, what)
     return done
@@ -124,13 +124,13 @@ def _unlocked(due: models.QuerySet[Row], locks: Sequence[str]) -> models.QuerySe
     return due.select_for_update(skip_locked=True, of=tuple(locks), no_key=True)
 
 
-def _try_to_put_off(item: Item, put_off: Callable[[Item], object]) -> None:
+def _try_to_postpone(item: Item, postpone: Callable[[Item], object]) -> None:
     try:
-        put_off(item)
+        postpone(item)
     except Exception as error:
         if is_away(error):
             raise
-        log.exception("%s cannot be put off", _name(item))
+        log.exception("%s cannot be postponed", _name(item))
 
 
 def _log(failures: Sequence[tuple[object, Exception]], what: str) -> None:

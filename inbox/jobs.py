@@ -16,7 +16,7 @@ def send_due_digests() -> None:
 
 
 @shared_task
-def send_due_last_calls() -> None:
+def send_due_reminders() -> None:
     reminders.send_due()
 
 

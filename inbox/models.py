@@ -44,7 +44,8 @@ class SnoozeQuerySet(models.QuerySet["Snooze"]):
 
 
 class Snooze(models.Model):
-    """A delivery that a person wants to see again later; it stays in the inbox of everyone else."""
+    """Hides a delivery from one person until a chosen time; it stays in the inbox of everyone
+    else."""
 
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="+", db_index=False)
     delivery = models.ForeignKey(Delivery, on_delete=models.CASCADE, related_name="snoozes")
@@ -68,7 +69,7 @@ class SavedReplyQuerySet(models.QuerySet["SavedReply"]):
 
 
 class SavedReply(models.Model):
-    """A person's own saved reply: feedback that goes with one kind of answer."""
+    """Stores a person's own saved reply: feedback that goes with one kind of answer."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="+", db_index=False)
@@ -89,8 +90,8 @@ class SavedReply(models.Model):
         return self.name
 
 
-class LastCall(models.Model):
-    """A reminder that a person got about a deadline; one is enough."""
+class Reminder(models.Model):
+    """Records that a person was reminded of a deadline, which happens once."""
 
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="+", db_index=False)
     delivery = models.ForeignKey(Delivery, on_delete=models.CASCADE, related_name="+")
@@ -100,9 +101,10 @@ class LastCall(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["user", "delivery"], name="one_last_call_a_person")
         ]
+        db_table = "inbox_lastcall"
 
     def __str__(self) -> str:
-        return f"Last call for {self.delivery} to {self.user}"
+        return f"Reminder of {self.delivery} for {self.user}"
 
 
 class PreferencesQuerySet(models.QuerySet["Preferences"]):
@@ -116,12 +118,16 @@ class PreferencesQuerySet(models.QuerySet["Preferences"]):
 
 
 class Preferences(models.Model):
-    """How a person wants pages to look and behave, and when to get digests."""
+    """Stores how a person wants pages to look and behave, and when to get digests."""
 
     class Theme(models.TextChoices):
         SYSTEM = "system", "As this device"
         LIGHT = "light", "Light"
         DARK = "dark", "Dark"
+
+    class Density(models.TextChoices):
+        COMFORTABLE = "comfortable", "Comfortable"
+        COMPACT = "compact", "Compact: one line for each delivery"
 
     class Keyboard(models.TextChoices):
         ON = "on", "On"
@@ -138,6 +144,14 @@ class Preferences(models.Model):
         User, on_delete=models.CASCADE, primary_key=True, related_name="preferences"
     )
     theme = models.CharField(max_length=6, choices=Theme, default=Theme.SYSTEM)
+    density = models.CharField(
+        max_length=11,
+        choices=Density,
+        default=Density.COMFORTABLE,
+        db_default=Density.COMFORTABLE,
+    )
+    # The searches that the person pinned (inbox/search/saved_views.py).
+    saved_views = models.JSONField(null=True)
     keyboard = models.CharField(max_length=7, choices=Keyboard, default=Keyboard.ON)
 
     digest = models.CharField(max_length=6, choices=Digest, default=Digest.DAILY)
@@ -148,7 +162,7 @@ class Preferences(models.Model):
     quiet_from = models.TimeField(null=True)
     quiet_until = models.TimeField(null=True)
     quiet_days = models.CharField(max_length=7, default=EVERY_DAY)
-    wants_last_calls = models.BooleanField(default=False)
+    wants_reminders = models.BooleanField(default=False, db_column="wants_last_calls")
 
     # When the next digest is due or, while a worker sends it, when another may try: the row is the
     # queue.
@@ -156,7 +170,7 @@ class Preferences(models.Model):
     digest_sent_at = models.DateTimeField(null=True, editable=False)
     digest_failures = models.PositiveSmallIntegerField(default=0, editable=False)
     digest_error = models.CharField(max_length=200, blank=True, editable=False)
-    last_called_at = models.DateTimeField(null=True, editable=False)
+    reminded_at = models.DateTimeField(null=True, editable=False, db_column="last_called_at")
 
     objects = PreferencesQuerySet.as_manager()
 
@@ -179,7 +193,7 @@ class Preferences(models.Model):
                 condition=Q(next_digest_at__isnull=True) & ~Q(digest="never"),
                 name="digests_unplanned",
             ),
-            models.Index(fields=["user"], condition=Q(wants_last_calls=True), name="last_calls"),
+            models.Index(fields=["user"], condition=Q(wants_reminders=True), name="last_calls"),
         ]
 
     def __str__(self) -> str:
@@ -187,8 +201,8 @@ class Preferences(models.Model):
 
 
 class Searchable(models.Model):
-    """The words of one delivery, written after its commit, so that no content can make a delivery
-    slow or fail. It locks no delivery: indexing waits for nothing."""
+    """Stores the words of one delivery. They are written after its commit, so that no content can
+    make a delivery slow or fail. The row locks no delivery, so indexing waits for nothing."""
 
     id = models.BigAutoField(primary_key=True)
     delivery = models.OneToOneField(
@@ -202,7 +216,7 @@ class Searchable(models.Model):
 
 
 class Word(models.Model):
-    """A word that search has indexed, on PostgreSQL only (inbox/search/vocabulary.py)."""
+    """Stores a word that search has indexed, on PostgreSQL only (inbox/search/vocabulary.py)."""
 
     text = models.CharField(primary_key=True, max_length=LONGEST_WORD)
 
@@ -211,8 +225,8 @@ class Word(models.Model):
 
 
 class IndexedUntil(models.Model):
-    """How far search has indexed an agent's deliveries: the last activity stamp, in microseconds
-    since 1970. Every writer of an agent's words locks this row."""
+    """Marks how far search has indexed an agent's deliveries: the last activity stamp, in
+    microseconds since 1970. Every writer of an agent's words locks this row."""
 
     agent = models.OneToOneField(
         Agent,

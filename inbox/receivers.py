@@ -1,4 +1,5 @@
-"""Reacts to what happens to deliveries, inside the same transaction."""
+"""Updates the search index when an answer is undone or content is erased, in the same
+transaction."""
 
 from __future__ import annotations
 

@@ -4,6 +4,7 @@ from django.urls import path
 
 from inbox.agents import (
     alias_views,
+    archive_views,
     key_views,
     limit_views,
     pause_views,
@@ -23,13 +24,14 @@ from inbox.editing import views as editing_views
 from inbox.history import views as history_views
 from inbox.list import acknowledgement_views
 from inbox.list import views as list_views
-from inbox.pages import help
+from inbox.pages import go, help, install
 from inbox.people.settings import profile_views
 from inbox.people.settings import views as settings_views
 from inbox.people.sign_in import password_reset_views, reauthentication, security_views
 from inbox.people.sign_in import views as sign_in_views
 from inbox.people.teams import invitation_views, member_views, retention_views
 from inbox.people.teams import views as team_views
+from inbox.search import views as search_views
 from inbox.snoozing import views as snoozing_views
 from inbox.statistics import views as statistics_views
 
@@ -74,6 +76,8 @@ urlpatterns = [
     path("snoozed/", snoozing_views.snoozed_list, name="snoozed"),
     path("snoozed/choices", snoozing_views.choose_snooze, name="snooze-choices"),
     path("snoozed/add", snoozing_views.snooze_selected, name="snooze-selected"),
+    path("views", search_views.save_search, name="save-view"),
+    path("views/remove", search_views.remove_saved_view, name="remove-view"),
     path("history/", history_views.history_list, name="history"),
     path("closing-soon/", deadline_views.closing_soon_list, name="closing-soon"),
     path("missed-deadlines/", deadline_views.missed_deadline_list, name="missed-deadlines"),
@@ -93,6 +97,8 @@ urlpatterns = [
     path("agents/<uuid:pk>/connect/pulse", connect_views.connect_updates, name="connect-updates"),
     path("agents/<uuid:pk>/pause", pause_views.pause_agent, name="agent-pause"),
     path("agents/<uuid:pk>/resume", pause_views.resume_agent, name="agent-resume"),
+    path("agents/<uuid:pk>/archive", archive_views.archive_agent, name="agent-archive"),
+    path("agents/<uuid:pk>/restore", archive_views.restore_agent, name="agent-restore"),
     path("agents/<uuid:pk>/limit/", limit_views.agent_limit, name="agent-limit"),
     path("agents/<uuid:pk>/keys/new/", key_views.issue_key, name="agent-key-new"),
     path("agents/<uuid:pk>/keys/<uuid:key>/rotate/", key_views.rotate_key, name="agent-key-rotate"),
@@ -110,6 +116,10 @@ urlpatterns = [
         alias_views.remove_alias,
         name="agent-alias-remove",
     ),
+    path("go/", go.go, name="go"),
+    path("manifest.webmanifest", install.manifest, name="manifest"),
+    path("offline/", install.offline, name="offline"),
+    path("service-worker.js", install.service_worker, name="service-worker"),
     path("help/keyboard-shortcuts", help.keyboard_help, name="keyboard-help"),
     path("callbacks/", callback_views.callback_list, name="callbacks"),
     path("callbacks/<uuid:pk>/", callback_views.callback_detail, name="callback"),

@@ -45,8 +45,8 @@ def judged(report: list[dict[str, object]]) -> tuple[list[str], int]:
     for dependency in report:
         if reason := dependency.get("skip_reason"):
             skipped.append(f"NOT CHECKED: {reason}")
-        found = dependency.get("vulns")
-        for advisory in found if isinstance(found, list) else []:
+        advisories = dependency.get("vulns")
+        for advisory in advisories if isinstance(advisories, list) else []:
             versions = " or ".join(advisory["fix_versions"]) or "no version yet"
             vulnerable.append(
                 f"{dependency['name']} {dependency['version']}: {advisory['id']}, fixed in "

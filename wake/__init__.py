@@ -1,4 +1,4 @@
-"""The protocol, and where the server is put together."""
+"""Implements the protocol WAKE v1, and puts the server together."""
 
 from wake.server.work.celery import app as celery_app
 

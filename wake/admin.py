@@ -1,5 +1,4 @@
-"""Where deliveries, answers and callbacks stand, for support; what they say is read in the inbox
-alone."""
+"""Shows deliveries, answers and callbacks for support; nothing can be changed."""
 
 from __future__ import annotations
 
@@ -63,7 +62,7 @@ class TeamWithHostsAdmin(TeamAdmin):
 class DeliveryAdmin(ReadOnlyAdmin):
     fields = (
         "id",
-        "said",
+        "headline_text",
         ("team", "agent", "claimed_agent_id", "provider"),
         ("type", "priority", "mode", "key_hint"),
         ("created_at", "activity_at"),
@@ -72,14 +71,23 @@ class DeliveryAdmin(ReadOnlyAdmin):
         ("thread", "supersedes", "superseded_at"),
         ("acknowledged_at", "acknowledged_by"),
     )
-    list_display = ("said", "agent", "team", "type", "status", "mode", "created_at", "expires_at")
+    list_display = (
+        "headline_text",
+        "agent",
+        "team",
+        "type",
+        "status",
+        "mode",
+        "created_at",
+        "expires_at",
+    )
     list_select_related = ("agent", "team")
     list_filter = ("type", "status", "mode", "team")
     search_fields = ("=id", "headline", "agent__agent_id")
     ordering = ("-created_at",)
 
     @admin.display(description="headline", ordering="headline")
-    def said(self, delivery: Delivery) -> str:
+    def headline_text(self, delivery: Delivery) -> str:
         return isolated(delivery.headline)
 
 
@@ -93,14 +101,21 @@ class ResponseAdmin(ReadOnlyAdmin):
         ("release_at", "responded_at"),
         ("sent_at", "picked_up_at", "picked_up_by"),
     )
-    list_display = ("said", "status", "by_name", "answered_at", "responded_at", "picked_up_at")
+    list_display = (
+        "headline_text",
+        "status",
+        "by_name",
+        "answered_at",
+        "responded_at",
+        "picked_up_at",
+    )
     list_select_related = ("delivery",)
     list_filter = ("status", "picked_up_by")
     search_fields = ("=delivery__id", "delivery__headline", "by_name")
     ordering = ("-answered_at",)
 
     @admin.display(description="answer to", ordering="delivery__headline")
-    def said(self, response: Response) -> str:
+    def headline_text(self, response: Response) -> str:
         return isolated(response.delivery.headline)
 
 

@@ -1,4 +1,5 @@
-"""What granian serves under ASGI: everything, long polls and WebSockets too."""
+"""Builds the application that granian serves under ASGI: everything, long polls and WebSockets
+too."""
 
 import os
 import warnings
@@ -13,8 +14,10 @@ _django = get_asgi_application()
 from channels.routing import ProtocolTypeRouter, URLRouter  # noqa: E402 - settings are ready now
 from django.utils.module_loading import import_string  # noqa: E402
 
+from wake.api.event_streams import EventStreams  # noqa: E402
 from wake.server.http.body_limit import BodyLimit  # noqa: E402
 from wake.server.http.header_names import HyphenatedHeaders  # noqa: E402
+from wake.server.http.slow_readers import SlowReaders  # noqa: E402
 
 # WhiteNoise reads a static file in pieces, which Django remarks upon each time it starts.
 warnings.filterwarnings("ignore", message="StreamingHttpResponse must consume synchronous")
@@ -22,7 +25,7 @@ warnings.filterwarnings("ignore", message="StreamingHttpResponse must consume sy
 application = HyphenatedHeaders(
     ProtocolTypeRouter(
         {
-            "http": BodyLimit(ReadableAsgi(_django)),
+            "http": SlowReaders(BodyLimit(EventStreams(ReadableAsgi(_django)))),
             "websocket": URLRouter(import_string("relay.urls.sockets")),
         }
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import uuid
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, NotRequired, TypedDict, Unpack
@@ -15,6 +16,7 @@ from accounts.agents import keys, quota
 from accounts.audit import agent_actor, event_of
 from accounts.look_alikes import nfc
 from accounts.models import Agent, ApiKey, AuditEvent
+from database import outages
 from database.clock import microseconds
 from database.compiled_queries import insert
 from database.idempotency import Idempotency
@@ -28,7 +30,7 @@ class AgentMismatch(Exception):
 
 
 class AgentPaused(Exception):
-    """A person has paused this agent's deliveries."""
+    """A person has paused or archived this agent."""
 
 
 class UnknownRevision(Exception):
@@ -36,8 +38,9 @@ class UnknownRevision(Exception):
 
 
 class DeliveryFields(TypedDict):
-    """The fields of a delivery that an agent sends, in the protocol's order (docs/protocol.md,
-    Deliver). The serializer has their limits, and `details_json` is the JSON text of `details`."""
+    """Lists the fields of a delivery that an agent sends, in the protocol's order
+    (docs/protocol.md, Deliver). The serializer has their limits, and `details_json` is the JSON
+    text of `details`."""
 
     agent_id: str
     provider: str
@@ -57,12 +60,28 @@ class DeliveryFields(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class Delivered:
-    """The delivery, whether it was stored by an earlier request, and the key's remaining quota
-    (None if no quota was spent)."""
+    """Holds the delivery, whether it was stored by an earlier request, and the key's remaining
+    quota (None if no quota was spent)."""
 
     delivery: Delivery
     replayed: bool = False
     allowance: quota.Allowance | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Unsent:
+    """A delivery of a batch that is not stored yet."""
+
+    fields: DeliveryFields
+    idempotency: Idempotency | None
+
+
+class NotTogether(Exception):
+    """One delivery of a batch was refused, so none was stored."""
+
+    def __init__(self, place: int, reason: Exception) -> None:
+        super().__init__(NotTogether.__doc__)
+        self.place, self.reason = place, reason
 
 
 def deliver(
@@ -104,6 +123,47 @@ def deliver(
         if key:  # only now, because the transaction of the delivery is rolled back
             quota.record_refusal(key, address=address, at=at)
         raise
+
+
+def deliver_together(
+    deliveries: Sequence[Unsent], *, key: ApiKey, address: str = "", at: datetime
+) -> list[Delivered]:
+    """Stores all deliveries in one transaction, one unit of quota each. Raises NotTogether, which
+    has the exception of deliver() and its place, or KeyEnded; nothing was stored or spent then."""
+    key = keys.look_up_again(key, at=at)
+    delivered: list[Delivered] = []
+    try:
+        with transaction.atomic():
+            for place, unsent in enumerate(deliveries):
+                delivered.append(_one_of_all(place, unsent, key=key, address=address, at=at))
+    except NotTogether as refusal:
+        reason = refusal.reason
+        if isinstance(reason, quota.QuotaSpent):
+            quota.record_refusal(key, address=address, at=at)
+            # What was spent before is given back by now, and all of them have to fit.
+            needed = len(deliveries) - sum(each.replayed for each in delivered)
+            reason = quota.refusal(key, now_us=microseconds(at), tokens=needed)
+        if isinstance(reason, quota.KeyEnded) or outages.will_pass(reason):
+            raise reason from None
+        raise NotTogether(refusal.place, reason) from reason
+    return delivered
+
+
+def _one_of_all(
+    place: int, unsent: Unsent, *, key: ApiKey, address: str, at: datetime
+) -> Delivered:
+    try:
+        return _deliver(
+            key.agent,
+            unsent.fields,
+            key=key,
+            idempotency=unsent.idempotency,
+            address=address,
+            is_internal=False,
+            at=at,
+        )
+    except Exception as reason:
+        raise NotTogether(place, reason) from reason
 
 
 @transaction.atomic

@@ -10,7 +10,7 @@ from django.dispatch import receiver
 
 from database.clock import database_now
 from wake import deadlines, responses, retention, signals
-from wake.callbacks import circuit_breaker, outbox
+from wake.callbacks import circuit_breaker, sending
 from wake.callbacks.wake_up import WakeUp
 from wake.models import Heartbeat
 
@@ -19,7 +19,7 @@ STALE_AFTER_SECONDS = 30
 
 @shared_task
 def send_due_callbacks() -> None:
-    outbox.send_due()
+    sending.send_due()
 
 
 # The name on the broker is that of version 0.1, whose beat and workers may still run.

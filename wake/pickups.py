@@ -7,16 +7,15 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache, lru_cache
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from django.db import transaction
-from django.db.models import Field, Model
 
 from accounts.agents import keys
 from accounts.audit import SYSTEM, record_many
 from accounts.models import ApiKey
-from database.compiled_queries import CompiledQuery, Parameter
+from database.compiled_queries import CompiledQuery, parameter
 from database.encrypted_columns import opened, stored
 from wake import wire
 from wake.models import Delivery, DeliveryQuerySet, Response
@@ -43,7 +42,7 @@ POLL, SWEEP = Response.Route.POLL, Response.Route.SWEEP
 
 
 class Row(NamedTuple):
-    """One delivery and its answer, in the order of COLUMNS."""
+    """Holds one delivery and its answer, in the order of COLUMNS."""
 
     id: UUID
     expires_at: datetime | None
@@ -98,7 +97,7 @@ class Row(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """The conditions of a sweep without their values; each shape is one compiled query."""
+    """Holds the conditions of a sweep without their values; each shape is one compiled query."""
 
     statuses: tuple[str, ...]
     has_since: bool
@@ -107,7 +106,7 @@ class Shape:
 
 @dataclass(frozen=True, slots=True)
 class SweepQuery:
-    """The parameters of a bulk read; `since_text` is `since` as the caller wrote it."""
+    """Holds the parameters of a bulk read; `since_text` is `since` as the caller wrote it."""
 
     limit: int = 50
     since: datetime | None = None
@@ -218,17 +217,13 @@ def _find(key: ApiKey, delivery_id: UUID, *, at: datetime) -> Row | None:
     return Row.read(rows[0]) if rows else None
 
 
-def _parameter(name: str, model: type[Model], field: str) -> Any:
-    return Parameter(name, cast("Field[Any, Any]", model._meta.get_field(field)))
-
-
 def _of_key() -> DeliveryQuerySet:
     """Returns nothing for a key that has ended."""
     mine = Delivery.objects.of_agent(
-        _parameter("agent", Delivery, "agent"), _parameter("mode", Delivery, "mode")
+        parameter("agent", Delivery, "agent"), parameter("mode", Delivery, "mode")
     )
     usable = keys.is_usable_now(
-        _parameter("key", ApiKey, "id"), _parameter("at", ApiKey, "expires_at")
+        parameter("key", ApiKey, "id"), parameter("at", ApiKey, "expires_at")
     )
     return mine.filter(usable, is_internal=False)
 
@@ -236,14 +231,14 @@ def _of_key() -> DeliveryQuerySet:
 @cache
 def _one() -> CompiledQuery:
     return CompiledQuery(
-        lambda: _of_key().filter(pk=_parameter("pk", Delivery, "id")).values_list(*COLUMNS)
+        lambda: _of_key().filter(pk=parameter("pk", Delivery, "id")).values_list(*COLUMNS)
     )
 
 
 @cache
 def _due_answers() -> CompiledQuery:
-    held = Response.objects.due(_parameter("at", Response, "release_at"))
-    mine = held.filter(delivery__agent_id=_parameter("agent", Delivery, "agent"))
+    held = Response.objects.due(parameter("at", Response, "release_at"))
+    mine = held.filter(delivery__agent_id=parameter("agent", Delivery, "agent"))
     return CompiledQuery(lambda: mine.values_list("pk")[:1])
 
 
@@ -264,6 +259,6 @@ def _matching(shape: Shape) -> DeliveryQuerySet:
         matching = matching.with_statuses(shape.statuses)
     if shape.has_agent_id:
         matching = matching.filter(
-            claimed_agent_id=_parameter("claimed", Delivery, "claimed_agent_id")
+            claimed_agent_id=parameter("claimed", Delivery, "claimed_agent_id")
         )
-    return matching.after(_parameter("since", Delivery, "activity_at") if shape.has_since else None)
+    return matching.after(parameter("since", Delivery, "activity_at") if shape.has_since else None)

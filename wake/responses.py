@@ -173,7 +173,7 @@ def release_due(*, at: datetime) -> int:
         what="held answers",
         at_once=RELEASE_AT_ONCE,
         locks=("delivery__agent", "delivery", "self"),
-        put_off=partial(_put_off, until=at + LOOK_AGAIN_AFTER),
+        postpone=partial(_postpone, until=at + LOOK_AGAIN_AFTER),
     )
 
 
@@ -184,7 +184,7 @@ def release_due_of(agent_id: UUID, *, at: datetime) -> int:
         _due(at).filter(delivery__agent_id=agent_id)[:RELEASE_AT_ONCE],
         partial(release, at=at),
         what="held answers",
-        put_off=lambda response: _put_off(response.pk, until=at),
+        postpone=lambda response: _postpone(response.pk, until=at),
     )
 
 
@@ -196,7 +196,7 @@ def take_back(delivery: Delivery, *, by: User, address: str = "", at: datetime) 
     also if retention has erased the answer.
     """
     delivery = Delivery.objects.select_for_update().get(pk=delivery.pk)
-    # Locked callback first, then response, as a sender does (wake/callbacks/outbox.py).
+    # Locked callback first, then response, as a sender does (wake/callbacks/attempts.py).
     list(Callback.objects.select_for_update().filter(response__delivery=delivery).values_list("pk"))
     responses = Response.objects.filter(delivery__erased_at__isnull=True)
     response = responses.select_for_update(of=("self",)).get(delivery=delivery)
@@ -248,7 +248,7 @@ def _due(at: datetime) -> ResponseQuerySet:
     return due.defer("delivery__details_json", "feedback", "edited_json")
 
 
-def _put_off(pk: UUID, *, until: datetime) -> None:
+def _postpone(pk: UUID, *, until: datetime) -> None:
     Response.objects.held().filter(pk=pk).update(release_at=until)
 
 

@@ -1,5 +1,5 @@
-"""Every setting, from the environment: nothing set is one person with SQLite; DATABASE_URL and
-REDIS_URL are a company."""
+"""Reads every setting from the environment: without any, Wake serves one person on SQLite;
+DATABASE_URL and REDIS_URL make it ready for a company."""
 
 import os
 from pathlib import Path
@@ -46,6 +46,11 @@ WAKE_READS_PER_MINUTE = env.number("WAKE_READS_PER_MINUTE", default=1_200, low=1
 # A long poll holds a thread: many under ASGI, which has one for each request, few under WSGI, which
 # has a handful.
 WAKE_MAX_WAITING = env.number("WAKE_MAX_WAITING", default=100, low=0, high=10_000)
+# Streams over A2A in one process: all together, and those of one caller.
+WAKE_MAX_STREAMS = env.number("WAKE_MAX_STREAMS", default=1_000, low=0, high=100_000)
+WAKE_MAX_STREAMS_OF_A_CALLER = env.number(
+    "WAKE_MAX_STREAMS_OF_A_CALLER", default=100, low=0, high=100_000
+)
 # What comes over A2A brings files along; a send waits so long for its answer, which is shorter than
 # the SDKs' own patience.
 WAKE_MAX_A2A_BYTES = env.number(
@@ -82,9 +87,10 @@ INSTALLED_APPS = [
     "csp",
 ]
 
-# The first two serve everything; the others are the browser's alone and let the protocol past
+# The first three serve everything; the others are the browser's alone and let the protocol past
 # (wake/server/http/middleware.py).
 MIDDLEWARE = [
+    "wake.server.http.slow_readers.ConnectionGivenBack",
     "django.middleware.security.SecurityMiddleware",
     "wake.server.http.middleware.ProtocolOverHttps",
     "wake.server.http.middleware.BrowserHeaders",
@@ -176,7 +182,7 @@ PASSWORD_RESET_TIMEOUT = 3600
 # What the relay adds to the pages of the inbox, which knows nothing of it (inbox/pages/panels.py).
 WAKE_PANELS = {
     "answer": ["relay.pages.task_panels.answer_status"],
-    "agent": ["relay.pages.panels.of_agent", "relay.pages.task_panels.of_agent"],
+    "agent": ["relay.pages.panels.of_agent"],
     "agents": ["relay.pages.task_panels.of_agents"],
     "connect": ["relay.pages.panels.of_connecting"],
     "delivery": ["relay.pages.task_panels.of_delivery"],

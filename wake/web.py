@@ -1,4 +1,5 @@
-"""What `manage.py up web` serves: the WSGI application, behind an edge that reads the bodies."""
+"""Builds the application that `manage.py up web` serves: WSGI behind an edge that reads the
+bodies."""
 
 # ruff: noqa: I001
 from wake.wsgi import application as wsgi  # first, because it makes the settings ready
@@ -8,6 +9,7 @@ from django.conf import settings
 from wake.server.http.body_limit import BodyLimit
 from wake.server.http.header_names import HyphenatedHeaders
 from wake.server.http.request_threads import RequestThreads
+from wake.server.http.slow_readers import SlowReaders
 
 THREADS_WITHOUT_A_POOL = 4
 
@@ -15,4 +17,4 @@ _pool = settings.DATABASES["default"]["OPTIONS"].get("pool", {})
 # A thread for each database connection of the pool; one is kept for /readyz.
 THREADS = max(1, _pool.get("max_size", THREADS_WITHOUT_A_POOL + 1) - 1)
 
-application = HyphenatedHeaders(BodyLimit(RequestThreads(wsgi, threads=THREADS)))
+application = HyphenatedHeaders(SlowReaders(BodyLimit(RequestThreads(wsgi, threads=THREADS))))

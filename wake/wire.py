@@ -19,16 +19,42 @@ Time = Annotated[datetime, Meta(tz=True)]
 
 
 class Receipt(msgspec.Struct):
-    """The body of a 201 of POST /wake/v1/deliver (spec, "POST /wake/v1/deliver")."""
+    """Answers POST /wake/v1/deliver with 201 (spec, "POST /wake/v1/deliver")."""
 
     delivery_id: UUID
     status: Literal["received"]
     created_at: Time
 
 
+class BatchResult(msgspec.Struct):
+    """The result of one delivery of a batch: the status code and the body that it would have got
+    from POST /wake/v1/deliver, with two facts that are headers there."""
+
+    status_code: int
+    body: Annotated[
+        Raw,
+        Meta(
+            extra_json_schema={
+                "anyOf": [
+                    {"$ref": "#/components/schemas/Receipt"},
+                    {"$ref": "#/components/schemas/ErrorBody"},
+                ]
+            }
+        ),
+    ]
+    replayed: bool = False
+    retry_after: int | None = None
+
+
+class Batch(msgspec.Struct):
+    """The body of a 200 of POST /wake/v1/deliveries: one result for each delivery, in order."""
+
+    results: list[BatchResult]
+
+
 class Withdrawal(msgspec.Struct):
-    """The body of a 200 of POST /wake/v1/withdraw/{delivery_id}: the first withdrawal, however
-    often it is asked for."""
+    """Answers POST /wake/v1/withdraw/{delivery_id} with 200: the first withdrawal, however often it
+    is asked for."""
 
     delivery_id: UUID
     status: Literal["withdrawn"]
@@ -37,8 +63,8 @@ class Withdrawal(msgspec.Struct):
 
 
 class Answer(msgspec.Struct):
-    """The body of GET /wake/v1/response/{delivery_id}, an item of the sweep, and the body of a
-    callback, byte for byte.
+    """Answers GET /wake/v1/response/{delivery_id}. An item of the sweep and the body of a callback
+    are the same, byte for byte.
 
     The first five keys are the specification's. docs/protocol.md, Timeouts, explains `expires_at`,
     `expired` and `late`. `erased` says that retention removed the texts, so that their absence is
@@ -57,7 +83,7 @@ class Answer(msgspec.Struct):
 
 
 class Sweep(msgspec.Struct):
-    """The body of GET /wake/v1/responses. `next_since` is a text, so that an empty page returns the
+    """Answers GET /wake/v1/responses. `next_since` is a text, so that an empty page returns the
     caller's own unchanged."""
 
     deliveries: list[Answer]
@@ -67,7 +93,7 @@ class Sweep(msgspec.Struct):
 
 
 class Problem(msgspec.Struct):
-    """A problem with one field of the request."""
+    """Describes a problem with one field of the request."""
 
     field: str
     code: str
@@ -81,8 +107,9 @@ class Error(msgspec.Struct, omit_defaults=True):
 
 
 class ErrorBody(msgspec.Struct):
-    """The body of every error. It has no top-level `status`, which clients would take for the
-    answer; only a poll's 429 and 503 say `pending` (docs/protocol.md, Errors)."""
+    """Describes an error, in the body of every one. It has no top-level `status`, which clients
+    would take for the answer; only a poll's 429 and 503 say `pending` (docs/protocol.md,
+    Errors)."""
 
     error: Error
 

@@ -1,4 +1,5 @@
-"""The WSGI application, which takes a thread for each request: all but what waits or streams.
+"""Builds the WSGI application, which takes a thread for each request: all but what waits or
+streams.
 
 `wake/web.py` serves it. A WSGI server of its own would need a proxy in front that reads whole
 bodies and drops headers with underscores."""

@@ -41,7 +41,11 @@ class AgentAdmin(AuditedAdmin):
     form = AgentForm
     inlines = [ClaimedIdInline]
     list_display = ("agent_id", "team", "keys_in_use", "last_seen", "paused_at")
-    list_filter = (("paused_at", admin.EmptyFieldListFilter), "team")
+    list_filter = (
+        ("paused_at", admin.EmptyFieldListFilter),
+        ("archived_at", admin.EmptyFieldListFilter),
+        "team",
+    )
     search_fields = ("agent_id", "team__name", "team__slug")
     ordering = ("team__name", "agent_id")
     change_form_template = "admin/accounts/agent/change_form.html"
@@ -61,17 +65,18 @@ class AgentAdmin(AuditedAdmin):
 
     @admin.display(description="last seen", ordering="last_used_at")
     def last_seen(self, agent: Any) -> datetime | None:
-        seen: datetime | None = agent.last_used_at
-        return seen
+        last_used_at: datetime | None = agent.last_used_at
+        return last_used_at
 
     def get_fields(self, request: HttpRequest, obj: Agent | None = None) -> Any:
         if obj is None:
             return ("team", "agent_id")
-        return ("team", "agent_id", "created_at", "paused_at", "hourly_limit")
+        return ("team", "agent_id", "created_at", "paused_at", "archived_at", "hourly_limit")
 
     def get_readonly_fields(self, request: HttpRequest, obj: Agent | None = None) -> Any:
         """Fixes the team and the id, because its deliveries and keys belong to them."""
-        return ("team", "agent_id", "created_at", "paused_at") if obj else ()
+        fixed = ("team", "agent_id", "created_at", "paused_at", "archived_at")
+        return fixed if obj else ()
 
     def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
         """Deletes an agent's keys with it, although a key cannot be deleted on its own."""
@@ -176,7 +181,10 @@ class AgentAdmin(AuditedAdmin):
         return self._done(request, agent, f"{agent} is paused. It can still read your answers.")
 
     def resume(self, request: HttpRequest, agent: Agent) -> HttpResponse:
-        registration.resume(agent, by=actor(request))
+        try:
+            registration.resume(agent, by=actor(request))
+        except registration.AgentArchived as reason:
+            return self._done(request, agent, str(reason), level=messages.WARNING)
         return self._done(request, agent, f"{agent} can deliver again.")
 
     def _done(

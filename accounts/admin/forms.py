@@ -68,8 +68,8 @@ class ClaimedIdForm(ModelForm):
 
 
 class OnceForm(forms.Form):
-    """A form whose answer shows a secret once. `seen` names the agent's keys and secrets when the
-    page was made, so that the same form is not accepted twice."""
+    """Asks for a secret that the answer shows once. `seen` names the agent's keys and secrets when
+    the page was made, so that the same form is not accepted twice."""
 
     seen = forms.CharField(widget=forms.HiddenInput)
 

@@ -24,8 +24,8 @@ RECORDED_EVERY = timedelta(minutes=10)
 
 @dataclass(frozen=True, slots=True)
 class Allowance:
-    """The key's remaining quota: burst size, deliveries left, and seconds until the quota is full
-    and until one more delivery is allowed."""
+    """Holds the key's remaining quota: burst size, deliveries left, and seconds until the quota is
+    full and until one more delivery is allowed."""
 
     limit: int
     remaining: int
@@ -63,7 +63,7 @@ def spend(key: ApiKey, *, now_us: int) -> Allowance:
         )
         row = cursor.fetchone()
     if row is None:
-        raise _refusal(key, now_us)
+        raise refusal(key, now_us=now_us)
     return allowance_at(row[0], now_us, interval, burst)
 
 
@@ -106,20 +106,25 @@ def carried_over(key: ApiKey, *, to: int | None, now_us: int) -> int:
     return now_us + min(burst * new, max(missing, missing * new // old))
 
 
-def _refusal(key: ApiKey, now_us: int) -> Exception:
+def refusal(key: ApiKey, *, now_us: int, tokens: int = 1) -> KeyEnded | QuotaSpent:
+    """Returns why the key may not deliver, and when it may deliver `tokens` at once. More than the
+    burst is never possible; the time is then later than that of a full quota."""
     revoked_at, full_at = ApiKey.objects.values_list("revoked_at", "quota_us").get(pk=key.pk)
     if revoked_at is not None:
         return KeyEnded(KeyEnded.__doc__)
     own = key.agent.hourly_limit
     is_own = quota_of(key.mode, own) != quota_of(key.mode)
-    allowance = allowance_at(full_at, now_us, *rate_of(key.mode, own))
+    allowance = allowance_at(full_at, now_us, *rate_of(key.mode, own), tokens=tokens)
     return QuotaSpent(allowance, own_limit=own if is_own else None)
 
 
-def allowance_at(full_at: int, now_us: int, interval: int, burst: int) -> Allowance:
-    """Returns what is left in a key's row whose `quota_us` is `full_at`."""
+def allowance_at(
+    full_at: int, now_us: int, interval: int, burst: int, *, tokens: int = 1
+) -> Allowance:
+    """Returns what is left in a key's row whose `quota_us` is `full_at`; `retry_after` is for so
+    many tokens."""
     missing = max(0, full_at - now_us)
-    wait = missing - (burst - 1) * interval
+    wait = missing - (burst - tokens) * interval
     return Allowance(
         limit=burst,
         remaining=max(0, (burst * interval - missing) // interval),

@@ -1,10 +1,12 @@
-"""Registers, pauses and resumes agents."""
+"""Registers, pauses and archives agents."""
 
 from __future__ import annotations
 
 from datetime import datetime, timedelta
 
 from django.db import IntegrityError, transaction
+from django.db.models import Case, DateTimeField, F, Value, When
+from django.db.models.functions import Coalesce
 
 from accounts.agents.signing_secrets import ensure_secret
 from accounts.agents.topics import topic_of
@@ -17,7 +19,11 @@ JUST_NOW = timedelta(minutes=10)
 
 
 class AgentIdTaken(Exception):
-    """This team already has an agent with this ID."""
+    """This team already has an agent with this ID. It may be archived."""
+
+
+class AgentArchived(Exception):
+    """This agent is archived. Restore it first."""
 
 
 @transaction.atomic
@@ -50,6 +56,30 @@ def pause(agent: Agent, *, by: Actor, at: datetime) -> None:
 
 @transaction.atomic
 def resume(agent: Agent, *, by: Actor) -> None:
-    if Agent.objects.filter(pk=agent.pk, paused_at__isnull=False).update(paused_at=None):
+    """Accepts the agent's deliveries again. Raises AgentArchived."""
+    if Agent.objects.archived().filter(pk=agent.pk).exists():
+        raise AgentArchived(AgentArchived.__doc__)
+    if Agent.objects.active().filter(pk=agent.pk, paused_at__isnull=False).update(paused_at=None):
         notify(topic_of(agent.pk))
         record("agent.resumed", by=by, of=agent, team=agent.team_id)
+
+
+@transaction.atomic
+def archive(agent: Agent, *, by: Actor, at: datetime) -> None:
+    """Takes the agent off the lists and refuses its deliveries. Everything that it delivered stays,
+    and it can still read answers. A second call changes nothing."""
+    paused_at = Coalesce(F("paused_at"), Value(at), output_field=DateTimeField())
+    active = Agent.objects.active().filter(pk=agent.pk)
+    if active.update(archived_at=at, paused_at=paused_at):
+        record("agent.archived", by=by, of=agent, team=agent.team_id, at=at)
+
+
+@transaction.atomic
+def restore(agent: Agent, *, by: Actor) -> None:
+    """Puts an archived agent back on the lists. It accepts deliveries again, unless it was paused
+    before it was archived."""
+    resumed = Case(When(paused_at=F("archived_at"), then=None), default=F("paused_at"))
+    archived = Agent.objects.archived().filter(pk=agent.pk)
+    if archived.update(archived_at=None, paused_at=resumed):
+        notify(topic_of(agent.pk))
+        record("agent.restored", by=by, of=agent, team=agent.team_id)

@@ -23,7 +23,7 @@ def hold(agent: Agent, *, as_seen: str, by: Actor) -> None:
 
     Raises NoLongerOwner if `by` does not own its team. Raises AlreadyIssued if a key or secret was
     issued since the page with `as_seen` was opened: a double click issues one key, and the second
-    of two owners who rotate at the same moment is told.
+    of two owners who rotate at the same moment gets an error.
     """
     members.hold_as_owner(agent.team_id, by=by)  # before the agent, as the commands do
     Agent.objects.select_for_update().get(pk=agent.pk)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import secrets
 from datetime import datetime
+from functools import cache
 from uuid import UUID
 
 from django.db import transaction
@@ -12,6 +13,7 @@ from django.db import transaction
 from accounts.audit import Actor, record
 from accounts.models import Agent, SigningSecret
 from database import encryption
+from database.compiled_queries import CompiledQuery, parameter
 
 
 class SecretUnreadable(Exception):
@@ -57,11 +59,19 @@ def switch_secret(agent: Agent, *, by: Actor, at: datetime) -> None:
 def secrets_of(agent_pk: UUID) -> list[str]:
     """Returns the secrets in use, oldest first (docs/protocol.md, Signatures). Raises
     SecretUnreadable."""
-    rows = SigningSecret.objects.in_use().filter(agent_id=agent_pk)
     try:
-        return [encryption.decrypt(row.ciphertext.encode()).decode() for row in rows]
+        return [
+            encryption.decrypt(ciphertext.encode()).decode()
+            for (ciphertext,) in _in_use().rows(agent=agent_pk)
+        ]
     except encryption.Unreadable as error:
         raise SecretUnreadable(SecretUnreadable.__doc__) from error
+
+
+@cache
+def _in_use() -> CompiledQuery:
+    rows = SigningSecret.objects.in_use().filter(agent=parameter("agent", SigningSecret, "agent"))
+    return CompiledQuery(lambda: rows.values_list("ciphertext"))
 
 
 def _store(agent: Agent, *, by: Actor, event: str) -> str:

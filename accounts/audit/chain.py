@@ -42,9 +42,9 @@ class EntryAfterTip(Exception):
 
 
 def append_new(*, at: datetime, seconds: float = DRAIN_SECONDS) -> int:
-    """Appends the events that have no entry yet, for so many seconds at most; returns how many it
-    appended. That is none while another process appends. A chain with an entry in the way waits,
-    the log says so, and all other chains go on."""
+    """Appends the events that have no entry yet, for at most `seconds`; returns how many. It
+    returns 0 while another process appends. A chain that has a foreign entry after its tip waits,
+    the log says so, and all other chains continue."""
     if not _has_new_events():
         return 0
     decided = _note_decided()
@@ -117,7 +117,7 @@ def described(entry: AuditEntry) -> str:
 
 
 def _has_new_events() -> bool:
-    """Looks without a lock, because mostly there are none."""
+    """Checks without a lock, because usually there are none."""
     until = AuditCheckpoint.objects.values_list("event_id", flat=True).first()
     return _newest() != (until or 0)
 
@@ -131,9 +131,9 @@ def _note_decided() -> int | None:
     """Returns the number up to which every event is committed or never will be; None while another
     process appends.
 
-    A statement that gets a number locks the table for writing until its transaction ends. So the
-    event that was the newest is decided once all transactions that held such a lock then have
-    ended, however many have come since.
+    An INSERT that takes a number holds a lock on the table until its transaction ends. The newest
+    event at one moment is therefore decided once every transaction that held such a lock at that
+    moment has ended. Later transactions do not matter.
     """
     checkpoint = _locked_checkpoint()
     if checkpoint is None:

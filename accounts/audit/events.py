@@ -14,7 +14,8 @@ from database.compiled_queries import insert, insert_many
 
 @dataclass(frozen=True, slots=True)
 class Actor:
-    """A person, an agent or the system itself, with their network address if there is one."""
+    """Names who did something: a person, an agent or the system itself, with their network address
+    if there is one."""
 
     kind: str
     id: str = ""

@@ -62,7 +62,8 @@ def difference() -> str:
 
 
 def _about_no_audit() -> str:
-    """Making a team is an event, which a sweep chains within a minute."""
+    """Returns a sentence if there are teams but no chain: creating a team is an event, and a sweep
+    chains every event within a minute."""
     chained_by = database_now() - TIME_TO_CHAIN
     if not Team.objects.filter(created_at__lt=chained_by).exists():
         return ""

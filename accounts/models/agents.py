@@ -16,8 +16,17 @@ from accounts.models.people import Team
 from database.clock import database_now
 
 
+class AgentQuerySet(models.QuerySet["Agent"]):
+    def active(self) -> AgentQuerySet:
+        return self.filter(archived_at__isnull=True)
+
+    def archived(self) -> AgentQuerySet:
+        return self.filter(archived_at__isnull=False)
+
+
 class Agent(models.Model):
-    """A registered sender, which belongs to one team and has deliveries, a cursor and keys."""
+    """Sends deliveries to the one team that it belongs to. It has keys, and a cursor for its
+    sweeps."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     team = models.ForeignKey(Team, on_delete=models.PROTECT, related_name="agents")
@@ -26,6 +35,8 @@ class Agent(models.Model):
     )
     created_at = models.DateTimeField(default=database_now)
     paused_at = models.DateTimeField(null=True, blank=True)
+    # An archived agent is paused, too, so that everything that stops a paused one stops it.
+    archived_at = models.DateTimeField(null=True, editable=False)
     # How many deliveries an hour each of its keys may make, if its team allows fewer than the
     # server (accounts/agents/hourly_limits.py).
     hourly_limit = models.PositiveIntegerField(
@@ -39,9 +50,15 @@ class Agent(models.Model):
     # locks the row.
     activity_us = models.BigIntegerField(default=0, editable=False)
 
+    objects = AgentQuerySet.as_manager()
+
     class Meta:
         constraints = [
             models.UniqueConstraint(fields=["team", "agent_id"], name="one_agent_id_a_team"),
+            models.CheckConstraint(
+                condition=Q(archived_at__isnull=True) | Q(paused_at__isnull=False),
+                name="archived_agents_are_paused",
+            ),
             models.CheckConstraint(
                 condition=Q(hourly_limit__gte=1), name="some_deliveries_an_hour"
             ),
@@ -79,7 +96,7 @@ class Agent(models.Model):
 
 
 class ClaimedId(models.Model):
-    """An alias: an id, or a prefix ending in `*`, under which an orchestrator may deliver."""
+    """Lets an orchestrator deliver under an alias: an id, or a prefix that ends in `*`."""
 
     agent = models.ForeignKey(Agent, on_delete=models.CASCADE, related_name="claimed_ids")
     pattern = models.CharField(
@@ -112,8 +129,8 @@ class ApiKeyQuerySet(models.QuerySet["ApiKey"]):
 
 
 class ApiKey(models.Model):
-    """A key that proves an agent's identity. Only its SHA-256 is stored (accounts/agents/keys.py
-    mints and checks it)."""
+    """Proves an agent's identity. Only the key's SHA-256 is stored (accounts/agents/keys.py mints
+    and checks it)."""
 
     class Mode(models.TextChoices):
         LIVE = "live", "Live"
@@ -154,8 +171,8 @@ class SigningSecretQuerySet(models.QuerySet["SigningSecret"]):
 
 
 class SigningSecret(models.Model):
-    """The encrypted `whsec_` secret that signs an agent's callbacks. An agent has two during a
-    rotation."""
+    """Stores an encrypted `whsec_` secret, which signs an agent's callbacks. An agent has two
+    during a rotation."""
 
     agent = models.ForeignKey(Agent, on_delete=models.CASCADE, related_name="signing_secrets")
     ciphertext = models.TextField(editable=False)

@@ -8,8 +8,8 @@ from database.clock import database_now
 
 
 class AuditEvent(models.Model):
-    """Who did what to what. It copies ids and names instead of using foreign keys, so that no other
-    row can block or change it."""
+    """Records who did what to what. It copies ids and names instead of using foreign keys, so that
+    no other row can block or change it."""
 
     id = models.BigAutoField(primary_key=True)
     at = models.DateTimeField(default=database_now)
@@ -37,7 +37,7 @@ class AuditEvent(models.Model):
 
 
 class AuditEntry(models.Model):
-    """An entry of an audit chain: its hash covers its event and all entries before it
+    """Chains an event: its hash covers the event and all entries before it
     (accounts/audit/chain.py)."""
 
     event_id = models.BigIntegerField(unique=True)
@@ -59,7 +59,8 @@ class AuditEntry(models.Model):
 
 
 class AuditTip(models.Model):
-    """The tip of an audit chain: its last position and hash, signed (accounts/audit/totals.py)."""
+    """Stores the tip of an audit chain: its last position and hash, signed
+    (accounts/audit/totals.py)."""
 
     chain = models.BigIntegerField(primary_key=True)
     position = models.BigIntegerField()
@@ -75,8 +76,8 @@ class AuditTip(models.Model):
 
 
 class AuditCheckpoint(models.Model):
-    """The checkpoint: one row that says up to which event all chains are complete. The process that
-    extends the chains locks it."""
+    """Marks, in one row, up to which event all chains are complete. The process that extends the
+    chains locks it."""
 
     event_id = models.BigIntegerField(default=0)
     # The newest event of an earlier look, and the transactions that may have been writing others

@@ -37,11 +37,13 @@ class UserManager(BaseUserManager["User"]):
 
 
 class User(AbstractBaseUser, PermissionsMixin):
-    """A person, who signs in by e-mail and is shown to others by display name."""
+    """Signs in by e-mail, and is shown to others by display name."""
 
     email = models.EmailField(unique=True)
     display_name = models.CharField(max_length=80, validators=[SINGLE_LINE, visible])
     time_zone = models.CharField(max_length=64, default="UTC")
+    # Until they choose one, the time zone may be taken from their browser.
+    time_zone_chosen_at = models.DateTimeField(null=True, editable=False)
     is_active = models.BooleanField(default=True)
     is_staff = models.BooleanField("may enter /admin/", default=False)
     # Not database_now: Django's system checks create a User, also while the database is away.
@@ -71,7 +73,7 @@ class User(AbstractBaseUser, PermissionsMixin):
 
 
 class Team(models.Model):
-    """People who share an inbox. The slug is also the team's A2A handle."""
+    """Groups the people who share an inbox. The slug is also the team's A2A handle."""
 
     slug = models.SlugField(max_length=50, unique=True)
     name = models.CharField(max_length=80, validators=[SINGLE_LINE, visible])

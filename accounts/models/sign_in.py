@@ -15,8 +15,8 @@ class SecondFactorQuerySet(models.QuerySet["SecondFactor"]):
 
 
 class SecondFactor(models.Model):
-    """The secret of a person's authenticator app. A person without this row is not asked for a code
-    (accounts/sign_in/second_factor.py)."""
+    """Stores the secret of a person's authenticator app. A person without this row is not asked for
+    a code (accounts/sign_in/second_factor.py)."""
 
     user = models.OneToOneField(
         User, on_delete=models.CASCADE, primary_key=True, related_name="second_factor"
@@ -25,7 +25,7 @@ class SecondFactor(models.Model):
     created_at = models.DateTimeField(default=database_now)
     # The time step of the code that was used last: no code works twice.
     last_step = models.BigIntegerField(editable=False)
-    # When all tries are available again, in microseconds since 1970, as in
+    # When all attempts are available again, in microseconds since 1970, as in
     # accounts/agents/quota.py.
     tries_us = models.BigIntegerField(default=0, editable=False)
 
@@ -36,7 +36,7 @@ class SecondFactor(models.Model):
 
 
 class RecoveryCode(models.Model):
-    """A code that works once in place of the app's. Only its SHA-256 is stored."""
+    """Replaces the app's code, once. Only the SHA-256 of the code is stored."""
 
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="recovery_codes")
     digest = models.CharField(max_length=64, editable=False)
@@ -47,8 +47,8 @@ class RecoveryCode(models.Model):
 
 
 class ResetRequest(models.Model):
-    """A request to reset the password of this e-mail address. The worker looks up whose it is, so
-    that the page takes the same time for an unknown address."""
+    """Asks for a new password for this e-mail address. The worker looks up whose it is, so that the
+    page takes the same time for an unknown address."""
 
     email = models.CharField(max_length=254)
     address = models.CharField(max_length=45, blank=True)
@@ -60,7 +60,7 @@ class ResetRequest(models.Model):
 
 
 class SignInAttempts(models.Model):
-    """The attempts at passwords of one network, person or known browser
+    """Counts the attempts at passwords of one network, person or known browser
     (accounts/sign_in/attempts.py)."""
 
     # A keyed hash, because the table must not collect what was typed as an e-mail address.
@@ -73,8 +73,8 @@ class SignInAttempts(models.Model):
 
 
 class Session(AbstractBaseSession):
-    """A browser's session. The row names its person, so that people can list their own. The key
-    signs its holder in, so no page shows it."""
+    """Stores a browser's session. The row names its person, so that people can list their own. The
+    key signs its holder in, so no page shows it."""
 
     # Without a constraint, because Django takes every IntegrityError for a key that exists already.
     user = models.ForeignKey(

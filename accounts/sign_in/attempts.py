@@ -21,7 +21,7 @@ SALT = "accounts.sign_in.attempts"
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """This many attempts at once, and as many again in this many seconds, one after the other."""
+    """Allows so many `attempts` at once, and as many again in `seconds`, one after the other."""
 
     attempts: int
     seconds: int

@@ -26,9 +26,9 @@ def begin(session: SessionBase, user: User, *, to: str, at: datetime) -> None:
     }
 
 
-def who(session: SessionBase, *, at: datetime) -> User | None:
-    """Returns None when no sign-in is pending, it has expired, or the password has changed
-    since."""
+def person_of(session: SessionBase, *, at: datetime) -> User | None:
+    """Returns the person whose code is missing. Returns None when no sign-in is pending, it has
+    expired, or the password has changed since."""
     state = session.get(KEY)
     if state is None or at.timestamp() - state["at"] > HOLDS.total_seconds():
         return None

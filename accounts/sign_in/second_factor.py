@@ -1,6 +1,6 @@
 """Checks the second step of signing in: a code of an authenticator app, or a recovery code.
 
-A person is asked for a code only after the right password. Tries are counted in the database, so
+A person is asked for a code only after the right password. Attempts are counted in the database, so
 that they stay limited while Redis is away (docs/decisions/0013-sign-in-is-our-own.md).
 """
 
@@ -25,9 +25,9 @@ log = logging.getLogger(__name__)
 RECOVERY_CODES = 10
 # Without letters and digits that look alike. Fifteen of them are 74 bits.
 LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"
-TRIES = 10
-# One more try every six minutes: three codes of a million are valid, so guessing one takes years.
-TRY_US = 6 * 60 * 1_000_000
+ATTEMPTS = 10
+# One more attempt every six minutes. Three codes of a million are valid, so a guess takes years.
+ATTEMPT_US = 6 * 60 * 1_000_000
 
 
 class TriesSpent(Exception):
@@ -137,8 +137,8 @@ def plain(typed: str) -> str:
 
 
 def _take_a_try(factor: SecondFactor, *, now_us: int) -> None:
-    full_at = max(factor.tries_us, now_us) + TRY_US
-    too_early = full_at - now_us - TRIES * TRY_US
+    full_at = max(factor.tries_us, now_us) + ATTEMPT_US
+    too_early = full_at - now_us - ATTEMPTS * ATTEMPT_US
     if too_early > 0:
         raise TriesSpent(-(-too_early // 1_000_000))
     factor.tries_us = full_at

@@ -1,4 +1,5 @@
-"""Stores Django's sessions in the database with the person whose they are (SESSION_ENGINE)."""
+"""Stores Django's sessions in the database, each with the person that it belongs to
+(SESSION_ENGINE)."""
 
 from __future__ import annotations
 

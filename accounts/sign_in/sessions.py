@@ -33,8 +33,8 @@ BROWSER = "browser"
 
 @dataclass(frozen=True, slots=True)
 class SignIn:
-    """A browser in which a person is signed in. `seen_at` is up to SEEN_EVERY too early. `mark`
-    identifies the session without revealing its key."""
+    """Describes a browser in which a person is signed in. `seen_at` is up to SEEN_EVERY too early.
+    `mark` identifies the session without revealing its key."""
 
     mark: str
     browser: str

@@ -25,7 +25,7 @@ class TooManyInvitations(Exception):
 
 
 class InvitationEnded(Exception):
-    """This invitation no longer works: it was used or taken back, or is too old."""
+    """This invitation no longer works: it was used, was revoked or has expired."""
 
 
 class AlreadyMember(Exception):
@@ -138,12 +138,11 @@ def sign_up(
     password: str,
     at: datetime,
     address: str = "",
-) -> None:
-    """Creates a person in the team. Raises InvitationEnded.
+) -> User | None:
+    """Creates a person in the team and returns them. Raises InvitationEnded.
 
-    If the e-mail address is known already, nothing is stored and the caller is not told, and a
-    password is hashed all the same: so nothing reveals who has an account. That person signs in and
-    accepts.
+    If the e-mail address is known already, nothing is stored, and None is returned; a password is
+    hashed all the same, so that both take the same time. That person signs in and accepts.
     """
     members.hold(invitation.team_id)
     if not Invitation.objects.open(at).filter(pk=invitation.pk).exists():
@@ -152,9 +151,10 @@ def sign_up(
         with transaction.atomic():
             user = User.objects.create_user(email, password, display_name=display_name)
     except IntegrityError:
-        return
+        return None
     record("person.added", by=person(user, address), of=user, team=None)
     accept(invitation, by=user, at=at, address=address)
+    return user
 
 
 @transaction.atomic

@@ -1,6 +1,8 @@
 """Delivers an agent's work to people over the WAKE protocol, and reads their answers."""
 
+from wake_client import blocks
 from wake_client.answers import Answer, Receipt, Status, Sweep, Type, Withdrawal
+from wake_client.book import Book
 from wake_client.client import AsyncResponses, AsyncWakeClient, Responses, WakeClient
 from wake_client.errors import (
     AlreadyAnswered,
@@ -14,6 +16,8 @@ from wake_client.errors import (
     Unavailable,
     WakeError,
 )
+from wake_client.flows import Unsent
+from wake_client.receivers import Receiver
 from wake_client.webhooks import SignatureMismatch, verify, verify_signature
 
 __all__ = [
@@ -21,6 +25,7 @@ __all__ = [
     "Answer",
     "AsyncResponses",
     "AsyncWakeClient",
+    "Book",
     "FieldProblem",
     "KeyNotValid",
     "NotAccepted",
@@ -28,6 +33,7 @@ __all__ = [
     "NotFound",
     "NotWake",
     "Receipt",
+    "Receiver",
     "Responses",
     "SignatureMismatch",
     "Status",
@@ -35,9 +41,11 @@ __all__ = [
     "TooManyRequests",
     "Type",
     "Unavailable",
+    "Unsent",
     "WakeClient",
     "WakeError",
     "Withdrawal",
+    "blocks",
     "verify",
     "verify_signature",
 ]

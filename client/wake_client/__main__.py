@@ -2,37 +2,30 @@
 
 from __future__ import annotations
 
-import argparse
 import logging
 import os
 import sys
 
-from wake_client import commands
-from wake_client.connector import cli
+from wake_client.hook import cli as hook
+from wake_client.shell import parser as shell
+from wake_client.shell.output import ExitStatus
 
 
 def main() -> int:
+    if sys.argv[1:2] == ["hook"]:  # an agent runs it, so that not even a usage error may speak
+        return hook.main(sys.argv[2:], os.environ)
     own_arguments, command = _split(sys.argv[1:])
-    parser = argparse.ArgumentParser("wake", description="The command line of Wake.")
-    subcommands = parser.add_subparsers(required=True, metavar="SUBCOMMAND")
-    connect = subcommands.add_parser("connect", help="run a command for each task that comes in")
-    cli.add_arguments(connect)
-    commands.add_subcommands(subcommands)
-    arguments, unknown = parser.parse_known_args(own_arguments)
+    arguments, unknown = shell.parser().parse_known_args(own_arguments)
     _log_to_stderr()
-    if hasattr(arguments, "run"):
-        if unknown or command:
-            arguments.parser.error(f"unknown arguments: {' '.join([*unknown, *command])}")
-        try:
-            return commands.run(arguments, os.environ)
-        except ValueError as error:
-            arguments.parser.error(str(error))
-    if unknown:
-        connect.error(f"unknown arguments: {' '.join(unknown)} (put the command after --)")
+    if unknown or (command and not arguments.takes_command):
+        hint = " (put the command after --)" if arguments.takes_command else ""
+        words = unknown if arguments.takes_command else [*unknown, *command]
+        arguments.parser.error(f"unknown arguments: {' '.join(words)}{hint}")
     try:
-        return cli.connect(arguments, command, os.environ)
+        return int(arguments.start(arguments, command, os.environ))
     except ValueError as error:
-        connect.error(str(error))
+        arguments.parser.error(str(error))
+    return ExitStatus.USAGE
 
 
 def _split(arguments: list[str]) -> tuple[list[str], list[str]]:

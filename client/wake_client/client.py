@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from types import TracebackType
 from typing import Any, Self, Unpack
 
@@ -12,7 +13,9 @@ import httpx
 
 from wake_client import addresses, keys
 from wake_client.answers import Answer, Receipt, Status, Sweep, Type, Withdrawal
-from wake_client.flows import Flow, Flows, OptionalFields, Pause, Request, Result
+from wake_client.book import Book
+from wake_client.errors import WakeError
+from wake_client.flows import Flow, Flows, OptionalFields, Pause, Request, Result, Unsent
 from wake_client.version import __version__
 
 RETRY_FOR_SECONDS = 120.0
@@ -64,6 +67,16 @@ class WakeClient:
         return self._run(
             self._flows.deliver(type, headline, summary, optional, idempotency_key=idempotency_key)
         )
+
+    def deliver_many(
+        self, deliveries: Sequence[Unsent], *, atomic: bool = False
+    ) -> list[Receipt | WakeError]:
+        """Delivers up to 50 in one request; returns a receipt or an error for each, in order.
+
+        One that is refused stops no other. With `atomic` either all are stored or none, and the
+        method raises the error of the one that was refused.
+        """
+        return self._run(self._flows.deliver_many(deliveries, atomic=atomic))
 
     def response(self, delivery_id: str) -> Answer:
         """Returns the answer as it is now, without waiting."""
@@ -126,6 +139,10 @@ class WakeClient:
     ) -> Responses:
         """Iterates over the answers of all pages. Store its `next_since` for the next sweep."""
         return Responses(self, since, status, limit, wait)
+
+    def book(self, path: str | os.PathLike[str]) -> Book:
+        """Returns the questions that a program remembers in a file, for after a restart."""
+        return Book(self, path)
 
     def close(self) -> None:
         self._http.close()
@@ -223,6 +240,12 @@ class AsyncWakeClient:
         return await self._run(
             self._flows.deliver(type, headline, summary, optional, idempotency_key=idempotency_key)
         )
+
+    async def deliver_many(
+        self, deliveries: Sequence[Unsent], *, atomic: bool = False
+    ) -> list[Receipt | WakeError]:
+        """Does the same as WakeClient.deliver_many."""
+        return await self._run(self._flows.deliver_many(deliveries, atomic=atomic))
 
     async def response(self, delivery_id: str) -> Answer:
         """Returns the answer as it is now, without waiting."""

@@ -105,6 +105,19 @@ def error_of(response: httpx.Response) -> WakeError:
     )
 
 
+def error_of_item(result: dict[str, Any]) -> WakeError:
+    """Returns the error of one delivery of a batch, from its result."""
+    status, error = int(result["status_code"]), result["body"]["error"]
+    kind = Unavailable if status >= 500 else KINDS.get(status, NotWake)
+    return kind(
+        str(error["code"]),
+        str(error["message"]),
+        status=status,
+        fields=_fields(error.get("fields")),
+        retry_after=result["retry_after"],
+    )
+
+
 def unreachable(failure: httpx.RequestError) -> WakeError:
     """Returns Unavailable, which may pass, or NotAccepted for a request that cannot be sent, for
     example because a header contains a line break."""

@@ -8,16 +8,23 @@ result.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypedDict, TypeVar
+from typing import Any, Literal, NotRequired, Required, TypedDict, TypeVar
 from urllib.parse import quote
 
 import httpx
 
 from wake_client.answers import Answer, Receipt, Status, Sweep, Type, Withdrawal
 from wake_client.backoff import at_least, pauses
-from wake_client.errors import NotWake, Unavailable, WakeError, error_of, unreachable
+from wake_client.errors import (
+    NotWake,
+    Unavailable,
+    WakeError,
+    error_of,
+    error_of_item,
+    unreachable,
+)
 
 MAX_LONG_POLL_SECONDS = 25
 RESPONSE_SECONDS = 15.0
@@ -71,6 +78,16 @@ class OptionalFields(TypedDict, total=False):
     priority: Literal["low", "normal", "high"] | None
 
 
+class Unsent(OptionalFields):
+    """One delivery of deliver_many(). With an `idempotency_key` it is safe to send again after your
+    program was started again."""
+
+    type: Required[Type]
+    headline: Required[str]
+    summary: Required[str]
+    idempotency_key: NotRequired[str]
+
+
 @dataclass(frozen=True, slots=True)
 class Flows:
     """Makes the flows of one agent. A request is tried again for `retry_for` seconds; `now` is a
@@ -96,7 +113,7 @@ class Flows:
             "type": type,
             "headline": headline,
             "summary": summary,
-            **{name: value for name, value in optional.items() if value is not None},
+            **_without_nulls(optional),
         }
         # All tries have one key: if the first was stored and only its response was lost, the second
         # stores nothing.
@@ -104,6 +121,19 @@ class Flows:
         response = yield from self._send(Request("POST", "/deliver", headers=headers, body=body))
         replayed = response.headers.get("Idempotency-Replayed") == "true"
         return Receipt.read(_json(response), replayed=replayed)
+
+    def deliver_many(
+        self, deliveries: Sequence[Unsent], *, atomic: bool
+    ) -> Flow[list[Receipt | WakeError]]:
+        own = {"agent_id": self.agent_id, "provider": self.provider}
+        items = [
+            # As in deliver(), all tries have one key.
+            {**own, "idempotency_key": str(uuid.uuid4()), **_without_nulls(delivery)}
+            for delivery in deliveries
+        ]
+        body = {"deliveries": items, "atomic": atomic}
+        response = yield from self._send(Request("POST", "/deliveries", body=body))
+        return _results(_json(response), count=len(items))
 
     def response(
         self, delivery_id: str, *, wait: int = 0, until: float | None = None
@@ -201,6 +231,25 @@ class Flows:
             if self.now() + pause > give_up_at:
                 raise failure
             yield Pause(pause)
+
+
+def _without_nulls(fields: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+def _results(body: Any, *, count: int) -> list[Receipt | WakeError]:
+    try:
+        results = [
+            Receipt.read(result["body"], replayed=bool(result["replayed"]))
+            if result["status_code"] == 201
+            else error_of_item(result)
+            for result in body["results"]
+        ]
+    except (KeyError, TypeError, ValueError) as error:
+        raise NotWake("not_wake", f"The response is not that of a batch: {error!r}") from error
+    if len(results) != count:
+        raise NotWake("not_wake", f"{count} deliveries were sent, with {len(results)} results.")
+    return results
 
 
 def _json(response: httpx.Response) -> Any:

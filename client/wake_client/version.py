@@ -1,3 +1,3 @@
-"""The version of this package, as pyproject.toml has it."""
+"""Names the version of this package, as pyproject.toml has it."""
 
 __version__ = "0.2.0"

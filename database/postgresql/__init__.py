@@ -1,1 +1,2 @@
-"""Django's backend for PostgreSQL, whose pool gives each thread a turn in the order of arrival."""
+"""Extends Django's backend for PostgreSQL: its pool gives each thread a turn in the order of
+arrival."""

@@ -19,7 +19,8 @@ class NoTurn(psycopg.OperationalError):
 
 
 class Turns:
-    """As many turns as the pool has connections. A thread that takes one gives it back."""
+    """Hands out as many turns as the pool has connections. A thread that takes one gives it
+    back."""
 
     def __init__(
         self, number: int, *, seconds: float = TURN_SECONDS, waiting_at_most: int = WAITING_AT_MOST

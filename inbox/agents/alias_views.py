@@ -51,7 +51,7 @@ def remove_alias(request: PersonRequest, pk: UUID, alias: int) -> HttpResponse:
 
 def _form(request: PersonRequest, agent: Agent, form: AliasForm) -> HttpResponse:
     context = {
-        "here": "agents",
+        "nav": "agents",
         "now": database_now(),
         "agent": agent,
         "aliases": agent.claimed_ids.order_by("pattern"),

@@ -49,7 +49,8 @@ class NewAgentForm(forms.Form):
 
 
 class SeenForm(forms.Form):
-    """`seen` is the state of the agent (accounts/agents/show_once.py) when the page was made."""
+    """Carries `seen`, the state of the agent (accounts/agents/show_once.py) when the page was
+    made."""
 
     seen = forms.CharField(max_length=40, widget=forms.HiddenInput)
 

@@ -87,7 +87,7 @@ def revoke_key(request: PersonRequest, pk: UUID, key: UUID) -> HttpResponse:
 def _form(
     request: PersonRequest, agent: Agent, name: str, form: SeenForm | None = None, **context: Any
 ) -> HttpResponse:
-    context = {"here": "agents", "now": database_now(), "agent": agent, "form": form, **context}
+    context = {"nav": "agents", "now": database_now(), "agent": agent, "form": form, **context}
     is_wrong = form is not None and bool(form.errors)
     status = HTTPStatus.UNPROCESSABLE_ENTITY if is_wrong else HTTPStatus.OK
     return render(request, f"inbox/agents/{name}.html", context, status=status)

@@ -39,7 +39,7 @@ def agent_limit(request: PersonRequest, pk: UUID) -> HttpResponse:
 
 def _form(request: PersonRequest, agent: Agent, form: LimitForm) -> HttpResponse:
     context = {
-        "here": "agents",
+        "nav": "agents",
         "now": database_now(),
         "agent": agent,
         "quota": {mode: quota.quota_of(mode) for mode in ApiKey.Mode.values},

@@ -28,7 +28,11 @@ def pause_agent(request: PersonRequest, pk: UUID) -> HttpResponse:
 @page
 def resume_agent(request: PersonRequest, pk: UUID) -> HttpResponse:
     agent = owned_agent(request, pk)
-    with still_owned(request, agent.team_id):
-        registration.resume(agent, by=actor(request))
-    messages.success(request, f"{agent} can deliver again.")
+    try:
+        with still_owned(request, agent.team_id):
+            registration.resume(agent, by=actor(request))
+    except registration.AgentArchived as reason:
+        messages.warning(request, str(reason))
+    else:
+        messages.success(request, f"{agent} can deliver again.")
     return SeeOther("agent", pk=pk)

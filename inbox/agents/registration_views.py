@@ -53,5 +53,5 @@ def register_agent(request: PersonRequest) -> HttpResponse:
 
 def _form(request: PersonRequest, form: NewAgentForm) -> HttpResponse:
     status = HTTPStatus.UNPROCESSABLE_ENTITY if form.errors else HTTPStatus.OK
-    context = {"here": "agents", "form": form}
+    context = {"nav": "agents", "form": form}
     return render(request, "inbox/agents/new.html", context, status=status)

@@ -62,7 +62,7 @@ def switch_secret(request: PersonRequest, pk: UUID) -> HttpResponse:
 
 def _form(request: PersonRequest, agent: Agent, form: SeenForm) -> HttpResponse:
     context = {
-        "here": "agents",
+        "nav": "agents",
         "now": database_now(),
         "agent": agent,
         "form": form,

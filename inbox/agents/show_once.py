@@ -17,11 +17,11 @@ def shown_once(
 ) -> HttpResponse:
     """Shows the text. `what` is `key` or `secret`. There is no redirect, because the text is stored
     nowhere, and caches must not keep it."""
-    context = {"here": "agents", "agent": agent, "what": what, "text": text, **context}
+    context = {"nav": "agents", "agent": agent, "what": what, "text": text, **context}
     return render(request, "inbox/agents/show_once.html", context)
 
 
 def no_longer_visible(request: PersonRequest, agent: Agent, **context: Any) -> HttpResponse:
     """Says that nothing was made: the same form was sent twice, or another owner was quicker."""
-    context = {"here": "agents", "agent": agent, **context}
+    context = {"nav": "agents", "agent": agent, **context}
     return render(request, "inbox/agents/show_once.html", context, status=HTTPStatus.GONE)

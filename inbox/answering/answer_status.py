@@ -1,4 +1,4 @@
-"""Tells in one sentence whether the agent has an answer, and whether it can still be undone."""
+"""Describes in one sentence whether the agent has an answer, and whether it can still be undone."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from uuid import UUID
 
 from django.db.models import Q, QuerySet
 
-from inbox.pages.panels import words
+from inbox.answering.outcome_words import outcome_words
+from inbox.pages.panels import status_of
 from inbox.pages.times import when
 from inbox.pages.viewer import Viewer
 from wake.models import Callback, Response
@@ -23,8 +24,10 @@ CAN_BE_FETCHED = "The agent can still fetch the answer by polling."
 
 @dataclass(frozen=True, slots=True)
 class AnswerStatus:
-    """`outcome` is `Approved by Bob at 10:42.`, `pickup` is `Goes to the agent in 8 s.`"""
+    """Describes an answer: `title` is `Approved`, `outcome` is `Approved by Bob at 10:42.`, and
+    `pickup` is `Goes to the agent in 8 s.`"""
 
+    title: str
     outcome: str
     pickup: str
     can_be_undone: bool
@@ -35,21 +38,23 @@ def answer_status(response: Response, viewer: Viewer, *, at: datetime) -> Answer
     """Returns the status of a response that is loaded with its delivery and its callback."""
     may_undo = response.by_id == viewer.user.pk or viewer.is_owner(response.delivery.team_id)
     answered = when(response.answered_at, now=at)
+    title = outcome_words(response)
     return AnswerStatus(
-        outcome=f"{response.get_status_display()} by {response.by_name} {answered}.",
+        title=title,
+        outcome=f"{title} by {response.by_name} {answered}.",
         pickup=pickup_status(response, at=at),
         can_be_undone=may_undo and response.sent_at is None and not response.delivery.erased_at,
         is_late=response.is_late,
     )
 
 
-def just_answered(viewer: Viewer, *, also: UUID | None, limit: int = 5) -> list[Response]:
-    """Returns this person's held answers and the one to the delivery that they come from. Index:
-    held_responses."""
-    held = Q(by=viewer.user, responded_at__isnull=True)
-    rows = Response.objects.filter(held | Q(delivery_id=also) if also else held)
+def just_answered(viewer: Viewer, *, also: UUID | None, limit: int = 20) -> list[Response]:
+    """Returns this person's held answers and the one to the delivery that they come from, newest
+    first. Index: held_responses."""
+    is_held = Q(by=viewer.user, responded_at__isnull=True)
+    rows = Response.objects.filter(is_held | Q(delivery_id=also) if also else is_held)
     rows = rows.filter(delivery__team_id__in=viewer.team_ids).select_related("delivery")
-    newest = with_callback(rows).defer("delivery__details_json").order_by("-answered_at")
+    newest = with_callback(rows).order_by("-answered_at")
     return list(newest[:limit])
 
 
@@ -65,7 +70,7 @@ def pickup_status(response: Response, *, at: datetime) -> str:
     if response.delivery.is_closed:
         return "The task had already moved on, so the answer had no effect."
     if response.delivery.is_internal and response.responded_at is not None:
-        return words("answer", response)
+        return status_of("answer", response)
     if response.sent_at is not None:
         return _callback_status(response, response.sent_at, at=at)
     if response.responded_at is None and response.release_at > at:

@@ -11,6 +11,7 @@ from uuid import UUID
 from django.db.models import F
 from django.http import QueryDict
 
+from accounts.invisible import reveal
 from database.encrypted_columns import length_of
 from database.encryption import Unreadable
 from inbox.answering.forms import LONGEST_FEEDBACK
@@ -28,7 +29,7 @@ ANSWERS = {Response.Status.APPROVED, Response.Status.REJECTED}
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A person's choice for one delivery: approved, rejected, or none yet."""
+    """Holds a person's choice for one delivery: approved, rejected, or none yet."""
 
     pk: UUID
     status: str
@@ -38,7 +39,7 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One output on the page; `is_whole` says that the page contains its details."""
+    """Shows one output on the page; `is_whole` says that the page contains its details."""
 
     row: Row
     is_whole: bool
@@ -53,7 +54,8 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Review:
-    """`others` are selected as well, but are answered on their own pages."""
+    """Shows the selected outputs. `others` are selected as well, but are answered on their own
+    pages."""
 
     items: list[Item]
     others: list[Row]
@@ -99,23 +101,33 @@ def read_choices(data: QueryDict) -> list[Choice]:
     ]
 
 
-def problem(choices: Iterable[Choice], note: str) -> str:
-    """Returns why nothing can be sent yet; empty if the batch can be sent."""
+def problem(choices: Iterable[Choice], note: str, viewer: Viewer) -> str:
+    """Returns why nothing can be sent yet; empty if the batch can be sent. One query, and none if
+    everything that is approved was read."""
     chosen = [choice for choice in choices if choice.status]
     unread = [
         choice
         for choice in chosen
         if choice.status == Response.Status.APPROVED and not choice.is_read
     ]
-    if len(unread) == 1:
-        return "Mark the item as read before you approve it."
     if unread:
-        return f"Mark {len(unread)} items as read before you approve them."
+        return _mark_first([choice.pk for choice in unread], viewer)
     if len(note) > LONGEST_FEEDBACK:
         return f"The note is longer than {LONGEST_FEEDBACK} characters. Shorten it."
     if not chosen:
         return "Nothing to send yet. Choose Approve or Reject for at least one item."
     return ""
+
+
+def _mark_first(unread: list[UUID], viewer: Viewer) -> str:
+    """Returns the sentence that names what was not read, the first two by their headlines."""
+    own_deliveries = Delivery.objects.for_person(viewer.user).filter(pk__in=unread)
+    headlines = dict(own_deliveries.values_list("pk", "headline"))
+    names = [f"“{reveal(headlines[pk])}”" for pk in unread if pk in headlines]
+    if len(names) < 2:
+        return f"Mark {names[0] if names else 'the item'} as read before approving it."
+    rest = names[1] if len(names) == 2 else f"{len(names) - 1} others"
+    return f"Mark {names[0]} and {rest} as read before approving them."
 
 
 def _load_details(deliveries: list[Delivery]) -> set[UUID]:

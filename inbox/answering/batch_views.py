@@ -32,7 +32,7 @@ def send_batch(request: PersonRequest) -> HttpResponse:
     choices = batch_review.read_choices(request.POST)
     note = request.POST.get("note", "").replace("\r\n", "\n")
     filters = FilterState.from_form(request.POST)
-    if problem := batch_review.problem(choices, note):
+    if problem := batch_review.problem(choices, note, Viewer.of(request.user)):
         status = HTTPStatus.UNPROCESSABLE_ENTITY
         return _review_page(
             request, filters, status=status, choices=choices, note=note, problem=problem
@@ -45,8 +45,8 @@ def send_batch(request: PersonRequest) -> HttpResponse:
         at=database_now(),
     )
     batch.store(request.session)
-    left = filters.deselect(batch.ids(sent=True))
-    return SeeOther("batch-result", pk=batch.id, query=left.back_query())
+    unsent = filters.deselect(batch.ids(sent=True))
+    return SeeOther("batch-result", pk=batch.id, query=unsent.back_query())
 
 
 @require_safe
@@ -56,7 +56,7 @@ def batch_result(request: PersonRequest, pk: UUID) -> HttpResponse:
     batch = _find(request, pk)
     lines = batches.lines(batch, Viewer.of(request.user), at=now)
     context = {
-        "here": "inbox",
+        "nav": "inbox",
         "now": now,
         "batch": batch,
         "filters": FilterState.from_form(request.GET),
@@ -90,5 +90,5 @@ def _review_page(
     review = batch_review.review(
         Viewer.of(request.user), filters.ids, at=now, choices=extra.pop("choices", ())
     )
-    context = {"here": "inbox", "now": now, "filters": filters, "review": review, **extra}
+    context = {"nav": "inbox", "now": now, "filters": filters, "review": review, **extra}
     return render(request, "inbox/answering/batch.html", context, status=status)

@@ -20,6 +20,7 @@ from database.encrypted_columns import as_stored, opened
 from database.encryption import Unreadable
 from inbox.answering.answer_status import AnswerStatus, answer_status
 from inbox.answering.batch_review import Choice
+from inbox.answering.outcome_words import STATUS_LABELS
 from inbox.delivery.reading import mark_many_read
 from inbox.list.rows import UNUSED_COLUMNS
 from inbox.pages.viewer import Viewer
@@ -50,7 +51,7 @@ MESSAGES = {
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """What happened to each choice, as the session stores it: id, answer, outcome.
+    """Holds the outcome of each choice, as the session stores it: id, answer, outcome.
 
     `note` is kept only while something was not sent: sent notes are in the responses, where
     retention erases them.
@@ -79,7 +80,8 @@ class Batch:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One answer of the batch as it is now; `answer_status` is about the answer that counts."""
+    """Shows one answer of the batch as it is now; `answer_status` is about the answer that
+    counts."""
 
     delivery: Delivery | None
     status: str
@@ -89,7 +91,7 @@ class Line:
 
     @property
     def title(self) -> str:
-        return Response.Status(self.status).label
+        return STATUS_LABELS[self.status]
 
     @property
     def is_taken_back(self) -> bool:

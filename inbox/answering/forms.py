@@ -7,16 +7,16 @@ from typing import Any
 from django import forms
 from django.conf import settings
 
-from inbox.editing import edits
+from inbox.editing import choices, edits
 from wake.models import Delivery, Response
 
 LONGEST_FEEDBACK = 20_000
-# Sent for a choice block: the option decides between approval and redirect.
+# Sent for choice blocks: the options decide between approval and redirect.
 CHOSEN = "chosen"
 
 
 class AnswerForm(forms.Form):
-    """An answer to one delivery; `cleaned_data["edited_json"]` is the edit, or None."""
+    """Reads an answer to one delivery; `cleaned_data["edited_json"]` is the edit, or None."""
 
     status = forms.ChoiceField(
         choices=[*Response.Status.choices, (CHOSEN, "Chosen")],
@@ -40,7 +40,6 @@ class AnswerForm(forms.Form):
         required=False,
         error_messages={"invalid_choice": "Choose whether to send the edit as JSON or as text."},
     )
-    choice = forms.CharField(required=False, strip=False)
     content_hash = forms.CharField(required=False, max_length=64)
     # Whether the page said that a new version replaced the delivery.
     knows_replaced = forms.BooleanField(required=False)
@@ -64,7 +63,7 @@ class AnswerForm(forms.Form):
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}
         if cleaned.get("status") == CHOSEN:
-            return self._with_choice(cleaned)
+            return self._with_choices(cleaned)
         if self.errors.keys() & {"edited_as", "edited_content"}:
             return cleaned
         try:
@@ -93,22 +92,22 @@ class AnswerForm(forms.Form):
         typed = edits.typed_into(edits.fields(self.original), self.data, errors={})
         return "\n".join(f"{field.label}: {field.value}" for field in typed)
 
-    def _with_choice(self, cleaned: dict[str, Any]) -> dict[str, Any]:
-        """Turns the chosen option into an approval if it is the recommended one, else into a
+    def _with_choices(self, cleaned: dict[str, Any]) -> dict[str, Any]:
+        """Turns the options into an approval if they are the recommended ones, else into a
         redirect."""
-        choice = edits.choice_of(self.original)
-        option = choice.option(cleaned.get("choice")) if choice else None
-        if option is None:
-            self.add_error("choice", edits.NOT_AN_OPTION)
+        try:
+            edit = choices.all_clicked(self.original, self.data)
+        except edits.Unreadable as error:
+            self.add_error(None, str(error))
             return cleaned
-        approved = option.is_recommended
+        approved = edits.is_same(edit, self.original.json)
         return cleaned | {
             "status": Response.Status.APPROVED if approved else Response.Status.REDIRECTED,
-            "edited_json": None if approved else edits.with_choice(self.original, option.id),
+            "edited_json": None if approved else edit,
         }
 
 
 class PreviewForm(AnswerForm):
-    """The answer form of the editor, which previews an edit before an answer is chosen."""
+    """Reads the answer form of the editor, which previews an edit before an answer is chosen."""
 
     status = None  # type: ignore[assignment]

@@ -8,8 +8,8 @@ from itertools import groupby
 from django.db import transaction
 
 from accounts.models import User
+from inbox.answering.outcome_words import STATUS_LABELS
 from inbox.models import SavedReply
-from wake.models import Response
 
 MOST_REPLIES = 40
 
@@ -37,12 +37,10 @@ def save_reply(reply: SavedReply) -> None:
 
 def by_answer(replies: Iterable[SavedReply]) -> list[tuple[str, list[SavedReply]]]:
     """Groups replies from `SavedReply.objects.of(user)` by the answer that they go with: Approved,
-    Rejected, Redirected."""
+    Rejected, Changed or answered."""
     by_status = {status: list(rows) for status, rows in groupby(replies, lambda each: each.status)}
     return [
-        (label, by_status[status])
-        for status, label in Response.Status.choices
-        if status in by_status
+        (label, by_status[status]) for status, label in STATUS_LABELS.items() if status in by_status
     ]
 
 

@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 from http import HTTPStatus
-from typing import Any
 from uuid import UUID
 
+from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_POST
 
 from accounts.access import NotAllowed, may_answer
+from accounts.invisible import reveal
 from accounts.throttles import client_address
 from database.clock import database_now
 from inbox.answering.answer_status import answer_status
 from inbox.answering.forms import AnswerForm
+from inbox.answering.outcome_words import status_words
 from inbox.answering.saved_replies import by_answer, with_saved_reply
 from inbox.delivery import revisions
 from inbox.delivery.views import delivery_page
+from inbox.editing.choices import clicked, questions
 from inbox.editing.views import editor_page
 from inbox.models import SavedReply
 from inbox.pages.filter_state import FilterState
@@ -37,7 +40,7 @@ from wake.responses import (
     take_back,
 )
 
-NOTHING_TO_SEND = "Nothing to send yet. Change something or add feedback."
+NOTHING_TO_SEND = "Nothing to send yet. Change something or write a message."
 
 
 @require_POST
@@ -89,9 +92,8 @@ def insert_saved_reply(request: PersonRequest, pk: UUID) -> HttpResponse:
     feedback = with_saved_reply(
         request.POST.get("feedback", ""), saved_replies, chosen=request.POST.get("saved_reply", "")
     )
-    extra: Any = {"chosen": request.POST["choice"]} if "choice" in request.POST else {}
     return delivery_page(
-        request, delivery, feedback=feedback, saved_replies=by_answer(saved_replies), **extra
+        request, delivery, feedback=feedback, saved_replies=by_answer(saved_replies)
     )
 
 
@@ -113,7 +115,8 @@ def undo_answer(request: PersonRequest, pk: UUID) -> HttpResponse:
         return SeeOther("delivery", pk=pk)
     has_words = bool(draft.feedback or draft.edited_json)
     if "back" in request.POST and not has_words:
-        return SeeOther("inbox", query=str(FilterState.from_back(request.POST)))
+        messages.success(request, f"Taken back: {reveal(delivery.headline)}")
+        return SeeOther("inbox", query=str(FilterState.from_form(request.POST)))
     return SeeOther("delivery", pk=pk)
 
 
@@ -142,7 +145,12 @@ def _replaced(
     if newest is None:
         form.add_error(None, str(reason))
         return _not_sent(request, delivery, form)
-    unsent = {name: value for name, value in form.data.items() if name != "csrfmiddlewaretoken"}
+    unsent = [
+        (name, value)
+        for name, values in request.POST.lists()
+        for value in values
+        if name != "csrfmiddlewaretoken"
+    ]
     context = {
         "now": database_now(),
         "delivery": delivery,
@@ -156,12 +164,21 @@ def _replaced(
 
 def _own_answer(form: AnswerForm) -> dict[str, str]:
     """Returns what the person chose and typed, for a page that shows it again."""
-    status = form.cleaned_data.get("status") or form.data.get("status", "")
     return {
-        "chosen": dict(Response.Status.choices).get(status, ""),
+        "chosen": _own_choice(form),
         "feedback": form.data.get("feedback", ""),
         "edited": form.edit_as_typed(),
     }
+
+
+def _own_choice(form: AnswerForm) -> str:
+    """Returns the options that the person chose, or else the words for their answer."""
+    clicked_options = questions(form.original, clicked(form.original, form.data))
+    labels = [option.label for question in clicked_options for option in question.chosen]
+    if labels:
+        return reveal(", ".join(labels))
+    status = form.data.get("status", "")
+    return status_words(form.delivery.type, status) if status in Response.Status else ""
 
 
 def _page(

@@ -29,7 +29,7 @@ WITHOUT_ID = {"agent": "Agents", "system": "Wake", "operator": "CLI"}
 
 
 class EventCursor(Cursor):
-    """`1763635321000000-4711`: the key of an event is a number."""
+    """Marks where a page ended, as `1763635321000000-4711`: the key of an event is a number."""
 
     @staticmethod
     def read_key(text: str) -> int:
@@ -38,7 +38,7 @@ class EventCursor(Cursor):
 
 @dataclass(frozen=True, slots=True)
 class EventFilter:
-    """`actor` is a kind, or `person:12`; `until` is the end of the last day."""
+    """Filters events: `actor` is a kind, or `person:12`; `until` is the end of the last day."""
 
     actor: str = ""
     event: str = ""
@@ -79,7 +79,8 @@ class EventFilter:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """`looked_back_to` is set if the page reached the scan limit before it was full."""
+    """Holds one page of events. `looked_back_to` is set if the page reached the scan limit before
+    it was full."""
 
     events: list[AuditEvent]
     older: EventCursor | None
@@ -113,10 +114,10 @@ def agents(team_ids: Sequence[int]) -> QuerySet[Agent]:
     return Agent.objects.filter(team__in=team_ids).order_by("agent_id", "pk")[:MOST_AGENTS]
 
 
-def page(team_ids: Sequence[int], wanted: EventFilter, *, before: EventCursor | None) -> Page:
+def page(team_ids: Sequence[int], filters: EventFilter, *, before: EventCursor | None) -> Page:
     """Returns one page with two queries at most. Index: audit_of_a_team_by_time."""
-    floor = _floor(team_ids, wanted, before) if wanted.needs_scan else None
-    events = _newest(team_ids, wanted, before=before, floor=floor, count=PAGE + 1)
+    floor = _floor(team_ids, filters, before) if filters.needs_scan else None
+    events = _newest(team_ids, filters, before=before, floor=floor, count=PAGE + 1)
     on_page = events[:PAGE]
     if len(events) > PAGE:
         return Page(on_page, _cursor(on_page[-1]))
@@ -125,12 +126,12 @@ def page(team_ids: Sequence[int], wanted: EventFilter, *, before: EventCursor | 
     return Page(on_page, _cursor(floor), looked_back_to=floor.at)
 
 
-def all_events(team_ids: Sequence[int], wanted: EventFilter) -> Iterator[list[AuditEvent]]:
+def all_events(team_ids: Sequence[int], filters: EventFilter) -> Iterator[list[AuditEvent]]:
     """Yields all matching events, newest first, in chunks."""
     before: EventCursor | None = None
     while True:
-        floor = _floor(team_ids, wanted, before) if wanted.needs_scan else None
-        events = _newest(team_ids, wanted, before=before, floor=floor, count=EXPORT_AT_ONCE)
+        floor = _floor(team_ids, filters, before) if filters.needs_scan else None
+        events = _newest(team_ids, filters, before=before, floor=floor, count=EXPORT_AT_ONCE)
         if events:
             yield events
         if len(events) == EXPORT_AT_ONCE:
@@ -147,13 +148,13 @@ def of_teams(team_ids: Sequence[int]) -> QuerySet[AuditEvent]:
 
 def _newest(
     team_ids: Sequence[int],
-    wanted: EventFilter,
+    filters: EventFilter,
     *,
     before: EventCursor | None,
     floor: AuditEvent | None,
     count: int,
 ) -> list[AuditEvent]:
-    lists = [wanted.matching(rows) for rows in _lists(team_ids, wanted, before)]
+    lists = [filters.matching(rows) for rows in _lists(team_ids, filters, before)]
     if floor is not None:
         below_floor = {"at": floor.at, "pk__lt": floor.pk}
         lists = [rows.filter(at__gte=floor.at).exclude(**below_floor) for rows in lists]
@@ -162,19 +163,19 @@ def _newest(
 
 
 def _floor(
-    team_ids: Sequence[int], wanted: EventFilter, before: EventCursor | None
+    team_ids: Sequence[int], filters: EventFilter, before: EventCursor | None
 ) -> AuditEvent | None:
     """Returns the event at which a page stops: the latest of each team's last one to scan."""
-    lists = _lists(team_ids, wanted, before)
+    lists = _lists(team_ids, filters, before)
     last = first_of_each([rows.only("pk", "at")[MOST_SCANNED : MOST_SCANNED + 1] for rows in lists])
     return max(last, key=lambda row: (row.at, row.pk), default=None)
 
 
 def _lists(
-    team_ids: Sequence[int], wanted: EventFilter, before: EventCursor | None
+    team_ids: Sequence[int], filters: EventFilter, before: EventCursor | None
 ) -> list[QuerySet[AuditEvent]]:
     return [
-        older_than(wanted.in_period(AuditEvent.objects.filter(team_id=team_id)), "at", before)
+        older_than(filters.in_period(AuditEvent.objects.filter(team_id=team_id)), "at", before)
         for team_id in team_ids
     ]
 
@@ -184,8 +185,8 @@ def _cursor(event: AuditEvent) -> EventCursor:
 
 
 class _DeliveryId(Func):
-    """The object id of an event about a delivery, in the form in which delivery keys are stored;
-    other objects have shorter ids."""
+    """Writes the object id of an event about a delivery in the form in which delivery keys are
+    stored; other objects have shorter ids."""
 
     output_field = UUIDField()
 

@@ -7,18 +7,18 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from accounts.models import AuditEvent
-from inbox.audit.sentences import kind, link, short, words
+from inbox.audit.sentences import kind, link, sentence, short
 from inbox.pages.viewer import Viewer
 from wake.models import Delivery
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One event on the page; `url` and `address` are empty if there is none."""
+    """Shows one event on the page; `url` and `address` are empty if there is none."""
 
     event: AuditEvent
     name: str
-    words: str
+    sentence: str
     kind: str
     key: str
     url: str
@@ -49,7 +49,7 @@ def _line(event: AuditEvent, name: str, viewer: Viewer) -> Line:
     return Line(
         event=event,
         name=name,
-        words=words(event),
+        sentence=sentence(event),
         kind=kind(event),
         key=str(event.detail.get("key", "")) if event.actor_kind == "agent" else "",
         url=link(event),

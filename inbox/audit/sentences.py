@@ -10,7 +10,6 @@ from django.urls import reverse
 
 from accounts.models import AuditEvent
 from inbox.answering.answer_status import picked_up
-from wake.models import Response
 
 Detail = Mapping[str, Any]
 Say = Callable[[str, Detail], str]
@@ -27,17 +26,17 @@ CALLERS = {
     "key": "anyone with a caller key",
     "allowlist": "selected caller keys",
 }
-ANSWERS = {key: label.lower() for key, label in Response.Status.choices}
+ANSWERS = {"approved": "approved", "rejected": "rejected"}  # all others are answers in own words
 
 
-def words(event: AuditEvent) -> str:
+def sentence(event: AuditEvent) -> str:
     """Returns `Mira approved`, `Undone by Mira after 4 s` or `Expired without an answer`."""
     _, say = EVENTS.get(event.event, ("", None))
-    who = "CLI" if event.actor_kind == "operator" else event.actor_name or "Someone"
+    actor = "CLI" if event.actor_kind == "operator" else event.actor_name or "Someone"
     if say is None:
         happened = event.event.replace(".", " ").replace("_", " ")
-        return f"{who}: {happened}"
-    return say(who, event.detail)
+        return f"{actor}: {happened}"
+    return say(actor, event.detail)
 
 
 def kind(event: AuditEvent) -> str:
@@ -70,103 +69,102 @@ def short(address: str) -> str:
     return f"{groups[0]}:{groups[1]}:…:{groups[-1]}"
 
 
-def _answered(who: str, detail: Detail) -> str:
+def _answered(actor: str, detail: Detail) -> str:
     status = ANSWERS.get(str(detail.get("status")), "answered")
-    return f"{who} {status}{' after the deadline' if detail.get('late') else ''}"
+    return f"{actor} {status}{' after the deadline' if detail.get('late') else ''}"
 
 
-def _taken_back(who: str, detail: Detail) -> str:
+def _taken_back(actor: str, detail: Detail) -> str:
     seconds = detail.get("after_seconds")
     after = f" after {seconds:.0f} s" if isinstance(seconds, int | float) else ""
-    return f"Undone by {who}{after}"
+    return f"Undone by {actor}{after}"
 
 
-def _picked_up(who: str, detail: Detail) -> str:
+def _picked_up(actor: str, detail: Detail) -> str:
     return picked_up(str(detail.get("route")))
 
 
-def _given_up(who: str, detail: Detail) -> str:
+def _given_up(actor: str, detail: Detail) -> str:
     return f"Callback to {detail.get('host', '')} failed after {detail.get('tries', '')} attempts"
 
 
-def _test_callback_sent(who: str, detail: Detail) -> str:
-    return f"{who} sent a test callback to {detail.get('host', '')}"
+def _test_callback_sent(actor: str, detail: Detail) -> str:
+    return f"{actor} sent a test callback to {detail.get('host', '')}"
 
 
-def _retention_changed(who: str, detail: Detail) -> str:
+def _retention_changed(actor: str, detail: Detail) -> str:
     days = detail.get("days")
-    return f"{who} set retention to {f'{days} days' if days else 'forever'}"
+    return f"{actor} set retention to {f'{days} days' if days else 'forever'}"
 
 
-def _erased(who: str, detail: Detail) -> str:
+def _erased(actor: str, detail: Detail) -> str:
     count = detail.get("count", "some")
     return f"Content of {count} {'delivery' if count == 1 else 'deliveries'} was erased"
 
 
-def _limited(who: str, detail: Detail) -> str:
+def _limited(actor: str, detail: Detail) -> str:
     an_hour = detail.get("an_hour")
     if an_hour is None:
-        return f"{who} removed an agent's rate limit"
-    return f"{who} limited an agent to {an_hour} deliver{'y' if an_hour == 1 else 'ies'} per hour"
+        return f"{actor} removed an agent's rate limit"
+    return f"{actor} limited an agent to {an_hour} deliver{'y' if an_hour == 1 else 'ies'} per hour"
 
 
-def _answer_ignored(who: str, detail: Detail) -> str:
+def _answer_ignored(actor: str, detail: Detail) -> str:
     status = ANSWERS.get(str(detail.get("status")), "answered")
-    return f"{who} {status}, but the task had already moved on"
+    return f"{actor} {status}, but the task had already moved on"
 
 
-def _published(who: str, detail: Detail) -> str:
-    return (
-        f"{who} published an agent: {CALLERS.get(str(detail.get('access')), 'others')} can call it"
-    )
+def _published(actor: str, detail: Detail) -> str:
+    callers = CALLERS.get(str(detail.get("access")), "others")
+    return f"{actor} published an agent: {callers} can call it"
 
 
-def _card_changed(who: str, detail: Detail) -> str:
+def _card_changed(actor: str, detail: Detail) -> str:
     names = [str(name).replace("_", " ") for name in detail.get("changed", [])]
-    words = f"{who} changed an agent's card: {', '.join(names)}"
+    change = f"{actor} changed an agent's card: {', '.join(names)}"
     if "access" not in names:
-        return words
-    return f"{words}; {CALLERS.get(str(detail.get('access')), 'others')} can call it now"
+        return change
+    return f"{change}; {CALLERS.get(str(detail.get('access')), 'others')} can call it now"
 
 
-def _renamed(who: str, detail: Detail) -> str:
+def _renamed(actor: str, detail: Detail) -> str:
     before = detail.get("before")
-    return f"{who} renamed the team{f' from {before}' if before else ''}"
+    return f"{actor} renamed the team{f' from {before}' if before else ''}"
 
 
-def _role_changed(who: str, detail: Detail) -> str:
+def _role_changed(actor: str, detail: Detail) -> str:
     role = detail.get("role")
-    return f"{who} changed a member's role{f' to {role}' if role else ''}"
+    return f"{actor} changed a member's role{f' to {role}' if role else ''}"
 
 
-def _joined(who: str, detail: Detail) -> str:
+def _joined(actor: str, detail: Detail) -> str:
     inviter = detail.get("invited_by")
-    return f"{who} joined the team{f', invited by {inviter}' if inviter else ''}"
+    return f"{actor} joined the team{f', invited by {inviter}' if inviter else ''}"
 
 
-def _invited(who: str, detail: Detail) -> str:
+def _invited(actor: str, detail: Detail) -> str:
     role = detail.get("role")
-    return f"{who} invited someone{f' as {role}' if role else ''}"
+    return f"{actor} invited someone{f' as {role}' if role else ''}"
 
 
 def _of_agent(verb: str) -> Say:
-    def say(who: str, detail: Detail) -> str:
+    def say(actor: str, detail: Detail) -> str:
         agent = detail.get("agent")
-        return f"{who} {verb}{f' for {agent}' if agent else ''}"
+        return f"{actor} {verb}{f' for {agent}' if agent else ''}"
 
     return say
 
 
-def _granted(who: str, detail: Detail) -> str:
-    return f"{who} added an alias for {detail.get('agent', 'an agent')}"
+def _granted(actor: str, detail: Detail) -> str:
+    return f"{actor} added an alias for {detail.get('agent', 'an agent')}"
 
 
-def _taken_away(who: str, detail: Detail) -> str:
-    return f"{who} removed an alias of {detail.get('agent', 'an agent')}"
+def _taken_away(actor: str, detail: Detail) -> str:
+    return f"{actor} removed an alias of {detail.get('agent', 'an agent')}"
 
 
 def _does(verb: str) -> Say:
-    return lambda who, detail: f"{who} {verb}"
+    return lambda actor, detail: f"{actor} {verb}"
 
 
 # The name of each event in the filter, and its sentence.
@@ -175,16 +173,16 @@ EVENTS: dict[str, tuple[str, Say]] = {
     "delivery.answered": ("Answered", _answered),
     "response.taken_back": ("Answer undone", _taken_back),
     "response.picked_up": ("Answer fetched", _picked_up),
-    "delivery.timed_out": ("Expired", lambda who, detail: "Expired without an answer"),
+    "delivery.timed_out": ("Expired", lambda actor, detail: "Expired without an answer"),
     "delivery.acknowledged": ("Acknowledged", _does("acknowledged it")),
-    "delivery.withdrawn": ("Withdrawn", lambda who, detail: "Withdrawn by the agent"),
+    "delivery.withdrawn": ("Withdrawn", lambda actor, detail: "Withdrawn by the agent"),
     "delivery.brought_back": ("Moved to inbox", _does("moved it to the inbox")),
     "callback.sent_again": ("Callback sent again", _does("sent the callback again")),
     "callback.rehearsed": ("Test callback sent", _test_callback_sent),
     "callback.given_up": ("Callback failed", _given_up),
     "callbacks.rested": (
         "Callbacks suspended",
-        lambda who, detail: "Callbacks suspended after repeated failures",
+        lambda actor, detail: "Callbacks suspended after repeated failures",
     ),
     "callbacks.resumed": ("Callbacks resumed", _does("resumed callbacks")),
     "callback_host.allowed": ("Callback host added", _does("allowed callbacks to a host")),
@@ -193,6 +191,8 @@ EVENTS: dict[str, tuple[str, Say]] = {
     "agent.registered": ("Agent registered", _does("registered an agent")),
     "agent.paused": ("Agent paused", _does("paused an agent")),
     "agent.resumed": ("Agent resumed", _does("resumed an agent")),
+    "agent.archived": ("Agent archived", _does("archived an agent")),
+    "agent.restored": ("Agent restored", _does("restored an agent")),
     "agent.limited": ("Rate limit changed", _limited),
     "agent.changed": ("Agent changed", _does("changed an agent")),
     "agent.removed": ("Agent removed", _does("removed an agent")),
@@ -204,7 +204,7 @@ EVENTS: dict[str, tuple[str, Say]] = {
     "key.revoked": ("Key revoked", _of_agent("revoked a key")),
     "key.slowed_down": (
         "Rate limited",
-        lambda who, detail: f"{who} exceeded its rate limit",
+        lambda actor, detail: f"{actor} exceeded its rate limit",
     ),
     "secret.issued": ("Signing secret created", _does("created a signing secret")),
     "secret.rotated": ("Signing secret rotated", _does("rotated a signing secret")),
@@ -217,19 +217,19 @@ EVENTS: dict[str, tuple[str, Say]] = {
     "task.received": ("Task received", _does("sent a task over A2A")),
     "task.continued": ("Message to a task", _does("sent a message to a task")),
     "task.completed": ("Task completed", _does("completed a task")),
-    "task.failed": ("Task failed", lambda who, detail: "A task failed"),
+    "task.failed": ("Task failed", lambda actor, detail: "A task failed"),
     "task.canceled": ("Task canceled", _does("canceled a task")),
     "task.rejected": ("Task rejected", _does("rejected a task")),
     "task.answer_passed_over": ("Answer not used", _answer_ignored),
     "task.result_came_late": (
         "Late result",
-        lambda who, detail: f"{who} sent a result after the task had ended, so it was ignored",
+        lambda actor, detail: f"{actor} sent a result after the task had ended, so it was ignored",
     ),
     "retention.changed": ("Retention changed", _retention_changed),
     "retention.erased": ("Content erased", _erased),
     "retention.erased_tasks": (
         "Task content erased",
-        lambda who, detail: f"Content of tasks was erased: {detail.get('count', 'some')}",
+        lambda actor, detail: f"Content of tasks was erased: {detail.get('count', 'some')}",
     ),
     "team.added": ("Team created", _does("created the team")),
     "team.changed": ("Team changed", _does("changed the team")),

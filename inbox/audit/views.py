@@ -15,6 +15,7 @@ from database.clock import database_now
 from inbox.audit import events as audit_events
 from inbox.audit import export
 from inbox.audit.chain_tips import chain_entry_of, chain_tips
+from inbox.audit.folding import days_of
 from inbox.audit.lines import lines_of
 from inbox.audit.sentences import EVENTS
 from inbox.pages import team_filter
@@ -32,19 +33,21 @@ EXPORT_REFUSED = "Only team owners can export the audit log"
 def audit_list(request: PersonRequest) -> HttpResponse:
     whole_viewer = Viewer.of(request.user)
     viewer = team_filter.chosen(whole_viewer, request.GET)
-    wanted = audit_events.read(request.GET)
+    filters = audit_events.read(request.GET)
     before = audit_events.EventCursor.read(request.GET.get("before", ""))
-    events_page = audit_events.page(viewer.team_ids, wanted, before=before)
+    events_page = audit_events.page(viewer.team_ids, filters, before=before)
+    now, lines = database_now(), lines_of(events_page.events, viewer)
     context = {
-        "here": "audit",
-        "now": database_now(),
+        "nav": "audit",
+        "now": now,
         "team_slug": team_filter.slug_of(request.GET),
         "tabs": team_filter.tabs(
             whole_viewer, team_filter.slug_of(request.GET), **_filter_of_tabs(request)
         ),
-        "filter": wanted,
+        "filter": filters,
         "filter_query": _query(request),
-        "lines": lines_of(events_page.events, viewer),
+        "lines": lines,
+        "days": days_of(lines, now=now),
         "events_page": events_page,
         "events": {name: title for name, (title, _) in EVENTS.items()},
         "actors": audit_events.actors(people_of(viewer.team_ids)),
@@ -63,7 +66,7 @@ def audit_event(request: PersonRequest, pk: int) -> HttpResponse:
     viewer = Viewer.of(request.user)
     event = get_object_or_404(audit_events.of_teams(viewer.team_ids), pk=pk)
     context = {
-        "here": "audit",
+        "nav": "audit",
         "now": database_now(),
         "line": lines_of([event], viewer)[0],
         "event": event,
@@ -110,11 +113,11 @@ def _export(
     viewer = team_filter.chosen(Viewer.of(request.user), request.GET)
     if not viewer.owned_team_ids:
         raise PermissionDenied(EXPORT_REFUSED)
-    wanted = audit_events.read(request.GET)
+    filters = audit_events.read(request.GET)
     teams = {pk: viewer.memberships[pk].team.slug for pk in viewer.owned_team_ids}
     return streamed(
         request,
-        lambda: write(audit_events.all_events(list(teams), wanted), teams),
+        lambda: write(audit_events.all_events(list(teams), filters), teams),
         name=f"audit-{database_now():%Y-%m-%d}.{ending}",
         content_type=content_type,
     )

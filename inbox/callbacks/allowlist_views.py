@@ -20,7 +20,6 @@ from wake.callbacks import addresses
 from wake.callbacks import allowlist as hosts
 from wake.models import CallbackHost
 
-NO_ADDRESS = "the name leads nowhere, or no name server answered in good time."
 HOSTS_REFUSED = "Only team owners can change callback hosts"
 # For each process, as in wake/callbacks/test_callback.py: a look-up occupies one of few threads.
 LOOK_UPS_AT_ONCE = 2
@@ -59,8 +58,8 @@ def remove_host(request: PersonRequest, slug: str) -> HttpResponse:
     line = _line_of_an_owner(request, slug)
     with still_owned(request, line.team_id):
         hosts.disallow(line, by=actor(request))
-    words = f"Callbacks to {line.pattern} are no longer allowed. Agents can still poll."
-    return saved(request, "settings-allowlist", words)
+    message = f"Callbacks to {line.pattern} are no longer allowed. Agents can still poll."
+    return saved(request, "settings-allowlist", message)
 
 
 @require_POST
@@ -89,7 +88,7 @@ def _look_up(request: PersonRequest, name: str) -> None:
     except hosts.Refused as reason:
         messages.warning(request, str(reason))
     except OSError:
-        messages.warning(request, f"{name}: {NO_ADDRESS}")
+        messages.warning(request, f"DNS lookup failed for {name}.")
     else:
         messages.success(request, f"{name} resolves to an allowed address.")
 

@@ -13,8 +13,8 @@ from database.batched_queries import PAGE, Cursor, first_of_each, older_than
 from inbox.pages.times import when
 from inbox.pages.viewer import Viewer
 from wake.callbacks.allowlist import patterns_of
+from wake.callbacks.attempts import GONE
 from wake.callbacks.kinds import Kind, Link, kind_of
-from wake.callbacks.outbox import GONE
 from wake.models import Callback, CallbackAttempt, CallbackHost, FailingTarget
 from wake.models.callbacks import CallbackQuerySet
 
@@ -39,13 +39,13 @@ class CallbackFilter:
 
 @dataclass(frozen=True, slots=True)
 class CallbackStatus:
-    """One callback and its status in words; `next_at` is the next try, if the words do not name
-    it."""
+    """Describes one callback and its status; `next_at` is the next attempt, if the text does not
+    name it."""
 
     callback: Callback
     kind: Kind
     link: Link | None
-    words: str
+    text: str
     tone: str
     error: str
     next_at: datetime | None
@@ -54,8 +54,8 @@ class CallbackStatus:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A host that callbacks go to, judged by the newest of them; `latest` is the last one that was
-    tried."""
+    """Describes a host that callbacks go to by the newest of them; `latest` is the last one that
+    was tried."""
 
     host: str
     kind: Kind
@@ -68,11 +68,11 @@ class Target:
 
 
 def page(
-    viewer: Viewer, wanted: CallbackFilter, *, at: datetime, before: Cursor | None
+    viewer: Viewer, filters: CallbackFilter, *, at: datetime, before: Cursor | None
 ) -> tuple[list[CallbackStatus], Cursor | None]:
     """Returns the newest first, and where the next page begins; three queries."""
     lists = [
-        older_than(_matching(team_id, wanted).only("pk", "created_at"), "created_at", before)
+        older_than(_matching(team_id, filters).only("pk", "created_at"), "created_at", before)
         for team_id in viewer.team_ids
     ]
     callbacks = sorted(first_of_each(lists), key=lambda row: (row.created_at, row.pk), reverse=True)
@@ -102,7 +102,7 @@ def targets(viewer: Viewer, *, at: datetime) -> list[Target]:
 
 def statuses(ids: list[UUID], viewer: Viewer, *, at: datetime) -> list[CallbackStatus]:
     """Returns the status of these callbacks, in this order; two queries."""
-    rows = {row.pk: row for row in _with_last_try(Callback.objects.filter(pk__in=ids))}
+    rows = {row.pk: row for row in _with_last_attempt(Callback.objects.filter(pk__in=ids))}
     lines = _allowlists({row.team_id for row in rows.values()})
     return [_status(rows[pk], viewer, lines, at=at) for pk in ids if pk in rows]
 
@@ -114,23 +114,23 @@ def suspended(viewer: Viewer) -> list[FailingTarget]:
     return list(mine.suspended().select_related("team").order_by("suspended_at")[:MOST_TARGETS])
 
 
-def unfinished_of(agent_id: UUID, *, team_id: int, at_most: int) -> int:
-    """Counts the agent's callbacks that are not sent yet. Index: callbacks_not_delivered."""
+def unfinished_of(agent_id: UUID, *, team_id: Any) -> CallbackQuerySet:
+    """Returns the agent's callbacks that are not sent yet. Index: callbacks_not_delivered."""
     rows = Callback.objects.not_delivered().unfinished()
-    return rows.filter(agent_id=agent_id, team_id=team_id)[:at_most].count()
+    return rows.filter(agent_id=agent_id, team_id=team_id)
 
 
 def _newest(team_id: int) -> QuerySet[Callback]:
     return Callback.objects.filter(team_id=team_id).order_by("-created_at", "-pk")
 
 
-def _matching(team_id: int, wanted: CallbackFilter) -> CallbackQuerySet:
+def _matching(team_id: int, filters: CallbackFilter) -> CallbackQuerySet:
     """Filters a team's callbacks. Index: callbacks_not_delivered for undelivered ones, else
     callbacks_of_a_team."""
     rows = Callback.objects.filter(team_id=team_id)
-    if wanted.agent_pk:
-        rows = rows.filter(agent_id=wanted.agent_pk)
-    match wanted.state:
+    if filters.agent_pk:
+        rows = rows.filter(agent_id=filters.agent_pk)
+    match filters.state:
         case "waiting":
             return rows.not_delivered().unfinished()
         case "stopped":
@@ -140,14 +140,14 @@ def _matching(team_id: int, wanted: CallbackFilter) -> CallbackQuerySet:
     return rows
 
 
-def _with_last_try(rows: QuerySet[Callback]) -> QuerySet[Callback]:
-    """Adds the result of the last try. Index: attempts_of_a_callback."""
-    tries = CallbackAttempt.objects.filter(callback=OuterRef("pk")).order_by("-pk")
+def _with_last_attempt(rows: QuerySet[Callback]) -> QuerySet[Callback]:
+    """Adds the result of the last attempt. Index: attempts_of_a_callback."""
+    attempts = CallbackAttempt.objects.filter(callback=OuterRef("pk")).order_by("-pk")
     return (
         rows.select_related("agent", "response__delivery")
         .annotate(
-            last_code=Subquery(tries.values("status_code")[:1]),
-            last_error=Subquery(tries.values("error")[:1]),
+            last_code=Subquery(attempts.values("status_code")[:1]),
+            last_error=Subquery(attempts.values("error")[:1]),
         )
         .defer(
             "headers_ciphertext",
@@ -172,14 +172,14 @@ def _status(
     is_allowed = not kind.needs_allowlist or any(
         (row.team_id, pattern) in lines for pattern in patterns_of(row.host)
     )
-    words, tone = _words(row, is_allowed=is_allowed, at=at)
+    text, tone = _status_text(row, is_allowed=is_allowed, at=at)
     code = "" if row.last_code is None else f"Response {row.last_code}. "
-    is_later = row.due_at is not None and row.due_at > at and not words.startswith(TRYING)
+    is_later = row.due_at is not None and row.due_at > at and not text.startswith(TRYING)
     return CallbackStatus(
         callback=row,
         kind=kind,
         link=kind.link(row) if kind.link else None,
-        words=words,
+        text=text,
         tone=tone,
         error="" if row.delivered_at else f"{code}{row.last_error or ''}".strip(),
         next_at=row.due_at if is_later else None,
@@ -187,14 +187,14 @@ def _status(
     )
 
 
-def _words(row: Any, *, is_allowed: bool, at: datetime) -> tuple[str, str]:
+def _status_text(row: Any, *, is_allowed: bool, at: datetime) -> tuple[str, str]:
     if row.delivered_at is not None:
         return "Delivered", "approved"
     if row.due_at is None and row.given_up_at is None:
         return "Suspended", "expired"
     if row.due_at is None:
         is_gone = row.last_code == GONE
-        return ("Gone (410)" if is_gone else f"Failed after {_tries(row.tries)}"), "rejected"
+        return ("Gone (410)" if is_gone else f"Failed after {_attempts(row.tries)}"), "rejected"
     if row.leased_until is not None and row.leased_until > at:
         return "Sending", ""
     if not is_allowed:
@@ -204,9 +204,9 @@ def _words(row: Any, *, is_allowed: bool, at: datetime) -> tuple[str, str]:
     return f"{TRYING} {when(row.due_at, now=at)}", "expired"
 
 
-def _tries(number: int) -> str:
-    words = NUMBER_WORDS[number] if number < len(NUMBER_WORDS) else str(number)
-    return f"{words} {'attempt' if number == 1 else 'attempts'}"
+def _attempts(number: int) -> str:
+    text = NUMBER_WORDS[number] if number < len(NUMBER_WORDS) else str(number)
+    return f"{text} {'attempt' if number == 1 else 'attempts'}"
 
 
 def _target(rows: list[Callback], latest: CallbackStatus) -> Target:

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from accounts.invisible import reveal
 from wake.callbacks import signatures
-from wake.callbacks.retries import TRIES
+from wake.callbacks.retries import ATTEMPTS_AT_MOST
 from wake.models import Callback, CallbackAttempt
 
 MOST_ATTEMPTS = 30
@@ -21,7 +21,7 @@ NO_SECRET = "whsec_AAAA"  # noqa: S105 - its signatures are masked before they a
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """`is_cut` says that only the beginning of the body is shown."""
+    """Shows a request. `is_cut` says that only the beginning of the body is shown."""
 
     line: str
     headers: list[tuple[str, str]]
@@ -61,7 +61,7 @@ def attempts_of(callback: Callback) -> list[CallbackAttempt]:
 
 def number_of(attempt: CallbackAttempt) -> str:
     """Returns `3 of 10`, counted by the retry schedule."""
-    return f"{attempt.number} of {TRIES}"
+    return f"{attempt.number} of {ATTEMPTS_AT_MOST}"
 
 
 def _masked(name: str, value: str) -> str:

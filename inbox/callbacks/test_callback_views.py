@@ -39,6 +39,6 @@ def test_callback(request: PersonRequest, pk: UUID) -> HttpResponse:
 def _page(
     request: PersonRequest, agent: Agent, form: TestCallbackForm, **context: Any
 ) -> HttpResponse:
-    context = {"here": "agents", "agent": agent, "form": form, **context}
+    context = {"nav": "agents", "agent": agent, "form": form, **context}
     status = HTTPStatus.UNPROCESSABLE_ENTITY if form.errors else HTTPStatus.OK
     return render(request, "inbox/callbacks/test_callback.html", context, status=status)

@@ -16,7 +16,7 @@ from accounts.throttles import client_address
 from database.batched_queries import Cursor
 from database.clock import database_now
 from database.uuids import uuid_or_none
-from inbox.callbacks import callbacks
+from inbox.callbacks import attention, callbacks
 from inbox.callbacks.requests import attempts_of, number_of, request_of
 from inbox.pages.page import PersonRequest, SeeOther, page
 from inbox.pages.viewer import Viewer
@@ -34,24 +34,27 @@ def callback_list(request: PersonRequest) -> HttpResponse:
     now = database_now()
     viewer = Viewer.of(request.user)
     state = request.GET.get("state", "")
-    wanted = callbacks.CallbackFilter(
+    filters = callbacks.CallbackFilter(
         state=state if state in callbacks.STATES else "",
         agent_pk=uuid_or_none(request.GET.get("agent", "")),
     )
     before = Cursor.read(request.GET.get("before", ""))
-    lines, older = callbacks.page(viewer, wanted, at=now, before=before)
-    is_first_look = not wanted.narrows and before is None
+    lines, older = callbacks.page(viewer, filters, at=now, before=before)
+    is_first_look = not filters.narrows and before is None
+    suspended = callbacks.suspended(viewer) if is_first_look else []
+    targets = callbacks.targets(viewer, at=now) if is_first_look else []
     context = {
-        "here": "callbacks",
+        "nav": "callbacks",
         "now": now,
-        "filter": wanted,
+        "notes": attention.notes_of(suspended, targets),
+        "filter": filters,
         "states": callbacks.STATES,
         "agents": agents_of(request.user).order_by("agent_id", "pk")[:MOST_AGENTS],
         "suspended": [
             (target, viewer.team_label(target.team_id), viewer.may_answer(target.team_id))
-            for target in (callbacks.suspended(viewer) if is_first_look else [])
+            for target in suspended
         ],
-        "targets": callbacks.targets(viewer, at=now) if is_first_look else [],
+        "targets": targets,
         "title_of_others": title_of_others(),
         "callback_count": callbacks.LOOKED_AT,
         "lines": lines,
@@ -116,7 +119,7 @@ def _show(
     (status_line,) = callbacks.statuses([callback.pk], viewer, at=now)
     attempts = [(number_of(attempt), attempt) for attempt in attempts_of(callback)]
     context = {
-        "here": "callbacks",
+        "nav": "callbacks",
         "now": now,
         "problem": problem,
         "line": status_line,

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from dataclasses import dataclass, replace
 from functools import cache
 
@@ -13,7 +14,7 @@ from django.conf import settings
 from accounts.models import Agent
 
 # Each file works as it stands, for this agent and this server.
-EXAMPLES = re.compile(r'"research-agent-01"|https://wake\.example\.com')
+EXAMPLES = re.compile(r"[\"']research-agent-01[\"']|https://wake\.example\.com")
 
 
 ASKS_AND_WAITS = "A tool that asks a person and waits for the answer."
@@ -21,7 +22,7 @@ ASKS_AND_WAITS = "A tool that asks a person and waits for the answer."
 
 @dataclass(frozen=True, slots=True)
 class Snippet:
-    """`hint` says what to do with `text`, which comes from
+    """Shows a text to copy. `hint` says what to do with it; the text comes from
     templates/inbox/connect/snippets/`name`.txt."""
 
     name: str
@@ -51,6 +52,18 @@ KINDS = (
         "mcp-vscode",
         "VS Code",
         "Save it as .vscode/mcp.json in a project. VS Code asks for the key and keeps it.",
+    ),
+    Snippet(
+        "mcp-claude-desktop",
+        "Claude Desktop",
+        "Install wake-client (pip install ./client from a checkout of Wake), run wake login once, "
+        "and add this to claude_desktop_config.json.",
+    ),
+    Snippet(
+        "hook",
+        "Permission prompts",
+        "People answer the permission prompts of Claude Code here, also on a phone. Install "
+        "wake-client first. For Codex or Cursor, write codex or cursor in the second line.",
     ),
     Snippet("curl", "curl", "Run this in a terminal where WAKE_API_KEY is set."),
     Snippet(
@@ -112,9 +125,9 @@ def _value(kind: Snippet, agent: Agent) -> str:
 
 def fill(text: str, agent_id: str, *, origin: str) -> str:
     """Inserts the id as JSON text, which is also valid Python, JavaScript and YAML, and harmless in
-    a here-document."""
-    agent_json = json.dumps(agent_id, ensure_ascii=False)
-    return EXAMPLES.sub(lambda match: agent_json if match[0][0] == '"' else origin, text)
+    a here-document. In single quotes it is a word of a shell."""
+    ids = {'"': json.dumps(agent_id, ensure_ascii=False), "'": shlex.quote(agent_id)}
+    return EXAMPLES.sub(lambda match: ids.get(match[0][0], origin), text)
 
 
 @cache

@@ -26,7 +26,7 @@ from inbox.pages.viewer import Viewer
 def welcome_page(request: PersonRequest) -> HttpResponse:
     viewer = Viewer.of(request.user)
     context = {
-        "here": "inbox",
+        "nav": "inbox",
         "viewer": viewer,
         "first_run": welcome.first_run(viewer, at=database_now()),
         "has_delivered": welcome.has_delivered(viewer),
@@ -39,11 +39,14 @@ def welcome_page(request: PersonRequest) -> HttpResponse:
 def connect_agent(request: PersonRequest, pk: UUID) -> HttpResponse:
     now = database_now()
     agent = get_object_or_404(agents_of(request.user), pk=pk)
+    viewer = Viewer.of(request.user)
     context = {
-        "here": "agents",
+        "nav": "agents",
         "now": now,
         "agent": agent,
-        "team": Viewer.of(request.user).team_label(agent.team_id),
+        "team": viewer.team_label(agent.team_id),
+        "is_owner": viewer.is_owner(agent.team_id),
+        "has_key": agent.keys.usable(now).exists(),
         "origin": settings.WAKE_ORIGIN,
         "snippets": snippets(agent),
         "delivery": welcome.first_delivery(agent),

@@ -1,4 +1,4 @@
-"""Tells what the first run of an inbox still needs."""
+"""Lists what the first run of an inbox still needs."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 import shlex
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from django.conf import settings
 from django.db.models import Exists, OuterRef
@@ -18,8 +19,8 @@ from wake.server.run.greeting import FIRST_DELIVERY
 
 @dataclass(frozen=True, slots=True)
 class FirstRun:
-    """`agent` is one with a key, or one that still needs a key; `may_add` says whether this person
-    may make agents and keys."""
+    """Describes how far a new team is. `agent` is one with a key, or one that still needs a key;
+    `may_add` says whether this person may make agents and keys."""
 
     agent: Agent | None
     has_key: bool
@@ -40,8 +41,8 @@ class FirstRun:
 def first_run(viewer: Viewer, *, at: datetime) -> FirstRun:
     """Returns the state of the viewer's teams; one query."""
     keys = ApiKey.objects.usable(at).filter(agent=OuterRef("pk"), mode=ApiKey.Mode.LIVE)
-    agents = Agent.objects.filter(team__in=viewer.team_ids).annotate(has_key=Exists(keys))
-    agent = agents.order_by("-has_key", "created_at", "pk").first()
+    agents = Agent.objects.active().filter(team__in=viewer.team_ids).annotate(has_key=Exists(keys))
+    agent: Any = agents.order_by("-has_key", "created_at", "pk").first()
     return FirstRun(
         agent=agent,
         has_key=agent is not None and agent.has_key,

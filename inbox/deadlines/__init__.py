@@ -1,1 +1,1 @@
-"""Says when agents continue without an answer, before it happens and afterwards."""
+"""Shows when agents continue without an answer, before it happens and afterwards."""

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, time, timedelta
 from operator import attrgetter
+from typing import Any
 
 from django.utils import timezone
 
 from accounts.models import ApiKey, User
 from database.batched_queries import first_of_each
 from inbox.list.rows import Row, assumption_of, row_of, with_assumption
+from inbox.pages.lists import TEAM, each_team
 from inbox.pages.local_time import instant, zone_of
 from inbox.pages.viewer import Viewer
 from wake.models import Delivery, DeliveryQuerySet
@@ -23,7 +24,7 @@ MOST_LISTED = 200
 
 @dataclass(frozen=True, slots=True)
 class ClosingSoon:
-    """A row and what the agent says that it will assume."""
+    """Shows a row and what its agent says that it will assume."""
 
     row: Row
     assumption: str
@@ -46,26 +47,22 @@ def until_when(back: datetime, *, at: datetime) -> str:
     return f"{day} {local:%H:%M}"
 
 
-def open_deadlines(
-    team_ids: Iterable[int], *, after: datetime, until: datetime
-) -> list[DeliveryQuerySet]:
-    """Returns one list a team of what a person can still answer, including what they snoozed;
-    updates ask for nothing. Index: windows_of_a_team."""
-    return [
-        Delivery.objects.for_team(team_id)
-        .awaiting_response()
-        .filter(mode=ApiKey.Mode.LIVE, expires_at__gt=after, expires_at__lte=until)
-        .exclude(type=Delivery.Type.UPDATE)
-        for team_id in team_ids
-    ]
+def open_deadlines(team: Any, *, after: datetime, until: datetime) -> DeliveryQuerySet:
+    """Returns what a person can still answer in one team, including what they snoozed; updates ask
+    for nothing. `team` may be a parameter (inbox/pages/lists.py). Index: windows_of_a_team."""
+    rows = Delivery.objects.for_team(team).awaiting_response()
+    closing = rows.filter(mode=ApiKey.Mode.LIVE, expires_at__gt=after, expires_at__lte=until)
+    return closing.exclude(type=Delivery.Type.UPDATE)
 
 
 def closing_soon(viewer: Viewer, *, at: datetime, until: datetime) -> list[ClosingSoon]:
     """Returns the rows that this person may answer, the first to close first; one more than
     MOST_LISTED if there are more."""
-    lists = open_deadlines(viewer.answered_team_ids, after=at, until=until)
-    soonest = [with_assumption(rows).order_by("expires_at", "pk") for rows in lists]
-    deliveries = sorted(first_of_each(soonest, MOST_LISTED + 1), key=attrgetter("expires_at", "pk"))
+    soonest = with_assumption(open_deadlines(TEAM, after=at, until=until)).order_by(
+        "expires_at", "pk"
+    )
+    lists = each_team(soonest, viewer.answered_team_ids)
+    deliveries = sorted(first_of_each(lists, MOST_LISTED + 1), key=attrgetter("expires_at", "pk"))
     return [
         ClosingSoon(row_of(delivery, viewer, at=at), assumption_of(delivery))
         for delivery in deliveries[: MOST_LISTED + 1]

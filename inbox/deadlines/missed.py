@@ -19,7 +19,8 @@ from wake.models import Delivery, Response
 
 @dataclass(frozen=True, slots=True)
 class MissedDeadline:
-    """`happened` is what the agent was free to do, `answer` the late answer, if there is one."""
+    """Describes a missed deadline: `happened` is what the agent was free to do, `answer` the late
+    answer, if there is one."""
 
     row: Row
     assumption: str

@@ -23,7 +23,7 @@ def closing_soon_list(request: PersonRequest) -> HttpResponse:
     in_team = team_filter.chosen(viewer, request.GET)
     closing = closing_soon.closing_soon(in_team, at=now, until=back)
     context = {
-        "here": "inbox",
+        "nav": "inbox",
         "now": now,
         "team_slug": team_filter.slug_of(request.GET),
         "tabs": team_filter.tabs(viewer, team_filter.slug_of(request.GET)),
@@ -41,7 +41,7 @@ def missed_deadline_list(request: PersonRequest) -> HttpResponse:
     before = Cursor.read(request.GET.get("before", ""))
     lines, older = missed.page(Viewer.of(request.user), at=now, before=before)
     context = {
-        "here": "history",
+        "nav": "history",
         "now": now,
         "lines": lines,
         "older": older,

@@ -1,10 +1,10 @@
-"""Says what happens at a deadline, and when."""
+"""Describes what happens at a deadline, and when."""
 
 from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-from inbox.pages.times import moment, when
+from inbox.pages.times import amount, moment, when
 from wake.models import Delivery
 
 SOON = timedelta(hours=1)
@@ -14,6 +14,11 @@ OPEN_TEXTS = {
     "proceed": "continues on its own {when}",
     "abort": "stops {when} unless you answer",
     "hold": "waiting for you; due {moment}",
+}
+PLANS = {
+    "proceed": "The agent continues on its own.",
+    "abort": "The agent stops.",
+    "hold": "The agent keeps waiting for you.",
 }
 PAST_TEXTS = {
     "proceed": "expired {when}",
@@ -32,6 +37,17 @@ def deadline_text(delivery: Delivery, at: datetime) -> str:
     if delivery.is_past_deadline(at):
         return _fill(PAST_TEXTS, delivery, at)
     return _fill(OPEN_TEXTS, delivery, at)
+
+
+def plan(delivery: Delivery) -> str:
+    """Returns what the agent does at the deadline."""
+    return PLANS[delivery.on_timeout or Delivery.OnTimeout.PROCEED]
+
+
+def time_left(delivery: Delivery, at: datetime) -> str:
+    """Returns `in 25 min`; empty without a deadline or after it."""
+    ends = delivery.expires_at
+    return f"in {amount(ends - at)}" if ends is not None and ends > at else ""
 
 
 def missed_text(delivery: Delivery, at: datetime) -> str:

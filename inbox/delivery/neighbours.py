@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.db.models import Q, QuerySet
+from django.db.models import Q
 
 from database.batched_queries import PAGE, Cursor, first_of_each, older_than
 from inbox.list.sections import TITLES, URGENCY
+from inbox.pages.lists import TEAM, TYPE, Lists, each_type
 from inbox.pages.viewer import Viewer
 from inbox.snoozing.snoozes import without_snoozed
 from wake.models import Delivery, DeliveryQuerySet
@@ -19,7 +19,8 @@ ORDER = list(TITLES)
 
 @dataclass(frozen=True, slots=True)
 class Neighbours:
-    """`position` is `2 of 4`; empty if more wait than are worth counting."""
+    """Links the deliveries before and after. `position` is `2 of 4`; it is empty if too many wait
+    to count them."""
 
     previous: Delivery | None
     next: Delivery | None
@@ -31,7 +32,7 @@ def neighbours(delivery: Delivery, viewer: Viewer, *, at: datetime) -> Neighbour
     query that reads at most a page of each list. Index: inbox_of_a_team."""
     if delivery.answered_at or delivery.superseded_at or delivery.acknowledged_at:
         return None
-    nearest = first_of_each(list(_lists(delivery, viewer, at)))
+    nearest = first_of_each(_lists(delivery, viewer, at))
     around = sorted((row for row in nearest if row.pk != delivery.pk), key=_sort_key)
     before = [row for row in around if _sort_key(row) < _sort_key(delivery)]
     after = around[len(before) :]
@@ -42,16 +43,18 @@ def neighbours(delivery: Delivery, viewer: Viewer, *, at: datetime) -> Neighbour
     )
 
 
-def _lists(delivery: Delivery, viewer: Viewer, at: datetime) -> Iterator[QuerySet[Delivery]]:
+def _lists(delivery: Delivery, viewer: Viewer, at: datetime) -> Lists:
+    """Returns the lists of each team: those of the delivery's own type begin at the delivery."""
     here = Cursor((delivery.created_at, delivery.pk))
-    waiting = Delivery.objects.awaiting_response().filter(mode=delivery.mode)
-    for team_id in viewer.team_ids:
-        waiting_in_team = without_snoozed(waiting.for_team(team_id), viewer.user, at=at)
-        for type in ORDER:
-            rows = waiting_in_team.filter(type=type).only("type", "priority", "created_at")
-            if type == delivery.type:
-                yield _newer_than(rows, here)
-            yield older_than(rows, "created_at", here if type == delivery.type else None)
+    waiting = Delivery.objects.awaiting_response().filter(mode=delivery.mode, type=TYPE)
+    rows = without_snoozed(waiting.for_team(TEAM), viewer.user, at=at)
+    rows = rows.only("type", "priority", "created_at")
+    others = [type for type in ORDER if type != delivery.type]
+    return [
+        *each_type(_newer_than(rows, here), [delivery.type], viewer.team_ids),
+        *each_type(older_than(rows, "created_at", here), [delivery.type], viewer.team_ids),
+        *each_type(older_than(rows, "created_at", None), others, viewer.team_ids),
+    ]
 
 
 def _newer_than(rows: DeliveryQuerySet, here: Cursor) -> DeliveryQuerySet:

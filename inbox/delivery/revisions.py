@@ -7,20 +7,23 @@ from dataclasses import dataclass, field
 
 from database.batched_queries import first_of_each
 from database.uuids import uuid_or_none
+from inbox.answering.outcome_words import outcome_words
 from inbox.editing.edits import Original, as_typed
-from inbox.editing.word_diffs import BUDGET_SECONDS, Changes, changes
+from inbox.editing.step_budget import STEPS, StepBudget
+from inbox.editing.word_diffs import Changes, changes
 from wake.models import Delivery, DeliveryQuerySet, Response
 
 MOST_EARLIER = 10
 MOST_LATER = 100
 COMPARED_AT_ONCE = 40_000
-EACH_SECONDS = BUDGET_SECONDS / 3  # there are up to three comparisons on a page
+EACH_STEPS = STEPS // 3  # there are up to three comparisons on a page
 COLUMNS = ("team", "headline", "type", "status", "answered_at", "created_at", "supersedes")
 
 
 @dataclass(frozen=True, slots=True)
 class Thread:
-    """`newer` replaces the delivery; `earlier` lists what came before, the newest first."""
+    """Lists the versions of a delivery. `newer` replaces it; `earlier` came before it, the newest
+    first."""
 
     newer: Delivery | None = None
     earlier: list[Delivery] = field(default_factory=list)
@@ -29,8 +32,8 @@ class Thread:
 
 @dataclass(frozen=True, slots=True)
 class Revision:
-    """`edit` is the person's change to the earlier delivery, `came_back` the agent's change, and
-    `apart` the difference between the two.
+    """Compares a delivery with the one that it replaces. `edit` is the person's change to the
+    earlier delivery, `came_back` the agent's change, and `apart` the difference between the two.
 
     Each is None if the texts are too long to compare without being asked; `apart` is also None if
     only one of the two deliveries proposes values in blocks.
@@ -41,6 +44,11 @@ class Revision:
     came_back: Changes | None
     edit: Changes | None = None
     apart: Changes | None = None
+
+    @property
+    def outcome(self) -> str:
+        """Returns what the person answered to the earlier delivery."""
+        return outcome_words(self.response) if self.response else ""
 
     @property
     def is_as_edited(self) -> bool:
@@ -113,7 +121,7 @@ def _versions(
 
 
 def _compared(before: str | None, after: str | None) -> Changes:
-    return changes(as_typed(before), as_typed(after), budget=EACH_SECONDS)
+    return changes(as_typed(before), as_typed(after), budget=StepBudget(EACH_STEPS))
 
 
 def _lists(delivery: Delivery) -> Iterator[DeliveryQuerySet]:

@@ -1,4 +1,4 @@
-"""Tells in sentences what happened to a delivery and to its callback."""
+"""Describes in sentences what happened to a delivery and to its callback."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from django.db.models import JSONField, OuterRef, Subquery, Value
 
 from accounts.models import ApiKey, AuditEvent
-from inbox.audit.sentences import words
+from inbox.audit.sentences import sentence
 from inbox.models import Reading
 from inbox.pages.times import when
 from wake.models import Callback, Delivery, DeliveryQuerySet, Response
@@ -27,7 +27,7 @@ RUNNING_LATE = (
 @dataclass(frozen=True, slots=True)
 class Event:
     at: datetime
-    words: str
+    text: str
 
 
 def timeline_of(delivery: Delivery) -> list[Event]:
@@ -99,4 +99,4 @@ def _sentence(event: str, actor: str, detail: dict[str, Any]) -> str:
     if event == RECEIVED:
         key = f" with key {detail['key']}" if detail.get("key") else ""
         return f"Received from {actor}{key}"
-    return words(AuditEvent(event=event, actor_name=actor, detail=detail))
+    return sentence(AuditEvent(event=event, actor_name=actor, detail=detail))

@@ -16,7 +16,8 @@ from inbox.answering.drafts import draft_of
 from inbox.answering.forms import AnswerForm
 from inbox.deadlines import wording as deadline_wording
 from inbox.delivery import neighbours, reading, revisions, timeline
-from inbox.editing.edits import Original, as_typed, choice_of, chosen
+from inbox.editing.choices import chosen, clicked, questions
+from inbox.editing.edits import Original, as_typed
 from inbox.editing.word_diffs import changes
 from inbox.pages.filter_state import FilterState
 from inbox.pages.page import PersonRequest, SeeOther, find_delivery, page
@@ -24,6 +25,9 @@ from inbox.pages.panels import panels
 from inbox.pages.viewer import Viewer
 from inbox.snoozing import snoozes
 from wake.models import Callback, Delivery, Response
+
+# An answer to these is a reply, and most of them need none.
+NOTICES = {Delivery.Type.UPDATE, Delivery.Type.ALERT}
 
 
 @require_safe
@@ -81,9 +85,13 @@ def delivery_page(
         "viewer": viewer,
         "filters": filters,
         "delivery": delivery,
+        "is_open": response is None and not delivery.is_closed,
         "team": viewer.team_label(delivery.team_id),
         "deadline": "" if delivery.is_closed else deadline_wording.deadline_text(delivery, now),
+        "time_left": "" if delivery.is_closed else deadline_wording.time_left(delivery, now),
+        "closes_soon": not delivery.is_closed and deadline_wording.closes_soon(delivery, now),
         "is_past": delivery.is_past_deadline(now),
+        "plan": deadline_wording.plan(delivery),
         "missed": deadline_wording.missed_text(delivery, now),
         "events": timeline.timeline_of(delivery),
         "thread": revisions.thread_of(delivery),
@@ -97,12 +105,15 @@ def delivery_page(
         return render(request, "inbox/delivery/erased.html", context | extra, status=status)
     if response is None and viewer.may_answer(delivery.team_id):
         context |= _form(delivery, form, request)
-    if response is None and not delivery.is_closed:
+    if context["is_open"]:
         context["choices"] = snoozes.choices(delivery, by=request.user, at=now)
         context["may_be_acknowledged"] = (
             delivery.needs_no_answer(now)
             and delivery.acknowledged_at is None
             and viewer.may_answer(delivery.team_id)
+        )
+        context["leads_with_got_it"] = (
+            context["may_be_acknowledged"] and delivery.type in NOTICES and not context["questions"]
         )
         in_team = viewer.within(filters.team) or viewer
         context["neighbours"] = neighbours.neighbours(delivery, in_team, at=now)
@@ -111,13 +122,12 @@ def delivery_page(
 
 def _answer(delivery: Delivery, response: Response, viewer: Viewer) -> dict[str, Any]:
     original, edited = Original.of(delivery), response.edited_json
-    choice = choice_of(original)
-    is_answered = response.status != Response.Status.REJECTED
+    is_chosen = bool(edited) or response.status == Response.Status.APPROVED
     return {
         "response": response,
         "answer_status": answer_status(response, viewer, at=database_now()),
         "changes": changes(as_typed(original.json), as_typed(edited)) if edited else None,
-        "option": choice.option(chosen(original, edited)) if choice and is_answered else None,
+        "chosen": questions(original, chosen(original, edited)) if is_chosen else [],
     }
 
 
@@ -144,13 +154,15 @@ def _form(delivery: Delivery, form: AnswerForm | None, request: PersonRequest) -
     draft = draft_of(delivery, request.user)
     feedback = form.data.get("feedback", "") if form else draft.feedback if draft else ""
     original = Original.of(delivery)
-    drafted = chosen(original, draft.edited_json if draft else None)
+    # The recommended options are not selected in advance: one key would send them unread.
+    drafted = chosen(original, draft.edited_json) if draft and draft.edited_json else {}
+    values = drafted | clicked(original, request.POST)
     return {
         "may_answer": True,
+        "may_choose": not delivery.is_closed,
         "form": form,
         "draft": draft,
         "feedback": feedback,
-        "choice": choice_of(original),
-        "chosen": form.data.get("choice", "") if form else drafted,
+        "questions": questions(original, values),
         "saved_replies": None,  # shown on request only
     }

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from inbox.editing.choices import chosen, clicked, with_choices
 from inbox.editing.edits import (
     FIELDS,
     JSON,
@@ -13,12 +14,9 @@ from inbox.editing.edits import (
     Field,
     Original,
     as_typed,
-    choice_of,
-    chosen,
     fields,
     kind_of,
     typed_into,
-    with_choice,
 )
 from inbox.editing.word_diffs import Changes, changes
 from wake.models import Delivery, Draft
@@ -29,8 +27,8 @@ NOT_FLAT = "Can't show fields: the edit no longer matches the agent's fields."
 
 @dataclass(frozen=True, slots=True)
 class Editor:
-    """`fields` has one input each; without them, `text` is one text area sent as `kind` (json or
-    text)."""
+    """Describes the inputs of the editor. `fields` has one input each; without them, `text` is one
+    text area sent as `kind` (json or text)."""
 
     fields: list[Field]
     text: str
@@ -41,22 +39,20 @@ class Editor:
     note: str = ""
 
 
-def begin(
-    delivery: Delivery, draft: Draft | None, *, feedback: str = "", choice: str = ""
-) -> Editor:
-    """Starts from the person's draft, else from what the agent sent, with the option and the
-    feedback that they gave on the delivery's page."""
+def begin(delivery: Delivery, draft: Draft | None, data: Mapping[str, Any]) -> Editor:
+    """Starts from the person's draft, else from what the agent sent, with the options and the
+    feedback that they gave on the delivery's page (`data`)."""
     original = Original.of(delivery)
     content = (draft.edited_json if draft else None) or original.json
-    choice_block = choice_of(original)
-    if choice_block and choice_block.option(choice) and choice != chosen(original, content):
-        content = with_choice(original, choice)
+    options = clicked(original, data)
+    if any(value != chosen(original, content).get(name) for name, value in options.items()):
+        content = with_choices(original, options)
     inputs = fields(original, content)
     return Editor(
         fields=inputs,
         text=as_typed(content),
         kind=kind_of(content),
-        feedback=feedback or (draft.feedback if draft else ""),
+        feedback=data.get("feedback", "") or (draft.feedback if draft else ""),
         can_be_fields=bool(inputs),
         changes=_compared(original, content),
     )

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
+from django.utils.datastructures import MultiValueDict
+
 from inbox.rendering.blocks import (
     BOOLEAN,
     CHOICE,
@@ -25,6 +27,7 @@ from wake.responses import BadEdit
 
 FIELDS, JSON, TEXT = "fields", "json", "text"
 LINES, SWITCH, YES_OR_NO, NOTHING = "lines", "switch", "yes-or-no", "nothing"
+SEVERAL = "several"
 INPUTS = {LONG: LINES, BOOLEAN: YES_OR_NO}
 MOST_FIELDS = 12
 ONE_LINE = 80
@@ -41,8 +44,8 @@ class Unreadable(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One input for one member of a flat object; `kind` is text, lines, number, switch, yes-or-no,
-    choice or nothing."""
+    """Describes the input for one member of a flat object; `kind` is text, lines, number, switch,
+    yes-or-no, choice, several (with the chosen ids in `values`) or nothing."""
 
     name: str
     key: str
@@ -50,13 +53,14 @@ class Field:
     value: str
     label: str
     options: tuple[Option, ...] = ()
+    values: tuple[str, ...] = ()
     error: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Original:
-    """Where an edit begins: everything that the agent sent or, if its blocks ask for values, the
-    values that they propose.
+    """Holds the value that an edit begins with: everything that the agent sent or, if its blocks
+    ask for values, the values that they propose.
 
     `controls` maps each name to its block; `is_proposal` says that more was sent than the proposal.
     """
@@ -73,6 +77,11 @@ class Original:
         return cls(written(form.proposal), form.controls, is_proposal=True)
 
     @property
+    def proposed(self) -> dict[str, Any]:
+        """Returns the values that the blocks propose, by name."""
+        return {name: control.value for name, control in self.controls.items()}
+
+    @property
     def kind(self) -> str:
         """Returns the type of the original, which an edit keeps unless the person switches."""
         return kind_of(self.json)
@@ -80,21 +89,6 @@ class Original:
 
 def kind_of(content_json: str | None) -> str:
     return JSON if (content_json or "").lstrip().startswith("{") else TEXT
-
-
-def choice_of(original: Original) -> Choice | None:
-    choice = original.controls.get(CHOICE)
-    return choice if isinstance(choice, Choice) else None
-
-
-def chosen(original: Original, edited_json: str | None) -> str | None:
-    """Returns the id of the option that an edit chose; without an edit, the recommended one."""
-    choice = choice_of(original)
-    if choice is None:
-        return None
-    edited = read(edited_json) if edited_json else None
-    id = edited.get(CHOICE) if isinstance(edited, dict) else choice.recommended
-    return id if choice.option(id) else None
 
 
 def as_typed(content_json: str | None) -> str:
@@ -130,7 +124,8 @@ def _field(original: Original, name: str, key: str, value: Any) -> Field:
         kind=kind,
         value=_as_input(value),
         label=(control.label if control else "") or key,
-        options=tuple(control.options) if isinstance(control, Choice) else (),
+        options=control.options if isinstance(control, Choice) else (),
+        values=tuple(value or ()) if kind == SEVERAL else (),
     )
 
 
@@ -139,7 +134,12 @@ def typed_into(
 ) -> list[Field]:
     """Returns the same fields with what the person typed and its error, by name."""
     return [
-        replace(field, value=data.get(field.name, field.value), error=errors.get(field.name, ""))
+        replace(
+            field,
+            value=data.get(field.name, field.value),
+            values=_ticked(field, data),
+            error=errors.get(field.name, ""),
+        )
         for field in fields
     ]
 
@@ -154,12 +154,7 @@ def edited_json(original: Original, *, kind: str, text: str, data: Mapping[str, 
         edit = json.dumps(_with_line_ends(original, text), ensure_ascii=False) if text else None
     else:
         edit = _checked(text.strip(), original) if text.strip() else None
-    return None if edit is None or _is_same(edit, original.json) else edit
-
-
-def with_choice(original: Original, id: str) -> str:
-    """Returns the proposal with another option than the recommended one."""
-    return written({**read(original.json or "{}"), CHOICE: id})
+    return None if edit is None or is_same(edit, original.json) else edit
 
 
 def _assembled(original: Original, data: Mapping[str, Any]) -> str:
@@ -168,7 +163,10 @@ def _assembled(original: Original, data: Mapping[str, Any]) -> str:
         raise Unreadable("This can't be edited as fields. Use Raw JSON.")
     lines = []
     for field, value in zip(fields(original), members.values(), strict=True):
-        literal = _literal(field, value, data.get(field.name))
+        if field.kind == SEVERAL:
+            literal = _list(field, value, _ticked(field, data))
+        else:
+            literal = _literal(field, value, data.get(field.name))
         lines.append(f"  {json.dumps(field.key, ensure_ascii=False)}: {literal}")
     return "{\n" + ",\n".join(lines) + "\n}"
 
@@ -185,6 +183,25 @@ def _literal(field: Field, original: Any, typed: Any) -> str:
     if field.kind == CHOICE and text not in {option.id for option in field.options}:
         raise Unreadable(NOT_AN_OPTION, field.name)
     return json.dumps(text, ensure_ascii=False)
+
+
+def _list(field: Field, original: Any, ticked: tuple[str, ...]) -> str:
+    """Returns the ids in the order of the options; without a tick an original null stays null."""
+    ids = [option.id for option in field.options if option.id in ticked]
+    if len(ids) < len(ticked):
+        raise Unreadable(NOT_AN_OPTION, field.name)
+    return json.dumps(ids or (None if original is None else []), ensure_ascii=False)
+
+
+def _ticked(field: Field, data: Mapping[str, Any]) -> tuple[str, ...]:
+    return tuple(ticked(data, field.name)) if field.name in data else field.values
+
+
+def ticked(data: Mapping[str, Any], name: str) -> list[str]:
+    """Returns the values of the checkboxes that were ticked. A hidden empty input comes with them,
+    so that a form without a tick differs from one without the boxes."""
+    values = data.getlist(name) if isinstance(data, MultiValueDict) else data[name]
+    return [value for value in (values if isinstance(values, list) else [values]) if value]
 
 
 def _number(typed: str, field: Field) -> str:
@@ -204,14 +221,14 @@ def _checked(text: str, original: Original) -> str:
         raise Unreadable(str(error)) from None
     if not isinstance(value, dict | str):
         raise Unreadable(str(BadEdit.__doc__))
-    choice = choice_of(original)
-    id = value.get(CHOICE) if isinstance(value, dict) else None
-    if choice and id is not None and choice.option(id) is None:
-        raise Unreadable(NOT_AN_OPTION)
+    for name, control in original.controls.items():
+        value_of_choice = value.get(name) if isinstance(value, dict) else None
+        if isinstance(control, Choice) and not control.accepts(value_of_choice):
+            raise Unreadable(NOT_AN_OPTION)
     return text
 
 
-def _is_same(edit: str, original_json: str | None) -> bool:
+def is_same(edit: str, original_json: str | None) -> bool:
     return original_json is not None and read(edit) == read(original_json)
 
 
@@ -228,14 +245,22 @@ def _flat(original: Original, content_json: str | None = None) -> dict[str, Any]
     value = read(content_json) if content_json else None
     if not isinstance(value, dict) or len(value) > max(MOST_FIELDS, len(original.controls)):
         return {}
-    return {} if any(isinstance(child, dict | list) for child in value.values()) else value
+    is_flat = all(_is_scalar(original.controls.get(key), child) for key, child in value.items())
+    return value if is_flat else {}
+
+
+def _is_scalar(control: Control | None, value: Any) -> bool:
+    """Returns whether the value fits one input; the options of a choice do, too."""
+    is_choice = isinstance(control, Choice) and control.accepts(value)
+    return is_choice or not isinstance(value, dict | list)
 
 
 def _kind(original: Original, key: str, value: Any) -> str:
     """Returns the kind that the block names; without a block, the kind of the value."""
     control = original.controls.get(key)
     if isinstance(control, Choice):
-        return CHOICE if value is None or control.option(value) else NOTHING
+        kind = SEVERAL if control.is_multiple else CHOICE
+        return kind if control.accepts(value) else NOTHING
     if control is not None:
         return INPUTS.get(control.kind, control.kind) if fits(control.kind, value) else NOTHING
     if isinstance(value, Number):

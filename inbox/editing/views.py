@@ -38,13 +38,7 @@ def delivery_editor(request: PersonRequest, pk: UUID) -> HttpResponse:
         status = HTTPStatus.OK if form.is_valid() else HTTPStatus.UNPROCESSABLE_ENTITY
         return editor_page(request, delivery, form, view=view, status=status)
     draft = None if request.GET.get("from") == "original" else draft_of(delivery, request.user)
-    editor_state = editor.begin(
-        delivery,
-        draft,
-        feedback=request.POST.get("feedback", ""),
-        choice=request.POST.get("choice", ""),
-    )
-    return _render(request, delivery, editor_state)
+    return _render(request, delivery, editor.begin(delivery, draft, request.POST))
 
 
 def editor_page(

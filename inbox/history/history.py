@@ -9,6 +9,7 @@ from django.db.models import Prefetch, Q, prefetch_related_objects
 
 from database.batched_queries import Cursor
 from inbox.answering.answer_status import pickup_status, with_callback
+from inbox.answering.outcome_words import status_words
 from inbox.deadlines.wording import missed_text
 from inbox.history.outcomes import Outcome
 from inbox.list.rows import Row, listed, row_of
@@ -19,14 +20,20 @@ from wake.models import Delivery, DeliveryQuerySet, Response
 
 @dataclass(frozen=True, slots=True)
 class HistoryRow:
-    """One row of the history; `at` is the time by which the list is sorted, and `by` is empty if it
-    ended without a person."""
+    """Shows one row of the history; `at` is the time by which the list is sorted, and `by` is empty
+    if it ended without a person."""
 
     row: Row
     outcome: Outcome
     at: datetime
     by: str = ""
     note: str = ""
+
+    @property
+    def words(self) -> str:
+        if self.outcome == Outcome.REDIRECTED:
+            return status_words(self.row.delivery.type, self.outcome)
+        return self.outcome.label
 
 
 def page(

@@ -9,7 +9,7 @@ class Outcome(models.TextChoices):
     PENDING = "pending", "Pending"
     APPROVED = "approved", "Approved"
     REJECTED = "rejected", "Rejected"
-    REDIRECTED = "redirected", "Redirected"
+    REDIRECTED = "redirected", "Changed or answered"
     EXPIRED = "expired", "Expired"
     ACKNOWLEDGED = "acknowledged", "Acknowledged"
     SUPERSEDED = "superseded", "Replaced"

@@ -32,7 +32,7 @@ def history_list(request: PersonRequest) -> HttpResponse:
     before = Cursor.read(request.GET.get("before", ""))
     rows, older = history.page(search, at=now, before=before)
     context = {
-        "here": "history",
+        "nav": "history",
         "now": now,
         "query": search.query,
         "form": search.query.as_form(CONTROLS),

@@ -8,25 +8,29 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 from uuid import UUID
 
 from django.contrib.sessions.backends.base import SessionBase
 
 from accounts.models import User
+from database.clock import EPOCH
 from inbox.pages.filter_state import read_ids
 from wake.models import Delivery
 
-KEY = "got_it"
+KEY = "acknowledged"
 UNDO_FOR = timedelta(minutes=2)
+# For so long the rows stay in the list, so that no other row moves under the pointer.
+STRUCK_FOR = timedelta(seconds=10)
+MOST_REMEMBERED = 10
 
 
 @dataclass(frozen=True, slots=True)
 class Acknowledged:
-    """The acknowledged ids; `headline` is set for a single delivery that the person may still
-    see."""
+    """Holds the deliveries of one click on "Got it"."""
 
     ids: tuple[UUID, ...]
-    headline: str
+    at: datetime
 
     @property
     def count(self) -> int:
@@ -36,6 +40,9 @@ class Acknowledged:
     def value(self) -> str:
         return button_value(self.ids)
 
+    def is_struck(self, at: datetime) -> bool:
+        return at < self.at + STRUCK_FOR
+
 
 def button_value(ids: Collection[UUID]) -> str:
     """Returns the value of a button for these ids; a form does not send unchecked boxes."""
@@ -43,27 +50,26 @@ def button_value(ids: Collection[UUID]) -> str:
 
 
 def remember(session: SessionBase, rows: list[Delivery], *, at: datetime) -> None:
-    session[KEY] = {
-        "ids": [str(row.pk) for row in rows],
-        "until": (at + UNDO_FOR).timestamp(),
-    }
+    entry = {"ids": [str(row.pk) for row in rows], "at": (at - EPOCH).total_seconds()}
+    session[KEY] = [entry, *session.get(KEY, [])][:MOST_REMEMBERED]
 
 
-def remembered(session: SessionBase, *, by: User, at: datetime) -> Acknowledged | None:
-    stored = session.get(KEY)
-    if stored is None or stored["until"] <= at.timestamp():
-        return None
-    ids = read_ids(stored["ids"])
-    return Acknowledged(ids, _headline(ids[0], by) if len(ids) == 1 else "")
+def remembered(session: SessionBase, *, at: datetime) -> list[Acknowledged]:
+    """Returns what can still be undone, newest first."""
+    stored: list[dict[str, Any]] = session.get(KEY, [])
+    entries = [
+        Acknowledged(read_ids(entry["ids"]), EPOCH + timedelta(seconds=entry["at"]))
+        for entry in stored
+    ]
+    return [entry for entry in entries if entry.ids and at < entry.at + UNDO_FOR]
 
 
-def forget(session: SessionBase) -> None:
-    session.pop(KEY, None)
-
-
-def _headline(pk: UUID, by: User) -> str:
-    headlines = Delivery.objects.for_person(by).filter(pk=pk).values_list("headline", flat=True)
-    return headlines.first() or ""
+def forget(session: SessionBase, ids: Collection[UUID]) -> None:
+    """Forgets these deliveries, which are in the inbox again."""
+    undone = set(map(str, ids))
+    stored = session.get(KEY, [])
+    left = [{**entry, "ids": [pk for pk in entry["ids"] if pk not in undone]} for entry in stored]
+    session[KEY] = [entry for entry in left if entry["ids"]]
 
 
 def warning(acknowledged: list[Delivery], requested: Collection[UUID], *, by: User) -> str:

@@ -34,6 +34,10 @@ def acknowledge_selected(request: PersonRequest) -> HttpResponse:
 def undo_acknowledgement(request: PersonRequest) -> HttpResponse:
     """Brings the deliveries in `shown` back to the inbox."""
     requested = read_ids(request.POST.get("shown", "").split(","))
-    bring_back(requested, by=request.user, address=client_address(request), at=database_now())
-    acknowledged.forget(request.session)
+    rows = bring_back(
+        requested, by=request.user, address=client_address(request), at=database_now()
+    )
+    if rows:
+        messages.success(request, "Back in the inbox.")
+    acknowledged.forget(request.session, requested)
     return SeeOther("inbox", query=str(FilterState.from_form(request.POST)))

@@ -16,7 +16,7 @@ COUNT_UP_TO = 500
 
 @dataclass(frozen=True, slots=True)
 class DailySummary:
-    """`has_begun` says whether any delivery ever arrived."""
+    """Sums up the day. `has_begun` says whether any delivery ever arrived."""
 
     answered: int
     has_begun: bool

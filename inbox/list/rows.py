@@ -11,6 +11,7 @@ from accounts.models import Agent, ApiKey, User
 from database.encryption import Unreadable
 from inbox.deadlines.wording import closes_soon, deadline_text
 from inbox.delivery.reading import with_reading
+from inbox.list.just_done import Done
 from inbox.pages.viewer import Viewer
 from wake.models import Delivery, DeliveryQuerySet, Response
 
@@ -20,7 +21,8 @@ UNUSED_COLUMNS = ("details_json", "extensions", "assumption", "callback_webhook"
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """`claimed` and `team` are empty if they would repeat what the reader knows already."""
+    """Shows one delivery in a list. `claimed` and `team` are empty if they would repeat what the
+    reader knows already."""
 
     delivery: Delivery
     agent: str
@@ -32,13 +34,20 @@ class Row:
     closes_soon: bool
     may_answer: bool
     is_read: bool
-    # The name of the colleague whose answer to it is held.
+    # The name of the person whose answer to it is held.
     held_by: str
     is_key_revoked: bool
+    # What this person did with it a moment ago.
+    done: Done | None = None
+
+    @property
+    def is_open(self) -> bool:
+        """Returns whether it still waits for an answer or a "Got it"."""
+        return not (self.delivery.answered_at or self.delivery.acknowledged_at)
 
     @property
     def may_act(self) -> bool:
-        return self.may_answer and not self.held_by
+        return self.may_answer and self.is_open
 
     @property
     def may_be_acknowledged(self) -> bool:
@@ -78,7 +87,7 @@ def assumption_of(delivery: Delivery) -> str:
         return ""
 
 
-def row_of(delivery: Delivery, viewer: Viewer, *, at: datetime) -> Row:
+def row_of(delivery: Delivery, viewer: Viewer, *, at: datetime, done: Done | None = None) -> Row:
     """Builds a row from a `listed` delivery; one from `waiting` fills every field."""
     agent: str = delivery.agent_name  # type: ignore[attr-defined]
     claimed = delivery.claimed_agent_id

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
-from itertools import chain
 from operator import attrgetter
+from typing import Self
 from uuid import UUID
 
 from database.batched_queries import PAGE, Cursor, count_each, load_first_of_each, older_than
 from inbox.deadlines.closing_soon import open_deadlines
 from inbox.deadlines.wording import CONTINUES, SOON
 from inbox.list.acknowledged import button_value
+from inbox.list.just_done import Done, JustDone
 from inbox.list.rows import Row, row_of, waiting
+from inbox.pages.lists import TEAM, TYPE, Lists, each_team, each_type
 from inbox.pages.viewer import Viewer
 from inbox.search.search import Search
 from inbox.snoozing.snoozes import without_snoozed
@@ -27,6 +29,12 @@ TITLES: dict[str, str] = {
     Delivery.Type.OUTPUT: "For review",
     Delivery.Type.UPDATE: "Updates",
 }
+SHORT_TITLES: dict[str, str] = {
+    Delivery.Type.QUESTION: "Answer",
+    Delivery.Type.ALERT: "Alerts",
+    Delivery.Type.OUTPUT: "Review",
+    Delivery.Type.UPDATE: "Updates",
+}
 COUNT_UP_TO = 500
 # An agent's hint (RFC-002) sorts inside a section, among the rows of the page.
 URGENCY = {priority: rank for rank, priority in enumerate(("high", "normal", "low"))}
@@ -35,8 +43,8 @@ NUMBER_WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "ei
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """`total` counts what waits for this person; `rows` also contains what a colleague is
-    answering."""
+    """Shows one section of the inbox. `total` counts what waits for this person; `rows` also
+    contains what people are answering, and what this person did a moment ago."""
 
     type: str
     title: str
@@ -45,8 +53,12 @@ class Section:
     older: Cursor | None = None
 
     @property
+    def short_title(self) -> str:
+        return SHORT_TITLES[self.type]
+
+    @property
     def count(self) -> str:
-        return _count(self.total)
+        return limited(self.total)
 
     @property
     def acknowledgeable(self) -> list[UUID]:
@@ -71,11 +83,15 @@ class Section:
 @dataclass(frozen=True, slots=True)
 class DeadlineCounts:
     """Counts live deliveries that close soon and that this person may answer: `continuing` and
-    `stopping` within the hour, `before_back` before they are back at work."""
+    `stopping` within the hour, `before_back` before they are back at work.
+
+    A filter does not apply: a deadline is not less urgent because the filter hides it.
+    `has_filter` makes the page say so."""
 
     continuing: int = 0
     stopping: int = 0
     before_back: int = 0
+    has_filter: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +101,21 @@ class Inbox:
 
     @property
     def is_clear(self) -> bool:
-        return not any(section.rows for section in self.sections)
+        """Returns whether nothing waits on this page but what was answered a moment ago."""
+        return not any(row.is_open for section in self.sections for row in section.rows)
+
+    @property
+    def total(self) -> int:
+        return sum(section.total for section in self.sections)
+
+    def with_done(self, done: JustDone) -> Self:
+        """Returns the inbox whose rows show what this person did with them."""
+        entries = done.by_delivery()
+        sections = [
+            replace(section, rows=[_with_entry(row, entries) for row in section.rows])
+            for section in self.sections
+        ]
+        return replace(self, sections=sections)
 
     @property
     def ids(self) -> set[UUID]:
@@ -93,16 +123,23 @@ class Inbox:
         return {row.delivery.pk for section in self.sections for row in section.rows}
 
 
-def inbox(search: Search, *, at: datetime, back: datetime, before: Cursor | None = None) -> Inbox:
+def inbox(
+    search: Search,
+    *,
+    at: datetime,
+    back: datetime,
+    before: Cursor | None = None,
+    recent: Collection[UUID] = (),
+) -> Inbox:
     """Returns the four sections, or the one that the query names; a second query counts the
-    rest."""
+    rest. `recent` are deliveries that stay on the page although they ended."""
     viewer = search.viewer
     types = [search.query.type] if search.query.type else list(TITLES)
-    lists = _waiting(search, types, at)
-    newest = [
-        older_than(rows, "created_at", before)
-        for rows in [*chain(*lists.values()), *([] if before else _held_by_others(search, at))]
-    ]
+    team_ids = [] if search.matches_nothing else viewer.team_ids
+    rows = _waiting(search, at)
+    newest = each_type(older_than(rows, "created_at", before), types, team_ids)
+    for ended in [] if before else _ended(search, recent, at):
+        newest += each_team(older_than(ended, "created_at", None), team_ids)
     loaded = load_first_of_each(newest, columns=partial(waiting, user=viewer.user))
     deliveries = sorted(loaded, key=attrgetter("created_at", "pk"), reverse=True)
     sections = [
@@ -111,8 +148,14 @@ def inbox(search: Search, *, at: datetime, back: datetime, before: Cursor | None
     ]
     if not deliveries and not before and not search.query.narrows:
         return Inbox(sections, DeadlineCounts())
-    uncounted = lists if before or any(section.older for section in sections) else {}
-    return _with_counts(sections, uncounted, viewer, at=at, back=back)
+    has_uncounted = before or any(section.older for section in sections)
+    uncounted = each_type(rows, types, team_ids) if has_uncounted else []
+    return _with_counts(sections, uncounted, search, at=at, back=back)
+
+
+def _with_entry(row: Row, entries: Mapping[UUID, Done]) -> Row:
+    entry = None if row.is_open else entries.get(row.delivery.pk)
+    return replace(row, done=entry, held_by="") if entry else row
 
 
 def headline(sections: list[Section]) -> str:
@@ -129,34 +172,28 @@ def headline(sections: list[Section]) -> str:
     return "All clear"
 
 
-def _waiting(
-    search: Search, types: Sequence[str], at: datetime
-) -> dict[str, list[DeliveryQuerySet]]:
-    """Returns for each type one list a team, read from inbox_of_a_team, without what this person
-    snoozed unless the query asks for it."""
-    if search.matches_nothing:
-        return {type: [] for type in types}
-    viewer, waiting = search.viewer, Delivery.objects.awaiting_response()
-    teams = [search.narrowed(waiting.for_team(pk), at=at) for pk in viewer.team_ids]
-    if "later" not in search.query.kinds:
-        teams = [without_snoozed(rows, viewer.user, at=at) for rows in teams]
-    return {type: [rows.filter(type=type) for rows in teams] for type in types}
+def _waiting(search: Search, at: datetime) -> DeliveryQuerySet:
+    """Returns what waits in one team and of one type, which are Parameters, without what this
+    person snoozed unless the query asks for it. Index: inbox_of_a_team."""
+    waiting = Delivery.objects.awaiting_response().filter(type=TYPE)
+    rows = search.narrowed(waiting.for_team(TEAM), at=at)
+    if "later" in search.query.kinds:
+        return rows
+    return without_snoozed(rows, search.viewer.user, at=at)
 
 
-def _held_by_others(search: Search, at: datetime) -> list[DeliveryQuerySet]:
-    """Returns what a colleague is answering: it stays on the page until the answer is released.
-    Index: held_responses."""
-    if search.matches_nothing:
-        return []
-    viewer = search.viewer
-    held = Response.objects.held().exclude(by=viewer.user).values("delivery")
-    rows = Delivery.objects.filter(pk__in=held)
-    return [search.narrowed(rows.for_team(pk), at=at) for pk in viewer.team_ids]
+def _ended(search: Search, recent: Collection[UUID], at: datetime) -> list[DeliveryQuerySet]:
+    """Returns what stays in its place in one team, so that no other row moves there: what people
+    are answering, until the answer is released, and the recent. Index: held_responses."""
+    held = Response.objects.held().values("delivery")
+    ended = [Delivery.objects.filter(pk__in=held)]
+    ended += [Delivery.objects.filter(pk__in=recent)] if recent else []
+    return [search.narrowed(rows.for_team(TEAM), at=at) for rows in ended]
 
 
 def _section(type: str, deliveries: list[Delivery], viewer: Viewer, at: datetime) -> Section:
     rows = [row_of(delivery, viewer, at=at) for delivery in deliveries]
-    open_rows = [row for row in rows if not row.held_by]
+    open_rows = [row for row in rows if row.is_open]
     last = open_rows[PAGE - 1].delivery if len(open_rows) > PAGE else None
     on_page = rows[: rows.index(open_rows[PAGE])] if last else rows
     return Section(
@@ -169,35 +206,31 @@ def _section(type: str, deliveries: list[Delivery], viewer: Viewer, at: datetime
 
 
 def _with_counts(
-    sections: list[Section],
-    uncounted: dict[str, list[DeliveryQuerySet]],
-    viewer: Viewer,
-    *,
-    at: datetime,
-    back: datetime,
+    sections: list[Section], uncounted: Lists, search: Search, *, at: datetime, back: datetime
 ) -> Inbox:
     """Counts, in one query, everything that the rows do not tell."""
-    closing = open_deadlines(viewer.answered_team_ids, after=at, until=back)
-    soon = [rows.filter(expires_at__lte=at + SOON) for rows in closing]
-    lists = {
-        **uncounted,
-        "continuing": [rows.filter(on_timeout__in=CONTINUES) for rows in soon],
-        "stopping": [rows.filter(on_timeout=Delivery.OnTimeout.ABORT) for rows in soon],
+    closing = open_deadlines(TEAM, after=at, until=back)
+    soon = closing.filter(expires_at__lte=at + SOON)
+    deadlines = {
+        "continuing": soon.filter(on_timeout__in=CONTINUES),
+        "stopping": soon.filter(on_timeout=Delivery.OnTimeout.ABORT),
         "before_back": closing,
     }
-    named = [(name, rows) for name, of_name in lists.items() for rows in of_name]
-    counts = count_each([rows for _, rows in named], at_most=COUNT_UP_TO + 1)
-    totals = dict.fromkeys(lists, 0)
-    for (name, _), count in zip(named, counts, strict=True):
+    lists = [(each.values["type"], each) for each in uncounted]
+    for name, rows in deadlines.items():
+        lists += [(name, each) for each in each_team(rows, search.viewer.answered_team_ids)]
+    counts = count_each([each for _, each in lists], at_most=COUNT_UP_TO + 1)
+    totals: Counter[str] = Counter()
+    for (name, _), count in zip(lists, counts, strict=True):
         totals[name] += count
-    deadlines = DeadlineCounts(totals["continuing"], totals["stopping"], totals["before_back"])
-    return Inbox(
-        [replace(section, total=totals.get(section.type, section.total)) for section in sections],
-        deadlines,
-    )
+    if uncounted:
+        sections = [replace(section, total=totals[section.type]) for section in sections]
+    named = {name: totals[name] for name in deadlines}
+    return Inbox(sections, DeadlineCounts(**named, has_filter=search.query.narrows))
 
 
-def _count(total: int) -> str:
+def limited(total: int) -> str:
+    """Returns `12`, or `500+`."""
     return f"{COUNT_UP_TO}+" if total > COUNT_UP_TO else str(total)
 
 

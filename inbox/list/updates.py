@@ -1,16 +1,25 @@
-"""Counts the deliveries that arrived after a page was made."""
+"""Finds what changed after a page was made: deliveries that arrived, and those that ended."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from accounts.models import ApiKey
-from database.batched_queries import MICROSECOND, count_each
+from accounts.models import ApiKey, AuditEvent
+from database.batched_queries import MICROSECOND, count_each, first_of_each
 from database.clock import EPOCH
+from inbox.pages.lists import TEAM, TYPE, each_type
 from inbox.pages.viewer import Viewer
 from wake.models import Delivery
 
 COUNT_UP_TO = 99
+MOST_ENDINGS = 100
+ENDINGS = {
+    "delivery.answered": "Answered by {name}",
+    "delivery.acknowledged": "Acknowledged by {name}",
+    "delivery.withdrawn": "Withdrawn by the agent",
+}
+REOPENINGS = ("response.taken_back", "delivery.brought_back")
 MOST_DIGITS = 16  # digits of microseconds since 1970, until the year 2286
 
 
@@ -28,12 +37,36 @@ def read_mark(text: str) -> datetime | None:
 def new_since(viewer: Viewer, since: datetime) -> str:
     """Returns `3`, or `99+`; empty if nothing arrived. One query, with a short range of
     inbox_of_a_team for each team and type."""
-    lists = [
-        Delivery.objects.for_team(team_id)
-        .awaiting_response()
-        .filter(mode=ApiKey.Mode.LIVE, type=type, created_at__gt=since)
-        for team_id in viewer.team_ids
-        for type in Delivery.Type.values
-    ]
+    rows = Delivery.objects.for_team(TEAM).awaiting_response()
+    newer = rows.filter(mode=ApiKey.Mode.LIVE, type=TYPE, created_at__gt=since)
+    lists = each_type(newer, Delivery.Type.values, viewer.team_ids)
     count = sum(count_each(lists, at_most=COUNT_UP_TO + 1))
     return f"{COUNT_UP_TO}+" if count > COUNT_UP_TO else str(count or "")
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """Describes a delivery that someone answered or acknowledged, or that its agent withdrew."""
+
+    delivery_id: str
+    text: str
+
+
+def ended_since(viewer: Viewer, since: datetime) -> list[Ending]:
+    """Returns the last change of each delivery since then. One query of audit_of_a_team_by_time."""
+    events = first_of_each(
+        [
+            AuditEvent.objects.filter(
+                team_id=team_id, at__gt=since, event__in=[*ENDINGS, *REOPENINGS]
+            ).order_by("-at", "-id")
+            for team_id in viewer.team_ids
+        ],
+        count=MOST_ENDINGS,
+    )
+    newest_last = sorted(events, key=lambda event: (event.at, event.pk))
+    last = {event.object_id: event for event in newest_last}
+    return [
+        Ending(pk, ENDINGS[event.event].format(name=event.actor_name))
+        for pk, event in last.items()
+        if event.event not in REOPENINGS
+    ]

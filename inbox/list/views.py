@@ -13,18 +13,22 @@ from django.views.decorators.http import require_POST, require_safe
 from database.batched_queries import Cursor
 from database.clock import database_now
 from database.uuids import uuid_or_none
-from inbox.answering.answer_status import answer_status, just_answered
 from inbox.connect import welcome
 from inbox.deadlines import closing_soon
-from inbox.list import acknowledged, daily_summary, sections, updates
+from inbox.history import history
+from inbox.history.history import HistoryRow
+from inbox.list import daily_summary, sections, updates
+from inbox.list.just_done import JustDone, just_done, recent_ids
 from inbox.pages import team_filter
 from inbox.pages.filter_state import FilterState
 from inbox.pages.page import PersonRequest, SeeOther, page
 from inbox.pages.viewer import Viewer
+from inbox.search import saved_views
 from inbox.search.query_language import read_form
 from inbox.search.search import Search
 
 SELECTION_PAGES = {"review": "batch", "later": "snooze-choices"}
+MOST_PAST = 10
 CONTROLS = ("team", "agent", "type", "window")
 
 
@@ -41,26 +45,38 @@ def inbox_list(request: PersonRequest) -> HttpResponse:
     query = search.query
     before = Cursor.read(request.GET.get("before", ""))
     back = closing_soon.back_at_work(request.user, at=now)
-    inbox = sections.inbox(search, at=now, back=back, before=before)
+    answered = uuid_or_none(request.GET.get("answered", ""))
+    recent = recent_ids(request.session, answered=answered, at=now)
+    inbox = sections.inbox(search, at=now, back=back, before=before, recent=recent)
+    first_steps = _empty_inbox(search, inbox, at=now)
+    is_new = "first_run" in first_steps and search.viewer == viewer  # no other team has any
+    done = JustDone() if is_new else just_done(viewer, request.session, answered=answered, at=now)
+    inbox = inbox.with_done(done)
     filters = FilterState.from_query(request.GET)
+    views = saved_views.views_of(request.user)
     context = {
-        "here": "inbox",
+        "nav": "inbox",
         "now": now,
         "viewer": viewer,
         "query": query,
         "form": query.as_form(CONTROLS),
+        "saved_views": views,
+        "past": _past(search, inbox, at=now) if before is None else [],
+        "current_view": next((view for view in views if view.text == str(query)), None),
+        "is_searching": query.narrows or "q" in request.GET,
         "tabs": team_filter.tabs(viewer, query.team, q=query.as_form([team_filter.TEAM])["q"]),
         "titles": sections.TITLES,
         "inbox": inbox,
         "headline": sections.headline(inbox.sections),
+        "result_count": sections.limited(inbox.total),
         "until_back": closing_soon.until_when(back, at=now),
         "is_later_page": before is not None,
         "team_slug": query.team,
         "filters": filters,
         "selected_elsewhere": filters.selected_elsewhere(inbox.ids),
-        "acknowledged": acknowledged.remembered(request.session, by=request.user, at=now),
+        "done": done,
         "since": updates.mark(now),
-        **_notices(viewer, search, inbox, request.GET.get("answered", ""), at=now),
+        **first_steps,
     }
     return render(request, "inbox/list/inbox.html", context)
 
@@ -68,13 +84,16 @@ def inbox_list(request: PersonRequest) -> HttpResponse:
 @require_safe
 @page
 def inbox_updates(request: PersonRequest) -> HttpResponse:
-    """Returns 204, or a line that links to the new deliveries; rows never move by themselves."""
+    """Returns 204, or a line that links to the new deliveries and a line for each that ended; rows
+    never move by themselves."""
     since = updates.read_mark(request.GET.get("since", ""))
     viewer = team_filter.chosen(Viewer.of(request.user), request.GET)
     count = updates.new_since(viewer, since) if since else ""
-    if not count:
+    endings = updates.ended_since(viewer, since) if since and viewer.team_ids else []
+    if not count and not endings:
         return HttpResponse(status=HTTPStatus.NO_CONTENT)
-    context = {"count": count, "team_slug": team_filter.slug_of(request.GET)}
+    team_slug = team_filter.slug_of(request.GET)
+    context = {"count": count, "endings": endings, "team_slug": team_slug}
     return render(request, "inbox/list/_updates.html", context)
 
 
@@ -89,20 +108,21 @@ def act_on_selection(request: PersonRequest) -> HttpResponse:
     return SeeOther("inbox", query=str(filters))
 
 
-def _notices(
-    viewer: Viewer, search: Search, inbox: sections.Inbox, answered: str, *, at: datetime
-) -> dict[str, Any]:
-    """Returns the summary or the first steps of an empty inbox, and the answers that are still
-    held."""
-    notices: dict[str, Any] = {}
-    if inbox.is_clear and not search.query.narrows and not search.query.is_test:
-        notices["daily_summary"] = daily_summary.daily_summary(search.viewer, at=at)
-        if not notices["daily_summary"].has_begun and viewer.team_ids:
-            notices["first_run"] = welcome.first_run(search.viewer, at=at)
-            if search.viewer == viewer:  # their other teams are empty, too
-                return notices
-    responses = just_answered(viewer, also=uuid_or_none(answered))
-    notices["answered"] = [
-        (response, answer_status(response, viewer, at=at)) for response in responses
-    ]
-    return notices
+def _past(search: Search, inbox: sections.Inbox, *, at: datetime) -> list[HistoryRow]:
+    """Returns the newest results in the history that are not in the list, if the search is for
+    words, an agent, a thread or a person. The other filters are about what waits."""
+    query = search.query
+    if not (query.terms or query.agent or query.thread or query.by):
+        return []
+    rows, _ = history.page(search, at=at, before=None)
+    return [past for past in rows if past.row.delivery.pk not in inbox.ids][:MOST_PAST]
+
+
+def _empty_inbox(search: Search, inbox: sections.Inbox, *, at: datetime) -> dict[str, Any]:
+    """Returns the summary of the day for an empty inbox, or the first steps of a new one."""
+    if not inbox.is_clear or search.query.narrows or search.query.is_test:
+        return {}
+    summary = daily_summary.daily_summary(search.viewer, at=at)
+    if summary.has_begun or not search.viewer.team_ids:
+        return {"daily_summary": summary}
+    return {"daily_summary": summary, "first_run": welcome.first_run(search.viewer, at=at)}

@@ -42,7 +42,7 @@ def send_due(*, clock: Callable[[], datetime] = database_now) -> int:
         iter(lambda: claim(at=clock()), None),
         lambda claimed: _send(claimed, at=clock()),
         what="digests",
-        put_off=lambda claimed: _put_off(claimed, FAILED_HERE, at=clock()),
+        postpone=lambda claimed: _postpone(claimed, FAILED_HERE, at=clock()),
         stop_on=(mail.ServerAway,),
         seconds=DRAIN_SECONDS,
     )
@@ -84,7 +84,7 @@ def _send(claimed: Preferences, *, at: datetime) -> bool:
     try:
         is_sent = _send_if_anything_waits(claimed, at=at, until=following or at + DAY)
     except mail.NotTaken as error:
-        _put_off(claimed, str(error), at=at)
+        _postpone(claimed, str(error), at=at)
         if isinstance(error, mail.ServerAway):
             raise
         return False
@@ -113,7 +113,7 @@ def _is_repetition(claimed: Preferences, waiting: Waiting) -> bool:
     return is_often and not waiting.has_news(since=claimed.digest_sent_at)
 
 
-def _put_off(claimed: Preferences, error: str, *, at: datetime) -> None:
+def _postpone(claimed: Preferences, error: str, *, at: datetime) -> None:
     """Tries again soon at first, then less often, then at the next regular time."""
     failures = claimed.digest_failures
     if failures < len(BACK_OFF):

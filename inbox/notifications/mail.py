@@ -40,8 +40,11 @@ REFUSALS = (smtplib.SMTPResponseException, smtplib.SMTPRecipientsRefused)
 
 def reaches_people() -> bool:
     """Returns whether mail is sent; development prints it on the server's console."""
-    is_printed = settings.EMAIL_BACKEND == "django.core.mail.backends.console.EmailBackend"
-    return bool(settings.WAKE_SENDS_MAIL) and not is_printed
+    return bool(settings.WAKE_SENDS_MAIL) and not is_printed()
+
+
+def is_printed() -> bool:
+    return bool(settings.EMAIL_BACKEND == "django.core.mail.backends.console.EmailBackend")
 
 
 class NotTaken(Exception):
@@ -93,7 +96,7 @@ def send_reminder(user: User, closing: Sequence[Delivery], *, at: datetime) -> N
     title = f"{agents} without you within the hour"
     with timezone.override(zone_of(user)):
         part = _part(title, Group(closing[:COUNT_UP_TO], count), at)
-        _send(user, subject=f"Wake: {title}", template="last_call", parts=[part])
+        _send(user, subject=f"Wake: {title}", template="reminder", parts=[part])
 
 
 def send_reset(user: User, *, uid: str, token: str) -> None:

@@ -15,7 +15,7 @@ from django.db.models import Q
 from accounts.models import User
 from database import sweeps
 from database.clock import database_now
-from inbox.models import LastCall, Preferences
+from inbox.models import Preferences, Reminder
 from inbox.notifications import mail
 from inbox.notifications.waiting import due_reminders, people_to_remind
 from wake.models import Delivery
@@ -60,18 +60,18 @@ def _send_to(user: User, *, at: datetime) -> bool:
 
 @transaction.atomic
 def _claim(user: User, *, at: datetime) -> bool:
-    may_send = Q(last_called_at__isnull=True) | Q(last_called_at__lte=at - PAUSE)
-    preferences = Preferences.objects.filter(may_send, user=user, wants_last_calls=True)
+    may_send = Q(reminded_at__isnull=True) | Q(reminded_at__lte=at - PAUSE)
+    preferences = Preferences.objects.filter(may_send, user=user, wants_reminders=True)
     row = preferences.select_for_update(skip_locked=True).first()
     if row is None:
         return False
-    row.last_called_at = at
-    row.save(update_fields=["last_called_at"])
+    row.reminded_at = at
+    row.save(update_fields=["reminded_at"])
     return True
 
 
 def _remember(user: User, closing: list[Delivery], *, at: datetime) -> None:
-    LastCall.objects.bulk_create(
-        [LastCall(user=user, delivery=delivery, sent_at=at) for delivery in closing],
+    Reminder.objects.bulk_create(
+        [Reminder(user=user, delivery=delivery, sent_at=at) for delivery in closing],
         ignore_conflicts=True,
     )

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 
 from accounts.models import ApiKey, User
 from inbox.list.rows import listed
-from inbox.models import LastCall
+from inbox.models import Reminder
 from inbox.snoozing.snoozes import without_snoozed
 from wake.models import Delivery, DeliveryQuerySet
 
@@ -20,7 +20,7 @@ CONTINUES = ("", Delivery.OnTimeout.PROCEED)
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """The first few deliveries and their number, counted up to COUNT_UP_TO + 1."""
+    """Holds the first few deliveries and their number, counted up to COUNT_UP_TO + 1."""
 
     rows: Sequence[Delivery]
     count: int
@@ -32,7 +32,8 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """`closing` are those of `needs_you` whose deadline is before `until`."""
+    """Holds what waits for one person. `closing` are those of `needs_you` whose deadline is before
+    `until`."""
 
     needs_you: Group
     closing: Group
@@ -74,7 +75,7 @@ def waiting_for(user: User, *, at: datetime, until: datetime) -> Waiting:
 def due_reminders(user: User, *, at: datetime) -> list[Delivery]:
     """Returns what would continue without them within the hour and what they were not reminded of,
     the most urgent first."""
-    reminded = LastCall.objects.filter(user=user).values("delivery")
+    reminded = Reminder.objects.filter(user=user).values("delivery")
     rows = about_to_continue(at).that_may_be_answered_by(user).exclude(pk__in=reminded)
     return list(listed(rows.order_by("expires_at"))[:COUNT_UP_TO])
 
@@ -93,7 +94,7 @@ def people_to_remind(at: datetime) -> list[int]:
     """Returns who wants reminders and may answer in a team where an agent is about to continue."""
     teams = about_to_continue(at).order_by().values("team")
     people = User.objects.filter(
-        is_active=True, preferences__wants_last_calls=True, memberships__team__in=teams
+        is_active=True, preferences__wants_reminders=True, memberships__team__in=teams
     )
     return list(people.distinct().values_list("pk", flat=True))
 

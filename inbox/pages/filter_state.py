@@ -22,7 +22,8 @@ FILTER_PARAMETERS = ("q", "team", "agent", "type", "window", "before")
 
 @dataclass(frozen=True, slots=True)
 class FilterState:
-    """`query` is the filter and the page as the address has them, without the selection."""
+    """Holds the filter and the selection of a list. `query` is the filter and the page as the
+    address has them, without the selection."""
 
     query: str = ""
     ids: tuple[UUID, ...] = ()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from functools import wraps
+from functools import cache, wraps
 from http import HTTPStatus
 from typing import Any, Concatenate, ParamSpec, cast
 from urllib.parse import urlsplit
@@ -12,17 +12,18 @@ from uuid import UUID
 
 from django.contrib.auth.decorators import login_required
 from django.contrib.auth.views import redirect_to_login
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.http.response import HttpResponseBase
-from django.shortcuts import get_object_or_404, render
+from django.shortcuts import render
 from django.urls import reverse
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
 from accounts.audit import Actor, person
-from accounts.models import User
+from accounts.models import Membership, User
 from accounts.throttles import client_address
+from database.compiled_queries import CompiledQuery, parameter
 from database.encryption import Unreadable
 from inbox.answering.drafts import with_draft
 from inbox.delivery.timeline import with_key
@@ -39,7 +40,7 @@ form_page = require_http_methods(["GET", "HEAD", "POST"])
 
 
 class PersonRequest(HttpRequest):
-    """A request of a person who is signed in."""
+    """Carries the person who is signed in."""
 
     user: User
 
@@ -106,8 +107,18 @@ def too_many(response: HttpResponse, seconds: int) -> HttpResponse:
 def find_delivery(user: User, pk: UUID) -> Delivery:
     """Returns the delivery with its agent, answer, callback, predecessor and this person's draft;
     raises Http404 for one that is not theirs."""
+    deliveries: list[Delivery] = _delivery_of_person().objects(user=user.pk, pk=pk)
+    if not deliveries:
+        raise Http404
+    return deliveries[0]
+
+
+@cache
+def _delivery_of_person() -> CompiledQuery:
+    user = parameter("user", Membership, "user")
     own_deliveries = with_draft(Delivery.objects.for_person(user), user)
     with_relations = with_key(own_deliveries).select_related(
         "agent", "response__callback", "supersedes__response"
     )
-    return get_object_or_404(with_relations.defer("response__callback__body"), pk=pk)
+    delivery = with_relations.filter(pk=parameter("pk", Delivery, "id"))
+    return CompiledQuery(lambda: delivery.defer("response__callback__body"))

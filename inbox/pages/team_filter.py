@@ -14,7 +14,7 @@ TEAM = "team"
 
 @dataclass(frozen=True, slots=True)
 class Tab:
-    """`query` is the query of the tab's link."""
+    """Shows the tab of one team. `query` is the query of its link."""
 
     name: str
     query: str

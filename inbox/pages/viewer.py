@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Self
 
 from accounts.models import Membership, User
+from database.compiled_queries import CompiledQuery, parameter
 
 
 @dataclass(frozen=True)
@@ -16,7 +18,9 @@ class Viewer:
     @classmethod
     def of(cls, user: User) -> Self:
         """Loads the viewer with one query."""
-        mine = user.memberships.select_related("team").order_by("team__name", "team_id")
+        mine: list[Membership] = _memberships().objects(user=user.pk)
+        for membership in mine:
+            membership.user = user
         return cls(user, {membership.team_id: membership for membership in mine})
 
     @property
@@ -54,3 +58,9 @@ class Viewer:
         """Returns the role; empty if the membership ended while the page was made."""
         membership = self.memberships.get(team_id)
         return membership.role if membership else ""
+
+
+@cache
+def _memberships() -> CompiledQuery:
+    rows = Membership.objects.filter(user=parameter("user", Membership, "user"))
+    return CompiledQuery(lambda: rows.select_related("team").order_by("team__name", "team_id"))

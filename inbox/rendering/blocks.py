@@ -8,15 +8,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from inbox.rendering.json_text import Number, read
+from wake.api.serializers import LONGEST_LABEL, LONGEST_NAME, MOST_OPTIONS
 
 VERSION = Number("1")
 CHOICE = "choice"
 TEXT, LONG, NUMBER, BOOLEAN = "text", "long", "number", "boolean"
 MOST_BLOCKS = 100
-MOST_OPTIONS = 12
 MOST_FIELDS = 20
-LONGEST_NAME = 64
-LONGEST_LABEL = 200
+LONGEST_TEXT = 2_000
 EMPTY: Mapping[str, Any] = {TEXT: "", LONG: "", NUMBER: None, BOOLEAN: False}
 
 
@@ -27,30 +26,45 @@ class Option:
     text: str = ""
     is_recommended: bool = False
 
+    @property
+    def explanation(self) -> str:
+        """Returns the text as a page shows it; the raw view has all of it."""
+        return self.text if len(self.text) <= LONGEST_TEXT else f"{self.text[:LONGEST_TEXT]}…"
+
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A person picks one option: the recommended one is an approval, any other a redirect."""
+    """Lets a person pick one option, or any number of them if it is `multiple`. The recommended
+    ones are an approval, all others a redirect."""
 
+    name: str
     label: str
-    options: list[Option]
-    name: str = CHOICE
+    options: tuple[Option, ...]
+    is_multiple: bool = False
 
     @property
-    def recommended(self) -> str | None:
-        return next((option.id for option in self.options if option.is_recommended), None)
+    def value(self) -> str | list[str] | None:
+        """Returns the id of the recommended option, or the list of them; None if there is none."""
+        ids = [option.id for option in self.options if option.is_recommended]
+        if self.is_multiple:
+            return ids or None
+        return ids[0] if ids else None
 
-    @property
-    def value(self) -> str | None:
-        return self.recommended
+    def accepts(self, value: Any) -> bool:
+        """Returns whether an edit may have this value: options that were shown, or null."""
+        if self.is_multiple and isinstance(value, list):
+            return len(self.chosen(value)) == len(value)
+        return value is None or (not self.is_multiple and bool(self.chosen(value)))
 
-    def option(self, id: object) -> Option | None:
-        return next((option for option in self.options if option.id == id), None)
+    def chosen(self, value: Any) -> list[Option]:
+        """Returns the options that a value names, in the order in which they are shown."""
+        ids = value if isinstance(value, list) else [value]
+        return [option for option in self.options if option.id in ids]
 
 
 @dataclass(frozen=True, slots=True)
 class FieldBlock:
-    """A value that the agent proposes; `kind` is text, long, number or boolean."""
+    """Holds a value that the agent proposes; `kind` is text, long, number or boolean."""
 
     name: str
     label: str
@@ -63,15 +77,11 @@ Control = Choice | FieldBlock
 
 @dataclass(frozen=True, slots=True)
 class RequestedInput:
-    """The inputs that the blocks ask for, by name; `fallback` is the proposal of details without
-    inputs."""
+    """Holds the inputs that the blocks ask for, by name; `fallback` is the proposal of details
+    without inputs."""
 
     controls: dict[str, Control] = field(default_factory=dict)
     fallback: dict[str, Any] | str | None = None
-
-    @property
-    def choice(self) -> Choice | None:
-        return next((entry for entry in self.controls.values() if isinstance(entry, Choice)), None)
 
     @property
     def proposal(self) -> dict[str, Any] | str | None:
@@ -103,8 +113,7 @@ def blocks_in(value: Any) -> list[Any] | None:
 
 
 def controls(blocks: list[Any]) -> dict[int, Control]:
-    """Returns the inputs by the index of their block. The first block with a name wins, so there is
-    at most one choice."""
+    """Returns the inputs by the index of their block. The first block with a name wins."""
     controls_by_place: dict[int, Control] = {}
     names: set[str] = set()
     for place, block in enumerate(blocks[:MOST_BLOCKS]):
@@ -118,15 +127,19 @@ def controls(blocks: list[Any]) -> dict[int, Control]:
 def _choice(block: Any) -> Choice | None:
     match block:
         case {"type": "choice", "options": list(entries)} if 0 < len(entries) <= MOST_OPTIONS:
-            options = [option for entry in entries if (option := _option(entry))]
+            options = tuple(option for entry in entries if (option := _option(entry)))
         case _:
             return None
+    name, is_multiple = block.get("name", CHOICE), block.get("multiple", False)
+    if not (isinstance(name, str) and _is_name(name) and isinstance(is_multiple, bool)):
+        return None
     ids = {option.id for option in options}
     recommended = sum(option.is_recommended for option in options)
-    if len(ids) < len(entries) or recommended > 1:
+    if len(ids) < len(entries) or (recommended > 1 and not is_multiple):
         return None
     label = block.get("label")
-    return Choice(label[:LONGEST_LABEL] if isinstance(label, str) else "", options)
+    label = label[:LONGEST_LABEL] if isinstance(label, str) else ""
+    return Choice(name, label, options, is_multiple)
 
 
 def _option(entries: Any) -> Option | None:

@@ -12,22 +12,25 @@ from django.utils.safestring import SafeString
 
 from accounts.invisible import reveal
 from inbox.rendering.blocks import MOST_BLOCKS, Choice, Control, FieldBlock, Option, controls
+from inbox.rendering.charts import Chart, chart_of, drawn
+from inbox.rendering.json_text import Number
 from inbox.rendering.links import is_url
 from inbox.rendering.syntax_colours import coloured
-from inbox.rendering.tree import Tree, link, quiet
+from inbox.rendering.tree import CELL, NUMBER_CELL, TABLE, Tree, link, quiet
 
 MOST_CELLS = 3_000
 MOST_COLUMNS = 30
 MOST_CODE = 12_000
+MOST_CHART_POINTS = 3_000
 LONGEST_CELL = 1_000
 LONGEST_TITLE = 200
 PRE = '<pre dir="auto">{}</pre>'
 CODE = "<pre><code>{}</code></pre>"
-TABLE = (
-    '<div class="scroll" tabindex="0" role="region" aria-label="Table"><table>'
-    "<thead><tr>{}</tr></thead><tbody>{}</tbody></table></div>"
+CHART = (
+    '<div class="chart-frame">{}<details class="fold"><summary>Table</summary>{}</details></div>'
 )
-OPTIONS = '<div class="options"><p class="options__label" dir="auto">{}</p><ul>{}</ul></div>'
+OPTIONS = '<div class="options"><p class="options__label" dir="auto">{}</p>{}<ul>{}</ul></div>'
+SEVERAL = "Any number of these:"
 OPTION = '<li><b dir="auto">{}</b> {}{}</li>'
 RECOMMENDED = '<span class="chip">{}</span>'
 PAIR = '<div><dt><bdi dir="auto">{}</bdi></dt><dd>{}</dd></div>'
@@ -37,10 +40,12 @@ NOT_KNOWN = "This block could not be displayed as intended:"
 Markdown = Callable[[str], SafeString]
 
 
-def blocks_html(blocks: list[Any], *, markdown: Markdown) -> SafeString:
+def blocks_html(
+    blocks: list[Any], *, markdown: Markdown, options_apart: bool = False
+) -> SafeString:
     """Renders the blocks. `markdown` returns an empty text for what it cannot format in good
-    time."""
-    page = _Page(markdown, controls(blocks))
+    time. `options_apart` leaves the choice out, which the page shows with its radio buttons."""
+    page = _Page(markdown, controls(blocks), options_apart=options_apart)
     sections = format_html_join(
         "", '<section class="block">{}</section>', ((one,) for one in page.sections(blocks))
     )
@@ -51,22 +56,29 @@ def blocks_html(blocks: list[Any], *, markdown: Markdown) -> SafeString:
 class _Page:
     """Counts what all blocks together may fill."""
 
-    def __init__(self, markdown: Markdown, controls: dict[int, Control]) -> None:
+    def __init__(
+        self, markdown: Markdown, controls: dict[int, Control], *, options_apart: bool
+    ) -> None:
         self.markdown = markdown
         self.controls = controls
+        self.options_apart = options_apart
         self.tree = Tree()
         self.cells_left = MOST_CELLS
         self.code_left = MOST_CODE
+        self.points_left = MOST_CHART_POINTS
 
     def sections(self, blocks: list[Any]) -> Iterator[SafeString]:
         """Yields the blocks; consecutive fields become one list."""
         numbered = ((self.controls.get(place), one) for place, one in enumerate(blocks))
-        limited = islice(numbered, MOST_BLOCKS)
+        limited = (pair for pair in islice(numbered, MOST_BLOCKS) if not self._is_apart(pair[0]))
         for are_fields, run in groupby(limited, key=lambda pair: isinstance(pair[0], FieldBlock)):
             if are_fields:
                 yield self._fields(control for control, _ in run)
             else:
                 yield from (self._section(control, block) for control, block in run)
+
+    def _is_apart(self, control: Control | None) -> bool:
+        return self.options_apart and isinstance(control, Choice)
 
     def _section(self, control: Control | None, block: Any) -> SafeString:
         if isinstance(control, Choice):
@@ -93,6 +105,8 @@ class _Page:
                 return same or self.tree.compared(before, after)
             case {"type": "table", "columns": list(columns), "rows": list(rows)}:
                 return self._table(columns, rows)
+            case {"type": "chart"} if chart := chart_of(block):
+                return self._chart(chart)
             case {"type": "kv", "items": dict(items)}:
                 return self.tree.block(items)
             case {"type": "json", "value": value}:
@@ -128,6 +142,14 @@ class _Page:
         more = quiet(f"{left:,} more rows in the raw view") if left > 0 else SafeString()
         return format_html(TABLE, head, body) + more
 
+    def _chart(self, chart: Chart) -> SafeString | None:
+        """Renders the drawing with a table of the same figures, which a screen reader reads."""
+        self.points_left -= chart.points
+        if self.points_left < 0:
+            return None
+        table = self._table(chart.columns, chart.rows)
+        return format_html(CHART, drawn(chart), table)
+
     def _fields(self, fields: Iterable[Any]) -> SafeString:
         lines = ((reveal(field.label), self.tree.value(_in_words(field.value))) for field in fields)
         return format_html('<dl class="pairs">{}</dl>', format_html_join("", PAIR, lines))
@@ -136,7 +158,11 @@ class _Page:
 def _row(row: list[Any], width: int) -> SafeString:
     """Returns one cell for each column, even if the agent sent fewer."""
     cells = [*row, *[""] * width][:width]
-    return format_html_join("", "<td>{}</td>", ((_cell(one),) for one in cells))
+    return format_html_join("", "{}", ((_data_cell(one),) for one in cells))
+
+
+def _data_cell(value: Any) -> SafeString:
+    return format_html(NUMBER_CELL if isinstance(value, Number) else CELL, _cell(value))
 
 
 def _cell(value: Any) -> SafeString:
@@ -154,7 +180,8 @@ def _in_words(value: Any) -> str:
 
 def _options(choice: Choice) -> SafeString:
     lines = format_html_join("", "{}", ((_option(option),) for option in choice.options))
-    return format_html(OPTIONS, reveal(choice.label), lines)
+    several = quiet(SEVERAL) if choice.is_multiple else SafeString()
+    return format_html(OPTIONS, reveal(choice.label), several, lines)
 
 
 def _option(option: Option) -> SafeString:

@@ -14,7 +14,6 @@ from typing import Any
 
 import bleach
 from django.utils.safestring import SafeString, mark_safe
-from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from accounts.invisible import reveal
@@ -22,9 +21,10 @@ from inbox.rendering.blocks import blocks_in
 from inbox.rendering.blocks_html import blocks_html
 from inbox.rendering.diff_html import diff_html
 from inbox.rendering.json_text import indented, read
-from inbox.rendering.links import ABSOLUTE, REL, hidden_host
+from inbox.rendering.links import ABSOLUTE
+from inbox.rendering.markdown import ALIGNED, TASK_ITEM, finished, parsed, parser
 from inbox.rendering.render_cache import cached
-from inbox.rendering.syntax_colours import CLASSES, SIGNS, coloured
+from inbox.rendering.syntax_colours import CLASSES, SIGNS
 from inbox.rendering.tree import tree
 from inbox.rendering.unified_diffs import unified
 
@@ -42,25 +42,28 @@ MARK = re.compile(r"[\[\]!*_~`<&\\]")
 MOST_HTML = 400_000
 
 TAGS = frozenset(
-    {"a", "blockquote", "br", "code", "em", "hr", "li", "ol", "p", "pre", "s", "small", "strong"}
+    {
+        "a",
+        "blockquote",
+        "br",
+        "code",
+        "em",
+        "hr",
+        "li",
+        "ol",
+        "p",
+        "pre",
+        "s",
+        "small",
+        "strong",
+        "sup",
+    }
     | {"h3", "h4", "h5", "h6", "span", "table", "tbody", "td", "th", "thead", "tr", "ul"}
 )
 COLOURS = {*CLASSES.values(), *SIGNS.values()}
 # Around every table, so that a broad one scrolls and the page does not.
-TABLE = '<div class="scroll" tabindex="0" role="region" aria-label="Table">'
-# The page's own headings are h1 and h2.
-DEMOTED = {"h1": "h3", "h2": "h3", "h3": "h4", "h4": "h5", "h5": "h6"}
-
-
-def _coloured(code: str, language: str, _rest_of_line: str) -> str:
-    return coloured(code, language)
-
-
-_markdown = (
-    MarkdownIt("commonmark", {"html": False, "breaks": True, "highlight": _coloured})
-    .enable(["table", "strikethrough"])
-    .disable("image")
-)
+TABLE = '<div class="scroll" tabindex="0" role="group" aria-label="Table">'
+CELLS = set(ALIGNED.values())
 
 
 NOTHING = SafeString()
@@ -68,8 +71,8 @@ NOTHING = SafeString()
 
 @dataclass(frozen=True, slots=True)
 class Details:
-    """What the frame shows: `html` if it could be formatted, else `plain`; neither if it is too
-    long for a page."""
+    """Holds the content of the frame: `html` if it could be formatted, else `plain`; neither if it
+    is too long for a page."""
 
     html: SafeString = NOTHING
     plain: str = ""
@@ -89,19 +92,23 @@ class Details:
         return f"{self.length / 1000:.0f} kB" if self.length >= 1000 else f"{self.length} bytes"
 
 
-def render(details_json: str | None, *, asked_for: str = "") -> Details | None:
+def render(
+    details_json: str | None, *, asked_for: str = "", options_apart: bool = False
+) -> Details | None:
     """Returns the rendered details; None if nothing was sent. `asked_for` is what the reader chose:
-    `raw`, `formatted` or neither."""
+    `raw`, `formatted` or neither. `options_apart` leaves the options of a choice out."""
     if details_json is None:
         return None
     if asked_for not in {RAW, FORMATTED}:
         asked_for = ""
     return cached(
-        details_json, asked_for=asked_for, make=lambda: _rendered(details_json, asked_for)
+        details_json,
+        asked_for=f"{asked_for}-without-options" if options_apart else asked_for,
+        make=lambda: _rendered(details_json, asked_for, options_apart=options_apart),
     )
 
 
-def _rendered(details_json: str, asked_for: str) -> Details:
+def _rendered(details_json: str, asked_for: str, *, options_apart: bool) -> Details:
     value = read(details_json)
     text = value if isinstance(value, str) else details_json
     length = len(text.encode())
@@ -111,7 +118,8 @@ def _rendered(details_json: str, asked_for: str) -> Details:
         raw = text if isinstance(value, str) else indented(text)
         return Details(plain=reveal(raw), length=length, may_be_formatted=True)
     if not isinstance(value, str):
-        return _of_object(value, length, is_asked_for=asked_for == FORMATTED)
+        is_asked_for = asked_for == FORMATTED
+        return _of_object(value, length, is_asked_for=is_asked_for, options_apart=options_apart)
     if diff := unified(text):
         return Details(html=diff_html(diff, label="Changes"), length=length)
     if length > FORMATTED_AT_ONCE and asked_for != FORMATTED:
@@ -121,12 +129,14 @@ def _rendered(details_json: str, asked_for: str) -> Details:
     return Details(html=html, plain="" if html else reveal(text), length=length)
 
 
-def _of_object(value: dict[str, Any], length: int, *, is_asked_for: bool) -> Details:
+def _of_object(
+    value: dict[str, Any], length: int, *, is_asked_for: bool, options_apart: bool
+) -> Details:
     blocks = blocks_in(value)
     if blocks is None:
         return Details(html=tree(value), length=length)
     markdown = _Markdown(is_asked_for=is_asked_for)
-    html = blocks_html(blocks, markdown=markdown)
+    html = blocks_html(blocks, markdown=markdown, options_apart=options_apart)
     return Details(html=html, length=length, may_be_formatted=markdown.is_left_plain)
 
 
@@ -147,7 +157,7 @@ class _Markdown:
         self.marks_left -= _marks(text)
         if self.marks_left < 0:
             return NOTHING
-        tokens = _parsed(text)
+        tokens = parsed(text)
         self.tokens_left -= _count(tokens)
         return _html(tokens) if self.tokens_left >= 0 else NOTHING
 
@@ -156,12 +166,8 @@ def formatted(text: str, *, most_tokens: int = MOST_TOKENS) -> SafeString:
     """Returns markdown as safe HTML; empty if it is too complex to format in good time."""
     if _marks(text) > most_tokens:
         return NOTHING
-    tokens = _parsed(text)
+    tokens = parsed(text)
     return _html(tokens) if _count(tokens) <= most_tokens else NOTHING
-
-
-def _parsed(text: str) -> list[Token]:
-    return _markdown.parse(reveal(text))
 
 
 def _marks(text: str) -> int:
@@ -173,12 +179,7 @@ def _count(tokens: list[Token]) -> int:
 
 
 def _html(tokens: list[Token]) -> SafeString:
-    for token in tokens:
-        token.tag = DEMOTED.get(token.tag, token.tag)
-        token.content = reveal(token.content)
-        if token.children:
-            token.children = _inline(token.children)
-    html = _markdown.renderer.render(tokens, _markdown.options, {})
+    html = parser.renderer.render(finished(tokens), parser.options, {})
     if len(html) > MOST_HTML:
         return NOTHING
     clean = bleach.clean(
@@ -188,43 +189,13 @@ def _html(tokens: list[Token]) -> SafeString:
     return mark_safe(framed)  # noqa: S308 - the one place; the module says what stands before it
 
 
-def _inline(children: list[Token]) -> list[Token]:
-    """Names invisible characters that entities such as `&#x202E;` brought back, drops links that
-    are not absolute, and adds the host to a link whose text does not show it."""
-    result: list[Token] = []
-    link: Token | None = None
-    words = ""
-    for child in children:
-        if child.type == "link_open":
-            href = str(child.attrGet("href"))
-            link, words = (child, "") if ABSOLUTE.match(href) else (None, "")
-            if link is None:
-                continue
-            link.attrs = {"href": href, "rel": REL}
-        elif child.type == "link_close" and link is None:
-            continue
-        child.content = reveal(child.content)
-        words += child.content
-        result.append(child)
-        if child.type == "link_close" and link is not None:
-            result.extend(_host(hidden_host(str(link.attrs["href"]), words)))
-            link = None
-    return result
-
-
-def _host(host: str) -> list[Token]:
-    if not host:
-        return []
-    return [
-        Token("small_open", "small", 1),
-        Token("text", "", 0, content=f" ({host})"),
-        Token("small_close", "small", -1),
-    ]
-
-
 def _is_allowed(tag: str, name: str, value: str) -> bool:
     if tag == "a":
         return name == "rel" or (name == "href" and bool(ABSOLUTE.match(value)))
     if tag == "span":
         return name == "class" and value in COLOURS
+    if tag in {"td", "th"}:
+        return name == "class" and value in CELLS
+    if tag == "li":
+        return name == "class" and value == TASK_ITEM
     return tag == "ol" and name == "start"

@@ -16,7 +16,7 @@ def diff_html(changes: Changes, *, label: str) -> SafeString:
     """Renders a region that screen readers announce as `label`."""
     lines = format_html_join("", "{}", ((_line(line),) for line in changes.lines))
     return format_html(
-        '{}<div class="diff" tabindex="0" role="region" aria-label="{}">{}</div>',
+        '{}<div class="diff" tabindex="0" role="group" aria-label="{}">{}</div>',
         _how_much(changes),
         label,
         lines,

@@ -16,7 +16,7 @@ _ESCAPE = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A number as it was sent: a float would lose digits of 0.10 and 12345678901234567890. It
+    """Keeps a number as it was sent: a float would lose digits of 0.10 and 12345678901234567890. It
     equals no text, and 1 differs from 1.0."""
 
     text: str

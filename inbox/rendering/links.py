@@ -1,4 +1,4 @@
-"""Tells where a link that an agent sent really leads."""
+"""Finds the host that a link of an agent really leads to."""
 
 from __future__ import annotations
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-import time
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from accounts.invisible import reveal
-from inbox.editing.word_diffs import BUDGET_SECONDS, Changes
+from inbox.editing.step_budget import StepBudget
+from inbox.editing.word_diffs import Changes
+from inbox.rendering import shapes
 from inbox.rendering.diff_html import diff_html
 from inbox.rendering.json_text import Number
 from inbox.rendering.links import REL, hidden_host, is_url
@@ -18,6 +21,7 @@ from inbox.rendering.unified_diffs import AFTER, BEFORE, compared, says_before_a
 MOST_LINES = 400
 LONGEST_TEXT = 5_000
 OPEN_WHEN_SHORT = 6
+MOST_AT_ONCE = 12  # of a list; the rest is folded
 OPEN_LEVELS = 2
 ONE_LINE = 120
 FEW, SHORT = 8, 80
@@ -25,8 +29,20 @@ BETWEEN = " · "
 # A long value stands below its name and has the whole width.
 NARROW = "<div><dt>{}</dt><dd>{}</dd></div>"
 BROAD = '<div class="pairs__broad"><dt>{}</dt><dd>{}</dd></div>'
+TABLE = (
+    '<div class="scroll" tabindex="0" role="group" aria-label="Table"><table>'
+    "<thead><tr>{}</tr></thead><tbody>{}</tbody></table></div>"
+)
+CELL, NUMBER_CELL = "<td>{}</td>", '<td class="cell-end">{}</td>'
+TALK = '<ol class="talk">{}</ol>'
+TURN = (
+    '<li><p class="talk__who"><b><bdi dir="auto">{}</bdi></b> {}</p>'
+    '<div class="talk__words">{}</div></li>'
+)
+MORE = '<details class="fold"><summary>Show {} more</summary>{}</details>'
 FOLD = '<details class="fold"><summary>{} {}</summary>{}</details>'
-FOLD_OPEN = '<details class="fold" open><summary>{} {}</summary>{}</details>'
+
+Frame = Callable[[SafeString], SafeString]
 
 
 def tree(value: Any) -> SafeString:
@@ -34,12 +50,12 @@ def tree(value: Any) -> SafeString:
 
 
 class Tree:
-    """Counts its lines, so that 2,000 nested objects stay one page, and the time that comparing
-    takes."""
+    """Counts its lines, so that 2,000 nested objects stay one page, and the steps of its
+    comparisons."""
 
     def __init__(self) -> None:
         self.left = MOST_LINES
-        self.time_left = BUDGET_SECONDS
+        self.budget = StepBudget()
 
     def block(self, value: dict[str, Any] | list[Any], level: int = 0) -> SafeString:
         """Renders an object or a list, each member on its own line; `before` and `after` share
@@ -50,18 +66,14 @@ class Tree:
         members = _members(value)
         shown_members = members[: max(0, self.left)]
         self.left -= len(shown_members)
-        lines = format_html_join(
-            "",
-            "{}",
-            (
-                (self._line(name, child, level, changed),)
-                for name, child in shown_members
-                if not (changed and name == AFTER)
-            ),
-        )
-        kind = "pairs" if isinstance(value, dict) else "pairs pairs--list"
-        html = format_html('<dl class="{}">{}</dl>', kind, lines) if shown_members else SafeString()
-        return html + _rest(len(members) - len(shown_members), anything=bool(members))
+        lines = [
+            self._line(name, child, level, changed)
+            for name, child in shown_members
+            if not (changed and name == AFTER)
+        ]
+        html = _folded(lines, _list) if isinstance(value, list) else _pairs(_joined(lines))
+        rest = _rest(len(members) - len(shown_members), anything=bool(members))
+        return html + rest if lines else rest
 
     def _line(
         self, name: str | int, child: Any, level: int, changed: SafeString | None
@@ -81,22 +93,51 @@ class Tree:
             return _rest(0, anything=False)
         if _is_one_line(value):
             return format_html_join(BETWEEN, "{}", ((_scalar(child),) for child in value))
-        is_open = len(value) <= OPEN_WHEN_SHORT and level < OPEN_LEVELS
-        return format_html(
-            FOLD_OPEN if is_open else FOLD,
-            len(value),
-            _noun(value),
-            self.block(value, level + 1),
-        )
+        if (html := self._shape(value)) is not None:
+            return html
+        is_list = isinstance(value, list)
+        html = self.block(value, level + 1)
+        if level < OPEN_LEVELS and (is_list or len(value) <= OPEN_WHEN_SHORT):
+            return html
+        return format_html(FOLD, len(value), _noun(value), html)
+
+    def _shape(self, value: dict[str, Any] | list[Any]) -> SafeString | None:
+        """Renders money, a conversation or equal rows; None for any other value."""
+        if isinstance(value, dict):
+            amount = shapes.money(value)
+            return format_html('<span class="money">{}</span>', amount) if amount else None
+        if turns := shapes.conversation(value):
+            return self._talk(turns)
+        if columns := shapes.columns(value):
+            return self._rows(columns, value)
+        return None
+
+    def _talk(self, turns: list[shapes.Turn]) -> SafeString:
+        most = max(0, self.left)
+        self.left -= len(turns)
+        lines = [
+            format_html(TURN, reveal(turn.speaker[:LONGEST_TEXT]), _time(turn.at), _text(turn.text))
+            for turn in turns[:most]
+        ]
+        rest = _rest(len(turns) - len(lines), anything=True)
+        return _folded(lines, partial(format_html, TALK)) + rest
+
+    def _rows(self, columns: list[str], rows: list[dict[str, Any]]) -> SafeString:
+        most = max(0, self.left)
+        self.left -= len(rows)
+        head = format_html_join("", '<th scope="col">{}</th>', ((_name(one),) for one in columns))
+        lines = [
+            format_html("<tr>{}</tr>", format_html_join("", "{}", map(_cell, row.values())))
+            for row in rows[:most]
+        ]
+        rest = _rest(len(rows) - len(lines), anything=True)
+        return _folded(lines, partial(format_html, TABLE, head)) + rest
 
     def compared(self, before: Any, after: Any) -> SafeString | None:
         """Renders what changes; None if nothing does or the two cannot be compared."""
         if self.left <= 0:
             return None
-        began = time.monotonic()
-        changes = compared(before, after, budget=max(0, self.time_left))
-        self.time_left -= time.monotonic() - began
-        return self._diff(changes)
+        return self._diff(compared(before, after, budget=self.budget))
 
     def diff(self, text: str) -> SafeString | None:
         """Renders a unified diff; None for any other text."""
@@ -109,6 +150,27 @@ class Tree:
         return diff_html(changes, label="Changes")
 
 
+def _folded(lines: list[SafeString], frame: Frame) -> SafeString:
+    """Puts the first lines of a list into one frame, and the rest into another that is folded."""
+    if len(lines) <= MOST_AT_ONCE + 1:
+        return frame(_joined(lines))
+    rest = frame(_joined(lines[MOST_AT_ONCE:]))
+    first = frame(_joined(lines[:MOST_AT_ONCE]))
+    return first + format_html(MORE, len(lines) - MOST_AT_ONCE, rest)
+
+
+def _pairs(lines: SafeString) -> SafeString:
+    return format_html('<dl class="pairs">{}</dl>', lines)
+
+
+def _list(lines: SafeString) -> SafeString:
+    return format_html('<dl class="pairs pairs--list">{}</dl>', lines)
+
+
+def _joined(lines: list[SafeString]) -> SafeString:
+    return format_html_join("", "{}", ((line,) for line in lines))
+
+
 def _members(value: dict[str, Any] | list[Any]) -> list[tuple[Any, Any]]:
     return list(value.items()) if isinstance(value, dict) else list(enumerate(value, 1))
 
@@ -116,6 +178,8 @@ def _members(value: dict[str, Any] | list[Any]) -> list[tuple[Any, Any]]:
 def _is_broad(value: Any) -> bool:
     if isinstance(value, str):
         return len(value) > ONE_LINE or "\n" in value
+    if isinstance(value, dict) and shapes.money(value):
+        return False
     return bool(value) and isinstance(value, dict | list) and not _is_one_line(value)
 
 
@@ -130,7 +194,8 @@ def _is_one_line(value: dict[str, Any] | list[Any]) -> bool:
 
 
 def _name(name: str | int) -> SafeString:
-    return format_html('<bdi dir="auto">{}</bdi>', reveal(str(name)[:LONGEST_TEXT]))
+    words = shapes.words(str(name)[:LONGEST_TEXT])
+    return format_html('<bdi dir="auto">{}</bdi>', reveal(words))
 
 
 def _noun(value: dict[str, Any] | list[Any]) -> str:
@@ -144,20 +209,32 @@ def _rest(count: int, *, anything: bool) -> SafeString:
     return quiet("empty")
 
 
+def _cell(value: Any) -> tuple[SafeString]:
+    return (format_html(NUMBER_CELL if isinstance(value, Number) else CELL, _scalar(value)),)
+
+
 def _scalar(value: Any) -> SafeString:
     if isinstance(value, Number):
-        return format_html("<code>{}</code>", value.text[:LONGEST_TEXT])
+        return format_html('<span class="number">{}</span>', value.text[:LONGEST_TEXT])
     if not isinstance(value, str):
-        return format_html("<code>{}</code>", {True: "true", False: "false", None: "null"}[value])
+        return quiet({True: "yes", False: "no", None: "none"}[value])
     if not value:
         return quiet("empty text")
-    if is_url(value):
-        return link(value)
-    cut = quiet(f"{len(value) - LONGEST_TEXT:,} more characters in the raw view")
+    return link(value) if is_url(value) else _time(value) or _text(value)
+
+
+def _time(text: str) -> SafeString:
+    """Renders a time or a day; empty for any other text."""
+    words = shapes.moment(text) if len(text) < ONE_LINE else ""
+    return format_html('<time datetime="{}">{}</time>', text, words) if words else SafeString()
+
+
+def _text(text: str) -> SafeString:
+    cut = quiet(f"{len(text) - LONGEST_TEXT:,} more characters in the raw view")
     return format_html(
         '<span class="agent-text" dir="auto">{}</span>{}',
-        reveal(value[:LONGEST_TEXT]),
-        cut if len(value) > LONGEST_TEXT else "",
+        reveal(text[:LONGEST_TEXT]),
+        cut if len(text) > LONGEST_TEXT else "",
     )
 
 

@@ -8,7 +8,8 @@ from itertools import islice
 from typing import Any
 
 from accounts.invisible import reveal
-from inbox.editing.word_diffs import BUDGET_SECONDS, MOST_LINES, Changes, Line, changes
+from inbox.editing.step_budget import StepBudget
+from inbox.editing.word_diffs import MOST_LINES, Changes, Line, changes
 from inbox.rendering.json_text import Number, written
 
 BEFORE, AFTER = "before", "after"
@@ -36,7 +37,7 @@ def says_before_and_after(value: dict[str, Any]) -> bool:
     return BEFORE in value and AFTER in value
 
 
-def compared(before: Any, after: Any, *, budget: float = BUDGET_SECONDS) -> Changes | None:
+def compared(before: Any, after: Any, *, budget: StepBudget | None = None) -> Changes | None:
     """Compares two texts, or two values as JSON; None if they are equal or of different kinds."""
     if isinstance(before, str) and isinstance(after, str):
         return changes(before, after, budget=budget) or None

@@ -30,7 +30,7 @@ ENCRYPTED = (
 
 @dataclass(frozen=True, slots=True)
 class WordQuery:
-    """The terms of a query as the database writes them; `notes` say what was left out."""
+    """Holds the terms of a query as the database writes them; `notes` say what was left out."""
 
     wanted: tuple[str, ...] = ()
     unwanted: tuple[str, ...] = ()

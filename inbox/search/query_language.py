@@ -45,8 +45,8 @@ ID = re.compile(r"(?:https?://\S+/)?([0-9a-f]{8}(?:-?[0-9a-f]{4}){3}-?[0-9a-f]{1
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """A word or phrase to find or to leave out. Unless `is_exact`, a word also matches longer words
-    that begin with it."""
+    """Holds a word or phrase to find or to leave out. Unless `is_exact`, a word also matches longer
+    words that begin with it."""
 
     text: str
     is_exact: bool = False
@@ -62,7 +62,8 @@ class Term:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A parsed query; empty fields ask for nothing. `after` includes its day, `before` does not."""
+    """Holds a parsed query; empty fields ask for nothing. `after` includes its day, `before` does
+    not."""
 
     terms: tuple[Term, ...] = ()
     team: str = ""

@@ -38,7 +38,8 @@ Narrow = Callable[[DeliveryQuerySet], DeliveryQuerySet]
 
 @dataclass(frozen=True, slots=True)
 class Sender:
-    """An agent that a name matches; with `claimed`, only what it delivered under such a name."""
+    """Names an agent that a name matches; with `claimed`, only what it delivered under such a
+    name."""
 
     pk: UUID
     claimed: str = ""
@@ -50,8 +51,8 @@ class Sender:
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """A query with its words, agents and people looked up. `senders` and `people` are None if the
-    query names none."""
+    """Holds a query with its words, agents and people looked up. `senders` and `people` are None if
+    the query names none."""
 
     viewer: Viewer
     query: Query
@@ -236,7 +237,7 @@ def _as_agent_filter(viewer: Viewer, query: Query) -> Query:
 
 
 def _senders(viewer: Viewer, text: str) -> list[Sender]:
-    """Returns the agents with this very id, else those whose id begins so, and all
+    """Returns the agents with this id, else those whose id begins with it, and all
     orchestrators."""
     claims = Exists(ClaimedId.objects.filter(agent=OuterRef("pk")))
     agents = Agent.objects.filter(team__in=viewer.team_ids).annotate(claims=claims)
@@ -249,8 +250,8 @@ def _senders(viewer: Viewer, text: str) -> list[Sender]:
 
 
 def _people(viewer: Viewer, text: str) -> list[int]:
-    """Returns members whose name begins so; without any, people who left but answered in these
-    teams."""
+    """Returns members whose name begins with the text. If there are none, it returns people who
+    have left, and answered in these teams."""
     if text.lower() == ME:
         return [viewer.user.pk]
     named = User.objects.filter(display_name__istartswith=text).order_by("pk")

@@ -23,8 +23,9 @@ def normalised(text: str) -> list[str]:
 
 
 class WordsField(models.TextField):  # type: ignore[type-arg]  # no generic at run time
-    """Normalised words separated by spaces; written and searched, never read. A tsvector on
-    PostgreSQL, and on SQLite the text itself, which FTS5 indexes (inbox/search/fts5.py).
+    """Stores normalised words separated by spaces; they are written and searched, never read. On
+    PostgreSQL it is a tsvector, on SQLite the text itself, which FTS5 indexes
+    (inbox/search/fts5.py).
 
     Words are split here, not by the databases: PostgreSQL's parser takes `example.com/report` for
     one word and FTS5 for three.
@@ -43,8 +44,8 @@ class WordsField(models.TextField):  # type: ignore[type-arg]  # no generic at r
 
 @WordsField.register_lookup
 class Match(models.Lookup):
-    """`words__match=text`, in the query language of the database (inbox/search/index.py writes it).
-    Index: words_of_deliveries."""
+    """Compares in the query language of the database, as `words__match=text` (inbox/search/index.py
+    writes it). Index: words_of_deliveries."""
 
     lookup_name = "match"
     prepare_rhs = False

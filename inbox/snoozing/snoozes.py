@@ -32,7 +32,7 @@ class NotWaiting(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One line of the menu; `until` is when the delivery really comes back."""
+    """Shows one line of the menu; `until` is when the delivery really comes back."""
 
     name: str
     title: str

@@ -20,7 +20,7 @@ from inbox.snoozing.snoozes import NotLater, NotWaiting
 @page
 def snoozed_list(request: PersonRequest) -> HttpResponse:
     now = database_now()
-    context = {"here": "inbox", "now": now, "snoozed": snoozes.snoozed(request.user, at=now)}
+    context = {"nav": "inbox", "now": now, "snoozed": snoozes.snoozed(request.user, at=now)}
     return render(request, "inbox/snoozing/snoozed.html", context)
 
 
@@ -32,7 +32,7 @@ def choose_snooze(request: PersonRequest) -> HttpResponse:
     filters = FilterState.from_form(request.GET)
     deliveries = snoozes.snoozable(filters.ids, by=request.user)
     context = {
-        "here": "inbox",
+        "nav": "inbox",
         "now": now,
         "deliveries": deliveries,
         "choices": snoozes.choices_for_many(deliveries, by=request.user, at=now),

@@ -9,12 +9,13 @@ from statistics import median
 from database.encrypted_columns import length_of
 from database.encryption import Unreadable
 from inbox.editing.edits import Original, as_typed
+from inbox.editing.step_budget import StepBudget
 from inbox.editing.word_diffs import share_changed
 from wake.models import Delivery, DeliveryQuerySet
 
 MOST_EDITS = 50
 COMPARED_AT_ONCE = 40_000
-EACH_SECONDS = 0.005
+EACH_STEPS = 10_000
 ALL_SECONDS = 0.25  # fifty long ones would take more than a second
 
 
@@ -50,4 +51,5 @@ def half_within(shares_changed: list[float]) -> int | None:
 
 def _share(delivery: Delivery) -> float:
     before = as_typed(Original.of(delivery).json)
-    return share_changed(before, as_typed(delivery.response.edited_json), budget=EACH_SECONDS)
+    after = as_typed(delivery.response.edited_json)
+    return share_changed(before, after, budget=StepBudget(EACH_STEPS))

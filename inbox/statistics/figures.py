@@ -19,7 +19,6 @@ from wake.models import Delivery
 
 DAYS = 30
 ANSWERS_LOOKED_AT = 2_000
-WAITING_AT_MOST = 1_000
 QUARTER_SECONDS = 900
 # A flood is at least this many deliveries, and this many times its busiest day before.
 FLOOD_AT_LEAST = 50
@@ -35,12 +34,15 @@ CONTINUED = Q(timed_out_at__isnull=False, on_timeout__in=["", Delivery.OnTimeout
 
 @dataclass(frozen=True, slots=True)
 class Outline:
-    """One line of the list of agents."""
+    """Shows one line of the list of agents."""
 
-    week: int = 0
     approved: int = 0
     redirected: int = 0
     rejected: int = 0
+
+    @property
+    def answered(self) -> int:
+        return self.approved + self.redirected + self.rejected
 
 
 @dataclass(slots=True)
@@ -60,7 +62,7 @@ class Day:
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """The newest answers; `took` is the median time to answer."""
+    """Holds the newest answers; `took` is the median time to answer."""
 
     count: int = 0
     took: timedelta | None = None
@@ -69,11 +71,22 @@ class Answers:
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """`days` are oldest first; `totals` is their sum, dated as the first day."""
+    """Holds an agent's figures. `days` are oldest first; `totals` is their sum, dated as the first
+    day."""
 
     days: list[Day]
     totals: Day
     answers: Answers
+
+    @property
+    def summary(self) -> str:
+        """Returns `1 delivery`."""
+        count = self.totals.delivered
+        return f"{count} {'delivery' if count == 1 else 'deliveries'}"
+
+    @property
+    def busiest(self) -> int:
+        return max(day.delivered for day in self.days)
 
     @property
     def is_flood(self) -> bool:
@@ -84,22 +97,18 @@ class Figures:
 
 
 def outlines(agents: Iterable[Agent], *, at: datetime) -> dict[UUID, Outline]:
-    """Returns this week's deliveries and the answers of the last thirty days for each agent; one
-    query."""
-    today = midnight(at)
-    monday = today - timedelta(days=today.weekday())
+    """Returns the answers of the last thirty days for each agent; one query."""
     rows = (
         delivered_since(first_day(at))
         .filter(agent__in=[agent.pk for agent in agents])
         .order_by()
         .values("agent_id")
         .annotate(
-            week=Count("pk", filter=Q(created_at__gte=monday)),
             approved=Count("pk", filter=APPROVED),
             redirected=Count("pk", filter=REDIRECTED),
             rejected=Count("pk", filter=REJECTED),
         )
-        .values_list("agent_id", "week", "approved", "redirected", "rejected")
+        .values_list("agent_id", "approved", "redirected", "rejected")
     )
     return {agent: Outline(*counts) for agent, *counts in rows}
 
@@ -123,12 +132,6 @@ def with_provider(agents: QuerySet[Agent]) -> QuerySet[Agent]:
     return agents.annotate(provider=Subquery(newest.values("provider")[:1]))
 
 
-def waiting_of(agent: Agent) -> int:
-    """Counts the agent's deliveries that wait for an answer. Index: inbox_of_a_team."""
-    rows = Delivery.objects.for_team(agent.team_id).of_agent(agent, ApiKey.Mode.LIVE)
-    return rows.awaiting_response().order_by()[:WAITING_AT_MOST].count()
-
-
 def days_of(agent: Agent, *, at: datetime, count: int = DAYS) -> list[Day]:
     """Returns the days, oldest first. The database counts by quarters of an hour, because every
     time zone is whole quarters from UTC: a local day is a sum of those."""
@@ -137,7 +140,7 @@ def days_of(agent: Agent, *, at: datetime, count: int = DAYS) -> list[Day]:
         delivered_since(start)
         .filter(agent=agent)
         .order_by()
-        .annotate(quarter=_Quarter("created_at"))
+        .annotate(quarter=Quarter("created_at"))
         .values("quarter")
         .annotate(
             delivered=Count("pk"),
@@ -188,7 +191,7 @@ def delivered_since(start: datetime) -> QuerySet[Delivery, Any]:
     return rows.filter(activity_at__gte=start, created_at__gte=start)
 
 
-class _Quarter(Func):
+class Quarter(Func):
     """Counts quarters of an hour since 1970."""
 
     output_field = IntegerField()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import timedelta
 
+from inbox.answering.outcome_words import STATUS_LABELS
 from inbox.pages.times import amount
 from inbox.statistics.statistics import Period, Statistics
 from wake.models import Delivery, Response
@@ -12,7 +13,7 @@ from wake.models import Delivery, Response
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One line of the table; `is_part` belongs to the line above it."""
+    """Shows one line of the table; `is_part` belongs to the line above it."""
 
     name: str
     now: str
@@ -52,7 +53,12 @@ def lines(statistics: Statistics) -> list[Line]:
         ),
         Line("Answers", str(now.answers), str(before.answers)),
         *(
-            Line(kind.label, str(now.answered[kind]), str(before.answered[kind]), is_part=True)
+            Line(
+                STATUS_LABELS[kind],
+                str(now.answered[kind]),
+                str(before.answered[kind]),
+                is_part=True,
+            )
             for kind in Response.Status
         ),
         Line("Median response time", _span(now.half), _span(before.half)),
@@ -88,6 +94,6 @@ def _edits(period: Period) -> str:
     elif period.edits:
         parts.append(f"{period.edits}, not comparable")
     if period.gone:
-        redirects = "redirect" if period.gone == 1 else "redirects"
-        parts.append(f"{period.gone} {redirects} erased")
+        edits = "edit" if period.gone == 1 else "edits"
+        parts.append(f"{period.gone} {edits} erased")
     return "; ".join(parts) or "no edits"

@@ -39,8 +39,8 @@ REPLACED_IN_TIME = Q(superseded_at__isnull=False, superseded_at__lte=F("expires_
 
 @dataclass(slots=True)
 class Period:
-    """The figures of one period. `windows` counts deadlines that have passed; half of the answers
-    came within `half`, nine in ten within `most`.
+    """Holds the figures of one period. `windows` counts deadlines that have passed; half of the
+    answers came within `half`, nine in ten within `most`.
 
     Of the `edits`, the newest `compared` were measured, and half of those changed up to `changed`
     percent. `gone` counts redirects whose content was erased.
@@ -71,7 +71,7 @@ class Period:
 
 @dataclass(frozen=True, slots=True)
 class Statistics:
-    """`by_day` are the days of `now`, oldest first."""
+    """Compares two periods. `by_day` are the days of `now`, oldest first."""
 
     days: int
     now: Period

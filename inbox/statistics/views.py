@@ -13,10 +13,10 @@ from django.views.decorators.http import require_safe
 from accounts.access import agents_of
 from accounts.models import Agent
 from database.clock import database_now
-from inbox.pages.bar_chart import bars
 from inbox.pages.page import PersonRequest, page
 from inbox.pages.viewer import Viewer
 from inbox.statistics import export, sentences, statistics
+from inbox.statistics.answer_charts import answer_charts
 
 
 @require_safe
@@ -26,7 +26,7 @@ def agent_statistics(request: PersonRequest, pk: UUID) -> HttpResponse:
     agent = get_object_or_404(agents_of(request.user), pk=pk)
     figures = statistics.statistics_of(agent, days=_days(request), at=now)
     context = {
-        "here": "agents",
+        "nav": "agents",
         "now": now,
         "agent": agent,
         "team": Viewer.of(request.user).team_label(agent.team_id),
@@ -34,8 +34,8 @@ def agent_statistics(request: PersonRequest, pk: UUID) -> HttpResponse:
         "statistics": figures,
         "sentences": sentences.sentences(figures),
         "lines": sentences.lines(figures),
-        "bars": zip(figures.by_day, bars([day.delivered for day in figures.by_day]), strict=True),
-        "busiest": max(day.delivered for day in figures.by_day),
+        "comparison_title": f"Compared with the previous {figures.days} days",
+        "charts": answer_charts(agent, days=figures.days, at=now),
     }
     return render(request, "inbox/statistics/statistics.html", context)
 

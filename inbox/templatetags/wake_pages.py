@@ -7,26 +7,37 @@ from typing import Any
 
 from django import template
 from django.template.context import Context
+from django.template.loader import render_to_string
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from accounts.invisible import reveal
 from accounts.look_alikes import foreign_scripts
+from inbox.answering.outcome_words import status_words
 from inbox.editing.word_diffs import Changes
 from inbox.pages import times
+from inbox.pages.monograms import Monogram
+from inbox.pages.monograms import monogram as monogram_of
 from inbox.rendering import details as safe_details
 from inbox.rendering.diff_html import diff_html
 from inbox.rendering.json_text import read, readable
+from inbox.search.marks import marked
+from inbox.search.query_language import Query
 from wake.models import Delivery
 
 register = template.Library()
 
 
 @register.inclusion_tag("inbox/delivery/_details.html", takes_context=True)
-def details(context: Context, delivery: Delivery, name: str = "details") -> dict[str, Any]:
-    """Renders an agent's details, as the only tag that may; `name` is the frame's id."""
+def details(
+    context: Context, delivery: Delivery, name: str = "details", *, options_apart: bool = False
+) -> dict[str, Any]:
+    """Renders an agent's details, as the only tag that may; `name` is the frame's id. A page that
+    shows the options itself passes `options_apart`."""
     asked_for = context["request"].GET.get("details", "")
-    rendered = safe_details.render(delivery.details_json, asked_for=asked_for)
+    rendered = safe_details.render(
+        delivery.details_json, asked_for=asked_for, options_apart=options_apart
+    )
     return {"delivery": delivery, "rendered": rendered, "is_raw": asked_for == "raw", "name": name}
 
 
@@ -39,6 +50,25 @@ def diff(changes: Changes, label: str = "Changes") -> SafeString:
 def visible(text: object) -> str:
     """Returns an agent's text on one line, with its invisible characters named."""
     return reveal(str(text))
+
+
+@register.filter
+def marked_as(text: object, query: Query | None) -> str:
+    """Returns the same as `visible`, with `<mark>` around the words that a search looked for."""
+    visible_text = reveal(str(text))
+    return marked(visible_text, query.terms) if query and query.terms else visible_text
+
+
+@register.filter
+def full_stop(sentence: str) -> str:
+    """Returns the text with a full stop, unless it ends with a mark of its own."""
+    return sentence if sentence.endswith((".", "!", "?", "…")) else f"{sentence}."
+
+
+@register.filter
+def outcome(delivery: Delivery) -> str:
+    """Returns the answer in one or two words: `Approved`, `Answered`, `Changes requested`."""
+    return status_words(delivery.type, delivery.status)
 
 
 @register.filter
@@ -62,7 +92,21 @@ def moment(context: Context, value: datetime) -> SafeString:
     """Returns `yesterday 11:42`, with the full time for machines and as a tooltip."""
     return format_html(
         '<time datetime="{}" title="{}">{}</time>',
-        value.isoformat(timespec="seconds"),
+        value.isoformat(timespec="minutes"),
         times.in_full(value),
         times.moment(value, now=context["now"]),
     )
+
+
+@register.filter
+def monogram(name: object) -> Monogram:
+    """Returns a sender's short mark with its colour."""
+    return monogram_of(str(name))
+
+
+@register.simple_block_tag(takes_context=True)
+def card(context: Context, content: SafeString, **parts: Any) -> SafeString:
+    """Renders one concern as a card: its title, one sentence, its state and one action, above what
+    the tag encloses. The parts are those of inbox/pages/_card.html."""
+    shared = {"csrf_token": context.get("csrf_token"), "content": content.strip() and content}
+    return render_to_string("inbox/pages/_card.html", {"level": 2, **parts, **shared})

@@ -24,7 +24,7 @@ KEPT_FOR = 600  # seconds, by browsers
 
 
 def is_preflight(request: HttpRequest) -> bool:
-    """Tells whether a browser asks what a page may send (Fetch, "CORS-preflight fetch")."""
+    """Returns whether a browser asks what a page may send (Fetch, "CORS-preflight fetch")."""
     return request.method == "OPTIONS" and "Access-Control-Request-Method" in request.headers
 
 

@@ -13,10 +13,13 @@ from database import outages
 from database.encryption import Unreadable
 from database.idempotency import IdempotencyConflict
 from relay.api import methods
+from relay.api.calls import UnsupportedOperation
 from relay.protocol import dialects, jsonrpc
 from relay.protocol.fields import InvalidParams
+from relay.streams.places import TooManyStreams
 from relay.tasks import lifecycle, pushes, room
 from wake.api.errors import MESSAGES, RETRY_OUTAGE_AFTER, RETRY_UNREADABLE_AFTER, unavailable
+from wake.api.event_streams import CannotStream
 from wake.api.parsers import Malformed
 from wake.wire import encode
 
@@ -33,7 +36,8 @@ FACTS: dict[type[Exception], int] = {
     lifecycle.TaskIsTerminal: jsonrpc.UNSUPPORTED_OPERATION,
     room.TaskIsFull: jsonrpc.UNSUPPORTED_OPERATION,
     room.ContextIsFull: jsonrpc.UNSUPPORTED_OPERATION,
-    methods.UnsupportedOperation: jsonrpc.UNSUPPORTED_OPERATION,
+    UnsupportedOperation: jsonrpc.UNSUPPORTED_OPERATION,
+    CannotStream: jsonrpc.UNSUPPORTED_OPERATION,
     dialects.ContentTypeNotSupported: jsonrpc.CONTENT_TYPE_NOT_SUPPORTED,
     methods.NoExtendedCard: jsonrpc.EXTENDED_CARD_NOT_CONFIGURED,
     methods.VersionNotSupported: jsonrpc.VERSION_NOT_SUPPORTED,
@@ -47,8 +51,17 @@ FIELDS: dict[type[Exception], str] = {
 
 def refuse(id: jsonrpc.Id, exception: Exception) -> HttpResponse:
     """Returns 200 for every error of the request, as JSON-RPC asks, and 429 or 503 where proxies
-    and clients know how to wait. An unexpected error does not say what it was."""
+    and clients know how to wait."""
     status, after = _status(exception)
+    response = respond(body_of(id, exception), status=status)
+    if after:
+        response["Retry-After"] = str(after)
+    return response
+
+
+def body_of(id: jsonrpc.Id, exception: Exception) -> jsonrpc.Json:
+    """Returns the error as JSON-RPC. An unexpected error does not say what it was."""
+    _, after = _status(exception)
     details = jsonrpc.try_again(after) if after else []
     if isinstance(exception, tuple(FIELDS)):
         exception = InvalidParams(FIELDS[type(exception)], str(exception))
@@ -59,10 +72,7 @@ def refuse(id: jsonrpc.Id, exception: Exception) -> HttpResponse:
         code, message = jsonrpc.INTERNAL_ERROR, _apology(exception)
     else:
         message = str(exception)
-    response = respond(jsonrpc.refused(id, code, message, details), status=status)
-    if after:
-        response["Retry-After"] = str(after)
-    return response
+    return jsonrpc.refused(id, code, message, details)
 
 
 def respond(body: jsonrpc.Json, *, status: int = HTTPStatus.OK) -> HttpResponse:
@@ -74,7 +84,7 @@ def respond(body: jsonrpc.Json, *, status: int = HTTPStatus.OK) -> HttpResponse:
 def _status(exception: Exception) -> tuple[int, int]:
     """Returns the HTTP status, and after how many seconds to try again, or 0."""
     match exception:
-        case lifecycle.AgentBusy():
+        case lifecycle.AgentBusy() | TooManyStreams():
             return HTTPStatus.OK, exception.retry_after
         case TooMany():
             return HTTPStatus.TOO_MANY_REQUESTS, exception.retry_after
@@ -87,7 +97,7 @@ def _status(exception: Exception) -> tuple[int, int]:
 
 def _apology(exception: Exception) -> str:
     match exception:
-        case lifecycle.AgentBusy():
+        case lifecycle.AgentBusy() | TooManyStreams():
             return str(exception)
         case TooMany():
             return MESSAGES["rate_limited"]

@@ -21,8 +21,10 @@ from relay.models import CallerKey, Card, Task
 from relay.protocol import dialects, jsonrpc
 from relay.protocol.dialects import Incoming, Json
 from relay.protocol.fields import Fields, InvalidParams
+from relay.protocol.parts import PARTS_AT_MOST, media_types, read_parts
+from relay.protocol.stream_events import GENERATION
 from relay.tasks import lifecycle
-from relay.tasks.pushes import GENERATION, HOP, TOKEN_HEADER
+from relay.tasks.pushes import HOP, TOKEN_HEADER
 from wake.api.errors import plain_error
 
 HOPS_AT_MOST = 5
@@ -64,7 +66,8 @@ REFUSALS: dict[type[Exception], tuple[int, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class News:
-    """A completed task and everything that it made. `hop` counts the links from the first task."""
+    """Holds a completed task and all of its artifacts. `hop` counts the links from the first
+    task."""
 
     task_id: str
     generation: int
@@ -73,8 +76,8 @@ class News:
 
 
 def accept(request: HttpRequest, card: Card, body: Json, *, size: int) -> HttpResponse:
-    """Answers a POST of `size` bytes that is not JSON-RPC. A push that does not make this agent act
-    is accepted as well, so that the sender does not repeat it."""
+    """Answers a POST that is not JSON-RPC. A push that does not make this agent act is accepted as
+    well, so that the sender does not repeat it. `size` are the bytes that are not counted yet."""
     try:
         task = _go_on(request, card, body, size=size, at=database_now())
     except NoNews:
@@ -102,8 +105,8 @@ def read(body: Json) -> News | None:
         parts = _parts(status.inner("message"))
     if not parts:
         return None
-    if len(parts) > dialects.PARTS_AT_MOST:
-        text = f"Must have at most {dialects.PARTS_AT_MOST} parts, all of them together."
+    if len(parts) > PARTS_AT_MOST:
+        text = f"Must have at most {PARTS_AT_MOST} parts, all of them together."
         raise member.wrong("artifacts", text)
     metadata = Fields(member.object("metadata"), member.path_of("metadata"))
     return News(
@@ -140,7 +143,7 @@ def _go_on(request: HttpRequest, card: Card, body: Json, *, size: int, at: datet
     hop = news.hop + 1
     if hop > HOPS_AT_MOST:
         raise TooFar(TooFar.__doc__)
-    if not card.takes(dialects.media_types(news.parts)):
+    if not card.takes(media_types(news.parts)):
         raise dialects.ContentTypeNotSupported(dialects.ContentTypeNotSupported.__doc__)
     network = throttles.client_network(request)
     if caller is None:
@@ -176,7 +179,7 @@ def _member(body: Json) -> tuple[Fields, str]:
 
 
 def _parts(holder: Fields) -> list[Json]:
-    return dialects.read_parts(holder.get("parts"), holder.path_of("parts"))
+    return read_parts(holder.get("parts"), holder.path_of("parts"))
 
 
 def _refuse(reason: Exception) -> HttpResponse:

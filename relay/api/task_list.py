@@ -21,7 +21,7 @@ TOKEN = re.compile(r"([0-9]{1,16})-([0-9a-f]{32})", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class TaskListQuery:
     """Holds the filter of a list of tasks, and where the page begins."""
 
     context_id: str
@@ -33,20 +33,20 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A page of tasks. `total` counts every page; the token of the last page is empty."""
+    """Holds a page of tasks. `total` counts every page; the token of the last page is empty."""
 
     tasks: list[Task]
     total: int
     next_token: str
 
 
-def read(params: Fields, caller: CallerKey | None) -> Wanted:
+def read(params: Fields, caller: CallerKey | None) -> TaskListQuery:
     """Reads the filter; raises InvalidParams. An anonymous caller must name a context, or it would
     read what every other anonymous caller asked of a public agent."""
     context_id = params.id("contextId")
     if caller is None and not context_id:
         raise params.wrong("contextId", "Without a caller key, name the context to list.")
-    return Wanted(
+    return TaskListQuery(
         context_id=context_id,
         state=_state(params),
         since=_since(params),
@@ -55,27 +55,27 @@ def read(params: Fields, caller: CallerKey | None) -> Wanted:
     )
 
 
-def page(card: Card, caller: CallerKey | None, wanted: Wanted, *, network: str = "") -> Page:
+def page(card: Card, caller: CallerKey | None, query: TaskListQuery, *, network: str = "") -> Page:
     """Returns one page. An anonymous caller gets tasks from its own network only, because the id of
     a context is often made up by its caller and can be guessed."""
     tasks = Task.objects.of_caller(card.agent, caller)
     if caller is None:
         tasks = tasks.filter(network=network)
-    if wanted.context_id:
-        tasks = tasks.filter(context__context_id=wanted.context_id)
-    if wanted.state:
-        tasks = tasks.filter(state=wanted.state)
-    if wanted.since:
-        tasks = tasks.filter(status_at__gte=wanted.since)
-    rows = list(_from(tasks, wanted)[: wanted.page_size + 1])
-    listed = rows[: wanted.page_size]
+    if query.context_id:
+        tasks = tasks.filter(context__context_id=query.context_id)
+    if query.state:
+        tasks = tasks.filter(state=query.state)
+    if query.since:
+        tasks = tasks.filter(status_at__gte=query.since)
+    rows = list(_from(tasks, query)[: query.page_size + 1])
+    listed = rows[: query.page_size]
     is_last = len(rows) == len(listed)
     return Page(listed, tasks.count(), "" if is_last else _token(listed[-1]))
 
 
-def _from(tasks: TaskQuerySet, wanted: Wanted) -> TaskQuerySet:
-    if wanted.after:
-        at, pk = wanted.after
+def _from(tasks: TaskQuerySet, query: TaskListQuery) -> TaskQuerySet:
+    if query.after:
+        at, pk = query.after
         tasks = tasks.filter(Q(status_at__lt=at) | Q(status_at=at, pk__lt=pk))
     return tasks.select_related("context", "status_message").order_by("-status_at", "-pk")
 

@@ -4,6 +4,7 @@ agents."""
 from __future__ import annotations
 
 import re
+from functools import partial
 from typing import Any, TypeGuard
 
 from django.conf import settings
@@ -15,6 +16,7 @@ from accounts import read_limits, throttles
 from database.clock import database_now
 from database.idempotency import BadIdempotencyKey, Idempotency
 from relay.api import cross_origin, errors, incoming_pushes, methods
+from relay.api.calls import Call
 from relay.cards import callers, cards
 from relay.models import CallerKey, Card
 from relay.pages import public as public_pages
@@ -22,6 +24,8 @@ from relay.protocol import jsonrpc, versions
 from relay.protocol.dialects import ContentTypeNotSupported, Json
 from relay.protocol.fields import Fields, InvalidParams
 from relay.protocol.versions import Version
+from relay.streams.stream import TaskStream
+from wake.api import event_streams
 from wake.api.errors import plain_error
 from wake.api.parsers import BodyTooLarge, Malformed, declared_length, parse_strictly, stream_of
 
@@ -48,17 +52,18 @@ def agent(request: HttpRequest, handle: str, name: str) -> HttpResponse:
 def _call(request: HttpRequest, handle: str, name: str) -> HttpResponse:
     if _is_from_a_foreign_page(request):
         return plain_error(403, "forbidden", "Pages of other origins may not call this server.")
-    card = Card.objects.at(handle, name).first()
+    card = cards.published_at(handle, name)
     if card is None:
         raise Http404
     if cross_origin.is_preflight(request):
         return cross_origin.answer_preflight(request)
     value, size, broken = None, 0, None
     try:
+        is_anonymous = False
         if _is_long(request):  # a caller without access is refused before it is read
-            incoming_pushes.caller_of(request, card, at=database_now())
+            is_anonymous = incoming_pushes.caller_of(request, card, at=database_now()) is None
         try:
-            value, size = _json(request)
+            value, size = _json(request, count=is_anonymous)
         except Malformed as failure:
             broken = failure
         if _is_push(value):
@@ -94,18 +99,25 @@ def _answer(
         asked = jsonrpc.read(value)
         version = _version(request, card)
         method = methods.find(asked.method, version)
-        call = methods.Call(
+        call = Call(
             card=card,
             caller=caller,
             version=version,
             params=Fields(asked.params),
+            id=id,
+            check_streaming=partial(event_streams.check, request),
+            write_error=partial(errors.body_of, id),
             wait_seconds=_wait_seconds(request),
             idempotency=_idempotency(request, asked.params),
+            last_event_id=request.headers.get("Last-Event-ID", ""),
             address=throttles.client_address(request),
             network=throttles.client_network(request),
             size=size,
         )
-        return errors.respond(jsonrpc.answered(id, method(call)))
+        result = method(call)
+        if isinstance(result, TaskStream):
+            return event_streams.hand_over(request, result)
+        return errors.respond(jsonrpc.answered(id, result))
     except Exception as failure:  # errors.refuse() logs unexpected errors
         return errors.refuse(id, failure)
 
@@ -119,14 +131,16 @@ def _is_from_a_foreign_page(request: HttpRequest) -> bool:
 
 
 def _is_long(request: HttpRequest) -> bool:
-    """Tells whether the body is long, or does not say how long it is."""
+    """Returns whether the body is long, or does not say how long it is."""
     length = request.META.get("CONTENT_LENGTH") or ""
     return not length or declared_length(length) > LONG
 
 
-def _json(request: HttpRequest) -> tuple[Any, int]:
-    """Returns the JSON of the body and its size in bytes; raises Malformed or BodyTooLarge. It does
-    not read `request.body`, whose limit is for forms."""
+def _json(request: HttpRequest, *, count: bool) -> tuple[Any, int]:
+    """Returns the JSON of the body, and its size in bytes if it is still to be counted; raises
+    Malformed, BodyTooLarge or throttles.TooMany. It does not read `request.body`, whose limit is
+    for forms. `count` is for long bodies without a key: parsing one takes seconds, so its bytes are
+    counted before that."""
     limit = settings.WAKE_MAX_A2A_BYTES
     try:
         body = stream_of(request).read(limit + 1)
@@ -134,11 +148,13 @@ def _json(request: HttpRequest) -> tuple[Any, int]:
         raise Malformed("The body ended too early.") from None
     if len(body) > limit:
         raise BodyTooLarge(BodyTooLarge.__doc__)
-    return parse_strictly(body), len(body)
+    if count:
+        throttles.count_bytes(throttles.client_network(request), len(body))
+    return parse_strictly(body), 0 if count else len(body)
 
 
 def _is_push(value: Any) -> TypeGuard[Json]:
-    """Tells whether this is no request but a push: a StreamResponse, or in 0.3 a task."""
+    """Returns whether this is no request but a push: a StreamResponse, or in 0.3 a task."""
     if not isinstance(value, dict) or "jsonrpc" in value or "method" in value:
         return False
     return not value.keys().isdisjoint({"kind", *incoming_pushes.MEMBERS})

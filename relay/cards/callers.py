@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import datetime
+from functools import cache
 
 from django.db import transaction
 from django.db.models import Q
@@ -13,6 +14,9 @@ from accounts import throttles
 from accounts.agents import keys
 from accounts.audit import Actor, record
 from accounts.models import Team
+from database.compiled_queries import CompiledQuery, parameter
+from database.notifications import notify
+from relay.cards.topics import ACCESS_TOPIC
 from relay.models import CallerKey, Card
 
 PREFIX = "wk_call_"
@@ -52,6 +56,7 @@ def mint(
 def revoke(key: CallerKey, *, by: Actor, at: datetime) -> None:
     """Revokes a key permanently. A second call changes nothing."""
     if CallerKey.objects.filter(pk=key.pk, revoked_at__isnull=True).update(revoked_at=at):
+        notify(ACCESS_TOPIC)
         record("caller_key.revoked", by=by, of=key, team=key.team_id, at=at, hint=key.hint)
 
 
@@ -59,7 +64,15 @@ def find(text: str, *, at: datetime) -> CallerKey | None:
     """Returns the usable key, or None. A text whose checksum is wrong needs no query."""
     if not KEY.fullmatch(text) or not keys.is_whole(text):
         return None
-    return CallerKey.objects.usable(at).filter(digest=keys.digest_of(text)).first()
+    usable: list[CallerKey] = _usable().objects(at=at, digest=keys.digest_of(text))
+    return usable[0] if usable else None
+
+
+@cache
+def _usable() -> CompiledQuery:
+    usable = CallerKey.objects.usable(parameter("at", CallerKey, "expires_at"))
+    found = usable.filter(digest=parameter("digest", CallerKey, "digest"))
+    return CompiledQuery(lambda: found)
 
 
 def touch(key: CallerKey, *, at: datetime) -> None:

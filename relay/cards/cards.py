@@ -6,16 +6,31 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable
+from functools import cache
 from typing import Any
 
 from django.conf import settings
 from django.http import HttpRequest
 
+from accounts.models import Agent, Team
+from database.compiled_queries import CompiledQuery, parameter
 from relay.models import Card
 
 PATH = "/.well-known/agent-card.json"
 SCHEME = "bearer"
 KEPT_FOR = 60  # seconds, by caches
+
+
+def published_at(handle: str, name: str) -> Card | None:
+    """Returns the published card at `/@handle/name`, with its agent and team."""
+    cards: list[Card] = _published_at().objects(handle=handle, name=name)
+    return cards[0] if cards else None
+
+
+@cache
+def _published_at() -> CompiledQuery:
+    handle, name = parameter("handle", Team, "slug"), parameter("name", Agent, "agent_id")
+    return CompiledQuery(lambda: Card.objects.at(handle, name))
 
 
 def path_of(card: Card) -> str:
@@ -68,7 +83,7 @@ def write(card: Card, origin: str = "", version: str = "") -> dict[str, Any]:
         **(_interfaces_1_0(versions, address) if is_1_0 else {}),
         **(_interfaces_0_3(address) if is_0_3 else {}),
         # No word of an extended card: there are readers to whom the bare name promises one.
-        "capabilities": {"streaming": False, "pushNotifications": True},
+        "capabilities": {"streaming": True, "pushNotifications": True},
         "defaultInputModes": card.input_modes,
         "defaultOutputModes": card.output_modes,
         "skills": skills_of(card),

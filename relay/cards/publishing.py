@@ -12,7 +12,9 @@ from django.db import transaction
 
 from accounts.audit import Actor, record
 from accounts.models import Agent
+from database.notifications import notify
 from relay.cards import cards
+from relay.cards.topics import ACCESS_TOPIC
 from relay.models import CallerKey, Card
 
 FITS_A_PATH = re.compile(r"[A-Za-z0-9_~-][A-Za-z0-9._~-]*")
@@ -37,7 +39,7 @@ def publish(
     allowlist. The version is raised when anything else on the card changes, unless it is given.
     Raises DoesNotFit, and ValidationError for an invalid field.
     """
-    if not fits(agent):
+    if not has_url_safe_id(agent):
         raise DoesNotFit(DoesNotFit.__doc__)
     rows = Card.objects.select_for_update(of=("self",)).select_related("agent__team")
     card, is_new = rows.get_or_create(agent=agent, defaults={"enabled": False, "created_at": at})
@@ -54,6 +56,8 @@ def publish(
         changed.add("callers")
     if was_published and not changed:
         return card
+    if changed & {"access", "callers"}:
+        notify(ACCESS_TOPIC)
     card.enabled, card.updated_at = True, at
     card.full_clean(exclude=["agent"])
     card.save(update_fields=[*(changed - {"callers"}), "enabled", "updated_at"])
@@ -66,6 +70,7 @@ def unpublish(card: Card, *, by: Actor, at: datetime) -> None:
     """Makes an agent unreachable over A2A. Its tasks and its card stay. A second call changes
     nothing."""
     if Card.objects.filter(pk=card.pk, enabled=True).update(enabled=False, updated_at=at):
+        notify(ACCESS_TOPIC)
         record("card.unpublished", by=by, of=card, team=card.agent.team_id, at=at)
 
 
@@ -78,7 +83,7 @@ def allow_caller(key: CallerKey, agent: Agent, *, by: Actor, at: datetime) -> No
         _record("card.changed", card, {"callers"}, by=by, at=at)
 
 
-def fits(agent: Agent) -> bool:
+def has_url_safe_id(agent: Agent) -> bool:
     """Returns whether the agent's ID can be part of a URL without being encoded."""
     return FITS_A_PATH.fullmatch(agent.agent_id) is not None
 

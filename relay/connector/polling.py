@@ -95,7 +95,7 @@ class PollView(ProtocolView):
         frames += long_poll(
             lambda: session.look(at=database_now()),
             seconds=0 if frames else seconds,
-            until=lambda found: bool(found or session.closes),
+            until=lambda frames: bool(frames or session.closes),
             topic=topic_of(key.agent_id),
         )
         return HttpResponse(

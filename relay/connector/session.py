@@ -44,7 +44,8 @@ class RunUnknown(Exception):
 
 
 class Session:
-    """One connection of one key. `closes` is set once the connection must end, and says why."""
+    """Serves one connection of one key. `closes` is set once the connection must end, and says
+    why."""
 
     def __init__(self, key: ApiKey, *, transport: str, address: str = "") -> None:
         self.key = key
@@ -88,7 +89,7 @@ class Session:
             frame = _leniently(text)
             if frame.get("type") != "result":
                 return [_error("malformed", str(reason), frame)]
-            why = f"The agent's answer cannot be kept: {reason}"
+            why = f"The agent's answer cannot be stored: {reason}"
             return self.receive(frame | {"state": "failed", "text": why}, at=at)
 
     def receive(self, value: Any, *, at: datetime) -> list[Json]:
@@ -115,14 +116,19 @@ class Session:
             return []
         runs = Run.objects.filter(agent=self.connector.agent_id)
         ready = Run.objects.ready(self.connector.agent)
-        begun = runs.begun_by(self.connector)
+        begun_runs = runs.begun_by(self.connector)
         to_stop = runs.to_stop(at).filter(connector=self.connector)
         connection_id, seen_at, left_at, draining_at, is_admitted, *has = (
             Connector.objects.filter(pk=self.connector.pk)
             .values_list(
                 *("connection_id", "seen_at", "left_at", "draining_at"),
                 Exists(ApiKey.objects.usable(at).filter(pk=OuterRef("key"))),
-                *(Exists(ready), Exists(begun), Exists(begun.ending(at)), Exists(to_stop)),
+                *(
+                    Exists(ready),
+                    Exists(begun_runs),
+                    Exists(begun_runs.ending(at)),
+                    Exists(to_stop),
+                ),
             )
             .get()
         )
@@ -206,6 +212,7 @@ class Session:
                 "heartbeat_s": int(run_queue.HEARTBEAT.total_seconds()),
                 "lease_s": int(run_queue.LEASE.total_seconds()),
                 "frame_bytes": settings.WAKE_MAX_A2A_BYTES,
+                "pieces": True,
             }
         ]
 
@@ -220,7 +227,7 @@ class Session:
     def _progress(self, frame: Fields, at: datetime) -> list[Json]:
         run, lease = self._named(frame)
         try:
-            reports.get_on(run, lease, frame.value, at=at)
+            reports.record_progress(run, lease, frame.value, at=at)
         except LeaseLost as reason:
             return [_lost(run, reason)]
         except ResultTooLarge as reason:
@@ -310,7 +317,7 @@ def task_frame(run: Run) -> Json:
 
 
 def _takes_its_machine(connector: Connector, *, at: datetime) -> bool:
-    """Tells whether this connector was started later than every other connector of its machine,
+    """Returns whether this connector was started later than every other connector of its machine,
     which it then replaces. A machine without a name replaces none."""
     if not connector.machine:
         return True
@@ -361,7 +368,7 @@ def _uuid(frame: Fields, name: str) -> uuid.UUID:
 
 def _uuids(frame: Fields, name: str) -> list[uuid.UUID]:
     """Leaves out what is no UUID: a connector may remember runs of another relay."""
-    return [found for text in frame.ids(name) if (found := uuid_or_none(text))]
+    return [uuid for text in frame.ids(name) if (uuid := uuid_or_none(text))]
 
 
 def _lost(run: Run, reason: LeaseLost) -> Json:

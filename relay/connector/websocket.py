@@ -63,7 +63,7 @@ class ConnectConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # no types
             await self.close(connect.KEY_REFUSED)
             return
         self._session = Session(key, transport="websocket", address=client_address(request))
-        self._looking = asyncio.create_task(self._look())
+        self._looking = asyncio.create_task(self._poll())
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
         if self._ending:
@@ -84,7 +84,7 @@ class ConnectConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # no types
                 if not outages.will_pass(error):  # its silence says the same a little later
                     raise
 
-    async def _look(self) -> None:
+    async def _poll(self) -> None:
         if session := self._session:
             loop, woken = asyncio.get_running_loop(), asyncio.Event()
 
@@ -103,7 +103,7 @@ class ConnectConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # no types
         pinged_at = time.monotonic()
         while session := self._session:
             woken.clear()
-            await self._say(partial(_look, session))
+            await self._say(partial(_poll, session))
             if time.monotonic() - pinged_at > PING_EVERY_SECONDS:
                 pinged_at = time.monotonic()
                 await self._say(lambda: [PING])
@@ -153,7 +153,7 @@ class NothingHere(AsyncWebsocketConsumer):  # type: ignore[misc]  # no types
         await self.close()
 
 
-def _look(session: Session) -> list[Json]:
+def _poll(session: Session) -> list[Json]:
     return session.look(at=database_now())
 
 

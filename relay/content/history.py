@@ -5,11 +5,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Sequence
+from functools import cache
+from typing import Any
 from uuid import UUID
 
 from django.db.models import F, Q, QuerySet, Sum, Window
 from django.db.models.functions import RowNumber
 
+from database.compiled_queries import CompiledQuery, list_parameter, parameter
 from database.encrypted_columns import length_of
 from relay.models import Message, Task
 
@@ -34,24 +37,40 @@ def newest(
     turns: dict[UUID, list[Message]] = defaultdict(list)
     if not tasks or not length:
         return turns
-    task, backwards = F("task_id"), F("pk").desc()
-    chars = Sum(length_of("parts_json") + length_of("metadata_json"))
-    messages = Message.objects.all()
-    if for_caller:
-        messages = messages.exclude(source=Message.Source.OWNER)
-    rows: QuerySet[Message] = (
-        messages.filter(task__in=tasks)
-        .exclude(pk__in=[pk for pk in without if pk])
-        .annotate(
-            nth=Window(RowNumber(), partition_by=task, order_by=backwards),
-            together=Window(chars, partition_by=task, order_by=backwards),
-        )
-        .filter(nth__lte=length)
-    )
-    fits = Q(together__lte=LONGEST // len(tasks))
+    selected = [pk for pk in without if pk]
     if len(tasks) == 1:
-        fits |= Q(nth=1)
-    for message in rows.filter(fits).order_by("pk"):
+        (task,) = tasks
+        turns[task.pk] = _of_one_task(for_caller).objects(
+            task=task.pk, without=selected, length=length
+        )
+        return turns
+    messages = _messages(for_caller).filter(task__in=tasks).exclude(pk__in=selected)
+    for message in _newest(messages, length, Q(together__lte=LONGEST // len(tasks))):
         if message.task_id:
             turns[message.task_id].append(message)
     return turns
+
+
+@cache
+def _of_one_task(for_caller: bool) -> CompiledQuery:  # noqa: FBT001 - the key of a cache
+    """Returns the query of the newest turns of one task: every send and every run reads it."""
+    messages = _messages(for_caller).filter(task=parameter("task", Message, "task"))
+    messages = messages.exclude(pk__one_of=list_parameter("without", Message, "id"))
+    length = parameter("length", Task, "generation")
+    is_included = Q(together__lte=LONGEST) | Q(nth=1)
+    return CompiledQuery(lambda: _newest(messages, length, is_included))
+
+
+def _messages(for_caller: bool) -> QuerySet[Message]:  # noqa: FBT001 - as above
+    messages = Message.objects.all()
+    return messages.exclude(source=Message.Source.OWNER) if for_caller else messages
+
+
+def _newest(messages: QuerySet[Message], length: Any, is_included: Q) -> QuerySet[Message]:
+    task, backwards = F("task_id"), F("pk").desc()
+    chars = Sum(length_of("parts_json") + length_of("metadata_json"))
+    numbered = messages.annotate(
+        nth=Window(RowNumber(), partition_by=task, order_by=backwards),
+        together=Window(chars, partition_by=task, order_by=backwards),
+    )
+    return numbered.filter(is_included, nth__lte=length).order_by("pk")

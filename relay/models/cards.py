@@ -24,15 +24,15 @@ class CallerKeyQuerySet(models.QuerySet["CallerKey"]):
     def for_person(self, user: User) -> CallerKeyQuerySet:
         return self.filter(team__memberships__user=user)
 
-    def usable(self, at: datetime) -> CallerKeyQuerySet:
+    def usable(self, at: Any) -> CallerKeyQuerySet:
         return self.filter(
             Q(expires_at__isnull=True) | Q(expires_at__gt=at), revoked_at__isnull=True
         )
 
 
 class CallerKey(models.Model):
-    """A key, `wk_call_`, with which a caller calls agents over A2A; only its SHA-256 is stored. It
-    is never deleted, because the tasks that it sent belong to it."""
+    """Lets a caller call agents over A2A with a key, `wk_call_`; only its SHA-256 is stored. It is
+    never deleted, because the tasks that it sent belong to it."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     team = models.ForeignKey(Team, on_delete=models.PROTECT, related_name="caller_keys")
@@ -67,13 +67,15 @@ def text_and_json() -> list[str]:
 
 class CardQuerySet(models.QuerySet["Card"]):
     def published(self) -> CardQuerySet:
-        return self.filter(enabled=True).select_related("agent__team")
+        """Leaves out archived agents: until they are restored, they cannot be called."""
+        published = self.filter(enabled=True, agent__archived_at__isnull=True)
+        return published.select_related("agent__team")
 
-    def at(self, handle: str, name: str) -> CardQuerySet:
+    def at(self, handle: Any, name: Any) -> CardQuerySet:
         """Returns the published card at `/@handle/name`."""
         return self.of_handle(handle).filter(agent__agent_id=name)
 
-    def of_handle(self, handle: str) -> CardQuerySet:
+    def of_handle(self, handle: Any) -> CardQuerySet:
         return self.published().filter(agent__team__slug=handle)
 
     def of(self, agent: Agent) -> Card | None:
@@ -85,7 +87,8 @@ class CardQuerySet(models.QuerySet["Card"]):
 
 
 class Card(models.Model):
-    """The card of an agent (A2A, "Agent Card"). An agent without one is not reachable over A2A."""
+    """Stores the card of an agent (A2A, "Agent Card"). An agent without one is not reachable over
+    A2A."""
 
     class Access(models.TextChoices):
         PUBLIC = "public", "Anyone, without a key"
@@ -93,7 +96,7 @@ class Card(models.Model):
         ALLOWLIST = "allowlist", "Selected caller keys"
 
     class ReplyPolicy(models.TextChoices):
-        """Whose message resumes a task that waits for input. A caller's message is never an
+        """Says whose message resumes a task that waits for input. A caller's message is never an
         approval."""
 
         OWNER = "owner", "People in the inbox"
@@ -144,7 +147,7 @@ class Card(models.Model):
             check_media_type(mode)
 
     def accepts(self, caller: CallerKey | None) -> bool:
-        """Tells whether this caller may call the agent; None is an anonymous caller."""
+        """Returns whether this caller may call the agent; None is an anonymous caller."""
         if self.access == self.Access.PUBLIC:
             return True
         if caller is None or caller.team_id != self.agent.team_id:
@@ -152,7 +155,7 @@ class Card(models.Model):
         return self.access == self.Access.KEY or self.callers.filter(pk=caller.pk).exists()
 
     def takes(self, media_types: Any) -> bool:
-        """Tells whether the card's input modes include every one of these types. `*/*` and `text/*`
+        """Returns whether the card's input modes include all of these types. `*/*` and `text/*`
         are patterns."""
         return all(
             any(mode in {"*/*", kind, f"{kind.partition('/')[0]}/*"} for mode in self.input_modes)

@@ -12,8 +12,8 @@ from wake.models import Callback
 
 
 class PushConfig(models.Model):
-    """A caller's address for one task (A2A, "PushNotificationConfig"). Token and credentials are
-    encrypted, and no answer contains them."""
+    """Stores a caller's address for one task (A2A, "PushNotificationConfig"). Token and credentials
+    are encrypted, and no answer contains them."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     task = models.ForeignKey(Task, on_delete=models.CASCADE, related_name="push_configs")
@@ -38,7 +38,7 @@ class PushConfig(models.Model):
 
 
 class PushNotification(models.Model):
-    """One generation of a task, sent to one config. Its callback is the queue and has the
+    """Records one generation of a task, sent to one config. Its callback is the queue and has the
     attempts."""
 
     # The config may be deleted; what was sent stays.

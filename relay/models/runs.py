@@ -35,7 +35,8 @@ class ConnectorQuerySet(models.QuerySet["Connector"]):
 
 
 class Connector(models.Model):
-    """One `wake connect` process of an agent. It is online as long as it was heard of lately."""
+    """Records one `wake connect` process of an agent. It is online as long as it was heard of
+    lately."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     agent = models.ForeignKey(Agent, on_delete=models.CASCADE, related_name="connectors")
@@ -122,8 +123,8 @@ def _is_behind_another() -> models.Exists:
 
 
 class Run(models.Model):
-    """One execution of the agent's command for one task; the row is the queue. A leased run belongs
-    to one connector until `leased_until`, and reports under an earlier lease are ignored."""
+    """Queues and records one execution of the agent's command for one task. A leased run belongs to
+    one connector until `leased_until`, and reports under an earlier lease are ignored."""
 
     class State(models.TextChoices):
         QUEUED = "queued", "Queued"

@@ -1,7 +1,7 @@
 """Defines tasks, the contexts that they belong to, their messages, artifacts and events.
 
 Parts are JSON in the shape of A2A 1.0, regardless of the dialect that they came in
-(relay/protocol/dialects.py): each has exactly one of `text`, `raw` (base64), `url` and `data`, and
+(relay/protocol/parts.py): each has exactly one of `text`, `raw` (base64), `url` and `data`, and
 may have `mediaType`, `filename` and `metadata`.
 """
 
@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import json
 import uuid
+from datetime import datetime
 from typing import Any
 
 from django.db import models
-from django.db.models import F, Q, Value
+from django.db.models import Exists, F, OuterRef, Q, Value
 
 from accounts.models import Agent, User
 from database.encrypted_columns import ContentBinaryField, ContentTextField
-from relay.models.cards import CallerKey
+from relay.models.cards import CallerKey, Card
 from wake.models import Delivery
 
 
@@ -26,8 +27,8 @@ class ContextQuerySet(models.QuerySet["Context"]):
 
 
 class Context(models.Model):
-    """A conversation. Its id may be made up by the caller, so the same id of another caller is
-    another context."""
+    """Groups the tasks of a conversation. Its id may be made up by the caller, so the same id of
+    another caller is another context."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     context_id = models.CharField(max_length=128)
@@ -66,17 +67,34 @@ class TaskQuerySet(models.QuerySet["Task"]):
         rows = self.filter(agent=agent)
         return rows.filter(caller=caller) if caller else rows.filter(caller__isnull=True)
 
+    def admitted(self, at: datetime) -> TaskQuerySet:
+        """Returns tasks whose agent is published and still accepts their caller
+        (Card.accepts)."""
+        access = Card.Access
+        of_team = Q(caller__team=F("agent__team"))
+        is_named = Card.callers.through.objects.filter(
+            card=OuterRef("agent"), callerkey=OuterRef("caller")
+        )
+        return self.filter(
+            Q(agent__card__access=access.PUBLIC)
+            | Q(of_team, agent__card__access=access.KEY)
+            | Q(of_team, Exists(is_named), agent__card__access=access.ALLOWLIST),
+            Q(caller__isnull=True) | Q(caller__in=CallerKey.objects.usable(at)),
+            agent__card__enabled=True,
+            agent__archived_at__isnull=True,
+        )
+
     def open(self) -> TaskQuerySet:
         return self.filter(terminal_at__isnull=True)
 
 
 class Task(models.Model):
-    """One piece of work that a caller asked of an agent. Only relay/tasks/transitions.py changes
-    its state."""
+    """Stores one piece of work that a caller asked of an agent. Only relay/tasks/transitions.py
+    changes its state."""
 
     class State(models.TextChoices):
-        """The states as people and connectors see them; relay/protocol/dialects.py knows their
-        names on the wire."""
+        """Lists the states as people and connectors see them; relay/protocol/dialects.py knows
+        their names on the wire."""
 
         SUBMITTED = "submitted", "Waiting for the agent"
         WORKING = "working", "Working"
@@ -174,7 +192,7 @@ class Task(models.Model):
 
 
 class Message(models.Model):
-    """One turn. Its sender makes up the `message_id`, which may repeat."""
+    """Stores one turn of a task. Its sender makes up the `message_id`, which may repeat."""
 
     class Source(models.TextChoices):
         CALLER = "caller", "Caller"
@@ -219,7 +237,7 @@ class Message(models.Model):
 
 
 class Artifact(models.Model):
-    """A result of a task."""
+    """Stores a result of a task."""
 
     task = models.ForeignKey(Task, on_delete=models.CASCADE, related_name="artifacts")
     artifact_id = models.CharField(max_length=128)
@@ -227,6 +245,9 @@ class Artifact(models.Model):
     description: models.TextField[str, str] = ContentTextField(blank=True)
     parts_json: models.TextField[str, str] = ContentTextField()
     metadata_json: models.TextField[str, str] = ContentTextField(blank=True)
+    # The generation of the task with which its present content began: later events continue it, and
+    # earlier ones were about content that was replaced.
+    begins = models.PositiveIntegerField(default=0, db_default=0)
     created_at = models.DateTimeField()
 
     class Meta:
@@ -240,18 +261,18 @@ class Artifact(models.Model):
 
     @property
     def parts(self) -> list[dict[str, Any]]:
-        found: list[dict[str, Any]] = json.loads(self.parts_json)
-        return found
+        parts: list[dict[str, Any]] = json.loads(self.parts_json)
+        return parts
 
     @property
     def metadata(self) -> dict[str, Any]:
-        found: dict[str, Any] = json.loads(self.metadata_json) if self.metadata_json else {}
-        return found
+        metadata: dict[str, Any] = json.loads(self.metadata_json) if self.metadata_json else {}
+        return metadata
 
 
 class Blob(models.Model):
-    """The content of a `raw` part that is too large for its row, which holds `{"blob": id}` in its
-    place (relay/content/blobs.py)."""
+    """Stores the content of a `raw` part that is too large for its row, which holds `{"blob": id}`
+    in its place (relay/content/blobs.py)."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     task = models.ForeignKey(Task, on_delete=models.CASCADE, related_name="blobs")
@@ -267,7 +288,10 @@ class Blob(models.Model):
 
 
 class Event(models.Model):
-    """Records what happened to a task, in order. Events are only added."""
+    """Records what happened to a task, in order. Events are only added.
+
+    An event holds no content: it points to a message, or to the piece of an artifact that came with
+    it. What erases these rows therefore empties the event, too."""
 
     class Kind(models.TextChoices):
         STATUS = "status", "Status"
@@ -281,6 +305,11 @@ class Event(models.Model):
     state = models.CharField(max_length=14, choices=Task.State)
     message = models.ForeignKey(Message, null=True, on_delete=models.CASCADE, related_name="+")
     artifact = models.ForeignKey(Artifact, null=True, on_delete=models.CASCADE, related_name="+")
+    # The piece: how many parts of the artifact, from which on. Null means all of them, as in events
+    # of version 0.1.
+    first_part = models.PositiveIntegerField(default=0, db_default=0)
+    part_count = models.PositiveIntegerField(null=True)
+    is_last_piece = models.BooleanField(default=False, db_default=False)
     at = models.DateTimeField()
 
     class Meta:
@@ -292,9 +321,15 @@ class Event(models.Model):
     def __str__(self) -> str:
         return f"{self.generation}: {self.kind} {self.state}"
 
+    @property
+    def is_replaced(self) -> bool:
+        """Returns whether a later event replaced the content that this one was about."""
+        return self.artifact is not None and self.artifact.begins > self.generation
+
 
 class TaskDelivery(models.Model):
-    """A delivery that shows a task in the inbox, and the generation of the task that it shows."""
+    """Links a delivery that shows a task in the inbox with the generation of the task that it
+    shows."""
 
     delivery = models.OneToOneField(
         Delivery, on_delete=models.CASCADE, primary_key=True, related_name="task_delivery"

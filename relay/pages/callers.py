@@ -35,7 +35,7 @@ def caller_keys(request: PersonRequest, pk: UUID) -> HttpResponse:
     context: dict[str, Any] = {
         "card": card,
         "now": now,
-        "listed": set(card.callers.values_list("pk", flat=True)) if card else set(),
+        "allowed_keys": set(card.callers.values_list("pk", flat=True)) if card else set(),
         "lines": [(key, key.is_usable(now)) for key in keys],
         "is_owner": is_owner(request.user, agent.team_id),
     }
@@ -99,5 +99,5 @@ def _page(
     status: int = HTTPStatus.OK,
     **context: Any,
 ) -> HttpResponse:
-    context = {"here": "agents", "agent": agent, "path": f"/@{agent.team.slug}/{agent}", **context}
+    context = {"nav": "agents", "agent": agent, "path": f"/@{agent.team.slug}/{agent}", **context}
     return render(request, f"relay/callers/{name}.html", context, status=status)

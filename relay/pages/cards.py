@@ -37,13 +37,13 @@ def agent_card(request: PersonRequest, pk: UUID) -> HttpResponse:
             return ask
     form, skills = CardForm(card, posted(request), at=now), skill_forms(card, posted(request))
     # Both are asked: each says its own errors.
-    if not all([form.is_valid(), skills.is_valid()]) or not publishing.fits(agent):
+    if not all([form.is_valid(), skills.is_valid()]) or not publishing.has_url_safe_id(agent):
         return _show(request, card, form=form, skills=skills)
     fields = {**form.cleaned_data, "skills": skills.skills()}
     with still_owned(request, agent.team_id):
         publishing.publish(agent, by=actor(request), at=now, **fields)
-    words = "Saved." if card.enabled else f"{agent} is published. Other agents can now call it."
-    messages.success(request, words)
+    message = "Saved." if card.enabled else f"{agent} is published. Other agents can now call it."
+    messages.success(request, message)
     return SeeOther("agent-card", pk=pk)
 
 
@@ -76,14 +76,14 @@ def _show(request: PersonRequest, card: Card, **forms: Any) -> HttpResponse:
     """Renders the page, with a 422 if a form was sent and is invalid."""
     is_wrong = request.method == "POST"
     context = {
-        "here": "agents",
+        "nav": "agents",
         "now": database_now(),
         "agent": card.agent,
         "card": card,
         "address": cards.base_url_of(card),
         "origin": settings.WAKE_ORIGIN,
         "card_path": cards.path_of(card) + cards.PATH,
-        "fits": publishing.fits(card.agent),
+        "has_url_safe_id": publishing.has_url_safe_id(card.agent),
         "is_owner": is_owner(request.user, card.agent.team_id),
         **forms,
     }

@@ -35,7 +35,7 @@ WORKS_FOR = {"": "Never", "30": "30 days", "90": "90 days", "365": "A year"}
 
 
 class LinesField(forms.CharField):
-    """A list with one item on each line; forms send line ends as CRLF."""
+    """Reads a list with one item on each line; forms send line ends as CRLF."""
 
     def __init__(self, *, rows: int, **kwargs: Any) -> None:
         widget = forms.Textarea(attrs={**INPUT, "rows": rows, "spellcheck": "false"})
@@ -139,7 +139,7 @@ class CardForm(forms.Form):
 
 
 class SkillForm(forms.Form):
-    """One skill of the card."""
+    """Reads one skill of the card."""
 
     name = forms.CharField(
         max_length=80,
@@ -191,7 +191,7 @@ class SkillForm(forms.Form):
 
 
 class Skills(SkillFormSet):
-    """The skills of a card, each with a box to remove it, and an empty one to add another."""
+    """Reads the skills of a card, each with a box to remove it, and an empty one to add another."""
 
     def add_fields(self, form: SkillForm, index: int | None) -> None:
         super().add_fields(form, index)
@@ -208,7 +208,7 @@ class Skills(SkillFormSet):
 
 
 def _is_gone(form: SkillForm) -> bool:
-    """Tells whether a skill was removed or is the empty one."""
+    """Returns whether a skill was removed or is the empty one."""
     is_empty = form.empty_permitted and not form.has_changed()
     return is_empty or bool(form.cleaned_data.get(DELETION_FIELD_NAME))
 
@@ -230,8 +230,8 @@ def skill_forms(card: Card, data: Any = None) -> Skills:
 
 
 class CallerKeyForm(forms.Form):
-    """The name of a new key. `seen` is how many keys the team had when the page was made, so that
-    the same form sent twice is recognised; keys are never deleted."""
+    """Reads the name of a new key. `seen` is how many keys the team had when the page was made, so
+    that the same form sent twice is recognised; keys are never deleted."""
 
     name = forms.CharField(
         label="Name",

@@ -7,21 +7,21 @@ from datetime import datetime
 
 from django.conf import settings
 
-from accounts.access import is_owner
 from accounts.models import Agent, User
 from inbox.pages.panels import Panel
 from relay.cards import cards
 from relay.models import Card
+from relay.runs import presence
 
 
 def of_agent(agent: Agent, *, user: User, at: datetime) -> Panel:
-    """Shows whether other agents can call it, with links to its card and its callers."""
-    card = Card.objects.published().filter(agent=agent).first()
+    """Shows whether other agents can call it, and which connectors run its tasks."""
+    card = presence.with_runs(Card.objects.published().filter(agent=agent)).first()
     context = {
         "agent": agent,
         "card": card,
         "address": card and cards.base_url_of(card),
-        "is_owner": is_owner(user, agent.team_id),
+        "presence": card and presence.of(card, at=at),
     }
     return Panel("relay/agent/_card.html", context)
 

@@ -1,5 +1,5 @@
-"""Shows tasks and their connectors on the pages of the inbox (inbox/pages/panels.py,
-settings.WAKE_PANELS)."""
+"""Shows tasks and how many connectors are online on the pages of the inbox
+(inbox/pages/panels.py, settings.WAKE_PANELS)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from wake.models import Delivery, Response
 CANCELED = "The caller canceled this task, so there is nothing to answer."
 ENDED = "The task has ended, so there is nothing to answer."
 NOT_ASKED = "The task needs no answer now. Yours will be saved, but not sent to the agent."
-WENT_ON = "The task continued without an answer, so there is nothing to answer."
+CONTINUED = "The task continued without an answer, so there is nothing to answer."
 
 
 def of_delivery(delivery: Delivery, *, user: User, at: datetime) -> Panel | None:
@@ -42,13 +42,6 @@ def answer_status(response: Response) -> str:
     return "Waiting for the connector."
 
 
-def of_agent(agent: Agent, *, user: User, at: datetime) -> Panel | None:
-    """Shows which connectors are online, and how many runs wait for them."""
-    if not Card.objects.published().filter(agent=agent).exists():
-        return None
-    return Panel("relay/agent/_connectors.html", {"presence": presence.of(agent, at=at)})
-
-
 def of_agents(agents: Collection[Agent], *, at: datetime) -> dict[UUID, str]:
     """Says of each published agent how many connectors of it are online."""
     published = Card.objects.published().filter(agent__in=agents).values_list("agent_id", flat=True)
@@ -62,10 +55,10 @@ def _connectors(number: int) -> str:
     return "1 connector online" if number == 1 else f"{number} connectors online"
 
 
-def _hint(delivery: Delivery, shown: TaskDelivery) -> str:
+def _hint(delivery: Delivery, task_delivery: TaskDelivery) -> str:
     if delivery.withdrawn_at is None:
         is_asking = delivery.type == Delivery.Type.QUESTION or delivery.answered_at is not None
         return "" if is_asking else NOT_ASKED
-    if shown.task.state == Task.State.CANCELED:
+    if task_delivery.task.state == Task.State.CANCELED:
         return CANCELED
-    return ENDED if shown.task.is_terminal else WENT_ON
+    return ENDED if task_delivery.task.is_terminal else CONTINUED

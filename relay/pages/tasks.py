@@ -24,7 +24,7 @@ from relay.tasks.headlines import cut
 MOST_EVENTS = 200
 MOST_TASKS = 100
 LINE = 120
-NOT_SAID = "No text"
+NO_TEXT = "No text"
 ROW_KEY = re.compile(r"[0-9]{1,18}", re.ASCII)  # fits a bigint; int() takes 4,300 digits at most
 
 
@@ -62,7 +62,7 @@ def task_list(request: PersonRequest, pk: UUID) -> HttpResponse:
     tasks = list(newest[: PAGE + 1])
     last = tasks[PAGE - 1] if len(tasks) > PAGE else None
     context = {
-        "here": "agents",
+        "nav": "agents",
         "now": database_now(),
         "agent": agent,
         "lines": _lines(tasks[:PAGE]),
@@ -112,4 +112,4 @@ def _lines(tasks: list[Task]) -> list[tuple[Task, str]]:
     """Returns each task with the first words of its request, on one line; one query."""
     rows = Message.objects.filter(task__in=tasks, source=Message.Source.CALLER).order_by("-pk")
     requests = {row.task_id: cut(text_of(row.parts), LINE) for row in rows}
-    return [(task, requests.get(task.pk) or NOT_SAID) for task in tasks]
+    return [(task, requests.get(task.pk) or NO_TEXT) for task in tasks]

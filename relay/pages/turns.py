@@ -25,7 +25,7 @@ class Turn:
 
     title: str
     at: datetime
-    shown: Details | None
+    details: Details | None
     files: list[tuple[str, str]]
     frame: str
     about: str = ""
@@ -71,12 +71,12 @@ def _turn(
 ) -> Turn:
     parts = list(enumerate(row.parts))
     files = [(number, part) for number, part in parts if part.keys() & {"raw", "blob"}]
-    words = [part for pair in parts if pair not in files for part in pair[1:]]
-    page = {"wake_blocks": 1, "blocks": blocks_of(words)}
+    text_parts = [part for pair in parts if pair not in files for part in pair[1:]]
+    page = {"wake_blocks": 1, "blocks": blocks_of(text_parts)}
     return Turn(
         title=title,
         at=at,
-        shown=render(dumps(page)) if words else None,
+        details=render(dumps(page)) if text_parts else None,
         files=[
             (file_line(part), reverse("task-file", args=[task.pk, kind, row.pk, number]))
             for number, part in files

@@ -25,7 +25,8 @@ class InvalidParams(Exception):
 
 
 class Fields:
-    """A JSON object and its path in the request. Raises InvalidParams if the value is no object."""
+    """Reads the members of a JSON object, and knows its path in the request. Raises InvalidParams
+    if the value is no object."""
 
     def __init__(self, value: Any, path: str = "") -> None:
         self.path = path
@@ -34,7 +35,7 @@ class Fields:
         self.value: dict[str, Any] = value
 
     def has(self, name: str) -> bool:
-        """Tells whether the member is there at all, even if only as null."""
+        """Returns whether the member is there at all, even if only as null."""
         return name in self.value or _snake(name) in self.value
 
     def get(self, name: str) -> Any:

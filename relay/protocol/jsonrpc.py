@@ -40,7 +40,7 @@ class InvalidRequest(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A request. One without an id is answered as well, under null, because A2A has no
+    """Holds a request. One without an id is answered as well, under null, because A2A has no
     notifications."""
 
     id: Id
@@ -79,8 +79,8 @@ def refused(id: Id, code: int, message: str, details: list[Json] | None = None) 
     """Returns an error with the details that A2A requires of its own errors, and `details` after
     them."""
     error: Json = {"code": code, "message": message}
-    if found := [*_error_info(code), *(details or [])]:
-        error["data"] = found
+    if data := [*_error_info(code), *(details or [])]:
+        error["data"] = data
     return {"jsonrpc": "2.0", "id": id, "error": error}
 
 

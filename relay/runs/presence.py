@@ -1,41 +1,60 @@
-"""Tells which connectors are online for an agent, and how many runs wait for them."""
+"""Counts the connectors of an agent that are online, and the runs that wait for them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 from uuid import UUID
 
-from django.db.models import Count, Exists, OuterRef, Q
+from django.db.models import Count, Exists, OuterRef, Q, Subquery
+from django.db.models.functions import Coalesce
 
 from accounts.models import Agent
 from relay.models import Connector, Run
+from relay.models.cards import CardQuerySet
+from relay.models.runs import RunQuerySet
 
 # The page of a task names the connector of a run for as long.
 KEPT_FOR = timedelta(days=30)
+MOST_SHOWN = 50
 
 
 @dataclass(frozen=True, slots=True)
 class Presence:
-    """The connectors and runs of an agent. `seen_at` is when a connector of it was last heard of,
-    or None."""
+    """Holds the connectors that are online and the runs of an agent. `seen_at` is when a connector
+    of it was last heard of, or None."""
 
-    machines: list[Connector]
+    online: list[Connector]
     queued: int
     running: int
     seen_at: datetime | None
 
 
-def of(agent: Agent, *, at: datetime) -> Presence:
-    connectors = Connector.objects.filter(agent=agent).order_by("-seen_at")
-    last = connectors.first()
+def with_runs(cards: CardQuerySet) -> CardQuerySet:
+    """Adds how many runs of the card's agent wait (`queued`) and are under way (`running`)."""
+    runs = Run.objects.filter(agent=OuterRef("agent"))
+    queued, running = runs.filter(state=Run.State.QUEUED), runs.on_lease()
+    return cards.annotate(queued=_number_of(queued), running=_number_of(running))
+
+
+def of(card: Any, *, at: datetime) -> Presence:
+    """Returns the presence of a card from `with_runs`; one query."""
+    is_online = Exists(Connector.objects.online(at).filter(pk=OuterRef("pk")))
+    rows = Connector.objects.filter(agent=card.agent_id).annotate(is_online=is_online)
+    newest: list[Any] = list(rows.order_by("-is_online", "-seen_at")[:MOST_SHOWN])
     return Presence(
-        machines=list(connectors.online(at)),
-        queued=Run.objects.queued(agent).count(),
-        running=Run.objects.running(agent).count(),
-        seen_at=last.seen_at if last else None,
+        online=[connector for connector in newest if connector.is_online],
+        queued=card.queued,
+        running=card.running,
+        seen_at=max((connector.seen_at for connector in newest), default=None),
     )
+
+
+def _number_of(runs: RunQuerySet) -> Coalesce:
+    by_agent = runs.order_by().values("agent").annotate(number=Count("pk"))
+    return Coalesce(Subquery(by_agent.values("number")), 0)
 
 
 def count_online(agents: Iterable[UUID], *, at: datetime) -> dict[UUID, int]:
@@ -45,7 +64,7 @@ def count_online(agents: Iterable[UUID], *, at: datetime) -> dict[UUID, int]:
 
 
 def takes_runs(agent: Agent, *, at: datetime) -> bool:
-    """Tells whether a connector was heard of within 45 seconds, which is three heartbeats, and is
+    """Returns whether a connector was heard of within 45 seconds, which is three heartbeats, and is
     not draining."""
     return Connector.objects.filter(agent=agent, draining_at=None).online(at).exists()
 

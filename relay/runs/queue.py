@@ -15,6 +15,7 @@ from django.db.models import Count, Exists, Q
 
 from accounts.agents.topics import topic_of
 from accounts.models import Agent
+from database.compiled_queries import insert
 from database.encryption import Unreadable
 from database.notifications import notify
 from relay.content.history import newest
@@ -43,26 +44,33 @@ def enqueue(task: Task, message: Message, *, at: datetime, decision: Json | None
     """Queues one more run of the agent's command for this task, which the transaction has
     locked."""
     notify(topic_of(task.agent_id))
-    return Run.objects.create(
+    run = Run(
         agent=task.agent,
         task=task,
         message=message,
         decision_json=json.dumps(decision, ensure_ascii=False) if decision else "",
         created_at=at,
     )
+    insert(run)
+    return run
 
 
 def has_room(agent: Agent, *, is_anonymous: bool, network: str = "") -> bool:
-    """Tells whether one more task may wait for this agent. Tasks of anonymous callers are also
+    """Returns whether one more task may wait for this agent. Tasks of anonymous callers are also
     counted together, and by the network that they came from."""
     waiting = Run.objects.queued(agent)
     if not is_anonymous:
         return waiting.count() < QUEUE_AT_MOST
-    anonymous = waiting.filter(task__caller=None)
-    return (
-        waiting.count() < QUEUE_AT_MOST
-        and anonymous.count() < OF_ANONYMOUS_AT_MOST
-        and anonymous.filter(task__network=network).count() < OF_A_NETWORK_AT_MOST
+    anonymous = Q(task__caller=None)
+    counts = waiting.order_by().aggregate(
+        all=Count("pk"),
+        anonymous=Count("pk", filter=anonymous),
+        network=Count("pk", filter=anonymous & Q(task__network=network)),
+    )
+    return bool(
+        counts["all"] < QUEUE_AT_MOST
+        and counts["anonymous"] < OF_ANONYMOUS_AT_MOST
+        and counts["network"] < OF_A_NETWORK_AT_MOST
     )
 
 
@@ -76,8 +84,8 @@ def lease(connector: Connector, *, at: datetime) -> list[Run]:
         rows = Run.objects.ready(connector.agent).select_related("task__context", "message")
         readable = islice(filter(_is_readable, rows.iterator(chunk_size=10)), room)
         ids = [run.pk for run in readable]
-        leased += (taken := _lease(connector, ids, at=at) if ids else [])
-        if len(taken) == len(ids):
+        leased += (batch := _lease(connector, ids, at=at) if ids else [])
+        if len(batch) == len(ids):
             break
     return leased  # otherwise other connectors took some of them first: there may be more
 
@@ -107,24 +115,24 @@ def _lease(connector: Connector, ids: Collection[uuid.UUID], *, at: datetime) ->
 def _room(connector: Connector) -> int:
     """Returns how many more runs this connector may have: none if its connection has ended, if it
     drains, or if its agent is paused."""
-    here = Connector.objects.filter(
+    open_connection = Connector.objects.filter(
         pk=connector.pk,
         connection_id=connector.connection_id,
         left_at__isnull=True,
         draining_at__isnull=True,
     )
     cards = Card.objects.filter(agent=connector.agent_id, agent__paused_at__isnull=True)
-    card = cards.filter(Exists(here)).first()
+    card = cards.filter(Exists(open_connection)).first()
     if card is None:
         return 0
     running = Run.objects.running(connector.agent)
-    counts = running.aggregate(all=Count("pk"), here=Count("pk", filter=Q(connector=connector)))
-    room: int = min(connector.capacity - counts["here"], card.max_concurrency - counts["all"])
+    counts = running.aggregate(all=Count("pk"), own=Count("pk", filter=Q(connector=connector)))
+    room: int = min(connector.capacity - counts["own"], card.max_concurrency - counts["all"])
     return max(0, room)
 
 
 def _is_readable(run: Run) -> bool:
-    """Tells whether everything that the connector needs for a run can be decrypted. A run that
+    """Returns whether everything that the connector needs for a run can be decrypted. A run that
     cannot waits, because its key may only be missing on this server, and does not hold back the
     others."""
     try:
@@ -163,7 +171,7 @@ def _say_unreadable(run_id: uuid.UUID) -> None:
     log.error("The run %s waits: WAKE_ENCRYPTION_KEYS lacks the key of a row", run_id)
 
 
-def held(run: Run, lease: uuid.UUID) -> Run:
+def leased_run(run: Run, lease: uuid.UUID) -> Run:
     """Returns the run as it is now, if this lease is its current one; raises LeaseLost. The task is
     locked (relay/tasks/transitions.py)."""
     current = Run.objects.on_lease().filter(pk=run.pk, lease=lease).first()
@@ -181,8 +189,8 @@ def renew(connector: Connector, ids: Collection[uuid.UUID], *, at: datetime) -> 
 def hold(connector: Connector, *, at: datetime) -> int:
     """Extends the leases of the runs that it has begun and that are about to end; returns how
     many."""
-    begun = Run.objects.begun_by(connector).ending(at)
-    return begun.update(leased_until=at + LEASE)
+    begun_runs = Run.objects.begun_by(connector).ending(at)
+    return begun_runs.update(leased_until=at + LEASE)
 
 
 @transaction.atomic

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from relay.models import Task
-from relay.protocol.dialects import Json, read_parts, read_state
+from relay.protocol.dialects import Json, read_state
 from relay.protocol.fields import Fields, InvalidParams
+from relay.protocol.parts import read_parts
 from wake.models import Delivery
 
+HIGHEST_NUMBER = 2**31 - 1
 LONGEST_ASSUMPTION = 2_000
 SHORTEST_WINDOW, LONGEST_WINDOW = 60, 604_800
 # The states that a run may end with; only people and callers cancel.
@@ -26,7 +28,8 @@ ENDS = {
 
 @dataclass(frozen=True, slots=True)
 class ReportedArtifact:
-    """An artifact, or a piece to add to one that is there."""
+    """Holds an artifact, or a piece to add to one that is there. `is_last` says that no piece
+    follows. A piece with a `number` may have come as progress under that number."""
 
     artifact_id: str
     parts: list[Json]
@@ -34,12 +37,14 @@ class ReportedArtifact:
     description: str = ""
     metadata: Json = field(default_factory=dict)
     append: bool = False
+    is_last: bool = False
+    number: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The end of a run. What the agent adds about its own question is in `metadata`, under
-    `wake`."""
+    """Describes the end of a run. What the agent adds about its own question is in `metadata`,
+    under `wake`."""
 
     state: Task.State
     parts: list[Json] = field(default_factory=list)
@@ -71,6 +76,8 @@ def read_artifact(given: Fields) -> ReportedArtifact:
         description=given.text("description"),
         metadata=given.object("metadata"),
         append=given.flag("append") or False,
+        is_last=given.flag("lastChunk") or False,
+        number=given.number("n", low=1, high=HIGHEST_NUMBER) or 0,
     )
 
 
@@ -85,11 +92,17 @@ def _read(result: Fields) -> Outcome:
         parts=parts,
         metadata=metadata | _of_the_question(result),
         artifacts=[
-            read_artifact(Fields(one, f"{result.path_of('artifacts')}[{number}]"))
+            _whole_or_piece(Fields(one, f"{result.path_of('artifacts')}[{number}]"))
             for number, one in enumerate(result.items("artifacts"))
         ],
         is_direct=direct and state == Task.State.COMPLETED and bool(parts),
     )
+
+
+def _whole_or_piece(given: Fields) -> ReportedArtifact:
+    """Reads an artifact of a result, which is whole unless it is a numbered piece."""
+    artifact = read_artifact(given)
+    return artifact if artifact.number else replace(artifact, is_last=True)
 
 
 def _message_of(result: Fields) -> tuple[list[Json], Json]:

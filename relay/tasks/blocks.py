@@ -19,7 +19,7 @@ LONGEST, LONGEST_EARLIER = 20_000, 2_000
 # In bytes, of all blocks: a page does not show details above 200 kB.
 LONGEST_TOGETHER = 120_000
 REST = "The rest is on the page of the task."
-NOT_SAID = "Nothing was said."
+EMPTY = "No content."
 MARKDOWN = {"", "text/markdown"}
 
 
@@ -35,7 +35,7 @@ def speaker(message: Message, task: Task) -> str:
     return message.by_name or "Wake"
 
 
-def asked(message: Message | None) -> list[Json]:
+def message_blocks(message: Message | None) -> list[Json]:
     """Returns the blocks of the agent's current message, with its own typed blocks as they are."""
     blocks: list[Json] = []
     for part in message.parts if message else []:
@@ -53,7 +53,7 @@ def typed_blocks(part: Json) -> Json | None:
     return None
 
 
-def made(artifact: Artifact) -> list[Json]:
+def artifact_blocks(artifact: Artifact) -> list[Json]:
     """Returns the blocks of an artifact, its description first."""
     about = [_text(artifact.description)] if artifact.description else []
     blocks = [*about, *blocks_of(artifact.parts)]
@@ -62,7 +62,7 @@ def made(artifact: Artifact) -> list[Json]:
 
 def blocks_of(parts: Iterable[Json], title: str = "", *, longest: int = LONGEST) -> list[Json]:
     """Returns one block for each part, the first with the title."""
-    blocks = [_block(part, longest) for part in parts] or [_text(NOT_SAID)]
+    blocks = [_block(part, longest) for part in parts] or [_text(EMPTY)]
     if title:
         blocks[0] = {"title": title} | blocks[0]
     return blocks

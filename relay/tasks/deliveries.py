@@ -12,7 +12,7 @@ from typing import Any
 from database.encryption import Unreadable
 from relay.content.compact_json import dumps
 from relay.models import Event, Message, Task, TaskDelivery
-from relay.tasks.blocks import asked, fitting, speaker, text_of
+from relay.tasks.blocks import fitting, message_blocks, speaker, text_of
 from relay.tasks.delivery_details import details_json
 from relay.tasks.headlines import in_short
 from wake.deliveries import deliver
@@ -24,7 +24,7 @@ log = logging.getLogger(__name__)
 PROVIDER = "A2A"
 SHORTEST_WINDOW = 60
 UNREADABLE = (
-    "What was asked and made before cannot be read: the key that it was stored with is not there."
+    "The request and the artifacts can't be shown, because their encryption key is missing."
 )
 
 State = Task.State
@@ -40,7 +40,7 @@ FOLLOWS = {
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """How long a question may stay unanswered, and what the agent does then."""
+    """Says how long a question may stay unanswered, and what the agent does then."""
 
     seconds: int | None = None
     assumption: str = ""
@@ -56,13 +56,13 @@ def deliver_event(task: Task, event: Event) -> None:
                 task,
                 event,
                 Type.QUESTION,
-                said=task.status_message,
+                message=task.status_message,
                 window=_left(question, event.at),
             )
         return
     kind = _kind(task, event)
     new_delivery = (
-        _show(task, event, kind, said=event.message, window=_window(event)) if kind else None
+        _show(task, event, kind, message=event.message, window=_window(event)) if kind else None
     )
     _withdraw_others(task, new_delivery, at=event.at)
 
@@ -89,21 +89,21 @@ def _open_question(task: Task) -> Delivery | None:
     return rows.unanswered().defer("details_json").first()
 
 
-def _withdraw_others(task: Task, kept_delivery: Delivery | None, *, at: datetime) -> None:
+def _withdraw_others(task: Task, except_for: Delivery | None, *, at: datetime) -> None:
     """Withdraws questions that the task has left, and all other deliveries once it has ended."""
     rows = Delivery.objects.filter(task_delivery__task=task)
-    if kept_delivery:
-        rows = rows.exclude(pk=kept_delivery.pk)
+    if except_for:
+        rows = rows.exclude(pk=except_for.pk)
     elif not task.is_terminal:
         rows = rows.filter(type=Type.QUESTION)
     withdraw(rows, at=at)
 
 
 def _show(
-    task: Task, event: Event, kind: Type, *, said: Message | None, window: Window
+    task: Task, event: Event, kind: Type, *, message: Message | None, window: Window
 ) -> Delivery:
     request = task.messages.order_by("pk").first()
-    headline, summary, details = _words(task, kind, said, request)
+    headline, summary, details = _texts(task, kind, message, request)
     delivery = deliver(
         task.agent,
         agent_id=task.agent.agent_id,
@@ -129,51 +129,51 @@ def _earlier(task: Task, kind: Type) -> Any:
     return rows.order_by("-task_delivery__generation").values_list("pk", flat=True).first()
 
 
-def _words(
-    task: Task, kind: Type, said: Message | None, request: Message | None
+def _texts(
+    task: Task, kind: Type, message: Message | None, request: Message | None
 ) -> tuple[str, str, str]:
     """Returns headline, summary and details. For a task that has failed they are made of what can
     be decrypted: otherwise it would never end, and would keep its place in the agent's queue. For
     any other task Unreadable is raised, because people should not answer what they cannot see."""
     try:
-        wanted = text_of(request.parts) if request else ""
-        details = details_json(task, said, request)
+        request_text = text_of(request.parts) if request else ""
+        details = details_json(task, message, request)
     except Unreadable:
         if kind != Type.ALERT:
             raise
         log.error(  # noqa: TRY400 - the trace says nothing more
-            "The end of task %s is told without its request: WAKE_ENCRYPTION_KEYS lacks a key",
+            "The end of task %s is delivered without its request: WAKE_ENCRYPTION_KEYS lacks a key",
             task.pk,
         )
-        wanted, details = "", _details_without_request(said)
-    return *_in_short(task, kind, said, request, wanted), details
+        request_text, details = "", _details_without_request(message)
+    return *_in_short(task, kind, message, request, request_text), details
 
 
-def _details_without_request(said: Message | None) -> str:
-    text = text_of(said.parts) if said else ""
-    blocks = [*asked(said), {"type": "text", "text": UNREADABLE}]
+def _details_without_request(message: Message | None) -> str:
+    text = text_of(message.parts) if message else ""
+    blocks = [*message_blocks(message), {"type": "text", "text": UNREADABLE}]
     return dumps({"wake_blocks": 1, "text": text, "blocks": list(fitting(blocks))})
 
 
 def _in_short(
-    task: Task, kind: Type, said: Message | None, request: Message | None, wanted: str
+    task: Task, kind: Type, message: Message | None, request: Message | None, request_text: str
 ) -> tuple[str, str]:
     agent = task.agent.agent_id
     stand_in = {
         Type.QUESTION: f"{agent} waits for your answer",
         Type.OUTPUT: f"{agent} has finished",
         Type.ALERT: f"A task of {agent} ended early",
-        Type.UPDATE: f"{agent} is getting on",
+        Type.UPDATE: f"{agent} reports progress",
     }
     if task.state == State.AUTH_REQUIRED:
         stand_in[Type.UPDATE] = "Waiting for the caller to sign in"
     if kind == Type.OUTPUT and (names := [one.name for one in task.artifacts.all() if one.name]):
-        stand_in[kind] = f"Made: {', '.join(names)}"
+        stand_in[kind] = f"Created {', '.join(names)}"
     who = speaker(request, task) if request else "A caller"
     return in_short(
-        text_of(said.parts) if said else "",
+        text_of(message.parts) if message else "",
         headline=stand_in[kind],
-        summary=f"{who} asked: {wanted}" if wanted else f"For {who}.",
+        summary=f"{who} asked: {request_text}" if request_text else f"For {who}.",
     )
 
 

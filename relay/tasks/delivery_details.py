@@ -16,10 +16,10 @@ from relay.models import Artifact, Event, Message, Task
 from relay.tasks.blocks import (
     LONGEST,
     LONGEST_EARLIER,
-    asked,
+    artifact_blocks,
     blocks_of,
     fitting,
-    made,
+    message_blocks,
     speaker,
     text_of,
     typed_blocks,
@@ -30,25 +30,25 @@ MOST_TURNS = 20
 LONGEST_PROPOSAL = 60_000
 
 
-def details_json(task: Task, said: Message | None, request: Message | None) -> str:
-    """Returns the details. `said` is the agent's current message, `request` the first message of
+def details_json(task: Task, message: Message | None, request: Message | None) -> str:
+    """Returns the details. `message` is the agent's current message, `request` the first message of
     the task."""
     artifacts = list(task.artifacts.all())
-    others = task.messages.exclude(pk__in=[one.pk for one in (said, request) if one])
+    others = task.messages.exclude(pk__in=[one.pk for one in (message, request) if one])
     newest = list(others.order_by("-pk")[:MOST_TURNS])[::-1]
-    since = [turn for turn in newest if said and turn.pk > said.pk]
+    since = [turn for turn in newest if message and turn.pk > message.pk]
     earlier = [turn for turn in newest if turn not in since]
     blocks = [
-        *asked(said),
+        *message_blocks(message),
         *_titled("{} has written since", since, task),
-        *chain.from_iterable(made(artifact) for artifact in artifacts),
+        *chain.from_iterable(artifact_blocks(artifact) for artifact in artifacts),
         *_titled("{} asked", [request] if request else [], task),
         *_titled("Earlier: {}", earlier, task, longest=LONGEST_EARLIER),
     ]
     details = {
         "wake_blocks": 1,
-        "text": text_of(said.parts) if said else "",
-        "proposal": _proposal(task, said, artifacts),
+        "text": text_of(message.parts) if message else "",
+        "proposal": _proposal(task, message, artifacts),
         "blocks": list(fitting(blocks)),
     }
     return dumps(details)
@@ -61,10 +61,10 @@ def _titled(
         yield from blocks_of(turn.parts, title.format(speaker(turn, task)), longest=longest)
 
 
-def _proposal(task: Task, said: Message | None, artifacts: list[Artifact]) -> Json | str:
+def _proposal(task: Task, message: Message | None, artifacts: list[Artifact]) -> Json | str:
     """Returns what a person may change: the data that the agent shows, else its artifacts of this
     run, by name if there are several, else its text."""
-    parts = said.parts if said else []
+    parts = message.parts if message else []
     for part in parts:
         own = typed_blocks(part)
         data = part.get("data") if own is None else own.get("proposal")
@@ -84,8 +84,8 @@ def _proposal(task: Task, said: Message | None, artifacts: list[Artifact]) -> Js
 
 def _artifacts_of_this_run(task: Task) -> set[Any]:
     """Returns the artifacts made since the last run began."""
-    begun = task.events.filter(kind=Event.Kind.STATUS, state=Task.State.SUBMITTED)
-    since = begun.aggregate(last=Max("generation"))["last"] or 0
+    submissions = task.events.filter(kind=Event.Kind.STATUS, state=Task.State.SUBMITTED)
+    since = submissions.aggregate(last=Max("generation"))["last"] or 0
     events = task.events.filter(artifact__isnull=False, generation__gt=since)
     return set(events.values_list("artifact", flat=True))
 

@@ -16,6 +16,7 @@ from django.db import transaction
 from accounts.audit import SYSTEM, Actor, person, record
 from accounts.models import Agent
 from database.clock import database_now
+from database.compiled_queries import insert
 from database.idempotency import Idempotency
 from database.uuids import NIL, uuid_or_none
 from relay.models import CallerKey, Card, Context, Event, Message, Task, TaskDelivery
@@ -65,8 +66,8 @@ class AgentBusy(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """The answer to a send: a task or a message. A message alone is the answer of a run that needed
-    no task."""
+    """Holds the answer to a send: a task or a message. A message alone is the answer of a run that
+    needed no task."""
 
     task: Task | None = None
     message: Message | None = None
@@ -103,7 +104,7 @@ def send(
             raise TaskIsFull(TOO_MANY_MESSAGES)
         if push:
             pushes.create(task, push, at=at)
-        return _go_on(task, incoming, card, address=address, at=at)
+        return _continue(task, incoming, card, address=address, at=at)
     idempotency = idempotency if caller else None
     # Another caller who uses the same id gets a task of its own.
     tasks_of_caller = Task.objects.of_caller(card.agent, caller)
@@ -115,7 +116,7 @@ def send(
         return earlier
     if not run_queue.has_room(card.agent, is_anonymous=caller is None, network=network):
         raise AgentBusy
-    task = Task.objects.create(
+    task = Task(
         agent=card.agent,
         context=_context(card.agent, caller, incoming.context_id, network=network, at=at),
         caller=caller,
@@ -125,12 +126,17 @@ def send(
         idempotency_hash=idempotency.fingerprint if idempotency else "",
         hop=hop,
         network="" if caller else network,
+        generation=1,
         **made_of,
     )
-    run_queue.enqueue(task, _store_message(task, incoming, at=at), at=at)
+    fields = _fields_of(incoming, task)
+    message, task.stored_bytes = transitions.new_message(task, **fields, at=at)
+    insert(task)
+    message.save(force_insert=True)
+    run_queue.enqueue(task, message, at=at)
     if incoming.context_id:
         room.check_context(task.context)
-    transitions.emit_event(task, Event.Kind.STATUS, at=at)
+    transitions.store_first_event(task, at=at)
     if push:  # after the first event, which is the answer to this call and no news
         pushes.create(task, push, at=at)
     _record("task.received", task, by=caller_actor(caller, address), at=at)
@@ -162,7 +168,7 @@ def decide(task_id: uuid.UUID, *, delivery: Delivery, response: Response) -> Non
         return
     name = response.by_name
     message = transitions.add_message(
-        task, Message.Source.OWNER, _words(response), by_name=name, at=at
+        task, Message.Source.OWNER, _answer_parts(response), by_name=name, at=at
     )
     if response.status == Response.Status.REJECTED:
         why = transitions.add_message(task, Message.Source.RELAY, [_text(DECLINED)], at=at)
@@ -180,24 +186,26 @@ def decide(task_id: uuid.UUID, *, delivery: Delivery, response: Response) -> Non
     transition(task.pk, State.SUBMITTED, by=by, at=at)
 
 
-def wait_for(task_id: uuid.UUID, *, seconds: float) -> Task:
+def wait_for(task: Task, *, seconds: float) -> Task:
     """Returns the task once it has ended or waits for input, or as it is after `seconds`. Returns
-    at once if no connector of its agent takes runs, or if too many callers wait already."""
+    it at once, as it was given, if no connector of its agent takes runs, or if too many callers
+    wait already."""
 
     def look() -> Task:
-        return Task.objects.select_related("agent", "context", "status_message").get(pk=task_id)
+        return Task.objects.select_related("agent", "context", "status_message").get(pk=task.pk)
 
     def is_settled(task: Task) -> bool:
         return task.is_terminal or task.state in Task.INTERRUPTED
 
-    task = look()
-    if is_settled(task) or not presence.takes_runs(task.agent, at=database_now()):
+    if not seconds or is_settled(task):
         return task
-    if not seconds or not _places.acquire(blocking=False):
+    if not presence.takes_runs(task.agent, at=database_now()):
+        return task
+    if not _places.acquire(blocking=False):
         return task
     try:
         return long_poll(
-            look, seconds=seconds, until=is_settled, topic=transitions.topic_of(task_id)
+            look, seconds=seconds, until=is_settled, topic=transitions.topic_of(task.pk)
         )
     finally:
         _places.release()
@@ -230,12 +238,12 @@ def _of_caller(agent: Agent, caller: CallerKey | None, incoming: Incoming) -> Ta
     return task
 
 
-def _go_on(task: Task, incoming: Incoming, card: Card, *, address: str, at: datetime) -> Task:
+def _continue(task: Task, incoming: Incoming, card: Card, *, address: str, at: datetime) -> Task:
     """Queues a run for this message. It starts once the earlier runs of the task have ended. A
     message to a task that waits for people starts none: they see it, and so does the run that
     follows their answer."""
     by = caller_actor(task.caller, address)
-    message = _store_message(task, incoming, at=at)
+    message = transitions.add_message(task, **_fields_of(incoming, task), at=at)
     room.check_task(task)
     room.check_context(task.context)
     _record("task.continued", task, by=by, at=at)
@@ -270,11 +278,12 @@ def _context(
     """Returns the caller's own context with this id, which is created if needed. All anonymous
     callers are one caller: an id that cannot be guessed was given to them, and any other id belongs
     to the network that used it first. Raises InvalidParams."""
+    if not given:
+        context = Context(agent=agent, caller=caller, context_id=str(uuid.uuid4()), created_at=at)
+        insert(context)
+        return context
     context, is_new = Context.objects.get_or_create(
-        agent=agent,
-        caller=caller,
-        context_id=given or str(uuid.uuid4()),
-        defaults={"created_at": at},
+        agent=agent, caller=caller, context_id=given, defaults={"created_at": at}
     )
     if caller is None and not is_new and not UNGUESSABLE.fullmatch(given):
         of_others = context.tasks.exclude(network__in=["", network])
@@ -283,21 +292,20 @@ def _context(
     return context
 
 
-def _store_message(task: Task, incoming: Incoming, *, at: datetime) -> Message:
-    return transitions.add_message(
-        task,
-        Message.Source.CALLER,
-        incoming.parts,
-        message_id=incoming.message_id,
-        metadata=incoming.metadata,
-        reference_task_ids=incoming.reference_task_ids,
-        accepted_output_modes=incoming.accepted_output_modes,
-        by_name=task.caller.name if task.caller else "",
-        at=at,
-    )
+def _fields_of(incoming: Incoming, task: Task) -> dict[str, Any]:
+    """Returns the fields of the message of a caller."""
+    return {
+        "source": Message.Source.CALLER,
+        "parts": incoming.parts,
+        "message_id": incoming.message_id,
+        "metadata": incoming.metadata,
+        "reference_task_ids": incoming.reference_task_ids,
+        "accepted_output_modes": incoming.accepted_output_modes,
+        "by_name": task.caller.name if task.caller else "",
+    }
 
 
-def _words(response: Response) -> list[Json]:
+def _answer_parts(response: Response) -> list[Json]:
     """Returns a person's answer as the parts of a message."""
     edited = response.edited_content
     parts = [_text(response.feedback)] if response.feedback else []

@@ -17,6 +17,7 @@ from database.encryption import Unreadable
 from relay.models import Event, PushConfig, PushNotification, Task
 from relay.protocol.dialects import Json, PushIn, write_event, write_task
 from relay.protocol.fields import InvalidParams
+from relay.protocol.stream_events import GENERATION
 from relay.protocol.versions import Version
 from wake import retention
 from wake.callbacks import allowlist, outbox
@@ -31,7 +32,7 @@ AT_ONCE = 500  # rows of one statement
 CONTENT_TYPES = {"1.0": "application/a2a+json", "0.3": "application/json"}
 TOKEN_HEADER = "X-A2A-Notification-Token"  # noqa: S105 - a name
 # Metadata for agents that are chained to the task (relay/api/incoming_pushes.py).
-GENERATION, HOP = "wakeGeneration", "wakeHop"
+HOP = "wakeHop"
 
 
 def _link(callback: Callback) -> Link:

@@ -13,12 +13,14 @@ from accounts.audit import agent_actor, record
 from relay.content import blobs
 from relay.content.compact_json import dumps
 from relay.models import Artifact, Card, Message, Run, Task
-from relay.protocol.dialects import PARTS_AT_MOST, Json
+from relay.protocol.dialects import Json
 from relay.protocol.fields import Fields
+from relay.protocol.parts import PARTS_AT_MOST
 from relay.runs import queue as run_queue
 from relay.runs.queue import LeaseLost
-from relay.runs.results import ReportedArtifact, failed, read_artifact, read_result
+from relay.runs.results import HIGHEST_NUMBER, ReportedArtifact, failed, read_artifact, read_result
 from relay.tasks import room, transitions
+from relay.tasks.transitions import Piece
 
 State = Task.State
 
@@ -28,7 +30,7 @@ WORDS_WITHIN = 500
 # A task with this many events refuses further pieces of artifacts, because each is also a push.
 PIECES_WITHIN = 2_000
 ARTIFACTS_AT_MOST = 1_000
-CONTENT = ["name", "description", "parts_json", "metadata_json"]
+CONTENT = ["name", "description", "parts_json", "metadata_json", "begins"]
 
 
 class ResultTooLarge(Exception):
@@ -39,7 +41,7 @@ class ResultTooLarge(Exception):
 def begin(run: Run, lease: uuid.UUID, *, at: datetime) -> None:
     """Notes that the command was started, and sets the task to working; raises LeaseLost."""
     task = transitions.lock(run.task_id)
-    run = run_queue.held(run, lease)
+    run = run_queue.leased_run(run, lease)
     if run.state == Run.State.LEASED:
         run.state = Run.State.ACKED
         run.started_at = run.started_at or at
@@ -49,15 +51,15 @@ def begin(run: Run, lease: uuid.UUID, *, at: datetime) -> None:
 
 
 @transaction.atomic
-def get_on(run: Run, lease: uuid.UUID, report: Json, *, at: datetime) -> bool:
+def record_progress(run: Run, lease: uuid.UUID, report: Json, *, at: datetime) -> bool:
     """Takes in the progress `{n, text?, artifact?}` of a run: a message to the caller, or a piece
     of an artifact. `n` counts up within a run, and a repeated report changes nothing. Messages
     beyond the limit are ignored; artifacts beyond it are refused. Returns whether something was
     stored; raises LeaseLost, InvalidParams, ResultTooLarge."""
     task = transitions.lock(run.task_id)
-    run = run_queue.held(run, lease)
+    run = run_queue.leased_run(run, lease)
     progress = Fields(report, "progress")
-    number, text = progress.number("n", low=1, high=2**31 - 1) or 0, progress.text("text")
+    number, text = progress.number("n", low=1, high=HIGHEST_NUMBER) or 0, progress.text("text")
     if task.is_terminal or 0 < number <= run.progress:
         return False
     artifact = (
@@ -67,13 +69,13 @@ def get_on(run: Run, lease: uuid.UUID, report: Json, *, at: datetime) -> bool:
     run.save(update_fields=["progress"])
     if artifact and task.generation >= PIECES_WITHIN:
         raise ResultTooLarge(f"A task has at most {PIECES_WITHIN:,} events before its result.")
-    says = bool(text) and task.messages.count() < WORDS_WITHIN
+    has_message = bool(text) and task.messages.count() < WORDS_WITHIN
     if artifact:
-        _store_all(task, [artifact], ends_in_status=says, at=at)
-    if says:
+        _store_all(task, [artifact], ends_in_status=has_message, at=at)
+    if has_message:
         message = transitions.add_message(task, Message.Source.AGENT, [{"text": text}], at=at)
         transitions.transition(task.pk, State.WORKING, message=message, at=at)
-    return bool(artifact) or says
+    return bool(artifact) or has_message
 
 
 @transaction.atomic
@@ -83,7 +85,7 @@ def finish(run: Run, lease: uuid.UUID, result: Json, *, at: datetime) -> bool:
     and the audit records that it came."""
     task = transitions.lock(run.task_id)
     try:
-        run = run_queue.held(run, lease)
+        run = run_queue.leased_run(run, lease)
     except LeaseLost:
         return False
     run.state, run.finished_at = Run.State.DONE, at
@@ -101,9 +103,11 @@ def finish(run: Run, lease: uuid.UUID, result: Json, *, at: datetime) -> bool:
         )
         return False
     try:
-        _store_all(task, outcome.artifacts, ends_in_status=True, at=at)
+        # The result repeats the pieces that were sent while the command worked.
+        missing = [one for one in outcome.artifacts if not 0 < one.number <= run.progress]
+        _store_all(task, missing, ends_in_status=True, at=at)
     except ResultTooLarge as reason:
-        outcome = failed(f"The agent's answer cannot be kept: {reason}")
+        outcome = failed(f"The agent's answer cannot be stored: {reason}")
     message = None
     if outcome.parts:
         source, metadata = Message.Source.AGENT, outcome.metadata
@@ -143,8 +147,11 @@ def _store_all(
         raise ResultTooLarge(f"A task has at most {ARTIFACTS_AT_MOST:,} artifacts.")
     before = sum(len(row.parts_json) for row in there.values())
     stored = [blobs.store_large(task, reported.parts, at) for reported in artifacts]
-    pairs = zip(artifacts, stored, strict=True)
-    rows = [_row(task, reported, parts, there, at=at) for reported, parts in pairs]
+    pairs = enumerate(zip(artifacts, stored, strict=True), task.generation + 1)
+    pieces = [
+        _add(task, reported, parts, there, generation=generation, at=at)
+        for generation, (reported, parts) in pairs
+    ]
     size = sum(len(row.parts_json) for row in there.values()) - before
     transitions.count_bytes(task, size + sum(map(blobs.bytes_of, stored)))
     try:
@@ -155,31 +162,34 @@ def _store_all(
     changed = [row for row in there.values() if not row._state.adding]
     Artifact.objects.bulk_create(new, batch_size=transitions.AT_ONCE)
     Artifact.objects.bulk_update(changed, CONTENT, batch_size=transitions.AT_ONCE)
-    transitions.emit_artifacts(task, rows, ends_in_status=ends_in_status, at=at)
+    transitions.emit_artifacts(task, pieces, ends_in_status=ends_in_status, at=at)
 
 
-def _row(
+def _add(
     task: Task,
     reported: ReportedArtifact,
     parts: list[Json],
     there: dict[str, Artifact],
     *,
+    generation: int,
     at: datetime,
-) -> Artifact:
-    """Returns the row of an artifact with what was reported, and adds a new row to `there`. `parts`
-    are as rows store them. Raises ResultTooLarge."""
-    row = there.get(reported.artifact_id)
+) -> Piece:
+    """Writes what was reported into the row of its artifact, and adds a new row to `there`. `parts`
+    are as rows store them. Returns the piece; raises ResultTooLarge."""
+    row, before = there.get(reported.artifact_id), 0
     if row is None:
         row = there[reported.artifact_id] = Artifact(
-            task=task, artifact_id=reported.artifact_id, created_at=at
+            task=task, artifact_id=reported.artifact_id, begins=generation, created_at=at
         )
     elif reported.append:
-        parts = _together(row.parts, parts)
+        before, parts = len(row.parts), _together(row.parts, parts)
+    else:
+        row.begins = generation
     row.parts_json = dumps(parts)
     row.name = reported.name or row.name
     row.description = reported.description or row.description
     row.metadata_json = dumps(reported.metadata) if reported.metadata else row.metadata_json
-    return row
+    return Piece(row, before, len(parts) - before, reported.is_last)
 
 
 def _together(there: list[Json], more: list[Json]) -> list[Json]:

@@ -45,8 +45,8 @@ def erase_tasks_of(delivery_ids: Collection[UUID]) -> int:
 
 
 @transaction.atomic
-def _erase_of_a_team(kept: tuple[int, int], *, at: datetime) -> int:
-    team_id, days = kept
+def _erase_of_a_team(team_and_days: tuple[int, int], *, at: datetime) -> int:
+    team_id, days = team_and_days
     count = _erase(_ended(team_id, days=days, at=at), at=at)
     if count:
         team = Team.objects.get(pk=team_id)

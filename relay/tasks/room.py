@@ -1,4 +1,4 @@
-"""Tells how much more may be stored of a task and of its context."""
+"""Limits how much is stored of a task and of its context."""
 
 from __future__ import annotations
 

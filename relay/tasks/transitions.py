@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from django.db import transaction
 from django.db.models import F
@@ -12,6 +14,7 @@ from django.db.models import F
 from accounts.agents import topics
 from accounts.audit import Actor, agent_actor, record
 from accounts.models import Agent
+from database.compiled_queries import insert
 from database.notifications import notify
 from relay.content import blobs
 from relay.content.compact_json import dumps
@@ -36,6 +39,16 @@ LEGAL: dict[State, set[State]] = {
     State.INPUT_REQUIRED: {State.INPUT_REQUIRED, State.SUBMITTED, *_ENDS},
     State.AUTH_REQUIRED: {State.SUBMITTED, *_ENDS},
 }
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """The parts of an artifact that come with one event, by their place in it."""
+
+    artifact: Artifact
+    first_part: int
+    part_count: int
+    is_last: bool
 
 
 class TaskNotFound(Exception):
@@ -98,8 +111,22 @@ def transition(
 
 
 def topic_of(task_id: uuid.UUID) -> str:
-    """Names the notifications that the state of a task has changed."""
+    """Names the notifications that a task has a new event."""
     return f"task:{task_id}"
+
+
+def store_first_event(task: Task, *, at: datetime) -> None:
+    """Adds the event of a task that this transaction creates with generation 1. There are no
+    configs of pushes yet, and no deliveries that it could replace."""
+    insert(
+        Event(
+            task=task,
+            generation=task.generation,
+            kind=Event.Kind.STATUS,
+            state=task.state,
+            at=at,
+        )
+    )
 
 
 def emit_event(
@@ -127,10 +154,10 @@ def emit_event(
 
 
 def emit_artifacts(
-    task: Task, artifacts: Sequence[Artifact], *, ends_in_status: bool, at: datetime
+    task: Task, pieces: Sequence[Piece], *, ends_in_status: bool, at: datetime
 ) -> None:
-    """Adds an event for each artifact, to a task that this transaction has locked, and queues their
-    pushes. The number of statements does not grow with that of the artifacts. `ends_in_status` says
+    """Adds an event for each piece, to a task that this transaction has locked, and queues their
+    pushes. The number of statements does not grow with that of the pieces. `ends_in_status` says
     that a transition follows in this transaction."""
     events = [
         Event(
@@ -138,15 +165,19 @@ def emit_artifacts(
             generation=generation,
             kind=Event.Kind.ARTIFACT,
             state=task.state,
-            artifact=artifact,
+            artifact=piece.artifact,
+            first_part=piece.first_part,
+            part_count=piece.part_count,
+            is_last_piece=piece.is_last,
             at=at,
         )
-        for generation, artifact in enumerate(artifacts, task.generation + 1)
+        for generation, piece in enumerate(pieces, task.generation + 1)
     ]
     Event.objects.bulk_create(events, batch_size=AT_ONCE)
     task.generation += len(events)
     task.save(update_fields=["generation"])
     pushes.queue(task, events, ends_in_status=ends_in_status)
+    notify(topic_of(task.pk))
 
 
 def count_bytes(task: Task, size: int) -> None:
@@ -155,6 +186,16 @@ def count_bytes(task: Task, size: int) -> None:
 
 
 def add_message(
+    task: Task, source: Message.Source, parts: list[Json], *, at: datetime, **fields: Any
+) -> Message:
+    """Adds a message to the task; `fields` are those of `new_message`."""
+    message, size = new_message(task, source, parts, at=at, **fields)
+    count_bytes(task, size)
+    message.save(force_insert=True)
+    return message
+
+
+def new_message(
     task: Task,
     source: Message.Source,
     parts: list[Json],
@@ -165,13 +206,13 @@ def add_message(
     metadata: Json | None = None,
     reference_task_ids: Iterable[str] = (),
     accepted_output_modes: Iterable[str] = (),
-) -> Message:
-    """Adds a message to the task, with a new id unless one is given. Its large files are stored
-    apart."""
+) -> tuple[Message, int]:
+    """Returns a message that is not stored yet, with a new id unless one is given, and how many
+    bytes it holds. Its large files are stored already, apart from it; the task itself may be stored
+    later in the transaction, because foreign keys are checked when it commits."""
     stored = blobs.store_large(task, parts, at)
     parts_json, metadata_json = dumps(stored), dumps(metadata) if metadata else ""
-    count_bytes(task, len(parts_json) + len(metadata_json) + blobs.bytes_of(stored))
-    return Message.objects.create(
+    message = Message(
         task=task,
         context=task.context,
         message_id=message_id or str(uuid.uuid4()),
@@ -183,3 +224,4 @@ def add_message(
         accepted_output_modes=list(accepted_output_modes),
         created_at=at,
     )
+    return message, len(parts_json) + len(metadata_json) + blobs.bytes_of(stored)

@@ -3,11 +3,15 @@ const modules = {
   copy: () => import("./copy.js"),
   "discard-draft": () => import("./discard-draft.js"),
   draft: () => import("./draft.js"),
-  "json-check": () => import("./json-check.js"),
   "keyboard-shortcuts": () => import("./keyboard-shortcuts.js"),
+  "live-changes": () => import("./live-changes.js"),
+  menu: () => import("./menu.js"),
+  "offline-page": () => import("./offline-page.js"),
   selection: () => import("./selection.js"),
   "show-password": () => import("./show-password.js"),
   "submit-once": () => import("./submit-once.js"),
+  "time-left": () => import("./time-left.js"),
+  "time-zone": () => import("./time-zone.js"),
   updates: () => import("./updates.js"),
 };
 let visit;

@@ -18,7 +18,9 @@ export default function draft(form, signal) {
   if (new URLSearchParams(location.search).get("from") === "original") forget(prefix);
   // A page that answers this form already has the text, maybe with a saved reply below it.
   if (!("answered" in form.dataset)) restore(form, prefix);
-  form.addEventListener("input", (event) => {
+  // On the document, because the options stand apart from their form.
+  document.addEventListener("input", (event) => {
+    if (event.target.form !== form) return;
     changed.add(event.target.name);
     clearTimeout(timer);
     timer = setTimeout(keep, WAIT_MS);

@@ -21,6 +21,13 @@ export default function selection(form, signal) {
     count();
     keepInUrl(selected());
   }, { signal });
+  const all = form.querySelector("[data-select-all]");
+  all.hidden = false;
+  all.addEventListener("click", () => {
+    for (const box of boxes()) box.checked = true;
+    count();
+    keepInUrl(selected());
+  }, { signal });
   count();
 }
 

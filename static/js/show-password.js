@@ -12,9 +12,11 @@ export default function showPassword(input, signal) {
     input.type = shown ? "password" : "text";
     button.setAttribute("aria-pressed", String(!shown));
   });
+  const hadFocus = document.activeElement === input;
   const pair = document.createElement("div");
   pair.className = "password";
   input.replaceWith(pair);
   pair.append(input, button);
+  if (hadFocus) input.focus();
   signal.addEventListener("abort", () => pair.replaceWith(input));
 }

@@ -1,5 +1,6 @@
-// Polls for new deliveries and shows the server's line about them. Rows, title and icon of the page
-// stay as they are. After a minute without any input, it polls four times less often.
+// Polls for new deliveries, and for rows that a colleague answers meanwhile. It shows the server's line
+// about new ones and strikes the answered rows; no row, title or icon moves or changes otherwise. After
+// a minute without any input, it polls four times less often.
 const SECONDS = 30;
 const IN_USE_MS = 60_000;
 
@@ -19,7 +20,7 @@ export default function updates(element, signal) {
     if (document.hidden) return;
     askedAt = Date.now();
     const nodes = await read(element.dataset.updates, signal);
-    if (nodes) element.replaceChildren(...nodes);
+    if (nodes) show(element, nodes);
     if (!signal.aborted) schedule();
   };
   const noteUse = () => { usedAt = Date.now(); };
@@ -33,12 +34,41 @@ export default function updates(element, signal) {
   }
   document.addEventListener("visibilitychange", onVisibilityChange, { signal });
   signal.addEventListener("abort", () => clearTimeout(timer));
+  endHolds(signal);
   schedule();
+}
+
+function show(element, nodes) {
+  element.replaceChildren(...nodes);
+  for (const ending of element.querySelectorAll("[data-ended]")) {
+    strike(document.getElementById(`row-${ending.dataset.ended}`), ending);
+  }
+}
+
+// The row keeps its place and its height; its buttons give way to the line about what happened.
+function strike(row, ending) {
+  if (!row || row.matches(".row--done")) return;
+  row.classList.add("row--done");
+  const box = row.querySelector("input[type=checkbox]");
+  if (box?.checked) box.click();
+  box?.closest("label").remove();
+  const line = document.createElement("p");
+  line.className = "row__held";
+  line.append(...ending.childNodes);
+  row.querySelector(".row__action, .row__held")?.replaceWith(line);
+}
+
+// Replaces "Goes to the agent in 8 s" once the hold is over.
+function endHolds(signal) {
+  for (const note of document.querySelectorAll("[data-hold-seconds]")) {
+    const timer = setTimeout(() => { note.textContent = note.dataset.later; }, 1000 * note.dataset.holdSeconds);
+    signal.addEventListener("abort", () => clearTimeout(timer));
+  }
 }
 
 // XMLHttpRequest parses a page; Trusted Types would refuse to parse it from a string. Returns the nodes
 // of the answer (none if nothing is new), or null after a failure or a redirect to the sign-in.
-function read(path, signal) {
+export function read(path, signal) {
   const url = new URL(path, location).href;
   return new Promise((resolve) => {
     const request = new XMLHttpRequest();

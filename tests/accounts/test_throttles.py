@@ -45,7 +45,7 @@ def test_bad_keys_are_limited_by_address(
     assert caller.get("responses").status_code == 200, "Good keys of that address are not counted."
 
 
-def test_a_forged_header_gives_no_new_start(db: None) -> None:
+def test_a_forged_header_does_not_reset_the_limit(db: None) -> None:
     """ "with forged X-Forwarded-For" """
     client = Client()
 
@@ -90,7 +90,7 @@ def test_the_clients_address(settings: Any, given: str, address: str) -> None:
     assert throttles.client_address(request) == address
 
 
-def test_the_peer_where_no_proxy_is_configured() -> None:
+def test_without_a_proxy_the_peers_address_counts() -> None:
     request = RequestFactory().get("/", HTTP_X_FORWARDED_FOR="203.0.113.9")
 
     assert throttles.client_address(request) == "127.0.0.1"

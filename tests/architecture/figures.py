@@ -17,7 +17,7 @@ if __name__ == "__main__":
 
     django.setup()
 
-from tests.architecture import findings
+from tests.architecture import findings, references
 from tests.architecture.sources import CLIENT, PACKAGES, ROOT, SOURCES, nodes
 
 MODULES_AT_MOST = 18  # wake/ holds the verbs beside Django's own modules
@@ -51,8 +51,8 @@ def table() -> str:
             "",
             f"- Fullest directory: `{fullest}/`, {modules[fullest]} modules.",
             f"- Words that mark a sentence to say in plain English: {len(words)}.",
-            f"- References to documents, headings and modules that do not exist: "
-            f"{len(findings.undefined_references())}.",
+            f"- References to documents, headings, modules and names that do not exist: "
+            f"{len(references.undefined_references())}.",
             f"- Names that nothing uses: {len(findings.dead_names())}.",
         ]
     )

@@ -1,4 +1,4 @@
-"""Finds what a reader would stumble over: dead names, references to nothing, words to translate."""
+"""Finds what a reader would stumble over: dead names, and words to translate."""
 
 from __future__ import annotations
 
@@ -34,14 +34,6 @@ ALLOWED = re.compile(
 )
 QUOTATION = re.compile(r'"[^"]*"')
 WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-DOCUMENT = re.compile(
-    r"(?<![\w/.-])((?:docs|client)/(?:[\w-]+/)*[\w-]+\.md|[A-Z]{4,}\.md)\b"
-    r"(?:, ([A-Z][^.;:()\"`]*))?"
-)
-MODULE = re.compile(
-    r"(?<![\w/.-])((?:database|accounts|wake|inbox|relay|tests|client)/(?:[\w-]+/)*[\w-]+\.py)\b"
-)
-NOT_OURS = {"SKILL.md"}  # what other programs call their files
 # Decorators that hand a function to a framework, which calls it without naming it.
 HANDED_OVER = {"receiver", "shared_task", "register", "connect", "fixture", "filter", "simple_tag"}
 # Names that a framework looks up in a module.
@@ -83,41 +75,6 @@ def readable_files() -> list[Path]:
     """Returns everything that a person reads: code, tests, pages, mails and documents."""
     client = sorted(CLIENT.rglob("*.py"))
     return [*SOURCES, *client, *TESTS, *TEMPLATES, *DOCUMENTS]
-
-
-def undefined_references() -> list[str]:
-    """Returns references to documents, headings and modules that do not exist."""
-    found = []
-    for path in [*SOURCES, *TESTS, *TEMPLATES, *DOCUMENTS]:
-        if path.name == "CHANGELOG.md":  # it speaks of what was, too
-            continue
-        text = path.read_text()
-        for match in DOCUMENT.finditer(text):
-            found += _missing_document(path, match)
-        for match in MODULE.finditer(text):
-            if not any((folder / match.group(1)).exists() for folder in (ROOT, ROOT / "tests")):
-                found.append(f"{name(path)}: {match.group(1)}")
-    return found
-
-
-def _missing_document(path: Path, match: re.Match[str]) -> list[str]:
-    target, heading = match.group(1), match.group(2)
-    if Path(target).name in NOT_OURS:
-        return []
-    places = [ROOT / target, path.parent / target]
-    document = next((place for place in places if place.is_file()), None)
-    if document is None:
-        return [f"{name(path)}: {target}"]
-    if heading and path.suffix == ".py" and not _has_heading(document, heading):
-        return [f"{name(path)}: {target}, {heading}"]
-    return []
-
-
-def _has_heading(document: Path, words: str) -> bool:
-    headings = re.findall(r"^#+ (.+)$", document.read_text(), re.MULTILINE)
-    plain = [heading.replace("`", "").strip() for heading in headings]
-    reference = " ".join(words.split())
-    return any(reference.startswith(heading) for heading in plain)
 
 
 def dead_names() -> list[str]:

@@ -20,6 +20,16 @@ SOURCES = sorted(
 TESTS = sorted((ROOT / "tests").rglob("*.py"))
 TEMPLATES = sorted(path for path in (ROOT / "templates").rglob("*") if path.is_file())
 PAGES = [path for path in TEMPLATES if path.suffix == ".html"]
+OTHER_CODE = sorted(
+    [
+        *(ROOT / "static").rglob("*.js"),
+        *(ROOT / "static").rglob("*.css"),
+        *(ROOT / "deploy").iterdir(),
+        *(ROOT / "bench").rglob("*.py"),
+        *(ROOT / file for file in ("Makefile", "Dockerfile", "manage.py", "pyproject.toml")),
+        *(ROOT / file for file in (".env.example", "docker-compose.yml")),
+    ]
+)
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), ROOT / "client/README.md"])
 
 

@@ -5,19 +5,19 @@ from __future__ import annotations
 
 import pytest
 
-from tests.architecture import figures, findings
+from tests.architecture import figures, findings, references
 from tests.architecture.sources import DOCUMENTS, SOURCES
 
 pytestmark = pytest.mark.once
 
 
-def test_there_is_something_to_look_at() -> None:
+def test_the_sources_are_found() -> None:
     assert len(SOURCES) > 300
     assert len(DOCUMENTS) > 20
 
 
-def test_every_document_heading_and_module_that_is_named_exists() -> None:
-    assert findings.undefined_references() == []
+def test_every_named_document_heading_module_and_function_exists() -> None:
+    assert references.undefined_references() == []
 
 
 def test_every_name_is_used() -> None:
@@ -28,7 +28,7 @@ def test_every_sentence_is_plain_english() -> None:
     assert findings.dialect_words(findings.readable_files()) == []
 
 
-def test_no_directory_is_a_drawer() -> None:
+def test_no_directory_is_too_full() -> None:
     crowded = {
         folder: modules
         for folder, modules in figures.modules_by_directory().items()

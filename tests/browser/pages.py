@@ -34,14 +34,14 @@ def pages(world: World, user: User) -> dict[str, str]:
     """Returns each path by its name, including a page that does not exist."""
     client = Client()
     client.force_login(user)
-    found = {}
+    addresses = {}
     for pattern in [*urls.urlpatterns, *page_urls.urlpatterns]:
         if pattern.name in A_PIECE:
             continue
         path = _path(pattern, as_fields(world), client)
         if path and _is_page(client.get(path)):
-            found[str(pattern.name)] = path
-    return {**found, "nothing here": "/nothing/"}
+            addresses[str(pattern.name)] = path
+    return {**addresses, "nothing here": "/nothing/"}
 
 
 def _path(pattern: URLPattern, fields: dict[str, Any], client: Client) -> str | None:

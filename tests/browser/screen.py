@@ -82,10 +82,20 @@ class Screen:
             self.page.get_by_role("button", name=name, exact=exact).click()
         return self.page
 
+    def more(self, name: str) -> Page:
+        """Clicks a button in the menu of the answer bar, and waits for the next page."""
+        self.page.get_by_text("More", exact=True).click()
+        return self.press(name)
+
     def follow(self, name: str) -> Page:
         with self.page.expect_navigation():
             self.page.get_by_role("link", name=name, exact=True).click()
         return self.page
+
+    def sign_out(self) -> Page:
+        """Opens the menu and signs out."""
+        self.page.get_by_role("button", name="Menu of").click()
+        return self.press("Sign out")
 
     def problems(self) -> list[str]:
         """Returns the page's problems on a desktop and on phones, in light and in dark."""

@@ -19,7 +19,7 @@ from wake.responses import respond
 AXE_SHA256 = "29348999450cdf2849a8e70b7912fc2da85a849da39c0d0d5394f51d4a9ed95c"
 
 
-def test_the_checks_are_the_ones_that_we_know() -> None:
+def test_axe_is_the_expected_version() -> None:
     assert hashlib.sha256(AXE.encode()).hexdigest() == AXE_SHA256
 
 
@@ -49,7 +49,7 @@ def test_every_kind_of_delivery_is_accessible_and_inside_its_window(
             assert screen.problems() == []
 
 
-def test_what_comes_of_an_act_is_accessible_and_inside_its_window(
+def test_the_pages_after_an_action_are_accessible_and_inside_their_window(
     open_browser: Open, alice: User, bob: User, world: World, subtests: pytest.Subtests
 ) -> None:
     screen = open_browser(alice)
@@ -60,7 +60,7 @@ def test_what_comes_of_an_act_is_accessible_and_inside_its_window(
             assert screen.problems() == []
 
 
-def test_everybodys_pages_are_accessible_and_inside_their_window(
+def test_public_pages_are_accessible_and_inside_their_window(
     open_browser: Open, rita: User, world: World, subtests: pytest.Subtests
 ) -> None:
     with subtests.test("who may only read"):
@@ -100,7 +100,7 @@ def test_an_empty_inbox_is_accessible(open_browser: Open, alice: User) -> None:
         assert screen.problems() == []
 
 
-def test_the_checks_find_what_they_are_there_for(
+def test_the_checks_find_planted_problems(
     open_browser: Open, alice: User, make_delivery: MakeDelivery
 ) -> None:
     make_delivery()
@@ -109,9 +109,9 @@ def test_the_checks_find_what_they_are_there_for(
 
     screen.page.add_style_tag(content=":root { --ink-3: #bbb } .row { inline-size: 700px }")
 
-    found = screen.problems()
-    assert any("light, color-contrast" in problem for problem in found)
-    assert any("outside" in problem for problem in found)
+    problems = screen.problems()
+    assert any("light, color-contrast" in problem for problem in problems)
+    assert any("outside" in problem for problem in problems)
 
 
 def test_with_the_keyboard_alone_focus_is_always_seen(
@@ -218,12 +218,12 @@ def _unreadable(screen: Screen, world: World) -> None:
 def _preview(screen: Screen, world: World) -> None:
     page = screen.go(world.path("question", "edit"))
     page.get_by_label("a", exact=True).fill("45 a month")
-    screen.press("Preview changes")
+    page.wait_for_selector(".diff__line--added")
 
 
 def _conflict(screen: Screen, world: World) -> None:
     page = screen.go(world.path("arabic"))
-    page.get_by_label("Feedback").fill("Mine.")
+    page.get_by_label("Message to the agent").fill("Mine.")
     first = world.deliveries["arabic"]
     bob = User.objects.get(email="bob@example.com")
     respond(
@@ -254,9 +254,9 @@ def _batch(screen: Screen, world: World) -> None:
 
 
 def _menus(screen: Screen, world: World) -> None:
-    page = screen.go(world.path("tried"))
-    screen.press("Saved replies")
-    page.get_by_text("Later", exact=True).click()
+    screen.go(world.path("tried"))
+    screen.more("Saved replies")
+    screen.page.get_by_text("Later", exact=True).click()
 
 
 def _error(screen: Screen, world: World) -> None:

@@ -11,7 +11,7 @@ from tests.browser.screen import Open
 from tests.types import MakeDelivery
 
 
-def test_the_first_delivery_takes_the_place_of_the_waiting(
+def test_the_first_delivery_replaces_the_waiting_line(
     open_browser: Open, alice: User, agent: Agent, make_delivery: MakeDelivery
 ) -> None:
     screen = open_browser(alice)
@@ -35,7 +35,7 @@ def test_a_program_is_unfolded_and_copied_with_the_keyboard(
     screen = open_browser(alice, permissions=["clipboard-read", "clipboard-write"])
     page = screen.go(f"/agents/{agent.pk}/connect/")
 
-    page.locator("#snippet-node > summary").press("Enter")
+    page.locator("#snippet-node summary").press("Enter")
     page.locator("#snippet-node").get_by_role("button", name="Copy").press("Enter")
 
     expect(page.get_by_role("button", name="Copied")).to_be_visible()
@@ -56,7 +56,7 @@ def test_unfolded_it_is_accessible_and_inside_its_window(
     assert screen.problems() == []
 
 
-def test_without_scripts_nothing_offers_to_copy_and_one_looks_again(
+def test_without_javascript_there_is_no_copy_button_and_a_link_reloads(
     open_browser: Open, alice: User, agent: Agent, make_delivery: MakeDelivery
 ) -> None:
     screen = open_browser(alice, scripts=False, width=390)

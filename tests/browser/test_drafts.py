@@ -28,11 +28,11 @@ def delivery(make_delivery: MakeDelivery) -> Delivery:
 
 def typed(screen: Screen, delivery: Delivery) -> Page:
     page = screen.go(f"/deliveries/{delivery.pk}/")
-    page.get_by_label("Feedback").fill(WORDS)
+    page.get_by_label("Message to the agent").fill(WORDS)
     return page
 
 
-def test_without_a_connection_the_words_stay_and_can_be_sent_again(
+def test_without_a_connection_the_text_stays_and_can_be_sent_again(
     open_browser: Open, alice: User, delivery: Delivery
 ) -> None:
     screen = open_browser(alice)
@@ -42,7 +42,7 @@ def test_without_a_connection_the_words_stay_and_can_be_sent_again(
     page.get_by_role("button", name="Reject").click()
 
     expect(page.get_by_role("alert")).to_have_text(NOT_SENT)
-    expect(page.get_by_label("Feedback")).to_have_value(WORDS)
+    expect(page.get_by_label("Message to the agent")).to_have_value(WORDS)
     assert screen.problems() == []
     assert not Response.objects.exists()
 
@@ -51,27 +51,28 @@ def test_without_a_connection_the_words_stay_and_can_be_sent_again(
     screen.press("Reject")
 
     assert Response.objects.get().feedback == WORDS
+    page.wait_for_selector("html[data-ready]", state="attached")
     assert page.evaluate(KEPT) == 0
 
 
-def test_a_reload_brings_the_words_back_and_says_so(
+def test_a_reload_restores_the_text_with_a_notice(
     open_browser: Open, alice: User, delivery: Delivery
 ) -> None:
     page = typed(open_browser(alice), delivery)
 
     page.reload()
 
-    expect(page.get_by_label("Feedback")).to_have_value(WORDS)
+    expect(page.get_by_label("Message to the agent")).to_have_value(WORDS)
     note = page.get_by_text("were kept on this device")
     expect(note).to_be_visible()
     page.get_by_role("button", name="Leave them out").click()
-    expect(page.get_by_label("Feedback")).to_have_value("")
+    expect(page.get_by_label("Message to the agent")).to_have_value("")
     expect(note).to_have_count(0)
     page.reload()
-    expect(page.get_by_label("Feedback")).to_have_value("")
+    expect(page.get_by_label("Message to the agent")).to_have_value("")
 
 
-def test_an_edit_that_only_leaves_words_out_is_kept_as_well(
+def test_an_edit_that_only_deletes_text_is_restored_too(
     open_browser: Open, alice: User, make_delivery: MakeDelivery
 ) -> None:
     delivery = make_delivery(details_json='"Keep this, not that."')
@@ -89,15 +90,15 @@ def test_a_saved_reply_stays_below_text_that_ends_in_a_line_break(
     SavedReply.objects.create(user=alice, status="approved", name="Ship it", text="Good, go ahead.")
     screen = open_browser(alice)
     page = typed(screen, delivery)
-    page.get_by_label("Feedback").fill(f"{WORDS}\n")
+    page.get_by_label("Message to the agent").fill(f"{WORDS}\n")
 
-    screen.press("Saved replies")
+    screen.more("Saved replies")
     screen.press("Ship it")
 
-    expect(page.get_by_label("Feedback")).to_have_value(f"{WORDS}\nGood, go ahead.")
+    expect(page.get_by_label("Message to the agent")).to_have_value(f"{WORDS}\nGood, go ahead.")
 
 
-def test_an_edit_is_kept_as_well_until_the_original_is_asked_for(
+def test_an_edit_is_restored_until_the_original_is_chosen(
     open_browser: Open, alice: User, delivery: Delivery
 ) -> None:
     screen = open_browser(alice)
@@ -113,7 +114,7 @@ def test_an_edit_is_kept_as_well_until_the_original_is_asked_for(
     expect(page.get_by_label("title")).to_have_value("Old")
 
 
-def test_signed_out_in_between_one_goes_on_where_the_words_are(
+def test_after_a_new_sign_in_the_text_is_restored(
     open_browser: Open, alice: User, delivery: Delivery
 ) -> None:
     screen = open_browser(alice)
@@ -126,17 +127,17 @@ def test_signed_out_in_between_one_goes_on_where_the_words_are(
     screen.press("Sign in")
 
     assert page.url.endswith(f"/deliveries/{delivery.pk}/")
-    expect(page.get_by_label("Feedback")).to_have_value(WORDS)
+    expect(page.get_by_label("Message to the agent")).to_have_value(WORDS)
     assert not Response.objects.exists()
 
 
-def test_a_refused_answer_shows_the_words_once(
+def test_a_refused_answer_shows_the_text_once(
     open_browser: Open, alice: User, make_delivery: MakeDelivery
 ) -> None:
     question = make_delivery(type="question")
     screen = open_browser(alice)
     page = screen.go(f"/deliveries/{question.pk}/")
-    page.get_by_label("Your answer (sent to the agent)").fill(" ")
+    page.get_by_label("Message to the agent").fill(" ")
 
     screen.press("Send my answer")
 
@@ -152,12 +153,12 @@ def test_signing_out_leaves_nothing_on_the_device(
     page.reload()
     assert page.evaluate(KEPT) == 1
 
-    screen.press("Sign out")
+    screen.sign_out()
 
     assert page.evaluate(KEPT) == 0
 
 
-def test_what_is_on_its_way_says_so_and_is_sent_once(
+def test_a_form_that_is_being_sent_says_so_and_is_sent_once(
     open_browser: Open, alice: User, delivery: Delivery
 ) -> None:
     page = typed(open_browser(alice), delivery)

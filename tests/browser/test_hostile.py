@@ -48,7 +48,7 @@ def test_hostile_content_is_inert_everywhere(
     assert frame.locator("img, svg, script, iframe, style, form, button, input").count() == 0
 
 
-def test_the_policy_bites_where_something_slipped_through(
+def test_the_content_policy_stops_an_injected_script(
     open_browser: Open, alice: User, make_delivery: MakeDelivery
 ) -> None:
     screen = open_browser(alice)
@@ -81,18 +81,22 @@ def test_a_page_of_hostile_content_is_quick_and_readable_on_a_phone(
     assert screen.outside() == []
 
 
-def test_a_frame_cannot_reach_out_of_itself(
+ON_TOP = "([x, y]) => !document.elementFromPoint(x, y).closest('.untrusted')"
+
+
+def test_framed_content_cannot_cover_the_page(
     open_browser: Open, alice: User, make_delivery: MakeDelivery
 ) -> None:
     delivery = make_delivery(details_json=json.dumps("# Approved\n\n" + "line  \n" * 600))
     page = open_browser(alice).go(f"/deliveries/{delivery.pk}/")
 
+    bar = page.locator(".answer-bar").bounding_box()
+    assert bar
+    for x in range(10, int(bar["width"]), 50):
+        assert page.evaluate(ON_TOP, [bar["x"] + x, bar["y"] + bar["height"] / 2]), x
     frame = page.locator(".untrusted").bounding_box()
-    answer = page.locator(".answer").bounding_box()
-
     assert frame
-    assert answer
-    assert frame["y"] + frame["height"] <= answer["y"]
+    assert frame["height"] <= page.viewport_size["height"]  # type: ignore[index]
     assert "written by the agent" in page.inner_text(".untrusted__head")
     page.get_by_role("link", name="Show all 4 kB").click()
     assert page.locator("#all-details").evaluate("e => e.scrollHeight - e.clientHeight") <= 1

@@ -67,7 +67,7 @@ def test_an_approval_leads_on_to_the_next_row_and_undo_leads_back(
     expect(row(inbox, outputs[0])).to_be_focused()
 
 
-def test_no_answer_goes_out_without_a_row(inbox: Page) -> None:
+def test_without_a_focused_row_keys_answer_nothing(inbox: Page) -> None:
     before = inbox.url
 
     press(inbox, "a", "r", "e", "x", "s", "l", "Enter")
@@ -98,17 +98,18 @@ def test_rows_are_selected_one_by_one_or_all_between_two(inbox: Page) -> None:
     expect(inbox.locator("h1")).to_have_text("Reviewing 3 together")
 
 
-def test_an_update_is_seen_and_brought_back(
+def test_an_update_is_acknowledged_and_brought_back(
     open_browser: Open, alice: User, make_delivery: MakeDelivery
 ) -> None:
     update = make_delivery(type="update")
     page = open_browser(alice).go("/")
 
     press_and_go(page, "j", "s")
-    expect(row(page, update)).to_have_count(0)
+    expect(row(page, update)).to_contain_text("Acknowledged. No answer was sent.")
     press_and_go(page, "u")
 
     expect(row(page, update)).to_be_focused()
+    expect(row(page, update)).not_to_contain_text("Acknowledged")
 
 
 def test_a_row_is_snoozed(inbox: Page, outputs: list[Delivery]) -> None:
@@ -122,7 +123,7 @@ def test_a_delivery_is_rejected_with_a_reason(inbox: Page, outputs: list[Deliver
     press_and_go(inbox, "j", "o")
 
     press(inbox, "r")
-    expect(inbox.get_by_label("Feedback")).to_be_focused()
+    expect(inbox.get_by_label("Message to the agent")).to_be_focused()
     expect(inbox.locator("[data-armed]")).to_have_text("Reject")
     inbox.keyboard.type("Too long, ask a jury.")
     press_and_go(inbox, "Control+Enter")
@@ -131,15 +132,15 @@ def test_a_delivery_is_rejected_with_a_reason(inbox: Page, outputs: list[Deliver
     assert (answer.status, answer.feedback) == ("rejected", "Too long, ask a jury.")
 
 
-def test_an_armed_verb_is_let_go_with_escape(inbox: Page) -> None:
+def test_escape_cancels_a_chosen_action(inbox: Page) -> None:
     press_and_go(inbox, "j", "o")
     press(inbox, "r", "Escape")
 
     expect(inbox.locator("[data-armed]")).to_have_count(0)
-    inbox.get_by_label("Feedback").focus()
+    inbox.get_by_label("Message to the agent").focus()
     press(inbox, "Control+Enter")
 
-    expect(inbox.get_by_label("Feedback")).to_be_visible()
+    expect(inbox.get_by_label("Message to the agent")).to_be_visible()
     assert not Response.objects.exists()
 
 
@@ -155,9 +156,9 @@ def test_one_delivery_leads_to_the_next_and_back(inbox: Page, outputs: list[Deli
     assert Response.objects.get().delivery == outputs[0]
 
 
-def test_every_place_has_its_keys(inbox: Page) -> None:
+def test_every_page_has_its_keys(inbox: Page) -> None:
     """ "a" after "g" is no approval."""
-    places = {"h": "/history/", "a": "/agents/", "s": "/settings/profile/", "i": "/"}
+    places = {"h": "/history/", "a": "/agents/", "s": "/settings/", "i": "/"}
 
     press(inbox, "j")
     for key, path in places.items():
@@ -236,10 +237,10 @@ def test_keys_can_be_kept_to_a_focused_row_or_switched_off(
     expect(page.locator("input:checked")).to_have_count(selects)
 
 
-def test_every_key_of_the_help_page_is_said_by_a_control(inbox: Page) -> None:
+def test_a_control_announces_every_key_of_the_help_page(inbox: Page) -> None:
     """And by those who read the page aloud."""
     press(inbox, "j")
-    said = set(
+    announced = set(
         " ".join(
             inbox.locator("[aria-keyshortcuts]").evaluate_all(
                 "all => all.map(control => control.getAttribute('aria-keyshortcuts'))"
@@ -247,4 +248,4 @@ def test_every_key_of_the_help_page_is_said_by_a_control(inbox: Page) -> None:
         ).split()
     )
 
-    assert {"a", "b", "l", "o", "r", "x", "/", "?"} <= said
+    assert {"a", "b", "l", "o", "r", "x", "/", "?"} <= announced

@@ -38,7 +38,7 @@ URLS = [
 ]
 
 
-def test_another_host_was_shown_than_the_browser_opened(chromium: Browser) -> None:
+def test_the_shown_host_is_the_one_that_the_browser_opens(chromium: Browser) -> None:
     page = chromium.new_page()
     opened = {url: page.evaluate("url => new URL(url).hostname", url) for url in URLS}
     page.close()
@@ -47,20 +47,20 @@ def test_another_host_was_shown_than_the_browser_opened(chromium: Browser) -> No
 
 
 @pytest.mark.parametrize("url", ["https://аррӏе.com/", "https://straße.de/", "https://0x7f.1/"])
-def test_an_address_in_its_own_words_hid_a_look_alike_host(url: str) -> None:
+def test_a_link_whose_text_is_its_address_names_a_look_alike_host(url: str) -> None:
     for details in (json.dumps({"report": url}), json.dumps(f"<{url}>")):
-        shown = render(details)
+        rendered = render(details)
 
-        assert shown is not None
+        assert rendered is not None
         assert re.search(
-            r"<small> ?\((xn--[a-z0-9-]+\.[a-z]+|127\.0\.0\.1)\)</small>", shown.html
-        ), shown.html
+            r"<small> ?\((xn--[a-z0-9-]+\.[a-z]+|127\.0\.0\.1)\)</small>", rendered.html
+        ), rendered.html
 
 
-def test_an_address_in_a_field_turned_its_own_text_around() -> None:
-    shown = render(json.dumps({"report": "https://good.example/\u202egpj.exe\u200b"}))
+def test_an_address_in_a_field_cannot_reverse_its_text() -> None:
+    rendered = render(json.dumps({"report": "https://good.example/\u202egpj.exe\u200b"}))
 
-    assert shown is not None
-    words = re.sub(r"<[^>]*>", "", html.unescape(shown.html))
+    assert rendered is not None
+    words = re.sub(r"<[^>]*>", "", html.unescape(rendered.html))
     assert "⟨U+202E⟩" in words
     assert not {"\u202e", "\u200b"} & set(words)

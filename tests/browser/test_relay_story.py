@@ -68,8 +68,8 @@ def test_from_a_caller_to_the_next_agent(
 
     done = caller.result("GetTask", {"id": task["id"]})
     assert done["artifacts"][0]["parts"][0]["data"] == EDITED
-    told = eventually(lambda: [push for push in receiver.received if "task" in push.json][-1:])
-    assert told[0].json["task"]["id"] == task["id"]
+    pushes = eventually(lambda: [push for push in receiver.received if "task" in push.json][-1:])
+    assert pushes[0].json["task"]["id"] == task["id"]
     following = eventually(lambda: editor.result("ListTasks", {"pageSize": 1})["tasks"])
     with connected(up, manage(up, "issue_key", "editor"), tmp_path / "editor"):
         eventually(lambda: _state(editor, following[0]["id"]) == "TASK_STATE_COMPLETED")
@@ -93,6 +93,7 @@ def _signed_in(chromium: Browser, up: Up) -> Page:
 def _redirect(page: Page, headline: str, audience: str) -> None:
     page.get_by_role("link", name=re.compile(headline)).first.click()
     assert "release robot" in page.inner_text("main")
+    page.get_by_text("More", exact=True).click()
     page.get_by_role("button", name="Edit and send back").click()
     page.get_by_label("audience").fill(audience)
     page.get_by_role("button", name="Send changes").click()

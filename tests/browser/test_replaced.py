@@ -12,26 +12,26 @@ from wake.models import Response
 WORDS = "Ten is fine.\nGo on."
 
 
-def test_a_click_answers_nothing_unseen_and_loses_no_words(
+def test_a_click_does_not_answer_an_unseen_version_and_keeps_the_text(
     open_browser: Open, alice: User, make_delivery: MakeDelivery
 ) -> None:
     old = make_delivery(headline="First draft", details_json='{"price": 10}')
     screen = open_browser(alice)
     page = screen.go(f"/deliveries/{old.pk}/")
     new = make_delivery(headline="Second draft", details_json='{"price": 99}', supersedes=old.pk)
-    page.get_by_label("Feedback").fill(WORDS)
+    page.get_by_label("Message to the agent").fill(WORDS)
 
     page.get_by_role("button", name="Approve").click()
 
     expect(page.get_by_role("heading", level=1)).to_have_text("A new version has replaced this one")
-    expect(page.get_by_label("Your feedback")).to_have_value(WORDS)
+    expect(page.get_by_label("Your message")).to_have_value(WORDS)
     assert screen.problems() == []
     assert not Response.objects.exists()
     screen.complaints.clear()  # Chromium notes the 409
 
     page.get_by_role("button", name="Continue with the new version").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Second draft")
-    expect(page.get_by_label("Feedback")).to_have_value(WORDS)
+    expect(page.get_by_label("Message to the agent")).to_have_value(WORDS)
     screen.press("Approve")
 
     response = Response.objects.get()

@@ -51,10 +51,13 @@ def test_without_javascript_settings_and_snoozing_work(
     assert Preferences.objects.get(user=alice).digest_days == "04"
 
     screen.go(f"/deliveries/{delivery.pk}/")
-    screen.page.get_by_label("Feedback").fill("I like it.")
-    screen.press("Saved replies")
+    screen.page.get_by_label("Message to the agent").fill("I like it.")
+    screen.more("Saved replies")
     screen.press("Ship it")
-    assert screen.page.get_by_label("Feedback").input_value() == "I like it.\nGood, go ahead."
+    assert (
+        screen.page.get_by_label("Message to the agent").input_value()
+        == "I like it.\nGood, go ahead."
+    )
 
     screen.page.get_by_text("Later", exact=True).click()
     screen.press("In 1 hour")

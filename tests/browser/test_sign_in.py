@@ -40,7 +40,7 @@ def test_a_second_step_from_the_first_picture_to_the_last_recovery_code(
     screen.follow("I've saved them")
     assert "10 recovery codes left." in page.inner_text("main")
     assert look() == []
-    screen.press("Sign out")
+    screen.sign_out()
 
     write_password(screen)
     assert page.get_by_label("Code", exact=True).is_visible()
@@ -79,7 +79,7 @@ def test_a_lost_password_is_reset_by_a_link_in_a_mail(open_browser: Open, alice:
     assert "Password changed" in page.get_by_role("status").inner_text()
     write_password(screen, NEW)
 
-    assert page.get_by_role("button", name="Sign out").is_visible()
+    assert page.get_by_role("button", name="Menu of").is_visible()
     screen.go(link_in_the_mail())
     assert "This link no longer works" in page.inner_text("main")
     assert screen.problems() == []

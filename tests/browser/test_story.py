@@ -64,9 +64,9 @@ def test_an_edited_document_reaches_the_agent(
     assert page.get_by_role("heading", level=1).inner_text().startswith("One delivery waits")
     screen.follow("Market report ready for your review")
     assert "the board" in page.inner_text(".untrusted")
-    page.get_by_label("Feedback").fill("Good start: cut the prices.")
-    screen.press("Edit and send back")
-    assert page.get_by_label("Feedback").input_value() == "Good start: cut the prices."
+    page.get_by_label("Message to the agent").fill("Good start: cut the prices.")
+    screen.more("Edit and send back")
+    assert page.get_by_label("Message to the agent").input_value() == "Good start: cut the prices."
 
     page.get_by_label("The agent's JSON").fill('{"title": "Market report", "sections": [}')
     screen.press("Send changes")
@@ -75,7 +75,9 @@ def test_an_edited_document_reaches_the_agent(
 
     edited = {**BRIEF, "sections": ["Findings"]}
     page.get_by_label("The agent's JSON").fill(json.dumps(edited, indent=2))
-    screen.press("Preview changes")
+    if not scripts:
+        screen.press("Preview changes")
+    page.wait_for_selector(".diff__line--removed >> nth=1")
     assert '"Prices"' in page.inner_text(".diff__line--removed >> nth=1")
     screen.press("Send changes")
     assert "Goes to the agent in" in page.inner_text(".notice")
@@ -92,7 +94,7 @@ def test_an_edited_document_reaches_the_agent(
 
 
 @pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without scripts"])
-def test_a_delivery_is_approved_from_its_row_and_taken_back(
+def test_a_delivery_is_approved_from_its_row_and_undone(
     open_browser: Open, live_server: Any, key: ApiKey, alice: User, scripts: bool
 ) -> None:
     Agent(live_server.url, key).deliver()
@@ -107,24 +109,22 @@ def test_a_delivery_is_approved_from_its_row_and_taken_back(
 
 
 @pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without scripts"])
-def test_a_rejection_keeps_its_reason_when_it_is_taken_back(
+def test_an_undone_rejection_keeps_its_reason(
     open_browser: Open, live_server: Any, key: ApiKey, alice: User, scripts: bool
 ) -> None:
     delivery_id = Agent(live_server.url, key).deliver(type="question", timeout_seconds=3600)
     screen = open_browser(alice, scripts=scripts)
     page = screen.go(f"/deliveries/{delivery_id}/")
 
-    page.get_by_label("Your answer (sent to the agent)").fill("Not before Monday.")
+    page.get_by_label("Message to the agent").fill("Not before Monday.")
     screen.press("No, don't")
     screen.press("Undo: Market report ready for your review")
 
     assert page.url.endswith(f"/deliveries/{delivery_id}/")
-    assert (
-        page.get_by_label("Your answer (sent to the agent)").input_value() == "Not before Monday."
-    )
+    assert page.get_by_label("Message to the agent").input_value() == "Not before Monday."
 
 
-def test_two_people_give_one_answer_and_the_second_keeps_their_words(
+def test_the_second_person_to_answer_keeps_their_text(
     open_browser: Open, live_server: Any, key: ApiKey, alice: User, bob: User
 ) -> None:
     delivery_id = Agent(live_server.url, key).deliver()
@@ -133,14 +133,14 @@ def test_two_people_give_one_answer_and_the_second_keeps_their_words(
     for screen in (alices, bobs):
         screen.go(f"/deliveries/{delivery_id}/")
 
-    alices.page.get_by_label("Feedback").fill("Fine by me.")
+    alices.page.get_by_label("Message to the agent").fill("Fine by me.")
     alices.press("Approve")
-    bobs.page.get_by_label("Feedback").fill("Cut section three.")
+    bobs.page.get_by_label("Message to the agent").fill("Cut section three.")
     bobs.press("Reject")
 
     assert "alice answered first" in bobs.page.inner_text("h1")
     assert "Fine by me." in bobs.page.inner_text("main")
-    assert bobs.page.get_by_label("Your feedback").input_value() == "Cut section three."
+    assert bobs.page.get_by_label("Your message").input_value() == "Cut section three."
 
     bobs.page.wait_for_selector("html[data-ready]", state="attached")
     bobs.page.get_by_role("button", name="Copy").click()
@@ -169,14 +169,14 @@ def test_fields_are_edited_and_turned_into_json(
     assert edited == {"title": "Market report", "pages": 12, "final": True}
 
 
-def test_the_editor_says_early_that_it_is_no_json_yet(
+def test_the_editor_reports_invalid_json_while_typing(
     open_browser: Open, live_server: Any, key: ApiKey, alice: User
 ) -> None:
     delivery_id = Agent(live_server.url, key).deliver(details={"list": [1]})
     page = open_browser(alice).go(f"/deliveries/{delivery_id}/edit")
 
     page.get_by_label("The agent's JSON").fill('{"list": [1}')
-    page.wait_for_selector("#edit-error:has-text('Not valid JSON yet')")
+    page.wait_for_selector("#edit-error:has-text('Not valid JSON: ')")
     page.get_by_label("Text").check()
 
     page.wait_for_selector("#edit-error:empty", state="attached")

@@ -27,14 +27,14 @@ def inbox(open_browser: Open, alice: User, make_delivery: MakeDelivery) -> Page:
 @pytest.fixture
 def asked(inbox: Page) -> list[str]:
     """Whenever the page asks."""
-    found: list[str] = []
+    notices: list[str] = []
 
     def note(request: Request) -> None:
         if "/pulse?" in request.url:
-            found.append(request.url)
+            notices.append(request.url)
 
     inbox.on("requestfinished", note)
-    return found
+    return notices
 
 
 def pass_seconds(page: Page, seconds: int, *, asks: bool) -> None:
@@ -45,7 +45,7 @@ def pass_seconds(page: Page, seconds: int, *, asks: bool) -> None:
         page.clock.run_for(seconds * 1000)
 
 
-def test_what_is_new_is_said_and_shown_when_it_is_asked_for(
+def test_new_deliveries_are_announced_and_shown_on_request(
     inbox: Page, make_delivery: MakeDelivery
 ) -> None:
     title = inbox.title()
@@ -64,7 +64,7 @@ def test_what_is_new_is_said_and_shown_when_it_is_asked_for(
     expect(inbox.locator(".row")).to_have_count(2)
 
 
-def test_nothing_new_says_nothing(inbox: Page, asked: list[str]) -> None:
+def test_without_new_deliveries_there_is_no_notice(inbox: Page, asked: list[str]) -> None:
     pass_seconds(inbox, 31, asks=True)
 
     assert len(asked) == 1
@@ -84,9 +84,7 @@ def test_a_person_who_was_signed_out_gets_no_updates(
     expect(inbox.locator(".row")).to_have_count(1)
 
 
-def test_what_was_new_and_is_gone_is_no_longer_said(
-    inbox: Page, make_delivery: MakeDelivery
-) -> None:
+def test_a_notice_disappears_with_its_deliveries(inbox: Page, make_delivery: MakeDelivery) -> None:
     second = make_delivery(headline="The second")
     pass_seconds(inbox, 31, asks=True)
     expect(inbox.locator(".pill")).to_have_count(1)
@@ -97,7 +95,7 @@ def test_what_was_new_and_is_gone_is_no_longer_said(
     expect(inbox.locator(".pill")).to_have_count(0)
 
 
-def test_an_idle_page_asks_rarely(inbox: Page, asked: list[str]) -> None:
+def test_an_idle_page_polls_rarely(inbox: Page, asked: list[str]) -> None:
     pass_seconds(inbox, 31, asks=True)
     pass_seconds(inbox, 31, asks=True)
     pass_seconds(inbox, 110, asks=False)
@@ -108,7 +106,7 @@ def test_an_idle_page_asks_rarely(inbox: Page, asked: list[str]) -> None:
     assert len(asked) == 3
 
 
-def test_a_hidden_page_asks_once_it_is_visible_again(inbox: Page, asked: list[str]) -> None:
+def test_a_hidden_page_polls_once_it_is_visible_again(inbox: Page, asked: list[str]) -> None:
     inbox.evaluate(HIDE, True)
     pass_seconds(inbox, 600, asks=False)
     assert asked == []

@@ -23,8 +23,8 @@ from relay.models import Task
 from relay.protocol.dialects import Incoming
 from relay.tasks import lifecycle
 from tests.types import Answer, MakeDelivery
+from wake.callbacks.attempts import settle
 from wake.callbacks.http_client import Outcome
-from wake.callbacks.outbox import settle
 from wake.models import Callback, Delivery
 
 REPORT = (
@@ -36,6 +36,13 @@ BLOCKS: list[dict[str, Any]] = [
     {"type": "table", "title": "Both", "columns": ["Price", "Dearer for"], "rows": [["A", 111]]},
     {"type": "code", "language": "py", "text": "def f(x): return x  # why"},
     {"type": "diff", "before": "one two", "after": "one three"},
+    {
+        "type": "chart",
+        "kind": "bar",
+        "title": "Prices",
+        "labels": ["a" * 40, "b"],
+        "series": [{"name": "One", "values": [1, -2]}, {"name": "Two", "values": [3, None]}],
+    },
     {"type": "hologram", "text": "Nobody knows this one."},
     {
         "type": "choice",
@@ -43,6 +50,16 @@ BLOCKS: list[dict[str, Any]] = [
         "options": [
             {"id": "a", "label": "One price", "recommended": True},
             {"id": "b", "label": "One a person", "text": "Fair to small teams."},
+        ],
+    },
+    {
+        "type": "choice",
+        "name": "told",
+        "label": "Who is told?",
+        "multiple": True,
+        "options": [
+            {"id": "sales", "label": "Sales", "recommended": True},
+            {"id": "support", "label": "Support"},
         ],
     },
     {"type": "field", "name": "floor", "label": "Floor", "kind": "number", "value": 10},
@@ -73,8 +90,8 @@ def build(make: MakeDelivery, answer: Answer, *, key: ApiKey, alice: User, bob: 
     old, _ = mint(agent, by=SYSTEM, mode="test", expires_at=now + timedelta(days=1))
     revoke(old, by=SYSTEM, at=now)
     deliveries = {**_waiting(make, key=key), **_answered(make, answer, by=bob)}
-    put_off = make(headline="w" * 120)
-    snoozes.snooze(put_off, by=alice, until=now + timedelta(days=400), at=now)
+    snoozed = make(headline="w" * 120)
+    snoozes.snooze(snoozed, by=alice, until=now + timedelta(days=400), at=now)
     for status, name, text in [
         ("approved", "Ship it", "Good, go ahead."),
         ("rejected", "x" * 40, "y" * 2000),

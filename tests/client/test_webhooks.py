@@ -39,7 +39,7 @@ def test_a_callback_of_the_server_is_accepted() -> None:
 
 
 @pytest.mark.parametrize("secret", [OLDER, SECRET])
-def test_while_a_secret_is_rotated_both_fit(secret: str) -> None:
+def test_during_a_rotation_both_secrets_verify(secret: str) -> None:
     assert verify(BODY, signed(OLDER, SECRET), secret, at=AT.timestamp()).is_answered
 
 

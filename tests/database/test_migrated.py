@@ -17,7 +17,7 @@ IMPORT = re.compile(
 )
 
 
-def test_a_copy_does_not_outlive_what_it_was_made_from() -> None:
+def test_a_copy_depends_on_every_module_that_migrations_import() -> None:
     sources = {path for pattern in SOURCES for path in ROOT.glob(pattern)}
 
     imported = set(_imported_by_migrations())
@@ -44,9 +44,9 @@ def _receivers_of_migrate() -> Iterator[Path]:
             yield file
 
 
-def test_what_failed_is_made_again_and_what_is_there_is_not() -> None:
+def test_a_failed_copy_is_remade_and_a_finished_one_is_reused() -> None:
     kind = "test-of-made-once"
-    made: list[Path] = []
+    folders: list[Path] = []
 
     def fail(folder: Path) -> None:
         (folder / "half").touch()
@@ -54,11 +54,11 @@ def test_what_failed_is_made_again_and_what_is_there_is_not() -> None:
 
     with pytest.raises(RuntimeError):
         made_once(kind, fail)
-    first = made_once(kind, made.append)
-    second = made_once(kind, made.append)
+    first = made_once(kind, folders.append)
+    second = made_once(kind, folders.append)
 
     assert first == second
-    assert len(made) == 1
+    assert len(folders) == 1
     assert list(first.iterdir()) == []
     first.rmdir()
     (FOLDER / f".lock-{kind}").unlink()

@@ -46,13 +46,13 @@ def test_a_notification_comes_with_the_commit_and_to_its_topic_alone() -> None:
     assert (before, committed, here.is_set(), elsewhere.is_set()) == (False, True, False, False)
 
 
-def test_without_notifications_from_others_it_is_looked_at_often() -> None:
+def test_without_notifications_the_database_is_polled() -> None:
     assert pause_seconds() == notifications.LOOK_OFTEN_SECONDS
 
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.skipif(connection.vendor != "postgresql", reason="about PostgreSQL")
-def test_postgresql_tells_what_another_process_has_committed(watcher: Watcher) -> None:
+def test_postgresql_notifies_of_other_processes_commits(watcher: Watcher) -> None:
     woken = threading.Event()
 
     with listening("a", woken.set):
@@ -68,7 +68,7 @@ def test_postgresql_tells_what_another_process_has_committed(watcher: Watcher) -
 
 
 @pytest.mark.once
-def test_sqlite_says_that_its_file_has_changed(
+def test_sqlite_notices_that_its_file_has_changed(
     watcher: Watcher, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path, woken = tmp_path / "wake.sqlite3", threading.Event()

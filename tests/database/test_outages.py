@@ -130,7 +130,7 @@ def test_a_locked_database_is_no_outage(agent: Agent) -> None:
 
 
 @pytest.mark.django_db
-def test_a_wrong_statement_passes_never() -> None:
+def test_a_wrong_statement_is_no_outage() -> None:
     with transaction.atomic():
         failure = failure_of("SELECT * FROM there_is_no_such_table")
         transaction.set_rollback(True)
@@ -148,7 +148,7 @@ def test_a_pool_without_connections_is_away(cause: Exception) -> None:
 
 
 @pytest.mark.parametrize("error", [None, ValueError(), TimeoutError("of something else")])
-def test_other_failures_say_nothing_of_the_database(error: Exception | None) -> None:
+def test_other_errors_are_no_outage(error: Exception | None) -> None:
     assert not will_pass(error)
 
 

@@ -143,20 +143,20 @@ def test_an_agent_whose_words_are_locked_stops_the_search_of_no_other(
 
 
 @pytest.fixture
-def last_call(bob: User, alice: User, make_delivery: MakeDelivery) -> list[User]:
+def people_to_remind(bob: User, alice: User, make_delivery: MakeDelivery) -> list[User]:
     """People in the order of a sweep, who are to hear that an agent goes on soon."""
     people = sorted([alice, bob], key=lambda user: user.pk)
     for user in people:
-        Preferences.objects.update_or_create(user=user, defaults={"wants_last_calls": True})
+        Preferences.objects.update_or_create(user=user, defaults={"wants_reminders": True})
     make_delivery(timeout_seconds=1800)
     return people
 
 
 def test_a_failing_reminder_of_one_person_stops_no_other(
-    last_call: list[User], settings: Any
+    people_to_remind: list[User], settings: Any
 ) -> None:
     settings.WAKE_SENDS_MAIL = True
-    first, second = last_call
+    first, second = people_to_remind
     User.objects.filter(pk=first.pk).update(email="by hand\nand two lines@example.com")
 
     assert reminders.send_due() == 1
@@ -166,10 +166,10 @@ def test_a_failing_reminder_of_one_person_stops_no_other(
 
 @on_postgresql
 def test_a_locked_row_of_one_person_stops_no_other_reminder(
-    last_call: list[User], settings: Any
+    people_to_remind: list[User], settings: Any
 ) -> None:
     settings.WAKE_SENDS_MAIL = True
-    first, second = last_call
+    first, second = people_to_remind
 
     with locked_elsewhere(Preferences.objects.filter(user=first)):
         assert reminders.send_due() == 1
@@ -211,4 +211,4 @@ def test_a_row_that_cannot_be_postponed_delays_no_other() -> None:
             raise ValueError(number)
         return number
 
-    assert sweeps.each([1, 2, 3], fail, what="numbers", put_off=fail) == 5
+    assert sweeps.each([1, 2, 3], fail, what="numbers", postpone=fail) == 5

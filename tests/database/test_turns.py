@@ -23,7 +23,7 @@ def waiting(turns: Turns, action: Callable[[], None]) -> threading.Thread:
     return thread
 
 
-def test_who_came_first_is_first() -> None:
+def test_turns_are_taken_in_the_order_of_arrival() -> None:
     turns, order = Turns(1), list[int]()
     turns.take()
 
@@ -41,7 +41,7 @@ def test_who_came_first_is_first() -> None:
     turns.take()  # it is free again
 
 
-def test_no_more_wait_than_may() -> None:
+def test_the_number_of_waiting_threads_is_limited() -> None:
     turns = Turns(1, waiting_at_most=1)
     turns.take()
     thread = waiting(turns, turns.take)
@@ -53,7 +53,7 @@ def test_no_more_wait_than_may() -> None:
     thread.join(10)
 
 
-def test_a_turn_that_does_not_come_is_given_up_and_lost_to_no_other() -> None:
+def test_a_turn_that_times_out_goes_to_the_next_thread() -> None:
     turns = Turns(1, seconds=0.01)
     turns.take()
 
@@ -65,7 +65,7 @@ def test_a_turn_that_does_not_come_is_given_up_and_lost_to_no_other() -> None:
     assert (is_away(raised.value), is_busy(raised.value)) == (False, True)
 
 
-def test_all_who_wait_learn_at_once_that_the_server_is_away() -> None:
+def test_an_outage_ends_every_wait_at_once() -> None:
     turns, failures = Turns(1), list[psycopg.OperationalError]()
     turns.take()
 

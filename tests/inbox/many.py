@@ -11,11 +11,11 @@ from wake.models import Delivery
 
 def many_like(delivery: Delivery, count: int) -> list[Delivery]:
     """Creates each delivery a second after the one before."""
-    made = []
+    deliveries = []
     for number in range(1, count + 1):
         later, row = timedelta(seconds=number), copy(delivery)
         row.pk = uuid4()
         row.activity_at += later
         row.created_at += later
-        made.append(row)
-    return Delivery.objects.bulk_create(made)
+        deliveries.append(row)
+    return Delivery.objects.bulk_create(deliveries)

@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import json
+from datetime import datetime
 from typing import Any
 
 from django.test import Client
 from django.utils import timezone
 
 from relay.models import Card, Message, Task
+from relay.runs import presence
 from relay.tasks import transitions
 
 State = Task.State
+
+
+def presence_of(card: Card, *, at: datetime) -> presence.Presence:
+    """Returns which connectors are online for the agent of a card, and its runs."""
+    return presence.of(presence.with_runs(Card.objects.filter(pk=card.pk)).get(), at=at)
 
 
 class Caller:

@@ -41,7 +41,7 @@ def older(card: Card, caller_key: CallerKey) -> Caller:
 
 
 @pytest.fixture
-def stranger(card: Card, team: Team) -> Caller:
+def other_caller(card: Card, team: Team) -> Caller:
     """Speaks 1.0 with another key of the same team."""
     _, text = callers.mint(team, name="Somebody else", by=SYSTEM)
     return Caller(card, "1.0", text)

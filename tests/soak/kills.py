@@ -42,7 +42,7 @@ def _run(world: World, receiver: Receiver) -> list[str]:
         assert eventually(lambda enough=enough: len(receiver.received) >= enough, seconds=60)  # type: ignore[misc]
         os.kill(sender, signal.SIGKILL)
         world.run(f"bury({sender})")
-    world.run("while Callback.objects.unfinished().exists(): outbox.send_due()")
+    world.run("while Callback.objects.unfinished().exists(): sending.send_due()")
 
     bodies = one_of_each(receiver.received)
     undelivered = world.run("result = Callback.objects.filter(delivered_at=None).count()")

@@ -45,9 +45,9 @@ def test_three_answers_for_every_type(
     answer(pk, status, **WORDS[status])
 
     edit = {"updated_brief": "..."} if status == "redirected" else None
-    seen = caller.poll(pk)
-    assert (seen["status"], seen["feedback"]) == (status, WORDS[status]["feedback"])
-    assert seen["edited_content"] == edit
+    polled = caller.poll(pk)
+    assert (polled["status"], polled["feedback"]) == (status, WORDS[status]["feedback"])
+    assert polled["edited_content"] == edit
 
 
 def test_the_five_keys_are_always_there(caller: AgentClient, answer: Answer) -> None:
@@ -65,7 +65,7 @@ def test_the_five_keys_are_always_there(caller: AgentClient, answer: Answer) -> 
     assert after["responded_at"].endswith("Z")
 
 
-def test_a_held_answer_is_seen_nowhere(caller: AgentClient, answer: Answer) -> None:
+def test_a_held_answer_is_not_readable(caller: AgentClient, answer: Answer) -> None:
     """ "An answer is held ... during which agents still see `pending`." """
     pk = caller.deliver(callback_webhook=None)
     before = caller.poll(pk), caller.sweep()
@@ -101,7 +101,7 @@ def test_a_read_releases_without_any_worker(
     assert delivery.activity_at >= before, "Stamped at the release, not at the answer."
 
 
-def test_no_sweep_with_since_passes_a_late_release_by(
+def test_a_sweep_with_since_returns_a_late_release(
     caller: AgentClient, answer: Answer, age: Age
 ) -> None:
     """ "and no sweep with `since` can pass it by" """
@@ -171,7 +171,7 @@ def test_a_late_answer_gets_the_full_hold(
     assert response.release_at == at + timedelta(seconds=10)
 
 
-def test_one_answer_that_cannot_be_released_holds_no_other_back(
+def test_an_answer_that_cannot_be_released_delays_no_other(
     caller: AgentClient, answer: Answer, age: Age
 ) -> None:
     broken, whole = caller.deliver(), caller.deliver()
@@ -216,9 +216,9 @@ def test_the_first_answer_wins_and_the_second_person_sees_it(
     with pytest.raises(AlreadyAnswered) as refused:
         answer(pk, "rejected", by=alice, held=True)
 
-    told = refused.value.response
-    assert (told.by, told.by_name, told.status) == (bob, "bob", "approved")
-    assert told.answered_at == first.answered_at
+    conflict = refused.value.response
+    assert (conflict.by, conflict.by_name, conflict.status) == (bob, "bob", "approved")
+    assert conflict.answered_at == first.answered_at
     assert Response.objects.get() == first
 
 
@@ -235,7 +235,7 @@ def test_a_double_click_is_one_answer(caller: AgentClient, answer: Answer) -> No
 
 
 @pytest.mark.parametrize("content_hash", ["", "0" * 64])
-def test_people_answer_what_they_saw(
+def test_people_answer_the_content_that_they_saw(
     make_delivery: MakeDelivery, alice: User, content_hash: str
 ) -> None:
     """ "the form carries the content's hash; absent or different is refused" """
@@ -248,7 +248,7 @@ def test_people_answer_what_they_saw(
 
 
 @pytest.mark.parametrize(
-    "shown",
+    "hash_field",
     [
         {"type": "question"},
         {"headline": "Another"},
@@ -258,11 +258,11 @@ def test_people_answer_what_they_saw(
         {"on_timeout": "abort"},
     ],
 )
-def test_the_hash_is_of_everything_that_a_person_decides_upon(
-    make_delivery: MakeDelivery, shown: dict[str, str]
+def test_the_hash_covers_everything_that_a_decision_depends_on(
+    make_delivery: MakeDelivery, hash_field: dict[str, str]
 ) -> None:
     assert make_delivery().content_hash == make_delivery().content_hash
-    assert make_delivery(**shown).content_hash != make_delivery().content_hash
+    assert make_delivery(**hash_field).content_hash != make_delivery().content_hash
 
 
 @pytest.mark.parametrize("feedback", ["", "  \n "])
@@ -277,7 +277,7 @@ def test_a_redirect_needs_feedback_or_an_edit(
 
 
 @pytest.mark.parametrize("status", ["approved", "rejected"])
-def test_edits_go_with_a_redirect_only(
+def test_only_a_redirect_may_carry_an_edit(
     make_delivery: MakeDelivery, answer: Answer, status: str
 ) -> None:
     """ "`edited_content` is non-null only when redirected" """
@@ -297,7 +297,7 @@ def test_an_edit_is_never_an_array_number_or_boolean(
 
 
 @pytest.mark.parametrize("status", ["pending", "done", "", "APPROVED"])
-def test_there_is_no_fourth_answer(
+def test_other_answers_are_refused(
     make_delivery: MakeDelivery, answer: Answer, status: str
 ) -> None:
     with pytest.raises(ValueError, match="no answer"):

@@ -149,7 +149,7 @@ def test_the_quickstart_continues_after_a_timeout(environment: Callable[[str], N
     assert program.slept == [60] * 60
 
 
-def test_the_quickstart_takes_no_held_answer_for_one(
+def test_the_quickstart_does_not_see_a_held_answer(
     environment: Callable[[str], None], answer: Answer, settings: Any
 ) -> None:
     settings.WAKE_HOLD_SECONDS = 3600
@@ -222,7 +222,7 @@ def _deliver_with_retry(live_server: LiveServer, text: str) -> Program:
     return program
 
 
-def test_deliver_with_retry_succeeds_after_the_wait_that_it_is_told(
+def test_deliver_with_retry_succeeds_after_retry_after(
     live_server: LiveServer, agent: Agent, caller: Any
 ) -> None:
     """ "When a limit is exceeded the endpoint returns 429 Too Many Requests with a Retry-After
@@ -244,7 +244,7 @@ def test_deliver_with_retry_succeeds_after_the_wait_that_it_is_told(
     assert len(program.slept) == 1
 
 
-def test_deliver_with_retry_gives_up_where_it_does_not_wait(
+def test_deliver_with_retry_gives_up_without_waiting(
     live_server: LiveServer, agent: Agent, caller: Any
 ) -> None:
     """ "Still failing after retries — surface an alert, don't loop" """
@@ -279,7 +279,7 @@ def test_a_client_outlives_a_read_limit(
     assert len(program.slept) == 5
 
 
-def test_the_system_prompts_401_reaches_the_agent_as_one(
+def test_a_401_reaches_the_agent_of_the_system_prompt(
     environment: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """ "If you receive 401: stop, deliver a "question" asking the human to rotate the key." """
@@ -290,7 +290,7 @@ def test_the_system_prompts_401_reaches_the_agent_as_one(
         Program("spec-quickstart").run()
 
 
-def test_the_webhook_verifiers_take_our_signature_and_no_other(
+def test_the_webhook_verifiers_accept_only_our_signature(
     agent: Agent, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """ "Reject any request where the signature does not match." """

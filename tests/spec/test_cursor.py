@@ -80,7 +80,7 @@ def test_an_empty_page_returns_the_callers_own_since(caller: AgentClient, since:
     ],
     ids=lambda since: ascii(since)[:40],
 )
-def test_another_since_is_422(caller: AgentClient, since: str) -> None:
+def test_an_invalid_since_is_422(caller: AgentClient, since: str) -> None:
     """ "else 422" """
     error = error_of(caller.get("responses", since=since), 422, "invalid_field")
 
@@ -133,7 +133,7 @@ def test_since_is_exclusive_and_next_since_is_the_last_row(
     }
 
 
-def test_stamps_are_unique_and_increase_even_when_the_clock_stands_still(
+def test_stamps_are_unique_and_increase_while_the_clock_is_stopped(
     make_delivery: MakeDelivery,
 ) -> None:
     """ "unique and strictly increasing per agent at microsecond precision" """
@@ -168,18 +168,18 @@ def test_paging_by_any_limit_returns_everything_once(
     """ "Use next_since from the previous response to paginate." """
     expected = [str(make_delivery().pk) for _ in range(7)]
 
-    seen: list[str] = []
+    all_ids: list[str] = []
     since = None
     while True:
         sweep = caller.sweep(limit=limit, **({"since": since} if since else {}))
-        seen += ids(sweep)
-        assert sweep["total"] == len(expected) - len(seen) + len(sweep["deliveries"])
+        all_ids += ids(sweep)
+        assert sweep["total"] == len(expected) - len(all_ids) + len(sweep["deliveries"])
         assert sweep["has_more"] == (sweep["total"] > len(sweep["deliveries"]))
         since = sweep["next_since"]
         if not sweep["has_more"]:
             break
 
-    assert seen == expected
+    assert all_ids == expected
 
 
 def test_the_default_limit_is_50_and_the_most_are_200(
@@ -241,7 +241,7 @@ def test_422_an_unknown_status(caller: AgentClient, status: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["status", "since", "limit", "agent_id", "wait"])
-def test_422_a_parameter_that_is_there_twice(caller: AgentClient, name: str) -> None:
+def test_422_a_repeated_parameter(caller: AgentClient, name: str) -> None:
     """Only the last of `status=approved&status=rejected` was read, and the approvals were never
     swept."""
     value = {

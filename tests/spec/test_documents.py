@@ -26,8 +26,8 @@ def openapi(db: None) -> dict[str, Any]:
 def fits(openapi: dict[str, Any], path: str, method: str, answer: Any) -> None:
     """The body fits what the document says of this path, method and status code."""
     responses = openapi["paths"][path][method]["responses"]
-    found = responses[str(answer.status_code)]["content"]["application/json"]["schema"]
-    schema = {**found, "components": openapi["components"]}
+    media = responses[str(answer.status_code)]["content"]["application/json"]["schema"]
+    schema = {**media, "components": openapi["components"]}
     Draft202012Validator(schema, format_checker=Draft202012Validator.FORMAT_CHECKER).validate(
         answer.json()
     )
@@ -44,6 +44,7 @@ def test_it_describes_the_endpoints_once_each(openapi: dict[str, Any]) -> None:
     assert methods == {
         "/wake/v1": {"get"},
         "/wake/v1/deliver": {"post"},
+        "/wake/v1/deliveries": {"post"},
         "/wake/v1/response/{delivery_id}": {"get"},
         "/wake/v1/responses": {"get"},
         "/wake/v1/withdraw/{delivery_id}": {"post"},
@@ -60,7 +61,7 @@ def test_it_describes_every_status_code_of_the_table(openapi: dict[str, Any]) ->
     assert codes("/wake/v1/responses", "get") == always | {"200", "422"}
 
 
-def test_real_receipts_fit(openapi: dict[str, Any], caller: AgentClient) -> None:
+def test_real_receipts_match_the_schema(openapi: dict[str, Any], caller: AgentClient) -> None:
     def fit(answer: Any, code: int) -> None:
         assert answer.status_code == code
         fits(openapi, "/wake/v1/deliver", "post", answer)
@@ -87,7 +88,7 @@ def test_real_receipts_fit(openapi: dict[str, Any], caller: AgentClient) -> None
     ],
 )
 @pytest.mark.parametrize("timeout_seconds", [None, 3600])
-def test_real_answers_fit(
+def test_real_answers_match_the_schema(
     openapi: dict[str, Any],
     caller: AgentClient,
     answer: Answer,
@@ -103,7 +104,7 @@ def test_real_answers_fit(
     fits(openapi, "/wake/v1/responses", "get", caller.get("responses"))
 
 
-def test_real_refusals_of_reads_fit(
+def test_real_read_errors_match_the_schema(
     openapi: dict[str, Any], caller: AgentClient, settings: Any
 ) -> None:
     single, bulk = "/wake/v1/response/{delivery_id}", "/wake/v1/responses"
@@ -121,7 +122,7 @@ def test_real_refusals_of_reads_fit(
     fits(openapi, bulk, "get", caller.get("responses"))
 
 
-def test_the_request_schema_takes_what_the_server_takes(
+def test_the_request_schema_accepts_what_the_server_accepts(
     openapi: dict[str, Any], caller: AgentClient
 ) -> None:
     """One of each: a payload is valid by the document exactly where the server says 201."""
@@ -166,7 +167,7 @@ def test_the_request_schema_takes_what_the_server_takes(
         assert validator.is_valid(body) == accepted, change
 
 
-def test_the_json_schema_is_valid_and_real_messages_fit(
+def test_the_json_schema_is_valid_and_matches_real_deliveries(
     caller: AgentClient, answer: Answer
 ) -> None:
     """ "JSON Schema of delivery and response" """

@@ -40,7 +40,7 @@ def error_of(answer: Any, status: int, code: str) -> dict[str, Any]:
     [b"", b"nonsense", b"[]", b'"text"', b"null", b"17", b'{"agent_id"', b"{}x", b"\xff{}"],
     ids=repr,
 )
-def test_400_what_is_no_json_object(caller: AgentClient, body: bytes) -> None:
+def test_400_a_body_that_is_no_json_object(caller: AgentClient, body: bytes) -> None:
     """ "400 | not JSON, not an object, undecodable, too deeply nested" """
     answer = caller.post(body)
 
@@ -51,7 +51,7 @@ def test_400_what_is_no_json_object(caller: AgentClient, body: bytes) -> None:
 
 @pytest.mark.parametrize("name", REQUIRED)
 @pytest.mark.parametrize("absent", [True, False])
-def test_400_a_required_field_absent_or_null(caller: AgentClient, name: str, absent: bool) -> None:
+def test_400_a_missing_required_field(caller: AgentClient, name: str, absent: bool) -> None:
     """ "400 | ... a required field absent or null" """
     body = caller.payload(**{name: None})
     if absent:
@@ -63,7 +63,7 @@ def test_400_a_required_field_absent_or_null(caller: AgentClient, name: str, abs
     assert not Delivery.objects.exists()
 
 
-def test_400_names_every_field_that_is_wrong(caller: AgentClient) -> None:
+def test_400_names_every_invalid_field(caller: AgentClient) -> None:
     """ "`fields` names the field for 400 and 422 on deliver." """
     error = error_of(caller.post({"type": "poem", "headline": "x" * 121}), 400, "missing_field")
 
@@ -107,7 +107,7 @@ def _unknown(key: ApiKey) -> str:
     ],
 )
 @pytest.mark.parametrize("path", ["deliver", "responses", f"response/{uuid.UUID(int=7)}"])
-def test_every_401_says_the_same(
+def test_every_401_is_the_same(
     key: ApiKey, authorization: Callable[[ApiKey], str], path: str
 ) -> None:
     """ "401 | no key, unknown, revoked or expired key; `WWW-Authenticate: Bearer`; one body for all
@@ -126,7 +126,7 @@ def test_every_401_says_the_same(
     assert answer.content == no_key.content
 
 
-def test_401_also_for_a_person_who_is_signed_in(
+def test_401_for_a_signed_in_person_without_a_key(
     signed_in: Callable[..., Client], alice: Any
 ) -> None:
     """ "The agent API takes keys only, never cookies." (docs/reliability.md)"""
@@ -192,7 +192,9 @@ def test_404_costs_the_same_queries_for_all(
         ("TRACE", "openapi.json"),
     ],
 )
-def test_405_is_json_and_says_what_is_allowed(caller: AgentClient, method: str, path: str) -> None:
+def test_405_is_json_and_lists_the_allowed_methods(
+    caller: AgentClient, method: str, path: str
+) -> None:
     """ "Everything under `/wake/` answers JSON, also 404, 405, 413, 429, 500." """
     answer = caller.client.generic(method, f"/wake/v1/{path}", headers=caller.headers)
 
@@ -252,7 +254,7 @@ def test_413_follows_the_setting(caller: AgentClient, settings: Any) -> None:
         ("on_timeout", "explode", "invalid_choice"),
     ],
 )
-def test_422_present_but_invalid(caller: AgentClient, name: str, value: Any, code: str) -> None:
+def test_422_an_invalid_field(caller: AgentClient, name: str, value: Any, code: str) -> None:
     """ "422 | present but invalid: type, length, enum, range, URL, allowlist, `details` neither
     object, string nor null" """
     error = error_of(caller.post(caller.payload(**{name: value})), 422, "invalid_field")
@@ -310,7 +312,7 @@ def test_403_a_paused_agent(caller: AgentClient, agent: Agent) -> None:
     assert caller.poll(earlier)["status"] == "pending", "Answers can still be read."
 
 
-def test_a_refused_delivery_leaves_nothing_behind(caller: AgentClient, key: ApiKey) -> None:
+def test_a_refused_delivery_stores_nothing(caller: AgentClient, key: ApiKey) -> None:
     """ "A refused request (4xx) and a replay spend nothing." """
     caller.post(caller.payload(agent_id="somebody-else"))
     caller.post(caller.payload(headline=""))

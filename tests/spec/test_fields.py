@@ -81,7 +81,7 @@ def test_control_characters_in_a_single_line_are_422(
     assert not Delivery.objects.exists()
 
 
-def test_blanks_around_a_text_are_kept(caller: AgentClient) -> None:
+def test_whitespace_around_a_text_is_kept(caller: AgentClient) -> None:
     caller.deliver(headline="  two  ")
 
     assert Delivery.objects.get().headline == "  two  "
@@ -100,7 +100,7 @@ def test_timeouts_from_a_minute_to_a_week(caller: AgentClient, seconds: int) -> 
     "name",
     ["details", "callback_webhook", "timeout_seconds", "assumption", "on_timeout"],
 )
-def test_null_is_as_good_as_absent(caller: AgentClient, name: str) -> None:
+def test_null_means_absent(caller: AgentClient, name: str) -> None:
     """ "object | string | null", "string | null", "integer | null" """
     caller.deliver(**{name: None})
 
@@ -119,7 +119,7 @@ def test_details_are_an_object_a_text_or_null(caller: AgentClient, details: Any)
 
 
 @pytest.mark.parametrize("on_timeout", ["proceed", "hold", "abort"])
-def test_what_the_agent_will_do_is_kept(caller: AgentClient, on_timeout: str) -> None:
+def test_the_agents_plan_is_stored(caller: AgentClient, on_timeout: str) -> None:
     """ "Optional request fields `assumption` (text ...) and `on_timeout` (`proceed` | `hold` |
     `abort`)" """
     caller.deliver(assumption="I publish\nthe short one.", on_timeout=on_timeout)
@@ -160,7 +160,7 @@ def test_a_priority_is_optional(caller: AgentClient, fields: dict[str, Any], sto
 
 
 @pytest.mark.parametrize("priority", ["urgent", "HIGH", "", 1, ["high"]])
-def test_another_priority_is_422(caller: AgentClient, priority: Any) -> None:
+def test_an_unknown_priority_is_422(caller: AgentClient, priority: Any) -> None:
     answer = caller.post(caller.payload(priority=priority))
 
     (field,) = error_of(answer, 422, "invalid_field")["fields"]

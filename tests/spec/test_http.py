@@ -23,7 +23,7 @@ PUBLIC = ["/wake/v1", "/wake/v1/openapi.json", "/wake/v1/schema.json"]
 
 @pytest.mark.parametrize("path", PUBLIC)
 @pytest.mark.parametrize("slash", ["", "/"])
-def test_what_needs_no_key(db: None, path: str, slash: str) -> None:
+def test_public_endpoints_need_no_key(db: None, path: str, slash: str) -> None:
     answer = Client().get(path + slash)
 
     assert answer.status_code == 200
@@ -33,16 +33,16 @@ def test_what_needs_no_key(db: None, path: str, slash: str) -> None:
 
 def _addresses() -> list[tuple[str, str]]:
     """Returns every method and address of the agent API that is not public."""
-    found = []
+    methods = []
     for pattern in [*api_urls.urlpatterns, *mcp_urls.urlpatterns]:
         view: Any = getattr(pattern.callback, "view_class", None)
         path = "/" + str(pattern.pattern).replace("<str:delivery_id>", str(uuid.uuid4()))
         if view and not issubclass(view, PublicView):
-            found += [(name, path) for name in view.http_method_names if hasattr(view, name)]
-    return found
+            methods += [(name, path) for name in view.http_method_names if hasattr(view, name)]
+    return methods
 
 
-def test_every_other_address_asks_for_a_key(db: None) -> None:
+def test_every_other_endpoint_requires_a_key(db: None) -> None:
     """Nothing protects a hot view by default (docs/decisions/0028)."""
     addresses = _addresses()
     answers = {
@@ -71,7 +71,7 @@ def test_with_and_without_a_trailing_slash_never_by_redirect(caller: AgentClient
         assert plain.content == slash.content
 
 
-def test_a_201_says_where_its_response_is(caller: AgentClient) -> None:
+def test_a_201_has_the_location_of_its_response(caller: AgentClient) -> None:
     """RFC 9110, 15.3.2: the address of what was created; `Location` was missing."""
     first, again = [caller.post(caller.payload(), **{"Idempotency-Key": "once"}) for _ in range(2)]
 
@@ -125,13 +125,13 @@ def test_the_prefix_twice_gets_a_hint(db: None, settings: Any, path: str) -> Non
 
 
 @pytest.mark.parametrize("path", ["responses", "deliver", "", "openapi.json"])
-def test_head_is_no_method_here(caller: AgentClient, path: str) -> None:
+def test_head_is_not_allowed(caller: AgentClient, path: str) -> None:
     answer = caller.client.head(f"/wake/v1/{path}", headers=caller.headers)
 
     assert answer.status_code == 405
 
 
-def test_head_never_picks_an_answer_up(caller: AgentClient, answer: Any) -> None:
+def test_head_does_not_pick_an_answer_up(caller: AgentClient, answer: Any) -> None:
     """ "Picked up is a GET that carried it" - a HEAD carries nothing."""
     pk = caller.deliver()
     answer(pk)
@@ -189,7 +189,7 @@ def test_no_answer_may_be_cached(caller: AgentClient) -> None:
         assert caller.get(path)["Cache-Control"] == "no-store"
 
 
-def test_a_500_is_json_and_tells_nothing(
+def test_a_500_is_json_without_details(
     caller: AgentClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """ "Everything under `/wake/` answers JSON, also ... 500." """
@@ -205,7 +205,7 @@ def test_a_500_is_json_and_tells_nothing(
     assert b"secret cause" not in answer.content
 
 
-def test_a_host_that_is_not_ours_is_no_html_either(caller: AgentClient) -> None:
+def test_an_unknown_host_gets_json(caller: AgentClient) -> None:
     answer = caller.client.get(
         "/wake/v1/responses", headers={**caller.headers, "Host": "evil.example"}
     )
@@ -240,7 +240,7 @@ def test_plain_http_is_refused_in_development_from_another_machine(caller: Agent
     assert not Delivery.objects.exists()
 
 
-def test_https_is_taken_in_production(caller: AgentClient, settings: Any) -> None:
+def test_https_is_accepted_in_production(caller: AgentClient, settings: Any) -> None:
     settings.DEVELOPMENT = False
 
     assert caller.client.get("/wake/v1/responses", headers=caller.headers, secure=True).json()
@@ -258,7 +258,7 @@ def test_no_header_makes_plain_http_secure(caller: AgentClient, settings: Any, n
     error_of(answer, 403, "https_required")
 
 
-def test_the_configured_proxy_header_is_believed(caller: AgentClient, settings: Any) -> None:
+def test_the_configured_proxy_header_is_trusted(caller: AgentClient, settings: Any) -> None:
     settings.DEVELOPMENT = False
     settings.SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
 
@@ -270,14 +270,14 @@ def test_the_configured_proxy_header_is_believed(caller: AgentClient, settings: 
 
 
 @pytest.mark.parametrize("headers", [{}, {"Host": "evil.example"}])
-def test_people_get_pages_outside_of_wake(db: None, headers: dict[str, str]) -> None:
+def test_other_paths_answer_with_pages(db: None, headers: dict[str, str]) -> None:
     answer = Client().get("/nowhere/", headers=headers)
 
     assert answer.status_code == (400 if headers else 404)
     assert answer["Content-Type"].startswith("text/html")
 
 
-def test_too_many_parameters_are_json_too(caller: AgentClient) -> None:
+def test_too_many_parameters_are_a_json_error(caller: AgentClient) -> None:
     answer = caller.client.get(f"/wake/v1/responses?{'a&' * 1500}", headers=caller.headers)
 
     error_of(answer, 400, "malformed")

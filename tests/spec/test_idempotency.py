@@ -118,7 +118,7 @@ def test_a_replay_moves_no_cursor(caller: AgentClient) -> None:
 
 
 @pytest.mark.parametrize("given", ["", "x" * 256, "\xfc", "a\tb", "a\x7fb"], ids=ascii)
-def test_422_a_key_that_is_none(caller: AgentClient, given: str) -> None:
+def test_422_an_invalid_key(caller: AgentClient, given: str) -> None:
     error = error_of(
         caller.post(caller.payload(), **{"Idempotency-Key": given}), 422, "invalid_field"
     )

@@ -24,7 +24,7 @@ def caller_with(agent: Agent, mode: str = "live") -> AgentClient:
 
 
 @pytest.mark.parametrize("claimed", ["helper-1", "crew-", "crew-7", "crew-\U0001f389"])
-def test_an_orchestrator_delivers_under_what_was_granted(
+def test_an_orchestrator_delivers_under_its_aliases(
     caller: AgentClient, agent: Agent, claimed: str
 ) -> None:
     """ "it must be the agent's own id, or match one of the ids or prefixes that a human granted to
@@ -42,7 +42,7 @@ def test_an_orchestrator_delivers_under_what_was_granted(
     "claimed",
     ["helper-10", "helper", "Helper-1", "crew", "Crew-7", "xcrew-7", "crew*", "a.c", "abc", "%"],
 )
-def test_an_orchestrator_delivers_under_nothing_else(
+def test_an_orchestrator_delivers_under_no_other_id(
     caller: AgentClient, agent: Agent, claimed: str
 ) -> None:
     """ "Otherwise 403." """
@@ -54,7 +54,7 @@ def test_an_orchestrator_delivers_under_nothing_else(
     assert not Delivery.objects.exists()
 
 
-def test_what_was_granted_to_one_agent_is_not_granted_to_another(
+def test_an_alias_belongs_to_one_agent(
     caller: AgentClient, agent: Agent, others: AgentClient
 ) -> None:
     ClaimedId.objects.create(agent=agent, pattern="*")
@@ -91,7 +91,7 @@ def test_the_bulk_filter_is_the_claimed_id(caller: AgentClient, agent: Agent) ->
 
 
 @pytest.mark.parametrize("theirs", ["writing-agent-02", "nobody", "", "crew-*", "%", "x" * 5000])
-def test_a_bulk_agent_id_that_is_not_yours_is_an_empty_list(
+def test_a_bulk_filter_by_a_foreign_id_is_an_empty_list(
     caller: AgentClient, others: AgentClient, theirs: str
 ) -> None:
     """ "A bulk `agent_id` that is not yours is an empty list, not an error." """

@@ -63,16 +63,14 @@ def with_details(caller: AgentClient, text: str) -> bytes:
         "tru",
     ],
 )
-def test_what_two_readers_could_understand_differently_is_refused(
-    caller: AgentClient, text: str
-) -> None:
+def test_ambiguous_json_is_refused(caller: AgentClient, text: str) -> None:
     error_of(caller.post(with_details(caller, text)), 400, "malformed")
 
     assert not Delivery.objects.exists()
 
 
 @pytest.mark.parametrize("name", ["agent_id", "headline", "status", "x"])
-def test_a_key_twice_at_the_top_is_refused(caller: AgentClient, name: str) -> None:
+def test_a_duplicate_key_at_the_top_is_refused(caller: AgentClient, name: str) -> None:
     """ "last one wins is not acceptable where a human approves what they saw" """
     body = json.dumps(caller.payload(x=1, status="approved"))
     twice = body[:-1] + f', "{name}": "other"}}'
@@ -101,9 +99,7 @@ def test_a_key_twice_at_the_top_is_refused(caller: AgentClient, name: str) -> No
         (' \t\r\n{ "a" :\n[ ] } ', {"a": []}),
     ],
 )
-def test_what_everybody_understands_is_taken_as_it_was_sent(
-    caller: AgentClient, text: str, value: Any
-) -> None:
+def test_unambiguous_json_is_stored_unchanged(caller: AgentClient, text: str, value: Any) -> None:
     """ "keep the agent's JSON text as sent" (docs/reliability.md)"""
     answer = caller.post(with_details(caller, text))
 
@@ -188,7 +184,7 @@ def test_a_duplicate_among_many_keys_is_found_at_once(caller: AgentClient) -> No
     assert time.process_time() - start < 2
 
 
-def test_a_form_is_no_json(caller: AgentClient) -> None:
+def test_a_form_is_refused(caller: AgentClient) -> None:
     answer = caller.client.post("/wake/v1/deliver", caller.payload(), headers=caller.headers)
 
     error_of(answer, 400, "malformed")

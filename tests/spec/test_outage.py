@@ -76,7 +76,7 @@ def test_a_polling_client_outlives_the_outage(
     assert program.slept == [60, 60]
 
 
-def test_what_needs_no_database_is_answered(origin: str, key: ApiKey) -> None:
+def test_endpoints_without_the_database_still_answer(origin: str, key: ApiKey) -> None:
     assert httpx.get(f"{origin}/wake/v1").status_code == 200
     assert httpx.get(f"{origin}/wake/v1/openapi.json").status_code == 200
     assert httpx.get(f"{origin}/wake/nowhere").status_code == 404
@@ -84,7 +84,7 @@ def test_what_needs_no_database_is_answered(origin: str, key: ApiKey) -> None:
     assert no_key.status_code == 401, "Junk costs no query."
 
 
-def test_people_get_a_page_that_says_so(origin: str, key: ApiKey) -> None:
+def test_people_get_a_page_about_the_outage(origin: str, key: ApiKey) -> None:
     answer = httpx.get(f"{origin}/", cookies={"sessionid": "x" * 32})
 
     assert answer.status_code == 503

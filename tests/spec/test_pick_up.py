@@ -18,7 +18,7 @@ from wake.responses import PickedUp, take_back
 
 
 @pytest.mark.parametrize("held", [True, False])
-def test_an_answer_is_taken_back_until_it_has_left(
+def test_an_answer_can_be_undone_until_it_is_sent(
     caller: AgentClient, answer: Answer, alice: User, held: bool
 ) -> None:
     """ "The person who answered, or an owner, may take it back until it has left" """
@@ -36,7 +36,7 @@ def test_an_answer_is_taken_back_until_it_has_left(
     assert not Draft.objects.exists()
 
 
-def test_taking_back_deletes_the_callback_too(
+def test_undoing_deletes_the_callback_too(
     caller: AgentClient, answer: Answer, alice: User, allowed_host: str
 ) -> None:
     """ "Taking back deletes the Response and its Callback" """
@@ -50,7 +50,7 @@ def test_taking_back_deletes_the_callback_too(
 
 
 @pytest.mark.parametrize("path", ["response/{}", "responses"])
-def test_what_was_handed_out_is_never_taken_back(
+def test_a_sent_answer_is_never_undone(
     caller: AgentClient, answer: Answer, alice: User, path: str
 ) -> None:
     """ "stamped before the answer leaves, so what was handed out can never be taken back" """
@@ -65,7 +65,7 @@ def test_what_was_handed_out_is_never_taken_back(
     assert caller.poll(pk)["status"] == "approved"
 
 
-def test_a_read_that_does_not_carry_it_makes_nothing_final(
+def test_a_read_without_the_answer_does_not_make_it_final(
     caller: AgentClient, answer: Answer, alice: User
 ) -> None:
     pk = caller.deliver()
@@ -95,7 +95,7 @@ def test_a_failed_attempt_makes_it_final_too(
     assert Response.objects.get().picked_up_at is None
 
 
-def test_who_may_take_back(
+def test_the_author_and_owners_can_undo(
     make_delivery: MakeDelivery, answer: Answer, alice: User, bob: User, rita: User, mallory: User
 ) -> None:
     delivery = make_delivery()
@@ -112,9 +112,7 @@ def test_who_may_take_back(
         take_back(delivery, by=bob, at=timezone.now())
 
 
-def test_taking_back_stays_in_the_audit(
-    make_delivery: MakeDelivery, answer: Answer, alice: User
-) -> None:
+def test_undoing_is_audited(make_delivery: MakeDelivery, answer: Answer, alice: User) -> None:
     """ "leaves its status and hash in the audit" """
     delivery = make_delivery()
     answer(delivery, "rejected", held=True, feedback="private words")
@@ -128,7 +126,7 @@ def test_taking_back_stays_in_the_audit(
     assert "private words" not in str(AuditEvent.objects.values())
 
 
-def test_nothing_to_take_back(make_delivery: MakeDelivery, alice: User) -> None:
+def test_undoing_without_an_answer_is_refused(make_delivery: MakeDelivery, alice: User) -> None:
     with pytest.raises(Response.DoesNotExist):
         take_back(make_delivery(), by=alice, at=timezone.now())
 
@@ -136,7 +134,7 @@ def test_nothing_to_take_back(make_delivery: MakeDelivery, alice: User) -> None:
 @pytest.mark.parametrize(
     ("path", "route"), [("response/{}", "poll"), ("responses?status=approved", "sweep")]
 )
-def test_a_get_that_carried_it_is_a_pick_up(
+def test_a_get_with_the_answer_is_a_pick_up(
     caller: AgentClient, answer: Answer, path: str, route: str
 ) -> None:
     """ "Picked up (`picked_up_at`, and by which route) is a GET that carried it" """
@@ -185,7 +183,7 @@ def test_the_callbacks_body_is_the_get_body(
     assert b'{ "z": 1.0, "a": "\\u00fc" }' in bytes(callback.body), "An edit leaves as written."
 
 
-def test_total_and_has_more_agree_when_an_answer_is_taken_back_meanwhile(
+def test_total_and_has_more_agree_when_an_answer_is_undone_meanwhile(
     caller: AgentClient, answer: Answer, alice: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """ "`has_more` = `total > len(deliveries)`": the row that made it true was gone when the rows

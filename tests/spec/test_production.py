@@ -37,7 +37,7 @@ def test_plain_http_is_refused_on_loopback_too(origin: str, headers: dict[str, s
         assert answer.json()["error"]["code"] == "https_required"
 
 
-def test_https_that_a_proxy_ended_is_served(origin: str) -> None:
+def test_https_terminated_by_a_proxy_is_served(origin: str) -> None:
     """ "Behind a proxy only a configured `SECURE_PROXY_SSL_HEADER` is believed." """
     headers = {"Host": "wake.example.com", "X-Forwarded-Proto": "https"}
     answer = httpx.get(f"{origin}/wake/v1", headers=headers)

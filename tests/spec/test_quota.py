@@ -76,7 +76,7 @@ def test_it_never_holds_more_than_the_burst(bucket: ApiKey) -> None:
     assert a_year_later.remaining == BURSTS[bucket.mode] - 1
 
 
-def test_a_clock_that_is_set_back_gives_nothing_away(bucket: ApiKey) -> None:
+def test_a_clock_that_is_set_back_adds_no_quota(bucket: ApiKey) -> None:
     for _ in range(BURSTS[bucket.mode]):
         quota.spend(bucket, now_us=NOW)
 
@@ -148,7 +148,7 @@ def test_a_replay_spends_nothing(in_test_mode: AgentClient) -> None:
     assert in_test_mode.post(in_test_mode.payload())["X-RateLimit-Remaining"] == "3"
 
 
-def test_a_replay_is_answered_when_nothing_is_left(in_test_mode: AgentClient) -> None:
+def test_a_replay_is_answered_without_quota(in_test_mode: AgentClient) -> None:
     first = in_test_mode.post(in_test_mode.payload(), **{"Idempotency-Key": "once"})
     while in_test_mode.post(in_test_mode.payload()).status_code == 201:
         pass
@@ -158,7 +158,7 @@ def test_a_replay_is_answered_when_nothing_is_left(in_test_mode: AgentClient) ->
     assert (again.status_code, again.content) == (201, first.content)
 
 
-def test_each_key_has_a_bucket_of_its_own(
+def test_each_key_has_its_own_quota(
     caller: AgentClient, in_test_mode: AgentClient, agent: Agent
 ) -> None:
     """ "Per key" """

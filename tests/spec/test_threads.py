@@ -14,7 +14,7 @@ from wake.models import Delivery
 pytestmark = pytest.mark.django_db
 
 
-def test_a_revision_takes_the_place_of_what_it_supersedes(caller: AgentClient) -> None:
+def test_a_revision_replaces_the_delivery_that_it_supersedes(caller: AgentClient) -> None:
     first = caller.deliver(headline="First draft")
 
     second = caller.deliver(headline="Second draft", supersedes=first)
@@ -34,7 +34,9 @@ def test_a_revision_stays_in_the_thread_of_the_first(caller: AgentClient) -> Non
 
 
 @pytest.mark.parametrize("earlier", ["00000000-0000-4000-8000-000000000000", "x", 7, True, ["a"]])
-def test_superseding_nothing_of_ones_own_is_refused(caller: AgentClient, earlier: object) -> None:
+def test_superseding_an_unknown_or_foreign_delivery_is_refused(
+    caller: AgentClient, earlier: object
+) -> None:
     answer = caller.post(caller.payload(supersedes=earlier))
 
     assert answer.status_code == 422, answer.content
@@ -42,7 +44,7 @@ def test_superseding_nothing_of_ones_own_is_refused(caller: AgentClient, earlier
     assert not Delivery.objects.exists()
 
 
-def test_got_it_takes_an_update_off_the_inbox_and_tells_the_agent_nothing(
+def test_acknowledging_removes_an_update_without_telling_the_agent(
     caller: AgentClient, alice: User
 ) -> None:
     update = Delivery.objects.get(pk=caller.deliver(type="update"))
@@ -54,7 +56,7 @@ def test_got_it_takes_an_update_off_the_inbox_and_tells_the_agent_nothing(
     assert caller.poll(str(update.pk))["status"] == "pending"
 
 
-def test_what_must_be_answered_cannot_be_waved_away(
+def test_a_delivery_that_needs_an_answer_cannot_be_acknowledged(
     make_delivery: MakeDelivery, alice: User
 ) -> None:
     question = make_delivery(type="question")
@@ -65,7 +67,7 @@ def test_what_must_be_answered_cannot_be_waved_away(
     assert Delivery.objects.awaiting_response().get() == question
 
 
-def test_got_it_can_be_undone(make_delivery: MakeDelivery, alice: User) -> None:
+def test_acknowledging_can_be_undone(make_delivery: MakeDelivery, alice: User) -> None:
     update = make_delivery(type="update")
     acknowledge([update.pk], by=alice, at=timezone.now())
 
@@ -75,7 +77,7 @@ def test_got_it_can_be_undone(make_delivery: MakeDelivery, alice: User) -> None:
     assert Delivery.objects.awaiting_response().get().acknowledged_by == ""
 
 
-def test_neither_a_reader_nor_an_outsider_says_got_it(
+def test_readers_and_outsiders_cannot_acknowledge(
     make_delivery: MakeDelivery, rita: User, mallory: User
 ) -> None:
     update = make_delivery(type="update")

@@ -16,17 +16,17 @@ from wake.responses import release_due, take_back
 
 
 def window(caller: AgentClient, pk: str) -> tuple[str, bool, bool]:
-    seen = caller.poll(pk)
+    polled = caller.poll(pk)
     swept = next(item for item in caller.sweep()["deliveries"] if item["delivery_id"] == pk)
-    assert swept == seen
-    return seen["status"], seen["expired"], seen["late"]
+    assert swept == polled
+    return polled["status"], polled["expired"], polled["late"]
 
 
 def test_without_a_timeout(caller: AgentClient) -> None:
     """ "always there: null and false without a timeout" """
-    seen = caller.poll(caller.deliver())
+    polled = caller.poll(caller.deliver())
 
-    assert (seen["expires_at"], seen["expired"], seen["late"]) == (None, False, False)
+    assert (polled["expires_at"], polled["expired"], polled["late"]) == (None, False, False)
 
 
 def test_within_the_window(caller: AgentClient, answer: Answer) -> None:
@@ -47,9 +47,7 @@ def test_an_expired_delivery_stays_pending_without_workers(caller: AgentClient, 
     assert window(caller, pk) == ("pending", True, False)
 
 
-def test_expired_stays_so_when_a_late_answer_comes(
-    caller: AgentClient, answer: Answer, age: Age
-) -> None:
+def test_a_late_answer_leaves_expired_true(caller: AgentClient, answer: Answer, age: Age) -> None:
     """ "`expired` ... stays so; `late` means answered after `expires_at`"; "A late answer is
     stored, sent and labelled" """
     pk = caller.deliver(timeout_seconds=60)
@@ -73,9 +71,7 @@ def test_an_answer_released_after_the_deadline_is_expired_but_not_late(
     assert window(caller, pk) == ("approved", True, False)
 
 
-def test_a_held_late_answer_shows_nothing_of_itself(
-    caller: AgentClient, answer: Answer, age: Age
-) -> None:
+def test_a_held_late_answer_is_not_readable(caller: AgentClient, answer: Answer, age: Age) -> None:
     pk = caller.deliver(timeout_seconds=60)
     age(pk, seconds=61)
 
@@ -107,7 +103,7 @@ def test_an_unanswered_question_times_out_once(make_delivery: MakeDelivery) -> N
 
 
 @pytest.mark.parametrize("held", [True, False])
-def test_what_was_answered_in_time_never_times_out(
+def test_an_answer_in_time_prevents_the_time_out(
     make_delivery: MakeDelivery, answer: Answer, held: bool
 ) -> None:
     delivery = make_delivery(timeout_seconds=60)
@@ -131,7 +127,7 @@ def test_an_answer_that_is_taken_back_after_the_deadline_times_out(
     assert time_out_overdue(at=after) == 1
 
 
-def test_a_time_out_hands_nothing_out(
+def test_a_time_out_is_no_answer(
     caller: AgentClient, answer: Answer, make_delivery: MakeDelivery
 ) -> None:
     """The five keys stay as they are, and the cursor does not move: nothing was answered."""

@@ -27,7 +27,7 @@ LESS_THAN_ASKED = 20
 
 @pytest.mark.parametrize("wait", ["0", "26", "-1", "x", "", "1.5", "1e1", "999999999999", "true"])
 @pytest.mark.parametrize("path", ["response/{}", "responses"])
-def test_another_value_is_422(caller: AgentClient, path: str, wait: str) -> None:
+def test_an_invalid_wait_is_422(caller: AgentClient, path: str, wait: str) -> None:
     pk = caller.deliver()
 
     error = error_of(caller.get(path.format(pk), wait=wait), 422, "invalid_field")
@@ -35,7 +35,7 @@ def test_another_value_is_422(caller: AgentClient, path: str, wait: str) -> None
     assert [problem["field"] for problem in error["fields"]] == ["wait"]
 
 
-def test_nothing_waits_unasked(caller: AgentClient) -> None:
+def test_a_poll_without_wait_returns_at_once(caller: AgentClient) -> None:
     """ "never unasked": the specification's clients give up after 5 s."""
     pk = caller.deliver()
     start = time.monotonic()
@@ -47,7 +47,9 @@ def test_nothing_waits_unasked(caller: AgentClient) -> None:
 
 
 @pytest.mark.parametrize("path", ["response/{}", "responses"])
-def test_what_is_there_is_answered_at_once(caller: AgentClient, answer: Answer, path: str) -> None:
+def test_an_existing_answer_is_returned_at_once(
+    caller: AgentClient, answer: Answer, path: str
+) -> None:
     pk = caller.deliver()
     answer(pk)
     start = time.monotonic()
@@ -60,7 +62,9 @@ def test_what_is_there_is_answered_at_once(caller: AgentClient, answer: Answer, 
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("path", ["response/{}", "responses?status=approved"])
-def test_it_returns_when_the_answer_comes(caller: AgentClient, answer: Answer, path: str) -> None:
+def test_a_wait_returns_when_the_answer_comes(
+    caller: AgentClient, answer: Answer, path: str
+) -> None:
     pk = caller.deliver()
     path = path.format(pk)
     start = time.monotonic()
@@ -74,7 +78,7 @@ def test_it_returns_when_the_answer_comes(caller: AgentClient, answer: Answer, p
     assert Response.objects.get().picked_up_at is not None
 
 
-def test_it_ends_after_as_long_as_was_asked(caller: AgentClient) -> None:
+def test_a_wait_ends_after_the_requested_time(caller: AgentClient) -> None:
     pk = caller.deliver()
     start = time.monotonic()
 
@@ -84,14 +88,14 @@ def test_it_ends_after_as_long_as_was_asked(caller: AgentClient) -> None:
     assert 0.9 < time.monotonic() - start < LESS_THAN_ASKED
 
 
-def test_a_held_answer_ends_no_wait(caller: AgentClient, answer: Answer) -> None:
+def test_a_held_answer_does_not_end_a_wait(caller: AgentClient, answer: Answer) -> None:
     pk = caller.deliver()
     answer(pk, held=True)
 
     assert caller.get(f"response/{pk}", wait=1).json()["status"] == "pending"
 
 
-def test_a_wait_releases_what_falls_due_meanwhile(
+def test_a_wait_releases_answers_that_fall_due(
     caller: AgentClient, answer: Answer, settings: Any
 ) -> None:
     settings.WAKE_HOLD_SECONDS = 1
@@ -115,7 +119,7 @@ def test_when_too_many_long_polls_wait_others_are_answered_at_once(
     assert time.monotonic() - start < LESS_THAN_ASKED
 
 
-def test_a_wait_gives_its_place_back(
+def test_a_finished_wait_frees_its_place(
     caller: AgentClient, answer: Answer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     places = threading.BoundedSemaphore(1)

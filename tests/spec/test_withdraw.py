@@ -78,7 +78,7 @@ def test_the_reason_may_be_left_out(body: Any, caller: AgentClient) -> None:
     assert (taken.status_code, taken.json()["reason"]) == (200, None)
 
 
-def test_what_a_person_answered_is_not_touched(caller: AgentClient, bob: User) -> None:
+def test_an_answered_delivery_is_not_withdrawn(caller: AgentClient, bob: User) -> None:
     """Not even while the answer is held: the person has decided."""
     pk = caller.deliver()
     answer(pk, bob)
@@ -89,7 +89,7 @@ def test_what_a_person_answered_is_not_touched(caller: AgentClient, bob: User) -
     assert Delivery.objects.get(pk=pk).withdrawn_at is None
 
 
-def test_what_was_replaced_can_be_withdrawn_too(caller: AgentClient) -> None:
+def test_a_replaced_delivery_can_be_withdrawn_too(caller: AgentClient) -> None:
     first = caller.deliver()
     caller.deliver(supersedes=first)
     superseded_at = Delivery.objects.get(pk=first).superseded_at
@@ -102,13 +102,13 @@ def test_what_was_replaced_can_be_withdrawn_too(caller: AgentClient) -> None:
 
 
 @pytest.mark.parametrize("pk", ["nothing", "00000000-0000-0000-0000-000000000000", "1"])
-def test_what_is_not_there_is_a_404(pk: str, caller: AgentClient) -> None:
+def test_an_unknown_delivery_is_a_404(pk: str, caller: AgentClient) -> None:
     refused = withdraw(caller, pk)
 
     assert (refused.status_code, refused.json()["error"]["code"]) == (404, "not_found")
 
 
-def test_what_is_another_agents_is_the_same_404(caller: AgentClient, others: AgentClient) -> None:
+def test_another_agents_delivery_is_the_same_404(caller: AgentClient, others: AgentClient) -> None:
     theirs = others.deliver()
 
     refused = withdraw(caller, theirs)

@@ -63,6 +63,8 @@ ROOMS: dict[str, Callable[[TeamData], Any]] = {
     "admin/accounts/user/<id>": lambda data: data.owner.pk,
     "admin/r/<path:content_type_id>/<path:object_id>": lambda data: ("1", data.team.pk),
 }
+# Without a sign-in: the sign-in itself, and what a browser needs to install Wake.
+PUBLIC = ("login/", "logout/", "manifest.webmanifest", "offline/", "service-worker.js")
 # The links in mails, and that to a file of a task, are secrets of their own, and ask for no team.
 OF_NO_TEAM = {
     "login/reset/<str:uidb64>/<str:token>",
@@ -78,7 +80,7 @@ class Address:
     @property
     def room(self) -> str:
         """Returns the route up to its last parameter, or nothing when it names no object."""
-        *_, last = [0, *(found.end() for found in PARAMETER.finditer(self.route))]
+        *_, last = [0, *(match.end() for match in PARAMETER.finditer(self.route))]
         return self.route[:last]
 
     @property
@@ -95,7 +97,7 @@ class Address:
 
     def path_to_nothing(self) -> str:
         """Returns the path with an id that does not exist."""
-        kinds = [found["kind"] or "str" for found in PARAMETER.finditer(self.route)]
+        kinds = [match["kind"] or "str" for match in PARAMETER.finditer(self.route)]
         return self._with(iter([MISSING.get(kind, uuid.uuid4()) for kind in kinds]))
 
     def _ids(self, data: TeamData) -> list[Any]:

@@ -36,7 +36,7 @@ def browser(alice: User) -> Client:
     return browser
 
 
-def test_no_page_takes_what_another_site_sends(
+def test_no_page_accepts_a_form_of_another_site(
     browser: Client, ours: TeamData, subtests: pytest.Subtests
 ) -> None:
     before = everything()
@@ -52,7 +52,7 @@ def test_no_page_takes_what_another_site_sends(
 
 
 @pytest.mark.parametrize("token", ["", "x" * 64])
-def test_the_token_is_what_a_form_of_ours_has(browser: Client, token: str) -> None:
+def test_a_form_with_the_csrf_token_is_accepted(browser: Client, token: str) -> None:
     """Or the test above would be true of a server that takes nothing."""
     browser.get("/settings/profile/")
     ours = browser.cookies[settings.CSRF_COOKIE_NAME].value
@@ -91,7 +91,7 @@ def test_a_key_needs_no_token(browser: Client, caller: AgentClient) -> None:
     assert caller.deliver()
 
 
-def test_every_step_of_signing_in_begins_a_session_of_its_own(alice: User) -> None:
+def test_every_step_of_signing_in_renews_the_session(alice: User) -> None:
     """An attacker who planted the session id before the sign-in gets nothing."""
     planted = Client()
     planted.session.save()

@@ -41,7 +41,7 @@ def fields(data: TeamData) -> dict[str, Any]:
     }
 
 
-def told(answer: Any, *ids: Any) -> tuple[int, str, str]:
+def refusal(answer: Any, *ids: Any) -> tuple[int, str, str]:
     """Returns what distinguishes two answers, without the requested ids."""
     location, body = answer.get("Location", ""), TOKEN.sub("", b"".join(answer).decode())
     for known in sorted(map(str, ids), key=len, reverse=True):
@@ -53,7 +53,7 @@ def both_ways(client: Client, path: str, form: dict[str, Any], **extra: Any) -> 
     return [client.get(path, **extra), client.post(path, form, **extra)]
 
 
-def test_what_another_team_has_is_not_there(
+def test_objects_of_another_team_are_a_404(
     alices: Person, ours: TeamData, theirs: TeamData, subtests: pytest.Subtests
 ) -> None:
     form, before = fields(theirs), everything()
@@ -64,14 +64,14 @@ def test_what_another_team_has_is_not_there(
             nothing = both_ways(alices.client, address.path_to_nothing(), form)
 
             ids = [theirs.event.pk, theirs.team.slug]
-            assert [told(answer, *ids) for answer in not_ours] == list(map(told, nothing))
+            assert [refusal(answer, *ids) for answer in not_ours] == list(map(refusal, nothing))
             codes = {answer.status_code for answer in not_ours}
             assert codes <= NOT_THERE
             assert HTTPStatus.NOT_FOUND in codes
     assert everything() == before
 
 
-def test_and_what_ones_own_team_has_is(
+def test_objects_of_the_own_team_are_found(
     alices: Person, ours: TeamData, subtests: pytest.Subtests
 ) -> None:
     """Or the test above would be true of an address that leads nowhere."""
@@ -104,7 +104,7 @@ def names_in_forms() -> list[str]:
     )
 
 
-def test_an_id_of_another_team_in_a_query_or_a_form_says_and_does_nothing(
+def test_ids_of_another_team_in_queries_and_forms_have_no_effect(
     alices: Person, ours: TeamData, theirs: TeamData, subtests: pytest.Subtests
 ) -> None:
     names = names_in_forms()
@@ -133,7 +133,7 @@ def of_teams(rows: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.mark.parametrize("query", [{}, {"q": "theirplan"}, {"q": "agent:other-theirplan-agent"}])
 @pytest.mark.parametrize("path", ["/", "/history/", "/agents/", "/callbacks/", "/audit/"])
-def test_lists_hold_nothing_of_another_team(
+def test_lists_contain_nothing_of_another_team(
     alices: Person, ours: TeamData, theirs: TeamData, path: str, query: dict[str, str]
 ) -> None:
     page = alices.get(path, **query).content.decode()
@@ -144,7 +144,7 @@ def test_lists_hold_nothing_of_another_team(
     assert "theirplan" not in page.replace(asked, "").replace(asked.partition(":")[2] or "-", "")
 
 
-def test_the_admin_is_not_there_for_owners_of_teams(
+def test_team_owners_cannot_open_the_admin(
     alices: Person, ours: TeamData, theirs: TeamData
 ) -> None:
     before = everything()
@@ -154,7 +154,7 @@ def test_the_admin_is_not_there_for_owners_of_teams(
         nothing = both_ways(alices.client, address.path_to_nothing(), {})
         asked = address.path_in(theirs), address.path_to_nothing()
         for one, other in zip(not_hers, nothing, strict=True):
-            assert told(one, asked[0])[0] == told(other, asked[1])[0], address.route
+            assert refusal(one, asked[0])[0] == refusal(other, asked[1])[0], address.route
             assert one.status_code in {302, 307, 404}, address.route
             assert theirs.words not in one.content.decode()
         if address.route not in {"admin/logout/", "admin/login/"}:
@@ -167,7 +167,7 @@ OF_A_DELIVERY = [each for each in addresses.ALL if each.route.startswith("wake/"
 
 
 @pytest.mark.parametrize("address", OF_A_DELIVERY, ids=lambda address: address.route)
-def test_a_key_finds_its_own_agents_deliveries_alone(
+def test_a_key_finds_only_its_own_agents_deliveries(
     ours: TeamData, theirs: TeamData, address: addresses.Address
 ) -> None:
     client = Client(headers={"Authorization": f"Bearer {ours.key_text}"})
@@ -181,11 +181,11 @@ def test_a_key_finds_its_own_agents_deliveries_alone(
     own = call(address.path_in(ours))
 
     assert own.status_code == 200, own.content
-    assert told(other) == told(nothing)
+    assert refusal(other) == refusal(nothing)
     assert other.status_code == 404
 
 
-def test_a_sweep_holds_nothing_of_another_team(ours: TeamData, theirs: TeamData) -> None:
+def test_a_sweep_contains_nothing_of_another_team(ours: TeamData, theirs: TeamData) -> None:
     client = Client(headers={"Authorization": f"Bearer {ours.key_text}"})
 
     for agent_id in ("", ours.agent.agent_id, theirs.agent.agent_id):
@@ -197,7 +197,7 @@ def test_every_address_requires_a_sign_in(ours: TeamData, subtests: pytest.Subte
     client = Client()
 
     for address in [*addresses.WITH_AN_OBJECT, *addresses.WITHOUT]:
-        if address.route.startswith(("login/", "logout/")):
+        if address.route.startswith(addresses.PUBLIC):
             continue
         with subtests.test(address.route):
             answers = both_ways(client, address.path_in(ours), fields(ours))
@@ -205,6 +205,15 @@ def test_every_address_requires_a_sign_in(ours: TeamData, subtests: pytest.Subte
             assert {answer.status_code for answer in answers} <= {302, 405}
             assert any(answer.get("Location", "").startswith("/login/") for answer in answers)
             assert all(ours.words not in answer.content.decode() for answer in answers)
+
+
+def test_public_pages_are_the_same_for_everyone(alices: Person, ours: TeamData) -> None:
+    for path in ("/manifest.webmanifest", "/offline/", "/service-worker.js"):
+        own, strange = alices.client.get(path), Client().get(path)
+
+        assert own.status_code == strange.status_code == 200
+        assert ours.words not in own.content.decode()
+        assert ours.team.name not in own.content.decode()
 
 
 def test_a_key_opens_no_page_and_a_session_no_endpoint(
@@ -216,13 +225,13 @@ def test_a_key_opens_no_page_and_a_session_no_endpoint(
         path = address.path_in(ours) if address.room not in addresses.OF_NO_TEAM else "/"
         if address.is_protocol and address.route.startswith("wake/v1/resp"):
             assert alices.client.get(path).status_code == 401
-        elif not address.is_protocol and not address.route.startswith(("login/", "logout/")):
+        elif not address.is_protocol and not address.route.startswith(addresses.PUBLIC):
             for answer in both_ways(with_key, path, {}):
                 assert answer.status_code in {302, 303, 307, 405}, address.route
                 assert ours.words not in answer.content.decode()
 
 
-def test_the_notice_of_what_was_answered_is_for_those_who_may_see_it(
+def test_the_notice_of_an_answer_is_shown_to_its_team_only(
     alices: Person, ours: TeamData, theirs: TeamData
 ) -> None:
     page = alices.get("/", answered=str(theirs.response.delivery_id)).content.decode()

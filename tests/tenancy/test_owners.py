@@ -37,7 +37,7 @@ CHANGES: dict[str, tuple[str, dict[str, Any]]] = {
 
 
 @pytest.mark.parametrize("what", CHANGES)
-def test_who_loses_the_team_before_it_is_held_changes_nothing(
+def test_an_owner_demoted_before_the_lock_changes_nothing(
     what: str, ours: TeamData, alices: Person
 ) -> None:
     """Another owner was quicker by the moment between the page's look and the change, and what the

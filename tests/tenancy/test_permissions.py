@@ -34,12 +34,12 @@ Table = dict[tuple[str, str], dict[str, str]]
 
 def table() -> Table:
     """Returns role and word for each method and address."""
-    found: Table = {}
+    permissions: Table = {}
     for method, route, _, cells in LINE.findall(DOCUMENT.read_text()):
         words = [cell.strip() for cell in cells.split("|")]
-        assert (method, route) not in found, f"{method} {route} has two lines."
-        found[method, route] = dict(zip(ROLES, words, strict=True))
-    return found
+        assert (method, route) not in permissions, f"{method} {route} has two lines."
+        permissions[method, route] = dict(zip(ROLES, words, strict=True))
+    return permissions
 
 
 def stars() -> dict[tuple[str, str], bool]:
@@ -73,7 +73,7 @@ def asked(method: str, path: str, form: dict[str, Any], session: str | None) -> 
     return answer
 
 
-def said(answer: Any) -> str:
+def outcome(answer: Any) -> str:
     """Returns the result in the words of the table."""
     if answer.get("Location", "").startswith("/login/?next="):
         return "sign in"
@@ -94,37 +94,37 @@ def observed(data: TeamData, sessions: dict[str, str]) -> Iterator[tuple[str, st
     for address in [*addresses.OF_PAGES, *addresses.OF_LINKS]:
         path = ends(address, data)
         for method in ("GET", "POST"):
-            told = {
-                role: said(asked(method, path, form, sessions.get(role)))
+            outcomes = {
+                role: outcome(asked(method, path, form, sessions.get(role)))
                 for role in ROLES
                 if (f"/{address.route}", role) != (ASKS_ELSEWHERE, "owner")
             }
-            yield method, f"/{address.route}", told
+            yield method, f"/{address.route}", outcomes
 
 
-def test_every_role_may_do_what_the_table_says(
+def test_every_role_has_the_permissions_of_the_table(
     ours: TeamData, sessions: dict[str, str], subtests: pytest.Subtests
 ) -> None:
     lines = table()
 
-    for method, route, told in observed(ours, sessions):
+    for method, route, outcomes in observed(ours, sessions):
         line = lines.pop((method, route), None)
         with subtests.test(f"{method} {route}"):
             if line is None:
-                assert set(told.values()) <= {"no such method", "sign in"}, (
+                assert set(outcomes.values()) <= {"no such method", "sign in"}, (
                     f"{method} {route} has no line in docs/permissions.md."
                 )
             elif set(line.values()) == {"link"}:
-                assert len(set(told.values())) == 1, "The link alone counts, not who has it."
+                assert len(set(outcomes.values())) == 1, "The link alone counts, not who has it."
             elif line["reader"] == "own":
-                others = [told[role] for role in ROLES[:-1]]  # it is the owner's
+                others = [outcomes[role] for role in ROLES[:-1]]  # it is the owner's
                 assert others == ["sign in", "not there", "not there", "not there"]
             else:
-                assert told == {role: line[role] for role in told}
+                assert outcomes == {role: line[role] for role in outcomes}
     assert not lines, "Lines of docs/permissions.md without an address."
 
 
-def test_what_bears_a_star_and_nothing_else_takes_the_password_again(
+def test_only_starred_actions_ask_for_the_password_again(
     ours: TeamData, alice: User, subtests: pytest.Subtests
 ) -> None:
     session = Person(alice).client.session

@@ -41,9 +41,7 @@ def the_teams() -> dict[str, Any]:
     return {name: rows for name, rows in everything().items() if name not in OF_A_PERSON}
 
 
-def test_a_reader_who_acts_is_refused(
-    ritas: Person, ours: TeamData, subtests: pytest.Subtests
-) -> None:
+def test_a_reader_cannot_act(ritas: Person, ours: TeamData, subtests: pytest.Subtests) -> None:
     before = the_teams()
     refused = set()
 
@@ -63,7 +61,7 @@ def test_a_reader_who_acts_is_refused(
     assert {"deliveries/<uuid:pk>/response", "callbacks/<uuid:pk>/replay"} <= refused
 
 
-def test_nor_do_ids_in_a_form_let_a_reader_act(
+def test_a_reader_cannot_act_through_ids_in_a_form(
     ritas: Person, ours: TeamData, subtests: pytest.Subtests
 ) -> None:
     before, names = the_teams(), names_in_forms()
@@ -80,6 +78,6 @@ def test_nor_do_ids_in_a_form_let_a_reader_act(
             assert the_teams() == before
 
 
-def test_and_a_reader_does_read(ritas: Person, ours: TeamData) -> None:
+def test_a_reader_can_read(ritas: Person, ours: TeamData) -> None:
     assert ours.words in ritas.get("/").content.decode()
     assert ours.words in ritas.see(ours.delivery).content.decode()

@@ -6,7 +6,7 @@ import pytest
 
 from tests.inbox.person import Person
 from tests.tenancy.team_data import TeamData
-from tests.tenancy.test_other_teams import told
+from tests.tenancy.test_other_teams import refusal
 
 PATHS = [
     "/",
@@ -20,23 +20,21 @@ PATHS = [
 
 
 @pytest.mark.parametrize("path", PATHS)
-def test_a_team_of_others_is_not_there(
-    alices: Person, ours: TeamData, theirs: TeamData, path: str
-) -> None:
+def test_another_team_is_a_404(alices: Person, ours: TeamData, theirs: TeamData, path: str) -> None:
     foreign = alices.get(path, team=theirs.team.slug)
     nobodys = alices.get(path, team="nobody-there")
 
     assert foreign.status_code == 404
-    assert told(foreign, theirs.team.slug) == told(nobodys)
+    assert refusal(foreign, theirs.team.slug) == refusal(nobodys)
 
 
 @pytest.mark.parametrize("path", PATHS)
-def test_and_ones_own_is(alices: Person, ours: TeamData, path: str) -> None:
+def test_the_own_team_is_found(alices: Person, ours: TeamData, path: str) -> None:
     assert alices.get(path, team=ours.team.slug).status_code in {200, 204}
 
 
 @pytest.mark.parametrize("path", ["/", "/history/"])
-def test_typed_into_a_search_box_they_are_the_same_too(
+def test_other_and_unknown_teams_in_a_query_are_the_same(
     alices: Person, ours: TeamData, theirs: TeamData, path: str
 ) -> None:
     foreign = alices.get(path, q=f"team:{theirs.team.slug}")

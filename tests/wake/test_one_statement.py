@@ -116,7 +116,7 @@ def test_stamps_increase_also_when_the_clock_does_not(key: ApiKey) -> None:
         (Agent, {"paused_at": timezone.now()}, AgentPaused),
     ],
 )
-def test_what_changed_since_the_key_was_remembered_counts(
+def test_changes_since_the_key_was_cached_apply(
     key: ApiKey, model: Any, change: dict[str, Any], error: type[Exception]
 ) -> None:
     remembered = keys.remembered(key.text)  # type: ignore[attr-defined]
@@ -130,7 +130,7 @@ def test_what_changed_since_the_key_was_remembered_counts(
     assert not AuditEvent.objects.filter(event="delivery.received").exists()
 
 
-def test_a_limit_that_was_lowered_since_counts(key: ApiKey) -> None:
+def test_a_limit_lowered_since_applies(key: ApiKey) -> None:
     remembered = keys.remembered(key.text)  # type: ignore[attr-defined]
     assert remembered
     Agent.objects.filter(pk=key.agent_id).update(hourly_limit=1)

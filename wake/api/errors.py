@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
+from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any
 
@@ -20,7 +21,7 @@ from database.idempotency import IdempotencyConflict
 from wake import wire
 from wake.api.parsers import BodyTooLarge, Malformed
 from wake.callbacks.allowlist import Refused
-from wake.deliveries import AgentMismatch, AgentPaused, UnknownRevision
+from wake.deliveries import AgentMismatch, AgentPaused, NotTogether, UnknownRevision
 from wake.withdrawals import AnsweredBefore
 
 logger = logging.getLogger(__name__)
@@ -72,8 +73,8 @@ MESSAGES = {
         "The body took too long to arrive. Nothing was stored. Send it again over a better line."
     ),
     "paused": (
-        "A person has paused this agent's deliveries. Nothing was stored, and a retry succeeds "
-        "only after a person resumes the agent. Answers can still be read."
+        "A person has paused or archived this agent. Nothing was stored, and a retry succeeds "
+        "only after a person resumes or restores the agent. Answers can still be read."
     ),
     "rate_limited": (
         "Too many requests for now. Nothing was stored. Wait as many seconds as Retry-After says."
@@ -114,10 +115,21 @@ def answer_exception(
     return error_response(status, body, extra, headers=_headers(exception))
 
 
-def error_of(exception: Exception) -> wire.Error:
-    """Returns the error without its status code, for a protocol that has other ones."""
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """An error as a part of a response, with the status code and the Retry-After that it would have
+    had as one of its own."""
+
+    status: int
+    error: wire.Error
+    retry_after: int | None
+
+
+def refusal_of(exception: Exception) -> Refusal:
     _note(exception)
-    return _body(exception)[1]
+    status, error = _body(exception)
+    retry_after = _headers(exception).get("Retry-After")
+    return Refusal(status or 500, error, int(retry_after) if retry_after else None)
 
 
 def error_response(
@@ -178,6 +190,8 @@ def _body(exception: Exception) -> tuple[int | None, wire.Error]:
                 wire.Error("invalid_field", message, problems),
             )
         )
+    if isinstance(exception, NotTogether):
+        return _of_one(exception)
     if isinstance(exception, Refused):
         problem = wire.Problem("callback_webhook", exception.code, str(exception))
         return 422, wire.Error("invalid_field", f"callback_webhook: {exception}", [problem])
@@ -195,6 +209,17 @@ def _body(exception: Exception) -> tuple[int | None, wire.Error]:
     return None, wire.Error("server_error", MESSAGES["server_error"])
 
 
+def _of_one(exception: NotTogether) -> tuple[int | None, wire.Error]:
+    """Returns the error of the one delivery that was refused, with its place in the batch."""
+    status, error = _body(exception.reason)
+    at = f"deliveries[{exception.place}]"
+    problems = [
+        wire.Problem(f"{at}.{problem.field}", problem.code, problem.message)
+        for problem in error.fields
+    ]
+    return status, wire.Error(error.code, f"{at}: {error.message}", problems)
+
+
 def _problems(details: Any) -> Any:
     for field, problems in details.items():
         for problem in problems:
@@ -205,6 +230,8 @@ def _headers(exception: Exception) -> dict[str, str]:
     match exception:
         case exceptions.NotAuthenticated() | exceptions.AuthenticationFailed() | KeyEnded():
             return {"WWW-Authenticate": "Bearer"}
+        case NotTogether():
+            return _headers(exception.reason)
         case QuotaSpent():
             return {
                 **rate_headers(exception.allowance),

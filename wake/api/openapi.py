@@ -1,5 +1,5 @@
-"""What this server says about itself: capabilities, OpenAPI 3.1 and JSON Schema, made from
-serializers.py and wire.py."""
+"""Describes this server in capabilities, OpenAPI 3.1 and JSON Schema, made from serializers.py and
+wire.py."""
 
 from __future__ import annotations
 
@@ -15,12 +15,20 @@ from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse
 
 from wake import wire
-from wake.api.serializers import EXTENSION_FIELDS, MOST_ROWS, DeliveryPayload, WithdrawalPayload
+from wake.api.serializers import (
+    EXTENSION_FIELDS,
+    MOST_DELIVERIES,
+    MOST_ROWS,
+    BatchPayload,
+    DeliveryPayload,
+    WithdrawalPayload,
+)
 
 PROTOCOL = "1.0"
 EXTENSIONS = sorted(
     [
         *EXTENSION_FIELDS,
+        "batch",
         "erased",
         "expires_at",
         "idempotency",
@@ -62,6 +70,12 @@ DELIVER: dict[str, Any] = {
         )
     ],
     "responses": _answers({201: "Receipt"}, 400, 413, 422),
+}
+BATCH: dict[str, Any] = {
+    "operation_id": "batch",
+    "description": "Submit up to 50 deliveries, each with a result of its own.",
+    "request": {"application/json": BatchPayload},
+    "responses": _answers({200: "Batch"}, 400, 413, 422),
 }
 RESPONSE: dict[str, Any] = {
     "operation_id": "response",
@@ -119,6 +133,7 @@ def capabilities() -> dict[str, Any]:
                     "test": settings.WAKE_QUOTA_TEST,
                 }.items()
             },
+            "batch_deliveries": MOST_DELIVERIES,
             "reads_per_minute": settings.WAKE_READS_PER_MINUTE,
             "responses_limit": MOST_ROWS,
             "hold_seconds": settings.WAKE_HOLD_SECONDS,
@@ -148,7 +163,7 @@ def json_schema() -> dict[str, Any]:
 
 
 class KeySecurity(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]
-    """Found by drf-spectacular through its target class."""
+    """Describes how keys are sent. drf-spectacular finds this class by its target class."""
 
     target_class = "accounts.authentication.KeyAuthentication"
     name = "key"
@@ -158,15 +173,18 @@ class KeySecurity(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-ca
 
 
 def only_the_protocol(endpoints: list[Any]) -> list[Any]:
-    """drf-spectacular's preprocessing hook: each path once, without its twin with a trailing
-    slash."""
-    return [found for found in endpoints if found[0].startswith("/wake/v1") and found[0][-1] != "/"]
+    """Filters the endpoints for drf-spectacular: each path once, without its twin that has a
+    trailing slash."""
+    return [
+        endpoint
+        for endpoint in endpoints
+        if endpoint[0].startswith("/wake/v1") and endpoint[0][-1] != "/"
+    ]
 
 
 def add_the_wire(result: dict[str, Any], **hook: Any) -> dict[str, Any]:
-    """drf-spectacular's postprocessing hook: the structs of wire.py beside the serializers'
-    components."""
-    structs = [wire.Receipt, wire.Withdrawal, wire.Answer, wire.Sweep, wire.ErrorBody]
+    """Adds the structs of the wire, as drf-spectacular's postprocessing hook."""
+    structs = [wire.Receipt, wire.Batch, wire.Withdrawal, wire.Answer, wire.Sweep, wire.ErrorBody]
     _, components = msgspec.json.schema_components(structs, ref_template=COMPONENT)
     result["components"]["schemas"].update(components)
     return result

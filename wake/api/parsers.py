@@ -34,7 +34,7 @@ class BodyTooLarge(Exception):
 
 
 class JsonObject(dict[str, Any]):
-    """A parsed object that also has the JSON text of each member, as it was sent."""
+    """Holds a parsed object and the JSON text of each member, as it was sent."""
 
     def __init__(self, members: Mapping[str, Any], texts: Mapping[str, msgspec.Raw]) -> None:
         super().__init__(members)
@@ -92,7 +92,12 @@ def stream_of(request: HttpRequest) -> BinaryIO:
 def read_object(request: HttpRequest) -> JsonObject:
     """Reads the body of a view that DRF does not parse for; an absent one is an empty object, as it
     is for DRF. Raises Malformed or BodyTooLarge."""
-    return parse_object(_read(stream_of(request), request) or b"{}")
+    return parse_object(read_body(request) or b"{}")
+
+
+def read_body(request: HttpRequest) -> bytes:
+    """Reads the body of a view that DRF does not parse for. Raises BodyTooLarge."""
+    return _read(stream_of(request), request)
 
 
 def _read(stream: IO[Any], request: HttpRequest | Request) -> bytes:

@@ -17,6 +17,9 @@ from wake.api.parsers import JsonObject
 from wake.models import Delivery
 
 MOST_ROWS = 200
+MOST_DELIVERIES = 50
+# Of a typed block that asks for a choice or a value (docs/protocol.md, Typed blocks).
+MOST_OPTIONS, LONGEST_NAME, LONGEST_LABEL = 12, 64, 200
 # The specification's own fields; every other one is an extension.
 SPECIFIED = (
     "agent_id",
@@ -81,7 +84,7 @@ class Details(serializers.JSONField):
 
 
 class DeliveryPayload(serializers.Serializer[Delivery]):
-    """The body of POST /wake/v1/deliver, its fields in the protocol's order.
+    """Checks the body of POST /wake/v1/deliver, its fields in the protocol's order.
 
     Lengths are in code points. Unknown fields are stored, not refused. The documents of this server
     are made from this list; deliver() and the client are tested against it.
@@ -118,8 +121,24 @@ class DeliveryPayload(serializers.Serializer[Delivery]):
         return fields
 
 
+class BatchItemPayload(DeliveryPayload):
+    """One delivery of a batch: the body of POST /wake/v1/deliver, and its Idempotency-Key."""
+
+    idempotency_key = SingleLine(required=False, allow_null=True, max_length=255)
+
+
+class BatchPayload(serializers.Serializer[Delivery]):
+    """The body of POST /wake/v1/deliveries, for the documents; batches.py reads it."""
+
+    deliveries = serializers.ListField(
+        child=BatchItemPayload(), min_length=1, max_length=MOST_DELIVERIES
+    )
+    atomic = serializers.BooleanField(required=False, allow_null=True)
+
+
 class WithdrawalPayload(serializers.Serializer[Delivery]):
-    """The body of POST /wake/v1/withdraw/{delivery_id}; without one there is no reason."""
+    """Checks the body of POST /wake/v1/withdraw/{delivery_id}; without a body there is no
+    reason."""
 
     reason = Text(required=False, allow_null=True, max_length=500)
 

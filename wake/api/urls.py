@@ -6,6 +6,7 @@ from typing import Any
 from django.urls import URLPattern, path, re_path
 
 from wake.api import views
+from wake.api.batches import BatchView
 
 
 def either(route: str, view: Callable[..., Any]) -> list[URLPattern]:
@@ -15,6 +16,7 @@ def either(route: str, view: Callable[..., Any]) -> list[URLPattern]:
 urlpatterns = [
     *either("wake/v1", views.CapabilitiesView.as_view()),
     *either("wake/v1/deliver", views.DeliverView.as_view()),
+    *either("wake/v1/deliveries", BatchView.as_view()),
     *either("wake/v1/response/<str:delivery_id>", views.ResponseView.as_view()),
     *either("wake/v1/responses", views.ResponsesView.as_view()),
     *either("wake/v1/withdraw/<str:delivery_id>", views.WithdrawView.as_view()),

@@ -1,4 +1,4 @@
-"""The endpoints of WAKE v1: find, check the shape, call one verb, answer."""
+"""Serves the endpoints of WAKE v1: find, check the shape, call one verb, answer."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from wake.api.serializers import (
     sweep_parameters,
     wait_seconds,
 )
-from wake.deliveries import deliver
+from wake.deliveries import Delivered, deliver
 from wake.withdrawals import withdraw_own
 
 
@@ -56,9 +56,9 @@ class ProtocolView(APIView):
 
 
 class HotView(ProtocolView):
-    """A view that agents call all day. It gets Django's request, without what DRF prepares for a
-    choice of parsers, renderers, permissions and throttles that this API does not have; errors and
-    the description are those of every other view
+    """Serves the endpoints that agents call all day. It gets Django's request, without what DRF
+    prepares for a choice of parsers, renderers, permissions and throttles that this API does not
+    have; errors and the description are those of every other view
     (docs/decisions/0028-hot-views-skip-what-drf-prepares.md)."""
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
@@ -93,8 +93,8 @@ class DeliverView(HotView):
             at=database_now(),
             **fields,
         )
-        receipt = wire.Receipt(delivered.delivery.pk, "received", delivered.delivery.created_at)
-        response = _json(receipt, status=201)
+        receipt = receipt_of(delivered)
+        response = json_response(receipt, status=201)
         response["Location"] = f"/wake/v1/response/{receipt.delivery_id}"
         if delivered.replayed:
             response["Idempotency-Replayed"] = "true"
@@ -118,7 +118,7 @@ class ResponseView(HotView):
         )
         if answer is None:
             raise Http404
-        return _json(answer)
+        return json_response(answer)
 
     def nothing_yet(self) -> dict[str, Any]:
         return {"delivery_id": self.kwargs["delivery_id"], "status": "pending"}
@@ -130,7 +130,7 @@ class ResponsesView(HotView):
         key = remembered_key(request)
         read_limits.count_read(key.pk)
         seconds, query = wait_seconds(request.GET), _sweep_query(request.GET)
-        return _json(
+        return json_response(
             long_poll(
                 lambda: pickups.sweep(key, query, at=database_now()),
                 seconds=seconds,
@@ -158,7 +158,9 @@ class WithdrawView(ProtocolView):
         if withdrawn is None or withdrawn.withdrawn_at is None:
             raise Http404
         reason = withdrawn.withdrawn_reason or None
-        return _json(wire.Withdrawal(withdrawn.pk, "withdrawn", withdrawn.withdrawn_at, reason))
+        return json_response(
+            wire.Withdrawal(withdrawn.pk, "withdrawn", withdrawn.withdrawn_at, reason)
+        )
 
 
 class PublicView(ProtocolView):
@@ -171,19 +173,19 @@ class PublicView(ProtocolView):
 class CapabilitiesView(PublicView):
     @extend_schema(**openapi.CAPABILITIES)
     def get(self, request: Request) -> HttpResponse:
-        return _json(openapi.capabilities())
+        return json_response(openapi.capabilities())
 
 
 class OpenApiView(PublicView):
     @extend_schema(exclude=True)
     def get(self, request: Request) -> HttpResponse:
-        return _json(openapi.openapi())
+        return json_response(openapi.openapi())
 
 
 class JsonSchemaView(PublicView):
     @extend_schema(exclude=True)
     def get(self, request: Request) -> HttpResponse:
-        return _json(openapi.json_schema())
+        return json_response(openapi.json_schema())
 
 
 @csrf_exempt
@@ -199,6 +201,10 @@ def nothing_here(request: HttpRequest) -> HttpResponse:
     return errors.plain_error(404, "not_found")
 
 
+def receipt_of(delivered: Delivered) -> wire.Receipt:
+    return wire.Receipt(delivered.delivery.pk, "received", delivered.delivery.created_at)
+
+
 def _sweep_query(parameters: QueryDict) -> pickups.SweepQuery:
     values = sweep_parameters(parameters)
     return pickups.SweepQuery(
@@ -210,7 +216,7 @@ def _sweep_query(parameters: QueryDict) -> pickups.SweepQuery:
     )
 
 
-def _json(value: Any, *, status: int = 200) -> HttpResponse:
+def json_response(value: Any, *, status: int = 200) -> HttpResponse:
     response = HttpResponse(wire.encode(value), status=status, content_type="application/json")
     response["Cache-Control"] = "no-store"
     return response

@@ -11,6 +11,8 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
+from functools import cache
+from itertools import chain
 from uuid import UUID
 
 from django.db import transaction
@@ -19,9 +21,10 @@ from django.db.models import Q
 from accounts.access import NotAllowed, may_answer
 from accounts.audit import SYSTEM, Actor, person, record
 from accounts.models import User
+from database.compiled_queries import CompiledQuery, list_parameter
 from wake import signals
 from wake.callbacks.http_client import Outcome
-from wake.callbacks.retries import ASKS_FOR_TIME, TRIES
+from wake.callbacks.retries import ASKS_FOR_TIME, ATTEMPTS_AT_MOST
 from wake.models import Callback, CallbackAttempt, FailingTarget
 from wake.models.callbacks import Target
 
@@ -36,7 +39,7 @@ PROBES = 1
 
 def failing(hosts: Iterable[str]) -> dict[Target, FailingTarget]:
     """Returns the failing targets of these hosts. The table is empty while no host fails."""
-    rows = FailingTarget.objects.filter(host__in=set(hosts))
+    rows: list[FailingTarget] = _of_hosts().objects(hosts=set(hosts))
     return {row.key: row for row in rows}
 
 
@@ -45,9 +48,14 @@ def host_limit(target: FailingTarget | None, *, most: int) -> int:
     return PROBES if target is not None and target.failures >= FAILURES else most
 
 
-def hold_back(held_back: Mapping[FailingTarget, Sequence[UUID]]) -> None:
-    """Takes callbacks, by their ids, out of the queue until their target may be tried again.
-    Callbacks of a target that was resumed meanwhile stay in the queue, or they would be lost."""
+def hold_back(held_back: Mapping[FailingTarget, Sequence[UUID]], *, at: datetime) -> None:
+    """Takes callbacks, by their ids, out of the queue until their target may be tried again, unless
+    another sender has claimed them since. Callbacks of a target that was resumed meanwhile stay in
+    the queue, or they would be lost."""
+    if not held_back:
+        return
+    due = Callback.objects.due(at).filter(pk__in=list(chain(*held_back.values())))
+    locked = set(due.select_for_update(skip_locked=True).values_list("pk", flat=True))
     suspended: set[FailingTarget] = set()
     if any(target.suspended_at for target in held_back):
         # All of them, in the order in which everything locks them: a claim calls this once for each
@@ -56,7 +64,7 @@ def hold_back(held_back: Mapping[FailingTarget, Sequence[UUID]]) -> None:
     for target, ids in held_back.items():
         if target.suspended_at is None or target in suspended:
             until = None if target.suspended_at else target.postponed_until
-            Callback.objects.filter(pk__in=ids).update(due_at=until)
+            Callback.objects.filter(pk__in=locked.intersection(ids)).update(due_at=until)
 
 
 def note(finished: Sequence[tuple[Callback, Outcome]], *, at: datetime) -> None:
@@ -75,6 +83,8 @@ def note(finished: Sequence[tuple[Callback, Outcome]], *, at: datetime) -> None:
         )
         rows |= _locked(key.host for key in new)
     targets = [target for key, target in rows.items() if key in failed]
+    if not targets:
+        return
     for target in targets:
         _fail(target, failed[target.key], at=at)
     changes = ["failing_since", "failures", "postponed_until", "suspended_at"]
@@ -110,8 +120,21 @@ def resume(target: FailingTarget, *, by: User, at: datetime, address: str = "") 
 
 def _locked(hosts: Iterable[str]) -> dict[Target, FailingTarget]:
     """Locks in a fixed order, so that two senders never deadlock."""
-    rows = FailingTarget.objects.select_for_update().filter(host__in=set(hosts)).order_by("pk")
+    rows: list[FailingTarget] = _of_hosts_locked().objects(hosts=set(hosts))
     return {row.key: row for row in rows}
+
+
+@cache
+def _of_hosts() -> CompiledQuery:
+    hosts = list_parameter("hosts", FailingTarget, "host")
+    return CompiledQuery(lambda: FailingTarget.objects.filter(host__one_of=hosts))
+
+
+@cache
+def _of_hosts_locked() -> CompiledQuery:
+    hosts = list_parameter("hosts", FailingTarget, "host")
+    locked = FailingTarget.objects.select_for_update().filter(host__one_of=hosts)
+    return CompiledQuery(lambda: locked.order_by("pk"))
 
 
 def _fail(target: FailingTarget, outcome: Outcome, *, at: datetime) -> None:
@@ -151,7 +174,7 @@ def _close(target: FailingTarget, *, by: Actor, at: datetime) -> int:
     if target.suspended_at is not None:
         missing = Callback.objects.not_delivered().to(target.key)
         rows = missing.filter(
-            Q(given_up_at__isnull=True) | Q(tries__gte=TRIES),
+            Q(given_up_at__isnull=True) | Q(tries__gte=ATTEMPTS_AT_MOST),
             due_at__isnull=True,
             erased_at__isnull=True,
             # The first one that failed may have waited before.

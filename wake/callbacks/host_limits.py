@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import NamedTuple
+from functools import cache, lru_cache
+from typing import Any, NamedTuple
 from uuid import UUID
 
+from database.compiled_queries import CompiledQuery, list_parameter, parameter
 from wake.callbacks import circuit_breaker
 from wake.models import Callback, FailingTarget
 from wake.models.callbacks import Target
@@ -23,27 +25,30 @@ def choose(
 
     First it takes one callback for each target that has none, then the oldest. So many callbacks of
     one team do not keep another team from a host that they share. It reads only ids and hosts at
-    first, because with a long queue most callbacks have to wait. If `further` is False, it reads
-    only the oldest rows and does not search behind them for other hosts: with a long queue for one
-    host, that search reads the whole queue.
+    first, and locks only the rows that it chose, because with a long queue most callbacks have to
+    wait. If `further` is False, it reads only the oldest rows and does not search behind them for
+    other hosts: with a long queue for one host, that search reads the whole queue.
     """
+    if room < 1:
+        return []
     choice = _Choice(at, room, busy)
-    passed_over = choice.look(most=1, further=further)
-    choice.take(passed_over, most=PER_HOST)
-    if choice.left_some_out:
-        choice.look(most=PER_HOST, further=further)
+    if further:
+        choice.look_at_all()
+    else:
+        choice.look_at_oldest()
     if not choice.chosen:
         return []
-    callbacks = Callback.objects.filter(pk__in=choice.chosen).select_related("response")
-    return list(callbacks.order_by("due_at").defer("response__feedback", "response__edited_json"))
+    callbacks: list[Callback] = _callbacks().objects(ids=choice.chosen, at=at)
+    return callbacks
 
 
 class _Row(NamedTuple):
-    """A due callback, as far as it is read before it is chosen."""
+    """Holds a due callback, as far as it is read before it is chosen."""
 
     pk: UUID
     target: Target
     is_asked_for: bool
+    is_failing: bool
 
 
 class _Choice:
@@ -68,7 +73,18 @@ class _Choice:
             self._is_full(target, most=PER_HOST) for target in self.by_target
         )
 
-    def look(self, *, most: int, further: bool) -> list[_Row]:
+    def look_at_oldest(self) -> None:
+        """Reads one page of rows whose hosts and targets have room, and takes of it."""
+        page = self._page(min(self.room, PAGE_SIZE), PER_HOST)
+        self.take(self.take(page, most=1), most=PER_HOST)
+
+    def look_at_all(self) -> None:
+        """Reads until it has taken one row for each target that has none, and then the oldest."""
+        self.take(self._look(most=1), most=PER_HOST)
+        if self.left_some_out:
+            self._look(most=PER_HOST)
+
+    def _look(self, *, most: int) -> list[_Row]:
         """Reads and takes rows of targets that have fewer than `most`, oldest first. Returns the
         rows that it passed over because their target had `most` by then."""
         passed_over: list[_Row] = []
@@ -78,8 +94,6 @@ class _Choice:
             if len(page) < wanted:
                 break
             self.has_left_out_targets = True
-            if not further:
-                break
         return passed_over
 
     def take(self, rows: Sequence[_Row], *, most: int) -> list[_Row]:
@@ -96,26 +110,64 @@ class _Choice:
                 self.by_target[row.target] += 1
                 self.by_host[row.target.host] += 1
                 self.chosen.append(row.pk)
-        circuit_breaker.hold_back(held_back)
+        circuit_breaker.hold_back(held_back, at=self.at)
         return passed_over
 
     def _page(self, wanted: int, most: int) -> list[_Row]:
         full_hosts = [host for host, count in self.by_host.items() if count >= PER_HOST]
         full_targets = [target for target in self.by_target if self._is_full(target, most=most)]
-        due = Callback.objects.due(self.at).to_others(full_hosts, full_targets)
-        due = due.exclude(pk__in=self.chosen).select_for_update(skip_locked=True)
-        columns = due.values_list("pk", "team_id", "host", "response_id", "asked_by_name")
+        rows = _due(wanted, tuple(target.without_answers for target in full_targets)).rows(
+            at=self.at, hosts=full_hosts, chosen=self.chosen, **_values_of(full_targets)
+        )
         page = [
-            _Row(pk, Target(team_id, host, without_answers=response_id is None), bool(asked_by))
-            for pk, team_id, host, response_id, asked_by in columns[:wanted]
+            _Row(pk, Target(team_id, host, response_id is None), bool(asked_by), is_failing)
+            for pk, team_id, host, response_id, asked_by, is_failing in rows
         ]
         if page:
             targets = {row.target for row in page}
-            found = circuit_breaker.failing(target.host for target in targets)
+            hosts = {row.target.host for row in page if row.is_failing}
+            failing = circuit_breaker.failing(hosts) if hosts else {}
             unchanged = {key: row for key, row in self.failing.items() if key not in targets}
-            self.failing = unchanged | found
+            self.failing = unchanged | failing
         return page
 
     def _is_full(self, target: Target, *, most: int) -> bool:
         limit = circuit_breaker.host_limit(self.failing.get(target), most=most)
         return self.by_target[target] >= limit or self.by_host[target.host] >= PER_HOST
+
+
+@lru_cache(maxsize=256)
+def _due(limit: int, full_targets: tuple[bool, ...]) -> CompiledQuery:
+    """Returns the query of due callbacks to other hosts and targets; `full_targets` says of each
+    target whether it is one without answers."""
+    targets = [
+        Target(
+            parameter(f"team{number}", Callback, "team"),
+            parameter(f"host{number}", Callback, "host"),
+            without_answers,
+        )
+        for number, without_answers in enumerate(full_targets)
+    ]
+    due = Callback.objects.due(parameter("at", Callback, "due_at"))
+    due = due.to_others(list_parameter("hosts", Callback, "host"), targets)
+    due = due.exclude(pk__one_of=list_parameter("chosen", Callback, "id"))
+    columns = ("pk", "team_id", "host", "response_id", "asked_by_name", "is_failing")
+    rows = due.with_failing_hosts().values_list(*columns)
+    return CompiledQuery(lambda: rows[:limit])
+
+
+def _values_of(targets: Sequence[Target]) -> dict[str, Any]:
+    values: dict[str, Any] = {}
+    for number, target in enumerate(targets):
+        values |= {f"team{number}": target.team_id, f"host{number}": target.host}
+    return values
+
+
+@cache
+def _callbacks() -> CompiledQuery:
+    """Returns the query that locks those callbacks, by their ids, that are still due, the oldest
+    first, with what is sent of them."""
+    due = Callback.objects.due(parameter("at", Callback, "due_at"))
+    chosen = due.filter(pk__one_of=list_parameter("ids", Callback, "id"))
+    whole = chosen.select_related("response").select_for_update(of=("self",), skip_locked=True)
+    return CompiledQuery(lambda: whole.defer("response__feedback", "response__edited_json"))

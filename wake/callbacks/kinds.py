@@ -23,11 +23,11 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """`name` is stored with each row. `start_batch` returns the function that allows and signs each
-    callback of a batch, so that it can look up once what they share; that function returns the
-    request's headers, and raises allowlist.Refused, NoSecret, SecretUnreadable or Unreadable when
-    the callback cannot be sent now. `link` is of kinds that carry no answer, and `hint` is shown
-    while such a callback has not arrived."""
+    """Describes a kind of callback. `name` is stored with each row. `start_batch` returns the
+    function that allows and signs each callback of a batch, so that it can look up once what they
+    share; that function returns the request's headers, and raises allowlist.Refused, NoSecret,
+    SecretUnreadable or Unreadable when the callback cannot be sent now. `link` is of kinds that
+    carry no answer, and `hint` is shown while such a callback has not arrived."""
 
     name: str
     title: str

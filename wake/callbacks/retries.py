@@ -20,7 +20,7 @@ SCHEDULE = [
     timedelta(hours=20),
     timedelta(hours=24),
 ]
-TRIES = len(SCHEDULE) + 1
+ATTEMPTS_AT_MOST = len(SCHEDULE) + 1
 JITTER = 0.2  # so that callbacks that failed together are not retried together
 LONGEST_WAIT = max(SCHEDULE)
 ASKS_FOR_TIME = {429, 503}

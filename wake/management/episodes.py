@@ -21,7 +21,7 @@ from accounts.models import Agent, ApiKey, ClaimedId, Team, User
 from database.idempotency import Idempotency
 from wake import pickups
 from wake.acknowledgements import acknowledge
-from wake.callbacks import allowlist, outbox
+from wake.callbacks import allowlist, attempts
 from wake.callbacks.http_client import Outcome
 from wake.deadlines import time_out_overdue
 from wake.deliveries import deliver
@@ -62,7 +62,7 @@ def casts(team: Team, *, by: Actor, at: datetime) -> list[Cast]:
 
 
 class Cast:
-    """One file: an agent, a key of each mode that it uses, and its deliveries."""
+    """Holds one file: an agent, a key of each mode that it uses, and its deliveries."""
 
     def __init__(self, script: Script, team: Team, *, by: Actor, at: datetime) -> None:
         self.provider: str = script["provider"]
@@ -192,7 +192,7 @@ class Episode:
             answer=attempt.get("answer", ""),
             took_ms=10_000 if "error" in attempt else 180,
         )
-        outbox.settle([(of_this.get(), outcome)], at=at)
+        attempts.settle([(of_this.get(), outcome)], at=at)
 
     def _pick_up(self, route: str, at: datetime) -> None:
         key = self.cast.keys[ApiKey.Mode.LIVE]

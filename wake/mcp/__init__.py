@@ -1,1 +1,2 @@
-"""The Model Context Protocol at /mcp: an agent that speaks it needs the address and a key only."""
+"""Serves the Model Context Protocol at /mcp: an agent that speaks it needs only the address and a
+key."""

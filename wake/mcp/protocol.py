@@ -51,7 +51,7 @@ class Refused(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A request, or a notification if its `id` is None."""
+    """Holds a request, or a notification if its `id` is None."""
 
     id: Id | None
     method: str

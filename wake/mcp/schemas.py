@@ -1,4 +1,4 @@
-"""JSON Schemas of what the tools take and return."""
+"""Writes the JSON Schemas of what the tools take and return."""
 
 from __future__ import annotations
 
@@ -6,48 +6,91 @@ from typing import Any
 
 import msgspec
 
+from database.idempotency import LONGEST_KEY
 from wake import wire
+from wake.api.serializers import (
+    DELIVERY_PAYLOAD,
+    LONGEST_LABEL,
+    LONGEST_NAME,
+    MOST_OPTIONS,
+    MOST_ROWS,
+    WITHDRAWAL_PAYLOAD,
+)
 
 LONGEST_WAIT = 50
 USUAL_WAIT = 45
+MOST_CHOICES = 10
+LIMITS: dict[str, Any] = {**DELIVERY_PAYLOAD.get_fields(), **WITHDRAWAL_PAYLOAD.get_fields()}
 
 
 def text(longest: int, description: str) -> dict[str, Any]:
     return {"type": "string", "minLength": 1, "maxLength": longest, "description": description}
 
 
-HEADLINE = text(120, "What it is about, on one line.")
-SUMMARY = text(280, "What the person needs to know first, on one line.")
+def limited(name: str, description: str) -> dict[str, Any]:
+    """Describes a text of the REST API, with its limit there."""
+    return text(LIMITS[name].max_length, description)
+
+
+HEADLINE = limited("headline", "What it is about, on one line.")
+SUMMARY = limited("summary", "What the person needs to know first, on one line.")
 DETAILS = {
     "type": ["string", "object"],
-    "description": "All the rest: Markdown, or an object with values that the person may edit.",
+    "description": "All the rest: Markdown, or an object with values that the person may edit. "
+    'Typed blocks ({"wake_blocks": 1, "blocks": [...]}) can have tables, diffs and choices: '
+    '{"type": "choice", "name": "day", "label": "Which day?", "multiple": false, "options": '
+    '[{"id": "mon", "label": "Monday", "recommended": true}, {"id": "tue", "label": "Tuesday"}]}.',
 }
 DELIVERY_ID = text(36, "The delivery_id that deliver or ask returned.")
 SUPERSEDES = text(36, "The delivery_id of an earlier delivery that this one replaces.")
-REASON = text(500, "Why it needs no answer any more; people see it.")
+REASON = limited("reason", "Why it needs no answer any more; people see it.")
 OPTIONS = {
     "type": "array",
-    "items": {"type": "string", "minLength": 1, "maxLength": 64},
+    "items": {"type": "string", "minLength": 1, "maxLength": LONGEST_NAME},
     "minItems": 1,
-    "maxItems": 12,
+    "maxItems": MOST_OPTIONS,
     "uniqueItems": True,
     "description": "Answers to choose from. The chosen one comes back in edited_content.choice.",
 }
+CHOICES = {
+    "type": "array",
+    "items": {
+        "type": "object",
+        "properties": {
+            "name": text(LONGEST_NAME, "The member of edited_content that has the answer."),
+            "label": text(LONGEST_LABEL, "The question."),
+            "options": {**OPTIONS, "description": "Answers to choose from."},
+            "multiple": {
+                "type": "boolean",
+                "default": False,
+                "description": "Whether a person may choose several; the answer is then a list, or "
+                "null if the person chose none.",
+            },
+        },
+        "required": ["name", "label", "options"],
+        "additionalProperties": False,
+    },
+    "minItems": 1,
+    "maxItems": MOST_CHOICES,
+    "description": "Several questions in one, each with its options; people answer with clicks. "
+    "The answers come back in edited_content, by name.",
+}
 SINCE = text(40, "next_since of the last call; leave it out for all answers.")
-LIMIT = {"type": "integer", "minimum": 1, "maximum": 200, "default": 50}
-THREAD = text(128, "A name that deliveries about the same matter share.")
-PRIORITY = {"type": "string", "enum": ["low", "normal", "high"]}
+LIMIT = {"type": "integer", "minimum": 1, "maximum": MOST_ROWS, "default": 50}
+THREAD = limited("thread", "A name that deliveries about the same matter share.")
+PRIORITY = {"type": "string", "enum": list(LIMITS["priority"].choices)}
 IDEMPOTENCY_KEY = text(
-    255, "Calls with the same key make one delivery. Usually not needed: equal calls within ten "
+    LONGEST_KEY,
+    "Calls with the same key make one delivery. Usually not needed: equal calls within ten "
     "minutes make one anyway."
 )  # fmt: skip
 TIMEOUT = {
     "type": "integer",
-    "minimum": 60,
-    "maximum": 604_800,
+    "minimum": LIMITS["timeout_seconds"].min_value,
+    "maximum": LIMITS["timeout_seconds"].max_value,
     "description": "Seconds until you go on without an answer. Without it you wait for ever.",
 }
-ASSUMPTION = text(2000, "What you will do if no answer comes in time.")
+ASSUMPTION = limited("assumption", "What you will do if no answer comes in time.")
 
 
 def wait(usual: int) -> dict[str, Any]:
@@ -71,9 +114,9 @@ def takes(required: list[str], **properties: dict[str, Any]) -> dict[str, Any]:
 
 def returns(struct: type[msgspec.Struct]) -> dict[str, Any]:
     """Returns the schema of one of the wire's structs, with those that it names."""
-    _, found = msgspec.json.schema_components([struct], ref_template="#/$defs/{name}")
-    schema: dict[str, Any] = found.pop(struct.__name__)
-    return {**schema, "$defs": found} if found else schema
+    _, definitions = msgspec.json.schema_components([struct], ref_template="#/$defs/{name}")
+    schema: dict[str, Any] = definitions.pop(struct.__name__)
+    return {**schema, "$defs": definitions} if definitions else schema
 
 
 RECEIPT = returns(wire.Receipt)

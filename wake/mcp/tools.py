@@ -1,4 +1,5 @@
-"""The five tools. Each of them is one verb of WAKE v1, and none of them decides for a person."""
+"""Defines the five tools. Each of them is one verb of WAKE v1, and none of them decides for a
+person."""
 
 from __future__ import annotations
 
@@ -16,7 +17,6 @@ from rest_framework.exceptions import ErrorDetail, ValidationError
 
 from accounts.agents import keys
 from accounts.models import ApiKey
-from accounts.models.names import is_visible
 from database.clock import database_now
 from database.idempotency import BadIdempotencyKey, Idempotency
 from database.uuids import NIL, uuid_or_none
@@ -24,8 +24,10 @@ from wake import pickups, wire
 from wake.api.long_poll import long_poll
 from wake.api.parsers import JsonObject
 from wake.api.serializers import DELIVERY_PAYLOAD, WITHDRAWAL_PAYLOAD, sweep_parameters
+from wake.api.views import receipt_of
 from wake.deliveries import deliver
 from wake.mcp import schemas, wording
+from wake.mcp.choices import with_choices
 from wake.withdrawals import withdraw_own
 
 # A model repeats a call that it believes to be lost. The same call within this time is the same
@@ -33,7 +35,6 @@ from wake.withdrawals import withdraw_own
 SAME_CALL = timedelta(minutes=10)
 ABOUT_THE_CALL = {"idempotency_key", "wait_seconds"}
 ANSWERED = ("approved", "rejected", "redirected")
-MOST_OPTIONS, LONGEST_OPTION = 12, 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +46,7 @@ class Caller:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What a tool returns: for programs, and in words for the model."""
+    """Holds the result of a tool: data for programs, and text for the model."""
 
     structured: msgspec.Struct
     text: str
@@ -95,8 +96,9 @@ def _ask(caller: Caller, arguments: JsonObject) -> Result:
     seconds = _seconds(arguments, usual=schemas.USUAL_WAIT)
     members = {"type": "question", **arguments}
     texts = dict(arguments.texts)
-    if (options := members.pop("options", None)) is not None:
-        members["details"] = _with_choice(arguments, _checked_options(options))
+    options, choices = members.pop("options", None), members.pop("choices", None)
+    if options is not None or choices is not None:
+        members["details"] = with_choices(arguments.get("details"), options, choices)
         texts["details"] = msgspec.Raw(msgspec.json.encode(members["details"]))
     receipt = _store(caller, "ask", JsonObject(members, texts))
     answer = _wait_for(caller.key, receipt.delivery_id, seconds)
@@ -154,7 +156,7 @@ def _store(caller: Caller, tool: str, arguments: JsonObject) -> wire.Receipt:
         at=database_now(),
         **DELIVERY_PAYLOAD.read(JsonObject(fields, arguments.texts)),
     )
-    return wire.Receipt(delivered.delivery.pk, "received", delivered.delivery.created_at)
+    return receipt_of(delivered)
 
 
 def _idempotency(tool: str, key: Any, fields: dict[str, Any]) -> Idempotency | None:
@@ -200,31 +202,6 @@ def _delivery_id(arguments: JsonObject) -> UUID:
     return (uuid_or_none(text) if isinstance(text, str) else None) or NIL
 
 
-def _checked_options(options: Any) -> list[str]:
-    is_list = isinstance(options, list) and 1 <= len(options) <= MOST_OPTIONS
-    texts = [each for each in options if isinstance(each, str)] if is_list else []
-    is_right = all(is_visible(each) and len(each) <= LONGEST_OPTION for each in texts)
-    if not texts or len(set(texts)) != len(options) or not is_right:
-        problem = (
-            f"Must be 1 to {MOST_OPTIONS} different texts of at most {LONGEST_OPTION} characters."
-        )
-        raise ValidationError({"options": [problem]})
-    return texts
-
-
-def _with_choice(arguments: JsonObject, options: list[str]) -> dict[str, Any]:
-    """Returns details as typed blocks: what was sent, and the options below it."""
-    details = arguments.get("details")
-    blocks: list[dict[str, Any]] = []
-    if isinstance(details, str):
-        blocks.append({"type": "markdown", "text": details})
-    elif details is not None:
-        blocks.append({"type": "json", "value": details})
-    choices = [{"id": option, "label": option} for option in options]
-    blocks.append({"type": "choice", "options": choices})
-    return {"wake_blocks": 1, "text": "\n".join(options), "blocks": blocks}
-
-
 TOOLS = {
     tool.name: tool
     for tool in (
@@ -260,6 +237,7 @@ TOOLS = {
                 summary=schemas.SUMMARY,
                 details=schemas.DETAILS,
                 options=schemas.OPTIONS,
+                choices=schemas.CHOICES,
                 timeout_seconds=schemas.TIMEOUT,
                 assumption=schemas.ASSUMPTION,
                 wait_seconds=schemas.wait(schemas.USUAL_WAIT),

@@ -1,4 +1,4 @@
-"""The address of MCP, with and without a trailing slash."""
+"""Routes MCP, with and without a trailing slash."""
 
 from django.urls import path
 

@@ -1,4 +1,4 @@
-"""The edge of MCP: one address that takes POST, with the keys, limits and words of the REST API."""
+"""Takes MCP at one address by POST, with the keys, limits and errors of the REST API."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 from django.conf import settings
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from rest_framework.exceptions import AuthenticationFailed, NotAuthenticated, PermissionDenied
 from rest_framework.request import Request
 
@@ -18,16 +18,8 @@ from accounts.models.names import is_visible
 from accounts.read_limits import count_read
 from wake import wire
 from wake.api import errors
-from wake.api.parsers import (
-    BodyTooLarge,
-    JsonObject,
-    Malformed,
-    declared_length,
-    parse_object,
-    parse_strictly,
-    stream_of,
-)
-from wake.api.views import ProtocolView
+from wake.api.parsers import JsonObject, Malformed, parse_object, parse_strictly, read_body
+from wake.api.views import ProtocolView, json_response
 from wake.mcp import protocol, tools, wording
 from wake.mcp.protocol import Call, Json, Refused
 
@@ -50,16 +42,16 @@ class McpView(ProtocolView):
         count_read(key_of(request).pk)
         id: protocol.Id | None = None
         try:
-            body = _body(request._request)
+            body = read_body(request._request)
             value = _parsed(body)
             id = protocol.id_of(value)
             call = protocol.read(value, request.headers)
             if call.id is None:
                 return HttpResponse(status=202)
-            return _json(self._answer(request, call, body))
+            return json_response(self._answer(request, call, body))
         except Refused as failure:
             status = protocol.STATUS_CODES[failure.code]
-            return _json(protocol.refused(id, failure), status=status)
+            return json_response(protocol.refused(id, failure), status=status)
 
     def _answer(self, request: Request, call: Call, body: bytes) -> Json:
         match call.method:
@@ -117,7 +109,7 @@ def _called(request: Request, call: Call, body: bytes) -> Json:
 def _failed(failure: Exception) -> Json:
     """Returns the error of a tool in the words of the REST API. A model reads it and can correct
     the call, which an error of the protocol would hide from it."""
-    error = errors.error_of(failure)
+    error = errors.refusal_of(failure).error
     if error.code == "server_error":
         logger.error("A tool failed", exc_info=failure)
     return {"content": [_text(f"{error.code}: {error.message}")], "isError": True}
@@ -152,16 +144,6 @@ def _client_name(request: Request, call: Call) -> str:
     return "mcp"
 
 
-def _body(request: HttpRequest) -> bytes:
-    limit = settings.WAKE_MAX_BODY_BYTES
-    if declared_length(request.META.get("CONTENT_LENGTH") or "") > limit:
-        raise BodyTooLarge(BodyTooLarge.__doc__)
-    body = stream_of(request).read(limit + 1)
-    if len(body) > limit:
-        raise BodyTooLarge(BodyTooLarge.__doc__)
-    return body
-
-
 def _parsed(body: bytes) -> Any:
     try:
         return parse_strictly(body)
@@ -171,9 +153,3 @@ def _parsed(body: bytes) -> Any:
 
 def _text(text: str) -> Json:
     return {"type": "text", "text": text}
-
-
-def _json(value: Json, *, status: int = 200) -> HttpResponse:
-    response = HttpResponse(wire.encode(value), status=status, content_type="application/json")
-    response["Cache-Control"] = "no-store"
-    return response

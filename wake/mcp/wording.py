@@ -1,4 +1,4 @@
-"""Says results in words, because models read the text and not the fields."""
+"""Writes results as text, because models read the text and not the fields."""
 
 from __future__ import annotations
 

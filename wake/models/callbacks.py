@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from datetime import datetime
 from functools import reduce
 from operator import or_
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from django.db import models
 from django.db.models import Exists, OuterRef, Q
@@ -21,8 +21,8 @@ from wake.models.responses import Response
 
 
 class Target(NamedTuple):
-    """A host of a team, the unit that fails, is suspended and is resumed. Callbacks without an
-    answer may go to hosts that the team did not choose, so they are a target of their own: their
+    """Names a host of a team, the unit that fails, is suspended and is resumed. Callbacks without
+    an answer may go to hosts that the team did not choose, so they are a target of their own: their
     failures do not hold back the team's answers to the same host."""
 
     team_id: int
@@ -42,7 +42,7 @@ class CallbackQuerySet(models.QuerySet["Callback"]):
     def unfinished(self) -> CallbackQuerySet:
         return self.filter(due_at__isnull=False)
 
-    def due(self, at: datetime) -> CallbackQuerySet:
+    def due(self, at: Any) -> CallbackQuerySet:
         """Returns callbacks that may be sent now and that no sender has claimed, the oldest first.
         Index: callbacks_due."""
         return (
@@ -63,12 +63,17 @@ class CallbackQuerySet(models.QuerySet["Callback"]):
             | Q(~Exists(targets.filter(without_answers=True)), response__isnull=True)
         )
 
+    def with_failing_hosts(self) -> CallbackQuerySet:
+        """Adds `is_failing`: whether the host failed for this team or another. The table of failing
+        targets is empty while none does. Index: one_failing_target_of_a_kind."""
+        return self.annotate(is_failing=Exists(FailingTarget.objects.filter(host=OuterRef("host"))))
+
     def to(self, target: Target) -> CallbackQuerySet:
         return self.filter(_to(target))
 
-    def to_others(self, hosts: Iterable[str], targets: Iterable[Target]) -> CallbackQuerySet:
-        """Leaves out callbacks to these hosts and these targets."""
-        return self.exclude(reduce(or_, map(_to, targets), Q(host__in=hosts)))
+    def to_others(self, hosts: Any, targets: Iterable[Target]) -> CallbackQuerySet:
+        """Leaves out callbacks to these hosts, which are a ListParameter, and to these targets."""
+        return self.exclude(reduce(or_, map(_to, targets), Q(host__one_of=hosts)))
 
 
 def _to(target: Target) -> Q:
@@ -76,7 +81,7 @@ def _to(target: Target) -> Q:
 
 
 class Callback(models.Model):
-    """A queued POST of one answer, or of another app's content. The row is the queue: `due_at` is
+    """Queues the POST of one answer, or of another app's content. The row is the queue: `due_at` is
     null once nothing is left to do."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
@@ -159,7 +164,7 @@ class Callback(models.Model):
 
 
 class CallbackAttempt(models.Model):
-    """One attempt to send a callback, with its outcome."""
+    """Records one attempt to send a callback, with its outcome."""
 
     callback = models.ForeignKey(Callback, on_delete=models.CASCADE, related_name="attempts")
     number = models.PositiveSmallIntegerField()
@@ -189,8 +194,8 @@ class FailingTargetQuerySet(models.QuerySet["FailingTarget"]):
 
 
 class FailingTarget(models.Model):
-    """A host that does not accept the answers of a team, or not its other callbacks
-    (wake/callbacks/circuit_breaker.py). The row is deleted when one arrives."""
+    """Counts the failures of a host that does not accept the answers of a team, or not its other
+    callbacks (wake/callbacks/circuit_breaker.py). The row is deleted when a callback arrives."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="+", db_index=False)
@@ -232,7 +237,8 @@ class FailingTarget(models.Model):
 
 
 class CallbackHost(models.Model):
-    """One line of a team's allowlist, in canonical form (wake/callbacks/allowlist.py)."""
+    """Allows one host, or a pattern of hosts, for a team's callbacks, in canonical form
+    (wake/callbacks/allowlist.py)."""
 
     team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="callback_hosts")
     pattern = models.CharField(

@@ -22,7 +22,7 @@ class DeliveryQuerySet(models.QuerySet["Delivery"]):
     def for_team(self, team: Team | int) -> DeliveryQuerySet:
         return self.filter(team=team)
 
-    def for_person(self, user: User) -> DeliveryQuerySet:
+    def for_person(self, user: Any) -> DeliveryQuerySet:
         """Returns the deliveries of every team that they belong to; a superuser sees no others."""
         return self.filter(team__memberships__user=user)
 
@@ -81,7 +81,7 @@ class DeliveryQuerySet(models.QuerySet["Delivery"]):
 
 
 class Delivery(models.Model):
-    """What an agent delivered. A person may answer it once."""
+    """Stores what an agent delivered. A person may answer it once."""
 
     class Type(models.TextChoices):
         QUESTION = "question", "Question"
@@ -90,7 +90,8 @@ class Delivery(models.Model):
         UPDATE = "update", "Update"
 
     class Priority(models.TextChoices):
-        """How urgent the agent says it is: a hint, which sorts inside a section of the inbox."""
+        """Lists how urgent an agent may say that a delivery is: a hint, which sorts inside a
+        section of the inbox."""
 
         LOW = "low", "Low priority"
         NORMAL = "normal", "Normal priority"

@@ -60,7 +60,7 @@ def store(
 
 @cache
 def _statement() -> str:
-    """The key's row is joined to the stamp, so the agent is locked first, as everywhere."""
+    """Joins the key's row to the stamp, so the agent is locked first, as everywhere."""
     return f"""
         WITH stamped AS (
             UPDATE accounts_agent

@@ -29,7 +29,7 @@ class ResponseQuerySet(models.QuerySet["Response"]):
 
 
 class Response(models.Model):
-    """A person's answer: held, then released to the agent, then picked up by it."""
+    """Stores a person's answer: held, then released to the agent, then picked up by it."""
 
     class Status(models.TextChoices):
         APPROVED = "approved", "Approved"
@@ -99,7 +99,7 @@ class Response(models.Model):
 
 
 class Draft(models.Model):
-    """An answer that a person took back, saved for them alone."""
+    """Saves an answer that a person took back, for them alone."""
 
     delivery = models.ForeignKey(Delivery, on_delete=models.CASCADE, related_name="drafts")
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="+")

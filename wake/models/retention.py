@@ -11,8 +11,8 @@ LONGEST_DAYS = 3_650
 
 
 class Retention(models.Model):
-    """The number of days after which the content of a team's deliveries is erased. A team without a
-    row keeps it forever."""
+    """Sets after how many days the content of a team's deliveries is erased. A team without a row
+    keeps it forever."""
 
     team = models.OneToOneField(
         Team, on_delete=models.CASCADE, primary_key=True, related_name="retention"

@@ -1,4 +1,4 @@
-"""System checks that refuse an unsafe production start, and a start with the wrong key."""
+"""Refuses an unsafe production start, and a start with the wrong key, by system checks."""
 
 from __future__ import annotations
 

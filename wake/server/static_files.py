@@ -9,34 +9,46 @@ from typing import Any
 from django.core.files.base import ContentFile
 from whitenoise.storage import CompressedManifestStaticFilesStorage
 
-SHEETS = ("css/app.css", "css/outside-inbox.css")
+SHEETS = ("css/app.css", "css/delivery-page.css", "css/outside-inbox.css")
 IMPORT = re.compile(r'^@import "([^"]+)";$', re.MULTILINE)
 # A string, which is kept, or a comment or space that a browser does not need.
 SPARE = re.compile(r'("[^"]*")|/\*.*?\*/|\s*([{};,])\s*|(?<=:)\s+', re.DOTALL)
+OWN_SCRIPT = re.compile(r"js/[^/]+\.js")
+# A line that is a comment, and the indentation of all others. Our scripts have no text of several
+# lines, where both would count.
+SPARE_IN_SCRIPT = re.compile(r"^[ \t]*//.*\n|^[ \t]+", re.MULTILINE)
 
 
 class JoinedStaticFiles(CompressedManifestStaticFilesStorage):  # type: ignore[misc]
-    """Joins each style sheet with its imports for production. In development nothing needs to be
-    built: `@import` and `import()` work on the files as they are."""
+    """Joins each style sheet with its imports and leaves comments out of scripts for production. In
+    development nothing needs to be built: `@import` and `import()` work on the files as they
+    are."""
 
     support_js_module_import_aggregation = True
 
     def post_process(self, paths: dict[str, Any], **options: Any) -> Iterator[Any]:
-        for sheet in SHEETS:
-            if sheet in paths and not options.get("dry_run"):
-                self._join(sheet, paths)
+        if not options.get("dry_run"):
+            for name in list(paths):
+                if name in SHEETS:
+                    self._replace(name, minified(self._joined(name, paths)), paths)
+                elif OWN_SCRIPT.fullmatch(name):
+                    self._replace(name, SPARE_IN_SCRIPT.sub("", self._text(name, paths)), paths)
         yield from super().post_process(paths, **options)
 
-    def _join(self, sheet: str, paths: dict[str, Any]) -> None:
-        def text(name: str) -> str:
-            storage, path = paths[name]
-            with storage.open(path) as part:
-                return str(part.read().decode())
+    def _joined(self, sheet: str, paths: dict[str, Any]) -> str:
+        return IMPORT.sub(
+            lambda match: self._text(f"css/{match[1]}", paths), self._text(sheet, paths)
+        )
 
-        joined = IMPORT.sub(lambda match: text(f"css/{match[1]}"), text(sheet))
-        self.delete(sheet)
-        self._save(sheet, ContentFile(minified(joined).encode()))
-        paths[sheet] = (self, sheet)
+    def _text(self, name: str, paths: dict[str, Any]) -> str:
+        storage, path = paths[name]
+        with storage.open(path) as file:
+            return str(file.read().decode())
+
+    def _replace(self, name: str, text: str, paths: dict[str, Any]) -> None:
+        self.delete(name)
+        self._save(name, ContentFile(text.encode()))
+        paths[name] = (self, name)
 
 
 def minified(sheet: str) -> str:

@@ -52,6 +52,9 @@ EPILOG = """\
 Everything after -- is the command. It is started once for each task, reads one JSON object on stdin
 and answers on stdout. The README of wake-client describes both.
 
+example:
+  wake connect --url https://wake.example.com -- ./agent.sh
+
 exit status:
   0    stopped by SIGINT or SIGTERM; with --once: the run did not fail
   1    with --once: the run failed

@@ -16,6 +16,7 @@ from typing import IO, Any
 
 from wake_client.connector import progress, results
 from wake_client.connector.frames import Run
+from wake_client.connector.progress import Report
 
 logger = logging.getLogger(__name__)
 
@@ -47,7 +48,7 @@ class Command:
     environment: Mapping[str, str]
     run_log: IO[bytes] | None = None
 
-    async def start(self, run: Run, *, attempt: int, report: Callable[[str], None]) -> Process:
+    async def start(self, run: Run, *, attempt: int, report: Callable[[Report], None]) -> Process:
         """Calls `report` with the progress that the command prints while it works. Raises OSError
         if there is no such command."""
         stdin = tempfile.TemporaryFile()  # noqa: SIM115 - a file, which the command need not read
@@ -88,7 +89,7 @@ class Process:
         stdout: asyncio.StreamReader,
         pipe: asyncio.ReadTransport,
         timeout: float | None,
-        report: Callable[[str], None],
+        report: Callable[[Report], None],
         folder: tempfile.TemporaryDirectory[str],
     ) -> None:
         self._process, self._stdout, self._pipe = process, stdout, pipe
@@ -97,6 +98,7 @@ class Process:
         self._report = report
         self._output = bytearray()
         self._searched = 0  # how much of the output has been searched for progress
+        self._reported = 0  # bytes of progress, which are not in the output any more
 
     @classmethod
     async def attach(
@@ -104,7 +106,7 @@ class Process:
         process: asyncio.subprocess.Process,
         descriptor: int,
         timeout: float | None,
-        report: Callable[[str], None],
+        report: Callable[[Report], None],
         folder: tempfile.TemporaryDirectory[str],
     ) -> Process:
         """Reads the process's stdout from this descriptor, and its result file in this folder,
@@ -175,12 +177,13 @@ class Process:
         end = self._output.rfind(b"\n", self._searched) + 1
         if end:
             rest = progress.extract(bytes(self._output[self._searched : end]), self._report)
+            self._reported += end - self._searched - len(rest)
             self._output[self._searched : end] = rest
             self._searched += len(rest)
 
     @property
     def _is_too_long(self) -> bool:
-        return len(self._output) > MAX_OUTPUT
+        return len(self._output) + self._reported > MAX_OUTPUT
 
 
 def _stdin(run: Run, attempt: int) -> dict[str, Any]:

@@ -13,7 +13,8 @@ from wake_client.connector import frames, results
 from wake_client.connector.command import Command, Process
 from wake_client.connector.frames import Frame, NotAFrame, Run
 from wake_client.connector.journal import Journal
-from wake_client.connector.progress import Progress
+from wake_client.connector.pieces import Pieces
+from wake_client.connector.progress import Progress, Report
 from wake_client.connector.unconfirmed import MAX_TRIES, Result, UnconfirmedResults
 
 logger = logging.getLogger(__name__)
@@ -37,6 +38,7 @@ class ActiveRun:
 
     run: Run
     process: Process | None = None
+    pieces: Pieces | None = None
     canceled: asyncio.Event = field(default_factory=asyncio.Event)
 
 
@@ -68,6 +70,8 @@ class Connector:
         self.is_draining = False
         self._max_frame_bytes = MAX_FRAME_BYTES
         self._was_welcomed = False
+        # An older relay would add pieces twice, so it gets them with the result alone.
+        self._takes_pieces = False
         # The same after a restart, so that the relay knows whose runs have ended with the process.
         # A copy of the journal on another machine is another connector.
         self.instance_id = str(uuid.uuid5(self.journal.id, self.machine))
@@ -86,9 +90,15 @@ class Connector:
         """Queues what the last connection may have lost."""
         self._was_welcomed = True
         self._max_frame_bytes = int(welcome.get("frame_bytes") or MAX_FRAME_BYTES)
+        self._takes_pieces = bool(welcome.get("pieces"))
         self._outbox = [
             frames.ack(active.run) for active in self._active.values() if active.process
         ]
+        for active in self._active.values():
+            if active.pieces and self._takes_pieces:
+                active.pieces.next(at=asyncio.get_running_loop().time())
+                for number, artifact in active.pieces.numbered:
+                    self._outbox.append(frames.piece(active.run, number, artifact))
         if self.is_draining:
             self._outbox.append(frames.drain())
         self._unconfirmed.reconnected()
@@ -243,22 +253,39 @@ class Connector:
         outcome = await process.outcome()
         if active.canceled.is_set():
             return results.failed("Stopped: the task was canceled.")
+        if active.pieces and (pieces := active.pieces.for_result()):
+            outcome = outcome | {"artifacts": pieces + outcome.get("artifacts", [])}
         return outcome
 
-    def _reporter(self, active: ActiveRun) -> Callable[[str], None]:
+    def _reporter(self, active: ActiveRun) -> Callable[[Report], None]:
         """Returns the function to call with what the command reports while it works."""
         loop = asyncio.get_running_loop()
         progress = Progress(at=loop.time())
+        pieces = active.pieces = Pieces(progress.count, at=loop.time())
 
-        def send() -> None:
+        def is_wanted() -> bool:
+            return self._active.get(active.run.run_id) is active and not active.canceled.is_set()
+
+        def send_text() -> None:
             number, text = progress.next(at=loop.time())
-            if self._active.get(active.run.run_id) is active and not active.canceled.is_set():
+            if is_wanted():
+                logger.info("task %s: %s", active.run.task_id, _one_line(text))
                 self._queue_progress(active.run, number, text)
 
-        def report(text: str) -> None:
-            pause = progress.report(text, at=loop.time())
-            if pause is not None:
-                loop.call_later(pause, send)
+        def send_pieces() -> None:
+            if is_wanted() and self._takes_pieces:
+                for number, artifact in pieces.next(at=loop.time()):
+                    self._queue(frames.piece(active.run, number, artifact))
+
+        def report(line: Report) -> None:
+            if line.artifact:
+                pause = pieces.add(line.artifact, at=loop.time())
+                if pause is not None:
+                    loop.call_later(pause, send_pieces)
+            if line.text:
+                pause = progress.report(line.text, at=loop.time())
+                if pause is not None:
+                    loop.call_later(pause, send_text)
 
         return report
 
@@ -360,4 +387,9 @@ class Connector:
 
 
 def _is_replaced(frame: Frame, progress: Frame) -> bool:
-    return all(frame.get(name) == progress[name] for name in ("type", "dispatch_id"))
+    is_of_run = all(frame.get(name) == progress[name] for name in ("type", "dispatch_id"))
+    return is_of_run and "text" in frame
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())[:200]

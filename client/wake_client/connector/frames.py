@@ -96,6 +96,12 @@ def progress(run: Run, number: int, text: str) -> Frame:
     return {"type": "progress", **ids, "n": number, "text": text}
 
 
+def piece(run: Run, number: int, artifact: dict[str, Any]) -> Frame:
+    """Sends a piece of an artifact, under a number that counts up within the run."""
+    ids = {"dispatch_id": run.run_id, "lease_id": run.lease_id}
+    return {"type": "progress", **ids, "n": number, "artifact": artifact}
+
+
 def result(run_id: str, lease_id: str, outcome: dict[str, Any]) -> Frame:
     """Sends an outcome of results.py: {state, message | text, artifacts, exit_code, ...}."""
     return {**outcome, "type": "result", "dispatch_id": run_id, "lease_id": lease_id}

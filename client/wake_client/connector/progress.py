@@ -5,23 +5,34 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
 
 MAX_TEXT = 2_000
 # The pause between two reports grows with the time that the run has taken.
 MIN_PAUSE_SECONDS = 1.0
 PAUSE_PER_RUN_SECOND = 1 / 60
-JSON_LINE = re.compile(rb"^[ \t]*\{[^\n]{1,65536}\n", re.MULTILINE)
+JSON_LINE = re.compile(rb"^[ \t]*\{[^\n]{1,1048576}\n", re.MULTILINE)
 
 
-def extract(output: bytes, report: Callable[[str], None]) -> bytes:
-    """Calls `report` with the text of each line `{"state": "working", "text": "..."}`, and returns
-    the output without these lines. `output` consists of whole lines."""
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What a command reports in one line: a text, a piece of an artifact, or both."""
+
+    text: str = ""
+    artifact: dict[str, Any] | None = None
+
+
+def extract(output: bytes, report: Callable[[Report], None]) -> bytes:
+    """Calls `report` with each line `{"state": "working", "text": "...", "artifact": {...}}`, which
+    has a text, an artifact or both, and returns the output without these lines. `output` consists
+    of whole lines."""
 
     def replace(line: re.Match[bytes]) -> bytes:
-        text = _progress_text(line[0])
-        if text is None:
+        progress = _read(line[0])
+        if progress is None:
             return line[0]
-        report(text)
+        report(progress)
         return b""
 
     return JSON_LINE.sub(replace, output)
@@ -50,18 +61,32 @@ class Progress:
         """Returns what to send now: a number that counts up, and the latest text."""
         text, self._text = self._text, ""
         self._sent_at = at
+        return self.count(), text
+
+    def count(self) -> int:
+        """Returns the number of the next report of this run, of either kind."""
         self._number += 1
-        return self._number, text
+        return self._number
 
 
-def _progress_text(line: bytes) -> str | None:
+def _read(line: bytes) -> Report | None:
+    """Returns what a line reports; None if it is part of the answer."""
     if b'"working"' not in line:
         return None
     try:
         progress = json.loads(line)
     except (ValueError, RecursionError):
         return None
-    text = progress.get("text")
-    if progress.get("state") != "working" or not isinstance(text, str) or not text.strip():
+    if progress.get("state") != "working":
         return None
-    return text.replace("\0", "")[:MAX_TEXT]
+    text, artifact = progress.get("text"), progress.get("artifact")
+    text = text.replace("\0", "")[:MAX_TEXT] if isinstance(text, str) and text.strip() else ""
+    artifact = artifact if _is_artifact(artifact) else None
+    return Report(text, artifact) if text or artifact else None
+
+
+def _is_artifact(value: Any) -> bool:
+    """Tells whether this is a piece that can be joined with others. The relay checks the rest."""
+    if not isinstance(value, dict) or not isinstance(value.get("artifactId"), str):
+        return False
+    return isinstance(value.get("parts"), list) and bool(value["parts"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import calendar
+import re
 import zoneinfo
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
@@ -10,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 from django import forms
 from django.contrib.auth.forms import PasswordChangeForm
 
+from inbox.answering.outcome_words import STATUS_LABELS
 from inbox.models import EVERY_DAY, Preferences, SavedReply
 from inbox.pages.name_field import NameField
-from wake.models import Response
 from wake.models.retention import LONGEST_DAYS
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ class DaysField(forms.MultipleChoiceField):
 
 
 class ClockField(forms.TimeField):
-    """A time of day, to the minute."""
+    """Reads a time of day, to the minute."""
 
     def __init__(self, **kwargs: Any) -> None:
         widget = forms.TimeInput(format="%H:%M", attrs={**INPUT, "type": "time"})
@@ -95,6 +96,13 @@ class ThemeForm(forms.Form):
     theme = forms.ChoiceField(
         label="Theme", choices=Preferences.Theme.choices, widget=forms.RadioSelect
     )
+    density = forms.ChoiceField(
+        label="Lists", choices=Preferences.Density.choices, widget=forms.RadioSelect, required=False
+    )
+
+    def clean_density(self) -> Any:
+        """Keeps the density if a form without this field is sent."""
+        return self.cleaned_data["density"] or self.initial["density"]
 
 
 class KeyboardForm(forms.Form):
@@ -115,7 +123,7 @@ class DigestForm(forms.Form):
         widget=forms.Select(attrs=INPUT),
     )
     digest_days = DaysField(label="Days", required=False)
-    wants_last_calls = forms.BooleanField(
+    wants_reminders = forms.BooleanField(
         label="E-mail me when an agent is about to continue without me (1 hour before)",
         required=False,
         help_text="At most one e-mail every ten minutes, also in quiet hours.",
@@ -153,7 +161,7 @@ class QuietHoursForm(forms.Form):
 
 class SavedReplyForm(SavedReplyModelForm):
     status = forms.ChoiceField(
-        label="Use with", choices=Response.Status.choices, widget=forms.Select(attrs=INPUT)
+        label="Use with", choices=list(STATUS_LABELS.items()), widget=forms.Select(attrs=INPUT)
     )
 
     class Meta:
@@ -178,7 +186,7 @@ class SavedReplyForm(SavedReplyModelForm):
 class HostForm(forms.Form):
     pattern = forms.CharField(
         label="Host",
-        max_length=260,
+        max_length=2048,
         widget=forms.TextInput(
             attrs={
                 **INPUT,
@@ -187,13 +195,24 @@ class HostForm(forms.Form):
                 "placeholder": "hooks.example.com",
             }
         ),
-        help_text="hooks.example.com, hooks.example.com:8443, or *.example.com for all subdomains.",
+        help_text="hooks.example.com, hooks.example.com:8443, *.example.com for all subdomains, or "
+        "a URL, whose host is kept.",
         error_messages={"required": "Enter a host, such as hooks.example.com."},
     )
 
+    def clean_pattern(self) -> str:
+        """Returns the host and port of a pasted URL, without its user, path and query."""
+        text: str = self.cleaned_data["pattern"].strip()
+        scheme, separator, rest = text.partition("://")
+        if not separator or not scheme.isalpha():
+            return text
+        authority = re.split(r"[/?#\\]", rest, maxsplit=1)[0]
+        return authority.rpartition("@")[2]
+
 
 class RetentionForm(forms.Form):
-    """`erase` is the number of days for which the person has confirmed that older content goes."""
+    """Reads the retention of a team. `erase` is the number of days for which the person has
+    confirmed that older content goes."""
 
     days = forms.IntegerField(
         label="Days to keep content",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from functools import cache
 from typing import Any
 
 from django.contrib.auth.backends import ModelBackend
@@ -10,6 +11,7 @@ from django.db import transaction
 
 from accounts.models import User
 from accounts.sign_in import second_factor
+from database.compiled_queries import CompiledQuery, parameter
 from inbox.models import Preferences
 from inbox.notifications.digest_times import next_digest
 from inbox.pages.local_time import zone_of
@@ -20,9 +22,14 @@ class WithPreferences(ModelBackend):
     second factor first, because every page needs all of it."""
 
     def get_user(self, user_id: Any) -> User | None:
-        users = User.objects.select_related("preferences").filter(pk=user_id)
-        user = second_factor.with_owed(users).first()
-        return user if user and self.user_can_authenticate(user) else None
+        users: list[User] = _person().objects(pk=user_id)
+        return users[0] if users and self.user_can_authenticate(users[0]) else None
+
+
+@cache
+def _person() -> CompiledQuery:
+    users = User.objects.select_related("preferences").filter(pk=parameter("pk", User, "id"))
+    return CompiledQuery(lambda: second_factor.with_owed(users))
 
 
 def preferences_of(user: User) -> Preferences:

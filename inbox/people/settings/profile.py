@@ -1,14 +1,20 @@
-"""Changes a person's name and time zone, and audits each change."""
+"""Changes a person's name and time zone, and audits each change. The time zone is taken from the
+browser once, if the person has not chosen one."""
 
 from __future__ import annotations
 
 from datetime import datetime
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from django.db import transaction
 
 from accounts.audit import person, record
 from accounts.models import User
+from inbox.people.settings.forms import CONTINENTS
 from inbox.people.settings.preferences import change_preferences
+
+UTC = "UTC"
+LONGEST_NAME = 64
 
 
 @transaction.atomic
@@ -16,13 +22,40 @@ def change_profile(
     user: User, *, display_name: str, time_zone: str, at: datetime, address: str = ""
 ) -> None:
     """Stores what changed; a new time zone moves the next digest."""
+    User.objects.filter(pk=user.pk, time_zone_chosen_at=None).update(time_zone_chosen_at=at)
     wanted = {"display_name": display_name, "time_zone": time_zone}
     changed = {name: value for name, value in wanted.items() if getattr(user, name) != value}
     if not changed:
         return
+    _store(user, changed, at=at, address=address)
+
+
+def adopt_time_zone(user: User, name: str, *, at: datetime, address: str = "") -> bool:
+    """Takes the time zone of the person's browser. Returns whether it was taken: not if they have
+    chosen one, if they have another than UTC already, or if there is no such time zone."""
+    is_open = user.time_zone == UTC and user.time_zone_chosen_at is None
+    if not is_open or not _is_place(name):
+        return False
+    _store(user, {"time_zone": name}, at=at, address=address)
+    return True
+
+
+@transaction.atomic
+def _store(user: User, changed: dict[str, str], *, at: datetime, address: str) -> None:
     record("person.changed", by=person(user, address), of=user, team=None, at=at, **changed)
     User.objects.filter(pk=user.pk).update(**changed)
     for name, value in changed.items():
         setattr(user, name, value)
     if "time_zone" in changed:
         change_preferences(user, at=at)
+
+
+def _is_place(name: str) -> bool:
+    """Returns whether the name is one that a person could choose, such as Europe/Berlin."""
+    if name.partition("/")[0] not in CONTINENTS or len(name) > LONGEST_NAME:
+        return False
+    try:
+        ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        return False
+    return True

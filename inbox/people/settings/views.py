@@ -16,13 +16,14 @@ from django.views.decorators.http import require_safe
 from database.clock import database_now
 from inbox.pages.page import PersonRequest, SeeOther, form_page, page
 from inbox.people.settings.forms import DigestForm, KeyboardForm, QuietHoursForm, ThemeForm
+from inbox.people.settings.overview import overview_of
 from inbox.people.settings.preferences import change_preferences, preferences_of
 
 
 @require_safe
 @page
 def settings_start(request: PersonRequest) -> HttpResponse:
-    return SeeOther("settings-profile")
+    return settings_page(request, "overview", overview=overview_of(request.user))
 
 
 @form_page
@@ -72,11 +73,11 @@ def settings_page(request: PersonRequest, tab: str, **context: Any) -> HttpRespo
     return render(
         request,
         f"inbox/people/settings/{tab.replace('-', '_')}.html",
-        {"here": "settings", "tab": tab, **context},
+        {"nav": "settings", "tab": tab, **context},
         status=HTTPStatus.UNPROCESSABLE_ENTITY if is_wrong else HTTPStatus.OK,
     )
 
 
-def saved(request: PersonRequest, name: str, words: str = "Saved.") -> HttpResponse:
-    messages.success(request, words)
+def saved(request: PersonRequest, name: str, message: str = "Saved.") -> HttpResponse:
+    messages.success(request, message)
     return SeeOther(name)

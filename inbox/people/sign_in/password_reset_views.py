@@ -21,6 +21,7 @@ from accounts.sign_in import known_browsers
 from accounts.sign_in.passwords import change_password
 from accounts.throttles import TooMany, client_address, count_reset, may_mail_a_reset
 from database.clock import database_now
+from inbox.notifications.mail import is_printed
 from inbox.pages.page import SeeOther, form_page, too_many
 from inbox.people.sign_in import password_resets
 from inbox.people.sign_in.forms import NewPasswordForm, ResetForm
@@ -52,11 +53,13 @@ def request_reset(request: HttpRequest) -> HttpResponse:
 @require_safe
 def reset_requested(request: HttpRequest) -> HttpResponse:
     minutes = settings.PASSWORD_RESET_TIMEOUT // 60
-    return render(request, "inbox/people/password_reset_sent.html", {"minutes": minutes})
+    context = {"minutes": minutes, "prints_mail": is_printed()}
+    return render(request, "inbox/people/password_reset_sent.html", context)
 
 
 class NewPassword(PasswordResetConfirmView):
-    """Django's view, which keeps the token out of the address and so out of the page's links."""
+    """Extends Django's view, which keeps the token out of the address and so out of the page's
+    links."""
 
     template_name = "inbox/people/password_reset_new.html"
     form_class = NewPasswordForm
@@ -96,5 +99,6 @@ class NewPassword(PasswordResetConfirmView):
 
 def _ask(request: HttpRequest, form: ResetForm, **context: Any) -> HttpResponse:
     status = HTTPStatus.UNPROCESSABLE_ENTITY if form.errors else HTTPStatus.OK
-    context = {"form": form, "sends_mail": settings.WAKE_SENDS_MAIL, **context}
+    sends, prints = settings.WAKE_SENDS_MAIL, is_printed()
+    context = {"form": form, "sends_mail": sends, "prints_mail": prints, **context}
     return render(request, "inbox/people/password_reset.html", context, status=status)

@@ -27,8 +27,8 @@ AT_ONCE = 100
 
 
 class ResetTokens(PasswordResetTokenGenerator):
-    """Valid for PASSWORD_RESET_TIMEOUT, until the password, the last sign-in or the sessions
-    change."""
+    """Makes tokens that are valid for PASSWORD_RESET_TIMEOUT, until the password, the last sign-in
+    or the sessions change."""
 
     key_salt = "inbox.password_resets.ResetTokens"  # as in links that were mailed before
 

@@ -12,7 +12,7 @@ QUIET = 4  # modules around it that stay light (ISO/IEC 18004)
 
 @dataclass(frozen=True, slots=True)
 class QrCode:
-    """`size` is the side of the view box, one unit a module."""
+    """Holds a QR code as a path. `size` is the side of the view box, one unit a module."""
 
     size: int
     path: str

@@ -1,5 +1,5 @@
 """Shows how a person signs in: two-step sign-in, and browsers to sign out. Asks for the password
-first."""
+before each change."""
 
 from __future__ import annotations
 
@@ -30,12 +30,11 @@ TURNED_OFF = "Two-step sign-in is off."
 
 @require_safe
 @page
-@requires_password
 def security_settings(request: PersonRequest) -> HttpResponse:
     now = database_now()
     return settings_page(
         request,
-        "security",
+        "security/overview",
         now=now,
         sessions=sessions.sign_ins(request.user, here=request.session, at=now),
         factor=SecondFactor.objects.of(request.user),
@@ -52,8 +51,8 @@ def sign_out_elsewhere(request: PersonRequest) -> HttpResponse:
     """Signs out one other browser, which `browser` names."""
     mark, by, now = request.POST.get("browser", ""), actor(request), database_now()
     ended = sessions.sign_out(request.user, mark, here=request.session, by=by, at=now)
-    words = SIGNED_OUT_THERE if ended else ENDED_ALREADY
-    return saved(request, "settings-security", words)
+    message = SIGNED_OUT_THERE if ended else ENDED_ALREADY
+    return saved(request, "settings-security", message)
 
 
 @require_POST
@@ -107,17 +106,17 @@ def turn_off_second_factor(request: PersonRequest) -> HttpResponse:
         return SeeOther("settings-security")
     form = CodeForm(posted(request))
     if not form.is_valid():
-        return settings_page(request, "security-off", form=form)
+        return settings_page(request, "security/turn-off", form=form)
     by = actor(request)
     try:
         is_right = second_factor.check(request.user, form.typed, by=by, at=database_now())
     except second_factor.TriesSpent as error:
         minutes = -(-error.retry_after // 60)
-        response = settings_page(request, "security-off", form=form, minutes=minutes)
+        response = settings_page(request, "security/turn-off", form=form, minutes=minutes)
         return too_many(response, error.retry_after)
     if not is_right:
         form.refuse()
-        return settings_page(request, "security-off", form=form)
+        return settings_page(request, "security/turn-off", form=form)
     second_factor.turn_off(request.user, by=by)
     return saved(request, "settings-security", TURNED_OFF)
 
@@ -135,10 +134,10 @@ def _show_secret(request: PersonRequest, secret: str, form: CodeForm) -> HttpRes
     groups = " ".join(secret[start : start + 4] for start in range(0, len(secret), 4))
     context: dict[str, Any] = {"qr": qr_code(uri), "uri": uri, "secret": groups}
     context["required_by"] = second_factor.teams_requiring(request.user)
-    return settings_page(request, "security-set-up", form=form, **context)
+    return settings_page(request, "security/set-up", form=form, **context)
 
 
 def _show_codes(request: PersonRequest, codes: list[str]) -> HttpResponse:
     """Shows the recovery codes without a redirect: they are stored nowhere in clear and shown
     once."""
-    return settings_page(request, "security-codes", codes=codes)
+    return settings_page(request, "security/recovery-codes", codes=codes)

@@ -21,6 +21,7 @@ from accounts.sign_in import known_browsers, pending_second_factor, second_facto
 from accounts.throttles import TooMany, client_address, count_sign_in, may_record_failure
 from database.clock import database_now
 from inbox.pages.page import SeeOther, form_page, too_many
+from inbox.people.settings.profile import adopt_time_zone
 from inbox.people.sign_in.forms import CodeForm, SignInForm
 
 
@@ -42,7 +43,7 @@ class SignIn(LoginView):
         if second_factor.is_on(user):
             pending_second_factor.begin(self.request.session, user, to=to, at=database_now())
             return SeeOther("sign-in-code")
-        return _sign_in(self.request, user, to=to)
+        return sign_in(self.request, user, to=to)
 
     def form_invalid(self, form: AuthenticationForm) -> HttpResponse:
         is_wrong = form.has_error("__all__", "invalid_login")
@@ -64,7 +65,7 @@ class SignIn(LoginView):
 def sign_in_code(request: HttpRequest) -> HttpResponse:
     """Asks for the code of people with two-step sign-in."""
     now = database_now()
-    user = pending_second_factor.who(request.session, at=now)
+    user = pending_second_factor.person_of(request.session, at=now)
     if user is None:
         return SeeOther("login")
     form = CodeForm(request.POST if request.method == "POST" else None)
@@ -81,7 +82,7 @@ def sign_in_code(request: HttpRequest) -> HttpResponse:
         return _ask_for_code(request, form)
     if form.is_recovery_code:
         messages.success(request, _codes_left(second_factor.recovery_codes_left(user)))
-    return _sign_in(request, user, to=pending_second_factor.finish(request.session))
+    return sign_in(request, user, to=pending_second_factor.finish(request.session))
 
 
 class SignOut(LogoutView):
@@ -97,10 +98,14 @@ class SignOut(LogoutView):
         return response
 
 
-def _sign_in(request: HttpRequest, user: User, *, to: str) -> HttpResponse:
-    """Signs the person in with a new session key, and remembers their browser."""
+def sign_in(request: HttpRequest, user: User, *, to: str) -> HttpResponse:
+    """Signs the person in with a new session key, and remembers their browser and its time zone.
+    The form's field `time_zone` is empty without JavaScript."""
     login(request, user)
-    record("person.signed_in", by=person(user, client_address(request)), of=user, team=None)
+    address, zone = client_address(request), request.POST.get("time_zone", "")
+    record("person.signed_in", by=person(user, address), of=user, team=None)
+    if adopt_time_zone(user, zone, at=database_now(), address=address):
+        messages.success(request, f"Times are in {zone}, as in your browser.")
     response = HttpResponse(status=HTTPStatus.SEE_OTHER, headers={"Location": iri_to_uri(to)})
     known_browsers.remember(request, response, user.email)
     return response

@@ -29,8 +29,8 @@ class RoleForm(forms.Form):
 
 
 class InvitationForm(RoleForm):
-    """`seen` is the number of invitations when the form was shown, so that sending it twice makes
-    one."""
+    """Reads an invitation. `seen` is the number of invitations when the form was shown, so that
+    sending it twice makes one."""
 
     email = forms.EmailField(
         label="E-mail",

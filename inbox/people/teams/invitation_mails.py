@@ -1,7 +1,6 @@
-"""Mails invitations: the row waits, and the worker that mails it makes its link.
+"""Mails invitations. The worker makes the link when it sends the mail, so only its reader has it.
 
-So only the reader of the mail ever has the link, and a mail server that is away delays an
-invitation and loses none while it is valid.
+While the mail server is away, the row waits. The invitation is mailed later, if it is still valid.
 """
 
 from __future__ import annotations

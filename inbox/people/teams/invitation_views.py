@@ -27,14 +27,11 @@ from inbox.pages.owners import still_owned, team_of_an_owner
 from inbox.pages.page import PersonRequest, SeeOther, actor, form_page, page, too_many
 from inbox.people.settings.views import saved, settings_page
 from inbox.people.sign_in.reauthentication import requires_password
+from inbox.people.sign_in.views import sign_in
 from inbox.people.teams.forms import InvitationForm, SignUpForm
 from inbox.people.teams.member_views import MEMBERS_REFUSED
 
-# The same text for a new address and a known one, so that it does not tell which it was.
-SIGN_IN_NOW = (
-    "Sign in to join. Use the password that you just chose or, if you already had an account, "
-    "the password of that account."
-)
+SIGN_IN_NOW = "Sign in to join, with the password of your account."
 
 
 @form_page
@@ -119,13 +116,13 @@ def _invited_already(request: PersonRequest, team: Team, form: InvitationForm) -
 
 def _form(request: PersonRequest, team: Team, form: InvitationForm) -> HttpResponse:
     sends = reaches_people()
-    return settings_page(request, "members_invite", team=team, form=form, sends_mail=sends)
+    return settings_page(request, "members/invite", team=team, form=form, sends_mail=sends)
 
 
 def _invited_page(
     request: PersonRequest, team: Team, *, status: int = HTTPStatus.OK, **context: Any
 ) -> HttpResponse:
-    response = settings_page(request, "members_invited", team=team, now=database_now(), **context)
+    response = settings_page(request, "members/invited", team=team, now=database_now(), **context)
     response.status_code = status
     return response
 
@@ -157,7 +154,7 @@ def _sign_up(request: HttpRequest, invitation: Invitation, token: str) -> HttpRe
         minutes = -(-error.retry_after // 60)
         refused = _ask(request, invitation, SignUpForm(invitation), token, minutes=minutes)
         return too_many(refused, error.retry_after)
-    invitations.sign_up(
+    user = invitations.sign_up(
         invitation,
         email=form.cleaned_data.get("email", invitation.email),
         display_name=form.cleaned_data["display_name"],
@@ -165,8 +162,11 @@ def _sign_up(request: HttpRequest, invitation: Invitation, token: str) -> HttpRe
         at=database_now(),
         address=client_address(request),
     )
-    messages.success(request, SIGN_IN_NOW)
-    return SeeOther("login", query=_back(token))
+    if user is None:
+        messages.success(request, SIGN_IN_NOW)
+        return SeeOther("login", query=_back(token))
+    messages.success(request, f"You joined {invitation.team}.")
+    return sign_in(request, user, to=reverse("inbox"))
 
 
 def _ask(

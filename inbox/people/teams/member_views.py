@@ -31,12 +31,11 @@ MEMBERS_REFUSED = "Only team owners can manage members"
 def member_list(request: PersonRequest) -> HttpResponse:
     now = database_now()
     teams = own_teams_with_invitations(request.user, at=now)
-    return settings_page(request, "members", teams=teams, now=now)
+    return settings_page(request, "members/list", teams=teams, now=now)
 
 
 @require_safe
 @page
-@requires_password
 def member_detail(request: PersonRequest, slug: str, pk: int) -> HttpResponse:
     membership = _member(request, slug, pk)
     return _page(request, membership, RoleForm(initial={"role": membership.role}))
@@ -50,8 +49,8 @@ def change_role(request: PersonRequest, slug: str, pk: int) -> HttpResponse:
     form = RoleForm(request.POST)
     if not form.is_valid():
         return _page(request, membership, form)
-    wanted, by = form.cleaned_data["role"], actor(request)
-    return _done(request, membership, lambda: members.change_role(membership, wanted, by=by))
+    role, by = form.cleaned_data["role"], actor(request)
+    return _save(request, membership, lambda: members.change_role(membership, role, by=by))
 
 
 @require_POST
@@ -59,8 +58,8 @@ def change_role(request: PersonRequest, slug: str, pk: int) -> HttpResponse:
 @requires_password
 def remove_member(request: PersonRequest, slug: str, pk: int) -> HttpResponse:
     membership, by = _member(request, slug, pk), actor(request)
-    words = f"{membership.user} was removed from {membership.team}."
-    return _done(request, membership, lambda: members.remove(membership, by=by), words)
+    message = f"{membership.user} was removed from {membership.team}."
+    return _save(request, membership, lambda: members.remove(membership, by=by), message)
 
 
 @require_POST
@@ -69,8 +68,10 @@ def remove_member(request: PersonRequest, slug: str, pk: int) -> HttpResponse:
 def transfer_ownership(request: PersonRequest, slug: str, pk: int) -> HttpResponse:
     membership, by = _member(request, slug, pk), actor(request)
     mine = get_object_or_404(membership.team.memberships, user=request.user)
-    words = f"{membership.user} now owns {membership.team}. You are a reviewer."
-    return _done(request, membership, lambda: members.hand_over(mine, to=membership, by=by), words)
+    message = f"{membership.user} now owns {membership.team}. You are a reviewer."
+    return _save(
+        request, membership, lambda: members.hand_over(mine, to=membership, by=by), message
+    )
 
 
 @form_page
@@ -78,16 +79,16 @@ def transfer_ownership(request: PersonRequest, slug: str, pk: int) -> HttpRespon
 def leave_team(request: PersonRequest, slug: str) -> HttpResponse:
     team = get_object_or_404(teams_of(request.user), slug=slug)
     if request.method != "POST":
-        return settings_page(request, "members_leave", team=team)
+        return settings_page(request, "members/leave", team=team)
     mine = get_object_or_404(team.memberships, user=request.user)
     try:
         members.leave(mine, by=actor(request))
     except members.LastOwner as reason:
-        refused = settings_page(request, "members_leave", team=team, reason=reason)
+        refused = settings_page(request, "members/leave", team=team, reason=reason)
         refused.status_code = HTTPStatus.CONFLICT
         return refused
     except members.NoLongerMember as reason:
-        return _gone(request, reason)
+        return _no_longer_possible(request, reason)
     return saved(request, "settings-members", f"You left {team}.")
 
 
@@ -99,14 +100,14 @@ def _member(request: PersonRequest, slug: str, pk: int) -> Membership:
 def _page(
     request: PersonRequest, membership: Membership, form: RoleForm, **context: Any
 ) -> HttpResponse:
-    return settings_page(request, "members_member", membership=membership, form=form, **context)
+    return settings_page(request, "members/member", membership=membership, form=form, **context)
 
 
-def _done(
+def _save(
     request: PersonRequest,
     membership: Membership,
     change: Callable[[], object],
-    words: str = "Saved.",
+    message: str = "Saved.",
 ) -> HttpResponse:
     try:
         change()
@@ -116,10 +117,10 @@ def _done(
         refused.status_code = HTTPStatus.CONFLICT
         return refused
     except members.NoLongerMember as reason:
-        return _gone(request, reason)
-    return saved(request, "settings-members", words)
+        return _no_longer_possible(request, reason)
+    return saved(request, "settings-members", message)
 
 
-def _gone(request: PersonRequest, reason: Exception) -> HttpResponse:
+def _no_longer_possible(request: PersonRequest, reason: Exception) -> HttpResponse:
     messages.warning(request, str(reason))
     return SeeOther("settings-members")

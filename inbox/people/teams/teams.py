@@ -14,7 +14,8 @@ from wake.models import CallbackHost
 
 @dataclass(slots=True)
 class OwnTeam:
-    """`mine` is the membership of the person who looks, and `is_owner` is about them."""
+    """Shows a team of the person who looks. `mine` is their membership, and `is_owner` is about
+    them."""
 
     team: Team
     mine: Membership

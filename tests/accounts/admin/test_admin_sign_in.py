@@ -29,12 +29,12 @@ def test_the_admins_own_sign_in_form_does_not_sign_in(client: Client, olga: User
     assert "_auth_user_id" not in client.session
 
 
-def test_who_may_enter_is_led_in(operator: Client) -> None:
+def test_staff_are_redirected_into_the_admin(operator: Client) -> None:
     assert operator.get("/admin/login/")["Location"] == "/admin/"
     assert operator.get("/admin/").status_code == 200
 
 
-def test_a_member_of_a_team_finds_nothing_and_is_not_sent_in_circles(
+def test_a_member_of_a_team_gets_a_404_and_no_redirect_loop(
     signed_in: SignedIn, alice: User
 ) -> None:
     answer = signed_in(alice).get("/admin/", follow=True)
@@ -43,14 +43,14 @@ def test_a_member_of_a_team_finds_nothing_and_is_not_sent_in_circles(
     assert len(answer.redirect_chain) == 1
 
 
-def test_a_superuser_who_is_not_staff_stays_outside(signed_in: SignedIn, olga: User) -> None:
+def test_a_superuser_who_is_not_staff_cannot_enter(signed_in: SignedIn, olga: User) -> None:
     olga.is_staff = False
     olga.save(update_fields=["is_staff"])
 
     assert signed_in(olga).get("/admin/", follow=True).status_code == 404
 
 
-def test_who_is_switched_off_is_out_at_once(operator: Client, olga: User) -> None:
+def test_a_deactivated_person_is_signed_out_at_once(operator: Client, olga: User) -> None:
     olga.is_active = False
     olga.save(update_fields=["is_active"])
 
@@ -73,7 +73,7 @@ def test_no_member_of_the_team_reaches_a_key_through_the_admin(
 
 
 @pytest.mark.parametrize("action", ACTIONS)
-def test_staff_without_the_right_only_look(
+def test_staff_without_the_permission_can_only_read(
     signed_in: SignedIn, alice: User, key: ApiKey, action: str
 ) -> None:
     alice.is_staff = True
@@ -103,7 +103,9 @@ def test_every_button_needs_the_pages_own_csrf_token(olga: User, key: ApiKey) ->
     assert ApiKey.objects.get().revoked_at is None
 
 
-def test_staff_cannot_raise_themselves(signed_in: SignedIn, alice: User, olga: User) -> None:
+def test_staff_cannot_raise_their_own_permissions(
+    signed_in: SignedIn, alice: User, olga: User
+) -> None:
     alice.is_staff = True
     alice.save(update_fields=["is_staff"])
     alice.user_permissions.set(Permission.objects.filter(content_type__app_label="accounts"))
@@ -142,7 +144,7 @@ def test_signing_out_of_the_admin_is_audited(operator: Client) -> None:
 
 
 @pytest.mark.parametrize("method", ["get", "post"])
-def test_ones_own_password_is_changed_where_everybody_changes_theirs(
+def test_staff_change_their_password_on_the_page_for_everyone(
     operator: Client, method: str
 ) -> None:
     """Where tries are counted and the event is recorded."""

@@ -29,21 +29,21 @@ def url(agent: Agent, action: str, *args: Any) -> str:
 def seen(operator: Client, agent: Agent) -> str:
     """Returns the one-time token of the current page."""
     page = operator.get(url(agent, "change")).content.decode()
-    found = re.search(r'name="seen" value="([^"]+)"', page)
-    assert found
-    return found.group(1)
+    match = re.search(r'name="seen" value="([^"]+)"', page)
+    assert match
+    return match.group(1)
 
 
-def shown(pattern: re.Pattern[str], answer: Any) -> str:
+def text_matching(pattern: re.Pattern[str], answer: Any) -> str:
     assert answer.status_code == 200
-    found = pattern.search(answer.content.decode())
-    assert found, answer.content
-    return found.group(1)
+    match = pattern.search(answer.content.decode())
+    assert match, answer.content
+    return match.group(1)
 
 
 def issue(operator: Client, agent: Agent, mode: str = "live") -> str:
     form = {"seen": seen(operator, agent), "mode": mode}
-    return shown(KEY, operator.post(url(agent, "issue_key"), form))
+    return text_matching(KEY, operator.post(url(agent, "issue_key"), form))
 
 
 def works(key: str) -> bool:
@@ -56,7 +56,7 @@ def test_the_whole_life_of_a_key(operator: Client, team: Team) -> None:
         {"team": team.pk, "agent_id": "ledger-clerk", **NO_ROWS},
     )
     agent = Agent.objects.get(agent_id="ledger-clerk")
-    secret = shown(SECRET, registered)
+    secret = text_matching(SECRET, registered)
     assert signing_secrets.secrets_of(agent.pk) == [secret]
 
     first = issue(operator, agent)
@@ -67,7 +67,7 @@ def test_the_whole_life_of_a_key(operator: Client, team: Team) -> None:
         url(agent, "rotate_key", agent.keys.get().pk),
         {"seen": seen(operator, agent), "overlap": "86400"},
     )
-    second = shown(KEY, rotated)
+    second = text_matching(KEY, rotated)
     assert works(first)
     assert works(second)
     assert keys.find(first, at=timezone.now() + timedelta(hours=25)) is None
@@ -105,7 +105,7 @@ def test_a_reload_neither_issues_nor_shows_a_key_again(operator: Client, agent: 
     again = operator.post(url(agent, "issue_key"), form)
     opened = operator.get(url(agent, "issue_key"))
 
-    assert shown(KEY, first)
+    assert text_matching(KEY, first)
     for answer in (again, opened):
         assert answer.status_code == 410
         assert "No longer visible" in answer.content.decode()
@@ -135,7 +135,7 @@ def test_a_registration_sent_again_shows_no_secret(operator: Client, team: Team)
 @pytest.mark.parametrize(
     ("overlap", "hours"), [("0", 0), ("3600", 1), ("86400", 24), ("604800", 168)]
 )
-def test_the_old_key_works_as_long_as_was_chosen(
+def test_the_old_key_works_for_the_chosen_overlap(
     operator: Client, agent: Agent, key: ApiKey, overlap: str, hours: int
 ) -> None:
     before = timezone.now()
@@ -155,7 +155,7 @@ def test_an_overlap_of_a_day_is_what_the_form_proposes(
     assert '<option value="86400" selected>' in page
 
 
-def test_a_key_that_ended_is_not_rotated(operator: Client, agent: Agent, key: ApiKey) -> None:
+def test_an_expired_key_is_not_rotated(operator: Client, agent: Agent, key: ApiKey) -> None:
     operator.post(url(agent, "revoke_key", key.pk))
     form = {"seen": seen(operator, agent), "overlap": "0"}
     answer = operator.post(url(agent, "rotate_key", key.pk), form)
@@ -177,7 +177,7 @@ def test_another_agents_key_is_not_reached_through_this_one(
 def test_a_signing_secret_is_rotated_and_then_switched(operator: Client, agent: Agent) -> None:
     [old] = signing_secrets.secrets_of(agent.pk)
     form = {"seen": seen(operator, agent)}
-    new = shown(SECRET, operator.post(url(agent, "rotate_secret"), form))
+    new = text_matching(SECRET, operator.post(url(agent, "rotate_secret"), form))
     again = operator.post(url(agent, "rotate_secret"), form)
     assert again.status_code == 410
     assert signing_secrets.secrets_of(agent.pk) == [old, new]
@@ -188,7 +188,7 @@ def test_a_signing_secret_is_rotated_and_then_switched(operator: Client, agent: 
     assert "new secret now signs every header" in page
 
 
-def test_an_agent_is_paused_and_resumed_and_twice_is_once(operator: Client, agent: Agent) -> None:
+def test_pausing_and_resuming_twice_changes_nothing(operator: Client, agent: Agent) -> None:
     def paused_at() -> Any:
         return Agent.objects.values_list("paused_at", flat=True).get(pk=agent.pk)
 
@@ -241,7 +241,7 @@ def test_an_orchestrator_is_granted_other_ids(operator: Client, agent: Agent) ->
     assert AuditEvent.objects.get(event="claim.added").team_id == agent.team_id
 
 
-def test_who_did_it_is_in_the_audit_with_their_address(
+def test_the_audit_names_the_person_and_their_address(
     operator: Client, olga: User, agent: Agent
 ) -> None:
     issue(operator, agent)
@@ -271,7 +271,9 @@ def test_who_did_it_is_in_the_audit_with_their_address(
     }
 
 
-def test_keys_without_end_are_refused_with_a_sentence(operator: Client, agent: Agent) -> None:
+def test_more_keys_than_the_limit_are_refused_with_a_sentence(
+    operator: Client, agent: Agent
+) -> None:
     row, *_ = (keys.mint(agent, by=SYSTEM)[0] for _ in range(keys.MOST_USABLE))
     forms: list[tuple[str, dict[str, str]]] = [
         (url(agent, "issue_key"), {"mode": "live"}),

@@ -20,7 +20,7 @@ def save(operator: Client, agent: Agent, hourly: str) -> Any:
     return operator.post(url, {"hourly_limit": hourly, **NO_CLAIMS})
 
 
-def test_it_is_lowered_and_given_back(operator: Client, olga: User, agent: Agent) -> None:
+def test_a_limit_is_lowered_and_removed(operator: Client, olga: User, agent: Agent) -> None:
     for hourly in ("10", "10", ""):
         assert save(operator, agent, hourly).status_code == 302
 
@@ -37,7 +37,7 @@ def test_it_is_lowered_and_given_back(operator: Client, olga: User, agent: Agent
     ("hourly", "words"),
     [("0", "To stop all deliveries, pause the agent"), ("500", "allows a key 500 an hour")],
 )
-def test_what_lowers_nothing_is_refused(
+def test_a_limit_that_lowers_nothing_is_refused(
     operator: Client, agent: Agent, hourly: str, words: str
 ) -> None:
     page = save(operator, agent, hourly)

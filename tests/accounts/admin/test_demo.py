@@ -25,12 +25,12 @@ COUNTED = [Agent, ClaimedId, Delivery, Response, Callback, CallbackAttempt, Audi
 
 
 def demo(*arguments: str) -> str:
-    said = StringIO()
-    call_command("demo", *arguments, stdout=said)
-    return said.getvalue()
+    output = StringIO()
+    call_command("demo", *arguments, stdout=output)
+    return output.getvalue()
 
 
-def told() -> list[dict[str, Any]]:
+def delivery_bodies() -> list[dict[str, Any]]:
     files = [tomllib.loads(path.read_text()) for path in episodes.FOLDER.glob("*.toml")]
     return [{**one, "agent": file["agent"]} for file in files for one in file["delivery"]]
 
@@ -40,7 +40,7 @@ def delivery(name: str) -> Delivery:
 
 
 def test_it_shows_every_kind_of_delivery_and_of_answer(alice: User) -> None:
-    said = demo()
+    output = demo()
 
     open_types = Counter(Delivery.objects.awaiting_response().values_list("type", flat=True))
     assert set(open_types) == {"question", "alert", "output", "update"}
@@ -51,16 +51,16 @@ def test_it_shows_every_kind_of_delivery_and_of_answer(alice: User) -> None:
     }
     assert Agent.objects.count() == 6
     assert len(set(Delivery.objects.values_list("provider", flat=True))) == 6
-    assert "29 new deliveries are in the inbox of Garden" in said
+    assert "29 new deliveries are in the inbox of Garden" in output
 
 
 def test_run_twice_it_adds_nothing_twice(alice: User) -> None:
     demo()
     before = [model.objects.count() for model in COUNTED]  # type: ignore[attr-defined]
-    said = demo()
+    output = demo()
 
     assert [model.objects.count() for model in COUNTED] == before  # type: ignore[attr-defined]
-    assert "All demo deliveries are already in the inbox of Garden" in said
+    assert "All demo deliveries are already in the inbox of Garden" in output
 
 
 def test_run_again_days_later_it_adds_nothing_twice(alice: User) -> None:
@@ -86,7 +86,7 @@ def test_deadlines_are_close_expired_and_answered_late(alice: User) -> None:
     assert late.response.is_late
 
 
-def test_answers_stand_at_every_stage(alice: User) -> None:
+def test_it_has_answers_at_every_stage(alice: User) -> None:
     demo()
 
     def stage(name: str) -> tuple[str, str, bool]:
@@ -125,13 +125,13 @@ def test_it_shows_a_choice_fields_diffs_and_a_revision_beside_the_edit(
     def page(name: str) -> str:
         return client.get(f"/deliveries/{delivery(name).pk}/").content.decode()
 
-    assert "Send this choice" in page("pricing-options")
+    assert "Send these choices" in page("pricing-options")
     assert "Days to pay" in page("reminder")
     assert "diff__line--added" in page("checkout-test")
     assert "before → after" in page("first-sentence")
     assert "Your edit" in page("release-notes-2")
-    shown = [page(name) for name in ("pricing-options", "reminder", "first-sentence")]
-    assert not any("could not be displayed" in one for one in shown)
+    pages = [page(name) for name in ("pricing-options", "reminder", "first-sentence")]
+    assert not any("could not be displayed" in one for one in pages)
 
 
 def test_nothing_happened_in_the_future_or_out_of_order(alice: User) -> None:
@@ -143,7 +143,9 @@ def test_nothing_happened_in_the_future_or_out_of_order(alice: User) -> None:
     assert not CallbackAttempt.objects.filter(started_at__gt=now).exists()
     for agent in Agent.objects.all():
         told_times = [
-            now - episodes.length(one["ago"]) for one in told() if one["agent"] == str(agent)
+            now - episodes.length(one["ago"])
+            for one in delivery_bodies()
+            if one["agent"] == str(agent)
         ]
         stamps = [row.created_at for row in agent.deliveries.order_by("created_at")]
         for then, stamp in zip(sorted(told_times), stamps, strict=True):
@@ -168,8 +170,8 @@ def test_the_inbox_shows_it_and_none_of_it_acts(client: Client, alice: User) -> 
     assert client.get("/history/").status_code == 200
 
 
-@pytest.mark.parametrize("one", told(), ids=lambda one: one["name"])
-def test_each_is_what_an_agent_could_have_sent(one: dict[str, Any]) -> None:
+@pytest.mark.parametrize("one", delivery_bodies(), ids=lambda one: one["name"])
+def test_an_agent_could_have_sent_each_delivery(one: dict[str, Any]) -> None:
     """The wire's own rules: lengths, enums, ranges (docs/protocol.md, Errors)."""
     body = {
         "agent_id": one.get("as", one["agent"]),
@@ -185,7 +187,7 @@ def test_each_is_what_an_agent_could_have_sent(one: dict[str, Any]) -> None:
 
 
 def test_the_names_of_an_agents_deliveries_are_its_own() -> None:
-    names = Counter(one["name"] for one in told())
+    names = Counter(one["name"] for one in delivery_bodies())
 
     assert max(names.values()) == 1
 
@@ -195,14 +197,14 @@ def test_on_an_empty_server_it_makes_the_first_owner_who_can_then_sign_in(
 ) -> None:
     monkeypatch.setenv("WAKE_ADMIN_EMAIL", "first@example.com")
     monkeypatch.setenv("WAKE_ADMIN_PASSWORD", "correct horse battery")
-    said = demo()
+    output = demo()
 
-    assert "first@example.com" in said
+    assert "first@example.com" in output
     assert Client().login(username="first@example.com", password="correct horse battery")
     assert Delivery.objects.count() == 29
 
 
-def test_an_address_that_is_none_is_refused_in_a_sentence(
+def test_an_invalid_address_is_refused_in_a_sentence(
     db: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("WAKE_ADMIN_EMAIL", "not an address")
@@ -211,7 +213,7 @@ def test_an_address_that_is_none_is_refused_in_a_sentence(
         demo()
 
 
-def test_a_colleague_who_may_only_read_leaves_the_answers_to_the_owner(alice: User) -> None:
+def test_the_demo_reader_answers_nothing(alice: User) -> None:
     sam = User.objects.create_user("sam@example.com")
     Membership.objects.create(team=Team.objects.get(), user=sam, role=Membership.Role.READER)
     demo()
@@ -239,6 +241,6 @@ def test_it_goes_into_the_team_that_was_named(alice: User, mallory: User) -> Non
         demo("--team", "nowhere")
 
 
-def test_a_team_without_an_owner_is_told_what_to_do(bob: User) -> None:
+def test_for_a_team_without_an_owner_the_command_says_what_to_do(bob: User) -> None:
     with pytest.raises(CommandError, match="--role owner"):
         demo()

@@ -17,7 +17,7 @@ HANDS = 6
 
 
 @pytest.mark.django_db(transaction=True)
-def test_clicked_six_times_at_once_one_key_is_issued_and_shown(olga: User, agent: Agent) -> None:
+def test_six_clicks_at_once_issue_and_show_one_key(olga: User, agent: Agent) -> None:
     browser = Client()
     browser.force_login(olga)
     cookie = browser.cookies["sessionid"].value

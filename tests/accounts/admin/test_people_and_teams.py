@@ -96,7 +96,7 @@ def person_form(person: User, **changed: str) -> dict[str, str]:
     }
 
 
-def test_what_a_person_may_enter_is_audited_with_its_new_value(
+def test_a_change_of_permissions_is_audited_with_its_new_value(
     operator: Client, alice: User
 ) -> None:
     form = person_form(alice, is_staff="on")
@@ -106,7 +106,7 @@ def test_what_a_person_may_enter_is_audited_with_its_new_value(
     assert (event.object_name, event.detail) == ("alice", {"is_staff": True})
 
 
-def test_rights_that_were_handed_out_are_named_in_the_audit(operator: Client, alice: User) -> None:
+def test_granted_permissions_are_named_in_the_audit(operator: Client, alice: User) -> None:
     right = Permission.objects.get(codename="view_agent")
     form = person_form(alice, user_permissions=str(right.pk))
     operator.post(reverse("admin:accounts_user_change", args=[alice.pk]), form)
@@ -149,7 +149,7 @@ def test_a_password_that_is_refused_is_not_audited(operator: Client, alice: User
     assert not AuditEvent.objects.filter(event="person.password_set").exists()
 
 
-def test_members_come_change_and_go_with_an_event_each(
+def test_adding_changing_and_removing_a_member_records_an_event_each(
     operator: Client, team: Team, alice: User, mallory: User
 ) -> None:
     change = reverse("admin:accounts_team_change", args=[team.pk])
@@ -181,7 +181,7 @@ def test_members_come_change_and_go_with_an_event_each(
     assert AuditEvent.objects.get(event="membership.removed").object_id == str(alices.pk)
 
 
-def test_a_host_is_kept_in_canonical_form(operator: Client, team: Team) -> None:
+def test_a_host_is_stored_in_canonical_form(operator: Client, team: Team) -> None:
     change = reverse("admin:accounts_team_change", args=[team.pk])
     rows = formset("callback_hosts", {"pattern": " Hooks.Example.COM.:443 "})
     answer = operator.post(change, team_form(team, hosts=rows))
@@ -191,7 +191,7 @@ def test_a_host_is_kept_in_canonical_form(operator: Client, team: Team) -> None:
     assert events() == [("callback_host.allowed", "olga", team.pk)]
 
 
-def test_a_host_that_cannot_be_one_is_refused_with_the_reason(operator: Client, team: Team) -> None:
+def test_an_invalid_host_is_refused_with_the_reason(operator: Client, team: Team) -> None:
     change = reverse("admin:accounts_team_change", args=[team.pk])
     for pattern in ("https://hooks.example.com/x", "10.0.0.1", "*.com", "host:99999"):
         rows = formset("callback_hosts", {"pattern": pattern})
@@ -218,23 +218,23 @@ def test_the_same_host_twice_is_refused_however_it_is_written(operator: Client, 
     assert CallbackHost.objects.count() == 1
 
 
-def test_a_team_is_made_renamed_and_deleted_with_an_event_each(operator: Client) -> None:
+def test_creating_renaming_and_deleting_a_team_records_an_event_each(operator: Client) -> None:
     team = Team(name="Orchard", slug="orchard")
     operator.post(reverse("admin:accounts_team_add"), team_form(team))
-    made = Team.objects.get(slug="orchard")
-    made.name = "Old orchard"
-    operator.post(reverse("admin:accounts_team_change", args=[made.pk]), team_form(made))
-    operator.post(reverse("admin:accounts_team_delete", args=[made.pk]), {"post": "yes"})
+    orchard = Team.objects.get(slug="orchard")
+    orchard.name = "Old orchard"
+    operator.post(reverse("admin:accounts_team_change", args=[orchard.pk]), team_form(orchard))
+    operator.post(reverse("admin:accounts_team_delete", args=[orchard.pk]), {"post": "yes"})
 
     assert not Team.objects.filter(slug="orchard").exists()
     assert events() == [
-        ("team.added", "olga", made.pk),
-        ("team.changed", "olga", made.pk),
-        ("team.removed", "olga", made.pk),
+        ("team.added", "olga", orchard.pk),
+        ("team.changed", "olga", orchard.pk),
+        ("team.removed", "olga", orchard.pk),
     ]
 
 
-def test_an_agent_that_has_delivered_stays_and_the_page_says_why(
+def test_an_agent_with_deliveries_cannot_be_deleted_and_the_page_says_why(
     operator: Client, agent: Agent, make_delivery: MakeDelivery
 ) -> None:
     make_delivery()
@@ -246,7 +246,7 @@ def test_an_agent_that_has_delivered_stays_and_the_page_says_why(
     assert Agent.objects.filter(pk=agent.pk).exists()
 
 
-def test_an_agent_registered_by_mistake_goes_with_its_keys(
+def test_an_agent_without_deliveries_is_deleted_with_its_keys(
     operator: Client, agent: Agent, key: Any
 ) -> None:
     delete = reverse("admin:accounts_agent_delete", args=[agent.pk])
@@ -258,7 +258,7 @@ def test_an_agent_registered_by_mistake_goes_with_its_keys(
     assert events() == [("agent.removed", "olga", agent.team_id)]
 
 
-def test_a_team_with_agents_stays(operator: Client, team: Team, agent: Agent) -> None:
+def test_a_team_with_agents_cannot_be_deleted(operator: Client, team: Team, agent: Agent) -> None:
     delete = reverse("admin:accounts_team_delete", args=[team.pk])
     answer = operator.post(delete, {"post": "yes"}, follow=True)
 
@@ -266,7 +266,7 @@ def test_a_team_with_agents_stays(operator: Client, team: Team, agent: Agent) ->
     assert Team.objects.filter(pk=team.pk).exists()
 
 
-def test_a_person_goes_and_what_they_did_stays(operator: Client, alice: User, team: Team) -> None:
+def test_deleting_a_person_keeps_their_history(operator: Client, alice: User, team: Team) -> None:
     operator.post(reverse("admin:accounts_user_delete", args=[alice.pk]), {"post": "yes"})
 
     assert not User.objects.filter(pk=alice.pk).exists()

@@ -22,9 +22,9 @@ from wake.models import Delivery
 def test_a_key_is_found_by_its_text_and_kept_as_a_hash(key: ApiKey) -> None:
     text = key.text  # type: ignore[attr-defined]
 
-    found = keys.find(text, at=timezone.now())
+    same_key = keys.find(text, at=timezone.now())
 
-    assert found == key
+    assert same_key == key
     assert text not in str(ApiKey.objects.values().get())
     assert text not in str(list(AuditEvent.objects.values()))
 
@@ -42,7 +42,7 @@ def test_a_key_names_its_mode_and_has_random_bits_and_a_checksum(agent: Agent, m
     assert 62**30 > 2**160
 
 
-def test_what_fails_its_checksum_costs_no_query(
+def test_a_key_with_a_wrong_checksum_costs_no_query(
     key: ApiKey, django_assert_num_queries: Callable[..., Any]
 ) -> None:
     """ "Checksum first (junk costs no query)" """
@@ -60,9 +60,9 @@ def test_a_delivery_takes_one_query_to_find_the_key(
     key: ApiKey, django_assert_num_queries: Callable[..., Any]
 ) -> None:
     with django_assert_num_queries(1):
-        found = keys.find(key.text, at=timezone.now())  # type: ignore[attr-defined]
-        assert found is not None
-        assert found.agent.agent_id == "research-agent-01"
+        same_key = keys.find(key.text, at=timezone.now())  # type: ignore[attr-defined]
+        assert same_key is not None
+        assert same_key.agent.agent_id == "research-agent-01"
 
 
 def test_a_key_ends_when_it_expires(agent: Agent) -> None:
@@ -109,14 +109,14 @@ def test_rotating_never_makes_a_key_live_longer(agent: Agent) -> None:
 
     keys.rotate(old, by=SYSTEM, overlap=timedelta(hours=1), at=at)
 
-    told = AuditEvent.objects.get(event="key.rotated").detail
-    assert told["until"] == (at + timedelta(minutes=1)).isoformat()
-    assert told["agent"] == agent.agent_id
+    detail = AuditEvent.objects.get(event="key.rotated").detail
+    assert detail["until"] == (at + timedelta(minutes=1)).isoformat()
+    assert detail["agent"] == agent.agent_id
 
     assert keys.find(text, at=at + timedelta(minutes=2)) is None
 
 
-def test_an_agent_has_no_more_keys_than_it_can_look_after(agent: Agent, team: Team) -> None:
+def test_an_agent_has_a_limited_number_of_keys(agent: Agent, team: Team) -> None:
     at = timezone.now()
     first, *_ = (keys.mint(agent, by=SYSTEM)[0] for _ in range(keys.MOST_USABLE))
 
@@ -131,7 +131,7 @@ def test_an_agent_has_no_more_keys_than_it_can_look_after(agent: Agent, team: Te
     assert keys.mint(Agent.objects.create(team=team, agent_id="another"), by=SYSTEM)
 
 
-def test_a_key_that_stops_makes_room_for_another(agent: Agent) -> None:
+def test_a_revoked_key_makes_room_for_another(agent: Agent) -> None:
     first, second, *_ = (keys.mint(agent, by=SYSTEM)[0] for _ in range(keys.MOST_USABLE))
 
     keys.rotate(first, by=SYSTEM, overlap=timedelta(), at=timezone.now())
@@ -141,7 +141,7 @@ def test_a_key_that_stops_makes_room_for_another(agent: Agent) -> None:
     assert agent.keys.count() == keys.MOST_USABLE + 2
 
 
-def test_revoking_is_at_once_and_for_good(key: ApiKey, caller: AgentClient) -> None:
+def test_revoking_is_immediate_and_final(key: ApiKey, caller: AgentClient) -> None:
     """ "revocation bites within a second" """
     at = timezone.now()
     assert caller.get("responses").status_code == 200
@@ -161,9 +161,9 @@ def test_a_key_revoked_after_it_was_found_delivers_nothing(
     """The request had passed authentication when the key was revoked."""
 
     def found_then_revoked(text: str) -> ApiKey | None:
-        found = keys.look_up(text)
+        same_key = keys.look_up(text)
         keys.revoke(key, by=SYSTEM, at=timezone.now())
-        return found
+        return same_key
 
     module = _With(remembered=found_then_revoked, touch=keys.touch)
     monkeypatch.setattr(authentication, "keys", module)
@@ -209,7 +209,7 @@ class _With:
         self.__dict__.update(functions)
 
 
-def test_use_is_noted_at_most_once_a_minute(key: ApiKey) -> None:
+def test_last_use_is_recorded_at_most_once_a_minute(key: ApiKey) -> None:
     """ "`last_used_at` written at most once a minute" """
     at = timezone.now()
 

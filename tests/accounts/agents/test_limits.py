@@ -75,11 +75,11 @@ def test_a_limit_applies_to_each_mode_and_only_lowers(agent: Agent, key: ApiKey)
 
 
 @pytest.mark.parametrize("own", [500, 501, 100_000])
-def test_it_never_raises_what_the_server_gives(own: int) -> None:
+def test_an_agent_limit_never_raises_the_servers_limit(own: int) -> None:
     assert quota.quota_of("live", own) == quota.quota_of("live") == (500, 50)
 
 
-def test_a_server_that_gives_less_later_is_not_raised(agent: Agent, settings: Any) -> None:
+def test_a_server_limit_that_is_lowered_later_still_applies(agent: Agent, settings: Any) -> None:
     limited(agent, 100)
 
     settings.WAKE_QUOTA_LIVE = (20, 2)
@@ -101,7 +101,7 @@ def test_without_an_agent_limit_the_servers_limit_applies_at_once(
 
 
 @pytest.mark.parametrize("own", [499, 100, 60, 50, 10, 1])
-def test_a_lower_limit_frees_nothing_that_was_spent(agent: Agent, key: ApiKey, own: int) -> None:
+def test_a_lower_limit_does_not_give_quota_back(agent: Agent, key: ApiKey, own: int) -> None:
     for _ in range(45):
         spend(key)
 
@@ -111,7 +111,7 @@ def test_a_lower_limit_frees_nothing_that_was_spent(agent: Agent, key: ApiKey, o
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_however_often_it_changes_the_server_would_have_admitted_each(
+def test_every_delivery_under_changing_limits_fits_the_servers_limit(
     agent: Agent, key: ApiKey, seed: int
 ) -> None:
     chance, at = Random(seed), NOW  # noqa: S311 - the same each time
@@ -125,7 +125,7 @@ def test_however_often_it_changes_the_server_would_have_admitted_each(
             spend(plain, at)  # raises QuotaSpent where that was too much
 
 
-def test_a_limit_costs_a_delivery_no_query_more(
+def test_a_limit_adds_no_query_to_a_delivery(
     caller: AgentClient, agent: Agent, key: ApiKey
 ) -> None:
     caller.deliver()
@@ -140,7 +140,7 @@ def test_a_limit_costs_a_delivery_no_query_more(
     assert len(after) == len(before)
 
 
-def test_the_agent_is_told_its_own_limit_and_who_may_change_it(
+def test_the_error_names_the_agents_limit_and_who_may_change_it(
     caller: AgentClient, agent: Agent
 ) -> None:
     limited(agent, 2)
@@ -167,7 +167,7 @@ def test_the_response_names_the_servers_quota_when_that_was_exceeded(
     assert "of its own" not in refused.json()["error"]["message"]
 
 
-def test_who_limited_it_is_in_the_audit_once(agent: Agent, alice: User) -> None:
+def test_the_audit_records_once_who_limited_an_agent(agent: Agent, alice: User) -> None:
     for hourly in (10, 10, None, None):
         hourly_limits.set_limit(agent, hourly, by=person(alice, "203.0.113.7"), at=NOW)
 
@@ -182,7 +182,7 @@ def test_who_limited_it_is_in_the_audit_once(agent: Agent, alice: User) -> None:
     ("hourly", "words"),
     [(0, "pause the agent"), (-1, "pause the agent"), (500, "allows a key 500 an hour")],
 )
-def test_what_would_pause_it_or_lower_nothing_is_refused(
+def test_a_limit_of_zero_or_above_the_servers_is_refused(
     agent: Agent, hourly: int, words: str
 ) -> None:
     with pytest.raises(ValidationError, match=words):
@@ -192,6 +192,6 @@ def test_what_would_pause_it_or_lower_nothing_is_refused(
     assert agent.hourly_limit is None
 
 
-def test_the_database_holds_no_limit_of_nothing(agent: Agent) -> None:
+def test_the_database_refuses_a_limit_of_zero(agent: Agent) -> None:
     with pytest.raises(IntegrityError), transaction.atomic():
         Agent.objects.filter(pk=agent.pk).update(hourly_limit=0)

@@ -29,7 +29,7 @@ def test_a_secret_is_made_once_and_returned_once(bare: Agent) -> None:
     assert AuditEvent.objects.filter(event="secret.issued").count() == 1
 
 
-def test_both_ways_of_keying_work(bare: Agent) -> None:
+def test_a_secret_is_a_prefix_and_32_random_bytes(bare: Agent) -> None:
     """ "`whsec_` and 32 random bytes in base64, so that both ways of keying work" """
     text = signing_secrets.ensure_secret(bare, by=SYSTEM) or ""
 
@@ -37,7 +37,7 @@ def test_both_ways_of_keying_work(bare: Agent) -> None:
     assert len(base64.b64decode(text.removeprefix("whsec_"), validate=True)) == 32
 
 
-def test_it_is_encrypted_at_rest(bare: Agent) -> None:
+def test_a_secret_is_encrypted_at_rest(bare: Agent) -> None:
     text = signing_secrets.ensure_secret(bare, by=SYSTEM) or ""
 
     stored = str(SigningSecret.objects.values().get()) + str(list(AuditEvent.objects.values()))

@@ -31,7 +31,7 @@ def test_an_event_copies_ids_and_names(agent: Agent, team: Team, alice: User) ->
     assert str(event) == "alice agent.greeted research-agent-01"
 
 
-def test_an_event_outlives_what_it_names(team: Team) -> None:
+def test_an_event_outlives_its_object(team: Team) -> None:
     """ "has no foreign keys, so that nothing it names can hold it or change it" """
     agent = Agent.objects.create(team=team, agent_id="short-lived")
     record("agent.greeted", by=SYSTEM, of=agent, team=team)

@@ -65,7 +65,7 @@ def test_each_link_is_the_hash_of_the_one_before_and_its_event(chain: int) -> No
     assert (tip.position, tip.hash) == (7, before)
 
 
-def test_what_belongs_to_no_team_has_a_chain_of_its_own(chain: int) -> None:
+def test_events_without_a_team_have_their_own_chain(chain: int) -> None:
     assert verify(audit_chain.NO_TEAM).position == 2
     assert verify(chain).position == 7
 
@@ -157,7 +157,7 @@ def test_an_event_that_was_removed_with_its_chain_entry_is_found(
     assert _broken(chain) == "Position 5: its entry was removed."
 
 
-def test_a_cut_off_end_is_found(chain: int, tamper: Callable[..., None]) -> None:
+def test_a_removed_end_of_a_chain_is_found(chain: int, tamper: Callable[..., None]) -> None:
     for position in (6, 7):
         removed = _event(chain, position)
         tamper("DELETE FROM accounts_auditevent WHERE id = %s", removed)
@@ -196,7 +196,7 @@ def test_an_inserted_event_is_found(chain: int, tamper: Callable[..., None]) -> 
 
 
 @pytest.mark.parametrize("inserted", [-5, 1_000_000])
-def test_an_event_of_a_team_that_never_was_is_found(
+def test_an_event_of_an_unknown_team_is_found(
     chain: int, tamper: Callable[..., None], inserted: int
 ) -> None:
     tamper(COPY, inserted, audit_chain.NO_TEAM, _event(chain, 2))
@@ -211,7 +211,7 @@ def test_an_event_of_a_team_that_never_was_is_found(
         call_command("audit_verify", stdout=StringIO())
 
 
-def test_events_that_changed_places_are_found(chain: int, tamper: Callable[..., None]) -> None:
+def test_swapped_events_are_found(chain: int, tamper: Callable[..., None]) -> None:
     second, third = _event(chain, 2), _event(chain, 3)
 
     for event, other in ((second, -1), (third, second), (-1, third)):

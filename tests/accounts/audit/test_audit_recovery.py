@@ -96,7 +96,7 @@ def test_a_conflicting_entry_in_one_chain_stops_no_other_chain(
     assert verify(chain).position == 3
 
 
-def test_after_removal_as_the_manual_says_every_event_is_chained(forged: AuditEntry) -> None:
+def test_the_manuals_repair_chains_every_event(forged: AuditEntry) -> None:
     audit_chain.append_new(at=AT)
 
     _run("It is not the server's", forged)
@@ -107,9 +107,7 @@ def test_after_removal_as_the_manual_says_every_event_is_chained(forged: AuditEn
         AuditEntry.objects.all().delete()
 
 
-def test_the_event_that_it_hid_is_chained_even_when_sweeps_have_passed_it(
-    chain: int, team: Team
-) -> None:
+def test_an_event_below_the_checkpoint_is_chained_later(chain: int, team: Team) -> None:
     _light(team, times=1)
     event = AuditEvent.objects.latest("pk")
     forged = AuditEntry.objects.create(
@@ -125,7 +123,7 @@ def test_the_event_that_it_hid_is_chained_even_when_sweeps_have_passed_it(
     assert verify(chain).position == 8
 
 
-def test_an_end_that_was_set_back_is_put_back_as_the_manual_says(chain: int, team: Team) -> None:
+def test_the_manuals_repair_restores_a_rolled_back_tip(chain: int, team: Team) -> None:
     whole = verify(chain)
     first = AuditEntry.objects.get(chain=chain, position=1)
     AuditTip.objects.filter(chain=chain).update(position=0, hash=audit_chain.BEGINNING)
@@ -140,7 +138,7 @@ def test_an_end_that_was_set_back_is_put_back_as_the_manual_says(chain: int, tea
     assert audit_chain.append_new(at=AT) == 1
 
 
-def test_another_error_is_reported_as_it_is(
+def test_another_error_is_reported_unchanged(
     chain: int, team: Team, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _light(team, times=1)

@@ -61,7 +61,7 @@ def test_an_audit_that_was_removed_whole_is_found(
         _verify_all()
 
 
-def test_a_team_whose_first_events_are_not_chained_yet_is_no_alarm(team: Team) -> None:
+def test_a_new_team_without_chained_events_raises_no_alarm(team: Team) -> None:
     assert "no entries yet" in _verify_all()
 
 
@@ -73,7 +73,7 @@ def test_a_team_whose_first_events_are_not_chained_yet_is_no_alarm(team: Team) -
         "events = 0, signature = '', event_id = 0",
     ],
 )
-def test_the_totals_cannot_be_changed_along_nor_are_they_signed_again(
+def test_changed_totals_are_found_and_not_signed_again(
     chain: int, tamper: Callable[..., None], team: Team, change: str
 ) -> None:
     tamper(f"UPDATE accounts_sealeduntil SET {change}")  # noqa: S608 - made up above
@@ -96,9 +96,7 @@ def _rewrite(chain: int, tamper: Callable[..., None]) -> None:
     tamper("UPDATE accounts_audithead SET hash = %s WHERE chain = %s", rewritten, chain)
 
 
-def test_a_chain_that_was_written_again_with_its_tip_is_found(
-    chain: int, tamper: Callable[..., None]
-) -> None:
+def test_a_rewritten_chain_with_its_tip_is_found(chain: int, tamper: Callable[..., None]) -> None:
     _rewrite(chain, tamper)
 
     assert verify(chain).position == 7
@@ -154,13 +152,13 @@ def manifest(chain: int, tmp_path: Path) -> Path:
     return path
 
 
-def test_a_chain_that_went_on_agrees_with_the_manifest(manifest: Path, team: Team) -> None:
+def test_a_longer_chain_agrees_with_the_manifest(manifest: Path, team: Team) -> None:
     _chain_another(team)
 
     assert "Garden: 8 events, unbroken" in _verify_all("--manifest", str(manifest))
 
 
-def test_what_was_removed_and_set_back_together_is_found_by_the_manifest(
+def test_the_manifest_reveals_events_removed_together_with_their_tip(
     chain: int, manifest: Path, tamper: Callable[..., None], team: Team
 ) -> None:
     _remove_all(chain, tamper)
@@ -170,7 +168,7 @@ def test_what_was_removed_and_set_back_together_is_found_by_the_manifest(
         _verify_all("--manifest", str(manifest))
 
 
-def test_it_names_a_team_that_was_removed_altogether(
+def test_the_manifest_names_a_removed_team(
     chain: int, manifest: Path, tamper: Callable[..., None], team: Team
 ) -> None:
     _remove_all(chain, tamper)
@@ -182,7 +180,7 @@ def test_it_names_a_team_that_was_removed_altogether(
         _verify_all("--manifest", str(manifest))
 
 
-def test_a_chain_with_another_past_is_found_by_the_manifest(
+def test_the_manifest_reveals_a_chain_with_a_different_history(
     chain: int, manifest: Path, tamper: Callable[..., None]
 ) -> None:
     _rewrite(chain, tamper)
@@ -203,7 +201,7 @@ def test_a_changed_manifest_is_refused(chain: int, manifest: Path) -> None:
         _verify_all("--manifest", str(manifest), "--team", "garden")
 
 
-def test_a_manifest_that_is_none_is_refused(chain: int, tmp_path: Path) -> None:
+def test_an_invalid_manifest_is_refused(chain: int, tmp_path: Path) -> None:
     for text in ("", "[]", "{}", '{"audit": {"tips": {}, "signature": 5}}'):
         (tmp_path / "other.json").write_text(text)
 

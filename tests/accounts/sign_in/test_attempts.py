@@ -104,7 +104,7 @@ def test_a_flood_from_one_network_fills_no_table(
     assert SignInAttempts.objects.count() == 1 + 2 * 3
 
 
-def test_what_was_typed_as_an_address_is_not_stored(client: Client, db: None) -> None:
+def test_the_typed_address_is_not_stored(client: Client, db: None) -> None:
     sign_in(client, "my-password-by-mistake")
 
     assert SignInAttempts.objects.count() == 3

@@ -41,5 +41,5 @@ MAC = "Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7)"
         ("", "A browser"),
     ],
 )
-def test_a_browser_in_words(user_agent: str, words: str) -> None:
+def test_a_user_agent_is_described_in_words(user_agent: str, words: str) -> None:
     assert in_words(user_agent) == words

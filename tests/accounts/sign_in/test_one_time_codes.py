@@ -26,22 +26,22 @@ NOW = one_time_codes.step_at(AT)
         (20000000000, "353130"),
     ],
 )
-def test_the_table_of_the_rfc(seconds: int, code: str) -> None:
+def test_codes_match_the_table_of_the_rfc(seconds: int, code: str) -> None:
     assert one_time_codes.code_at(SECRET, seconds // 30) == code
 
 
 @pytest.mark.parametrize(
-    ("away", "fits"), [(-2, False), (-1, True), (0, True), (1, True), (2, False)]
+    ("away", "is_accepted"), [(-2, False), (-1, True), (0, True), (1, True), (2, False)]
 )
-def test_a_clock_may_be_half_a_minute_off(away: int, fits: bool) -> None:
+def test_a_clock_may_be_half_a_minute_off(away: int, is_accepted: bool) -> None:
     code = one_time_codes.code_at(SECRET, NOW + away)
 
     step = one_time_codes.fitting_step(SECRET, code, at=AT, after=0)
 
-    assert step == (NOW + away if fits else None)
+    assert step == (NOW + away if is_accepted else None)
 
 
-def test_no_code_fits_that_is_not_newer_than_the_last_one() -> None:
+def test_a_code_must_be_newer_than_the_last_one() -> None:
     code = one_time_codes.code_at(SECRET, NOW)
 
     assert one_time_codes.fitting_step(SECRET, code, at=AT, after=NOW) is None
@@ -49,15 +49,15 @@ def test_no_code_fits_that_is_not_newer_than_the_last_one() -> None:
 
 
 @pytest.mark.parametrize("typed", ["", "0", "28708", "2870820", "ab\u00e9\U0001f511", "²²²²²²"])
-def test_what_is_no_code_fits_nothing(typed: str) -> None:
+def test_a_malformed_code_is_refused(typed: str) -> None:
     assert one_time_codes.fitting_step(SECRET, typed, at=AT, after=0) is None
 
 
 def test_secrets_are_as_long_as_the_hash_and_never_the_same() -> None:
-    made = {one_time_codes.new_secret() for _ in range(50)}
+    new_secrets = {one_time_codes.new_secret() for _ in range(50)}
 
-    assert len(made) == 50
-    assert {len(base64.b32decode(secret)) for secret in made} == {20}
+    assert len(new_secrets) == 50
+    assert {len(base64.b32decode(secret)) for secret in new_secrets} == {20}
 
 
 def test_the_address_in_the_qr_code_is_escaped() -> None:

@@ -57,7 +57,7 @@ def link_to(user: User) -> str:
 @pytest.mark.parametrize(
     "change", [in_the_settings, by_a_mailed_link, in_the_admin, by_the_command]
 )
-def test_every_way_to_a_new_password_ends_the_same(
+def test_every_way_to_a_new_password_has_the_same_effects(
     change: Callable[[User], str], alice: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("WAKE_PASSWORD", NEW)
@@ -73,7 +73,7 @@ def test_every_way_to_a_new_password_ends_the_same(
     event = AuditEvent.objects.get(event="person.password_set")
     assert (event.object_id, event.actor_name, event.detail) == (str(alice.pk), by, {})
     assert phone.get("/").status_code == 302
-    assert pending_second_factor.who(between, at=timezone.now()) is None
+    assert pending_second_factor.person_of(between, at=timezone.now()) is None
     assert Client().get(mailed).status_code == 410
     assert SecondFactor.objects.get().tries_us == 0
 

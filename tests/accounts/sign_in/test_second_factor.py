@@ -38,8 +38,8 @@ def phone(alice: User) -> Authenticator:
 
 
 def events() -> list[str]:
-    found = AuditEvent.objects.filter(event__startswith="second_factor.").order_by("pk")
-    return [event.event.removeprefix("second_factor.") for event in found]
+    recorded = AuditEvent.objects.filter(event__startswith="second_factor.").order_by("pk")
+    return [event.event.removeprefix("second_factor.") for event in recorded]
 
 
 def test_it_is_turned_on_by_one_right_code(alice: User) -> None:
@@ -70,7 +70,7 @@ def test_a_code_works_once(phone: Authenticator) -> None:
     assert events() == ["turned_on", "code_refused"]
 
 
-def test_neither_does_the_code_that_turned_it_on(phone: Authenticator) -> None:
+def test_the_code_that_turned_it_on_works_once_too(phone: Authenticator) -> None:
     assert not phone.check(phone.code(AT - MINUTE), AT - MINUTE)
 
 
@@ -98,8 +98,8 @@ def test_new_recovery_codes_stop_the_old_ones(phone: Authenticator) -> None:
     assert phone.check(new[0])
 
 
-def test_few_codes_may_be_tried_and_more_come_back_slowly(phone: Authenticator) -> None:
-    wrong = [phone.check("000000", AT) for _ in range(second_factor.TRIES)]
+def test_attempts_at_codes_are_limited_and_refill_slowly(phone: Authenticator) -> None:
+    wrong = [phone.check("000000", AT) for _ in range(second_factor.ATTEMPTS)]
 
     assert not any(wrong)
     with pytest.raises(second_factor.TriesSpent) as refused:
@@ -110,7 +110,7 @@ def test_few_codes_may_be_tried_and_more_come_back_slowly(phone: Authenticator) 
 
 
 def test_a_person_who_knows_the_password_cannot_lock_her_out(phone: Authenticator) -> None:
-    for _ in range(second_factor.TRIES):
+    for _ in range(second_factor.ATTEMPTS):
         phone.check("000000")
     assert phone.codes
 
@@ -121,10 +121,10 @@ def test_a_person_who_knows_the_password_cannot_lock_her_out(phone: Authenticato
 
 def test_the_secret_is_kept_encrypted_and_recovery_codes_as_hashes(phone: Authenticator) -> None:
     assert phone.codes
-    kept = f"{SecondFactor.objects.values().get()} {list(RecoveryCode.objects.values())}"
+    stored = f"{SecondFactor.objects.values().get()} {list(RecoveryCode.objects.values())}"
 
-    assert phone.secret not in kept
-    assert not [code for code in phone.codes if code in kept or code.replace("-", "") in kept]
+    assert phone.secret not in stored
+    assert not [code for code in phone.codes if code in stored or code.replace("-", "") in stored]
 
 
 def test_without_the_encryption_key_recovery_codes_still_work(
@@ -138,7 +138,7 @@ def test_without_the_encryption_key_recovery_codes_still_work(
     assert phone.check(phone.codes[0])
 
 
-def test_who_lost_everything_is_let_in_again_by_the_operator(phone: Authenticator) -> None:
+def test_the_operator_lets_a_person_in_who_lost_every_factor(phone: Authenticator) -> None:
     before = phone.user.get_session_auth_hash()
 
     call_command("remove_second_factor", "Alice@example.com")
@@ -151,7 +151,7 @@ def test_who_lost_everything_is_let_in_again_by_the_operator(phone: Authenticato
 
 
 @pytest.mark.parametrize("email", ["bob@example.com", "nobody@example.com"])
-def test_nothing_to_remove_is_said(bob: User, email: str) -> None:
+def test_the_command_says_that_there_is_nothing_to_remove(bob: User, email: str) -> None:
     with pytest.raises(CommandError, match="no second factor"):
         call_command("remove_second_factor", email)
 

@@ -23,15 +23,15 @@ def make(team: Team, by: User, role: str = "reviewer") -> tuple[Invitation, str]
 
 def test_a_link_lets_one_person_in(team: Team, alice: User, mallory: User) -> None:
     _, text = make(team, alice)
-    found = invitations.find(text, at=AT)
-    assert found
+    invitation_row = invitations.find(text, at=AT)
+    assert invitation_row
 
-    invitations.accept(found, by=mallory, at=AT, address="192.0.2.8")
+    invitations.accept(invitation_row, by=mallory, at=AT, address="192.0.2.8")
 
     assert team.memberships.get(user=mallory).role == "reviewer"
     assert invitations.find(text, at=AT) is None
     with pytest.raises(invitations.InvitationEnded):
-        invitations.accept(found, by=User.objects.create_user("o@example.com"), at=AT)
+        invitations.accept(invitation_row, by=User.objects.create_user("o@example.com"), at=AT)
     events = AuditEvent.objects.filter(team_id=team.pk).order_by("pk")
     assert list(events.values_list("event", "actor_name", "detail")) == [
         ("invitation.made", "alice", {"role": "reviewer"}),
@@ -106,7 +106,7 @@ def test_it_stays_ended_when_its_creator_owns_the_team_again(
 
 
 @pytest.mark.parametrize("text", ["", "wk_join_", "wk_join_" + "0" * 36, "é" * 44, "x" * 9000])
-def test_what_is_no_link_finds_nothing_without_a_query(
+def test_a_malformed_link_costs_no_query(
     text: str, db: None, django_assert_num_queries: pytest.FixtureRequest
 ) -> None:
     with django_assert_num_queries(0):  # type: ignore[operator]
@@ -122,7 +122,7 @@ def test_revoking_twice_is_once(team: Team, alice: User) -> None:
     assert AuditEvent.objects.filter(event="invitation.revoked").count() == 1
 
 
-def test_who_belongs_already_leaves_the_link_to_another(
+def test_a_member_does_not_use_the_link_up(
     team: Team, alice: User, rita: User, mallory: User
 ) -> None:
     invitation, _ = make(team, alice, role="owner")
@@ -185,7 +185,7 @@ def test_an_address_that_is_taken_cannot_be_used_again(
     assert invitations.find(text, at=AT), "They sign in, and accept it."
 
 
-def test_old_ones_are_forgotten(team: Team, alice: User) -> None:
+def test_old_invitations_are_deleted(team: Team, alice: User) -> None:
     make(team, alice)
 
     invitations.forget_old(at=AT + timedelta(days=36))

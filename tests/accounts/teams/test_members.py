@@ -25,18 +25,22 @@ def events(team: Team) -> list[tuple[str, str, dict[str, Any]]]:
     return list(rows.values_list("event", "actor_name", "detail"))
 
 
-def test_who_makes_a_team_owns_it(bob: User) -> None:
-    made = teams.create("Café Orchard", owner=bob, address="192.0.2.7")
+def test_the_creator_of_a_team_owns_it(bob: User) -> None:
+    team = teams.create("Café Orchard", owner=bob, address="192.0.2.7")
 
-    assert (made.slug, made.name, roles(made)) == ("cafe-orchard", "Café Orchard", {"bob": "owner"})
-    assert events(made) == [("team.added", "bob", {})]
-    assert AuditEvent.objects.get(team_id=made.pk).address == "192.0.2.7"
+    assert (team.slug, team.name, roles(team)) == (
+        "cafe-orchard",
+        "Café Orchard",
+        {"bob": "owner"},
+    )
+    assert events(team) == [("team.added", "bob", {})]
+    assert AuditEvent.objects.get(team_id=team.pk).address == "192.0.2.7"
 
 
 def test_a_handle_is_one_teams_alone(bob: User, team: Team) -> None:
-    made = [teams.create(name, owner=bob) for name in ("Garden", "garden", "果樹園", "x" * 80)]
+    new_teams = [teams.create(name, owner=bob) for name in ("Garden", "garden", "果樹園", "x" * 80)]
 
-    handles = [each.slug for each in made]
+    handles = [each.slug for each in new_teams]
     assert handles == ["garden-2", "garden-3", "team", "x" * 40]
 
 
@@ -58,7 +62,7 @@ def test_a_new_name_keeps_the_handle(team: Team, alice: User) -> None:
     assert events(team) == [("team.renamed", "alice", {"before": "Garden"})]
 
 
-def test_another_role(team: Team, alice: User, bob: User) -> None:
+def test_a_member_gets_another_role(team: Team, alice: User, bob: User) -> None:
     members.change_role(of(bob, team), "reader", by=person(alice))
     members.change_role(of(bob, team), "reader", by=person(alice))
 
@@ -67,7 +71,7 @@ def test_another_role(team: Team, alice: User, bob: User) -> None:
     assert events(team) == [("membership.changed", "alice", changed)]
 
 
-def test_who_is_removed_is_gone(team: Team, alice: User, bob: User) -> None:
+def test_a_removed_member_is_gone(team: Team, alice: User, bob: User) -> None:
     membership = of(bob, team)
     members.remove(membership, by=person(alice))
 
@@ -80,7 +84,7 @@ def test_who_is_removed_is_gone(team: Team, alice: User, bob: User) -> None:
     assert len(events(team)) == 1
 
 
-def test_who_leaves_is_gone(team: Team, alice: User, rita: User) -> None:
+def test_a_member_who_leaves_is_gone(team: Team, alice: User, rita: User) -> None:
     members.leave(of(rita, team), by=person(rita))
 
     assert roles(team) == {"alice": "owner"}
@@ -89,7 +93,7 @@ def test_who_leaves_is_gone(team: Team, alice: User, rita: User) -> None:
 
 @pytest.mark.parametrize("verb", ["leave", "remove", "reviewer"])
 @pytest.mark.parametrize("other", ["", "reviewer", "deactivated owner"])
-def test_the_last_owner_stays(
+def test_the_last_owner_cannot_leave(
     verb: str, other: str, team: Team, alice: User, request: pytest.FixtureRequest
 ) -> None:
     """An owner who cannot sign in is none that could go on."""
@@ -112,7 +116,7 @@ def test_the_last_owner_stays(
     assert events(team) == []
 
 
-def test_one_of_two_owners_may_go(team: Team, alice: User, bob: User) -> None:
+def test_one_of_two_owners_can_leave(team: Team, alice: User, bob: User) -> None:
     members.change_role(of(bob, team), "owner", by=person(alice))
 
     members.leave(of(alice, team), by=person(alice))
@@ -128,7 +132,7 @@ def test_a_team_is_handed_over(team: Team, alice: User, bob: User) -> None:
 
 
 @pytest.mark.parametrize("who", ["herself", "deactivated", "of another team"])
-def test_only_another_member_takes_it_over(
+def test_a_team_is_handed_over_to_another_member_only(
     who: str, team: Team, alice: User, bob: User, mallory: User
 ) -> None:
     match who:
@@ -146,7 +150,7 @@ def test_only_another_member_takes_it_over(
     assert events(team) == []
 
 
-def test_a_reviewer_hands_nothing_over(team: Team, alice: User, bob: User, rita: User) -> None:
+def test_a_reviewer_cannot_hand_a_team_over(team: Team, alice: User, bob: User, rita: User) -> None:
     with pytest.raises(members.CannotOwn):
         members.hand_over(of(bob, team), to=of(rita, team), by=person(bob))
 

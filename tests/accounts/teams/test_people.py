@@ -37,7 +37,7 @@ def test_a_superuser_may_enter_the_admin(db: None) -> None:
     assert user.check_password("password")
 
 
-def test_everybody_sees_the_teams_that_they_belong_to(
+def test_a_person_sees_their_own_teams(
     team: Team, alice: User, rita: User, mallory: User, agent: Agent
 ) -> None:
     """ "In the inbox even a superuser sees only the teams that they belong to." """

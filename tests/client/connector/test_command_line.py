@@ -299,7 +299,7 @@ def process_with(
 
 
 @scenario
-async def test_the_next_key_of_an_agent_sends_what_the_last_one_owed(journal: Path) -> None:
+async def test_the_next_key_of_an_agent_sends_the_unsent_results_of_the_last(journal: Path) -> None:
     state, runs = journal.with_name("state"), journal.with_name("runs")
     command, task = sh(f"echo x >> {runs}; echo red"), task_frame()
     async with a_relay() as relay:

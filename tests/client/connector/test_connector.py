@@ -346,7 +346,7 @@ async def test_a_command_may_write_its_result_into_a_file(journal: Path) -> None
 
 @scenario
 async def test_a_command_is_told_who_calls_and_what_they_accept(journal: Path) -> None:
-    told = {
+    results_by_run = {
         "caller": {"name": "Build server", "id": "1"},
         "acceptedOutputModes": ["text/plain"],
         "referenceTaskIds": ["earlier"],
@@ -354,8 +354,8 @@ async def test_a_command_is_told_who_calls_and_what_they_accept(journal: Path) -
     seen = journal.with_name("seen")
     shows = sh(f"cat > {seen}; echo $WAKEUP_CALLER")
     async with a_relay() as relay, a_connector(relay, journal, *shows):
-        await relay.send(task_frame() | told)
+        await relay.send(task_frame() | results_by_run)
         result = await relay.next("result")
 
     assert result["text"] == "Build server"
-    assert told.items() <= json.loads(seen.read_text()).items()
+    assert results_by_run.items() <= json.loads(seen.read_text()).items()

@@ -124,7 +124,7 @@ async def test_a_run_that_may_run_once_is_not_started_again_after_kill_9(journal
 
 
 @scenario
-async def test_nor_is_one_that_another_machine_had(journal: Path) -> None:
+async def test_a_run_of_another_machine_is_not_started_either(journal: Path) -> None:
     options = ("--at-most-once",)
     async with a_relay() as relay, a_process(relay.url, journal, "true", options=options):
         await relay.send(task_frame() | {"attempt": 2})

@@ -150,7 +150,7 @@ with Journal(Path(sys.argv[1])) as journal:
 """
 
 
-def test_killed_at_any_point_it_has_all_that_was_recorded(path: Path) -> None:
+def test_a_journal_killed_at_any_point_has_every_recorded_run(path: Path) -> None:
     """The step that was being written may be there or not; every step before it is."""
     last_event: dict[str, str] = {}
     interrupted: set[str] = set()
@@ -225,7 +225,7 @@ def test_a_line_that_a_crash_cut_off_is_dropped_and_written_over(old: Path, cut:
         assert journal.result("first") == RESULT
 
 
-def test_a_conversion_that_was_killed_is_done_again(old: Path) -> None:
+def test_a_killed_conversion_is_repeated(old: Path) -> None:
     """Its unfinished database, and the journal that SQLite would roll it back with, are ignored."""
     with Journal(old.with_name("another")) as another:
         another.finish("another", "lease", RESULT)
@@ -249,7 +249,7 @@ Journal(Path(sys.argv[1])).close()
 
 
 @pytest.mark.parametrize("seconds", [0, 0.01, 0.05])
-def test_killed_while_it_converts_a_journal_it_has_all_of_it(path: Path, seconds: float) -> None:
+def test_a_killed_conversion_loses_nothing(path: Path, seconds: float) -> None:
     path.parent.mkdir()
     lines = VERSION_0_1.replace(b"first", b"first-%d").replace(b"second", b"second-%d")
     path.write_bytes(b"".join(lines % ((number,) * 6) for number in range(1_000)))

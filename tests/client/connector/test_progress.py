@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 
 from tests.client.connector.relay import a_connector, a_relay, task_frame
 from tests.client.connector.scenarios import scenario, sh
-from wake_client.connector.progress import MAX_TEXT, Progress, extract
+from wake_client.connector import connector
+from wake_client.connector.progress import MAX_TEXT, Progress, Report, extract
 
 
 def extracted(output: bytes) -> tuple[bytes, list[str]]:
     """Returns the rest of the output, and the progress in it."""
-    texts: list[str] = []
-    return extract(output, texts.append), texts
+    reports: list[Report] = []
+    rest = extract(output, reports.append)
+    return rest, [report.text for report in reports]
 
 
 def test_progress_lines_are_removed_from_the_answer() -> None:
@@ -37,6 +40,9 @@ def test_progress_lines_are_removed_from_the_answer() -> None:
         '{"state": "completed", "text": "It is working"}',
         '{"state": "completed", "text": "working"}',
         '{"state": "working", "text": "Half',
+        '{"state": "working", "artifact": {"artifactId": "a"}}',
+        '{"state": "working", "artifact": {"artifactId": 7, "parts": [{"text": "x"}]}}',
+        '{"state": "working", "artifact": {"artifactId": "a", "parts": []}}',
         '"working"',
         '{"working": ' + "[" * 60_000,
     ],
@@ -51,7 +57,7 @@ def test_a_long_text_is_cut() -> None:
     assert extracted(line.encode() + b"\n") == (b"", ["x" * MAX_TEXT])
 
 
-def test_one_a_second_is_sent_and_the_last_one_wins() -> None:
+def test_one_progress_line_a_second_is_sent_and_the_newest_wins() -> None:
     progress = Progress(at=100)
 
     assert progress.report("one", at=100) == 0
@@ -91,13 +97,27 @@ async def test_progress_is_sent_while_the_command_runs(journal: Path) -> None:
 
 
 @scenario
+async def test_the_connector_logs_the_progress_that_it_sends(journal: Path) -> None:
+    working = json.dumps({"state": "working", "text": "Half of it  is red."})
+    script = f"echo '{working}'; sleep 1"
+    with patch.object(connector.logger, "info") as log:
+        async with a_relay() as relay, a_connector(relay, journal, *sh(script)):
+            await relay.send(task := task_frame())
+            await relay.next("progress")
+            await relay.next("result")
+
+    lines = [call.args[0] % call.args[1:] for call in log.call_args_list]
+    assert f"task {task['taskId']}: Half of it is red." in lines
+
+
+@scenario
 async def test_without_a_connection_only_the_latest_progress_waits(journal: Path) -> None:
-    async with a_relay() as relay, a_connector(relay, journal, "sleep", "60") as connector:
+    async with a_relay() as relay, a_connector(relay, journal, "sleep", "60") as ours:
         await relay.send(task := task_frame())
         await relay.next("ack")
-        run = connector._active[task["dispatch_id"]].run
+        run = ours._active[task["dispatch_id"]].run
         for number in range(3):
-            connector._queue_progress(run, number, f"{number}")
-        waiting = [frame for frame in connector.unsent() if frame["type"] == "progress"]
+            ours._queue_progress(run, number, f"{number}")
+        waiting = [frame for frame in ours.unsent() if frame["type"] == "progress"]
 
     assert [frame["n"] for frame in waiting] == [2]

@@ -68,7 +68,7 @@ def test_a_result_that_breaks_its_connection_leaves_room_for_the_others(journal:
     assert send(results) == ["huge"]
 
 
-def test_a_result_has_five_tries_and_then_there_is_no_hope(journal: Journal) -> None:
+def test_a_result_is_sent_at_most_five_times(journal: Journal) -> None:
     result = ended(journal, "huge")
     results = UnconfirmedResults(journal)
     results.reconnected()
@@ -83,7 +83,7 @@ def test_a_result_has_five_tries_and_then_there_is_no_hope(journal: Journal) -> 
     ]
 
 
-def test_a_long_result_has_time_to_go_up_a_slow_line(journal: Journal) -> None:
+def test_a_long_result_has_time_on_a_slow_connection(journal: Journal) -> None:
     ended(journal, "huge", 10 * BYTES_PER_HEARTBEAT)
     results = UnconfirmedResults(journal)
     results.reconnected()
@@ -99,7 +99,7 @@ def test_a_long_result_has_time_to_go_up_a_slow_line(journal: Journal) -> None:
     assert send(results) == ["huge"]
 
 
-def test_a_long_result_that_the_relay_failed_at_is_not_waited_for(journal: Journal) -> None:
+def test_the_connector_does_not_wait_for_a_long_result_that_failed(journal: Journal) -> None:
     ended(journal, "huge", 10 * BYTES_PER_HEARTBEAT)
     results = UnconfirmedResults(journal)
     results.reconnected()

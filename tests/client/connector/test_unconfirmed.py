@@ -121,7 +121,7 @@ async def test_refused_progress_does_not_affect_the_result(journal: Path) -> Non
 
 
 @scenario
-async def test_a_result_that_the_relay_fails_to_store_has_five_tries(
+async def test_a_result_that_the_relay_fails_to_store_is_sent_five_times(
     journal: Path,
 ) -> None:
     task = task_frame()

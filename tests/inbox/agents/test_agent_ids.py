@@ -50,7 +50,7 @@ def test_a_name_is_stored_composed_and_may_not_hide_characters(alices: Person, a
     assert "Invisible characters are not allowed here: Bob⟨U+202E⟩" in text_of(hidden)
 
 
-def test_what_an_agent_calls_itself_shows_look_alike_letters(
+def test_look_alike_letters_in_a_claimed_id_are_marked(
     alices: Person, agent: Agent, make_delivery: MakeDelivery
 ) -> None:
     ClaimedId.objects.create(agent=agent, pattern="p*")

@@ -48,18 +48,18 @@ def text_shown(answer: Any) -> str:
 
 
 def test_an_owner_registers_an_agent_and_sees_its_secret_once(alices: Person, team: Team) -> None:
-    shown = register(alices, team, "writing-agent")
+    answer_page = register(alices, team, "writing-agent")
 
     agent = Agent.objects.get(agent_id="writing-agent")
     assert agent.team == team
-    assert signing_secrets.secrets_of(agent.pk) == [text_shown(shown)]
-    assert f"/agents/{agent.pk}/keys/new/" in shown.content.decode()
+    assert signing_secrets.secrets_of(agent.pk) == [text_shown(answer_page)]
+    assert f"/agents/{agent.pk}/keys/new/" in answer_page.content.decode()
     event = AuditEvent.objects.get(event="agent.registered")
     assert (event.actor_name, event.address) == ("alice", "127.0.0.1")
-    assert text_shown(shown) not in alices.get(f"/agents/{agent.pk}/").content.decode()
+    assert text_shown(answer_page) not in alices.get(f"/agents/{agent.pk}/").content.decode()
 
 
-def test_the_list_of_agents_leads_an_owner_there(alices: Person, bobs: Person) -> None:
+def test_the_list_of_agents_links_owners_to_registration(alices: Person, bobs: Person) -> None:
     assert 'href="/agents/new/"' in alices.get("/agents/").content.decode()
     assert 'href="/agents/new/"' not in bobs.get("/agents/").content.decode()
     assert alices.get("/agents/new/").status_code == 200
@@ -82,14 +82,14 @@ def test_a_team_has_an_id_once_however_often_the_form_is_sent(alices: Person, te
 
 
 @pytest.mark.parametrize("agent_id", ["", "  ", "x" * 129, "two\nlines", "nothing\x00"])
-def test_what_is_no_id_registers_nothing(alices: Person, team: Team, agent_id: str) -> None:
+def test_an_invalid_id_registers_nothing(alices: Person, team: Team, agent_id: str) -> None:
     page = register(alices, team, agent_id)
 
     assert page.status_code == 422
     assert not Agent.objects.exists()
 
 
-def test_an_owner_of_two_teams_says_which(alices: Person, second_team: Team, team: Team) -> None:
+def test_an_owner_of_two_teams_chooses_one(alices: Person, second_team: Team, team: Team) -> None:
     one = alices.get("/agents/new/").content.decode()
     Membership.objects.filter(team=second_team).update(role=Membership.Role.OWNER)
 
@@ -102,7 +102,7 @@ def test_an_owner_of_two_teams_says_which(alices: Person, second_team: Team, tea
     assert Agent.objects.get().team == second_team
 
 
-def test_from_the_steps_of_one_team_that_team_is_chosen(
+def test_the_first_steps_of_a_team_preselect_it(
     alices: Person, second_team: Team, team: Team
 ) -> None:
     Membership.objects.filter(team=second_team).update(role=Membership.Role.OWNER)
@@ -159,14 +159,14 @@ def test_the_same_form_sent_again_makes_no_second_key(alices: Person, agent: Age
 
 
 @pytest.mark.parametrize("wrong", [{"mode": "both"}, {"days": "7"}, {"seen": ""}, {"mode": ""}])
-def test_a_form_that_is_none_of_ours_issues_nothing(
+def test_an_invalid_form_issues_nothing(
     alices: Person, agent: Agent, wrong: dict[str, str]
 ) -> None:
     assert issue(alices, agent, **wrong).status_code == 422
     assert not ApiKey.objects.exists()
 
 
-def test_keys_without_end_are_refused_with_a_sentence(
+def test_more_keys_than_the_limit_are_refused_with_a_sentence(
     alices: Person, key: ApiKey, agent: Agent
 ) -> None:
     for _ in range(keys.MOST_USABLE - 1):
@@ -200,9 +200,9 @@ def test_while_a_key_is_rotated_both_work(alices: Person, key: ApiKey, seconds: 
 
 
 def test_an_old_key_can_stop_at_once(alices: Person, key: ApiKey, caller: AgentClient) -> None:
-    shown = rotate(alices, key, overlap="0", days="365")
+    answer_page = rotate(alices, key, overlap="0", days="365")
 
-    assert "no longer works. The new key expires on" in text_of(shown)
+    assert "no longer works. The new key expires on" in text_of(answer_page)
     assert caller.get("responses").status_code == 401
 
 
@@ -220,7 +220,7 @@ def test_when_two_owners_rotate_one_key_the_second_sees_a_message(
     assert ApiKey.objects.get(pk=key.pk).expires_at == ends
 
 
-def test_a_key_that_was_revoked_meanwhile_has_no_successor(alices: Person, key: ApiKey) -> None:
+def test_a_key_revoked_meanwhile_is_not_rotated(alices: Person, key: ApiKey) -> None:
     keys.revoke(key, by=SYSTEM, at=timezone.now())
 
     answer = rotate(alices, key)
@@ -231,9 +231,7 @@ def test_a_key_that_was_revoked_meanwhile_has_no_successor(alices: Person, key: 
     assert ApiKey.objects.count() == 1
 
 
-def test_revoking_is_asked_about_once_more(
-    alices: Person, key: ApiKey, caller: AgentClient
-) -> None:
+def test_revoking_asks_for_confirmation(alices: Person, key: ApiKey, caller: AgentClient) -> None:
     asked = text_of(alices.get(f"/agents/{key.agent_id}/keys/{key.pk}/revoke/"))
     assert caller.get("responses").status_code == 200
 
@@ -251,7 +249,7 @@ def test_revoking_is_asked_about_once_more(
 # Who may ------------------------------------------------------------------------------------------
 
 
-def test_what_shows_or_ends_a_secret_asks_for_the_password_again(
+def test_showing_or_ending_a_secret_asks_for_the_password_again(
     alices: Person, key: ApiKey, team: Team
 ) -> None:
     session = alices.client.session
@@ -278,7 +276,7 @@ def test_what_shows_or_ends_a_secret_asks_for_the_password_again(
 
 
 @pytest.mark.parametrize("role", ["bobs", "ritas"])
-def test_who_is_no_owner_sees_hints_and_last_use_and_no_buttons(
+def test_members_who_are_not_owners_see_no_buttons(
     role: str, request: pytest.FixtureRequest, key: ApiKey, team: Team, caller: AgentClient
 ) -> None:
     person: Person = request.getfixturevalue(role)
@@ -303,7 +301,7 @@ def test_who_is_no_owner_sees_hints_and_last_use_and_no_buttons(
 
 @pytest.mark.parametrize("becomes", [None, Membership.Role.REVIEWER])
 @pytest.mark.parametrize("what", ["register", "issue", "rotate", "secret", "switch", "caller"])
-def test_who_owns_the_team_no_more_when_it_is_held_is_shown_nothing(
+def test_a_former_owner_is_shown_no_secret(
     what: str, becomes: str | None, alices: Person, key: ApiKey, team: Team
 ) -> None:
     """Another owner is quicker by the moment between the first look and the lock."""

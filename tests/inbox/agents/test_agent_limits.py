@@ -25,7 +25,7 @@ def test_an_owner_lowers_it_and_gives_it_back(
     page = text_of(save(alices, agent, 2))
 
     assert "research-agent-01 may deliver 2 times an hour from each of its keys." in page
-    assert "Rate limit: 2 deliveries per hour for each key. Change" in page
+    assert "Rate limit 2 per hour Change rate limit" in page
     assert "Rate limit: 2 per hour, bursts of 2 (test keys: 2 per hour, bursts of 2)." in page
     codes = [caller.post(caller.payload()).status_code for _ in range(3)]
     assert codes == [201, 201, 429]
@@ -35,10 +35,10 @@ def test_an_owner_lowers_it_and_gives_it_back(
     page = text_of(save(alices, agent, ""))
     assert "research-agent-01 now has the default rate limit." in page
     assert "Rate limit: 500 per hour, bursts of 50 (test keys: 20 per hour, bursts of 5)." in page
-    assert "at most" not in page.partition("Its deliveries")[2]
+    assert "Rate limit Default Set a rate limit" in page
 
 
-def test_the_audit_says_so_in_words(alices: Person, agent: Agent) -> None:
+def test_the_audit_describes_the_limit(alices: Person, agent: Agent) -> None:
     for hourly in (1, 30, ""):
         save(alices, agent, hourly)
 
@@ -59,7 +59,7 @@ def test_the_audit_says_so_in_words(alices: Person, agent: Agent) -> None:
         ("many", "Enter a whole number or leave this empty."),
     ],
 )
-def test_what_lowers_nothing_is_refused(
+def test_a_limit_that_lowers_nothing_is_refused(
     alices: Person, agent: Agent, hourly: str, words: str
 ) -> None:
     page = save(alices, agent, hourly)
@@ -78,7 +78,7 @@ def test_a_keys_line_counts_with_the_limit(alices: Person, agent: Agent, key: Ap
 
 
 @pytest.mark.parametrize("role", ["bobs", "ritas"])
-def test_who_is_no_owner_reads_it_and_changes_nothing(
+def test_only_owners_change_it_and_others_read_it(
     role: str, request: pytest.FixtureRequest, agent: Agent
 ) -> None:
     person: Person = request.getfixturevalue(role)
@@ -88,7 +88,7 @@ def test_who_is_no_owner_reads_it_and_changes_nothing(
 
     assert [answer.status_code for answer in answers] == [403, 403]
     page = text_of(person.get(f"/agents/{agent.pk}/"))
-    assert "Rate limit: 7 deliveries per hour for each key." in page
+    assert "Rate limit 7 per hour" in page
     assert "Change rate limit" not in page
     agent.refresh_from_db()
     assert agent.hourly_limit == 7

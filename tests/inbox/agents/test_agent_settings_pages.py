@@ -43,10 +43,10 @@ def say(person: Person, agent: Agent, what: str) -> Any:
 def test_a_secret_is_rotated_in_two_steps(alices: Person, agent: Agent) -> None:
     [old] = signing_secrets.secrets_of(agent.pk)
 
-    shown = rotate(alices, agent)
+    answer_page = rotate(alices, agent)
 
-    [new] = re.findall(r"whsec_[\w+/=]+", shown.content.decode())
-    assert "no-store" in shown["Cache-Control"]
+    [new] = re.findall(r"whsec_[\w+/=]+", answer_page.content.decode())
+    assert "no-store" in answer_page["Cache-Control"]
     assert signing_secrets.secrets_of(agent.pk) == [old, new]
     between = alices.get(f"/agents/{agent.pk}/secret/")
     assert "Two secrets are active" in text_of(between)
@@ -75,7 +75,7 @@ def test_a_rotation_under_way_is_ended_before_the_next(alices: Person, agent: Ag
     assert len(signing_secrets.secrets_of(agent.pk)) == 2
 
 
-def test_a_stale_page_retires_nothing_of_the_next_rotation(alices: Person, agent: Agent) -> None:
+def test_a_stale_page_does_not_end_the_next_rotation(alices: Person, agent: Agent) -> None:
     rotate(alices, agent)
     stale = show_once.seen(agent)
     retire(alices, agent)
@@ -122,7 +122,7 @@ def test_an_orchestrator_delivers_under_a_granted_id_until_it_is_taken_back(
         ("x" * 129, "at most 128 characters"),
     ],
 )
-def test_what_would_match_everybody_or_nothing_is_refused(
+def test_an_alias_that_matches_everything_or_nothing_is_refused(
     alices: Person, agent: Agent, pattern: str, words: str
 ) -> None:
     page = claim(alices, agent, pattern)
@@ -132,7 +132,7 @@ def test_what_would_match_everybody_or_nothing_is_refused(
     assert not ClaimedId.objects.exists()
 
 
-def test_the_same_id_twice_is_one(alices: Person, agent: Agent) -> None:
+def test_the_same_alias_twice_is_stored_once(alices: Person, agent: Agent) -> None:
     for _ in range(2):
         claim(alices, agent, "crawler-*")
 
@@ -140,7 +140,7 @@ def test_the_same_id_twice_is_one(alices: Person, agent: Agent) -> None:
     assert AuditEvent.objects.filter(event="claim.added").count() == 1
 
 
-def test_there_is_an_end_to_other_ids(agent: Agent, alices: Person) -> None:
+def test_the_number_of_aliases_is_limited(agent: Agent, alices: Person) -> None:
     ClaimedId.objects.bulk_create(
         ClaimedId(agent=agent, pattern=f"agent-{number}") for number in range(aliases.MOST)
     )
@@ -179,7 +179,7 @@ def test_the_button_sends_the_token_of_its_page(alices: Person, agent: Agent) ->
     assert agent.paused_at is not None
 
 
-def test_an_agent_that_was_slowed_down_is_probably_a_loop(
+def test_an_agent_that_hit_its_limit_is_reported_as_a_loop(
     alices: Person, agent: Agent, key: ApiKey
 ) -> None:
     before = text_of(alices.get(f"/agents/{agent.pk}/"))
@@ -188,14 +188,15 @@ def test_an_agent_that_was_slowed_down_is_probably_a_loop(
 
     after = text_of(alices.get(f"/agents/{agent.pk}/"))
     assert "stuck in a loop" not in before
-    assert "Slowed down 1 time today" in after
-    assert "It may be stuck in a loop. Pause deliveries" in after
+    assert "not reached today" in before
+    assert "Needs attention Reached its rate limit at" in after
+    assert "It may be stuck in a loop. Last seen" in after
 
 
-def test_the_list_of_agents_says_today_who_was_slowed_down(
+def test_the_list_of_agents_marks_those_limited_today(
     alices: Person, agent: Agent, key: ApiKey
 ) -> None:
-    words = "0 this week rate limited today, possibly a loop"
+    words = "research-agent-01 reached its rate limit today. It may be stuck in a loop."
     quota.record_refusal(key, at=midnight(timezone.now()) - timedelta(minutes=11))
     before = text_of(alices.get("/agents/"))
 
@@ -209,7 +210,7 @@ def test_the_list_of_agents_says_today_who_was_slowed_down(
     ("before", "today", "is_said"),
     [(10, 50, True), (11, 50, False), (1, 49, False), (0, 50, False)],
 )
-def test_far_more_than_on_any_day_before_is_probably_a_loop(
+def test_many_more_deliveries_than_ever_before_are_reported_as_a_loop(
     alices: Person,
     make_delivery: MakeDelivery,
     agent: Agent,
@@ -225,7 +226,7 @@ def test_far_more_than_on_any_day_before_is_probably_a_loop(
 
     page = text_of(alices.get(f"/agents/{agent.pk}/"))
 
-    words = f"It delivered {today} times today, far more than on any day before."
+    words = f"Delivered {today} times today, far more than on any day before."
     assert (words in page) == is_said
 
 
@@ -233,7 +234,7 @@ def test_far_more_than_on_any_day_before_is_probably_a_loop(
 
 
 @pytest.mark.parametrize("role", ["bobs", "ritas"])
-def test_who_is_no_owner_changes_none_of_it(
+def test_only_owners_change_an_agents_settings(
     role: str, request: pytest.FixtureRequest, agent: Agent
 ) -> None:
     person: Person = request.getfixturevalue(role)

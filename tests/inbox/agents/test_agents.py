@@ -22,8 +22,8 @@ def test_agents_are_listed_with_when_they_were_last_seen(
 
     page = text_of(alices.get("/agents/"))
 
-    assert f"research-agent-01 last seen {moment(now, now=timezone.now())}" in page
-    assert "quiet-agent not seen yet 0 this week paused" in page
+    assert f"research-agent-01 \u2013 {moment(now, now=timezone.now())} 0 0 \u2013" in page
+    assert "quiet-agent paused \u2013 not seen yet 0 0 \u2013" in page
 
 
 def test_an_agents_page_has_the_hints_and_dates_of_its_keys(

@@ -18,8 +18,8 @@ from wake.models import Delivery, Response
 
 
 def got_it(person: Person, *deliveries: Delivery, follow: bool = True, **fields: Any) -> Any:
-    shown = ",".join(str(delivery.pk) for delivery in deliveries)
-    return person.client.post("/acknowledgements", {"shown": shown, **fields}, follow=follow)
+    joined_ids = ",".join(str(delivery.pk) for delivery in deliveries)
+    return person.client.post("/acknowledgements", {"shown": joined_ids, **fields}, follow=follow)
 
 
 def test_an_update_leaves_the_inbox_of_the_team_and_nothing_is_sent(
@@ -36,14 +36,16 @@ def test_an_update_leaves_the_inbox_of_the_team_and_nothing_is_sent(
     assert not Response.objects.exists()
 
 
-def test_it_can_be_brought_back(alices: Person, make_delivery: MakeDelivery) -> None:
+def test_an_acknowledged_update_can_be_brought_back(
+    alices: Person, make_delivery: MakeDelivery
+) -> None:
     updates = [make_delivery(type="update", headline=f"Update {number}") for number in range(3)]
     page = got_it(alices, *updates)
     assert "Acknowledged: 3 deliveries." in text_of(page)
-    shown = ",".join(str(update.pk) for update in updates)
+    joined_ids = ",".join(str(update.pk) for update in updates)
 
     back = alices.client.post(
-        "/acknowledgements/undo", {"shown": shown, "back": "type=update"}, follow=True
+        "/acknowledgements/undo", {"shown": joined_ids, "back": "type=update"}, follow=True
     )
 
     assert back.redirect_chain == [("/?type=update", 303)]
@@ -51,21 +53,17 @@ def test_it_can_be_brought_back(alices: Person, make_delivery: MakeDelivery) -> 
     assert "Acknowledged: 3" not in text_of(back)
 
 
-def test_the_browsers_session_keeps_no_word_of_it(
-    alices: Person, make_delivery: MakeDelivery
-) -> None:
+def test_the_session_stores_no_content(alices: Person, make_delivery: MakeDelivery) -> None:
     update = make_delivery(type="update", headline="About the saffron")
     got_it(alices, update, follow=False)
 
-    kept = str(dict(alices.client.session))
+    session_text = str(dict(alices.client.session))
 
-    assert str(update.pk) in kept
-    assert "saffron" not in kept
+    assert str(update.pk) in session_text
+    assert "saffron" not in session_text
 
 
-def test_what_was_erased_meanwhile_is_not_named(
-    alices: Person, make_delivery: MakeDelivery
-) -> None:
+def test_an_erased_delivery_is_not_named(alices: Person, make_delivery: MakeDelivery) -> None:
     update = make_delivery(type="update", headline="About the saffron")
     got_it(alices, update, follow=False)
     Delivery.objects.update(headline="Erased on 3 Dec 2026")
@@ -88,7 +86,7 @@ def test_a_former_member_does_not_see_the_headline(
     assert "saffron" not in page
 
 
-def test_what_needs_an_answer_stays_and_is_counted(
+def test_deliveries_that_need_an_answer_stay_and_are_counted(
     alices: Person, make_delivery: MakeDelivery
 ) -> None:
     update, alert = make_delivery(type="update"), make_delivery(type="alert")
@@ -111,7 +109,7 @@ def test_an_expired_delivery_can_be_acknowledged(
     assert "Acknowledged: Which one?" in text_of(got_it(alices, delivery))
 
 
-def test_the_selection_is_taken_where_no_button_names_anything(
+def test_without_a_row_the_selection_is_acknowledged(
     alices: Person, make_delivery: MakeDelivery
 ) -> None:
     ticked, other = make_delivery(type="update"), make_delivery(type="update")
@@ -124,7 +122,7 @@ def test_the_selection_is_taken_where_no_button_names_anything(
     assert str(other.pk) in page.content.decode()
 
 
-def test_a_selection_survives_what_is_done_to_another_row(
+def test_acting_on_another_row_keeps_the_selection(
     alices: Person, make_delivery: MakeDelivery
 ) -> None:
     ticked, other = make_delivery(), make_delivery(type="update")
@@ -150,9 +148,7 @@ def test_the_second_person_sees_that_it_is_acknowledged(
     assert "Already done by someone else" in text_of(got_it(bobs, update))
 
 
-def test_a_reader_has_no_such_button_and_cannot_do_it_without(
-    ritas: Person, make_delivery: MakeDelivery
-) -> None:
+def test_a_reader_cannot_acknowledge(ritas: Person, make_delivery: MakeDelivery) -> None:
     update = make_delivery(type="update", headline="Indexing reached 80 percent")
 
     got_it(ritas, update)

@@ -30,7 +30,7 @@ def test_there_are_three_answers_for_every_type(
     assert response.by == alices.user
 
 
-def test_the_page_that_follows_says_where_the_answer_is(
+def test_the_next_page_says_where_the_answer_is(
     alices: Person, make_delivery: MakeDelivery
 ) -> None:
     delivery = make_delivery(headline="Release notes drafted")
@@ -141,7 +141,7 @@ def test_an_edit_that_changes_nothing_is_no_edit(
 
 
 @pytest.mark.parametrize("other", ['{"a": 1.0}', '{"a": "1"}', '{"a": true}'])
-def test_what_an_agent_would_read_differently_is_an_edit(
+def test_a_change_that_an_agent_reads_differently_is_an_edit(
     alices: Person, make_delivery: MakeDelivery, other: str
 ) -> None:
     delivery = make_delivery(details_json='{"a": 1}')
@@ -162,7 +162,7 @@ def test_only_a_redirect_carries_an_edit(alices: Person, make_delivery: MakeDeli
 
 
 @pytest.mark.parametrize("hash", ["", "0" * 64])
-def test_what_was_not_seen_cannot_be_answered(
+def test_an_unseen_version_cannot_be_answered(
     alices: Person, make_delivery: MakeDelivery, hash: str
 ) -> None:
     delivery = make_delivery()
@@ -190,7 +190,7 @@ def test_what_was_not_seen_cannot_be_answered(
         ({"status": "redirected", "feedback": " \n "}, "Nothing to send yet"),
     ],
 )
-def test_what_does_not_fit_is_refused_with_a_sentence(
+def test_invalid_input_is_refused_with_a_sentence(
     alices: Person, make_delivery: MakeDelivery, fields: dict[str, str], reason: str
 ) -> None:
     answer = alices.answer(make_delivery(), **fields)
@@ -216,7 +216,7 @@ def test_the_second_person_sees_who_answered_when_and_how(
     assert f"Rejected by alice at {first.answered_at:%H:%M}." in page
     assert "Not like this." in page
     assert "Yours was not sent. Your answer is kept here" in page
-    assert "You chose: Redirected." in page
+    assert "You chose: Changes requested." in page
     assert "my feedback" in page
     assert "my edit" in page
     assert Response.objects.get() == first
@@ -225,7 +225,7 @@ def test_the_second_person_sees_who_answered_when_and_how(
 @pytest.mark.parametrize(
     "fields", [{"edited_content": "{oops", "edited_as": "json"}, {"content_hash": ""}]
 )
-def test_a_conflict_comes_before_everything_else_that_is_wrong(
+def test_a_conflict_is_reported_before_other_errors(
     alices: Person, bobs: Person, make_delivery: MakeDelivery, fields: dict[str, str]
 ) -> None:
     delivery = make_delivery(details_json='{"a": 1}')
@@ -261,7 +261,7 @@ def test_a_double_click_is_one_answer(alices: Person, make_delivery: MakeDeliver
     assert Response.objects.count() == 1
 
 
-def test_ones_own_other_answer_is_a_conflict_too(
+def test_a_persons_own_different_answer_is_a_conflict_too(
     alices: Person, make_delivery: MakeDelivery
 ) -> None:
     delivery = make_delivery()
@@ -284,16 +284,14 @@ def test_a_reader_is_refused_with_a_page(
     assert not Response.objects.exists()
 
 
-def test_a_role_that_was_taken_away_bites_at_once(
-    bobs: Person, make_delivery: MakeDelivery
-) -> None:
+def test_a_removed_role_takes_effect_at_once(bobs: Person, make_delivery: MakeDelivery) -> None:
     delivery = make_delivery()
     Membership.objects.get(user=bobs.user).delete()
 
     assert bobs.answer(delivery).status_code == 404
 
 
-def test_a_role_that_changes_in_the_middle_of_an_answer_is_a_refusal_and_no_failure(
+def test_a_role_that_changes_during_an_answer_gives_a_403(
     bobs: Person, make_delivery: MakeDelivery
 ) -> None:
     """An owner is quicker by the moment between the page's look and the verb's."""
@@ -382,7 +380,9 @@ def test_fields_that_were_left_alone_are_no_edit(
     assert "Nothing to send yet" in text_of(answer)
 
 
-def test_fields_of_what_has_none_are_refused(alices: Person, make_delivery: MakeDelivery) -> None:
+def test_fields_are_refused_where_the_content_has_none(
+    alices: Person, make_delivery: MakeDelivery
+) -> None:
     answer = _send_fields(alices, make_delivery(details_json='{"a": [1]}'), **{"field-0": "x"})
 
     assert answer.status_code == 422

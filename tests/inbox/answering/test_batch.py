@@ -42,7 +42,7 @@ def statuses() -> dict[str, str]:
     return {row.delivery.headline: row.status for row in rows}
 
 
-def test_each_is_shown_in_full_in_the_order_of_the_selection(
+def test_each_output_is_shown_in_full_in_the_order_of_the_selection(
     alices: Person, make_delivery: MakeDelivery
 ) -> None:
     first = make_delivery(headline="Report", details_json=json.dumps("All of **it**"))
@@ -56,7 +56,7 @@ def test_each_is_shown_in_full_in_the_order_of_the_selection(
     assert "<strong>it</strong>" in page.content.decode()
 
 
-def test_what_was_opened_before_is_marked_as_read(
+def test_outputs_that_were_opened_before_are_marked_as_read(
     alices: Person, make_delivery: MakeDelivery
 ) -> None:
     opened, other = make_delivery(), make_delivery()
@@ -68,7 +68,7 @@ def test_what_was_opened_before_is_marked_as_read(
     assert f'value="{opened.pk}" checked' in page.content.decode()
 
 
-def test_long_details_are_a_link_and_so_is_what_no_page_has_room_for(
+def test_details_that_are_too_long_for_the_page_are_links(
     alices: Person, make_delivery: MakeDelivery
 ) -> None:
     long = make_delivery(headline="Long", details_json=json.dumps("long words " * 2_000))
@@ -81,7 +81,7 @@ def test_long_details_are_a_link_and_so_is_what_no_page_has_room_for(
     assert page.count('class="untrusted"') == 8
 
 
-def test_one_whose_encryption_key_is_gone_keeps_no_other_from_the_page(
+def test_an_output_without_its_encryption_key_does_not_hide_the_others(
     alices: Person, make_delivery: MakeDelivery, settings: Any
 ) -> None:
     there = make_delivery(details_json='"These words"')
@@ -97,7 +97,7 @@ def test_one_whose_encryption_key_is_gone_keeps_no_other_from_the_page(
     assert "continues on its own" in text_of(alices.get("/closing-soon/"))
 
 
-def test_questions_updates_and_what_one_may_only_read_are_answered_one_by_one(
+def test_only_answerable_outputs_are_answered_in_a_batch(
     alices: Person, ritas: Person, make_delivery: MakeDelivery
 ) -> None:
     output, question = make_delivery(), make_delivery(type="question", headline="Which one?")
@@ -111,7 +111,7 @@ def test_questions_updates_and_what_one_may_only_read_are_answered_one_by_one(
     assert "Send answers" not in nothing
 
 
-def test_answers_go_with_one_note_and_those_decided_later_stay(
+def test_answers_share_one_note_and_undecided_outputs_stay(
     alices: Person, make_delivery: MakeDelivery
 ) -> None:
     good, bad, later = (make_delivery(headline=name) for name in ("Good", "Bad", "Later"))
@@ -131,9 +131,7 @@ def test_answers_go_with_one_note_and_those_decided_later_stay(
     assert Reading.objects.get().delivery == good
 
 
-def test_the_session_keeps_no_word_of_a_note_that_was_sent(
-    alices: Person, make_delivery: MakeDelivery
-) -> None:
+def test_the_session_forgets_a_sent_note(alices: Person, make_delivery: MakeDelivery) -> None:
     """Retention erases the answers, and does not know of sessions."""
     send(alices, choose(make_delivery()), choose(make_delivery()), note="My words")
 
@@ -141,22 +139,26 @@ def test_the_session_keeps_no_word_of_a_note_that_was_sent(
     assert "My words" not in str(dict(alices.client.session))
 
 
+NAMED = "“Market report ready for your review”"
+
+
 @pytest.mark.parametrize(
     ("choices", "why"),
     [
-        ([("approved", False)], "Mark the item as read before you approve it."),
-        ([("approved", False)] * 2, "Mark 2 items as read before you approve them."),
+        ([("approved", False)], f"Mark {NAMED} as read before approving it."),
+        ([("approved", False)] * 2, f"Mark {NAMED} and {NAMED} as read before approving them."),
+        ([("approved", False)] * 3, f"Mark {NAMED} and 2 others as read before approving them."),
         ([("", True)], "Nothing to send yet"),
         ([("redirected", True)], "Nothing to send yet"),
     ],
 )
-def test_nothing_is_sent_while_something_is_missing_and_the_page_keeps_it_all(
+def test_an_incomplete_batch_sends_nothing_and_keeps_the_choices(
     alices: Person, make_delivery: MakeDelivery, choices: list[tuple[str, bool]], why: str
 ) -> None:
     rest = make_delivery()
-    made = [choose(make_delivery(), status, read=read) for status, read in choices]
+    batch_choices = [choose(make_delivery(), status, read=read) for status, read in choices]
 
-    page = send(alices, choose(rest, ""), *made, note="My words")
+    page = send(alices, choose(rest, ""), *batch_choices, note="My words")
 
     assert page.status_code == 422
     assert why in text_of(page)
@@ -217,7 +219,7 @@ def refuses(settings: Any) -> Iterator[Callable[[Delivery], None]]:
     signals.released.disconnect(receive)
 
 
-def test_an_answer_that_cannot_be_stored_spoils_no_other(
+def test_an_answer_that_cannot_be_stored_does_not_stop_the_others(
     alices: Person, make_delivery: MakeDelivery, refuses: Callable[[Delivery], None]
 ) -> None:
     before, failing, after = (make_delivery(headline=name) for name in ("Before", "Bad", "After"))
@@ -248,7 +250,7 @@ def test_a_reader_answers_nothing(ritas: Person, make_delivery: MakeDelivery) ->
     assert not Response.objects.exists()
 
 
-def test_all_can_be_taken_back_but_for_what_has_left(
+def test_every_answer_that_was_not_sent_can_be_undone(
     alices: Person, make_delivery: MakeDelivery, age: Age, caller: Any
 ) -> None:
     first, second = make_delivery(headline="First"), make_delivery(headline="Second")
@@ -269,7 +271,7 @@ def test_all_can_be_taken_back_but_for_what_has_left(
     assert Draft.objects.get().feedback == "My words"
 
 
-def test_a_result_is_there_for_the_browser_that_sent_it(
+def test_only_the_browser_that_sent_a_batch_sees_its_result(
     alices: Person, bobs: Person, make_delivery: MakeDelivery
 ) -> None:
     page = send(alices, choose(make_delivery()))
@@ -291,7 +293,7 @@ def test_the_return_link_keeps_the_filter_and_the_unsent_deliveries(
 
 
 @pytest.mark.parametrize("query", ["", "id=", "id=x&id=../", f"id={UUID(int=4)}", "back=%00%ff"])
-def test_an_address_that_names_nothing_is_a_page_that_says_so(alices: Person, query: str) -> None:
+def test_a_batch_without_outputs_shows_a_message(alices: Person, query: str) -> None:
     page = alices.client.get(f"/batch/?{query}")
 
     assert page.status_code == 200

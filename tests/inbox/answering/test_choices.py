@@ -38,7 +38,7 @@ def of(*blocks: Any) -> str:
     return json.dumps({"wake_blocks": 1, "blocks": blocks})
 
 
-def choose(person: Person, delivery: Delivery, id: str, **fields: str) -> Any:
+def choose(person: Person, delivery: Delivery, id: str, **fields: Any) -> Any:
     return person.answer(delivery, "chosen", choice=id, **fields)
 
 
@@ -47,14 +47,16 @@ def answered(delivery: Delivery) -> tuple[str, Any]:
     return response.status, response.edited_content
 
 
-def test_the_form_offers_the_options_with_the_recommended_one_chosen(
+def test_the_form_offers_the_options_and_selects_none_of_them(
     alices: Person, make_delivery: MakeDelivery
 ) -> None:
-    shown = alices.see(make_delivery(type="question", details_json=of(CHOICE)))
+    first_page = alices.see(make_delivery(type="question", details_json=of(CHOICE)))
 
-    page = shown.content.decode()
-    assert 'name="choice" value="A">' in page
-    assert 'name="choice" value="B" checked>' in page
+    page = first_page.content.decode()
+    assert 'name="choice" value="A"' in page
+    assert 'name="choice" value="B"' in page
+    assert page.count("recommended") == 1
+    assert "checked" not in page
     assert "Send this choice" in page
     assert "None of these" in page
     assert "Yes, go ahead" not in page
@@ -73,11 +75,12 @@ def test_the_recommended_option_approves_and_another_redirects(
     assert answered(delivery) == becomes
     assert Response.objects.get().feedback == "Because."
     label = {"A": "One price", "B": "Per person"}[id]
-    assert f"Choice {label}" in text_of(alices.see(delivery))
+    assert f"Chose {label} by alice" in text_of(alices.see(delivery))
+    assert f"Chose {label}: " in text_of(alices.get("/", answered=delivery.pk))
 
 
 @pytest.mark.parametrize("id", ["", "C", "<script>", "b", "A" * 10_000])
-def test_only_an_option_that_was_shown_can_be_chosen(
+def test_an_unknown_option_cannot_be_chosen(
     alices: Person, make_delivery: MakeDelivery, id: str
 ) -> None:
     delivery = make_delivery(details_json=of(CHOICE))
@@ -90,7 +93,7 @@ def test_only_an_option_that_was_shown_can_be_chosen(
     assert not Response.objects.exists()
 
 
-def test_nothing_can_be_chosen_where_nothing_was_offered(
+def test_a_delivery_without_options_accepts_no_choice(
     alices: Person, make_delivery: MakeDelivery
 ) -> None:
     assert choose(alices, make_delivery(details_json='{"choice": "A"}'), "A").status_code == 422
@@ -118,14 +121,23 @@ def test_a_choice_gives_the_fields_back_as_they_were_proposed(
     assert answered(delivery) == ("redirected", {"choice": "A", "floor": 10})
 
 
-def test_a_choice_that_was_taken_back_is_chosen_on_the_form_again(
-    alices: Person, make_delivery: MakeDelivery
-) -> None:
+def test_an_undone_choice_is_selected_again(alices: Person, make_delivery: MakeDelivery) -> None:
     delivery = make_delivery(details_json=of(CHOICE))
     choose(alices, delivery, "A")
     alices.undo(delivery)
 
     assert 'value="A" checked' in alices.see(delivery).content.decode()
+
+
+def test_an_answer_in_words_chose_no_option(alices: Person, make_delivery: MakeDelivery) -> None:
+    """The page said that it chose the recommended one."""
+    delivery = make_delivery(type="question", details_json=of(CHOICE))
+    alices.answer(delivery, "redirected", feedback="Neither yet.")
+
+    page = text_of(alices.see(delivery))
+
+    assert "Answered by alice" in page
+    assert "chosen" not in page
 
 
 def test_the_second_person_keeps_their_choice(
@@ -137,7 +149,7 @@ def test_the_second_person_keeps_their_choice(
     late = choose(bobs, delivery, "A", feedback="Mine.")
 
     assert late.status_code == 409
-    assert "You chose: Redirected." in text_of(late)
+    assert "You chose: One price." in text_of(late)
     assert "&quot;choice&quot;: &quot;A&quot;" in late.content.decode()
 
 
@@ -204,7 +216,7 @@ def test_unchanged_fields_are_no_edit(alices: Person, make_delivery: MakeDeliver
         ("field-2", "ten", "Enter a number for Floor"),
     ],
 )
-def test_what_does_not_fit_a_field_is_said_beside_it(
+def test_a_field_error_is_shown_beside_its_field(
     alices: Person, make_delivery: MakeDelivery, name: str, typed: str, words: str
 ) -> None:
     delivery = make_delivery(details_json=of(CHOICE, *FIELDS))
@@ -213,12 +225,12 @@ def test_what_does_not_fit_a_field_is_said_beside_it(
 
     page = answer.content.decode()
     assert answer.status_code == 422
-    assert re.search(rf'id="{name}-error">{words}', page)
+    assert re.search(rf'id="{name}-error"[^>]*>{words}', page)
     assert 'value="My title"' in page
     assert "Kept." in page
 
 
-def test_raw_json_may_say_more_but_no_other_option(
+def test_raw_json_may_add_members_but_no_unknown_option(
     alices: Person, make_delivery: MakeDelivery
 ) -> None:
     delivery = make_delivery(details_json=of(CHOICE))
@@ -231,7 +243,7 @@ def test_raw_json_may_say_more_but_no_other_option(
     assert answered(delivery) == ("redirected", {"choice": "A", "also": 1})
 
 
-def test_hostile_options_and_fields_are_words_on_the_form(
+def test_hostile_options_and_fields_are_escaped(
     alices: Person, make_delivery: MakeDelivery
 ) -> None:
     nasty = '"><script>alert(1)</script>\u202e'
@@ -240,9 +252,9 @@ def test_hostile_options_and_fields_are_words_on_the_form(
     delivery = make_delivery(details_json=of(choice, field))
 
     for page in (alices.see(delivery), alices.get(f"/deliveries/{delivery.pk}/edit")):
-        shown = page.content.decode()
-        assert "<script>alert" not in shown
-        assert "⟨U+202E⟩" in shown
+        first_page = page.content.decode()
+        assert "<script>alert" not in first_page
+        assert "⟨U+202E⟩" in first_page
 
     assert choose(alices, delivery, nasty).status_code == 303
     assert answered(delivery)[1] == {"choice": nasty, nasty: nasty}
@@ -255,11 +267,14 @@ def test_the_example_of_the_documentation_runs(alices: Person, caller: AgentClie
     delivery = Delivery.objects.get(pk=receipt["delivery_id"])
 
     page = text_of(alices.see(delivery))
-    choose(alices, delivery, "A")
+    choose(alices, delivery, "A", **{"choice-1": ["", "support", "sales"]})
 
     assert "could not be displayed" not in page
     assert "Which price do new teams see first? One price for everybody" in page
-    assert answered(delivery) == ("redirected", {"choice": "A", "floor_eur": 10})
+    assert answered(delivery) == (
+        "redirected",
+        {"choice": "A", "told": ["sales", "support"], "floor_eur": 10},
+    )
 
 
 def test_the_server_says_that_it_knows_blocks(client: Client) -> None:
@@ -267,7 +282,7 @@ def test_the_server_says_that_it_knows_blocks(client: Client) -> None:
 
 
 @pytest.mark.parametrize("proposal", ["One\nTwo", {"to": "blog", "tags": ["a"]}, ""])
-def test_a_proposal_is_what_an_edit_begins_with(
+def test_an_edit_starts_with_the_proposal(
     alices: Person, make_delivery: MakeDelivery, proposal: Any
 ) -> None:
     blocks = [{"type": "markdown", "text": "The whole story."}]
@@ -286,7 +301,7 @@ def test_a_proposal_is_what_an_edit_begins_with(
 
 
 @pytest.mark.parametrize("proposal", [None, 7, ["a"]])
-def test_what_cannot_be_a_proposal_is_none(make_delivery: MakeDelivery, proposal: Any) -> None:
+def test_an_invalid_proposal_is_ignored(make_delivery: MakeDelivery, proposal: Any) -> None:
     page = {"wake_blocks": 1, "proposal": proposal, "blocks": []}
 
     original = Original.of(make_delivery(details_json=json.dumps(page)))

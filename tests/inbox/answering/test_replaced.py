@@ -60,7 +60,7 @@ def test_an_edit_is_kept_too(alices: Person, old: Delivery, new: Delivery) -> No
     assert "11" in text_of(conflict)
 
 
-def test_fields_that_were_typed_are_kept_and_sent_to_the_old_version_if_wanted(
+def test_typed_fields_can_still_be_sent_to_the_old_version(
     alices: Person, old: Delivery, new: Delivery
 ) -> None:
     typed = {"field-0": "12", "field-1": "Mine"}
@@ -78,7 +78,7 @@ def test_fields_that_were_typed_are_kept_and_sent_to_the_old_version_if_wanted(
     assert "Mine" in response.edited_json
 
 
-def test_what_was_typed_goes_along_to_the_new_version(
+def test_typed_text_is_carried_to_the_new_version(
     alices: Person, old: Delivery, new: Delivery
 ) -> None:
     conflict = alices.answer(old, feedback="Line one.\r\n<b>Two</b>")
@@ -93,7 +93,7 @@ def test_what_was_typed_goes_along_to_the_new_version(
     assert "Line one.\r\n&lt;b&gt;Two&lt;/b&gt;</textarea>" in page.content.decode()
 
 
-def test_a_page_that_says_replaced_can_be_answered(
+def test_an_answer_can_be_sent_from_the_replaced_page(
     alices: Person, old: Delivery, new: Delivery
 ) -> None:
     page = alices.see(old)
@@ -106,7 +106,9 @@ def test_a_page_that_says_replaced_can_be_answered(
     assert Response.objects.get().delivery_id == old.pk
 
 
-def test_the_editor_says_replaced_too(alices: Person, old: Delivery, new: Delivery) -> None:
+def test_the_editor_shows_the_replaced_page_too(
+    alices: Person, old: Delivery, new: Delivery
+) -> None:
     page = alices.get(f"/deliveries/{old.pk}/edit")
 
     assert "A new version has replaced this one." in text_of(page)
@@ -124,7 +126,7 @@ def test_the_last_of_several_versions_is_shown(
     assert "Replaces First draft" in page
 
 
-def test_an_answer_that_was_first_comes_before_a_new_version(
+def test_an_earlier_answer_is_reported_before_a_new_version(
     alices: Person, bobs: Person, make_delivery: MakeDelivery, old: Delivery
 ) -> None:
     alices.answer(old)

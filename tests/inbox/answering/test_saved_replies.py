@@ -55,7 +55,7 @@ def test_a_saved_reply_keeps_its_name_when_it_is_changed(bob: User) -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_there_is_room_for_so_many_and_not_for_one_more(bob: User) -> None:
+def test_the_number_of_saved_replies_is_limited(bob: User) -> None:
     for number in range(MOST_REPLIES - 1):
         saved_replies.save_reply(_reply(bob, f"Phrase {number}"))
 

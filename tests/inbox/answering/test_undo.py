@@ -14,7 +14,7 @@ from tests.types import Age, Answer, MakeDelivery
 from wake.models import Callback, Delivery, Draft, Response
 
 
-def test_an_answer_that_is_held_can_be_taken_back_and_its_words_return(
+def test_a_held_answer_can_be_undone_and_its_text_returns(
     alices: Person, make_delivery: MakeDelivery
 ) -> None:
     delivery = make_delivery()
@@ -30,7 +30,7 @@ def test_an_answer_that_is_held_can_be_taken_back_and_its_words_return(
     assert not Response.objects.exists()
 
 
-def test_an_edit_that_was_taken_back_waits_in_the_editor(
+def test_an_undone_edit_is_restored_in_the_editor(
     alices: Person, make_delivery: MakeDelivery
 ) -> None:
     delivery = make_delivery(details_json='{"title": "Old"}')
@@ -43,7 +43,7 @@ def test_an_edit_that_was_taken_back_waits_in_the_editor(
     assert "Continue editing" in text_of(alices.see(delivery))
 
 
-def test_an_answer_without_words_is_undone_where_it_was_given(
+def test_an_answer_without_text_is_undone_on_its_page(
     alices: Person, make_delivery: MakeDelivery
 ) -> None:
     delivery = make_delivery()
@@ -81,7 +81,7 @@ def test_a_reviewer_cannot_take_back_what_another_person_answered(
     assert Response.objects.exists()
 
 
-def test_an_owner_can_and_the_words_go_to_who_wrote_them(
+def test_an_owner_can_undo_it_and_the_author_gets_the_text(
     alices: Person, bobs: Person, make_delivery: MakeDelivery
 ) -> None:
     delivery = make_delivery()
@@ -93,7 +93,7 @@ def test_an_owner_can_and_the_words_go_to_who_wrote_them(
     assert Draft.objects.get().user == bobs.user
 
 
-def test_taking_back_twice_is_taking_back_once(alices: Person, make_delivery: MakeDelivery) -> None:
+def test_undoing_twice_changes_nothing(alices: Person, make_delivery: MakeDelivery) -> None:
     delivery = make_delivery()
     alices.answer(delivery, feedback="Words.")
 
@@ -103,7 +103,7 @@ def test_taking_back_twice_is_taking_back_once(alices: Person, make_delivery: Ma
     assert Draft.objects.get().feedback == "Words."
 
 
-def test_too_late_says_when_and_how_the_agent_got_it(
+def test_a_late_undo_says_when_and_how_the_agent_got_the_answer(
     alices: Person, caller: AgentClient, age: Age
 ) -> None:
     delivery = Delivery.objects.get(pk=caller.deliver())
@@ -167,7 +167,7 @@ def test_the_page_says_where_the_answer_is(
         ({"tries": 10, "given_up_at": 0}, "The agent can still fetch this answer by polling."),
     ],
 )
-def test_the_webhook_has_one_quiet_line(
+def test_the_callback_has_one_line(
     alices: Person,
     make_delivery: MakeDelivery,
     answer: Answer,
@@ -201,7 +201,7 @@ def test_the_webhook_has_one_quiet_line(
         ({"tries": 10, "given_up_at": 0}, "The callback failed 10 times. The agent can still"),
     ],
 )
-def test_an_answer_whose_callback_fails_says_how_often_and_what_comes_next(
+def test_a_failing_callback_shows_its_attempts_and_the_next_one(
     alices: Person,
     make_delivery: MakeDelivery,
     answer: Answer,

@@ -24,15 +24,15 @@ from wake.deadlines import time_out_overdue
 from wake.models import Delivery
 
 
-def test_it_says_in_plain_words_who_did_what(
+def test_each_line_says_who_did_what(
     alices: Person, bobs: Person, caller: AgentClient, make_delivery: MakeDelivery, team: Team
 ) -> None:
     undone, passed = make_delivery(headline="Undone"), make_delivery(timeout_seconds=60)
     bobs.answer(undone)
     bobs.undo(undone)
     time_out_overdue(at=timezone.now() + timedelta(hours=1))
-    seen = make_delivery(type="update", headline="Only an update")
-    acknowledge([seen.pk], by=bobs.user, at=timezone.now())
+    update = make_delivery(type="update", headline="Only an update")
+    acknowledge([update.pk], by=bobs.user, at=timezone.now())
     caller.deliver(headline="By HTTP")
 
     page = text_of(alices.get("/audit/"))
@@ -46,7 +46,7 @@ def test_it_says_in_plain_words_who_did_what(
     assert "bob acknowledged it Only an update" in page
 
 
-def test_every_kind_of_event_has_words(alices: Person, team: Team, agent: Agent) -> None:
+def test_every_kind_of_event_has_a_sentence(alices: Person, team: Team, agent: Agent) -> None:
     for event in EVENTS:
         record(event, by=Actor("operator", name="Operator"), of=agent, team=team)
     record("lamp.switched_off", by=Actor("nobody"), of=agent, team=team)
@@ -60,7 +60,7 @@ def test_every_kind_of_event_has_words(alices: Person, team: Team, agent: Agent)
     assert "Callback to failed after attempts" in page
 
 
-def test_of_an_other_id_it_says_whose_it_is(alices: Person, agent: Agent) -> None:
+def test_an_alias_event_names_its_agent(alices: Person, agent: Agent) -> None:
     aliases.withdraw(aliases.grant(agent, "crawler-*", by=SYSTEM), by=SYSTEM)
 
     page = text_of(alices.get("/audit/"))
@@ -87,11 +87,11 @@ def test_an_event_has_a_page_of_its_own(
 
 
 @pytest.mark.parametrize("number", ["0", "999999", "9" * 40])
-def test_no_such_event_is_404(alices: Person, number: str) -> None:
+def test_an_unknown_event_is_a_404(alices: Person, number: str) -> None:
     assert alices.get(f"/audit/{number}/").status_code == 404
 
 
-def test_another_teams_event_is_the_same_404_and_on_no_page(
+def test_another_teams_event_is_the_same_404_and_is_not_listed(
     alices: Person, elsewhere: Delivery
 ) -> None:
     event = AuditEvent.objects.get(object_id=str(elsewhere.pk))
@@ -106,7 +106,7 @@ def test_another_teams_event_is_the_same_404_and_on_no_page(
             assert b"secret plan" not in _body(alices.get(path, **query))
 
 
-def test_it_is_narrowed_by_who_what_and_when(
+def test_events_are_filtered_by_actor_kind_and_time(
     alices: Person, alice: User, bob: User, team: Team, agent: Agent
 ) -> None:
     noon = timezone.now().replace(hour=12, minute=0)
@@ -114,22 +114,22 @@ def test_it_is_narrowed_by_who_what_and_when(
     record("agent.resumed", by=person(bob), of=agent, team=team, at=noon - timedelta(days=2))
     record("agent.paused", by=SYSTEM, of=agent, team=team, at=noon - timedelta(days=1))
 
-    def shown(**query: str) -> list[str]:
-        found = alices.get("/audit/", **query).context["lines"]
+    def actors_of(**query: str) -> list[str]:
+        listed = alices.get("/audit/", **query).context["lines"]
         kinds = {"agent.paused", "agent.resumed"}
-        return [line.event.actor_name for line in found if line.event.event in kinds]
+        return [line.event.actor_name for line in listed if line.event.event in kinds]
 
     def day(ago: int) -> str:
         return (noon - timedelta(days=ago)).date().isoformat()
 
-    assert shown() == ["Wake", "bob", "alice"]
-    assert shown(actor=f"person:{bob.pk}") == ["bob"]
-    assert shown(actor="system") == ["Wake"]
-    assert shown(event="agent.paused") == ["Wake", "alice"]
-    assert shown(**{"from": day(2)}) == ["Wake", "bob"]
-    assert shown(**{"from": day(3), "to": day(2)}) == ["bob", "alice"]
-    assert shown(to=day(2), event="agent.paused", actor=f"person:{alice.pk}") == ["alice"]
-    assert shown(actor="person:x", event="y", agent="z", to="0001-01-01", before="1-1-1") != []
+    assert actors_of() == ["Wake", "bob", "alice"]
+    assert actors_of(actor=f"person:{bob.pk}") == ["bob"]
+    assert actors_of(actor="system") == ["Wake"]
+    assert actors_of(event="agent.paused") == ["Wake", "alice"]
+    assert actors_of(**{"from": day(2)}) == ["Wake", "bob"]
+    assert actors_of(**{"from": day(3), "to": day(2)}) == ["bob", "alice"]
+    assert actors_of(to=day(2), event="agent.paused", actor=f"person:{alice.pk}") == ["alice"]
+    assert actors_of(actor="person:x", event="y", agent="z", to="0001-01-01", before="1-1-1") != []
     assert "No matching events." in text_of(alices.get("/audit/", actor="person:999999"))
 
 
@@ -148,7 +148,7 @@ def test_days_are_in_the_time_zone_of_the_viewer(
     assert b'value="2026-03-02"' in alices.get("/audit/", to="2026-03-02").content
 
 
-def test_about_an_agent_is_what_it_did_what_was_done_to_it_and_its_deliveries(
+def test_the_filter_of_an_agent_includes_its_deliveries(
     alices: Person,
     agent: Agent,
     key: ApiKey,
@@ -160,19 +160,19 @@ def test_about_an_agent_is_what_it_did_what_was_done_to_it_and_its_deliveries(
     registration.pause(agent, by=SYSTEM, at=timezone.now())
     others.deliver(headline="Not mine")
 
-    found = alices.get("/audit/", agent=str(agent.pk)).context["lines"]
+    listed = alices.get("/audit/", agent=str(agent.pk)).context["lines"]
 
-    assert {line.event.event for line in found} == {
+    assert {line.event.event for line in listed} == {
         "delivery.received",
         "delivery.answered",
         "agent.paused",
         "key.issued",
         "secret.issued",
     }
-    assert "Not mine" not in {line.name for line in found}
+    assert "Not mine" not in {line.name for line in listed}
 
 
-def test_about_an_agent_is_what_was_done_to_its_keys_and_other_ids(
+def test_the_filter_of_an_agent_includes_its_keys_and_aliases(
     alices: Person, agent: Agent, second_team: Team
 ) -> None:
     """Of this agent alone: neither of another one of the team, nor of its namesake elsewhere."""
@@ -187,8 +187,8 @@ def test_about_an_agent_is_what_was_done_to_its_keys_and_other_ids(
 
     lines = alices.get("/audit/", agent=str(agent.pk)).context["lines"]
 
-    found = [line for line in lines if line.event.object_kind != "agent"]
-    assert sorted(line.event.event for line in found) == [
+    listed = [line for line in lines if line.event.object_kind != "agent"]
+    assert sorted(line.event.event for line in listed) == [
         "claim.added",
         "claim.removed",
         "key.issued",
@@ -196,11 +196,11 @@ def test_about_an_agent_is_what_was_done_to_its_keys_and_other_ids(
         "key.revoked",
         "key.rotated",
     ]
-    assert {line.event.team_id for line in found} == {agent.team_id}
-    assert {line.event.detail["agent"] for line in found} == {agent.agent_id}
+    assert {line.event.team_id for line in listed} == {agent.team_id}
+    assert {line.event.detail["agent"] for line in listed} == {agent.agent_id}
 
 
-def test_older_events_are_a_page_further(alices: Person, team: Team, agent: Agent) -> None:
+def test_older_events_are_on_the_next_page(alices: Person, team: Team, agent: Agent) -> None:
     at = timezone.now()
     for minutes in range(60):
         record(
@@ -217,7 +217,7 @@ def test_older_events_are_a_page_further(alices: Person, team: Team, agent: Agen
     assert second.context["events_page"].older is None
 
 
-def test_a_rare_event_is_looked_for_a_stretch_at_a_time(
+def test_a_rare_event_is_searched_for_in_bounded_steps(
     alices: Person, team: Team, agent: Agent, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     at = timezone.now()
@@ -241,7 +241,7 @@ def test_a_rare_event_is_looked_for_a_stretch_at_a_time(
     assert pages == 3
 
 
-def test_the_page_asks_the_same_few_questions_however_long_it_is(
+def test_the_page_takes_few_queries_for_any_length(
     alices: Person, team: Team, second_team: Team, agent: Agent
 ) -> None:
     def queries(**query: str) -> int:

@@ -61,7 +61,7 @@ def test_no_cell_is_a_formula(alices: Person, team: Team, begins: str) -> None:
     assert json.loads(row["detail"]) == {}
 
 
-def test_filters_hold_for_the_files_too(alices: Person, team: Team, agent: Agent) -> None:
+def test_filters_apply_to_the_exports_too(alices: Person, team: Team, agent: Agent) -> None:
     now = timezone.now()
     record("agent.paused", by=SYSTEM, of=agent, team=team, at=now)
     record("agent.resumed", by=SYSTEM, of=agent, team=team, at=now - timedelta(days=9))
@@ -71,7 +71,7 @@ def test_filters_hold_for_the_files_too(alices: Person, team: Team, agent: Agent
     assert "agent.resumed" not in {row["event"] for row in _records(alices, **{"from": week_ago})}
 
 
-def test_only_owners_take_it_along_and_only_of_their_own_teams(
+def test_only_owners_export_and_only_their_own_teams(
     alices: Person, bobs: Person, ritas: Person, second_team: Team, agent: Agent
 ) -> None:
     orchards = Agent.objects.create(team=second_team, agent_id="only-read-there")
@@ -86,7 +86,7 @@ def test_only_owners_take_it_along_and_only_of_their_own_teams(
     assert "only-read-there" not in {row["object_name"] for row in _rows(alices)}
 
 
-def test_a_long_one_is_written_in_parts(
+def test_a_long_export_is_written_in_parts(
     alices: Person, team: Team, agent: Agent, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(audit_events, "EXPORT_AT_ONCE", 100)

@@ -25,7 +25,7 @@ def head(team: Team, alice: User) -> AuditTip:
     return AuditTip.objects.get(chain=team.pk)
 
 
-def test_owners_ask_for_it(alices: Person, second_team: Team, head: AuditTip) -> None:
+def test_owners_can_ask_for_the_tip(alices: Person, second_team: Team, head: AuditTip) -> None:
     record("team.changed", by=SYSTEM, of=second_team, team=second_team)
     chain.append_new(at=timezone.now())
 
@@ -37,7 +37,7 @@ def test_owners_ask_for_it(alices: Person, second_team: Team, head: AuditTip) ->
     assert "no-store" in answer["Cache-Control"]
 
 
-def test_others_do_not(bobs: Person, ritas: Person, head: AuditTip) -> None:
+def test_other_members_cannot(bobs: Person, ritas: Person, head: AuditTip) -> None:
     assert bobs.get("/audit/head.json").status_code == 403
     assert ritas.get("/audit/head.json").status_code == 403
 

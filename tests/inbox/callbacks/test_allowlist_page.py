@@ -37,6 +37,24 @@ def test_an_owner_adds_a_host_in_its_canonical_form(
     assert (event.team_id, event.address) == (team.pk, "127.0.0.1")
 
 
+@pytest.mark.parametrize(
+    ("url", "host"),
+    [
+        ("https://hooks.example.com/wake?token=1#x", "hooks.example.com"),
+        (" HTTPS://Hooks.Example.com ", "hooks.example.com"),
+        ("https://hooks.example.com:8443/wake", "hooks.example.com:8443"),
+        ("https://user:word@hooks.example.com/", "hooks.example.com"),
+        ("https://good.example.com\\@hooks.example.com/", "good.example.com"),
+    ],
+)
+def test_the_host_of_a_pasted_url_is_kept(
+    url: str, host: str, alice: User, team: Team, signed_in: SignedIn
+) -> None:
+    signed_in(alice).post(f"{GARDEN}/allow", {"pattern": url})
+
+    assert hosts(team) == {host}
+
+
 def test_an_owner_removes_a_host(
     alice: User, team: Team, allowed_host: str, signed_in: SignedIn
 ) -> None:
@@ -54,7 +72,9 @@ def test_an_owner_removes_a_host(
 @pytest.mark.parametrize(
     ("pattern", "words"),
     [
-        ("https://hooks.example.com/x", "Enter only the host"),
+        ("hooks.example.com/x", "Enter only the host"),
+        ("https://10.0.0.1/x", "Callbacks go to names, not to IP addresses."),
+        ("https://", "is not a host name"),
         ("10.0.0.1", "Callbacks go to names, not to IP addresses."),
         ("*.com", "is too broad"),
         ("hooks.example.com:port", "The port after the colon"),
@@ -62,7 +82,7 @@ def test_an_owner_removes_a_host(
         ("x\x00y", "Null characters are not allowed."),
     ],
 )
-def test_what_no_list_can_let_through_is_refused_with_the_reason(
+def test_an_invalid_host_is_refused_with_the_reason(
     pattern: str, words: str, alice: User, team: Team, signed_in: SignedIn
 ) -> None:
     page = signed_in(alice).post(f"{GARDEN}/allow", {"pattern": pattern})
@@ -74,7 +94,7 @@ def test_what_no_list_can_let_through_is_refused_with_the_reason(
 
 @pytest.mark.parametrize("action", ["allow", "remove", "look-up"])
 @pytest.mark.parametrize("role", ["bob", "rita"])
-def test_who_is_no_owner_reads_the_list_and_changes_nothing(
+def test_only_owners_change_the_list_and_others_read_it(
     action: str,
     role: str,
     request: pytest.FixtureRequest,
@@ -95,7 +115,7 @@ def test_who_is_no_owner_reads_the_list_and_changes_nothing(
 
 
 @pytest.mark.parametrize("action", ["allow", "remove", "look-up"])
-def test_another_teams_list_is_not_there(
+def test_another_teams_list_is_a_404(
     action: str, mallory: User, team: Team, allowed_host: str, signed_in: SignedIn
 ) -> None:
     client = signed_in(mallory)
@@ -117,7 +137,7 @@ def test_an_owner_of_one_team_is_not_the_owner_of_every_team(
     assert wrong_team.status_code == 404
 
 
-def test_what_was_typed_stays_in_the_form_of_its_own_team(
+def test_typed_text_stays_in_the_form_of_its_team(
     alice: User, team: Team, signed_in: SignedIn
 ) -> None:
     second = Team.objects.create(slug="kitchen", name="Kitchen")
@@ -154,7 +174,7 @@ def test_dns_lookups_are_limited(
     assert "Too many checks." in second.content.decode()
 
 
-def test_few_wait_for_a_name_server_at_once(
+def test_concurrent_dns_lookups_are_limited(
     alice: User, team: Team, signed_in: SignedIn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     CallbackHost.objects.create(team=team, pattern="localhost:9000")

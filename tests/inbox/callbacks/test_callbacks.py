@@ -18,8 +18,8 @@ from accounts.models import Agent, AuditEvent, Membership, Team, User
 from inbox.pages.times import when
 from tests.inbox.person import Person, text_of
 from tests.types import Answer, MakeDelivery
+from wake.callbacks.attempts import claim, settle
 from wake.callbacks.http_client import Outcome
-from wake.callbacks.outbox import claim, settle
 from wake.deliveries import deliver
 from wake.models import Callback, CallbackHost, FailingTarget
 
@@ -34,18 +34,22 @@ def callback(make_delivery: MakeDelivery, answer: Answer, allowed_host: str) -> 
     def make(*outcomes: Outcome, at: datetime | None = None, **fields: Any) -> Callback:
         at = at or timezone.now()
         delivery = make_delivery(**{"callback_webhook": URL, **fields})
-        made = Callback.objects.get(response=answer(delivery, at=at, feedback="Use the third row."))
+        row = Callback.objects.get(response=answer(delivery, at=at, feedback="Use the third row."))
         for outcome in outcomes:  # as a sender does, however often the host failed before
-            made.tries, made.lease, made.due_at = made.tries + 1, uuid4(), at
-            made.save(update_fields=["tries", "lease", "due_at"])
-            settle([(made, outcome)], at=at)
-            made.refresh_from_db()
-        return made
+            row.tries, row.lease, row.due_at = (
+                row.tries + 1,
+                uuid4(),
+                at,
+            )
+            row.save(update_fields=["tries", "lease", "due_at"])
+            settle([(row, outcome)], at=at)
+            row.refresh_from_db()
+        return row
 
     return make
 
 
-def test_it_says_in_words_where_each_stands(alices: Person, callback: Make) -> None:
+def test_each_callback_has_its_status(alices: Person, callback: Make) -> None:
     callback(headline="Not tried yet")
     callback(Outcome(status_code=204), headline="Arrived")
     later = callback(Outcome(status_code=500), headline="Failed once")
@@ -62,7 +66,7 @@ def test_it_says_in_words_where_each_stands(alices: Person, callback: Make) -> N
     assert "No longer wanted Gone (410) to" in page
 
 
-def test_a_target_says_how_many_arrived_and_how_many_wait(
+def test_a_target_counts_delivered_and_waiting_callbacks(
     alices: Person, callback: Make, team: Team
 ) -> None:
     CallbackHost.objects.create(team=team, pattern="*.other.example.com:8443")
@@ -76,8 +80,16 @@ def test_a_target_says_how_many_arrived_and_how_many_wait(
 
     assert waiting.due_at
     assert "hooks.example.com Retrying" in page
+    assert "Needs attention hooks.example.com: Retrying" in page
+    assert "(Response 503). Endpoints" in page
     assert "3 of 4 delivered 1 waiting" in page
     assert "a.other.example.com:8443 Delivered 1 of 1 delivered" in page
+
+
+def test_the_page_says_if_no_endpoint_needs_attention(alices: Person, callback: Make) -> None:
+    callback(Outcome(status_code=200))
+
+    assert "No endpoint needs your attention." in text_of(alices.get("/callbacks/"))
 
 
 def test_a_host_that_was_taken_off_the_list_is_named_as_the_reason(
@@ -94,7 +106,7 @@ def test_a_host_that_was_taken_off_the_list_is_named_as_the_reason(
     assert "A team owner can add the host" in bobs_page
 
 
-def test_a_callback_has_its_tries_and_what_was_sent(alices: Person, callback: Make) -> None:
+def test_a_callback_shows_its_attempts_and_its_request(alices: Person, callback: Make) -> None:
     one = callback(
         Outcome(error="timed out", took_ms=10_000),
         Outcome(status_code=500, answer="<b>out of\x02 memory</b>", took_ms=12),
@@ -155,7 +167,7 @@ def test_a_reviewer_sends_it_again_with_the_same_body_and_id(bobs: Person, callb
     assert (event.actor_name, event.address) == ("bob", "127.0.0.1")
 
 
-def test_what_has_arrived_meanwhile_is_not_sent_again(bobs: Person, callback: Make) -> None:
+def test_a_delivered_callback_is_not_sent_again(bobs: Person, callback: Make) -> None:
     one = callback(Outcome(status_code=200))
 
     answer = bobs.client.post(f"/callbacks/{one.pk}/replay")
@@ -165,7 +177,7 @@ def test_what_has_arrived_meanwhile_is_not_sent_again(bobs: Person, callback: Ma
     assert not claim(at=timezone.now() + timedelta(days=1))
 
 
-def test_readers_read_and_send_nothing(ritas: Person, callback: Make) -> None:
+def test_readers_cannot_send_again(ritas: Person, callback: Make) -> None:
     one = callback(Outcome(status_code=410))
 
     page = ritas.get(f"/callbacks/{one.pk}/")
@@ -176,7 +188,7 @@ def test_readers_read_and_send_nothing(ritas: Person, callback: Make) -> None:
     assert not AuditEvent.objects.filter(event="callback.sent_again").exists()
 
 
-def test_the_list_is_narrowed_by_state_and_agent(
+def test_the_list_is_filtered_by_state_and_agent(
     alices: Person, callback: Make, team: Team
 ) -> None:
     callback(Outcome(status_code=200), headline="Arrived")
@@ -192,11 +204,11 @@ def test_the_list_is_narrowed_by_state_and_agent(
     assert len(_headlines(alices.get("/callbacks/", state="x", agent="y", before="z"))) == 3
 
 
-def test_older_ones_are_a_page_further(alices: Person, callback: Make, answer: Any) -> None:
+def test_older_callbacks_are_on_the_next_page(alices: Person, callback: Make, answer: Any) -> None:
     start = timezone.now() - timedelta(hours=2)
     for number in range(52):
-        made = callback(headline=f"Number {number:02}")
-        Callback.objects.filter(pk=made.pk).update(created_at=start + timedelta(minutes=number))
+        row = callback(headline=f"Number {number:02}")
+        Callback.objects.filter(pk=row.pk).update(created_at=start + timedelta(minutes=number))
 
     first = alices.get("/callbacks/")
     second = alices.get("/callbacks/", before=str(first.context["older"]))
@@ -206,7 +218,7 @@ def test_older_ones_are_a_page_further(alices: Person, callback: Make, answer: A
     assert second.context["older"] is None
 
 
-def test_both_pages_ask_the_same_few_questions_however_long_they_are(
+def test_both_pages_take_few_queries_for_any_length(
     alices: Person, callback: Make, second_team: Team
 ) -> None:
     def queries(path: str) -> int:
@@ -225,7 +237,7 @@ def test_both_pages_ask_the_same_few_questions_however_long_they_are(
     assert queries(f"/callbacks/{one.pk}/") <= 9
 
 
-def test_another_teams_callback_and_none_are_the_same_404(
+def test_another_teams_callback_and_an_unknown_one_are_the_same_404(
     alices: Person, mallory: User, answer: Any
 ) -> None:
     theirs = Agent.objects.create(team=mallory.teams.get(), agent_id="their-agent")
@@ -251,7 +263,7 @@ def test_another_teams_callback_and_none_are_the_same_404(
     assert "No callbacks yet." in page
 
 
-def test_a_person_of_two_teams_sees_which_is_which(
+def test_a_member_of_two_teams_sees_the_team_of_each_callback(
     alices: Person, callback: Make, second_team: Team
 ) -> None:
     assert Membership.objects.filter(user=alices.user).count() == 2
@@ -270,9 +282,9 @@ def suspended(callback: Make, team: Team) -> FailingTarget:
     """Suspends a target after five days without a success, with two unsent answers."""
     since = timezone.now() - timedelta(days=5)
     for _ in range(2):
-        made = callback(Outcome(error="timed out"), at=since)
+        row = callback(Outcome(error="timed out"), at=since)
     Callback.objects.update(due_at=None)
-    target = FailingTarget.objects.get(host=made.host)
+    target = FailingTarget.objects.get(host=row.host)
     target.suspended_at = timezone.now()
     target.save(update_fields=["suspended_at"])
     return target
@@ -295,7 +307,7 @@ def test_a_suspended_target_is_resumed_with_its_waiting_callbacks(
     assert not FailingTarget.objects.exists()
 
 
-def test_only_who_may_answer_resumes_a_target(
+def test_only_people_who_may_answer_resume_a_target(
     ritas: Person, browser: Callable[[User], Person], mallory: User, suspended: FailingTarget
 ) -> None:
     path = f"/callbacks/targets/{suspended.pk}/resume"

@@ -69,14 +69,14 @@ def test_every_prompt_and_program_can_be_copied_or_selected(alices: Person, agen
     publish(agent, by=SYSTEM, at=agent.created_at)
     answer = see(alices, agent)
     page = answer.content.decode()
-    shown = dict(re.findall(r'<pre [^>]*id="code-([\w-]+)"[^>]*>(.*?)</pre>', page, re.DOTALL))
+    snippets = dict(re.findall(r'<pre [^>]*id="code-([\w-]+)"[^>]*>(.*?)</pre>', page, re.DOTALL))
 
-    assert {name: html.unescape(text) for name, text in shown.items()} == {
+    assert {name: html.unescape(text) for name, text in snippets.items()} == {
         **{snippet.name: snippet.text for snippet in answer.context["snippets"]},
         "wake-connect": answer.context["panels"][0].context["command"],
     }
     copied = re.findall(r'data-copy="#([\w-]+)"', page)
-    assert len(copied) == len(shown) + 2
+    assert len(copied) == len(snippets) + 2
     assert all(page.count(f' id="{target}"') == 1 for target in copied)
 
 
@@ -98,7 +98,7 @@ def test_it_waits_for_the_first_delivery_and_then_links_to_it(
     assert "Check again" not in text_of(arrived)
 
 
-def test_a_test_delivery_counts_and_is_named_so(
+def test_a_test_delivery_counts_and_is_marked_as_one(
     alices: Person, agent: Agent, in_test_mode: AgentClient
 ) -> None:
     in_test_mode.deliver()

@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import ast
 import json
+import os
 import re
 import shlex
 import shutil
@@ -41,6 +42,7 @@ from wake_client.connector import cli
 
 Copied = Callable[[], Page]
 EXAMPLES = Path(settings.BASE_DIR, "templates", "inbox", "connect", "snippets")
+FIXTURES = Path(__file__).parents[2] / "client" / "hook" / "fixtures"
 HOSTILE = 'it\'s "$(touch x)" `y` \\ <b> \u540d\u524d {{ 1 }}'
 LANTERN = {"feedback": "The second.", "edited_json": '{"names": ["Lantern"]}'}
 STUBS = {
@@ -377,7 +379,7 @@ def _vscode(page: Page) -> tuple[str, str]:
 
 
 @pytest.mark.parametrize("read", [_claude_code, _codex, _cursor, _vscode])
-def test_what_a_coding_agent_is_told_connects_it(
+def test_the_instructions_for_a_coding_agent_connect_it(
     copied: Copied, read: Callable[[Page], tuple[str, str]]
 ) -> None:
     """The coding agents are not there: their settings are read as they read them, and their first
@@ -391,12 +393,62 @@ def test_what_a_coding_agent_is_told_connects_it(
         assert response.status_code == 200, response.text
         return response.json()["result"]
 
-    begun = call("initialize", protocolVersion="2025-11-25", capabilities={})
+    initialized = call("initialize", protocolVersion="2025-11-25", capabilities={})
     fields = {"type": "update", "headline": "Connected", "summary": "By one line."}
     sent = call("tools/call", name="deliver", arguments=fields)
 
-    assert begun["serverInfo"]["name"] == "wake"
+    assert initialized["serverInfo"]["name"] == "wake"
     assert sent["structuredContent"]["delivery_id"] == str(delivered().pk)
+
+
+@pytest.fixture
+def wake_path(python: str, tmp_path: Path) -> str:
+    """Returns a PATH on which `wake` is the client of this checkout."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    program = folder / "wake"
+    program.write_text(f'#!/bin/sh\nexec {shlex.quote(python)} -m wake_client "$@"\n')
+    program.chmod(0o755)
+    return f"{folder}:{os.environ['PATH']}"
+
+
+def test_claude_desktop_starts_the_bridge(copied: Copied, wake_path: str) -> None:
+    page = copied()
+    server = json.loads(page.texts["mcp-claude-desktop"])["mcpServers"]["wake"]
+    fields = {"type": "update", "headline": "Connected", "summary": "By a program."}
+    calls = [("initialize", {"protocolVersion": "2025-11-25", "capabilities": {}})]
+    calls += [("tools/call", {"name": "deliver", "arguments": fields})]
+    lines = [
+        json.dumps({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
+        for number, (method, params) in enumerate(calls)
+    ]
+    words = [server["command"], *server["args"]]
+
+    answers = page.shell(
+        f"printf '%s\\n' {shlex.join(lines)} | {shlex.join(words)}", PATH=wake_path
+    )
+
+    results = {answer["id"]: answer["result"] for answer in answers}
+    assert results[0]["serverInfo"]["name"] == "wake"
+    assert results[1]["structuredContent"]["delivery_id"] == str(delivered().pk)
+
+
+def test_a_permission_prompt_is_answered_by_a_person(
+    copied: Copied, answer: Answer, wake_path: str
+) -> None:
+    page = copied()
+    page.run("bash", "-euc", page.texts["hook"], PATH=wake_path)
+    settings = json.loads((page.folder / ".claude" / "settings.json").read_text())
+    hook = settings["hooks"]["PermissionRequest"][0]["hooks"][0]["command"]
+    given = json.loads((FIXTURES / "claude-code-permission-request.json").read_text())["input"]
+    words = f"printf %s {shlex.quote(json.dumps(given))} | {hook}"
+
+    # Only the login knows the key by now.
+    program = page.start("bash", "-euc", words, PATH=wake_path, WAKE_API_KEY="")
+    answer(delivered(), "redirected", edited_json='{"command": "npm ci"}')
+
+    decision = json.loads(finished(program))["hookSpecificOutput"]["decision"]
+    assert decision == {"behavior": "allow", "updatedInput": {"command": "npm ci"}}
 
 
 @pytest.mark.parametrize("name", [kind.name for kind in KINDS])
@@ -407,7 +459,8 @@ def test_the_agent_id_replaces_the_example(name: str) -> None:
     assert "wake.example.com" not in text
     assert "research-agent-01" not in text
     # The key alone says which agent calls over MCP.
-    assert json.dumps(HOSTILE, ensure_ascii=False) in text or name.startswith("mcp-")
+    ids = {json.dumps(HOSTILE, ensure_ascii=False), shlex.quote(HOSTILE)}
+    assert any(id in text for id in ids) or name.startswith("mcp-")
     assert "https://inbox.example.org" in text or name in STUBS
 
 

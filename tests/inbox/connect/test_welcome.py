@@ -16,7 +16,7 @@ from tests.inbox.person import Person, text_of
 from tests.types import MakeDelivery
 
 
-def test_with_no_agent_the_owner_is_led_to_where_one_is_made(alices: Person) -> None:
+def test_without_agents_the_owner_is_led_to_registration(alices: Person) -> None:
     page = alices.get("/")
 
     assert "Your agents' work will appear here" in text_of(page)
@@ -33,7 +33,7 @@ def test_an_agent_without_a_usable_key_needs_one(alices: Person, key: ApiKey) ->
     assert f'href="/agents/{key.agent_id}/"' in page.content.decode()
 
 
-def test_a_person_who_may_not_register_agents_sees_whom_to_ask(bobs: Person) -> None:
+def test_a_reviewer_is_referred_to_the_owners(bobs: Person) -> None:
     page = bobs.get("/")
 
     assert "Ask a team owner" in text_of(page)
@@ -48,7 +48,7 @@ def test_a_person_without_a_team_sees_a_message(
     assert "You're not in a team yet." in text_of(browser(nobody).get("/welcome/"))
 
 
-def test_the_command_delivers_as_it_stands_once_the_shell_knows_the_key(
+def test_the_command_delivers_unchanged_when_the_key_is_set(
     bobs: Person, key: ApiKey, caller: Any, settings: Any
 ) -> None:
     settings.WAKE_ORIGIN = "https://wake.example.com"
@@ -65,7 +65,14 @@ def test_the_command_delivers_as_it_stands_once_the_shell_knows_the_key(
     assert key.text not in text_of(bobs.get("/welcome/"))  # type: ignore[attr-defined]
 
 
-def test_check_now_sees_that_it_has_arrived(bobs: Person, make_delivery: MakeDelivery) -> None:
+def test_a_coding_agent_is_offered_first(bobs: Person, key: ApiKey) -> None:
+    page = bobs.get("/").content.decode()
+
+    link = f'href="/agents/{key.agent_id}/connect/">Connect a coding agent</a>'
+    assert page.index(link) < page.index("curl ")
+
+
+def test_check_now_finds_the_delivery(bobs: Person, make_delivery: MakeDelivery) -> None:
     assert "Check now" in text_of(bobs.get("/"))
 
     make_delivery()
@@ -85,7 +92,7 @@ def test_it_disappears_after_the_last_step(
     assert "Send a test delivery" not in page
 
 
-def test_a_filter_that_finds_nothing_is_no_first_run(alices: Person, key: ApiKey) -> None:
+def test_an_empty_filter_result_does_not_show_the_first_run(alices: Person, key: ApiKey) -> None:
     page = text_of(alices.get("/", q="pricing"))
 
     assert "Clear filter" in page

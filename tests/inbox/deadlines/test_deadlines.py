@@ -35,7 +35,7 @@ MONDAY = datetime(2026, 11, 23, tzinfo=UTC)
         (6, 2, "America/New_York", datetime(2026, 11, 30, 14, tzinfo=UTC), "Monday 09:00"),
     ],
 )
-def test_a_person_is_back_when_their_own_clock_says_nine(
+def test_a_person_is_back_at_nine_in_their_time_zone(
     alice: User, days: int, hour: int, zone: str, back: datetime, words: str
 ) -> None:
     alice.time_zone = zone
@@ -46,7 +46,7 @@ def test_a_person_is_back_when_their_own_clock_says_nine(
         assert until_when(back, at=at) == words
 
 
-def test_what_closes_before_then_is_listed_with_what_the_agent_will_do(
+def test_deadlines_before_then_are_listed_with_the_agents_plan(
     alices: Person, make_delivery: MakeDelivery
 ) -> None:
     make_delivery(headline="Third", type="question", timeout_seconds=3 * 3600, on_timeout="abort")
@@ -70,7 +70,7 @@ def test_what_closes_before_then_is_listed_with_what_the_agent_will_do(
     assert "Told" not in text
 
 
-def test_a_reader_has_nothing_that_closes_soon(ritas: Person, make_delivery: MakeDelivery) -> None:
+def test_a_reader_has_no_deadlines(ritas: Person, make_delivery: MakeDelivery) -> None:
     make_delivery(timeout_seconds=600)
 
     assert "No deadlines before" in text_of(ritas.get("/closing-soon/"))
@@ -83,7 +83,7 @@ def test_snoozed_deliveries_are_listed_too(alices: Person, make_delivery: MakeDe
     assert "Snoozed" in text_of(alices.get("/closing-soon/"))
 
 
-def test_the_ledger_says_what_was_assumed_and_who_answered_late(
+def test_missed_deadlines_show_the_assumption_and_the_late_answer(
     alices: Person, make_delivery: MakeDelivery, age: Age, answer: Answer
 ) -> None:
     earlier = make_delivery(headline="Earlier", timeout_seconds=60, assumption="Ten is enough")
@@ -107,7 +107,7 @@ def test_the_ledger_says_what_was_assumed_and_who_answered_late(
     assert "Open" not in text
 
 
-def test_what_an_agent_replaced_in_time_is_not_in_the_ledger(
+def test_a_delivery_replaced_in_time_is_no_missed_deadline(
     alices: Person, make_delivery: MakeDelivery, age: Age
 ) -> None:
     first = make_delivery(headline="First draft", timeout_seconds=60)
@@ -117,7 +117,7 @@ def test_what_an_agent_replaced_in_time_is_not_in_the_ledger(
     assert "First draft" not in text_of(alices.get("/missed-deadlines/"))
 
 
-def test_the_ledger_is_paged_and_loses_nothing(
+def test_missed_deadlines_are_paged_without_gaps(
     alices: Person, make_delivery: MakeDelivery, age: Age
 ) -> None:
     for number in range(55):
@@ -127,9 +127,9 @@ def test_the_ledger_is_paged_and_loses_nothing(
     first = alices.get("/missed-deadlines/")
     second = alices.get("/missed-deadlines/", before=str(first.context["older"]))
 
-    shown = [line.row.delivery.headline for line in first.context["lines"]]
-    shown += [line.row.delivery.headline for line in second.context["lines"]]
-    assert shown == [f"Number {number:02}" for number in range(55)]
+    headlines = [line.row.delivery.headline for line in first.context["lines"]]
+    headlines += [line.row.delivery.headline for line in second.context["lines"]]
+    assert headlines == [f"Number {number:02}" for number in range(55)]
     assert "Show older" in text_of(first)
     assert "Show older" not in text_of(second)
 
@@ -167,7 +167,7 @@ def test_both_lists_are_read_from_the_index_of_deadlines(
 ) -> None:
     make_delivery(timeout_seconds=60)
     now = timezone.now()
-    [closing] = open_deadlines([team.pk], after=now, until=now + timedelta(hours=1))
+    closing = open_deadlines(team.pk, after=now, until=now + timedelta(hours=1))
     passed = Delivery.objects.for_team(team).filter(mode="live").passed_unanswered(now)
 
     for rows in (closing.order_by("expires_at"), passed.order_by("-expires_at")):

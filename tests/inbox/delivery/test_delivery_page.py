@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from datetime import timedelta
 from typing import Any
@@ -22,7 +23,7 @@ from tests.types import Age, Answer, MakeDelivery
 from wake.models import Callback
 
 
-def test_a_delivery_is_shown_with_its_agent_and_its_words(
+def test_a_delivery_is_shown_with_its_agent_and_its_texts(
     alices: Person, make_delivery: MakeDelivery, agent: Agent
 ) -> None:
     delivery = make_delivery(details_json='"Read **this** first."')
@@ -74,7 +75,7 @@ def test_a_head_request_does_not_mark_a_delivery_as_read(
     assert not Reading.objects.exists()
 
 
-def test_of_very_many_events_the_newest_are_shown(
+def test_a_long_timeline_shows_the_newest_events(
     alices: Person, make_delivery: MakeDelivery, team: Team
 ) -> None:
     """Which of them were left out was the planner's choice."""
@@ -95,7 +96,9 @@ def test_of_very_many_events_the_newest_are_shown(
     assert events[-1].at == start + timedelta(hours=5)
 
 
-def test_the_form_carries_what_the_person_saw(alices: Person, make_delivery: MakeDelivery) -> None:
+def test_the_form_sends_the_hash_of_the_shown_content(
+    alices: Person, make_delivery: MakeDelivery
+) -> None:
     delivery = make_delivery()
 
     page = alices.see(delivery).content.decode()
@@ -104,12 +107,13 @@ def test_the_form_carries_what_the_person_saw(alices: Person, make_delivery: Mak
     assert f'action="/deliveries/{delivery.pk}/response"' in page
 
 
-def test_a_question_is_answered_with_a_yes_a_no_or_words(
+def test_a_question_is_answered_with_yes_no_or_text(
     alices: Person, make_delivery: MakeDelivery
 ) -> None:
     page = text_of(alices.see(make_delivery(type="question")))
 
-    assert "Yes, go ahead No, don't Send my answer Edit and send back" in page
+    assert "No, don't Send my answer Yes, go ahead" in page
+    assert "More Edit and send back" in page
 
 
 def test_a_reader_sees_everything_but_the_form(ritas: Person, make_delivery: MakeDelivery) -> None:
@@ -122,7 +126,7 @@ def test_a_reader_sees_everything_but_the_form(ritas: Person, make_delivery: Mak
     assert "/response" not in page
 
 
-def test_the_assumption_stands_beside_the_deadline(
+def test_the_assumption_is_shown_beside_the_deadline(
     alices: Person, make_delivery: MakeDelivery
 ) -> None:
     at = timezone.now()
@@ -133,7 +137,48 @@ def test_the_assumption_stands_beside_the_deadline(
     page = text_of(alices.see(delivery))
 
     assert f"continues on its own {when(at + timedelta(hours=1), now=timezone.now())}" in page
-    assert "The agent's plan if nobody answers I take option B." in page
+    assert re.search(r"If nobody answers by [\w ]*\d\d:\d\d \(in 1 h\) I take option B\.", page)
+
+
+@pytest.mark.parametrize(
+    ("on_timeout", "plan"),
+    [
+        ("", "The agent continues on its own."),
+        ("abort", "The agent stops."),
+        ("hold", "The agent keeps waiting for you."),
+    ],
+)
+def test_without_an_assumption_the_page_says_what_the_deadline_does(
+    alices: Person, make_delivery: MakeDelivery, on_timeout: str, plan: str
+) -> None:
+    with_deadline = make_delivery(timeout_seconds=1500, on_timeout=on_timeout)
+
+    page = text_of(alices.see(with_deadline))
+
+    assert re.search(rf"If nobody answers by [\w ]*\d\d:\d\d \(in 25 min\) {plan}", page)
+    assert "If nobody answers" not in text_of(alices.see(make_delivery()))
+
+
+def test_what_is_decided_comes_before_the_evidence(
+    alices: Person, make_delivery: MakeDelivery
+) -> None:
+    blocks = [
+        {"type": "text", "text": "The evidence."},
+        {"type": "choice", "label": "Which?", "options": [{"id": "a", "label": "One price"}]},
+    ]
+    delivery = make_delivery(
+        type="question",
+        details_json=json.dumps({"wake_blocks": 1, "blocks": blocks}),
+        timeout_seconds=60,
+        assumption="I take one.",
+    )
+
+    page = text_of(alices.see(delivery))
+
+    parts = ["Which?", "If nobody answers", "The evidence.", "Send this choice"]
+    places = [page.index(part) for part in parts]
+    assert places == sorted(places)
+    assert page.count("One price") == 1
 
 
 @pytest.mark.parametrize(
@@ -144,7 +189,7 @@ def test_the_assumption_stands_beside_the_deadline(
         ("hold", "the agent is waiting for you."),
     ],
 )
-def test_an_expired_delivery_says_what_the_agent_was_free_to_do(
+def test_an_expired_delivery_shows_what_the_agent_could_do(
     alices: Person,
     make_delivery: MakeDelivery,
     age: Age,
@@ -172,7 +217,7 @@ def test_the_claimed_id_is_shown_only_where_it_differs(
     assert f"{agent.agent_id} as crew-7" in claimed
 
 
-def test_the_page_tells_how_it_got_here(
+def test_the_page_shows_how_the_delivery_arrived(
     alices: Person,
     bobs: Person,
     make_delivery: MakeDelivery,
@@ -185,15 +230,15 @@ def test_the_page_tells_how_it_got_here(
 
     page = text_of(alices.see(delivery))
 
-    told = page.partition("Activity")[2]
-    at = re.findall(r"(Received from \S+ with key \S+|bob opened it|alice rejected)", told)
+    activity = page.partition("Activity")[2]
+    at = re.findall(r"(Received from \S+ with key \S+|bob opened it|alice rejected)", activity)
     assert at == [
         f"Received from {key.agent.agent_id} with key {key.hint}",
         "bob opened it",
         "alice rejected",
     ]
-    assert f"Verified by key {key.hint}" in told
-    assert str(delivery.pk) in told
+    assert f"Verified by key {key.hint}" in activity
+    assert str(delivery.pk) in activity
 
 
 def test_a_key_that_was_revoked_is_named(
@@ -205,7 +250,7 @@ def test_a_key_that_was_revoked_is_named(
     assert "The API key used for this delivery was revoked" in text_of(alices.see(delivery))
 
 
-def test_an_answer_shows_its_words_and_what_the_edit_changes(
+def test_an_answer_shows_its_text_and_the_changes_of_its_edit(
     bobs: Person, make_delivery: MakeDelivery, answer: Answer
 ) -> None:
     delivery = make_delivery(details_json='{"title": "Old", "same": 1}')
@@ -213,16 +258,16 @@ def test_an_answer_shows_its_words_and_what_the_edit_changes(
         delivery, "redirected", feedback="See \u202ethis", edited_json='{"title":"New","same":1}'
     )
 
-    shown = bobs.see(delivery)
+    response_page = bobs.see(delivery)
 
-    page = shown.content.decode()
+    page = response_page.content.decode()
     assert "See ⟨U+202E⟩this" in page
     assert "<del>Old</del>" in page
     assert "<ins>New</ins>" in page
     assert "/response" not in page
 
 
-def test_the_raw_view_and_the_download_are_what_was_sent(
+def test_the_raw_view_and_the_download_are_unchanged(
     alices: Person, make_delivery: MakeDelivery
 ) -> None:
     sent = '{"b": 1.10, "a": "<script>alert(1)</script>"}'
@@ -356,7 +401,7 @@ def test_every_key_of_the_page_has_its_control(alices: Person, make_delivery: Ma
 @pytest.mark.parametrize(
     ("type", "offered"), [("update", True), ("alert", True), ("output", False)]
 )
-def test_got_it_is_offered_where_no_answer_is_needed(
+def test_acknowledging_is_offered_where_no_answer_is_needed(
     alices: Person, ritas: Person, make_delivery: MakeDelivery, type: str, offered: bool
 ) -> None:
     delivery = make_delivery(type=type)

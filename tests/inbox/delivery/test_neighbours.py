@@ -25,13 +25,17 @@ def around(alice: User) -> Callable[[Delivery], Neighbours | None]:
     return see
 
 
-def test_one_walks_down_the_sections_newest_first(make_delivery: MakeDelivery, around: Any) -> None:
-    made = {
+def test_neighbours_follow_the_sections_newest_first(
+    make_delivery: MakeDelivery, around: Any
+) -> None:
+    deliveries = {
         type: [make_delivery(type=type) for _ in range(2)]
         for type in ("update", "question", "output", "alert")
     }
     order = [
-        row for type in ("question", "alert", "output", "update") for row in reversed(made[type])
+        row
+        for type in ("question", "alert", "output", "update")
+        for row in reversed(deliveries[type])
     ]
 
     walked = [around(row) for row in order]
@@ -44,7 +48,7 @@ def test_one_walks_down_the_sections_newest_first(make_delivery: MakeDelivery, a
     assert [one.position for one in walked] == [f"{number} of 8" for number in range(1, 9)]
 
 
-def test_what_does_not_wait_has_no_neighbours(
+def test_a_closed_delivery_has_no_neighbours(
     make_delivery: MakeDelivery, around: Any, answer: Answer
 ) -> None:
     answered, old, waiting = (make_delivery() for _ in range(3))
@@ -59,15 +63,15 @@ def test_what_does_not_wait_has_no_neighbours(
 def test_snoozed_and_filtered_deliveries_are_skipped(
     make_delivery: MakeDelivery, around: Any, alice: User, elsewhere: Delivery
 ) -> None:
-    last, put_off, first = (make_delivery() for _ in range(3))
+    last, snoozed, first = (make_delivery() for _ in range(3))
     now = timezone.now()
-    snoozes.snooze(put_off, by=alice, until=now + timedelta(hours=1), at=now)
+    snoozes.snooze(snoozed, by=alice, until=now + timedelta(hours=1), at=now)
 
     assert around(first).next.pk == last.pk
     assert around(first).position == "1 of 2"
 
 
-def test_where_very_many_wait_there_is_a_way_on_and_no_count(
+def test_with_very_many_deliveries_there_are_links_and_no_count(
     make_delivery: MakeDelivery, around: Any
 ) -> None:
     rows = [make_delivery() for _ in range(120)]

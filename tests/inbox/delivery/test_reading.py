@@ -24,7 +24,7 @@ def _read_by(user: User) -> set[Delivery]:
     return {row for row in rows if row.is_read}  # type: ignore[attr-defined]
 
 
-def test_the_first_opening_is_the_one_that_is_kept(bob: User, make_delivery: MakeDelivery) -> None:
+def test_the_first_opening_is_stored(bob: User, make_delivery: MakeDelivery) -> None:
     delivery = make_delivery()
 
     reading.mark_read(delivery, by=bob, at=NOON)
@@ -46,7 +46,7 @@ def test_opening_it_again_is_one_statement_and_no_row(
     assert Reading.objects.count() == 1
 
 
-def test_what_one_person_opened_is_unread_for_the_others(
+def test_a_delivery_opened_by_one_person_is_unread_for_the_others(
     alice: User, bob: User, make_delivery: MakeDelivery
 ) -> None:
     opened, closed = make_delivery(), make_delivery()

@@ -14,9 +14,7 @@ from wake.deliveries import deliver
 from wake.models import Delivery
 
 
-def test_a_delivery_that_stands_alone_says_nothing_of_a_thread(
-    alices: Person, make_delivery: MakeDelivery
-) -> None:
+def test_a_single_delivery_shows_no_thread(alices: Person, make_delivery: MakeDelivery) -> None:
     page = text_of(alices.see(make_delivery()))
 
     assert "thread" not in page
@@ -50,7 +48,7 @@ def test_a_long_thread_shows_its_newest(alices: Person, make_delivery: MakeDeliv
     assert "and earlier ones" in page
 
 
-def test_the_thread_of_another_agent_is_another_one(
+def test_threads_of_two_agents_are_separate(
     alices: Person, make_delivery: MakeDelivery, agent: Agent
 ) -> None:
     other = Agent.objects.create(team=agent.team, agent_id="writing-agent-02")
@@ -82,11 +80,11 @@ def test_a_revision_shows_what_changed_since_the_last_one(
     first = make_delivery(headline="Plan one", details_json='"Turn it off.\\nWait an hour."')
     second = make_delivery(supersedes=first.pk, details_json='"Turn it off.\\nWait a day."')
 
-    shown = alices.see(second).content.decode()
+    text = alices.see(second).content.decode()
 
-    assert "Replaces" in shown
-    assert "<del>an hour</del>" in shown
-    assert "<ins>a day</ins>" in shown
+    assert "Replaces" in text
+    assert "<del>an hour</del>" in text
+    assert "<ins>a day</ins>" in text
 
 
 def redirected(
@@ -97,7 +95,7 @@ def redirected(
     return first, make_delivery(supersedes=first.pk, details_json=json.dumps(came_back))
 
 
-def test_beside_it_stands_the_persons_own_edit(
+def test_a_revision_is_shown_beside_the_persons_edit(
     alices: Person, bobs: Person, make_delivery: MakeDelivery, answer: Answer
 ) -> None:
     _, second = redirected(
@@ -106,14 +104,14 @@ def test_beside_it_stands_the_persons_own_edit(
 
     own, theirs = alices.see(second), bobs.see(second)
 
-    shown = own.content.decode()
-    edit, _, came_back = shown.partition("New version")
+    text = own.content.decode()
+    edit, _, came_back = text.partition("New version")
     assert "Where it differs from your edit" in edit
     assert "Your edit" in edit
     assert "<ins>New</ins>" in edit
     assert "<ins>false</ins>" in edit
     assert "<ins>New</ins>" in came_back.partition("written by the agent")[0]
-    assert "No &lt;b&gt;newsletter&lt;/b&gt;." in shown
+    assert "No &lt;b&gt;newsletter&lt;/b&gt;." in text
     assert "alice&#x27;s edit" in theirs.content.decode()
 
 
@@ -157,7 +155,7 @@ def test_long_revisions_are_compared_on_request(
     assert 'class="diff"' in asked.content.decode()
 
 
-def test_what_another_team_has_had_meanwhile_is_not_shown(
+def test_versions_of_another_team_are_not_shown(
     bobs: Person, make_delivery: MakeDelivery, second_team: Team
 ) -> None:
     first = make_delivery(headline="Secret of the others", thread="t", details_json='"old"')
@@ -170,7 +168,7 @@ def test_what_another_team_has_had_meanwhile_is_not_shown(
     assert "since the last version" not in page
 
 
-def test_hostile_revisions_are_words(
+def test_hostile_revisions_are_escaped(
     alices: Person, make_delivery: MakeDelivery, answer: Answer, alice: User
 ) -> None:
     nasty = "<script>alert(1)</script>\u202e"
@@ -179,6 +177,6 @@ def test_hostile_revisions_are_words(
     second = make_delivery(supersedes=first.pk, details_json=json.dumps({nasty: [nasty]}))
 
     for delivery in (first, second):
-        shown = alices.see(delivery).content.decode()
-        assert "<script>alert" not in shown
-        assert "\u202e" not in shown
+        text = alices.see(delivery).content.decode()
+        assert "<script>alert" not in text
+        assert "\u202e" not in text

@@ -21,18 +21,20 @@ HOSTILE = {
 }
 
 
-def side(made: Changes, *kinds: str) -> list[str]:
-    return ["".join(text for _, text in line.parts) for line in made.lines if line.kind in kinds]
+def side(compared: Changes, *kinds: str) -> list[str]:
+    return [
+        "".join(text for _, text in line.parts) for line in compared.lines if line.kind in kinds
+    ]
 
 
-def test_nothing_changed_is_no_lines() -> None:
+def test_equal_texts_have_no_changed_lines() -> None:
     assert not changes("the same\n", "the same\n")
 
 
-def test_lines_are_marked_and_inside_them_the_letters_that_differ() -> None:
-    made = changes("one\ntwo old words\nthree", "one\ntwo new words\nthree")
+def test_changed_lines_and_letters_are_marked() -> None:
+    compared = changes("one\ntwo old words\nthree", "one\ntwo new words\nthree")
 
-    assert [(line.kind, line.parts) for line in made.lines] == [
+    assert [(line.kind, line.parts) for line in compared.lines] == [
         ("same", [(False, "one")]),
         ("removed", [(False, "two "), (True, "old"), (False, " words")]),
         ("added", [(False, "two "), (True, "new"), (False, " words")]),
@@ -40,56 +42,58 @@ def test_lines_are_marked_and_inside_them_the_letters_that_differ() -> None:
     ]
 
 
-def test_long_stretches_that_stay_are_folded() -> None:
+def test_long_unchanged_parts_are_folded() -> None:
     lines = [f"line {number}" for number in range(40)]
 
-    made = changes("\n".join(lines), "\n".join([*lines[:20], "new", *lines[20:]]))
+    compared = changes("\n".join(lines), "\n".join([*lines[:20], "new", *lines[20:]]))
 
-    assert [line.kind for line in made.lines] == [
+    assert [line.kind for line in compared.lines] == [
         "gap",
         *["same"] * 3,
         "added",
         *["same"] * 3,
         "gap",
     ]
-    assert side(made, "gap") == ["17 lines the same", "17 lines the same"]
+    assert side(compared, "gap") == ["17 lines the same", "17 lines the same"]
 
 
 @pytest.mark.parametrize(("before", "after"), [("", "new\nlines"), ("old\nlines", "")])
-def test_from_nothing_and_to_nothing(before: str, after: str) -> None:
-    made = changes(before, after)
+def test_an_empty_text_is_compared(before: str, after: str) -> None:
+    compared = changes(before, after)
 
-    assert [text for text in side(made, "removed") if text] == before.split("\n")[
+    assert [text for text in side(compared, "removed") if text] == before.split("\n")[
         : 2 * bool(before)
     ]
-    assert [text for text in side(made, "added") if text] == after.split("\n")[: 2 * bool(after)]
+    assert [text for text in side(compared, "added") if text] == after.split("\n")[
+        : 2 * bool(after)
+    ]
 
 
 @pytest.mark.parametrize(("before", "after"), HOSTILE.values(), ids=HOSTILE.keys())
 def test_no_text_takes_long(before: str, after: str) -> None:
     began = time.process_time()
 
-    made = changes(before, after)
+    compared = changes(before, after)
 
     assert time.process_time() - began < 5
-    assert made
-    assert len(made.lines) <= 2_000
+    assert compared
+    assert len(compared.lines) <= 2_000
 
 
-def test_both_sides_can_be_read_from_what_is_shown() -> None:
+def test_both_texts_can_be_rebuilt_from_the_comparison() -> None:
     before, after = "a\nb\nc\nd\ne\nf\ng", "a\nB\nc\nd\nx\ne\nf"
 
-    made = changes(before, after)
+    compared = changes(before, after)
 
-    assert side(made, "same", "removed") == before.split("\n")
-    assert side(made, "same", "added") == after.split("\n")
+    assert side(compared, "same", "removed") == before.split("\n")
+    assert side(compared, "same", "added") == after.split("\n")
 
 
 def test_hidden_characters_are_named() -> None:
     assert side(changes("pay 10", "pay \u202e01"), "added") == ["pay ⟨U+202E⟩01"]
 
 
-def test_words_are_marked_whole_and_letters_where_there_are_no_words() -> None:
+def test_changes_are_marked_by_word_or_else_by_letter() -> None:
     truth, chinese = changes("is true", "is false"), changes("今天很好", "今天不好")
 
     assert (True, "false") in truth.lines[1].parts
@@ -97,6 +101,6 @@ def test_words_are_marked_whole_and_letters_where_there_are_no_words() -> None:
 
 
 def test_long_lines_are_replaced_as_a_whole() -> None:
-    made = changes(*HOSTILE["many words on two lines"])
+    compared = changes(*HOSTILE["many words on two lines"])
 
-    assert [[changed for changed, _ in line.parts] for line in made.lines] == [[False], [False]]
+    assert [[changed for changed, _ in line.parts] for line in compared.lines] == [[False], [False]]

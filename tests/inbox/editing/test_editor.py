@@ -36,7 +36,7 @@ def test_a_flat_object_is_edited_as_fields(alices: Person, make_delivery: MakeDe
         "{}",
     ],
 )
-def test_what_is_not_flat_is_edited_in_one_piece(
+def test_a_nested_object_is_edited_in_one_text_area(
     alices: Person, make_delivery: MakeDelivery, details: str
 ) -> None:
     delivery = make_delivery(details_json=details)
@@ -59,7 +59,7 @@ def test_a_text_is_edited_as_text(
     assert 'value="text" checked' in page
 
 
-def test_feedback_written_on_the_delivery_page_comes_along(
+def test_feedback_from_the_delivery_page_is_carried_to_the_editor(
     alices: Person, make_delivery: MakeDelivery
 ) -> None:
     page = edit(alices, make_delivery(), feedback="Written before.")
@@ -76,10 +76,10 @@ def test_the_preview_shows_what_changes_and_sends_nothing(
 
     page = edit(alices, delivery, view="preview", edited_as="fields", feedback="Mine.", **fields)
 
-    shown = page.content.decode()
-    assert "<ins>Market report</ins>" in shown
-    assert 'value="Market report"' in shown
-    assert "Mine." in shown
+    page_html = page.content.decode()
+    assert "<ins>Market report</ins>" in page_html
+    assert 'value="Market report"' in page_html
+    assert "Mine." in page_html
     assert not Response.objects.exists()
 
 
@@ -113,7 +113,7 @@ def test_json_with_other_members_cannot_become_fields_and_stays_as_typed(
     assert '{"other": "words"}' in text_of(page)
 
 
-def test_what_is_no_json_yet_stays_as_typed(alices: Person, make_delivery: MakeDelivery) -> None:
+def test_invalid_json_stays_as_typed(alices: Person, make_delivery: MakeDelivery) -> None:
     delivery = make_delivery(details_json=FLAT)
 
     page = edit(alices, delivery, view="preview", edited_as="json", edited_content='{"a": ')
@@ -130,7 +130,7 @@ def test_what_is_no_json_yet_stays_as_typed(alices: Person, make_delivery: MakeD
         ("raw", {"edited_as": "fields", "field-0": "My words", "field-1": "many"}),
     ],
 )
-def test_what_cannot_be_read_yet_is_not_lost_to_the_other_view(
+def test_invalid_text_survives_a_change_of_view(
     alices: Person, make_delivery: MakeDelivery, view: str, typed: dict[str, str]
 ) -> None:
     delivery = make_delivery(details_json=FLAT)
@@ -141,7 +141,7 @@ def test_what_cannot_be_read_yet_is_not_lost_to_the_other_view(
     assert "My words" in page.content.decode()
 
 
-def test_a_draft_is_where_the_editor_begins_and_the_original_is_one_link_away(
+def test_the_editor_starts_with_the_draft_and_links_to_the_original(
     alices: Person, make_delivery: MakeDelivery
 ) -> None:
     delivery = make_delivery(details_json='"old words"')
@@ -155,7 +155,7 @@ def test_a_draft_is_where_the_editor_begins_and_the_original_is_one_link_away(
     assert ">\nold words</textarea>" in original.content.decode()
 
 
-def test_the_editor_of_what_is_answered_leads_to_the_answer(
+def test_the_editor_of_an_answered_delivery_redirects_to_it(
     alices: Person, make_delivery: MakeDelivery, answer: Answer
 ) -> None:
     delivery = make_delivery()
@@ -170,9 +170,7 @@ def test_a_reader_does_not_get_the_editor(ritas: Person, make_delivery: MakeDeli
     assert ritas.get(f"/deliveries/{make_delivery().pk}/edit").status_code == 403
 
 
-def test_hostile_keys_and_values_are_words_in_the_form(
-    alices: Person, make_delivery: MakeDelivery
-) -> None:
+def test_hostile_keys_and_values_are_escaped(alices: Person, make_delivery: MakeDelivery) -> None:
     delivery = make_delivery(details_json='{"<img src=x>\\u202e": "\\"><script>alert(1)</script>"}')
 
     page = alices.get(f"/deliveries/{delivery.pk}/edit").content.decode()

@@ -18,7 +18,7 @@ from wake.acknowledgements import acknowledge
 from wake.models import Delivery
 
 
-def test_what_was_answered_is_there_with_who_and_how(
+def test_answered_deliveries_are_listed_with_person_and_answer(
     alices: Person, make_delivery: MakeDelivery, answer: Answer
 ) -> None:
     answer(make_delivery(headline="Answered"), "rejected")
@@ -33,7 +33,7 @@ def test_what_was_answered_is_there_with_who_and_how(
     assert "Still waiting" not in page
 
 
-def test_what_expired_is_there_and_still_waits_in_the_inbox(
+def test_expired_deliveries_are_listed_and_stay_in_the_inbox(
     alices: Person, make_delivery: MakeDelivery, age: Age
 ) -> None:
     age(make_delivery(headline="Too late", timeout_seconds=60), minutes=5)
@@ -52,13 +52,13 @@ def test_every_row_shows_the_time_by_which_the_list_is_sorted(
     seemed to be in no order."""
     expired = make_delivery(headline="Too late", timeout_seconds=24 * 3600)
     age(expired, hours=25)
-    seen = make_delivery(headline="Seen", type="update")
-    age(seen, hours=2)
-    acknowledge([seen.pk], by=alice, at=timezone.now())
+    acknowledged = make_delivery(headline="Seen", type="update")
+    age(acknowledged, hours=2)
+    acknowledge([acknowledged.pk], by=alice, at=timezone.now())
 
     page = text_of(alices.get("/history/"))
 
-    for delivery, ended in ((expired, "The deadline passed"), (seen, "Closed")):
+    for delivery, ended in ((expired, "The deadline passed"), (acknowledged, "Closed")):
         delivery.refresh_from_db()
         listed = moment(delivery.activity_at, now=timezone.now())
         end = delivery.expires_at or delivery.acknowledged_at
@@ -68,7 +68,7 @@ def test_every_row_shows_the_time_by_which_the_list_is_sorted(
 
 
 @pytest.mark.parametrize(
-    ("query", "found"),
+    ("query", "expected"),
     [
         ({}, {"Prices", "Names", "Colours"}),
         ({"status": "approved"}, {"Prices"}),
@@ -87,13 +87,13 @@ def test_every_row_shows_the_time_by_which_the_list_is_sorted(
         ({"to": "2099-01-01"}, {"Prices", "Names", "Colours"}),
     ],
 )
-def test_history_is_narrowed_by_words_outcome_and_agent(
+def test_history_is_filtered_by_text_outcome_and_agent(
     alices: Person,
     make_delivery: MakeDelivery,
     answer: Answer,
     age: Age,
     query: dict[str, str],
-    found: set[str],
+    expected: set[str],
 ) -> None:
     answer(make_delivery(headline="Prices", summary="All rounded."))
     answer(make_delivery(headline="Names", type="question"), "rejected")
@@ -102,8 +102,8 @@ def test_history_is_narrowed_by_words_outcome_and_agent(
 
     page = text_of(alices.get("/history/", **query))
 
-    assert {word for word in ("Prices", "Names", "Colours") if word in page} == found
-    assert ("No results" in page) == ("Clear filter" in page) == (not found)
+    assert {word for word in ("Prices", "Names", "Colours") if word in page} == expected
+    assert ("No results" in page) == ("Clear filter" in page) == (not expected)
 
 
 def test_the_id_of_an_agent_finds_what_it_delivered(
@@ -120,7 +120,7 @@ def test_the_id_of_an_agent_finds_what_it_delivered(
     assert "No results" in text_of(alices.get("/history/", q=f'"{agent.agent_id}"'))
 
 
-def test_got_it_and_what_was_replaced_are_history_too(
+def test_acknowledged_and_replaced_deliveries_are_listed_too(
     alice: User, alices: Person, agent: Agent, make_delivery: MakeDelivery
 ) -> None:
     acknowledge([make_delivery(headline="Seen", type="update").pk], by=alice, at=timezone.now())
@@ -143,18 +143,18 @@ def test_history_is_paged_to_its_end(
         make_delivery(headline=f"Number {number:03}", timeout_seconds=60)
     earlier = timezone.now() - timedelta(minutes=5)
     Delivery.objects.update(expires_at=earlier)
-    shown: list[str] = []
+    headlines: list[str] = []
     query: dict[str, str] = {"status": "expired"}
 
     while True:
         page: Any = alices.get("/history/", **query)
-        shown += [past.row.delivery.headline for past in page.context["rows"]]
+        headlines += [past.row.delivery.headline for past in page.context["rows"]]
         if page.context["older"] is None:
             break
         query["before"] = str(page.context["older"])
         assert f"before={query['before']}" in page.content.decode()
 
-    assert shown == [f"Number {number:03}" for number in reversed(range(105))]
+    assert headlines == [f"Number {number:03}" for number in reversed(range(105))]
 
 
 def test_an_id_in_the_search_box_leads_to_the_delivery(
@@ -181,5 +181,5 @@ def test_the_history_takes_at_most_six_queries(
         assert alices.get("/history/").status_code == 200
 
 
-def test_a_history_of_nothing_says_so(alices: Person) -> None:
+def test_an_empty_history_says_so(alices: Person) -> None:
     assert "Nothing here yet" in text_of(alices.get("/history/"))

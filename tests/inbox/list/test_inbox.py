@@ -85,7 +85,7 @@ def test_an_empty_inbox_says_what_was_done_today(
 
     page = text_of(alices.get("/"))
 
-    assert "All clear Your agents" not in page
+    assert page.count("All clear") == 1
     assert "Your agents' work will appear here." in page
     assert "1 answered today." in page
 
@@ -136,9 +136,7 @@ def test_only_an_output_can_be_approved_from_its_row(
     assert not any(f"/deliveries/{other.pk}/response" in page for other in others)
 
 
-def test_a_reader_reads_and_has_no_button_to_answer(
-    ritas: Person, make_delivery: MakeDelivery
-) -> None:
+def test_a_reader_has_no_answer_buttons(ritas: Person, make_delivery: MakeDelivery) -> None:
     make_delivery(type="output")
     make_delivery(type="question")
 
@@ -170,7 +168,7 @@ def test_the_teams_name_is_shown_to_those_who_have_more_than_one(
     assert "Garden" not in text_of(bobs.get("/"))
 
 
-def test_a_person_sees_all_their_teams_and_answers_where_they_may(
+def test_a_person_sees_all_their_teams_and_answers_where_their_role_allows(
     alices: Person, make_delivery: MakeDelivery, second_team: Team
 ) -> None:
     theirs = Agent.objects.create(team=second_team, agent_id="orchard-agent")
@@ -205,7 +203,7 @@ def test_a_person_without_a_team_has_an_empty_inbox(
     assert "Market report" not in page
 
 
-def test_test_deliveries_are_kept_apart(
+def test_test_deliveries_are_separate(
     alices: Person, agent: Agent, make_delivery: MakeDelivery
 ) -> None:
     key, _ = mint(agent, by=SYSTEM, mode="test")
@@ -221,7 +219,7 @@ def test_test_deliveries_are_kept_apart(
 
 
 @pytest.mark.parametrize(
-    ("query", "found"),
+    ("query", "expected"),
     [
         ("pricing", {"Pricing options"}),
         ("PRICING options", {"Pricing options"}),
@@ -234,8 +232,8 @@ def test_test_deliveries_are_kept_apart(
         ("by:alice", set()),
     ],
 )
-def test_the_search_box_narrows_the_inbox(
-    alices: Person, make_delivery: MakeDelivery, query: str, found: set[str]
+def test_the_search_box_filters_the_inbox(
+    alices: Person, make_delivery: MakeDelivery, query: str, expected: set[str]
 ) -> None:
     make_delivery(type="question", headline="Pricing options", timeout_seconds=1800)
     make_delivery(headline="A report")
@@ -243,11 +241,13 @@ def test_the_search_box_narrows_the_inbox(
 
     page = text_of(alices.get("/", q=query))
 
-    assert {headline for headline in ("Pricing options", "A report") if headline in page} == found
-    assert ("Clear filter" in page) == (not found)
+    assert {
+        headline for headline in ("Pricing options", "A report") if headline in page
+    } == expected
+    assert ("Clear filter" in page) == (not expected)
 
 
-def test_the_controls_say_what_was_typed_and_what_is_typed_they_say(
+def test_controls_and_search_box_show_the_same_query(
     alices: Person, make_delivery: MakeDelivery
 ) -> None:
     make_delivery(headline="Soon", timeout_seconds=1800)
@@ -265,7 +265,7 @@ def test_the_controls_say_what_was_typed_and_what_is_typed_they_say(
     assert "No hurry" not in text_of(chosen)
 
 
-def test_what_was_not_understood_is_said_in_one_line(
+def test_an_unknown_part_of_a_query_is_named_in_one_line(
     alices: Person, make_delivery: MakeDelivery
 ) -> None:
     make_delivery(headline="A report")
@@ -290,7 +290,7 @@ def test_snoozed_deliveries_are_found_by_a_filter(
     assert "Waiting" not in page
 
 
-def test_the_id_of_an_agent_is_that_agent(
+def test_an_agent_id_in_the_search_box_filters_by_that_agent(
     alices: Person, agent: Agent, make_delivery: MakeDelivery
 ) -> None:
     make_delivery(headline="Theirs")
@@ -310,7 +310,7 @@ def test_a_pasted_id_leads_to_the_delivery(alices: Person, make_delivery: MakeDe
     assert answer["Location"] == f"/deliveries/{delivery.pk}/"
 
 
-def test_hostile_headlines_are_words_and_hidden_characters_are_named(
+def test_hostile_headlines_are_escaped_and_hidden_characters_are_named(
     alices: Person, make_delivery: MakeDelivery
 ) -> None:
     make_delivery(headline="<script>alert(1)</script>", summary="pay \u202e001\u202c now <b>")
@@ -323,7 +323,7 @@ def test_hostile_headlines_are_words_and_hidden_characters_are_named(
     assert "⟨U+202E⟩" in page
 
 
-def test_pages_are_kept_by_no_cache(alices: Person, make_delivery: MakeDelivery) -> None:
+def test_pages_are_not_cached(alices: Person, make_delivery: MakeDelivery) -> None:
     delivery = make_delivery()
 
     for path in ("/", "/history/", "/agents/", f"/deliveries/{delivery.pk}/"):

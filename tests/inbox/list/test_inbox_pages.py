@@ -26,15 +26,15 @@ def test_a_page_has_fifty_rows_and_older_ones_follow(
     now = timezone.now()
     for number in range(120):
         make_delivery(headline=f"Number {number:03}", at=now - timedelta(minutes=200 - number))
-    shown: list[str] = []
+    headlines: list[str] = []
     path = "/"
 
     while path:
         [section] = _sections(alices.get(path))
-        shown += [row.delivery.headline for row in section.rows]
+        headlines += [row.delivery.headline for row in section.rows]
         path = f"/?type=output&before={section.older}" if section.older else ""
 
-    assert shown == [f"Number {number:03}" for number in reversed(range(120))]
+    assert headlines == [f"Number {number:03}" for number in reversed(range(120))]
 
 
 def test_rows_of_the_same_instant_are_neither_lost_nor_shown_twice(
@@ -53,7 +53,7 @@ def test_rows_of_the_same_instant_are_neither_lost_nor_shown_twice(
     assert len({row.delivery.pk for row in rows}) == len(rows) == 71
 
 
-def test_a_cursor_that_is_none_is_the_first_page(
+def test_an_invalid_cursor_shows_the_first_page(
     alices: Person, make_delivery: MakeDelivery
 ) -> None:
     make_delivery()
@@ -96,7 +96,7 @@ def test_the_inbox_takes_at_most_six_queries(
 
 
 @pytest.mark.parametrize("waiting", [10, 5_000])
-def test_ten_and_five_thousand_that_wait_take_the_same_queries(
+def test_ten_and_five_thousand_deliveries_take_the_same_queries(
     alices: Person,
     make_delivery: MakeDelivery,
     waiting: int,

@@ -43,6 +43,10 @@ class _Names(HTMLParser):
         elif self.is_inside and "button" in (given.get("class") or "").split():
             self.is_named_by_words = True
 
+    def handle_endtag(self, tag: str) -> None:
+        if tag == "li":
+            self.is_inside = False
+
     def handle_data(self, data: str) -> None:
         if self.is_named_by_words:
             self.names.append(data)
@@ -56,11 +60,11 @@ class _Names(HTMLParser):
         ("question", True, ["Answer", "Got it"]),
         ("output", False, ["Approve"]),
         ("output", True, ["Approve", "Got it"]),
-        ("alert", False, ["Open", "Got it"]),
+        ("alert", False, ["Got it"]),
         ("update", False, ["Got it"]),
     ],
 )
-def test_each_type_offers_what_can_be_done_at_once(
+def test_each_type_of_row_has_its_actions(
     alices: Person,
     make_delivery: MakeDelivery,
     age: Age,
@@ -80,7 +84,7 @@ def test_a_reader_opens_and_selects(ritas: Person, make_delivery: MakeDelivery, 
     assert buttons(ritas, make_delivery(type=type)) == ["Select", "Open"]
 
 
-def test_what_a_colleague_is_answering_is_shown_and_nothing_can_be_done_to_it(
+def test_a_row_that_a_colleague_is_answering_has_no_actions(
     alices: Person, bob: User, bobs: Person, make_delivery: MakeDelivery, answer: Answer
 ) -> None:
     delivery = make_delivery(headline="Both want this")
@@ -95,7 +99,7 @@ def test_what_a_colleague_is_answering_is_shown_and_nothing_can_be_done_to_it(
     assert "Answering now" not in text_of(bobs.get("/"))
 
 
-def test_it_leaves_with_the_hold_or_comes_back(
+def test_the_row_leaves_after_the_hold_or_returns_after_an_undo(
     alices: Person, bob: User, make_delivery: MakeDelivery, answer: Answer
 ) -> None:
     sent, undone = make_delivery(headline="Sent"), make_delivery(headline="Undone")
@@ -110,7 +114,7 @@ def test_it_leaves_with_the_hold_or_comes_back(
     assert "Undone" in page
 
 
-def test_a_filter_hides_what_a_colleague_is_answering_too(
+def test_a_filter_applies_to_rows_that_a_colleague_is_answering(
     alices: Person, bob: User, make_delivery: MakeDelivery, answer: Answer
 ) -> None:
     answer(make_delivery(type="question"), by=bob, held=True)
@@ -119,7 +123,7 @@ def test_a_filter_hides_what_a_colleague_is_answering_too(
     assert "Answering now" not in text_of(alices.get("/", type="output"))
 
 
-def test_a_held_answer_of_another_team_is_not_seen(
+def test_a_held_answer_of_another_team_is_not_shown(
     alices: Person, elsewhere: Delivery, mallory: User, answer: Answer
 ) -> None:
     answer(elsewhere, by=mallory, held=True)
@@ -145,7 +149,7 @@ def test_a_revoked_key_is_shown_on_the_rows_that_it_sent(
     assert page.index("Second") < page.index("key revoked") < page.index("First")
 
 
-def test_the_line_above_counts_what_goes_on_within_the_hour_and_before_one_is_back(
+def test_the_head_counts_deadlines_within_the_hour_and_before_tomorrow(
     alices: Person, ritas: Person, make_delivery: MakeDelivery, settings: Any
 ) -> None:
     for timeout, what in ((1800, "proceed"), (1800, ""), (1800, "abort"), (1800, "hold")):
@@ -158,10 +162,12 @@ def test_the_line_above_counts_what_goes_on_within_the_hour_and_before_one_is_ba
     assert "2 agents will continue without you within the hour" in page
     assert "1 agent will stop within the hour" in page
     assert "5 deadlines before" in page
+    assert "including those that the filter hides" in page
+    assert "the filter hides" not in text_of(alices.get("/"))
     assert "within the hour" not in text_of(ritas.get("/")).replace("Within the hour", "")
 
 
-def test_more_than_anybody_reads_leads_to_the_agent_that_sends_it(
+def test_very_many_deliveries_lead_to_the_agent_that_sends_them(
     alices: Person, agent: Agent, make_delivery: MakeDelivery
 ) -> None:
     first = make_delivery(type="update")

@@ -23,7 +23,7 @@ def go(person: Person, to: str, *deliveries: Delivery, **fields: Any) -> Any:
     return person.client.post("/selection", {"to": to, "id": ids(*deliveries), **fields})
 
 
-def test_it_is_in_the_address_and_ticked_on_the_page(
+def test_the_selection_is_in_the_address_and_checked_on_the_page(
     alices: Person, make_delivery: MakeDelivery
 ) -> None:
     ticked, other = make_delivery(), make_delivery()
@@ -36,7 +36,7 @@ def test_it_is_in_the_address_and_ticked_on_the_page(
     assert f'value="{other.pk}" form="triage" aria' in html
 
 
-def test_what_is_on_another_page_stays_selected_and_is_counted(
+def test_rows_on_another_page_stay_selected_and_are_counted(
     alices: Person, make_delivery: MakeDelivery
 ) -> None:
     make_delivery()
@@ -48,7 +48,9 @@ def test_what_is_on_another_page_stays_selected_and_is_counted(
     assert f'<input type="hidden" name="id" value="{away}">' in page.content.decode()
 
 
-def test_older_pages_are_led_to_with_it(alices: Person, make_delivery: MakeDelivery) -> None:
+def test_links_to_older_pages_keep_the_selection(
+    alices: Person, make_delivery: MakeDelivery
+) -> None:
     now = timezone.now()
     rows = [make_delivery(at=now - timedelta(minutes=number)) for number in range(51)]
 
@@ -73,13 +75,13 @@ def test_the_selection_and_the_filter_are_kept(
     assert "report" in answer["Location"]
 
 
-def test_a_filter_as_long_as_the_search_box_takes_it_is_kept(alices: Person, db: None) -> None:
+def test_the_longest_filter_is_kept(alices: Person, db: None) -> None:
     back = f"q={'é' * 600}"
 
-    kept = go(alices, "", back=back)["Location"]
+    location = go(alices, "", back=back)["Location"]
     too_long = go(alices, "", back=f"{back}{'é' * 600}")["Location"]
 
-    assert kept == f"/?q={'%C3%A9' * 600}"
+    assert location == f"/?q={'%C3%A9' * 600}"
     assert too_long == "/"
 
 
@@ -92,11 +94,11 @@ def test_an_invalid_return_address_becomes_the_inbox_or_is_refused(
     assert go(alices, "", back=back).status_code in {303, 400}
 
 
-def test_nothing_selected_leads_back(alices: Person, db: None) -> None:
+def test_an_empty_selection_redirects_back(alices: Person, db: None) -> None:
     assert go(alices, "review", back="q=report")["Location"] == "/?q=report"
 
 
-def test_no_more_than_fifty_are_taken_along(alices: Person, db: None) -> None:
+def test_at_most_fifty_rows_stay_selected(alices: Person, db: None) -> None:
     many = [str(uuid4()) for _ in range(80)]
 
     answer = alices.client.post("/selection", {"to": "review", "id": many})
@@ -104,7 +106,7 @@ def test_no_more_than_fifty_are_taken_along(alices: Person, db: None) -> None:
     assert answer["Location"].count("id=") == 50
 
 
-def test_an_answer_to_another_row_keeps_it_and_the_filter(
+def test_answering_another_row_keeps_selection_and_filter(
     alices: Person, make_delivery: MakeDelivery
 ) -> None:
     ticked, answered = make_delivery(), make_delivery()
@@ -114,7 +116,7 @@ def test_an_answer_to_another_row_keeps_it_and_the_filter(
     assert answer["Location"] == f"/?type=output&id={ticked.pk}&answered={answered.pk}"
 
 
-def test_an_undo_keeps_it_too(alices: Person, make_delivery: MakeDelivery) -> None:
+def test_an_undo_keeps_the_selection_too(alices: Person, make_delivery: MakeDelivery) -> None:
     ticked, answered = make_delivery(), make_delivery()
     alices.answer(answered)
 
@@ -161,7 +163,7 @@ def test_several_deliveries_are_snoozed_each_before_its_own_deadline(
 
 
 @pytest.mark.parametrize("choice", ["", "next year"])
-def test_a_time_that_there_is_not_puts_nothing_off(
+def test_an_unknown_time_snoozes_nothing(
     alices: Person, make_delivery: MakeDelivery, choice: str
 ) -> None:
     page = alices.client.post(

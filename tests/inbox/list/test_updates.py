@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from accounts.agents.keys import mint
 from accounts.audit import SYSTEM
-from accounts.models import Agent, Team
+from accounts.models import Agent, Team, User
 from inbox.list.updates import COUNT_UP_TO, mark
 from tests.inbox.person import Person, text_of
 from tests.types import MakeDelivery
@@ -23,7 +23,9 @@ def ask(person: Person, **ago: float) -> Any:
     return person.get("/pulse", since=mark(timezone.now() - timedelta(**ago)))
 
 
-def test_nothing_new_is_nothing(alices: Person, make_delivery: MakeDelivery) -> None:
+def test_without_new_deliveries_the_count_is_zero(
+    alices: Person, make_delivery: MakeDelivery
+) -> None:
     make_delivery(at=timezone.now() - timedelta(minutes=5))
 
     answer = ask(alices, minutes=1)
@@ -34,7 +36,7 @@ def test_nothing_new_is_nothing(alices: Person, make_delivery: MakeDelivery) -> 
 @pytest.mark.parametrize(
     ("count", "words"), [(1, "Show 1 new delivery"), (3, "Show 3 new deliveries")]
 )
-def test_what_came_since_is_counted_and_led_to(
+def test_new_deliveries_are_counted_and_linked(
     alices: Person, make_delivery: MakeDelivery, count: int, words: str
 ) -> None:
     for number in range(count):
@@ -47,18 +49,31 @@ def test_what_came_since_is_counted_and_led_to(
     assert "<html" not in answer.content.decode()
 
 
-def test_answered_test_and_other_teams_deliveries_are_no_updates(
-    alices: Person,
-    agent: Agent,
-    make_delivery: MakeDelivery,
-    answer: Callable[..., Any],
-    elsewhere: Delivery,
+def test_test_and_other_teams_deliveries_are_no_updates(
+    alices: Person, agent: Agent, make_delivery: MakeDelivery, elsewhere: Delivery, mallory: User
 ) -> None:
     key, _ = mint(agent, by=SYSTEM, mode="test")
     make_delivery(key=key)
-    answer(make_delivery())
+    Person(mallory).answer(elsewhere)
 
     assert ask(alices, minutes=1).status_code == 204
+
+
+def test_a_row_that_a_colleague_answers_meanwhile_says_so(
+    alices: Person, bobs: Person, ritas: Person, make_delivery: MakeDelivery
+) -> None:
+    answered, seen, open_again = make_delivery(), make_delivery(type="update"), make_delivery()
+
+    bobs.answer(answered)
+    bobs.client.post("/acknowledgements", {"shown": str(seen.pk)})
+    bobs.answer(open_again)
+    bobs.undo(open_again)
+
+    for person in (alices, ritas):
+        html = ask(person, minutes=1).content.decode()
+        assert f'data-ended="{answered.pk}">Answered by bob<' in html
+        assert f'data-ended="{seen.pk}">Acknowledged by bob<' in html
+        assert f'data-ended="{open_again.pk}"' not in html
 
 
 def test_a_flood_is_counted_to_the_limit(alices: Person, make_delivery: MakeDelivery) -> None:
@@ -77,7 +92,9 @@ def test_an_invalid_cursor_reports_no_updates(
     assert alices.get("/pulse", since=since).status_code == 204
 
 
-def test_the_page_says_since_when(alices: Person, make_delivery: MakeDelivery) -> None:
+def test_the_page_has_the_cursor_of_its_newest_delivery(
+    alices: Person, make_delivery: MakeDelivery
+) -> None:
     page = alices.get("/")
     make_delivery()
 
@@ -85,7 +102,7 @@ def test_the_page_says_since_when(alices: Person, make_delivery: MakeDelivery) -
     assert alices.get("/pulse", since=page.context["since"]).status_code == 200
 
 
-def test_it_takes_one_query_beside_those_for_who_asks(
+def test_it_takes_two_queries_beside_those_for_who_asks(
     alices: Person,
     make_delivery: MakeDelivery,
     second_team: Team,
@@ -93,5 +110,5 @@ def test_it_takes_one_query_beside_those_for_who_asks(
 ) -> None:
     make_delivery()
 
-    with django_assert_num_queries(4):
+    with django_assert_num_queries(5):
         ask(alices, minutes=1)

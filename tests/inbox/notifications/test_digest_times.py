@@ -42,13 +42,13 @@ def test_the_next_one_is_later_than_the_one_that_was_just_sent() -> None:
     assert due("2026-11-02 08:00") == utc("2026-11-03 08:00")
 
 
-def test_nine_stays_nine_when_the_clocks_go_back() -> None:
+def test_a_digest_at_nine_stays_at_nine_when_the_clocks_go_back() -> None:
     # Berlin: 25 October 2026, 03:00 becomes 02:00.
     assert due("2026-10-24 07:00") == utc("2026-10-25 08:00")
     assert due("2026-10-23 07:00") == utc("2026-10-24 07:00")
 
 
-def test_nine_stays_nine_when_the_clocks_go_forward() -> None:
+def test_a_digest_at_nine_stays_at_nine_when_the_clocks_go_forward() -> None:
     # New York: 8 March 2026, 02:00 becomes 03:00.
     assert due("2026-03-07 14:00", NEW_YORK) == utc("2026-03-08 13:00")
 
@@ -97,11 +97,11 @@ def test_every_few_hours_counts_from_the_chosen_time() -> None:
     assert due("2026-11-03 00:30", **every_four) == utc("2026-11-03 04:30")
 
 
-def test_never_is_never() -> None:
+def test_a_digest_set_to_never_has_no_due_time() -> None:
     assert due("2026-11-02 08:00", digest="never") is None
 
 
-def test_what_falls_into_quiet_hours_is_due_once_when_they_are_over() -> None:
+def test_digests_in_quiet_hours_are_sent_once_afterwards() -> None:
     night: dict[str, Any] = {"quiet_from": time(22), "quiet_until": time(7)}
     every_two: dict[str, Any] = {"digest": "hours", "digest_hours": 2, "digest_at": time(9)}
 
@@ -145,7 +145,7 @@ def test_the_end_of_quiet_hours_is_not_quiet_and_their_beginning_is() -> None:
     assert after_quiet(night, BERLIN, at=ten) == utc("2026-11-04 06:00")
 
 
-def test_quiet_for_ever_is_no_time_at_all() -> None:
+def test_endless_quiet_hours_have_no_due_time() -> None:
     always = Preferences(quiet_from=time(5), quiet_until=time(5))
 
     assert after_quiet(always, BERLIN, at=utc("2026-11-03 06:00")) is None
@@ -153,5 +153,5 @@ def test_quiet_for_ever_is_no_time_at_all() -> None:
 
 
 @pytest.mark.parametrize("name", ["Mars/Olympus", "", "../../etc/passwd", "Europe"])
-def test_a_time_zone_that_is_none_is_utc(name: str) -> None:
+def test_an_unknown_time_zone_is_utc(name: str) -> None:
     assert zone_of(User(time_zone=name)).utcoffset(None) == zone_of(User()).utcoffset(None)

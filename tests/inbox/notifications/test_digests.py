@@ -37,7 +37,7 @@ def _html(message: Any) -> str:
     return str(alternative[0])
 
 
-def test_it_tells_three_counts_and_the_headlines(
+def test_a_digest_has_three_counts_and_the_headlines(
     bob: User, prefer: Prefer, make_delivery: MakeDelivery
 ) -> None:
     make_delivery(at=NINE - HOUR, type="question", headline="Two options", timeout_seconds=9000)
@@ -60,7 +60,7 @@ def test_it_tells_three_counts_and_the_headlines(
         assert _html(message).count(words) == 1
 
 
-def test_the_times_in_it_are_the_persons_own(
+def test_the_times_in_a_digest_are_in_the_persons_time_zone(
     bob: User, prefer: Prefer, make_delivery: MakeDelivery
 ) -> None:
     bob.time_zone = "America/New_York"
@@ -74,7 +74,7 @@ def test_the_times_in_it_are_the_persons_own(
     assert "continues on its own at 10:00" in mail.outbox[0].body
 
 
-def test_its_links_lead_to_pages_and_none_of_them_does_anything(
+def test_the_links_of_a_digest_only_open_pages(
     bob: User, prefer: Prefer, make_delivery: MakeDelivery, settings: Any
 ) -> None:
     make_delivery(at=NINE)
@@ -106,9 +106,7 @@ def test_a_headline_becomes_neither_markup_nor_link_nor_header(
     assert "evil" not in message.subject
 
 
-def test_when_nothing_waits_nothing_is_sent_and_the_next_one_is_planned(
-    bob: User, prefer: Prefer
-) -> None:
+def test_an_empty_digest_is_not_sent_and_the_next_is_planned(bob: User, prefer: Prefer) -> None:
     prefer(bob, due=NINE)
 
     assert send(NINE) == 0
@@ -128,7 +126,7 @@ def test_test_and_snoozed_deliveries_are_not_counted(
     assert send(NINE) == 0
 
 
-def test_what_was_answered_is_nothing(
+def test_answered_deliveries_are_not_in_a_digest(
     bob: User, prefer: Prefer, make_delivery: MakeDelivery, answer: Callable[..., object]
 ) -> None:
     answer(make_delivery())
@@ -174,7 +172,7 @@ def test_a_long_list_says_how_many_more_there_are(
     assert mail.outbox[0].body.count("- Report") == 10
 
 
-def test_it_is_sent_once_and_again_the_next_day_while_something_waits(
+def test_a_daily_digest_is_repeated_while_something_waits(
     bob: User, prefer: Prefer, make_delivery: MakeDelivery
 ) -> None:
     make_delivery(at=NINE)
@@ -183,7 +181,7 @@ def test_it_is_sent_once_and_again_the_next_day_while_something_waits(
     assert [send(NINE), send(NINE), send(NINE + 12 * HOUR), send(NINE + DAY)] == [1, 0, 0, 1]
 
 
-def test_every_few_hours_the_same_again_is_not_sent(
+def test_a_frequent_digest_without_news_is_not_sent(
     bob: User, prefer: Prefer, make_delivery: MakeDelivery
 ) -> None:
     make_delivery(at=NINE)
@@ -227,7 +225,7 @@ def test_a_person_without_preferences_gets_the_default_digest(
     assert send(NINE) == 1
 
 
-def test_never_means_never(bob: User, make_delivery: MakeDelivery) -> None:
+def test_a_person_who_chose_never_gets_no_digest(bob: User, make_delivery: MakeDelivery) -> None:
     make_delivery(at=NINE)
     change_preferences(bob, at=NINE - HOUR, digest=Preferences.Digest.NEVER)
 
@@ -244,7 +242,7 @@ def test_an_inactive_person_gets_no_digest(
     assert send(NINE) == 0
 
 
-def test_where_no_mail_server_is_set_nothing_is_taken_for_sent(
+def test_without_a_mail_server_no_digest_counts_as_sent(
     bob: User, prefer: Prefer, make_delivery: MakeDelivery, settings: Any
 ) -> None:
     settings.WAKE_SENDS_MAIL = False

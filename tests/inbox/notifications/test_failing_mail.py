@@ -61,7 +61,7 @@ def _row(user: User) -> Preferences:
         smtplib.SMTPDataError(451, b"x"),
     ],
 )
-def test_while_the_mail_server_fails_it_is_tried_less_and_less_often_and_then_sent(
+def test_a_failing_mail_server_is_tried_less_and_less_often(
     error: Exception,
     bob: User,
     prefer: Prefer,
@@ -90,7 +90,7 @@ def test_while_the_mail_server_fails_it_is_tried_less_and_less_often_and_then_se
     assert _row(bob).next_digest_at == NINE + DAY
 
 
-def test_after_the_last_try_it_waits_for_its_next_regular_time(
+def test_after_the_last_attempt_a_digest_waits_for_its_next_regular_time(
     bob: User,
     prefer: Prefer,
     make_delivery: MakeDelivery,
@@ -105,7 +105,7 @@ def test_after_the_last_try_it_waits_for_its_next_regular_time(
     assert _row(bob).next_digest_at == NINE + DAY
 
 
-def test_one_that_cannot_be_sent_keeps_no_other_back(
+def test_a_mail_that_cannot_be_sent_delays_no_other(
     alice: User,
     bob: User,
     prefer: Prefer,
@@ -125,7 +125,7 @@ def test_one_that_cannot_be_sent_keeps_no_other_back(
     assert {row.next_digest_at for row in Preferences.objects.all()} == {NINE + BACK_OFF[0]}
 
 
-def test_a_server_that_is_away_costs_one_try_a_sweep(
+def test_an_unavailable_server_costs_one_attempt_a_sweep(
     alice: User,
     bob: User,
     prefer: Prefer,
@@ -145,7 +145,7 @@ def test_a_server_that_is_away_costs_one_try_a_sweep(
     assert tried == [1, 2, 2]
 
 
-def test_a_mail_that_is_refused_keeps_no_other_back(
+def test_a_refused_mail_delays_no_other(
     alice: User,
     bob: User,
     prefer: Prefer,
@@ -162,7 +162,7 @@ def test_a_mail_that_is_refused_keeps_no_other_back(
     assert Preferences.objects.filter(digest_failures=1).count() == 2
 
 
-def test_what_a_worker_took_and_died_with_is_sent_when_its_lease_is_over(
+def test_a_digest_of_a_killed_worker_is_sent_after_its_lease(
     bob: User, prefer: Prefer, make_delivery: MakeDelivery
 ) -> None:
     make_delivery(at=NINE)
@@ -172,7 +172,7 @@ def test_what_a_worker_took_and_died_with_is_sent_when_its_lease_is_over(
     assert [send(NINE), send(NINE + LEASE)] == [0, 1]
 
 
-def test_hours_chosen_while_it_is_on_its_way_are_kept(
+def test_hours_changed_while_a_digest_is_sent_are_kept(
     bob: User, prefer: Prefer, make_delivery: MakeDelivery, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     make_delivery(at=NINE)
@@ -188,7 +188,7 @@ def test_hours_chosen_while_it_is_on_its_way_are_kept(
 
 
 @pytest.mark.django_db(transaction=True)
-def test_many_workers_at_once_send_each_digest_once(
+def test_concurrent_workers_send_each_digest_once(
     alice: User, bob: User, rita: User, prefer: Prefer, make_delivery: MakeDelivery
 ) -> None:
     make_delivery(at=NINE, type="update")

@@ -45,13 +45,13 @@ FROM = "Wake <wake@wake.example.com>"
         ),
     ],
 )
-def test_mail_goes_where_the_environment_says(
+def test_the_environment_configures_the_mail_server(
     environment: dict[str, str], expected: list[Any]
 ) -> None:
     ours = ("WAKE_", "EMAIL_")
     asked = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
 
-    shown = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", SHOW],
         env={**asked, **environment},
         capture_output=True,
@@ -59,7 +59,7 @@ def test_mail_goes_where_the_environment_says(
         text=True,
     )
 
-    assert json.loads(shown.stdout) == expected
+    assert json.loads(process.stdout) == expected
 
 
 class Letterbox(socketserver.StreamRequestHandler):

@@ -13,7 +13,7 @@ from django.core import mail
 from django.db import connection
 
 from accounts.models import User
-from inbox.models import LastCall
+from inbox.models import Reminder
 from inbox.notifications import reminders
 from inbox.notifications.reminders import PAUSE
 from tests.agent_client import AgentClient
@@ -29,7 +29,7 @@ HOUR = timedelta(hours=1)
 @pytest.fixture
 def asked(bob: User, prefer: Prefer) -> User:
     """Gives Bob reminders and quiet hours all night."""
-    prefer(bob, wants_last_calls=True, quiet_from=time(20), quiet_until=time(12))
+    prefer(bob, wants_reminders=True, quiet_from=time(20), quiet_until=time(12))
     return bob
 
 
@@ -95,14 +95,12 @@ def test_a_reader_gets_no_reminder(
 ) -> None:
     make_delivery(at=NINE, timeout_seconds=1800)
     for user in (rita, mallory):
-        prefer(user, wants_last_calls=True)
+        prefer(user, wants_reminders=True)
 
     assert send(NINE) == 0
 
 
-def test_a_busy_hour_is_a_few_mails_and_nothing_is_left_out(
-    asked: User, make_delivery: MakeDelivery
-) -> None:
+def test_reminders_of_a_busy_hour_are_combined(asked: User, make_delivery: MakeDelivery) -> None:
     for number in range(3):
         make_delivery(at=NINE, timeout_seconds=1800, headline=f"Early {number}")
     first = send(NINE)
@@ -126,12 +124,12 @@ def test_a_mail_that_failed_is_tried_again_after_the_pause(
         broken.setattr("inbox.notifications.mail.EmailMultiAlternatives.send", refuse)
         assert send(NINE) == 0
 
-    assert LastCall.objects.count() == 0
+    assert Reminder.objects.count() == 0
     assert [send(NINE + MINUTE), send(NINE + PAUSE)] == [0, 1]
 
 
 @pytest.mark.django_db(transaction=True)
-def test_two_workers_at_once_tell_it_once(asked: User, make_delivery: MakeDelivery) -> None:
+def test_concurrent_workers_send_a_reminder_once(asked: User, make_delivery: MakeDelivery) -> None:
     make_delivery(at=NINE, timeout_seconds=1800)
     together = Barrier(3)
 

@@ -44,15 +44,15 @@ def test_every_link_of_a_row_and_the_page_behind_it_keep_the_filter(
 
 
 @pytest.mark.parametrize(
-    ("action", "fields", "found"),
+    ("action", "fields", "expected"),
     [
         ("response", {"status": "approved"}, f"/?{FILTER}&answered="),
         ("snooze", {"choice": "hour"}, f"/?{FILTER}"),
         ("reading", {}, f"/?{FILTER}"),
     ],
 )
-def test_what_one_does_there_leads_back_to_it(
-    alices: Person, delivery: Delivery, action: str, fields: dict[str, str], found: str
+def test_actions_on_the_page_return_to_the_filter(
+    alices: Person, delivery: Delivery, action: str, fields: dict[str, str], expected: str
 ) -> None:
     page = alices.see(delivery, back=FILTER).content.decode()
 
@@ -61,11 +61,11 @@ def test_what_one_does_there_leads_back_to_it(
     )
 
     assert answer.status_code == 303
-    assert answer["Location"].startswith(found)
+    assert answer["Location"].startswith(expected)
 
 
-def test_so_does_an_edit_with_a_mistake_in_between(alices: Person, delivery: Delivery) -> None:
-    begun = alices.post(delivery, "edit", back=FILTER).content.decode()
+def test_an_invalid_edit_keeps_the_filter_too(alices: Person, delivery: Delivery) -> None:
+    editor = alices.post(delivery, "edit", back=FILTER).content.decode()
     edit = {
         "status": "redirected",
         "edited_as": "json",
@@ -73,7 +73,7 @@ def test_so_does_an_edit_with_a_mistake_in_between(alices: Person, delivery: Del
         "content_hash": delivery.content_hash,
     }
 
-    wrong = alices.post(delivery, "response", **edit, back=back_of(begun))
+    wrong = alices.post(delivery, "response", **edit, back=back_of(editor))
     edit["edited_content"] = '{"title": "Two"}'
     sent = alices.post(delivery, "response", **edit, back=back_of(wrong.content.decode()))
 

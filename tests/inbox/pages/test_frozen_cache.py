@@ -34,14 +34,14 @@ def frozen(settings: Any) -> None:
 
 
 @pytest.mark.parametrize("path", PAGES)
-def test_a_page_asks_the_cache_for_nothing(alice: User, path: str) -> None:
+def test_a_page_does_not_use_the_cache(alice: User, path: str) -> None:
     browser = Client()
     browser.force_login(alice)
 
     assert browser.get(path).status_code == 200
 
 
-def test_a_delivery_its_page_its_answer_and_its_poll_ask_the_cache_for_nothing(
+def test_delivering_answering_and_polling_do_not_use_the_cache(
     alice: User, caller: AgentClient
 ) -> None:
     browser = Client()

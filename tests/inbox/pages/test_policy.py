@@ -22,12 +22,12 @@ POLICY = {
 TRUSTED_TYPES = {"require-trusted-types-for 'script'", "trusted-types default"}
 
 
-def test_pages_load_what_is_ours_and_write_no_markup(alices: Person) -> None:
+def test_pages_load_only_our_files_and_write_no_markup(alices: Person) -> None:
     for path in ("/", "/help/keyboard-shortcuts", "/nothing/"):
         assert _policy(alices, path) == POLICY | TRUSTED_TYPES
 
 
-def test_the_admin_may_write_markup_and_is_else_the_same(alices: Person) -> None:
+def test_the_admins_policy_differs_only_in_trusted_types(alices: Person) -> None:
     alices.user.is_staff = True
     alices.user.save(update_fields=["is_staff"])
 

@@ -21,7 +21,7 @@ def test_a_missing_page_has_a_link_back(alices: Person) -> None:
     assert "Sign out" in text_of(answer)
 
 
-def test_what_a_role_does_not_include_says_who_can_help(bobs: Person, team: Team) -> None:
+def test_a_missing_permission_is_explained(bobs: Person, team: Team) -> None:
     """The text fits any cause, because most of them have nothing to do with answers."""
     answer = bobs.get("/settings/members/garden/invite/")
 
@@ -38,9 +38,7 @@ def test_anonymous_visitors_get_a_page_too(client: Any, db: None) -> None:
     assert "Sign out" not in text_of(answer)
 
 
-def test_a_failure_of_ours_is_a_page_that_asks_nothing_of_the_database(
-    django_assert_num_queries: Any, db: None
-) -> None:
+def test_the_error_page_does_not_use_the_database(django_assert_num_queries: Any, db: None) -> None:
     with django_assert_num_queries(0):
         answer = server_error(RequestFactory().get("/"))
 
@@ -49,21 +47,21 @@ def test_a_failure_of_ours_is_a_page_that_asks_nothing_of_the_database(
     assert "<script" not in answer.content.decode()
 
 
-def test_a_database_that_is_away_is_said_and_a_reload_sends_the_words_again() -> None:
+def test_during_an_outage_a_reload_sends_the_form_again() -> None:
     answer = _while_away()
 
     assert answer.status_code == 503
     assert "Nothing was sent." in text_of(answer)
 
 
-def test_a_request_that_cannot_be_read_is_a_page(rf: RequestFactory) -> None:
+def test_a_bad_request_shows_a_page(rf: RequestFactory) -> None:
     answer = bad_request(rf.get("/"))
 
     assert answer.status_code == 400
     assert "This request cannot be read." in text_of(answer)
 
 
-def test_what_was_typed_comes_back_in_a_form_but_no_password_does() -> None:
+def test_an_expired_form_returns_the_typed_text_without_passwords() -> None:
     form = {"feedback": "<b>Why?", "status": "rejected", "csrfmiddlewaretoken": "t"}
     answer = _while_away(RequestFactory().post("/deliveries/x/response", form))
     sign_in = _while_away(RequestFactory().post("/login/", {"password": "correct horse"}))

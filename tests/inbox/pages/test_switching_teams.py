@@ -36,7 +36,7 @@ def tabs(answer: Any) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("path", ["/", "/history/", "/audit/", "/closing-soon/"])
-def test_who_is_in_one_team_sees_no_menu(bobs: Person, agent: Agent, path: str) -> None:
+def test_a_member_of_one_team_sees_no_team_menu(bobs: Person, agent: Agent, path: str) -> None:
     page = bobs.get(path)
 
     assert page.context["tabs"] == []
@@ -68,7 +68,7 @@ def test_the_menu_has_all_teams_and_each_of_them(alices: Person, orchards: Agent
         "/pulse",
     ],
 )
-def test_who_is_in_very_many_teams_can_read_every_page(
+def test_a_member_of_very_many_teams_can_read_every_page(
     alices: Person, make_delivery: MakeDelivery, path: str
 ) -> None:
     """SQLite takes five hundred SELECTs in a UNION ALL, and a team has up to seven of them."""
@@ -84,7 +84,7 @@ def test_who_is_in_very_many_teams_can_read_every_page(
 
     assert page.status_code == 200
     if path == "/":
-        assert "For review 1 Prices of all teams" in text_of(page)
+        assert "Prices of all teams" in text_of(page)
 
 
 def test_a_team_has_its_own_sections_and_counts(
@@ -104,7 +104,7 @@ def test_a_team_has_its_own_sections_and_counts(
     assert "Of the orchard 1" in text_of(one)
 
 
-def test_the_name_of_the_team_stands_on_no_row_of_it(alices: Person, orchards: Agent) -> None:
+def test_rows_of_a_chosen_team_do_not_repeat_its_name(alices: Person, orchards: Agent) -> None:
     give(orchards, "Apples")
 
     def named(**query: str) -> list[str]:
@@ -115,7 +115,7 @@ def test_the_name_of_the_team_stands_on_no_row_of_it(alices: Person, orchards: A
     assert named(team="orchard") == [""]
 
 
-def test_it_is_a_word_of_the_search_too(
+def test_the_team_is_a_filter_of_the_search_too(
     alices: Person, orchards: Agent, make_delivery: MakeDelivery
 ) -> None:
     make_delivery(headline="Prices of the garden")
@@ -143,7 +143,7 @@ def test_another_team_in_a_typed_query_is_ignored_with_a_message(
         assert "Apples" in page
 
 
-def test_an_id_is_found_from_a_team_as_well(alices: Person, orchards: Agent) -> None:
+def test_an_id_is_found_from_any_team(alices: Person, orchards: Agent) -> None:
     delivery = give(orchards, "Apples")
 
     answer = alices.get("/", team="orchard", q=str(delivery.pk))
@@ -151,7 +151,7 @@ def test_an_id_is_found_from_a_team_as_well(alices: Person, orchards: Agent) -> 
     assert answer["Location"] == f"/deliveries/{delivery.pk}/"
 
 
-def test_a_team_where_nothing_waits_is_clear(
+def test_a_team_without_open_deliveries_is_clear(
     alices: Person, orchards: Agent, make_delivery: MakeDelivery, answer: Answer
 ) -> None:
     make_delivery(headline="Of the garden")
@@ -176,7 +176,7 @@ def test_the_confirmation_of_an_answer_shows_in_any_team(
         assert ">Undo</button>" in page.content.decode()
 
 
-def test_the_team_stays_while_one_answers(
+def test_answering_keeps_the_team(
     alices: Person, orchards: Agent, make_delivery: MakeDelivery
 ) -> None:
     first, second = make_delivery(), make_delivery()
@@ -184,15 +184,15 @@ def test_the_team_stays_while_one_answers(
     list_of_one = alices.get("/", team="garden").content.decode()
     assert f"/deliveries/{second.pk}/?back=team%3Dgarden" in list_of_one
 
-    seen = alices.see(second, back="team=garden")
+    second_page = alices.see(second, back="team=garden")
     answered = alices.answer(second, back="team=garden")
 
-    assert seen.context["neighbours"].position == "1 of 2"
-    assert seen.context["neighbours"].next == first
+    assert second_page.context["neighbours"].position == "1 of 2"
+    assert second_page.context["neighbours"].next == first
     assert parse_qs(answered["Location"].partition("?")[2])["team"] == ["garden"]
 
 
-def test_what_leads_further_keeps_the_team(alices: Person, orchards: Agent) -> None:
+def test_links_keep_the_team(alices: Person, orchards: Agent) -> None:
     give(orchards, "Apples", type="question", timeout_seconds=600)
 
     page = alices.get("/", team="orchard").content.decode()
@@ -226,8 +226,8 @@ def test_the_audit_of_one_team(alices: Person, agent: Agent, orchards: Agent) ->
 
     page = alices.get("/audit/", team="garden", event="agent.paused", agent=str(agent.pk))
 
-    shown = [line.event.event for line in alices.get("/audit/", team="orchard").context["lines"]]
-    assert shown == ["agent.resumed"]
+    events = [line.event.event for line in alices.get("/audit/", team="orchard").context["lines"]]
+    assert events == ["agent.resumed"]
     assert [line.event.event for line in page.context["lines"]] == ["agent.paused"]
     assert tabs(page)["Orchard"] == "team=orchard&event=agent.paused"
     assert list(page.context["agents"]) == [agent]
@@ -244,14 +244,14 @@ def test_the_export_of_one_team(alices: Person, agent: Agent, second_team: Team)
     assert '"team": "garden"' not in lines
 
 
-def test_a_team_that_one_only_reads_is_not_exported(alices: Person, orchards: Agent) -> None:
+def test_a_readers_team_is_not_exported(alices: Person, orchards: Agent) -> None:
     page = alices.get("/audit/", team="orchard")
 
     assert page.context["may_export"] is False
     assert alices.get("/audit/export.csv", team="orchard").status_code == 403
 
 
-def test_what_came_since_and_what_closes_is_of_that_team(
+def test_updates_and_deadlines_are_those_of_the_team(
     alices: Person, orchards: Agent, make_delivery: MakeDelivery
 ) -> None:
     Membership.objects.filter(team=orchards.team).update(role=Membership.Role.REVIEWER)

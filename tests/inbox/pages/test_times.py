@@ -17,7 +17,7 @@ NOW = datetime(2026, 11, 20, 23, 30, tzinfo=BERLIN)
 
 
 @pytest.mark.parametrize(
-    ("value", "said", "as_adverb"),
+    ("value", "expected", "as_adverb"),
     [
         (NOW, "23:30", "at 23:30"),
         (NOW.replace(hour=0, minute=0), "00:00", "at 00:00"),
@@ -28,14 +28,16 @@ NOW = datetime(2026, 11, 20, 23, 30, tzinfo=BERLIN)
         (NOW.replace(year=2025), "20 Nov 2025 23:30", "on 20 Nov 2025 at 23:30"),
     ],
 )
-def test_a_time_is_shown_in_the_persons_own_day(value: datetime, said: str, as_adverb: str) -> None:
+def test_a_time_is_shown_in_the_persons_own_day(
+    value: datetime, expected: str, as_adverb: str
+) -> None:
     with timezone.override(BERLIN):
-        assert moment(value, now=NOW) == said
+        assert moment(value, now=NOW) == expected
         assert when(value, now=NOW) == as_adverb
 
 
 @pytest.mark.parametrize(
-    ("seconds", "said"),
+    ("seconds", "expected"),
     [
         (0, "0 s"),
         (31, "31 s"),
@@ -51,8 +53,8 @@ def test_a_time_is_shown_in_the_persons_own_day(value: datetime, said: str, as_a
         (72 * 3600, "3 days"),
     ],
 )
-def test_an_amount_is_rounded_to_what_it_is_said_in(seconds: float, said: str) -> None:
-    assert amount(timedelta(seconds=seconds)) == said
+def test_an_amount_is_rounded_to_its_unit(seconds: float, expected: str) -> None:
+    assert amount(timedelta(seconds=seconds)) == expected
 
 
 def test_the_same_time_is_another_day_elsewhere() -> None:

@@ -12,7 +12,8 @@ from django.test.utils import CaptureQueriesContext
 
 from accounts.models import AuditEvent, User
 from inbox.models import Preferences
-from tests.inbox.person import text_of
+from tests.accounts.sign_in.test_second_factor import Authenticator
+from tests.inbox.person import Person, text_of
 from tests.people import PASSWORD
 from tests.types import Prefer, SignedIn
 
@@ -39,7 +40,7 @@ def change_password(client: Client, old: str = PASSWORD, new: str = NEW_PASSWORD
 
 @pytest.mark.parametrize("name", PAGES)
 @pytest.mark.parametrize("role", ["alice", "bob", "rita", "mallory"])
-def test_everybody_who_is_signed_in_has_every_page(
+def test_every_signed_in_person_can_open_every_settings_page(
     name: str, role: str, request: pytest.FixtureRequest, signed_in: SignedIn
 ) -> None:
     page = signed_in(request.getfixturevalue(role)).get(f"/settings/{name}/")
@@ -49,7 +50,7 @@ def test_everybody_who_is_signed_in_has_every_page(
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_who_is_not_signed_in_is_asked_to(name: str, client: Client, team: object) -> None:
+def test_settings_require_a_sign_in(name: str, client: Client, team: object) -> None:
     page = client.get(f"/settings/{name}/")
 
     assert (page.status_code, page["Location"]) == (302, f"/login/?next=/settings/{name}/")
@@ -61,14 +62,34 @@ def test_a_person_without_a_team_has_settings_too(signed_in: SignedIn, db: None)
     assert {client.get(f"/settings/{name}/").status_code for name in PAGES} == {200}
 
 
-def test_settings_begin_with_the_profile(bob: User, signed_in: SignedIn) -> None:
-    page = signed_in(bob).get("/settings/", follow=True)
+def test_settings_begin_with_an_overview(
+    alices: Person, bob: User, allowed_host: str, prefer: Prefer
+) -> None:
+    prefer(alices.user, digest="weekly", digest_error="Connection refused")
 
-    assert page.redirect_chain == [("/settings/profile/", 303)]
-    assert "bob@example.com" in page.content.decode()
+    page = alices.get("/settings/")
+
+    words = text_of(page)
+    assert "Needs attention Two-step sign-in is off" in words
+    assert "Times are in UTC. Choose your time zone." in words
+    assert "The last digest could not be sent: Connection refused" in words
+    assert "Garden: 2 members sign in without a second step." in words
+    assert "Digest On some days of the week Change A summary by e-mail" in words
+    assert "Members 2 people Change" in words
+    assert "Callback hosts 1 Change" in words
+    for name in PAGES:
+        assert f'href="/settings/{name}/"' in page.content.decode(), name
 
 
-def test_a_new_name_and_time_zone_are_kept_and_in_the_audit(
+def test_the_overview_says_if_nothing_needs_attention(alices: Person) -> None:
+    Authenticator(alices.user)
+    User.objects.update(time_zone="Europe/Berlin")
+    alices.client.force_login(User.objects.get())
+
+    assert "Nothing needs your attention." in text_of(alices.get("/settings/"))
+
+
+def test_a_new_name_and_time_zone_are_saved_and_audited(
     bob: User, prefer: Prefer, signed_in: SignedIn
 ) -> None:
     prefer(bob)
@@ -92,7 +113,7 @@ def test_a_new_name_and_time_zone_are_kept_and_in_the_audit(
     assert due.strftime("%H:%M") == "03:15"  # 09:00 there
 
 
-def test_saving_what_is_there_already_is_no_event(bob: User, signed_in: SignedIn) -> None:
+def test_saving_unchanged_values_records_no_event(bob: User, signed_in: SignedIn) -> None:
     signed_in(bob).post("/settings/profile/", {"display_name": "bob", "time_zone": "UTC"})
 
     assert not AuditEvent.objects.filter(event="person.changed").exists()
@@ -106,7 +127,7 @@ def test_saving_what_is_there_already_is_no_event(bob: User, signed_in: SignedIn
         ({"display_name": "Bob\u2028Boss"}, "Control characters are not allowed here."),
     ],
 )
-def test_a_profile_that_is_not_right_is_not_saved_and_stays_in_the_form(
+def test_an_invalid_profile_is_not_saved_and_stays_in_the_form(
     fields: dict[str, str], words: str, bob: User, signed_in: SignedIn
 ) -> None:
     given = {"display_name": "Robert", "time_zone": "UTC", **fields}
@@ -129,7 +150,7 @@ def test_a_time_zone_that_only_the_admin_knows_is_kept(bob: User, signed_in: Sig
     assert '<option value="Etc/GMT-3" selected>' in page.content.decode()
 
 
-def test_a_new_password_signs_every_other_place_out_and_is_in_the_audit(
+def test_a_new_password_signs_out_other_sessions_and_is_audited(
     bob: User, signed_in: SignedIn
 ) -> None:
     elsewhere = Client()
@@ -139,7 +160,7 @@ def test_a_new_password_signs_every_other_place_out_and_is_in_the_audit(
     page = change_password(here)
 
     assert page.status_code == 303
-    assert here.get("/settings/").status_code == 303
+    assert here.get("/settings/").status_code == 200
     assert elsewhere.get("/settings/").status_code == 302
     bob.refresh_from_db()
     assert bob.check_password(NEW_PASSWORD)
@@ -155,7 +176,7 @@ def test_a_new_password_signs_every_other_place_out_and_is_in_the_audit(
         (PASSWORD, "password1234", "too common"),
     ],
 )
-def test_a_password_that_is_not_right_changes_nothing(
+def test_an_invalid_password_changes_nothing(
     old: str, new: str, words: str, bob: User, signed_in: SignedIn
 ) -> None:
     page = change_password(signed_in(bob), old, new)
@@ -189,6 +210,20 @@ def test_the_theme_is_on_every_page(theme: str, bob: User, signed_in: SignedIn) 
     assert f'data-theme="{theme}"' in client.get("/").content.decode()
 
 
+def test_the_density_is_on_every_page_and_a_form_without_it_keeps_it(
+    bob: User, signed_in: SignedIn
+) -> None:
+    client = signed_in(bob)
+    assert "data-density" not in client.get("/").content.decode()
+
+    client.post("/settings/theme/", {"theme": "light", "density": "compact"})
+    client.post("/settings/theme/", {"theme": "dark"})
+
+    page = client.get("/").content.decode()
+    assert 'data-density="compact"' in page
+    assert 'data-theme="dark"' in page
+
+
 def test_the_theme_is_read_together_with_the_person(
     bob: User, prefer: Prefer, signed_in: SignedIn
 ) -> None:
@@ -205,7 +240,7 @@ def test_the_theme_is_read_together_with_the_person(
     assert queries() == without
 
 
-def test_a_theme_that_there_is_none_of_is_refused(bob: User, signed_in: SignedIn) -> None:
+def test_an_unknown_theme_is_refused(bob: User, signed_in: SignedIn) -> None:
     page = signed_in(bob).post("/settings/theme/", {"theme": '"><script>'})
 
     assert page.status_code == 422
@@ -230,14 +265,14 @@ def test_the_digest_comes_at_the_hours_that_were_chosen(bob: User, signed_in: Si
         "digest": "weekly",
         "digest_at": "07:30",
         "digest_days": ["4", "0"],
-        "wants_last_calls": "on",
+        "wants_reminders": "on",
     }
 
     assert client.post("/settings/digest/", form).status_code == 303
 
     row = Preferences.objects.get(user=bob)
     assert (row.digest, row.digest_at, row.digest_days) == ("weekly", time(7, 30), "04")
-    assert row.wants_last_calls
+    assert row.wants_reminders
     assert row.next_digest_at is not None
     assert row.next_digest_at.weekday() in {0, 4}
     page = client.get("/settings/digest/").content.decode()
@@ -267,7 +302,7 @@ def test_the_digest_comes_at_the_hours_that_were_chosen(bob: User, signed_in: Si
         ),
     ],
 )
-def test_hours_that_are_not_right_are_not_saved(
+def test_invalid_hours_are_not_saved(
     path: str, form: dict[str, Any], words: str, bob: User, signed_in: SignedIn
 ) -> None:
     page = signed_in(bob).post(f"/settings/{path}/", form)
@@ -277,7 +312,7 @@ def test_hours_that_are_not_right_are_not_saved(
     assert Preferences.objects.count() == 0
 
 
-def test_quiet_hours_are_kept_and_can_be_taken_away(bob: User, signed_in: SignedIn) -> None:
+def test_quiet_hours_are_saved_and_removed(bob: User, signed_in: SignedIn) -> None:
     client = signed_in(bob)
     night = {"quiet_from": "22:00", "quiet_until": "07:00", "quiet_days": list("01234")}
 
@@ -336,7 +371,7 @@ def test_members_are_named_with_their_roles_to_their_own_team_only(
     "path",
     ["/settings/password/", "/settings/saved-replies/2c1f0b7e-8d5e-4f58-9d51-0a6f2a3c9d11/remove"],
 )
-def test_what_changes_something_is_a_post(path: str, bob: User, signed_in: SignedIn) -> None:
+def test_changes_require_a_post(path: str, bob: User, signed_in: SignedIn) -> None:
     assert signed_in(bob).get(path).status_code == 405
 
 

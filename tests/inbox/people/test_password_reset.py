@@ -31,9 +31,9 @@ def ask(client: Client, email: str = "alice@example.com", **extra: Any) -> Any:
 
 def link_in_the_mail() -> str:
     """Returns the path of the last mailed link."""
-    found = re.search(r"http://[^/]+(/login/reset/\S+)", str(outbox.outbox[-1].body))
-    assert found
-    return found[1]
+    link_match = re.search(r"http://[^/]+(/login/reset/\S+)", str(outbox.outbox[-1].body))
+    assert link_match
+    return link_match[1]
 
 
 def open_link(client: Client) -> str:
@@ -67,12 +67,12 @@ def test_a_link_in_a_mail_leads_to_a_new_password(mailed: Client, alice: User) -
     assert mailed.post("/login/", {"username": alice.email, "password": NEW})["Location"] == "/"
 
 
-def test_the_sign_in_page_leads_there(client: Client, db: None) -> None:
+def test_the_sign_in_page_links_to_the_password_reset(client: Client, db: None) -> None:
     assert 'href="/login/reset/"' in client.get("/login/").content.decode()
     assert "Send link" in text_of(client.get("/login/reset/"))
 
 
-def test_the_mail_is_calm_and_says_whom_it_is_for(mailed: Client) -> None:
+def test_the_mail_names_its_recipient_and_no_one_else(mailed: Client) -> None:
     [sent] = outbox.outbox
 
     assert sent.to == ["alice@example.com"]
@@ -150,7 +150,7 @@ def test_a_new_password_ends_every_session(mailed: Client, alice: User) -> None:
     assert not is_in(phone)
 
 
-def test_it_is_typed_twice_and_must_be_good(mailed: Client, alice: User) -> None:
+def test_the_new_password_is_typed_twice_and_validated(mailed: Client, alice: User) -> None:
     path = open_link(mailed)
 
     for first, second, words in [
@@ -166,7 +166,7 @@ def test_it_is_typed_twice_and_must_be_good(mailed: Client, alice: User) -> None
     assert alice.check_password(PASSWORD)
 
 
-def test_the_second_step_stays(mailed: Client, alice: User) -> None:
+def test_a_reset_keeps_the_second_factor(mailed: Client, alice: User) -> None:
     Authenticator(alice)
     User.objects.filter(pk=alice.pk).update(last_login=None)
     ask(mailed)
@@ -181,9 +181,9 @@ def test_the_second_step_stays(mailed: Client, alice: User) -> None:
 
 
 def test_a_reset_ends_a_lockout_that_others_caused(mailed: Client, alice: User) -> None:
-    stranger = Client()
+    browser = Client()
     for _ in range(70):
-        stranger.post("/login/", {"username": alice.email, "password": "wrong"})
+        browser.post("/login/", {"username": alice.email, "password": "wrong"})
 
     choose(mailed, open_link(mailed))
 
@@ -202,7 +202,7 @@ def test_the_number_of_mails_to_one_address_is_limited(
     assert 3 <= password_resets.send_due() <= 6
 
 
-def test_one_place_may_not_ask_on_and_on(client: Client, db: None) -> None:
+def test_requests_from_one_network_are_limited(client: Client, db: None) -> None:
     codes = [ask(client, f"person{number}@example.com").status_code for number in range(25)]
 
     refused = ask(client)
@@ -216,7 +216,7 @@ def test_one_place_may_not_ask_on_and_on(client: Client, db: None) -> None:
 @pytest.mark.parametrize(
     "email", ["", "alice", "a@b", "x" * 300 + "@example.com", "a\x00@b.example"]
 )
-def test_what_is_no_address_is_said(client: Client, db: None, email: str) -> None:
+def test_an_invalid_address_is_explained(client: Client, db: None, email: str) -> None:
     assert ask(client, email).status_code == 422
     assert not ResetRequest.objects.exists()
 
@@ -247,7 +247,7 @@ def test_while_no_mail_server_answers_the_request_waits(
     assert len(outbox.outbox) == 1
 
 
-def test_after_an_hour_it_is_dropped(client: Client, alice: User) -> None:
+def test_a_request_is_dropped_after_an_hour(client: Client, alice: User) -> None:
     ask(client)
 
     assert password_resets.send_due(clock=lambda: timezone.now() + timedelta(minutes=61)) == 0
@@ -265,7 +265,7 @@ def test_a_mail_that_is_refused_is_not_sent_again(
     assert not ResetRequest.objects.exists()
 
 
-def test_where_no_mail_is_sent_the_page_says_so(client: Client, alice: User, settings: Any) -> None:
+def test_without_a_mail_server_the_page_says_so(client: Client, alice: User, settings: Any) -> None:
     settings.WAKE_SENDS_MAIL = False
 
     assert "This server can't send e-mail" in text_of(client.get("/login/reset/"))

@@ -73,7 +73,7 @@ def test_only_owners_require_it(bobs: Person, team: Team) -> None:
     assert team.second_factor_required_at is None
 
 
-def test_it_takes_the_password_again(alice: User, team: Team) -> None:
+def test_it_asks_for_the_password_again(alice: User, team: Team) -> None:
     set_up(alice)
     alices = Person(alice)
     session = alices.client.session
@@ -115,7 +115,7 @@ def test_an_administrator_without_one_does_not_enter_the_admin(
     assert Person(User.objects.get(pk=bobs.user.pk)).get("/admin/").status_code == 200
 
 
-def test_a_member_who_sets_it_up_goes_on(bob: User, required: Team) -> None:
+def test_a_member_who_sets_it_up_continues_to_their_page(bob: User, required: Team) -> None:
     set_up(bob)
 
     assert Person(bob).get("/").status_code == 200
@@ -134,7 +134,7 @@ def test_a_member_may_leave_instead(bobs: Person, required: Team) -> None:
     assert bobs.get("/").status_code != 303
 
 
-def test_who_is_in_another_team_notices_nothing(mallory: User, required: Team) -> None:
+def test_members_of_other_teams_are_not_affected(mallory: User, required: Team) -> None:
     assert Person(mallory).get("/").status_code == 200
 
 

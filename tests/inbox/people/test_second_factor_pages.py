@@ -28,10 +28,10 @@ def code_of(secret: str, *, steps: int = 0) -> str:
 @pytest.fixture
 def secret(alice: User) -> str:
     """Sets up Alice's app, which showed its first code a minute ago."""
-    made, at = one_time_codes.new_secret(), timezone.now() - timedelta(minutes=1)
-    code = one_time_codes.code_at(made, one_time_codes.step_at(at))
-    assert second_factor.turn_on(alice, made, code, by=person(alice), at=at)
-    return made
+    new_secret, at = one_time_codes.new_secret(), timezone.now() - timedelta(minutes=1)
+    code = one_time_codes.code_at(new_secret, one_time_codes.step_at(at))
+    assert second_factor.turn_on(alice, new_secret, code, by=person(alice), at=at)
+    return new_secret
 
 
 def write_password(client: Client, **fields: str) -> Any:
@@ -56,7 +56,7 @@ def test_the_password_alone_does_not_sign_in(client: Client, secret: str) -> Non
     assert not AuditEvent.objects.filter(event="person.signed_in").exists()
 
 
-def test_password_and_code_lead_where_she_wanted_to_go(client: Client, secret: str) -> None:
+def test_password_and_code_lead_to_the_requested_page(client: Client, secret: str) -> None:
     write_password(client, next="/history/?q=prices")
     before = client.session.session_key
 
@@ -68,7 +68,7 @@ def test_password_and_code_lead_where_she_wanted_to_go(client: Client, secret: s
     assert pending_second_factor.KEY not in client.session
 
 
-def test_where_she_wanted_to_go_is_no_text_in_the_database(client: Client, secret: str) -> None:
+def test_the_requested_page_is_not_stored_in_plain_text(client: Client, secret: str) -> None:
     """It may be the link of an invitation."""
     way = "/join/wk_join_" + "0" * 36 + "/"
     write_password(client, next=way)
@@ -103,13 +103,13 @@ def test_a_wrong_code_is_asked_for_again(client: Client, secret: str) -> None:
 
 
 @pytest.mark.parametrize("typed", ["", " ", "\x00", "abc", "٣٣٣٣٣٣", "9" * 500])
-def test_what_is_no_code_is_no_error(client: Client, secret: str, typed: str) -> None:
+def test_a_malformed_code_is_no_server_error(client: Client, secret: str, typed: str) -> None:
     write_password(client)
 
     assert write_code(client, typed).status_code == 422
 
 
-def test_a_recovery_code_takes_the_place_of_one(client: Client, alice: User, secret: str) -> None:
+def test_a_recovery_code_replaces_the_apps_code(client: Client, alice: User, secret: str) -> None:
     [code, *_] = second_factor.renew_recovery_codes(alice, by=person(alice))
     write_password(client)
 
@@ -120,7 +120,7 @@ def test_a_recovery_code_takes_the_place_of_one(client: Client, alice: User, sec
 
 def test_too_many_codes_are_refused_with_the_minutes_to_wait(client: Client, secret: str) -> None:
     write_password(client)
-    for _ in range(second_factor.TRIES):
+    for _ in range(second_factor.ATTEMPTS):
         write_code(client, "000000")
 
     refused = write_code(client, code_of(secret))
@@ -146,19 +146,21 @@ def test_a_password_that_was_changed_meanwhile_no_longer_counts(
     assert write_code(client, code_of(secret))["Location"] == "/login/"
 
 
-def test_nor_does_a_person_who_was_switched_off(client: Client, alice: User, secret: str) -> None:
+def test_a_person_deactivated_meanwhile_is_not_signed_in(
+    client: Client, alice: User, secret: str
+) -> None:
     write_password(client)
     User.objects.update(is_active=False)
 
     assert write_code(client, code_of(secret))["Location"] == "/login/"
 
 
-def test_the_step_between_lasts_ten_minutes(client: Client, secret: str) -> None:
+def test_a_pending_second_factor_lasts_ten_minutes(client: Client, secret: str) -> None:
     write_password(client)
     session, now = client.session, timezone.now()
 
-    assert pending_second_factor.who(session, at=now + timedelta(minutes=9))
-    assert pending_second_factor.who(session, at=now + timedelta(minutes=11)) is None
+    assert pending_second_factor.person_of(session, at=now + timedelta(minutes=9))
+    assert pending_second_factor.person_of(session, at=now + timedelta(minutes=11)) is None
 
 
 def set_up(alices: Person) -> Any:
@@ -205,9 +207,9 @@ def test_it_is_turned_off_with_a_code(alices: Person, secret: str) -> None:
     assert AuditEvent.objects.filter(event="second_factor.turned_off").count() == 1
 
 
-def test_tries_to_turn_it_off_are_counted(alice: User, secret: str) -> None:
+def test_attempts_to_turn_it_off_are_counted(alice: User, secret: str) -> None:
     alices = Person(User.objects.get())
-    for _ in range(second_factor.TRIES):
+    for _ in range(second_factor.ATTEMPTS):
         alices.client.post(OFF, {"code": "000000"})
 
     assert alices.client.post(OFF, {"code": code_of(secret)}).status_code == 429
@@ -225,17 +227,19 @@ def test_new_recovery_codes_are_shown_once(alice: User, secret: str) -> None:
 
 
 @pytest.mark.parametrize("path", [OFF, f"{SETTINGS}recovery-codes"])
-def test_without_it_there_is_nothing_to_turn_off_or_renew(alices: Person, path: str) -> None:
+def test_without_a_second_factor_there_is_nothing_to_turn_off_or_renew(
+    alices: Person, path: str
+) -> None:
     assert alices.client.post(path)["Location"] == SETTINGS
 
 
-def test_set_up_twice_is_once(alices: Person) -> None:
+def test_setting_it_up_twice_makes_one(alices: Person) -> None:
     set_up(alices)
 
     assert alices.get(SET_UP)["Location"] == SETTINGS
 
 
-def test_owners_see_who_has_it(alices: Person, bobs: Person, alice: User) -> None:
+def test_owners_see_who_has_a_second_factor(alices: Person, bobs: Person, alice: User) -> None:
     set_up(alices)
 
     hers, his = (text_of(person.get("/settings/members/")) for person in (alices, bobs))
@@ -245,7 +249,7 @@ def test_owners_see_who_has_it(alices: Person, bobs: Person, alice: User) -> Non
     assert "two-step" not in his
 
 
-def test_the_picture_says_what_the_text_says() -> None:
+def test_the_qr_code_contains_the_same_secret_as_the_text() -> None:
     """Read back from the path, module by module, it is what segno drew."""
     text = "otpauth://totp/Wake:alice%40example.com?secret=ABCDEFGHIJKLMNOP&issuer=Wake"
     code = qr_code(text)

@@ -17,6 +17,7 @@ from tests.inbox.person import Person, text_of
 from tests.people import PASSWORD
 
 SECURITY = "/settings/security/"
+SEEN_AT = f"http://testserver{SECURITY}"
 EVERYWHERE, ELSEWHERE = f"{SECURITY}everywhere", f"{SECURITY}elsewhere"
 FIREFOX = "Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:140.0) Gecko/20100101 Firefox/140.0"
 IPHONE = (
@@ -63,7 +64,7 @@ def test_a_sign_in_lasts_a_month_at_most(alices: Person) -> None:
     assert not Session.objects.filter(pk=alices.client.session.session_key).exists()
 
 
-def test_a_visit_keeps_it_for_another_week_and_is_written_once_an_hour(alices: Person) -> None:
+def test_a_visit_extends_the_session_and_is_stored_once_an_hour(alices: Person) -> None:
     Session.objects.update(expire_date=timezone.now() + DAY)
     assert is_in(alices)
     assert expiry(alices.client) < timezone.now() + 2 * DAY, (
@@ -77,13 +78,13 @@ def test_a_visit_keeps_it_for_another_week_and_is_written_once_an_hour(alices: P
     assert expiry(alices.client) > timezone.now() + 6 * DAY
 
 
-def test_after_a_week_without_a_visit_it_is_over(alices: Person) -> None:
+def test_a_session_ends_after_a_week_without_a_visit(alices: Person) -> None:
     Session.objects.update(expire_date=timezone.now() - HOUR)
 
     assert not is_in(alices)
 
 
-def test_rows_of_sessions_that_are_over_do_not_pile_up(alices: Person, bobs: Person) -> None:
+def test_rows_of_ended_sessions_are_deleted(alices: Person, bobs: Person) -> None:
     bobs_key = bobs.client.session.session_key
     Session.objects.exclude(pk=bobs_key).update(expire_date=timezone.now() - HOUR)
 
@@ -92,7 +93,7 @@ def test_rows_of_sessions_that_are_over_do_not_pile_up(alices: Person, bobs: Per
     assert [session.pk for session in Session.objects.all()] == [bobs_key]
 
 
-def test_a_session_that_does_not_say_when_it_began_is_over(alices: Person) -> None:
+def test_a_session_without_a_start_time_is_over(alices: Person) -> None:
     session = alices.client.session
     del session["signed_in_at"]
     session.save()
@@ -111,7 +112,7 @@ def test_signing_out_everywhere_ends_all_sessions_but_this_one(alice: User) -> N
     assert AuditEvent.objects.filter(event="person.signed_out_everywhere").count() == 1
 
 
-def test_so_does_a_new_password(alice: User) -> None:
+def test_a_new_password_ends_all_sessions_but_this_one(alice: User) -> None:
     here, phone = Person(alice), Person(alice)
     new = "another pair of words"
 
@@ -123,7 +124,7 @@ def test_so_does_a_new_password(alice: User) -> None:
     assert [is_in(here), is_in(phone)] == [True, False]
 
 
-def test_she_sees_where_she_is_signed_in_and_ends_one_of_them(alice: User) -> None:
+def test_a_person_sees_their_sessions_and_ends_one(alice: User) -> None:
     here, phone, cafe = (signed_in_with(each) for each in (FIREFOX, IPHONE, "curl/8"))
     shift(phone, seen_at=2 * DAY)
     page = text_of(here.get(SECURITY))
@@ -146,7 +147,7 @@ def test_she_sees_where_she_is_signed_in_and_ends_one_of_them(alice: User) -> No
     assert (event.actor_name, event.detail) == ("alice", {"browser": "Safari on an iPhone"})
 
 
-def test_one_that_has_ended_meanwhile_is_said_kindly(alice: User) -> None:
+def test_ending_an_ended_session_shows_a_message(alice: User) -> None:
     here, phone = Person(alice), Person(alice)
     (mark,) = marks(here.client)
     phone.client.post("/logout/")
@@ -158,7 +159,7 @@ def test_one_that_has_ended_meanwhile_is_said_kindly(alice: User) -> None:
 
 
 @pytest.mark.parametrize("end", [{"signed_in_at": 31 * DAY}, {}])
-def test_what_has_ended_by_itself_is_not_among_them(alice: User, end: Any) -> None:
+def test_expired_sessions_are_not_listed(alice: User, end: Any) -> None:
     here, phone = Person(alice), Person(alice)
     assert len(marks(here.client)) == 1
 
@@ -193,20 +194,20 @@ def test_no_page_shows_the_key_of_a_session(alices: Person) -> None:
         assert str(client.session.session_key) not in page
 
 
-def test_sessions_go_with_their_person(alices: Person, bobs: Person) -> None:
+def test_deleting_a_person_deletes_their_sessions(alices: Person, bobs: Person) -> None:
     alices.user.memberships.all().delete()
     alices.user.delete()
 
     assert [session.user for session in Session.objects.all()] == [bobs.user]
 
 
-def test_another_persons_sessions_stay(alices: Person, bobs: Person) -> None:
+def test_sessions_of_other_people_stay(alices: Person, bobs: Person) -> None:
     alices.client.post(EVERYWHERE)
 
     assert is_in(bobs)
 
 
-def test_who_is_switched_off_is_out_at_once(alices: Person) -> None:
+def test_a_deactivated_person_is_signed_out_at_once(alices: Person) -> None:
     User.objects.filter(pk=alices.user.pk).update(is_active=False)
 
     assert not is_in(alices)
@@ -236,9 +237,10 @@ def test_a_page_left_open_does_not_change_how_she_signs_in(alices: Person, path:
     assert User.objects.get(pk=alices.user.pk).session_epoch == 0
 
 
-def test_the_password_opens_it_for_a_quarter_of_an_hour(alices: Person) -> None:
+def test_a_confirmed_password_lasts_a_quarter_of_an_hour(alices: Person) -> None:
     shift(alices.client, password_at=HOUR)
-    asked = alices.get(SECURITY)
+    assert alices.get(SECURITY).status_code == 200, "Looking takes no password."
+    asked = alices.client.post(f"{SECURITY}everywhere", headers={"Referer": SEEN_AT})
     assert asked["Location"] == "/sudo/?next=%2Fsettings%2Fsecurity%2F"
     form = alices.client.get(asked["Location"])
 
@@ -249,12 +251,12 @@ def test_the_password_opens_it_for_a_quarter_of_an_hour(alices: Person) -> None:
     assert "Wrong password" in text_of(wrong)
     assert 'value="/settings/security/"' in wrong.content.decode()
     assert (right.status_code, right["Location"]) == (303, SECURITY)
-    assert alices.get(SECURITY).status_code == 200
+    assert alices.client.post(f"{SECURITY}everywhere")["Location"] == SECURITY
     event = AuditEvent.objects.get(event="person.password_refused")
     assert (event.actor_kind, event.object_id) == ("nobody", str(alices.user.pk))
 
 
-def test_guesses_there_are_counted(alices: Person) -> None:
+def test_guesses_at_the_confirmation_are_counted(alices: Person) -> None:
     shift(alices.client, password_at=HOUR)
 
     codes = [alices.client.post("/sudo/", {"password": "x"}).status_code for _ in range(25)]
@@ -263,14 +265,14 @@ def test_guesses_there_are_counted(alices: Person) -> None:
     assert 429 in codes
 
 
-def test_it_leads_to_an_odd_path_as_a_header_can_say_it(alices: Person) -> None:
+def test_the_confirmation_redirects_to_an_encoded_path(alices: Person) -> None:
     answer = alices.client.post("/sudo/", {"password": PASSWORD, "next": "/?q=a\r\nX: y"})
 
     assert (answer.status_code, answer["Location"]) == (303, "/?q=a%0D%0AX:%20y")
 
 
 @pytest.mark.parametrize("to", ["https://evil.example/", "//evil.example", "javascript:alert(1)"])
-def test_it_leads_to_no_other_site(alices: Person, to: str) -> None:
+def test_the_confirmation_redirects_to_no_other_site(alices: Person, to: str) -> None:
     answer = alices.client.post("/sudo/", {"password": PASSWORD, "next": to})
 
     assert answer["Location"] == "/"

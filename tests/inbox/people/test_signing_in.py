@@ -74,7 +74,7 @@ def test_every_pair_that_does_not_match_takes_the_same_work(
     assert work[0] == work[1] == work[2]
 
 
-def test_where_a_person_wanted_to_go_is_where_they_get(client: Client, alice: User) -> None:
+def test_a_sign_in_leads_to_the_requested_page(client: Client, alice: User) -> None:
     wanted = client.get("/history/", {"q": "prices"})["Location"]
 
     form = client.get(wanted)
@@ -92,7 +92,7 @@ def test_where_a_person_wanted_to_go_is_where_they_get(client: Client, alice: Us
         ("http://[", "/"),
     ],
 )
-def test_who_was_signed_out_in_between_goes_on_where_their_words_are(
+def test_after_a_new_sign_in_a_person_returns_to_their_draft(
     client: Client, make_delivery: MakeDelivery, referer: str, page: str
 ) -> None:
     path = f"/deliveries/{make_delivery().pk}/response"
@@ -107,7 +107,7 @@ def test_who_was_signed_out_in_between_goes_on_where_their_words_are(
     "elsewhere",
     ["https://evil.example", "//evil.example", "javascript:alert(1)", "/\\evil.example"],
 )
-def test_signing_in_leads_to_no_other_site(client: Client, alice: User, elsewhere: str) -> None:
+def test_signing_in_redirects_to_no_other_site(client: Client, alice: User, elsewhere: str) -> None:
     answer = sign_in(client, alice.email, next=elsewhere)
 
     assert answer["Location"] == "/"
@@ -116,7 +116,7 @@ def test_signing_in_leads_to_no_other_site(client: Client, alice: User, elsewher
 @pytest.mark.parametrize(
     ("odd", "path"), [("/?q=a\r\nX: y", "/?q=a%0D%0AX:%20y"), ("/?q=\u0142", "/?q=%C5%82")]
 )
-def test_signing_in_leads_to_odd_paths_as_a_header_can_say_them(
+def test_signing_in_redirects_to_encoded_paths(
     client: Client, alice: User, odd: str, path: str
 ) -> None:
     answer = sign_in(client, alice.email, next=odd)
@@ -151,14 +151,16 @@ def test_sign_ins_are_audited_without_what_was_typed(client: Client, alice: User
         ("person.signed_in", str(alice.pk)),
         ("person.signed_out", str(alice.pk)),
     ]
-    kept = str(list(events.values()))
-    assert "my-password-by-mistake" not in kept
-    assert "secret" not in kept
+    stored = str(list(events.values()))
+    assert "my-password-by-mistake" not in stored
+    assert "secret" not in stored
     assert {event.address for event in events} == {"127.0.0.1"}
 
 
 @pytest.mark.usefixtures("_no_attempt_comes_back")
-def test_too_many_tries_are_refused_with_the_seconds_to_wait(client: Client, alice: User) -> None:
+def test_too_many_attempts_are_refused_with_the_seconds_to_wait(
+    client: Client, alice: User
+) -> None:
     limit = SIGN_INS.attempts
     for _ in range(limit):
         sign_in(client, alice.email, "wrong")
@@ -171,7 +173,7 @@ def test_too_many_tries_are_refused_with_the_seconds_to_wait(client: Client, ali
     assert client.get("/").status_code == 302
 
 
-def test_another_person_from_the_same_place_is_not_locked_out(
+def test_another_person_of_the_same_network_is_not_locked_out(
     client: Client, alice: User, bob: User
 ) -> None:
     for _ in range(12):
@@ -186,9 +188,9 @@ def test_failed_sign_ins_do_not_lock_another_person_out(client: Client, alice: U
     """An attacker tries Alice's e-mail address, from her own network, too."""
     sign_in(client, alice.email)
     client.post("/logout/")
-    stranger = Client()
+    other_browser = Client()
 
-    refused = [sign_in(stranger, alice.email, "wrong").status_code for _ in range(25)]
+    refused = [sign_in(other_browser, alice.email, "wrong").status_code for _ in range(25)]
     hers = sign_in(client, alice.email)
 
     assert 429 in refused
@@ -229,7 +231,7 @@ def test_the_known_browser_is_limited_too(client: Client, alice: User) -> None:
 
 
 @pytest.mark.parametrize("cookie", ["", "made up", "a:b:c"])
-def test_a_made_up_cookie_makes_no_browser_known(client: Client, alice: User, cookie: str) -> None:
+def test_a_forged_cookie_makes_no_browser_known(client: Client, alice: User, cookie: str) -> None:
     client.cookies["known"] = cookie
 
     codes = [sign_in(client, alice.email, "wrong").status_code for _ in range(25)]
@@ -238,16 +240,14 @@ def test_a_made_up_cookie_makes_no_browser_known(client: Client, alice: User, co
     assert "known" not in client.get("/login/").cookies
 
 
-def test_a_browser_is_known_for_each_of_those_who_use_it(
-    client: Client, alice: User, bob: User
-) -> None:
+def test_a_browser_is_known_for_each_of_its_users(client: Client, alice: User, bob: User) -> None:
     for person in (alice, bob):
         sign_in(client, person.email)
         client.post("/logout/")
-    stranger = Client()
+    other_browser = Client()
     for _ in range(25):
-        sign_in(stranger, alice.email, "wrong")
-        sign_in(stranger, bob.email, "wrong")
+        sign_in(other_browser, alice.email, "wrong")
+        sign_in(other_browser, bob.email, "wrong")
 
     for person in (alice, bob):
         assert sign_in(client, person.email).status_code == 303
@@ -261,9 +261,9 @@ def test_guesses_do_not_fill_the_audit(client: Client, alice: User, settings: An
         form = {"username": email, "password": "wrong"}
         Client().post("/login/", form, HTTP_X_REAL_IP=f"2001:db8::{number:x}")
 
-    kept = AuditEvent.objects.filter(event="person.sign_in_failed").count()
+    stored = AuditEvent.objects.filter(event="person.sign_in_failed").count()
 
-    assert 20 <= kept <= 40, "One network of IPv6 is one guesser; a new hour may begin meanwhile."
+    assert 20 <= stored <= 40, "One network of IPv6 is one guesser; a new hour may begin meanwhile."
 
 
 def test_signing_out_takes_a_post_and_ends_the_session(alices: Person) -> None:
@@ -276,7 +276,7 @@ def test_signing_out_takes_a_post_and_ends_the_session(alices: Person) -> None:
     assert alices.get("/").status_code == 302
 
 
-def test_a_form_from_another_site_is_refused_with_a_page_of_ours(alice: User) -> None:
+def test_a_form_from_another_site_is_refused_with_a_page(alice: User) -> None:
     strict = Client(enforce_csrf_checks=True)
 
     answer = sign_in(strict, alice.email)
@@ -285,9 +285,9 @@ def test_a_form_from_another_site_is_refused_with_a_page_of_ours(alice: User) ->
     assert "this form has expired" in text_of(answer)
 
 
-def test_a_person_who_is_signed_in_is_led_to_the_inbox(alices: Person) -> None:
+def test_a_signed_in_person_is_redirected_to_the_inbox(alices: Person) -> None:
     assert alices.get("/login/")["Location"] == "/"
 
 
-def test_the_sign_in_page_is_kept_by_no_cache(client: Client, db: None) -> None:
+def test_the_sign_in_page_is_not_cached(client: Client, db: None) -> None:
     assert "no-store" in client.get("/login/")["Cache-Control"]

@@ -16,11 +16,11 @@ TEAMS = "/settings/teams/"
 def test_a_person_without_a_team_creates_one(db: None) -> None:
     lone = Person(User.objects.create_user("lone@example.com", PASSWORD))
 
-    made = lone.client.post(TEAMS, {"team_name": "Orchard"}, follow=True)
+    answer_page = lone.client.post(TEAMS, {"team_name": "Orchard"}, follow=True)
 
-    assert made.redirect_chain == [(TEAMS, 303)]
-    assert "Orchard was created. Invite people under Members." in text_of(made)
-    assert "You're the owner." in text_of(made)
+    assert answer_page.redirect_chain == [(TEAMS, 303)]
+    assert "Orchard was created. Invite people under Members." in text_of(answer_page)
+    assert "You're the owner." in text_of(answer_page)
     team = Team.objects.get()
     assert (team.slug, team.memberships.get().user) == ("orchard", lone.user)
     assert AuditEvent.objects.get(event="team.added").address == "127.0.0.1"
@@ -28,7 +28,7 @@ def test_a_person_without_a_team_creates_one(db: None) -> None:
 
 
 @pytest.mark.parametrize("name", ["", "  ", "x" * 81, "two\u2028lines"])
-def test_a_name_is_one_line_of_a_few_words(name: str, alice: User, team: Team) -> None:
+def test_a_name_is_one_short_line(name: str, alice: User, team: Team) -> None:
     alices = Person(alice)
 
     new = alices.client.post(TEAMS, {"team_name": name})
@@ -43,7 +43,7 @@ def test_a_name_is_one_line_of_a_few_words(name: str, alice: User, team: Team) -
     "name", ["\u200b\u200b", "\u3164", "\u2800 \u2060", "\U000e0041", "\u0301"]
 )
 @pytest.mark.parametrize("whose", ["team", "new team", "person", "agent", "caller"])
-def test_a_name_of_invisible_characters_is_no_name(
+def test_a_name_of_invisible_characters_is_refused(
     whose: str, name: str, alice: User, agent: Agent
 ) -> None:
     """Lists and the audit showed an empty name."""
@@ -64,7 +64,7 @@ def test_a_name_of_invisible_characters_is_no_name(
 
 
 @pytest.mark.parametrize("name", ["7", "é", "庭", "ก", "🌱", "👩\u200d🌾", "ن", "ن\u200cن", "-"])
-def test_a_name_in_any_script_is_one(name: str, alice: User, team: Team) -> None:
+def test_a_name_may_be_in_any_script(name: str, alice: User, team: Team) -> None:
     assert Person(alice).client.post(f"{TEAMS}garden/name", {"team_name": name}).status_code == 303
     assert Team.objects.get().name == name
 
@@ -76,7 +76,7 @@ def test_a_name_hides_no_characters(alice: User, team: Team) -> None:
     assert "Invisible characters are not allowed here: a⟨U+200B⟩b" in text_of(refused)
 
 
-def test_a_name_is_the_owners_to_change(alice: User, bob: User, team: Team) -> None:
+def test_only_owners_rename_a_team(alice: User, bob: User, team: Team) -> None:
     changed = Person(alice).client.post(f"{TEAMS}garden/name", {"team_name": "Orchard & <b>"})
     refused = Person(bob).client.post(f"{TEAMS}garden/name", {"team_name": "Bob's"})
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from inbox.editing.edits import FIELDS, Original, Unreadable, edited_json, fields
-from inbox.rendering.blocks import requested_input
+from inbox.rendering.blocks import Choice
 from inbox.rendering.details import TAGS, render
 from tests.inbox.rendering.test_blocks import OWN
 from tests.inbox.rendering.test_details import Seen
@@ -19,8 +19,10 @@ from wake.models import Delivery
 pytestmark = pytest.mark.once
 
 KEYS = ["type", "text", "title", "language", "before", "after", "columns", "rows", "items"]
-KEYS += ["value", "url", "label", "options", "id", "recommended", "name", "kind"]
+KEYS += ["value", "url", "label", "options", "id", "recommended", "name", "kind", "multiple"]
+KEYS += ["labels", "series", "values"]
 KINDS = ["markdown", "text", "code", "diff", "table", "kv", "json", "link", "choice", "field"]
+KINDS += ["chart", "line", "bar"]
 WORDS = st.sampled_from(
     [*KINDS, "number", "long", "", "a", "<b>", "@@ -1 +1 @@\n-a\n+b", "https://a.example/", "🙂"]
 )
@@ -49,18 +51,18 @@ def details_of(blocks: Any) -> str:
 
 @given(BLOCKS)
 @settings(max_examples=60, deadline=None)
-def test_anything_is_shown(blocks: Any) -> None:
-    made = render(details_of(blocks))
+def test_any_blocks_are_rendered(blocks: Any) -> None:
+    rendered = render(details_of(blocks))
 
-    assert made is not None
-    seen = Seen(made.html)
-    assert seen.elements <= TAGS | OWN
-    assert all(link.startswith(("http://", "https://", "mailto:")) for link in seen.links)
+    assert rendered is not None
+    parsed = Seen(rendered.html)
+    assert parsed.elements <= TAGS | OWN
+    assert all(link.startswith(("http://", "https://", "mailto:")) for link in parsed.links)
 
 
 @given(BLOCKS, st.dictionaries(st.sampled_from([f"field-{n}" for n in range(4)]), WORDS))
 @settings(max_examples=60, deadline=None)
-def test_what_is_asked_for_can_be_edited(blocks: Any, typed: dict[str, str]) -> None:
+def test_requested_inputs_can_be_edited(blocks: Any, typed: dict[str, str]) -> None:
     delivery = Delivery(details_json=details_of(blocks))
     original = Original.of(delivery)
     if not original.controls:
@@ -68,11 +70,11 @@ def test_what_is_asked_for_can_be_edited(blocks: Any, typed: dict[str, str]) -> 
 
     assert [field.key for field in fields(original)] == list(original.controls)
     try:
-        made = edited_json(original, kind=FIELDS, text="", data=typed)
+        rendered = edited_json(original, kind=FIELDS, text="", data=typed)
     except Unreadable:
         return
-    if made is not None:
-        edited = json.loads(made)
+    if rendered is not None:
+        edited = json.loads(rendered)
         assert list(edited) == list(original.controls)
-        choice = requested_input(delivery.details_json).choice
-        assert choice is None or edited["choice"] is None or choice.option(edited["choice"])
+        for name, control in original.controls.items():
+            assert not isinstance(control, Choice) or control.accepts(edited[name])

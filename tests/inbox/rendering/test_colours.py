@@ -16,24 +16,24 @@ from inbox.rendering.syntax_colours import LANGUAGES, coloured
 pytestmark = pytest.mark.once
 
 
-def plain(shown: str) -> str:
-    return html.unescape(re.sub("<[^>]*>", "", shown))
+def plain(coloured_html: str) -> str:
+    return html.unescape(re.sub("<[^>]*>", "", coloured_html))
 
 
 def test_fenced_code_is_coloured_by_class() -> None:
-    shown = formatted('```python\ndef f():  # why\n    return "x", 1\n```')
+    coloured_html = formatted('```python\ndef f():  # why\n    return "x", 1\n```')
 
-    assert '<span class="hl-keyword">def</span>' in shown
-    assert '<span class="hl-name">f</span>' in shown
-    assert '<span class="hl-comment"># why</span>' in shown
-    assert '<span class="hl-string">&quot;x&quot;</span>' in shown
+    assert '<span class="hl-keyword">def</span>' in coloured_html
+    assert '<span class="hl-name">f</span>' in coloured_html
+    assert '<span class="hl-comment"># why</span>' in coloured_html
+    assert '<span class="hl-string">&quot;x&quot;</span>' in coloured_html
 
 
 def test_a_fenced_diff_keeps_its_signs() -> None:
-    shown = formatted("```diff\n-old\n+new\n```")
+    coloured_html = formatted("```diff\n-old\n+new\n```")
 
-    assert '<span class="hl-removed">-old\n</span>' in shown
-    assert '<span class="hl-added">+new\n</span>' in shown
+    assert '<span class="hl-removed">-old\n</span>' in coloured_html
+    assert '<span class="hl-added">+new\n</span>' in coloured_html
 
 
 @pytest.mark.parametrize("language", ["", "brainfuck", "../x", "PYTHON2000"])
@@ -49,7 +49,7 @@ def test_long_code_stays_as_it_is() -> None:
     st.sampled_from(sorted(LANGUAGES)), st.text(st.sampled_from("ab1 \"'\n\r\t<>{}()[]=#/*$\\@"))
 )
 @settings(max_examples=150, deadline=None)
-def test_nothing_of_the_code_is_lost(language: str, code: str) -> None:
+def test_colouring_loses_no_code(language: str, code: str) -> None:
     assert plain(coloured(code, language)) == code
 
 
@@ -61,7 +61,7 @@ def test_no_code_takes_long(language: str, unit: str) -> None:
     code = (unit * 6_000)[:6_000]
     began = time.process_time()
 
-    shown = coloured(code, language)
+    coloured_html = coloured(code, language)
 
     assert time.process_time() - began < 1
-    assert plain(shown) == code
+    assert plain(coloured_html) == code

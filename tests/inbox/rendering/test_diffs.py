@@ -32,14 +32,14 @@ index 1f2a..9c0d 100644
 
 
 def html(value: Any) -> str:
-    made = render(json.dumps(value))
-    assert made is not None
-    return made.html
+    details = render(json.dumps(value))
+    assert details is not None
+    return details.html
 
 
-def lines(made: Changes | None) -> list[tuple[str, str]]:
-    assert made is not None
-    return [(line.kind, "".join(text for _, text in line.parts)) for line in made.lines]
+def lines(details: Changes | None) -> list[tuple[str, str]]:
+    assert details is not None
+    return [(line.kind, "".join(text for _, text in line.parts)) for line in details.lines]
 
 
 def test_a_unified_diff_is_read_by_its_signs() -> None:
@@ -78,29 +78,31 @@ def test_other_texts_are_no_diff(text: str) -> None:
 
 
 @pytest.mark.parametrize("value", [DIFF, {"patch": DIFF}, {"files": [{"patch": DIFF}]}])
-def test_wherever_it_stands_it_is_marked_by_word_and_line(value: Any) -> None:
-    shown = html(value)
+def test_a_change_is_marked_by_word_and_line_in_any_position(value: Any) -> None:
+    page = html(value)
 
-    assert 'diff__line--removed"><span class="sr-only">removed: </span>' in shown
-    assert 'diff__line--added"><span class="sr-only">added: </span>' in shown
-    assert "wait_for(&quot;paid&quot;)" in shown
+    assert 'diff__line--removed"><span class="sr-only">removed: </span>' in page
+    assert 'diff__line--added"><span class="sr-only">added: </span>' in page
+    assert "wait_for(&quot;paid&quot;)" in page
 
 
 def test_before_and_after_show_what_changes_beside_the_other_keys() -> None:
-    shown = html({"why": "shorter", "before": "one two three", "after": "one 2 three"})
+    page = html({"why": "shorter", "before": "one two three", "after": "one 2 three"})
 
-    assert "<del>two</del>" in shown
-    assert "<ins>2</ins>" in shown
-    assert "before → after" in shown
-    assert "shorter" in shown
-    assert shown.count("<dt>") == 2
+    assert "<del>two</del>" in page
+    assert "<ins>2</ins>" in page
+    assert "before → after" in page
+    assert "shorter" in page
+    assert page.count("<dt>") == 2
 
 
 def test_before_and_after_of_objects_are_compared_as_json() -> None:
-    made = render('{"runs": {"before": {"ok": 188, "x": 1.10}, "after": {"ok": 200, "x": 1.10}}}')
+    details = render(
+        '{"runs": {"before": {"ok": 188, "x": 1.10}, "after": {"ok": 200, "x": 1.10}}}'
+    )
 
-    assert made is not None
-    plain = re.sub("<[^>]+>", "", made.html)
+    assert details is not None
+    plain = re.sub("<[^>]+>", "", details.html)
     assert "&quot;ok&quot;: 188," in plain
     assert "&quot;ok&quot;: 200," in plain
     assert "&quot;x&quot;: 1.10" in plain
@@ -109,11 +111,11 @@ def test_before_and_after_of_objects_are_compared_as_json() -> None:
 @pytest.mark.parametrize(
     ("before", "after"), [("same", "same"), ("text", {"an": "object"}), ("text", 3)]
 )
-def test_what_cannot_be_compared_keeps_both(before: Any, after: Any) -> None:
-    shown = html({"before": before, "after": after})
+def test_values_that_cannot_be_compared_are_both_shown(before: Any, after: Any) -> None:
+    page = html({"before": before, "after": after})
 
-    assert 'class="diff"' not in shown
-    assert shown.count("<dt>") >= 2
+    assert 'class="diff"' not in page
+    assert page.count("<dt>") >= 2
 
 
 HOSTILE = {
@@ -132,20 +134,20 @@ HOSTILE = {
 @pytest.mark.parametrize("value", HOSTILE.values(), ids=HOSTILE.keys())
 def test_no_diff_takes_long_or_fills_the_page(value: Any) -> None:
     began = time.process_time()
-    made = render(json.dumps({"value": value}))
+    details = render(json.dumps({"value": value}))
 
     assert time.process_time() - began < 2
-    assert made is not None
-    assert made.html.count("diff__line--") <= 2_400
+    assert details is not None
+    assert details.html.count("diff__line--") <= 2_400
 
 
 def test_a_diff_that_hides_something_is_named() -> None:
-    shown = html("@@ -1 +1 @@\n-pay 10\n+pay \u202e01<script>alert(1)</script>")
+    page = html("@@ -1 +1 @@\n-pay 10\n+pay \u202e01<script>alert(1)</script>")
 
-    assert "pay ⟨U+202E⟩01&lt;script&gt;" in shown
+    assert "pay ⟨U+202E⟩01&lt;script&gt;" in page
 
 
 def test_a_long_diff_says_that_it_is_cut() -> None:
-    shown = html(HOSTILE["a diff of 150 kB"])
+    page = html(HOSTILE["a diff of 150 kB"])
 
-    assert "Only the first 2,000 lines are shown." in shown
+    assert "Only the first 2,000 lines are shown." in page

@@ -17,38 +17,38 @@ from wake.responses import take_back
 pytestmark = pytest.mark.django_db
 
 
-def found(text: str) -> list[str]:
+def search(text: str) -> list[str]:
     rows = Searchable.objects.filter(words__match=text)
     return sorted(rows.values_list("delivery__headline", flat=True))
 
 
-def test_words_are_found_after_the_sweep(make_delivery: MakeDelivery) -> None:
+def test_deliveries_are_found_after_the_sweep(make_delivery: MakeDelivery) -> None:
     make_delivery(headline="Pricing options", details_json='{"k": ["caf\\u00e9", 12.50]}')
     make_delivery(headline="Other")
-    assert found("pricing") == []
+    assert search("pricing") == []
 
     assert index_new() == 2
 
-    assert found("pricing") == found("cafe") == found("50") == ["Pricing options"]
+    assert search("pricing") == search("cafe") == search("50") == ["Pricing options"]
     assert index_new() == 0
 
 
-def test_feedback_is_found_until_it_is_taken_back(
+def test_feedback_is_found_until_it_is_undone(
     make_delivery: MakeDelivery, answer: Answer, alice: User
 ) -> None:
     delivery = make_delivery(headline="Report")
     index_new()
     answer(delivery, "rejected", feedback="Zanzibar is missing")
     index_new()
-    assert found("zanzibar") == ["Report"]
+    assert search("zanzibar") == ["Report"]
 
     take_back(delivery, by=alice, at=timezone.now())
 
-    assert found("zanzibar") == []
-    assert found("report") == ["Report"]
+    assert search("zanzibar") == []
+    assert search("report") == ["Report"]
 
 
-def test_what_is_encrypted_is_not_found_by_its_words(
+def test_encrypted_content_is_not_found(
     make_delivery: MakeDelivery, answer: Answer, settings: Any
 ) -> None:
     settings.WAKE_ENCRYPT_CONTENT = True
@@ -57,12 +57,12 @@ def test_what_is_encrypted_is_not_found_by_its_words(
 
     index_new()
 
-    assert found("report") == found("monthly") == ["Report"]
-    assert found("zanzibar") == found("madagascar") == []
+    assert search("report") == search("monthly") == ["Report"]
+    assert search("zanzibar") == search("madagascar") == []
 
 
 @pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite keeps no list of words")
-def test_words_of_what_was_erased_are_forgotten_where_they_stand_nowhere_else(
+def test_words_that_only_erased_content_had_are_deleted(
     make_delivery: MakeDelivery,
 ) -> None:
     gone = make_delivery(headline="Zanzibar report")

@@ -34,7 +34,7 @@ def form(values: dict[str, str]) -> QueryDict:
     return data
 
 
-def test_the_sentence_of_the_manual_is_understood() -> None:
+def test_the_example_of_the_manual_is_parsed() -> None:
     text = (
         "team:garden agent:research type:output is:expired is:held by:sam "
         "before:2026-11-01 after:2026-10-01 "
@@ -129,14 +129,14 @@ def test_every_text_is_a_query_that_can_be_shown_and_stored(text: str) -> None:
     query = read(text)
 
     assert len(query.notes) <= 5
-    for shown in [str(query), *query.notes]:
-        shown.encode()
-        assert not set(shown) & set("\x00\n\r\u202e\u2066\u200b")
+    for written in [str(query), *query.notes]:
+        written.encode()
+        assert not set(written) & set("\x00\n\r\u202e\u2066\u200b")
     assert all(term.words for term in query.terms)
 
 
 @given(TEXTS)
-def test_a_query_written_out_reads_as_itself(text: str) -> None:
+def test_a_formatted_query_parses_to_itself(text: str) -> None:
     query = read(text)
     assume(len(str(query)) <= LONGEST)
 
@@ -145,14 +145,14 @@ def test_a_query_written_out_reads_as_itself(text: str) -> None:
 
 @pytest.mark.parametrize("controls", [INBOX, HISTORY])
 @given(TEXTS)
-def test_a_form_says_what_the_text_says(controls: tuple[str, ...], text: str) -> None:
+def test_a_form_and_its_text_are_the_same_query(controls: tuple[str, ...], text: str) -> None:
     query = read(text)
     assume(len(str(query)) <= LONGEST)
 
     assert read_form(form(query.as_form(controls))) == query
 
 
-def test_what_is_typed_moves_to_the_control_that_a_form_has_for_it() -> None:
+def test_a_typed_filter_sets_the_control_of_the_form() -> None:
     query = read("by:sam agent:research is:soon team:garden is:late report")
 
     assert query.as_form(INBOX) == {
@@ -173,7 +173,7 @@ def test_every_form_is_a_query(values: dict[str, str]) -> None:
     assert read_form(form(query.as_form(HISTORY))) == query
 
 
-def test_the_last_day_of_a_form_counts_and_what_is_typed_has_the_last_word() -> None:
+def test_the_last_day_is_included_and_a_typed_filter_wins() -> None:
     data = form({"from": "2026-11-01", "to": "2026-11-30", "agent": "one", "q": "agent:two x"})
 
     query = read_form(data)

@@ -32,9 +32,7 @@ def test_all_words_must_be_there_in_any_order(give: Give, find: Find) -> None:
     assert find("shed pricing") == ["Pricing of the garden shed"]
 
 
-def test_a_word_may_be_the_beginning_of_a_longer_one_from_three_letters_on(
-    give: Give, find: Find
-) -> None:
+def test_a_word_of_three_letters_matches_longer_words(give: Give, find: Find) -> None:
     give("Reports")
 
     assert find("rep") == find("REPORT") == ["Reports"]
@@ -55,14 +53,14 @@ def test_a_prefix_of_too_many_words_is_cut_with_a_message(
     assert notes == ("Too many words begin with “zan”: some were left out.",)
 
 
-def test_exact_words_stand_side_by_side(give: Give, find: Find) -> None:
+def test_an_exact_phrase_matches_adjacent_words(give: Give, find: Find) -> None:
     give("The market report")
     give("The report of the market")
 
     assert find('"market report"') == find("market-report") == ["The market report"]
 
 
-def test_unwanted_words_are_left_out(give: Give, find: Find) -> None:
+def test_excluded_words_are_excluded(give: Give, find: Find) -> None:
     give("Report on roses")
     give("Report on tulips")
 
@@ -81,9 +79,7 @@ def test_unwanted_words_are_left_out(give: Give, find: Find) -> None:
         ("emoji 🌹rose🌹", "rose"),
     ],
 )
-def test_both_databases_take_the_same_for_a_word(
-    give: Give, find: Find, text: str, word: str
-) -> None:
+def test_both_databases_split_words_alike(give: Give, find: Find, text: str, word: str) -> None:
     give(text)
 
     assert find(word) == [text]
@@ -98,7 +94,7 @@ def test_details_are_searched_keys_and_values(give: Give, find: Find) -> None:
     assert find("supplier moller 1.5") == ["An object"]
 
 
-def test_of_long_details_the_beginning_is_found(give: Give, find: Find) -> None:
+def test_the_beginning_of_long_details_is_searched(give: Give, find: Find) -> None:
     give("Long", details_json=json.dumps("first " + "x" * 250_000 + " last"))
     give("Many", details_json=json.dumps({"parts": ["early", *["word"] * 40_000, "late"]}))
 
@@ -107,7 +103,7 @@ def test_of_long_details_the_beginning_is_found(give: Give, find: Find) -> None:
     assert find("last") == find("late") == []
 
 
-def test_feedback_is_searched_and_forgotten_when_it_is_taken_back(
+def test_feedback_is_searched_until_it_is_undone(
     give: Give, find: Find, answer: Answer, alice: User
 ) -> None:
     delivery = give("Report")
@@ -158,7 +154,7 @@ def test_held_answers(give: Give, find: Find, answer: Answer) -> None:
     assert find("is:held") == ["Held"]
 
 
-def test_the_day_before_which_and_from_which(give: Give, find: Find) -> None:
+def test_dates_are_filtered_by_before_and_after(give: Give, find: Find) -> None:
     now = timezone.now()
     give("Old", at=now - timedelta(days=40))
     give("New", at=now)
@@ -171,7 +167,7 @@ def test_the_day_before_which_and_from_which(give: Give, find: Find) -> None:
     assert find("after:2999-12-31") == find("before:1900-01-01 old") == []
 
 
-def test_a_name_means_the_agent_that_has_it_or_else_all_that_begin_so(
+def test_a_name_matches_its_agent_or_else_a_prefix(
     give: Give, find: Find, others: AgentClient, agent: Agent
 ) -> None:
     give("By research")
@@ -193,9 +189,7 @@ def test_a_name_means_the_agent_that_has_it_or_else_all_that_begin_so(
     assert find("agent:nobody") == find("agent:nobody by") == []
 
 
-def test_a_claimed_name_finds_what_was_delivered_under_it(
-    give: Give, find: Find, agent: Agent
-) -> None:
+def test_a_claimed_name_finds_its_deliveries(give: Give, find: Find, agent: Agent) -> None:
     ClaimedId.objects.create(agent=agent, pattern="sub-*")
     give("Under another name", agent_id="sub-7")
     give("Under its own")
@@ -204,7 +198,9 @@ def test_a_claimed_name_finds_what_was_delivered_under_it(
     assert len(find("agent:research")) == 2
 
 
-def test_who_answered(give: Give, find: Find, answer: Answer, alice: User, bob: User) -> None:
+def test_answers_are_filtered_by_person(
+    give: Give, find: Find, answer: Answer, alice: User, bob: User
+) -> None:
     answer(give("By alice"), by=alice)
     answer(give("By bob"), by=bob)
     Membership.objects.filter(user=bob).delete()
@@ -214,7 +210,28 @@ def test_who_answered(give: Give, find: Find, answer: Answer, alice: User, bob: 
     assert find("by:mallory") == []
 
 
-def test_a_name_means_who_answered_here_and_not_their_namesakes_of_other_teams(
+def test_a_colleague_who_left_the_team_is_found_by_their_answers(
+    give: Give, find: Find, answer: Answer, bob: User, mallory: User
+) -> None:
+    answer(give("Answered by Bob"), by=bob)
+    Membership.objects.filter(user=bob).delete()
+
+    assert find("by:bob") == ["Answered by Bob"]
+    assert find("by:mallory") == []  # a person of another team, who answered nothing here
+
+
+def test_a_member_comes_before_a_colleague_of_the_same_name_who_left(
+    give: Give, find: Find, answer: Answer, alice: User, bob: User
+) -> None:
+    User.objects.filter(pk__in=[alice.pk, bob.pk]).update(display_name="Sam")
+    answer(give("Answered by the Sam who left"), by=bob)
+    answer(give("Answered by the Sam who is here"), by=alice)
+    Membership.objects.filter(user=bob).delete()
+
+    assert find("by:sam") == ["Answered by the Sam who is here"]
+
+
+def test_a_name_matches_people_who_answered_in_these_teams_only(
     give: Give, find: Find, answer: Answer, bob: User
 ) -> None:
     """A person who had left was not among the first ten on the server with that name."""
@@ -252,7 +269,7 @@ def test_outsiders_find_nothing(
     assert find(text, user=mallory) == []
 
 
-def test_people_of_two_teams_find_in_both(
+def test_members_of_two_teams_search_both(
     give: Give, find: Find, mallory: User, alice: User
 ) -> None:
     give("Garden report")
@@ -300,7 +317,7 @@ def test_an_answer_days_later_moves_a_delivery_to_the_top(
     assert find("report") == ["Old report", "New report"]
 
 
-def test_hostile_words_are_only_words(give: Give, find: Find) -> None:
+def test_hostile_search_text_is_plain_text(give: Give, find: Find) -> None:
     give("Harmless")
 
     for text in ["' OR 1=1 --", "x'); --", "a:* & !b | (c", "NEAR(a b)", "* AND", "{a}", "words:x"]:

@@ -47,7 +47,7 @@ def test_the_choices_are_an_hour_this_afternoon_and_tomorrow_at_nine(
     ]
 
 
-def test_when_the_afternoon_is_here_it_is_not_offered(
+def test_this_afternoon_is_not_offered_in_the_afternoon(
     berlin: User, make_delivery: MakeDelivery
 ) -> None:
     at_three = utc("2026-11-02 14:00")
@@ -59,7 +59,7 @@ def test_when_the_afternoon_is_here_it_is_not_offered(
         snoozes.chosen("afternoon", by=berlin, at=at_three)
 
 
-def test_tomorrow_is_nine_on_the_persons_clock_also_when_it_is_changed_overnight(
+def test_tomorrow_is_nine_in_the_persons_time_zone_over_a_clock_change(
     berlin: User, alice: User
 ) -> None:
     saturday = utc("2026-10-24 20:00")
@@ -68,7 +68,7 @@ def test_tomorrow_is_nine_on_the_persons_clock_also_when_it_is_changed_overnight
     assert snoozes.chosen("tomorrow", by=alice, at=saturday) == utc("2026-10-25 09:00")
 
 
-def test_late_in_the_evening_tomorrow_is_the_persons_own_tomorrow(bob: User) -> None:
+def test_late_in_the_evening_tomorrow_is_the_persons_next_day(bob: User) -> None:
     bob.time_zone = "Pacific/Auckland"
     already_tuesday_there = utc("2026-11-02 12:00")
 
@@ -93,7 +93,7 @@ def test_it_comes_back_a_quarter_of_an_hour_before_its_deadline(
     )
 
 
-def test_a_close_deadline_leaves_half_of_the_time_and_one_choice(
+def test_a_close_deadline_leaves_one_choice_at_half_of_its_time(
     bob: User, make_delivery: MakeDelivery
 ) -> None:
     delivery = make_delivery(at=NOON, timeout_seconds=600)
@@ -117,28 +117,28 @@ def test_after_the_deadline_the_snooze_is_not_shortened(
     assert snoozes.confirmation(row, at=after_it) == "Back at 13:00."
 
 
-def test_it_is_snoozed_in_one_persons_inbox_only(
+def test_a_delivery_is_snoozed_for_one_person_only(
     alice: User, bob: User, make_delivery: MakeDelivery
 ) -> None:
-    snoozes.snooze(make_delivery(headline="Put off"), by=bob, until=NOON + HOUR, at=NOON)
+    snoozes.snooze(make_delivery(headline="Snoozed"), by=bob, until=NOON + HOUR, at=NOON)
     make_delivery(headline="Stays")
 
     assert _inbox(bob) == {"Stays"}
-    assert _inbox(alice) == {"Stays", "Put off"}
-    assert _inbox(bob, at=NOON + HOUR) == {"Stays", "Put off"}
+    assert _inbox(alice) == {"Stays", "Snoozed"}
+    assert _inbox(bob, at=NOON + HOUR) == {"Stays", "Snoozed"}
 
 
 def test_snoozing_again_changes_the_time_and_unsnoozing_shows_it(
     bob: User, make_delivery: MakeDelivery
 ) -> None:
-    delivery = make_delivery(headline="Put off")
+    delivery = make_delivery(headline="Snoozed")
 
     snoozes.snooze(delivery, by=bob, until=NOON + HOUR, at=NOON)
     snoozes.snooze(delivery, by=bob, until=NOON + 2 * HOUR, at=NOON)
 
     assert [row.until for row in snoozes.snoozed(bob, at=NOON)] == [NOON + 2 * HOUR]
     snoozes.unsnooze(delivery, by=bob)
-    assert _inbox(bob) == {"Put off"}
+    assert _inbox(bob) == {"Snoozed"}
     assert snoozes.snoozed(bob, at=NOON) == []
 
 

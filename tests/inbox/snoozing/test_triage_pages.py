@@ -15,7 +15,7 @@ from tests.types import Answer, MakeDelivery, SignedIn
 from wake.models import Delivery, Response
 
 
-def put_off(client: Client, delivery: Delivery, choice: str = "hour", **more: Any) -> Any:
+def snooze(client: Client, delivery: Delivery, choice: str = "hour", **more: Any) -> Any:
     return client.post(f"/deliveries/{delivery.pk}/snooze", {"choice": choice}, **more)
 
 
@@ -28,7 +28,7 @@ def test_a_snoozed_delivery_leaves_the_inbox_and_is_listed_under_later(
 ) -> None:
     client, delivery = signed_in(bob), make_delivery(headline="Market report")
 
-    inbox = put_off(client, delivery, follow=True)
+    inbox = snooze(client, delivery, follow=True)
 
     assert inbox.redirect_chain == [("/", 303)]
     assert "Snoozed. Back " in text(inbox)
@@ -36,11 +36,11 @@ def test_a_snoozed_delivery_leaves_the_inbox_and_is_listed_under_later(
     assert "Market report" in text(client.get("/snoozed/"))
 
 
-def test_it_can_be_brought_back(
+def test_an_acknowledged_update_can_be_brought_back(
     bob: User, make_delivery: MakeDelivery, signed_in: SignedIn
 ) -> None:
     client, delivery = signed_in(bob), make_delivery(headline="Market report")
-    put_off(client, delivery)
+    snooze(client, delivery)
 
     later = client.post(f"/deliveries/{delivery.pk}/snooze/undo", follow=True)
 
@@ -63,12 +63,12 @@ def test_the_menu_says_when_a_deadline_ends_the_snooze_earlier(
     assert "Before the deadline, " in page
 
 
-def test_a_reader_puts_off_for_themselves(
+def test_a_reader_snoozes_for_themselves(
     alice: User, rita: User, make_delivery: MakeDelivery, signed_in: SignedIn
 ) -> None:
     delivery = make_delivery(headline="Market report")
 
-    put_off(signed_in(rita), delivery)
+    snooze(signed_in(rita), delivery)
 
     assert "Market report" not in text(signed_in(rita).get("/"))
     assert "Market report" in text(signed_in(alice).get("/"))
@@ -79,7 +79,7 @@ def test_an_unknown_choice_shows_an_error_on_the_page(
 ) -> None:
     delivery = make_delivery()
 
-    page = put_off(signed_in(bob), delivery, "next year", follow=True)
+    page = snooze(signed_in(bob), delivery, "next year", follow=True)
 
     assert page.redirect_chain == [(f"/deliveries/{delivery.pk}/", 303)]
     assert "That time has already passed" in text(page)
@@ -92,14 +92,14 @@ def test_an_answered_delivery_cannot_be_snoozed(
     delivery, client = make_delivery(), signed_in(bob)
     answer(delivery)
 
-    page = put_off(client, delivery, follow=True)
+    page = snooze(client, delivery, follow=True)
 
     assert "This delivery no longer needs an answer." in text(page)
     assert 'name="choice"' not in text(page)
 
 
 @pytest.mark.parametrize("action", ["snooze", "snooze/undo", "reading", "saved-replies"])
-def test_another_teams_delivery_is_not_there(
+def test_another_teams_delivery_is_a_404(
     action: str, mallory: User, make_delivery: MakeDelivery, signed_in: SignedIn
 ) -> None:
     delivery, client = make_delivery(), signed_in(mallory)
@@ -123,7 +123,7 @@ def test_opening_a_delivery_marks_it_as_read_for_one_person(
     assert "row--read" not in text(signed_in(alice).get("/"))
 
 
-def test_what_was_opened_can_be_marked_as_unread(
+def test_an_opened_delivery_can_be_marked_as_unread(
     bob: User, make_delivery: MakeDelivery, signed_in: SignedIn
 ) -> None:
     delivery, client = make_delivery(), signed_in(bob)

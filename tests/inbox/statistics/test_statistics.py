@@ -86,7 +86,7 @@ def test_a_week_and_the_week_before_have_their_numbers(agent: Agent) -> None:
 
 
 @pytest.mark.usefixtures("weeks")
-def test_half_and_nine_in_ten_of_the_answers_came_within_a_time_that_one_took(
+def test_the_median_and_the_ninth_decile_are_times_of_real_answers(
     agent: Agent,
 ) -> None:
     now, before = _week(agent)
@@ -96,7 +96,7 @@ def test_half_and_nine_in_ten_of_the_answers_came_within_a_time_that_one_took(
 
 
 @pytest.mark.usefixtures("weeks")
-def test_an_edit_is_as_large_as_what_it_changed_of_the_words(agent: Agent) -> None:
+def test_the_size_of_an_edit_is_its_share_of_changed_words(agent: Agent) -> None:
     now, before = _week(agent)
 
     # Of the 36 letters of both, "four" went and "five" came.
@@ -121,7 +121,7 @@ def test_the_newest_edits_are_compared_and_none_that_is_too_long(
 
 
 @pytest.mark.usefixtures("weeks")
-def test_what_cannot_be_read_keeps_nothing_else_from_anybody(agent: Agent, settings: Any) -> None:
+def test_an_unreadable_edit_does_not_hide_the_other_figures(agent: Agent, settings: Any) -> None:
     response = Response.objects.get(status="redirected")
     settings.WAKE_ENCRYPT_CONTENT = True
     response.save(update_fields=["edited_json"])
@@ -139,7 +139,7 @@ def test_comparing_ends_when_its_time_is_up(make_delivery: MakeDelivery, answer:
 
 
 @pytest.mark.usefixtures("weeks")
-def test_erased_deliveries_are_reported_as_gone(agent: Agent) -> None:
+def test_erased_edits_are_counted_separately(agent: Agent) -> None:
     Response.objects.update(edited_json=None)
     Delivery.objects.update(details_json=None, erased_at=AT)
 
@@ -173,7 +173,7 @@ def test_an_agent_without_a_past_has_no_times(agent: Agent) -> None:
     assert before.deliveries == 0
 
 
-def test_it_asks_six_queries_however_much_there_is(
+def test_the_statistics_take_six_queries_for_any_amount_of_data(
     agent: Agent, make_delivery: MakeDelivery, answer: Answer
 ) -> None:
     for _ in range(5):
@@ -208,7 +208,9 @@ def test_the_page_says_what_changed_and_shows_the_figures_beside_those_before(
     answered = ritas.get(f"/agents/{agent.pk}/statistics/")
 
     page = text_of(answered)
-    assert "Last 30 days 4 deliveries" in page
+    assert "Last 30 days: 4 deliveries, 3 answers." in page
+    assert "Answers by kind How you answered, by the day of the answer. Approved 3" in page
+    assert "5 to 15 min 3" in page
     assert "it changes no permissions." in page
     assert "Median response time: 12 min, was 40 min." in page
     assert "Missed deadlines: 1 of 4." in page
@@ -220,12 +222,13 @@ def test_the_page_says_what_changed_and_shows_the_figures_beside_those_before(
 
 @pytest.mark.usefixtures("today")
 @pytest.mark.parametrize(("asked", "days"), [("7", 7), ("90", 90), ("1000", 30), ("x", 30)])
-def test_there_is_a_bar_for_each_of_the_days(
+def test_there_is_a_column_for_each_of_the_days(
     alices: Person, agent: Agent, asked: str, days: int
 ) -> None:
     page = alices.get(f"/agents/{agent.pk}/statistics/", days=asked).content.decode()
 
-    assert page.count("<rect ") == days
+    assert page.count('<g class="column">') == days
+    assert page.count('<rect class="column__approved"') == (1 if days < 90 else 2)
     assert f'<a class="tabs__tab" href="?days={days}" aria-current="page">' in page
 
 
@@ -235,7 +238,7 @@ def test_an_agents_page_links_to_its_statistics(alices: Person, agent: Agent) ->
     assert f'href="/agents/{agent.pk}/statistics/"' in page
 
 
-def test_the_page_says_what_is_gone(
+def test_the_page_counts_erased_edits(
     alices: Person, agent: Agent, make_delivery: MakeDelivery, answer: Answer
 ) -> None:
     answer(delivery := make_delivery(), "redirected", feedback="Shorter.")
@@ -243,7 +246,7 @@ def test_the_page_says_what_is_gone(
 
     page = text_of(alices.get(f"/agents/{agent.pk}/statistics/"))
 
-    assert "Size of edits 1 redirect erased no edits" in page
+    assert "Size of edits 1 edit erased no edits" in page
 
 
 @pytest.mark.usefixtures("today")

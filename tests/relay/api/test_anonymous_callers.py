@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any, NoReturn
 
 import pytest
@@ -11,12 +12,13 @@ from django.utils import timezone
 from accounts import throttles
 from accounts.audit import SYSTEM
 from accounts.models import ApiKey
+from relay.api import calls
 from relay.models import CallerKey, Card, Context, Message, Task
 from relay.runs import queue as run_queue
 from relay.tasks import lifecycle
 from tests.relay.calling import Caller
 from tests.relay.fake_connector import FakeConnector, ask
-from wake.api.parsers import Malformed
+from wake.api.parsers import Malformed, parse_strictly
 
 State = Task.State
 
@@ -65,7 +67,7 @@ def test_anonymous_callers_leave_capacity_for_others(
     assert [ask(card, caller_key, network="192.0.2.1").network for _ in range(4)] == [""] * 4
 
 
-def test_nor_do_they_crowd_in_with_tasks_that_waited_for_them(
+def test_tasks_that_wait_for_anonymous_callers_take_no_extra_capacity(
     card: Card, key: ApiKey, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(run_queue, "OF_A_NETWORK_AT_MOST", 1)
@@ -86,7 +88,7 @@ def test_the_body_of_a_refused_caller_is_not_read(
 ) -> None:
     read: list[HttpRequest] = []
 
-    def reading(request: HttpRequest) -> NoReturn:
+    def reading(request: HttpRequest, *, count: bool) -> NoReturn:
         read.append(request)
         raise Malformed("It is long.")
 
@@ -135,10 +137,60 @@ def test_pushed_events_count_towards_the_byte_limit_too(
     assert Task.objects.count() == 2
 
 
+def test_a_long_body_is_counted_before_it_is_parsed_and_only_once(
+    here: Caller, newer: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ten megabytes of brackets keep the parser busy for seconds."""
+    monkeypatch.setattr(throttles, "ANONYMOUS_BYTES", 150_000)
+    parsed: list[int] = []
+
+    def parsing(body: bytes) -> Any:
+        parsed.append(len(body))
+        return parse_strictly(body)
+
+    monkeypatch.setattr("relay.api.views.parse_strictly", parsing)
+    brackets = b"[" + b"[]," * 25_000 + b"[]]"
+
+    answers = [here.post(brackets) for _ in range(3)]
+
+    assert [answer.status_code for answer in answers] == [200, 429, 429]
+    assert int(answers[1]["Retry-After"]) > 0
+    assert len(parsed) == 1
+    assert newer.send("x" * 70_000)["id"], "Callers with a key are not counted."
+
+
+def test_a_long_message_counts_once(here: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(throttles, "ANONYMOUS_BYTES", 150_000)
+
+    assert [here.send("x" * 70_000)["id"] for _ in range(2)]
+    assert Task.objects.count() == 2
+
+
+def test_few_long_tasks_are_written_at_a_time(
+    here: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Forty answers of nine megabytes took three gigabytes of memory."""
+    short, long = here.send(), here.send("x" * 5_000)
+    monkeypatch.setattr(calls, "LONG_TASK", 5_000)
+    monkeypatch.setattr(calls, "ROOM_SECONDS", 1)
+    room = threading.BoundedSemaphore(1)
+    monkeypatch.setattr(calls, "_room", room)
+    get = {"jsonrpc": "2.0", "id": "req-1", "method": "GetTask", "params": {"id": long["id"]}}
+
+    with room:
+        refused = here.post(get)
+        assert here.result("GetTask", {"id": short["id"]})["id"] == short["id"]
+        assert here.send("x" * 5_000)["id"], "What is stored is not refused."
+
+    assert (refused.status_code, refused["Retry-After"]) == (429, "1")
+    for _ in range(2):  # it gives its place back
+        assert here.result("GetTask", {"id": long["id"]})["id"] == long["id"]
+
+
 # Of whom they are ---------------------------------------------------------------------------------
 
 
-def test_a_context_of_a_caller_with_a_key_is_none_of_theirs(newer: Caller, here: Caller) -> None:
+def test_a_context_of_a_caller_with_a_key_is_not_shared(newer: Caller, here: Caller) -> None:
     """Trap 20."""
     for task in (newer.send(contextId="quarter"), newer.send()):
         mine = here.send(contextId=task["contextId"])
@@ -188,25 +240,25 @@ def test_a_guessed_short_id_reveals_no_task(here: Caller, there: Caller) -> None
 
 @pytest.mark.parametrize("without_key", [True, False])
 def test_an_anonymous_caller_cannot_take_a_link_of_a_caller_with_a_key(
-    without_key: bool, newer: Caller, stranger: Caller, here: Caller
+    without_key: bool, newer: Caller, other_caller: Caller, here: Caller
 ) -> None:
     first = newer.post(completed("1", "All checks passed")).json()["taskId"]
 
-    other = (here if without_key else stranger).post(completed("1", "Wire the money")).json()
+    other = (here if without_key else other_caller).post(completed("1", "Wire the money")).json()
 
     assert other["taskId"] != first
     assert Message.objects.filter(task=first).count() == 1
 
 
-def test_a_reference_to_a_task_of_another_caller_opens_nothing(newer: Caller, here: Caller) -> None:
+def test_a_reference_to_another_callers_task_reveals_nothing(newer: Caller, here: Caller) -> None:
     """It is a word that is kept and told back, of tasks that are there as of those that are not."""
     secret = newer.send("The word is saffron.")
     named = [secret["id"], secret["id"][:8], "no-task"]
 
     task = here.send("What is the word?", referenceTaskIds=named)
 
-    (said,) = task["history"]
-    assert said["referenceTaskIds"] == named
+    (message,) = task["history"]
+    assert message["referenceTaskIds"] == named
     assert task["contextId"] != secret["contextId"]
     assert "saffron" not in str(here.result("GetTask", {"id": task["id"]}))
     for text in named:
@@ -214,7 +266,7 @@ def test_a_reference_to_a_task_of_another_caller_opens_nothing(newer: Caller, he
         assert here.error("SendMessage", here.sending(taskId=text))["code"] == -32001
 
 
-def test_what_an_agent_is_handed_of_a_reference_is_the_id_alone(
+def test_an_agent_gets_only_the_id_of_a_reference(
     public: Card, newer: Caller, here: Caller, key: ApiKey
 ) -> None:
     secret = newer.send("The word is saffron.")

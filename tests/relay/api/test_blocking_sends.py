@@ -84,7 +84,9 @@ def test_a_blocking_send_waits_for_the_answer(
     assert [each["parts"][0]["text"] for each in task["history"]] == ["Hello"]
 
 
-def test_or_for_a_question(either: Caller, key: ApiKey, meanwhile: Meanwhile) -> None:
+def test_a_blocking_send_returns_with_a_question(
+    either: Caller, key: ApiKey, meanwhile: Meanwhile
+) -> None:
     meanwhile(running(key, "input_required", text="Which?"))
 
     state = either.send()["status"]["state"]
@@ -92,7 +94,7 @@ def test_or_for_a_question(either: Caller, key: ApiKey, meanwhile: Meanwhile) ->
     assert state == ("TASK_STATE_INPUT_REQUIRED" if either.version == "1.0" else "input-required")
 
 
-def test_or_for_a_message_that_is_all_the_answer(
+def test_a_blocking_send_returns_with_a_direct_message(
     either: Caller, key: ApiKey, meanwhile: Meanwhile
 ) -> None:
     meanwhile(running(key, "completed", text="42", direct=True))
@@ -140,7 +142,7 @@ def test_a_send_returns_at_once_when_no_connector_is_online(
         ({"Prefer": "wait=long"}, 4),
     ],
 )
-def test_for_as_long_as_the_caller_likes(
+def test_a_blocking_send_waits_as_long_as_the_caller_asks(
     headers: Any, seconds: int, newer: Caller, key: ApiKey, meanwhile: Meanwhile
 ) -> None:
     FakeConnector(key, at=timezone.now())
@@ -164,7 +166,7 @@ def test_when_too_many_callers_wait_a_send_returns_at_once(
     assert clock.waited == 0
 
 
-def test_callers_leave_room_for_others_who_wait(
+def test_waiting_callers_leave_room_for_agents_and_connectors(
     newer: Caller, key: ApiKey, meanwhile: Meanwhile, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     places = threading.BoundedSemaphore(1)
@@ -182,7 +184,7 @@ def test_callers_leave_room_for_others_who_wait(
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_crowd_that_waits_leaves_threads_for_everybody_else(
+def test_many_waiting_callers_leave_threads_for_others(
     card: Card, caller_key: Any, key: ApiKey, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Trap 17: of eight callers at once so many wait as may, and meanwhile the others are answered,

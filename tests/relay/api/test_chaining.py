@@ -20,7 +20,7 @@ from relay.cards import callers, publishing
 from relay.models import Artifact, Card, Message, Run, Task
 from relay.protocol.dialects import Incoming, PushIn
 from relay.tasks import lifecycle, pushes, transitions
-from wake.callbacks.outbox import send_due
+from wake.callbacks.sending import send_due
 from wake.models import Callback, CallbackAttempt
 
 SOURCE = str(uuid4())
@@ -66,11 +66,11 @@ def ended(**more: Any) -> dict[str, Any]:
     return {"id": SOURCE, "contextId": "c-1", "status": status, "artifacts": [artifact], **more}
 
 
-def said(task: Task) -> Message:
+def first_message(task: Task) -> Message:
     return Message.objects.get(task=task)
 
 
-def test_what_the_first_made_is_what_the_second_is_asked(post: Post) -> None:
+def test_the_artifacts_of_the_first_agent_are_the_request_to_the_second(post: Post) -> None:
     more = {"artifactId": "figures", "parts": [{"data": {"passed": 12}}]}
     body = ended()
     body["artifacts"].append(more)
@@ -79,16 +79,16 @@ def test_what_the_first_made_is_what_the_second_is_asked(post: Post) -> None:
 
     task = Task.objects.get()
     assert (answer.status_code, answer.json()) == (200, {"taskId": str(task.pk)})
-    assert said(task).parts == [{"text": "All checks passed"}, {"data": {"passed": 12}}]
-    assert said(task).source == Message.Source.CALLER
-    assert said(task).metadata == {"wakeSourceTask": SOURCE, "wakeHop": 1}
+    assert first_message(task).parts == [{"text": "All checks passed"}, {"data": {"passed": 12}}]
+    assert first_message(task).source == Message.Source.CALLER
+    assert first_message(task).metadata == {"wakeSourceTask": SOURCE, "wakeHop": 1}
     assert (task.source_task, task.hop, task.state) == (SOURCE, 1, State.SUBMITTED)
     assert task.caller is not None
     assert task.caller.name == "The chain"
     assert Run.objects.get().task == task
 
 
-def test_a_task_in_the_words_of_0_3_is_as_good(post: Post) -> None:
+def test_a_task_of_a2a_0_3_continues_a_chain_too(post: Post) -> None:
     body = {
         "kind": "task",
         "id": SOURCE,
@@ -102,16 +102,16 @@ def test_a_task_in_the_words_of_0_3_is_as_good(post: Post) -> None:
     answer = post(body)
 
     assert answer.json() == {"taskId": str(Task.objects.get().pk)}
-    assert said(Task.objects.get()).parts == [{"text": "All checks passed"}]
+    assert first_message(Task.objects.get()).parts == [{"text": "All checks passed"}]
 
 
-def test_without_artifacts_it_is_what_was_said_last(post: Post) -> None:
+def test_without_artifacts_the_last_message_is_the_request(post: Post) -> None:
     message = {"messageId": "m-9", "role": "ROLE_AGENT", "parts": [{"text": "Done."}]}
     status = {"state": "TASK_STATE_COMPLETED", "message": message}
 
     post({"statusUpdate": {"taskId": SOURCE, "contextId": "c-1", "status": status}})
 
-    assert said(Task.objects.get()).parts == [{"text": "Done."}]
+    assert first_message(Task.objects.get()).parts == [{"text": "Done."}]
 
 
 @pytest.mark.parametrize(
@@ -148,7 +148,7 @@ def test_a_repeated_event_is_the_same_task(post: Post) -> None:
     assert Run.objects.count() == 2
 
 
-def test_each_agent_goes_on_by_itself(post: Post, agent: Agent, caller_key: str) -> None:
+def test_each_agent_continues_independently(post: Post, agent: Agent, caller_key: str) -> None:
     publishing.publish(agent, by=SYSTEM, at=timezone.now())
     post({"task": ended()})
 
@@ -162,7 +162,7 @@ def test_each_agent_goes_on_by_itself(post: Post, agent: Agent, caller_key: str)
     assert Task.objects.filter(source_task=SOURCE).count() == 2
 
 
-def test_a_caller_cannot_take_the_place_of_another(post: Post, team: Team) -> None:
+def test_a_caller_cannot_impersonate_another(post: Post, team: Team) -> None:
     """Otherwise a caller that knows of the task could push other content first."""
     _, another = callers.mint(team, name="Somebody else", by=SYSTEM)
     theirs = post({"task": ended()}, Authorization=f"Bearer {another}").json()
@@ -173,7 +173,7 @@ def test_a_caller_cannot_take_the_place_of_another(post: Post, team: Team) -> No
     assert Task.objects.filter(source_task=SOURCE).count() == 2
 
 
-def test_a_chain_ends_somewhere(post: Post) -> None:
+def test_the_length_of_a_chain_is_limited(post: Post) -> None:
     last = post({"task": ended(metadata={"wakeHop": HOPS_AT_MOST - 1})})
     too_far = post({"task": ended(metadata={"wakeHop": HOPS_AT_MOST, "wakeGeneration": 1})})
 
@@ -206,9 +206,7 @@ def test_without_a_key_only_a_public_agent_continues(post: Post, second: Card) -
     assert Task.objects.get().caller is None
 
 
-def test_a_key_of_another_team_or_one_that_was_revoked_is_none(
-    post: Post, mallory: Any, caller_key: str
-) -> None:
+def test_a_foreign_or_revoked_key_is_refused(post: Post, mallory: Any, caller_key: str) -> None:
     _, theirs = callers.mint(mallory.memberships.get().team, name="Other", by=SYSTEM)
     ours = callers.find(caller_key, at=timezone.now())
     assert ours
@@ -222,7 +220,7 @@ def test_a_key_of_another_team_or_one_that_was_revoked_is_none(
     assert not Task.objects.exists()
 
 
-def test_what_the_second_does_not_take_is_refused(post: Post, second: Card) -> None:
+def test_content_that_the_second_agent_does_not_accept_is_refused(post: Post, second: Card) -> None:
     publishing.publish(second.agent, by=SYSTEM, at=timezone.now(), input_modes=["application/json"])
 
     answer = post({"task": ended()})
@@ -230,9 +228,7 @@ def test_what_the_second_does_not_take_is_refused(post: Post, second: Card) -> N
     assert (answer.status_code, Task.objects.count()) == (415, 0)
 
 
-def test_one_that_has_too_much_to_do_says_when_to_come_back(
-    post: Post, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_busy_agent_answers_with_retry_after(post: Post, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("relay.runs.queue.QUEUE_AT_MOST", 0)
 
     answer = post({"task": ended()})
@@ -279,7 +275,7 @@ def test_an_event_with_an_invalid_member_is_refused(post: Post, body: dict[str, 
     assert not Task.objects.exists()
 
 
-def test_more_than_one_message_may_have_is_refused(post: Post) -> None:
+def test_an_event_larger_than_a_message_is_refused(post: Post) -> None:
     """However it is spread over artifacts: it is one message to the next."""
     artifact = {"artifactId": "report", "parts": [{"text": ""}] * 501}
 
@@ -307,16 +303,20 @@ def test_one_agent_ends_and_its_push_starts_the_next(
     artifact = Artifact.objects.create(
         task=task, artifact_id="report", parts_json=report, created_at=at
     )
-    transitions.emit_artifacts(task, [artifact], ends_in_status=False, at=at)
+    piece = transitions.Piece(artifact, 0, 1, is_last=True)
+    transitions.emit_artifacts(task, [piece], ends_in_status=False, at=at)
     ended = transitions.transition(task.pk, State.COMPLETED, at=at)
     sent = send_due()
 
     assert sent == CallbackAttempt.objects.filter(status_code=200).count() == 3
     assert not Callback.objects.unfinished().exists()
-    (begun,) = Task.objects.filter(agent=second.agent)
-    assert (begun.source_task, begun.source_generation) == (str(task.pk), ended.generation)
-    assert (begun.hop, begun.caller) == (1, caller)
-    assert said(begun).parts == [{"text": "All checks passed"}]
+    (second_task,) = Task.objects.filter(agent=second.agent)
+    assert (second_task.source_task, second_task.source_generation) == (
+        str(task.pk),
+        ended.generation,
+    )
+    assert (second_task.hop, second_task.caller) == (1, caller)
+    assert first_message(second_task).parts == [{"text": "All checks passed"}]
 
 
 @pytest.mark.parametrize("version", ["1.0", "0.3"])

@@ -15,7 +15,7 @@ from relay.api import errors
     ("fault", "after"),
     [(OperationalError("connection to 10.0.0.7 refused"), "2"), (Unreadable("key 3"), "60")],
 )
-def test_what_passes_is_said_to_pass(fault: Exception, after: str) -> None:
+def test_a_temporary_error_says_that_it_is_temporary(fault: Exception, after: str) -> None:
     response = errors.refuse("req-1", fault)
 
     assert response.status_code == 503

@@ -43,7 +43,7 @@ def test_the_same_message_id_again_is_another_task(either: Caller) -> None:
     assert either.send()["id"] != either.send()["id"]
 
 
-def test_unless_an_idempotency_key_says_that_it_is_the_same(newer: Caller) -> None:
+def test_the_same_idempotency_key_returns_the_same_task(newer: Caller) -> None:
     first, again = (
         newer.result("SendMessage", newer.sending(), Idempotency_Key="k-1")["task"]["id"]
         for _ in range(2)
@@ -56,7 +56,7 @@ def test_unless_an_idempotency_key_says_that_it_is_the_same(newer: Caller) -> No
 
 
 @pytest.mark.parametrize("key", ["", "x" * 256, "t\tab"])
-def test_an_idempotency_key_that_is_none(key: str, newer: Caller) -> None:
+def test_an_invalid_idempotency_key_is_refused(key: str, newer: Caller) -> None:
     assert newer.error("SendMessage", newer.sending(), Idempotency_Key=key)["code"] == -32602
     assert not Task.objects.exists()
 
@@ -80,11 +80,11 @@ def test_snake_case_members_are_read_and_unknown_members_ignored(either: Caller)
 
 
 @pytest.mark.parametrize("params", [{}, {"message": {}}, {"message": None}, {"message": "Hello"}])
-def test_a_send_without_a_message(params: Any, either: Caller) -> None:
+def test_a_send_without_a_message_is_refused(params: Any, either: Caller) -> None:
     assert either.error(METHODS[either.version]["send"], params)["code"] == -32602
 
 
-def test_content_that_the_agent_does_not_take(either: Caller) -> None:
+def test_content_that_the_agent_does_not_accept_is_refused(either: Caller) -> None:
     odd = {"raw": "dGNr", "mediaType": "application/x-odd"}
     error = either.error(
         METHODS[either.version]["send"], {"message": either.message() | {"parts": [odd]}}
@@ -106,7 +106,7 @@ def test_content_that_the_agent_does_not_take(either: Caller) -> None:
         (["*/*"], {"raw": "dGNr", "mediaType": "application/x-odd"}, True),
     ],
 )
-def test_an_agent_says_what_it_takes(
+def test_an_agent_accepts_the_content_of_its_input_modes(
     modes: list[str], part: Any, taken: bool, card: Card, newer: Caller
 ) -> None:
     Card.objects.filter(pk=card.pk).update(input_modes=modes)
@@ -116,7 +116,7 @@ def test_an_agent_says_what_it_takes(
     assert ("result" in answer) == taken
 
 
-def test_a_task_goes_on_in_its_own_context(either: Caller) -> None:
+def test_a_task_continues_in_its_own_context(either: Caller) -> None:
     task = either.send(contextId="talk")
 
     more = either.send("More", taskId=task["id"])
@@ -130,7 +130,7 @@ def test_a_task_goes_on_in_its_own_context(either: Caller) -> None:
 
 
 @pytest.mark.parametrize("state", sorted(Task.TERMINAL))
-def test_the_end_is_the_end(state: Task.State, either: Caller) -> None:
+def test_an_ended_task_accepts_nothing(state: Task.State, either: Caller) -> None:
     task = either.send()
     move(task["id"], State(state))
 
@@ -141,7 +141,7 @@ def test_the_end_is_the_end(state: Task.State, either: Caller) -> None:
     assert (canceled["code"], canceled["data"][0]["reason"]) == (-32002, "TASK_NOT_CANCELABLE")
 
 
-def test_a_task_takes_no_message_without_end(
+def test_the_messages_of_a_task_are_limited(
     either: Caller, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("relay.tasks.lifecycle.MESSAGES_AT_MOST", 2)
@@ -154,7 +154,7 @@ def test_a_task_takes_no_message_without_end(
     assert (error["code"], error["data"][0]["reason"]) == (-32004, "UNSUPPORTED_OPERATION")
 
 
-def test_too_much_waits_already(newer: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_busy_agent_refuses_a_send(newer: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("relay.runs.queue.QUEUE_AT_MOST", 1)
     newer.send()
 
@@ -170,15 +170,17 @@ def test_too_much_waits_already(newer: Caller, monkeypatch: pytest.MonkeyPatch) 
 # Get and cancel -----------------------------------------------------------------------------------
 
 
-def test_history_is_as_long_as_asked_for(either: Caller) -> None:
+def test_history_has_the_requested_length(either: Caller) -> None:
     task = either.send("1")
     for text in ("2", "3"):
         either.send(text, taskId=task["id"])
 
     def texts(**params: Any) -> list[str] | None:
-        found = either.result(METHODS[either.version]["get"], {"id": task["id"], **params})
+        shown_task = either.result(METHODS[either.version]["get"], {"id": task["id"], **params})
         return (
-            [each["parts"][0]["text"] for each in found["history"]] if "history" in found else None
+            [each["parts"][0]["text"] for each in shown_task["history"]]
+            if "history" in shown_task
+            else None
         )
 
     assert texts() == texts(historyLength=7) == texts(historyLength=None) == ["1", "2", "3"]
@@ -187,7 +189,7 @@ def test_history_is_as_long_as_asked_for(either: Caller) -> None:
 
 
 @pytest.mark.parametrize("length", [-1, True, "2", 1.5, []])
-def test_a_length_that_is_none(length: Any, either: Caller) -> None:
+def test_an_invalid_history_length_is_refused(length: Any, either: Caller) -> None:
     params = {"id": either.send()["id"], "historyLength": length}
 
     assert either.error(METHODS[either.version]["get"], params)["code"] == -32602
@@ -216,7 +218,7 @@ def test_cancel_ends_a_task(either: Caller) -> None:
 
 @pytest.mark.parametrize("id", [UNKNOWN, "none", "task-abc123", "%", "x" * 128])
 @pytest.mark.parametrize("method", ["get", "cancel"])
-def test_a_task_that_is_not_there(method: str, id: str, either: Caller) -> None:
+def test_an_unknown_task_is_not_found(method: str, id: str, either: Caller) -> None:
     assert either.error(METHODS[either.version][method], {"id": id})["code"] == -32001
 
 
@@ -227,34 +229,43 @@ def test_a_task_id_is_required(method: str, params: Any, either: Caller) -> None
 
 
 def test_another_callers_task_is_not_found(
-    newer: Caller, stranger: Caller, agent: Agent, team: Team
+    newer: Caller, other_caller: Caller, agent: Agent, team: Team
 ) -> None:
     task = newer.send(contextId="talk")["id"]
     other = Agent.objects.create(team=team, agent_id="writing-agent-02")
     elsewhere = Caller(publish(other, by=SYSTEM, at=timezone.now()), "1.0")
     elsewhere.headers["Authorization"] = newer.headers["Authorization"]
 
-    for somebody in (stranger, elsewhere):
+    for caller in (other_caller, elsewhere):
         for method, params in (
             ("GetTask", {"id": task}),
             ("CancelTask", {"id": task}),
-            ("SendMessage", somebody.sending(taskId=task)),
+            ("SendMessage", caller.sending(taskId=task)),
             ("CreateTaskPushNotificationConfig", {"taskId": task, "url": "https://x/"}),
             ("GetTaskPushNotificationConfig", {"taskId": task, "id": "mine"}),
             ("ListTaskPushNotificationConfigs", {"taskId": task}),
             ("DeleteTaskPushNotificationConfig", {"taskId": task, "id": "mine"}),
         ):
-            error = somebody.error(method, params)
+            error = caller.error(method, params)
             assert (error["code"], error["message"]) == (
                 -32001,
                 newer.error("GetTask", {"id": UNKNOWN})["message"],
             ), method
 
 
-def test_another_callers_context_is_not_continued(newer: Caller, stranger: Caller) -> None:
-    mine, theirs = newer.send(contextId="talk")["id"], stranger.send(contextId="talk")["id"]
+def test_another_callers_context_is_not_continued(newer: Caller, other_caller: Caller) -> None:
+    mine, theirs = newer.send(contextId="talk")["id"], other_caller.send(contextId="talk")["id"]
 
     listed = newer.result("ListTasks", {"contextId": "talk"})
 
     assert [task["id"] for task in listed["tasks"]] == [mine]
     assert mine != theirs
+
+
+def test_a_message_that_starts_a_task_takes_few_statements(
+    newer: Caller, django_assert_max_num_queries: Any
+) -> None:
+    newer.send()
+
+    with django_assert_max_num_queries(14):
+        newer.send()

@@ -13,39 +13,41 @@ UNKNOWN = "0e2c7c1a-4c9e-4b0f-9d69-0f3c5a9c1d11"
 SECRET = {"token": "t0ken", "authentication": {"scheme": "Bearer", "credentials": "s3cret"}}
 
 
-def test_push_configs_in_the_words_of_1_0(newer: Caller) -> None:
+def test_push_configs_over_a2a_1_0(newer: Caller) -> None:
     task = newer.send()["id"]
     config = {"taskId": task, "id": "mine", "url": "https://hooks.example.com/a2a"}
     of = {"taskId": task, "id": "mine"}
 
-    made = newer.result("CreateTaskPushNotificationConfig", config | SECRET)
+    created = newer.result("CreateTaskPushNotificationConfig", config | SECRET)
     read = newer.result("GetTaskPushNotificationConfig", of)
     listed = newer.result("ListTaskPushNotificationConfigs", {"taskId": task})
     gone = [newer.result("DeleteTaskPushNotificationConfig", of) for _ in range(2)]
     error = newer.error("GetTaskPushNotificationConfig", of)
 
-    assert made == read == config | {"authentication": {"scheme": "Bearer"}}
-    assert listed == {"configs": [made], "nextPageToken": ""}
+    assert created == read == config | {"authentication": {"scheme": "Bearer"}}
+    assert listed == {"configs": [created], "nextPageToken": ""}
     assert gone == [{}, {}]
     assert error["code"] == -32001
 
 
-def test_push_configs_in_the_words_of_0_3(older: Caller) -> None:
+def test_push_configs_over_a2a_0_3(older: Caller) -> None:
     task = older.send()["id"]
     config = {"id": "mine", "url": "https://hooks.example.com/a2a"}
     secret = SECRET | {"authentication": {"schemes": ["Bearer"], "credentials": "s3cret"}}
     of = {"id": task, "pushNotificationConfigId": "mine"}
     prefix = "tasks/pushNotificationConfig/"
 
-    made = older.result(f"{prefix}set", {"taskId": task, "pushNotificationConfig": config | secret})
+    created = older.result(
+        f"{prefix}set", {"taskId": task, "pushNotificationConfig": config | secret}
+    )
     read, first = (older.result(f"{prefix}get", params) for params in (of, {"id": task}))
     listed = older.result(f"{prefix}list", {"id": task})
     gone = [older.ask(f"{prefix}delete", of) for _ in range(2)]
 
     authentication = {"authentication": {"schemes": ["Bearer"]}}
-    assert made == read == first
-    assert made == {"taskId": task, "pushNotificationConfig": config | authentication}
-    assert listed == [made]
+    assert created == read == first
+    assert created == {"taskId": task, "pushNotificationConfig": config | authentication}
+    assert listed == [created]
     assert gone == [{"jsonrpc": "2.0", "id": "req-1", "result": None}] * 2
     assert older.error(f"{prefix}get", of)["code"] == -32001
 
@@ -83,7 +85,7 @@ def test_in_1_0_each_config_without_an_id_is_one_more(newer: Caller) -> None:
     assert PushConfig.objects.values("config_id").distinct().count() == 2
 
 
-def test_a_config_speaks_the_version_it_was_made_in(newer: Caller, older: Caller) -> None:
+def test_a_config_gets_pushes_of_its_own_version(newer: Caller, older: Caller) -> None:
     config = {"url": "https://hooks.example.com/a2a"}
     newer.result(
         "SendMessage", newer.sending() | {"configuration": {"taskPushNotificationConfig": config}}
@@ -105,7 +107,7 @@ def test_a_task_that_has_ended_takes_a_config(newer: Caller) -> None:
 
 
 @pytest.mark.parametrize("url", ["", None, 7, "ftp://x/", "javascript:alert(1)", "https://"])
-def test_an_address_that_is_none_stores_nothing(url: Any, newer: Caller) -> None:
+def test_an_invalid_address_stores_nothing(url: Any, newer: Caller) -> None:
     configuration = {"taskPushNotificationConfig": {"url": url}}
 
     error = newer.error("SendMessage", newer.sending() | {"configuration": configuration})
@@ -126,5 +128,5 @@ def test_an_address_that_is_none_stores_nothing(url: Any, newer: Caller) -> None
         ("tasks/list", -32601),
     ],
 )
-def test_what_0_3_does_not_have_here(method: str, code: int, older: Caller) -> None:
+def test_methods_that_0_3_does_not_have_are_refused(method: str, code: int, older: Caller) -> None:
     assert older.error(method, {"id": UNKNOWN})["code"] == code

@@ -39,18 +39,18 @@ def test_all_on_one_page(five: list[str], newer: Caller) -> None:
 def test_page_after_page_until_the_token_is_empty(
     size: int, five: list[str], newer: Caller
 ) -> None:
-    seen, token = [], ""
+    all_listed, token = [], ""
     for _ in range(6):
         page = newer.result("ListTasks", {"pageSize": size, "pageToken": token})
-        seen.append(ids(page))
+        all_listed.append(ids(page))
         assert (page["pageSize"], page["totalSize"]) == (size, 5)
         if not (token := page["nextPageToken"]):
             break
 
-    assert seen == [five[at : at + size] for at in range(0, 5, size)]
+    assert all_listed == [five[at : at + size] for at in range(0, 5, size)]
 
 
-def test_what_is_new_meanwhile_moves_no_page(five: list[str], newer: Caller) -> None:
+def test_a_new_task_does_not_shift_the_pages(five: list[str], newer: Caller) -> None:
     first = newer.result("ListTasks", {"pageSize": 2})
     newer.send(contextId="talk")
 
@@ -90,8 +90,9 @@ def test_since_a_time_and_of_that_time(since: str, five: list[str], newer: Calle
 
 def test_with_artifacts_and_history_as_asked_for(newer: Caller) -> None:
     id = newer.send()["id"]
-    made = {"artifact_id": "a-1", "parts_json": '[{"text": "# Ten"}]', "created_at": T0}
-    Artifact.objects.create(task_id=id, **made)
+    tasks = {"artifact_id": "a-1", "parts_json": '[{"text": "# Ten"}]', "created_at": T0}
+    Artifact.objects.create(task_id=id, **tasks)
+    Task.objects.update(generation=2)  # an artifact comes with an event
 
     (bare,) = newer.result("ListTasks", {"historyLength": 0})["tasks"]
     (whole,) = newer.result("ListTasks", {"includeArtifacts": True})["tasks"]
@@ -134,7 +135,7 @@ def test_a_page_costs_as_many_queries_as_a_task(
         {"contextId": "x" * 129},
     ],
 )
-def test_what_cannot_be_listed(params: dict[str, Any], newer: Caller) -> None:
+def test_an_invalid_list_request_is_refused(params: dict[str, Any], newer: Caller) -> None:
     error = newer.error("ListTasks", params)
 
     assert error["code"] == -32602
@@ -142,7 +143,7 @@ def test_what_cannot_be_listed(params: dict[str, Any], newer: Caller) -> None:
     assert violation["field"] in params
 
 
-def test_without_a_key_only_a_context_that_one_holds(card: Card, newer: Caller) -> None:
+def test_without_a_key_a_list_needs_a_context(card: Card, newer: Caller) -> None:
     Card.objects.filter(pk=card.pk).update(access=Card.Access.PUBLIC)
     newer.send(contextId="talk")
     anybody = Caller(card)

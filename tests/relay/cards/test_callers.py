@@ -31,8 +31,8 @@ def status(card: Card, authorization: str = "", body: Any = GET) -> int:
     if response.status_code == 401:
         assert response["WWW-Authenticate"].startswith("Bearer")
         assert response.json()["error"]["code"] == "unauthorized"
-    found: int = response.status_code
-    return found
+    caller_of: int = response.status_code
+    return caller_of
 
 
 def test_a_key_of_the_team_opens_its_agents(card: Card, caller_key: Any) -> None:
@@ -41,12 +41,12 @@ def test_a_key_of_the_team_opens_its_agents(card: Card, caller_key: Any) -> None
 
 
 @pytest.mark.parametrize("body", [GET, "no json", "", [], {}])
-def test_without_one_nothing_is_read(body: Any, card: Card) -> None:
+def test_without_a_key_nothing_is_readable(body: Any, card: Card) -> None:
     assert status(card, body=body) == 401
     assert not Task.objects.exists()
 
 
-def test_what_is_no_key(card: Card, caller_key: Any, key: ApiKey) -> None:
+def test_an_invalid_key_is_refused(card: Card, caller_key: Any, key: ApiKey) -> None:
     text = caller_key.text
     wrong = [
         text,
@@ -91,7 +91,7 @@ def test_an_agent_may_name_its_callers(card: Card, caller_key: Any, team: Team) 
     assert status(card) == 401
 
 
-def test_anybody_may_call_a_public_agent(public: Card) -> None:
+def test_anyone_may_call_a_public_agent(public: Card) -> None:
     assert status(public) == 200
 
 
@@ -109,14 +109,14 @@ def test_a_key_makes_tasks_its_own_on_a_public_agent(public: Card, caller_key: A
     assert Caller(public).result("GetTask", {"id": nobodys})["id"] == nobodys
 
 
-def test_an_agent_that_was_taken_back_is_not_there(card: Card, caller_key: Any) -> None:
+def test_an_unpublished_agent_is_a_404(card: Card, caller_key: Any) -> None:
     card.enabled = False
     card.save(update_fields=["enabled"])
 
     assert status(card, f"Bearer {caller_key.text}") == 404
 
 
-def test_use_is_noted_once_a_minute(card: Card, caller_key: Any) -> None:
+def test_last_use_is_recorded_once_a_minute(card: Card, caller_key: Any) -> None:
     at = timezone.now()
 
     callers.touch(caller_key, at=at)
@@ -136,7 +136,7 @@ def test_a_call_records_that_its_key_was_used(card: Card, caller_key: Any) -> No
     assert CallerKey.objects.get().last_used_at is not None
 
 
-def test_one_bad_key_after_the_other_is_slowed_down(
+def test_bad_caller_keys_are_rate_limited(
     card: Card, caller_key: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(throttles, "BAD_KEYS", "2/m")

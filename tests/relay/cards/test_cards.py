@@ -46,28 +46,28 @@ def test_the_card_says_who_the_agent_is_and_what_it_can_do(card: Card) -> None:
 
     answer = read()
 
-    told = answer.json()
+    card_body = answer.json()
     assert answer["Content-Type"] == "application/json"
-    assert told.keys() >= REQUIRED
-    assert told["name"] == "@garden/research-agent-01"
-    assert told["description"] == "Compares competitors."
-    assert told["provider"] == {"organization": "Garden", "url": "http://testserver"}
-    assert told["capabilities"]["streaming"] is False
-    assert told["capabilities"]["pushNotifications"] is True
-    assert told["defaultInputModes"] == ["text/plain", "application/json"]
-    assert told["skills"] == [skill]
+    assert card_body.keys() >= REQUIRED
+    assert card_body["name"] == "@garden/research-agent-01"
+    assert card_body["description"] == "Compares competitors."
+    assert card_body["provider"] == {"organization": "Garden", "url": "http://testserver"}
+    assert card_body["capabilities"]["streaming"] is True
+    assert card_body["capabilities"]["pushNotifications"] is True
+    assert card_body["defaultInputModes"] == ["text/plain", "application/json"]
+    assert card_body["skills"] == [skill]
 
 
 def test_clients_of_both_versions_find_the_same_address_on_it(card: Card) -> None:
-    told = read().json()
+    card_body = read().json()
 
-    assert told["supportedInterfaces"] == [
+    assert card_body["supportedInterfaces"] == [
         {"url": URL, "protocolBinding": "JSONRPC", "protocolVersion": "1.0"},
         {"url": URL, "protocolBinding": "JSONRPC", "protocolVersion": "0.3"},
     ]
-    assert (told["url"], told["preferredTransport"]) == (URL, "JSONRPC")
-    assert told["protocolVersion"] == "0.3.0"
-    assert told["additionalInterfaces"] == [{"url": URL, "transport": "JSONRPC"}]
+    assert (card_body["url"], card_body["preferredTransport"]) == (URL, "JSONRPC")
+    assert card_body["protocolVersion"] == "0.3.0"
+    assert card_body["additionalInterfaces"] == [{"url": URL, "transport": "JSONRPC"}]
 
 
 @pytest.mark.parametrize(
@@ -78,21 +78,21 @@ def test_in_development_it_uses_the_host_of_the_request(
 ) -> None:
     settings.DEVELOPMENT = development
 
-    told = Client(headers={"Host": "localhost:9000"}).get(CARD, secure=True).json()
+    card_body = Client(headers={"Host": "localhost:9000"}).get(CARD, secure=True).json()
 
-    assert told["url"] == told["supportedInterfaces"][0]["url"] == f"{origin}{HERE}"
+    assert card_body["url"] == card_body["supportedInterfaces"][0]["url"] == f"{origin}{HERE}"
 
 
-def test_that_a_key_is_needed_is_said_in_the_words_of_both(card: Card) -> None:
-    told = read().json()
+def test_both_versions_of_the_card_require_a_key(card: Card) -> None:
+    card_body = read().json()
 
-    assert told["securitySchemes"]["bearer"] == {
+    assert card_body["securitySchemes"]["bearer"] == {
         "type": "http",
         "scheme": "bearer",
         "httpAuthSecurityScheme": {"scheme": "bearer"},
     }
-    assert told["security"] == [{"bearer": []}]
-    assert told["securityRequirements"] == [{"schemes": {"bearer": {"list": []}}}]
+    assert card_body["security"] == [{"bearer": []}]
+    assert card_body["securityRequirements"] == [{"schemes": {"bearer": {"list": []}}}]
 
 
 def test_a_public_agent_asks_for_nothing(card: Card) -> None:
@@ -108,23 +108,23 @@ def test_a_public_agent_asks_for_nothing(card: Card) -> None:
         ("0.3", ONLY_1_0, ONLY_0_3, {"type": "http", "scheme": "bearer"}),
     ],
 )
-def test_a_card_for_one_version_has_nothing_of_the_other(
+def test_a_card_for_one_version_has_no_members_of_the_other(
     card: Card, profile: str, absent: set[str], present: set[str], scheme: dict[str, Any]
 ) -> None:
     change(card, profile=profile)
 
-    told = read().json()
+    card_body = read().json()
 
-    assert told.keys() >= REQUIRED | present
-    assert not told.keys() & absent
-    assert told["securitySchemes"] == {"bearer": scheme}
-    assert told["capabilities"] == {"streaming": False, "pushNotifications": True}
-    interfaces = told.get("supportedInterfaces", [])
+    assert card_body.keys() >= REQUIRED | present
+    assert not card_body.keys() & absent
+    assert card_body["securitySchemes"] == {"bearer": scheme}
+    assert card_body["capabilities"] == {"streaming": True, "pushNotifications": True}
+    interfaces = card_body.get("supportedInterfaces", [])
     assert {each["protocolVersion"] for each in interfaces} <= {"1.0"}
 
 
 @pytest.mark.parametrize(("version", "other"), [("1.0", ONLY_0_3), ("0.3", ONLY_1_0)])
-def test_who_asks_for_one_version_gets_nothing_of_the_other(
+def test_a_request_for_one_version_gets_no_members_of_the_other(
     version: str, other: set[str], card: Card
 ) -> None:
     by_header = read(A2A_Version=version)
@@ -138,26 +138,24 @@ def test_who_asks_for_one_version_gets_nothing_of_the_other(
     assert {each["protocolVersion"] for each in interfaces} <= {"1.0"}
 
 
-def test_a_version_that_the_agent_does_not_speak_gets_the_card_that_there_is(card: Card) -> None:
+def test_an_unsupported_version_gets_the_existing_card(card: Card) -> None:
     change(card, profile="1.0")
 
     assert read(A2A_Version="0.3").json() == read(A2A_Version="9.9").json() == read().json()
 
 
-def test_what_was_not_described_is_described_in_general(card: Card) -> None:
+def test_a_card_without_a_description_has_a_general_one(card: Card) -> None:
     change(card, description="")
 
-    told = read().json()
+    card_body = read().json()
 
-    assert told["description"] == "research-agent-01, an agent of Garden."
-    [skill] = told["skills"]
-    assert skill["description"] == told["description"]
+    assert card_body["description"] == "research-agent-01, an agent of Garden."
+    [skill] = card_body["skills"]
+    assert skill["description"] == card_body["description"]
     assert skill["tags"]
 
 
-def test_it_says_nothing_of_people_keys_and_callers(
-    card: Card, alice: User, caller_key: Any
-) -> None:
+def test_a_card_names_no_people_keys_or_callers(card: Card, alice: User, caller_key: Any) -> None:
     change(card, access="allowlist", callers=[caller_key])
 
     body = read().content.decode()
@@ -188,7 +186,7 @@ def test_a_caller_with_the_current_card_gets_304(card: Card) -> None:
     assert since.status_code == 304
 
 
-def test_a_card_that_says_something_else_is_another(card: Card, team: Team) -> None:
+def test_a_changed_card_has_another_etag(card: Card, team: Team) -> None:
     etag = read()["ETag"]
     team.name = "Orchard"
     team.save(update_fields=["name"])
@@ -220,7 +218,9 @@ def test_an_address_without_its_last_part_leads_to_the_only_agent(card: Card) ->
     assert answer["Access-Control-Allow-Origin"] == "*"
 
 
-def test_but_to_none_where_there_are_more_or_there_is_none(card: Card, team: Team) -> None:
+def test_an_address_without_its_last_part_is_a_404_for_none_or_several_agents(
+    card: Card, team: Team
+) -> None:
     second = Agent.objects.create(team=team, agent_id="writing-agent-02")
     publish(second, by=SYSTEM, at=timezone.now())
 
@@ -246,14 +246,14 @@ def test_the_host_has_a_card_of_its_own_where_one_was_chosen(card: Card, name: s
         "/@other/research-agent-01/.well-known/agent-card.json",
     ],
 )
-def test_what_is_not_there_is_said_as_json(card: Card, path: str) -> None:
+def test_a_404_is_json(card: Card, path: str) -> None:
     answer = read(path)
 
     assert answer.status_code == 404
     assert answer.json()["error"]["code"] == "not_found"
 
 
-def test_an_agent_that_is_taken_back_is_nowhere(card: Card) -> None:
+def test_an_unpublished_agent_has_no_card(card: Card) -> None:
     change(card, is_root=True)
     unpublish(card, by=SYSTEM, at=timezone.now() + timedelta(seconds=1))
 

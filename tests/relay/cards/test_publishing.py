@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from accounts.audit import SYSTEM
 from accounts.models import Agent, AuditEvent, Team, User
-from inbox.audit.sentences import link, words
+from inbox.audit.sentences import link, sentence
 from relay.cards import callers
 from relay.cards.publishing import DoesNotFit, publish, unpublish
 from relay.models import CallerKey, Card
@@ -25,7 +25,7 @@ NOW = timezone.now()
 def events() -> list[str]:
     """In plain words, without what made the agent itself."""
     rows = AuditEvent.objects.filter(object_kind__in=["card", "callerkey"]).order_by("pk")
-    return [words(event) for event in rows]
+    return [sentence(event) for event in rows]
 
 
 def test_publishing_makes_a_card_and_is_in_the_audit(agent: Agent) -> None:
@@ -38,7 +38,7 @@ def test_publishing_makes_a_card_and_is_in_the_audit(agent: Agent) -> None:
     assert link(event) == f"/agents/{agent.pk}/"
 
 
-def test_what_is_not_named_stays(agent: Agent) -> None:
+def test_fields_that_are_not_given_stay(agent: Agent) -> None:
     publish(agent, by=SYSTEM, at=NOW, access="public", description="Compares.")
 
     card = publish(agent, by=SYSTEM, at=NOW, reply_policy="any")
@@ -50,7 +50,7 @@ def test_what_is_not_named_stays(agent: Agent) -> None:
     ("version", "following"),
     [("1.0.0", "1.0.1"), ("2.9", "2.10"), ("2026-spring", "2026-spring.1"), ("v7", "v8")],
 )
-def test_the_version_counts_up_with_what_the_card_says(
+def test_the_version_is_raised_when_the_card_changes(
     agent: Agent, version: str, following: str
 ) -> None:
     publish(agent, by=SYSTEM, at=NOW, version=version)
@@ -61,7 +61,7 @@ def test_the_version_counts_up_with_what_the_card_says(
     assert events()[-1] == "Wake changed an agent's card: description, version"
 
 
-def test_but_not_with_what_it_does_not_say(agent: Agent) -> None:
+def test_the_version_stays_when_a_hidden_field_changes(agent: Agent) -> None:
     publish(agent, by=SYSTEM, at=NOW)
 
     card = publish(agent, by=SYSTEM, at=NOW, timeout_seconds=60)
@@ -69,7 +69,7 @@ def test_but_not_with_what_it_does_not_say(agent: Agent) -> None:
     assert (card.timeout_seconds, card.version) == (60, "1.0.0")
 
 
-def test_nor_where_a_person_says_what_it_is(agent: Agent) -> None:
+def test_the_version_stays_as_a_person_set_it(agent: Agent) -> None:
     publish(agent, by=SYSTEM, at=NOW)
 
     card = publish(agent, by=SYSTEM, at=NOW, description="Rewritten.", version="2.0.0")
@@ -77,7 +77,7 @@ def test_nor_where_a_person_says_what_it_is(agent: Agent) -> None:
     assert card.version == "2.0.0"
 
 
-def test_the_same_again_is_no_change(agent: Agent) -> None:
+def test_publishing_the_same_again_changes_nothing(agent: Agent) -> None:
     publish(agent, by=SYSTEM, at=NOW, description="Compares.")
 
     card = publish(agent, by=SYSTEM, at=NOW + timedelta(hours=1), description="Compares.")
@@ -93,12 +93,12 @@ def test_the_audit_shows_who_may_call(agent: Agent, caller_key: CallerKey) -> No
 
     event = AuditEvent.objects.get(event="card.changed")
     assert event.detail["callers"] == ["Build server"]
-    assert words(event) == (
+    assert sentence(event) == (
         "Wake changed an agent's card: access, callers; selected caller keys can call it now"
     )
 
 
-def test_an_agent_is_taken_back_once_and_can_be_published_again(agent: Agent) -> None:
+def test_an_agent_can_be_unpublished_and_published_again(agent: Agent) -> None:
     card = publish(agent, by=SYSTEM, at=NOW, description="Compares.")
 
     unpublish(card, by=SYSTEM, at=NOW)
@@ -128,7 +128,7 @@ def test_an_id_that_does_not_fit_a_path_is_not_published(team: Team, agent_id: s
     "wrong",
     [{"access": "nobody"}, {"input_modes": ["text"]}, {"version": "1\n0"}, {"profile": "2.0"}],
 )
-def test_what_no_card_can_say_is_refused(agent: Agent, wrong: dict[str, Any]) -> None:
+def test_an_invalid_card_is_refused(agent: Agent, wrong: dict[str, Any]) -> None:
     publish(agent, by=SYSTEM, at=NOW)
 
     with pytest.raises(ValidationError):
@@ -138,7 +138,7 @@ def test_what_no_card_can_say_is_refused(agent: Agent, wrong: dict[str, Any]) ->
     assert len(events()) == 1
 
 
-def test_one_card_at_most_is_the_hosts(agent: Agent, mallory: User) -> None:
+def test_at_most_one_card_is_the_hosts(agent: Agent, mallory: User) -> None:
     theirs = Agent.objects.create(team=mallory.teams.get(), agent_id="theirs")
     publish(theirs, by=SYSTEM, at=NOW, is_root=True)
 
@@ -201,7 +201,7 @@ def test_a_new_agent_is_registered_and_published_with_one_command(
     assert "issue_caller_key" in out
 
 
-def test_every_option_of_the_card_can_be_said(team: Team) -> None:
+def test_the_command_sets_every_option_of_the_card(team: Team) -> None:
     call_command(
         "publish_agent",
         *("tck", "--team", "kit", "--public", "--input-mode", "*/*", "--input-mode", "text/plain"),
@@ -214,7 +214,9 @@ def test_every_option_of_the_card_can_be_said(team: Team) -> None:
     assert card.is_root
 
 
-def test_skills_output_modes_and_the_time_limit_can_be_said(team: Team, tmp_path: Path) -> None:
+def test_the_command_sets_skills_output_modes_and_the_time_limit(
+    team: Team, tmp_path: Path
+) -> None:
     skill = {"id": "dig", "name": "Dig", "description": "Digs.", "tags": ["garden"]}
     file = tmp_path / "skills.json"
     file.write_text(json.dumps([skill | {"examples": None, "later": 1}]))
@@ -238,7 +240,7 @@ def test_skills_output_modes_and_the_time_limit_can_be_said(team: Team, tmp_path
         ('[{"tags": ["a"]}]', r"\[0\].id: Must be a string"),
     ],
 )
-def test_skills_that_cannot_be_read_are_a_sentence(
+def test_unreadable_skills_are_refused_in_a_sentence(
     skills: str, reason: str, team: Team, tmp_path: Path
 ) -> None:
     file = tmp_path / "skills.json"
@@ -250,7 +252,7 @@ def test_skills_that_cannot_be_read_are_a_sentence(
     assert not Card.objects.exists()
 
 
-def test_public_is_taken_back_and_nothing_else_is_widened(team: Team) -> None:
+def test_no_public_removes_anonymous_access_only(team: Team) -> None:
     call_command("publish_agent", "conductor", "--public")
     call_command("publish_agent", "conductor", "--no-public")
     key_needed = Card.objects.get().access
@@ -260,7 +262,9 @@ def test_public_is_taken_back_and_nothing_else_is_widened(team: Team) -> None:
     assert (key_needed, Card.objects.get().access) == ("key", "allowlist")
 
 
-def test_root_says_whose_place_it_takes(team: Team, capsys: pytest.CaptureFixture[str]) -> None:
+def test_root_names_the_agent_that_it_replaces(
+    team: Team, capsys: pytest.CaptureFixture[str]
+) -> None:
     call_command("publish_agent", "conductor", "--root")
     first = capsys.readouterr().out
     call_command("publish_agent", "gardener", "--root")
@@ -297,7 +301,7 @@ def test_run_again_the_command_changes_only_what_it_names(team: Team) -> None:
     ("arguments", "reason"),
     [(["a b"], "letters, digits"), (["fine", "--input-mode", "text"], "^text is not a media type")],
 )
-def test_what_cannot_be_published_is_not_registered_either(
+def test_an_agent_that_cannot_be_published_is_not_registered(
     team: Team, arguments: list[str], reason: str
 ) -> None:
     with pytest.raises(CommandError, match=reason):
@@ -309,12 +313,12 @@ def test_what_cannot_be_published_is_not_registered_either(
 def test_a_caller_key_alone_is_on_stdout(team: Team, capsys: pytest.CaptureFixture[str]) -> None:
     call_command("issue_caller_key", "Build server")
 
-    told = capsys.readouterr()
-    key = callers.find(told.out.strip(), at=NOW)
+    output = capsys.readouterr()
+    key = callers.find(output.out.strip(), at=NOW)
     assert key is not None
     assert (key.name, key.team, key.issued_by) == ("Build server", team, "Operator")
-    assert told.out.count("\n") == 1
-    assert "shown only once" in told.err
+    assert output.out.count("\n") == 1
+    assert "shown only once" in output.err
 
 
 def test_a_caller_key_can_be_put_on_the_lists_of_agents(
@@ -324,16 +328,16 @@ def test_a_caller_key_can_be_put_on_the_lists_of_agents(
 
     call_command("issue_caller_key", "Build server", "--agent", "research-agent-01", "--json")
 
-    told = json.loads(capsys.readouterr().out)
-    assert (told["name"], told["team"]) == ("Build server", "garden")
-    key = callers.find(told["key"], at=NOW)
-    assert key == CallerKey.objects.get(pk=told["id"])
+    output = json.loads(capsys.readouterr().out)
+    assert (output["name"], output["team"]) == ("Build server", "garden")
+    key = callers.find(output["key"], at=NOW)
+    assert key == CallerKey.objects.get(pk=output["id"])
     card.refresh_from_db()
     assert card.accepts(key)
     assert not card.accepts(None)
 
 
-def test_a_list_that_decides_nothing_is_spoken_of(
+def test_an_allowlist_without_effect_is_mentioned(
     card: Card, capsys: pytest.CaptureFixture[str]
 ) -> None:
     call_command("issue_caller_key", "Build server", "--agent", "research-agent-01")
@@ -349,7 +353,7 @@ def test_a_list_that_decides_nothing_is_spoken_of(
         (["two\nlines"], "Control characters"),
     ],
 )
-def test_a_caller_key_that_cannot_be_is_refused_with_the_reason(
+def test_an_invalid_caller_key_is_refused_with_the_reason(
     team: Team, arguments: list[str], reason: str
 ) -> None:
     with pytest.raises(CommandError, match=reason):

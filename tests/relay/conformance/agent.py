@@ -26,6 +26,11 @@ def completed(*parts: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+def report(**what: Any) -> None:
+    sys.stdout.write(json.dumps({"state": "working", **what}) + "\n")
+    sys.stdout.flush()
+
+
 def main() -> None:
     given = json.load(sys.stdin)
     asked: str = given["messageId"]
@@ -55,6 +60,17 @@ def main() -> None:
         answer = {"direct": True, "text": "Direct message response", "state": "completed"}
     elif is_about("tck-reject-task"):
         answer = {"state": "rejected", "text": "rejected"}
+    elif is_about("tck-stream-steps"):
+        for number in range(1, 4):
+            report(text=f"Step {number}")
+            time.sleep(1.2)  # a connector sends one report a second
+        answer = completed(TEXT)
+    elif is_about("tck-stream-artifact-chunked"):
+        for text in ("chunk-1 ", "chunk-2"):
+            chunk = {"artifactId": "log", "append": True, "parts": [{"text": text}]}
+            report(artifact=chunk | {"lastChunk": text == "chunk-2"})
+            time.sleep(0.5)
+        answer = {"state": "completed", "text": HELLO}
     elif is_about("tck-delayed-complete"):
         time.sleep(2)
         answer = {"state": "completed", "text": "Done after delay"}

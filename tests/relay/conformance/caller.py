@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import json
+from collections.abc import Generator
 from typing import Any
 
 import httpx
@@ -48,7 +50,26 @@ class Caller:
         error: dict[str, Any] = answer["error"]
         return error
 
+    def stream(self, method: str, params: Any, **headers: str) -> Generator[Any, None, None]:
+        """Yields the result of each event."""
+        number = next(_numbers)
+        body = {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
+        named = {"Accept": "text/event-stream"} | self.headers | headers
+        with httpx.stream("POST", self.url, json=body, headers=named, timeout=20) as response:
+            assert response.status_code == 200
+            assert response.headers["Content-Type"] == "text/event-stream", response.read()
+            for line in response.iter_lines():
+                if line.startswith("data: "):
+                    answer = json.loads(line.removeprefix("data: "))
+                    assert (answer["jsonrpc"], answer["id"]) == ("2.0", number)
+                    yield answer["result"]
+
     def send(self, message_id: str, *, configuration: Any = None, **more: Any) -> Any:
+        params = self.sending(message_id, configuration=configuration, **more)
+        return self.result("SendMessage" if self.version == "1.0" else "message/send", params)
+
+    def sending(self, message_id: str, *, configuration: Any = None, **more: Any) -> Any:
+        """Returns the params of a send."""
         message = {
             "role": "ROLE_USER" if self.version == "1.0" else "user",
             "messageId": message_id,
@@ -57,14 +78,11 @@ class Caller:
             ],
             **more,
         }
-        params = {"message": message} | ({"configuration": configuration} if configuration else {})
-        if self.version == "1.0":
-            return self.result("SendMessage", params)
-        return self.result("message/send", params)
+        return {"message": message} | ({"configuration": configuration} if configuration else {})
 
 
 def reason(error: dict[str, Any]) -> str:
     (info,) = [each for each in error["data"] if each["@type"].endswith("google.rpc.ErrorInfo")]
     assert info["domain"] == "a2a-protocol.org"
-    found: str = info["reason"]
-    return found
+    tasks: str = info["reason"]
+    return tasks

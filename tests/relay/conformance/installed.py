@@ -20,8 +20,8 @@ INSTALLED = Path(sys.prefix) / "peers"
 DONE = ".installed"
 
 
-def command(peer: str) -> list[str]:
-    """Returns the command of its caller, and installs it first if needed."""
+def command(peer: str, script: str = "caller") -> list[str]:
+    """Returns the command of one of its scripts, and installs it first if needed."""
     source = PEERS / peer
     if (source / "package.json").exists():
         lock, install = source / "package-lock.json", _install_javascript
@@ -38,10 +38,10 @@ def command(peer: str) -> list[str]:
             install(lock, folder)
             (folder / DONE).touch()
     if install is _install_python:
-        return [str(folder / "bin" / "python"), str(source / "caller.py")]
+        return [str(folder / "bin" / "python"), str(source / f"{script}.py")]
     # Node looks for packages beside the script.
-    shutil.copy(source / "caller.mjs", folder)
-    return ["node", str(folder / "caller.mjs")]
+    shutil.copy(source / f"{script}.mjs", folder)
+    return ["node", str(folder / f"{script}.mjs")]
 
 
 def _install_python(lock: Path, folder: Path) -> None:

@@ -47,8 +47,8 @@ def manage(up: Up, *arguments: str) -> str:
 @contextmanager
 def connected(up: Up, key: str, journal: Path) -> Iterator[None]:
     """Starts `wake connect` with the shell command of the agent."""
-    told = journal.with_suffix(".log")
-    with told.open("wb") as log:
+    printed = journal.with_suffix(".log")
+    with printed.open("wb") as log:
         connector = subprocess.Popen(
             [
                 *(sys.executable, "-m", "wake_client", "connect", "--url", up.url),
@@ -60,7 +60,7 @@ def connected(up: Up, key: str, journal: Path) -> Iterator[None]:
             start_new_session=True,
         )
         try:
-            eventually(lambda: "connected as" in told.read_text())
+            eventually(lambda: "connected as" in printed.read_text())
             yield
         finally:
             os.killpg(connector.pid, signal.SIGKILL)

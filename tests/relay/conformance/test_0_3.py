@@ -18,18 +18,18 @@ pytestmark = [
 def test_0_3_sends_gets_and_cancels(older: Caller) -> None:
     done = older.send("tck-complete-task")
     asked = older.send("tck-input-required")
-    got = older.result("tasks/get", {"id": done["id"]})
+    result = older.result("tasks/get", {"id": done["id"]})
     canceled = older.result("tasks/cancel", {"id": asked["id"]})
 
-    assert done["kind"] == got["kind"] == canceled["kind"] == "task"
-    assert got["status"]["state"] == "completed"
+    assert done["kind"] == result["kind"] == canceled["kind"] == "task"
+    assert result["status"]["state"] == "completed"
     assert asked["status"]["state"] == "input-required"
     assert canceled["status"]["state"] == "canceled"
-    assert got["history"][0]["kind"] == "message"
-    assert got["history"][0]["parts"][0]["kind"] == "text"
+    assert result["history"][0]["kind"] == "message"
+    assert result["history"][0]["parts"][0]["kind"] == "text"
 
 
-def test_0_3_goes_on_with_a_task(older: Caller) -> None:
+def test_0_3_continues_a_task(older: Caller) -> None:
     asked = older.send("tck-input-required")
     ended = older.send("tck-complete-task", taskId=asked["id"], contextId=asked["contextId"])
 
@@ -39,16 +39,16 @@ def test_0_3_goes_on_with_a_task(older: Caller) -> None:
     assert len(limited["history"]) <= 2
 
 
-def test_0_3_goes_on_with_and_cancels_what_an_ordinary_message_began(older: Caller) -> None:
+def test_0_3_continues_and_cancels_a_task_of_a_plain_message(older: Caller) -> None:
     """As the kit does, which names no scenario and no context here."""
-    begun = older.send("test-history-create-message-id-1")
+    first = older.send("test-history-create-message-id-1")
     for number in (1, 2, 3):
-        more = older.send(f"test-history-message-{number}-2", taskId=begun["id"])
-    limited = older.result("tasks/get", {"id": begun["id"], "historyLength": 2})
-    canceled = older.result("tasks/cancel", {"id": begun["id"]})
+        more = older.send(f"test-history-message-{number}-2", taskId=first["id"])
+    limited = older.result("tasks/get", {"id": first["id"], "historyLength": 2})
+    canceled = older.result("tasks/cancel", {"id": first["id"]})
 
-    assert more["id"] == begun["id"]
-    assert begun["status"]["state"] in {"submitted", "working", "input-required"}
+    assert more["id"] == first["id"]
+    assert first["status"]["state"] in {"submitted", "working", "input-required"}
     assert more["status"]["state"] in {"submitted", "working", "input-required"}
     assert len(limited["history"]) == 2
     assert canceled["status"]["state"] == "canceled"
@@ -59,8 +59,8 @@ def test_0_3_goes_on_with_and_cancels_what_an_ordinary_message_began(older: Call
     [
         ("tasks/get", -32001),
         ("tasks/cancel", -32001),
-        ("message/stream", -32004),
-        ("tasks/resubscribe", -32004),
+        ("message/stream", -32602),
+        ("tasks/resubscribe", -32001),
         ("agent/getAuthenticatedExtendedCard", -32007),
         ("nonexistent/method", -32601),
     ],
@@ -74,17 +74,17 @@ def test_0_3_push_configs(older: Caller) -> None:
     config = {"id": "mine", "url": "https://example.com/hook", "token": "t"}
     named = {"id": task, "pushNotificationConfigId": "mine"}
 
-    made = older.result(
+    created = older.result(
         "tasks/pushNotificationConfig/set", {"taskId": task, "pushNotificationConfig": config}
     )
     read = older.result("tasks/pushNotificationConfig/get", named)
     listed = older.result("tasks/pushNotificationConfig/list", {"id": task})
     gone = older.result("tasks/pushNotificationConfig/delete", named)
 
-    assert made["taskId"] == task
-    assert made["pushNotificationConfig"]["url"] == "https://example.com/hook"
-    assert read == made
-    assert listed == [made]
+    assert created["taskId"] == task
+    assert created["pushNotificationConfig"]["url"] == "https://example.com/hook"
+    assert read == created
+    assert listed == [created]
     assert gone is None
 
 

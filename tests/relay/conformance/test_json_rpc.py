@@ -37,7 +37,9 @@ pytestmark = [
     ],
 )
 @pytest.mark.parametrize("version", ["1.0", "0.3"])
-def test_what_is_no_request(version: str, body: Any, code: int, slash: str, relay: Relay) -> None:
+def test_an_invalid_request_is_refused(
+    version: str, body: Any, code: int, slash: str, relay: Relay
+) -> None:
     if version == "0.3" and isinstance(body, dict) and body.get("method") == "SendMessage":
         body = body | {"method": "message/send"}
 
@@ -48,7 +50,7 @@ def test_what_is_no_request(version: str, body: Any, code: int, slash: str, rela
 
 
 @pytest.mark.parametrize("slash", ["", "/"])
-def test_what_is_no_json(slash: str, relay: Relay) -> None:
+def test_invalid_json_is_refused(slash: str, relay: Relay) -> None:
     response = httpx.post(
         relay.url + slash,
         content='{"jsonrpc": "2.0", "method": "message/send", "params": {"foo": "bar"}',
@@ -60,7 +62,7 @@ def test_what_is_no_json(slash: str, relay: Relay) -> None:
     assert response.json()["error"]["code"] == -32700
 
 
-def test_a_body_that_does_not_say_that_it_is_json(caller: Caller) -> None:
+def test_a_body_of_another_content_type_is_refused(caller: Caller) -> None:
     response = httpx.post(
         caller.url,
         content='{"jsonrpc": "2.0", "id": 1, "method": "GetTask", "params": {"id": "x"}}',
@@ -76,7 +78,7 @@ def test_a_body_that_does_not_say_that_it_is_json(caller: Caller) -> None:
     [{}, {"kind": "message"}, {"parts": "invalid"}, {"role": "ROLE_USER", "messageId": "x"}],
 )
 @pytest.mark.parametrize("version", ["1.0", "0.3"])
-def test_what_is_no_message(version: str, message: dict[str, Any], relay: Relay) -> None:
+def test_an_invalid_message_is_refused(version: str, message: dict[str, Any], relay: Relay) -> None:
     method = "SendMessage" if version == "1.0" else "message/send"
 
     assert Caller(relay.url, version).error(method, {"message": message})["code"] == -32602

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import subprocess
 import sys
+from itertools import pairwise
 
 import pytest
 
@@ -36,21 +39,53 @@ SEEN = {
 }
 
 
-@pytest.mark.parametrize("peer", ["python_1_0", "python_0_3", "js_1_0", "js_0_3"])
+PEERS = ["python_1_0", "python_0_3", "js_1_0", "js_0_3"]
+
+
+@pytest.mark.parametrize("peer", PEERS)
 def test_an_official_sdk_calls_an_agent(peer: str, relay: Relay, receiver: Receiver) -> None:
     caller = [*command(peer), relay.url, relay.caller_key, receiver.url, CREDENTIALS]
 
     done = subprocess.run(caller, capture_output=True, text=True, timeout=120, check=False)
 
     assert done.returncode == 0, done.stderr
-    seen = json.loads(done.stdout)
-    task_id = seen.pop("pushed")
+    steps = json.loads(done.stdout)
+    task_id = steps.pop("pushed")
     is_1_0 = peer.endswith("1_0")
-    assert seen == SEEN | ({"listed": True} if is_1_0 else {})
+    assert steps == SEEN | ({"listed": True} if is_1_0 else {})
     push = eventually(lambda: _of_the_end(receiver.received, is_1_0=is_1_0))
     assert _task_of(push, is_1_0=is_1_0) == task_id
     assert push.headers["Authorization"] == f"Bearer {CREDENTIALS}"
     assert push.headers["X-A2A-Notification-Token"] == "a-token"
+
+
+@pytest.mark.parametrize("peer", PEERS)
+def test_an_official_sdk_follows_a_task_through_the_death_of_the_server(
+    peer: str, relay: Relay
+) -> None:
+    follower = subprocess.Popen(
+        [*command(peer, "follower"), relay.url, relay.caller_key],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert follower.stdout is not None
+    events = [json.loads(follower.stdout.readline()) for _ in range(2)]
+    for pid in relay.up.pids("granian"):
+        os.kill(pid, signal.SIGKILL)
+    rest, errors = follower.communicate(timeout=120)
+    events += map(json.loads, rest.splitlines())
+
+    assert follower.returncode == 0, errors
+    assert "cut off" in errors
+    assert events[-1][2] == "completed"
+    generations = [generation for kind, generation, _ in events if kind != "get"]
+    snapshots = [number for number, event in enumerate(events) if event[0] == "task"]
+    for before, after in pairwise(range(len(generations))):
+        is_repeated = after in snapshots and generations[after] == generations[before]
+        assert generations[after] > generations[before] or is_repeated, events
+        if after not in snapshots:
+            assert generations[after] == generations[before] + 1, events
 
 
 def _of_the_end(received: list[Received], *, is_1_0: bool) -> Received | None:
@@ -60,12 +95,12 @@ def _of_the_end(received: list[Received], *, is_1_0: bool) -> Received | None:
 
 
 def _state_of(push: Received, *, is_1_0: bool) -> str | None:
-    told = next(iter(push.json.values())) if is_1_0 else push.json
-    status = told.get("status") or {}
+    pushes = next(iter(push.json.values())) if is_1_0 else push.json
+    status = pushes.get("status") or {}
     state: str | None = status.get("state")
     return state
 
 
 def _task_of(push: Received, *, is_1_0: bool) -> str:
-    told = next(iter(push.json.values())) if is_1_0 else push.json
-    return str(told.get("taskId") or told["id"])
+    pushes = next(iter(push.json.values())) if is_1_0 else push.json
+    return str(pushes.get("taskId") or pushes["id"])

@@ -21,7 +21,7 @@ from wake.models import Delivery
 State = Task.State
 
 
-def test_hello_is_answered_with_what_to_keep_to(card: Card, key: ApiKey) -> None:
+def test_hello_is_answered_with_the_relays_limits(card: Card, key: ApiKey) -> None:
     connector = FakeConnector(
         key, machine="studio", capacity=3, agents=[card.agent.agent_id], later="?"
     )
@@ -33,6 +33,7 @@ def test_hello_is_answered_with_what_to_keep_to(card: Card, key: ApiKey) -> None
         "heartbeat_s": 15,
         "lease_s": 60,
         "frame_bytes": 10_485_760,
+        "pieces": True,
     }
     assert (connector.row.machine, connector.row.capacity) == ("studio", 3)
 
@@ -49,7 +50,7 @@ def test_hello_is_answered_with_what_to_keep_to(card: Card, key: ApiKey) -> None
         ({"capacity": True}, "malformed", None),
     ],
 )
-def test_a_hello_that_does_not_fit_is_refused(
+def test_an_invalid_hello_is_refused(
     card: Card, key: ApiKey, said: dict[str, Any], code: str, closes: int | None
 ) -> None:
     connector = FakeConnector(key, hello=False, **said)
@@ -60,7 +61,7 @@ def test_a_hello_that_does_not_fit_is_refused(
     assert not Connector.objects.exists()
 
 
-def test_nothing_is_heard_before_hello(card: Card, key: ApiKey) -> None:
+def test_frames_before_hello_are_refused(card: Card, key: ApiKey) -> None:
     connector = FakeConnector(key, hello=False)
 
     assert connector.tell("heartbeat")[0]["code"] == "hello_first"
@@ -132,7 +133,7 @@ def test_a_command_receives_the_caller_the_messages_and_which_are_new(
         ),
     ],
 )
-def test_how_a_run_may_end(
+def test_a_run_ends_in_the_reported_state(
     card: Card,
     caller_key: CallerKey,
     key: ApiKey,
@@ -169,7 +170,7 @@ def test_how_a_run_may_end(
         {"state": "completed", "message": {"parts": [{"data": 10**40}]}},
     ],
 )
-def test_a_result_that_cannot_be_kept_is_a_run_that_failed(
+def test_a_result_that_cannot_be_stored_fails_its_run(
     card: Card, caller_key: CallerKey, key: ApiKey, result: dict[str, Any]
 ) -> None:
     """Otherwise the connector would send it again forever."""
@@ -186,7 +187,7 @@ def test_a_result_that_cannot_be_kept_is_a_run_that_failed(
     assert not task.artifacts.exists()
 
 
-def test_a_result_that_is_too_long_is_a_run_that_failed(
+def test_a_result_that_is_too_long_fails_its_run(
     card: Card, caller_key: CallerKey, key: ApiKey, settings: Any
 ) -> None:
     settings.WAKE_MAX_A2A_BYTES = 2_000
@@ -201,7 +202,7 @@ def test_a_result_that_is_too_long_is_a_run_that_failed(
     assert "longer than 2,000 bytes" in message.parts[0]["text"]
 
 
-def test_what_the_agent_says_of_its_question_stands_beside_it(
+def test_the_agents_plan_is_shown_beside_its_question(
     card: Card, caller_key: CallerKey, key: ApiKey
 ) -> None:
     connector = FakeConnector(key)
@@ -222,7 +223,7 @@ def test_what_the_agent_says_of_its_question_stands_beside_it(
     assert delivery.on_timeout == "proceed"
 
 
-def test_progress_is_heard_once_and_in_pieces(
+def test_progress_is_stored_once_and_in_pieces(
     card: Card, caller_key: CallerKey, key: ApiKey
 ) -> None:
     connector = FakeConnector(key)
@@ -243,7 +244,7 @@ def test_progress_is_heard_once_and_in_pieces(
     assert now(task).state == State.WORKING
 
 
-def test_a_large_file_is_kept_apart_from_its_row(
+def test_a_large_file_is_stored_outside_its_row(
     card: Card, caller_key: CallerKey, key: ApiKey
 ) -> None:
     """Trap 26."""
@@ -302,7 +303,7 @@ def test_a_closed_connection_leases_nothing_more(
 
 
 @pytest.mark.parametrize("kind", ["ack", "progress", "result"])
-def test_a_frame_that_something_of_ours_fails_at_is_answered_for_itself(
+def test_an_unexpected_error_is_reported_for_its_frame_only(
     card: Card, caller_key: CallerKey, key: ApiKey, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
     """A connection that closed because of it would reconnect and send it again, forever."""
@@ -314,7 +315,7 @@ def test_a_frame_that_something_of_ours_fails_at_is_answered_for_itself(
     ask(card, caller_key)
     frame = connector.run()
     with monkeypatch.context() as patched:
-        for verb in ("begin", "get_on", "finish"):
+        for verb in ("begin", "record_progress", "finish"):
             patched.setattr(reports, verb, slip)
         text = json.dumps({"type": kind, **of(frame), "state": "completed"})
         (error,) = connector.session.read(text, at=after(1))
@@ -329,7 +330,7 @@ def test_a_frame_that_something_of_ours_fails_at_is_answered_for_itself(
     assert connector.end(frame, "completed", at=after(2))[0]["type"] == "done"
 
 
-def test_a_database_that_is_away_is_no_fault_of_the_frame(
+def test_during_an_outage_a_frame_is_not_answered(
     card: Card, caller_key: CallerKey, key: ApiKey, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def away(*_: Any, **__: Any) -> None:
@@ -344,7 +345,7 @@ def test_a_database_that_is_away_is_no_fault_of_the_frame(
         connector.session.read(json.dumps({"type": "result", **of(frame)}), at=after(1))
 
 
-def test_a_run_of_another_agent_is_not_there(
+def test_a_run_of_another_agent_is_unknown(
     card: Card, caller_key: CallerKey, key: ApiKey, team: Team
 ) -> None:
     """Trap 20."""

@@ -47,10 +47,10 @@ async def knock(path: str = "/connect/v1", **headers: str) -> tuple[bool, Any]:
     if (await socket.receive_output(10))["type"] == "websocket.close":
         return False, None
     await socket.send_input({"type": "websocket.receive", "text": HELLO})
-    said = await socket.receive_output(10)
+    output = await socket.receive_output(10)
     await socket.send_input({"type": "websocket.disconnect", "code": 1000})
     await socket.wait(10)
-    return True, said.get("code") or json.loads(said["text"])["type"]
+    return True, output.get("code") or json.loads(output["text"])["type"]
 
 
 @pytest.mark.django_db(transaction=True)
@@ -63,7 +63,7 @@ def test_a_key_opens_the_socket_and_hello_is_welcomed(card: Card, key: ApiKey) -
 
 
 @pytest.mark.django_db(transaction=True)
-def test_no_browser_opens_it(card: Card, key: ApiKey) -> None:
+def test_browsers_cannot_open_the_socket(card: Card, key: ApiKey) -> None:
     """Trap 28: a page elsewhere would have its reader's machine do so."""
     text = key.text  # type: ignore[attr-defined]
 
@@ -71,12 +71,12 @@ def test_no_browser_opens_it(card: Card, key: ApiKey) -> None:
 
 
 @pytest.mark.django_db(transaction=True)  # after each request Django looks at its connections
-def test_there_is_no_other_socket() -> None:
+def test_other_socket_paths_are_refused() -> None:
     assert knock("/connect/v2") == (False, None)
 
 
 @pytest.mark.django_db(transaction=True)
-def test_what_is_no_live_key_is_closed_at_once(card: Card, key: ApiKey) -> None:
+def test_a_socket_without_a_live_key_is_closed_at_once(card: Card, key: ApiKey) -> None:
     _, test = keys.mint(card.agent, by=SYSTEM, mode=ApiKey.Mode.TEST)
     keys.revoke(key, by=SYSTEM, at=timezone.now())
     revoked = key.text  # type: ignore[attr-defined]
@@ -137,10 +137,10 @@ async def idle_until(happens: Callable[[], Any], key: ApiKey) -> Any:
     await socket.send_input({"type": "websocket.receive", "text": HELLO})
     assert json.loads((await socket.receive_output(10))["text"])["type"] == "welcome"
     await sync_to_async(happens)()
-    said = await socket.receive_output(10)
+    output = await socket.receive_output(10)
     await socket.send_input({"type": "websocket.disconnect", "code": 1000})
     await socket.wait(10)
-    return json.loads(said["text"])
+    return json.loads(output["text"])
 
 
 # Over HTTP ----------------------------------------------------------------------------------------
@@ -168,8 +168,8 @@ class Polls:
     def poll(self, *frames: Any, wait: int = 0) -> list[Frame]:
         answer = self.post(*frames, wait=wait)
         assert answer.status_code == 200, answer.content
-        found: list[Frame] = answer.json()["frames"]
-        return found
+        connectors: list[Frame] = answer.json()["frames"]
+        return connectors
 
 
 @pytest.fixture
@@ -177,9 +177,7 @@ def polls(key: ApiKey) -> Polls:
     return Polls(key)
 
 
-def test_the_same_conversation_one_request_after_the_other(
-    card: Card, caller_key: CallerKey, polls: Polls
-) -> None:
+def test_polling_exchanges_the_same_frames(card: Card, caller_key: CallerKey, polls: Polls) -> None:
     task = ask(card, caller_key, at=timezone.now())
 
     welcome, frame = polls.poll(polls.hello)
@@ -249,7 +247,7 @@ def test_a_poll_that_is_too_long_is_refused(card: Card, polls: Polls, settings: 
 
 
 @pytest.mark.parametrize("wait", ["soon", "-1", "1.5", "\u0661"])
-def test_a_wait_is_a_number(card: Card, polls: Polls, wait: Any) -> None:
+def test_an_invalid_wait_is_refused(card: Card, polls: Polls, wait: Any) -> None:
     assert polls.post(polls.hello, wait=wait).status_code == 400
 
 
@@ -281,7 +279,7 @@ def test_a_failing_session_closes_so_that_the_connector_reconnects(
     assert knock(authorization=f"Bearer {text}") == (True, code)
 
 
-def test_a_key_says_whose_it_is(card: Card, key: ApiKey, polls: Polls) -> None:
+def test_a_key_names_its_agent(card: Card, key: ApiKey, polls: Polls) -> None:
     answer = polls.client.get("/connect/v1/agent", headers=polls.headers)
 
     assert answer.json() == {"agent": card.agent.agent_id, "id": str(card.agent.pk)}

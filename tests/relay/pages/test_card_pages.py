@@ -58,15 +58,15 @@ def test_an_owner_publishes_an_agent(alices: Person, agent: Agent) -> None:
 
     assert "Not published" in before
     assert "research-agent-01 is published. Other agents can now call it." in page
-    told = Client().get("/@garden/research-agent-01/.well-known/agent-card.json").json()
-    assert told["description"] == "Compares competitors.\nTen at a time."
+    card_body = Client().get("/@garden/research-agent-01/.well-known/agent-card.json").json()
+    assert card_body["description"] == "Compares competitors.\nTen at a time."
     event = AuditEvent.objects.get(event="card.published")
     assert (event.actor_name, event.address) == ("alice", "127.0.0.1")
     after = text_of(alices.get(f"/agents/{agent.pk}/"))
-    assert "Other agents can call it at http://127.0.0.1:8000/@garden/research-agent-01/." in after
+    assert "They call it at http://127.0.0.1:8000/@garden/research-agent-01/." in after
 
 
-def test_letting_in_anonymous_callers_asks_for_the_password_again(
+def test_publishing_to_anonymous_callers_asks_for_the_password_again(
     alices: Person, card: Card
 ) -> None:
     """A page left open was enough to publish an agent to everyone, while one caller key took the
@@ -88,7 +88,7 @@ def test_letting_in_anonymous_callers_asks_for_the_password_again(
     assert alices.client.post(here, {**FORM, "access": "public"})["Location"] == here
 
 
-def test_an_owner_says_what_it_can_be_asked_for(alices: Person, card: Card) -> None:
+def test_an_owner_describes_the_skills(alices: Person, card: Card) -> None:
     page = save(alices, card.agent, **SKILL)
 
     card.refresh_from_db()
@@ -106,14 +106,17 @@ def test_an_owner_says_what_it_can_be_asked_for(alices: Person, card: Card) -> N
     assert 'name="skill-0-name" value="Deploy Review"' in page.content.decode()
 
 
-def test_what_was_there_stays_when_it_is_sent_as_it_is(alices: Person, card: Card) -> None:
+def test_saving_an_unchanged_form_changes_nothing(alices: Person, card: Card) -> None:
     save(alices, card.agent, **SKILL)
     card.refresh_from_db()
-    shown = alices.get(f"/agents/{card.agent.pk}/card/").context
+    answer_page = alices.get(f"/agents/{card.agent.pk}/card/").context
 
     again = {
-        **{name: shown["form"][name].value() for name in ("access", "reply_policy", "profile")},
-        **{field.html_name: field.value() or "" for field in shown["skills"][0]},
+        **{
+            name: answer_page["form"][name].value()
+            for name in ("access", "reply_policy", "profile")
+        },
+        **{field.html_name: field.value() or "" for field in answer_page["skills"][0]},
         "version": "1.0.1",
         "skill-TOTAL_FORMS": "2",
         "skill-INITIAL_FORMS": "1",
@@ -154,7 +157,7 @@ def test_a_skill_is_taken_off_the_card(alices: Person, card: Card) -> None:
         ),
     ],
 )
-def test_what_no_card_can_say_is_shown_again_with_the_reason(
+def test_an_invalid_card_is_shown_again_with_the_reason(
     alices: Person, card: Card, wrong: dict[str, str], words: str
 ) -> None:
     page = save(alices, card.agent, **{"description": "Rewritten.", **wrong})
@@ -178,9 +181,7 @@ def test_what_no_card_can_say_is_shown_again_with_the_reason(
         {**FORM, "description": "x\x00"},
     ],
 )
-def test_a_form_that_is_none_of_ours_changes_nothing(
-    alices: Person, card: Card, form: dict[str, Any]
-) -> None:
+def test_an_invalid_form_changes_nothing(alices: Person, card: Card, form: dict[str, Any]) -> None:
     answer = alices.client.post(f"/agents/{card.agent.pk}/card/", form)
 
     assert answer.status_code == 422
@@ -208,7 +209,7 @@ def test_keys_of_another_team_cannot_be_named(alices: Person, card: Card, mallor
     assert theirs.hint not in page.content.decode()
 
 
-def test_an_owner_takes_an_agent_back(alices: Person, card: Card) -> None:
+def test_an_owner_unpublishes_an_agent(alices: Person, card: Card) -> None:
     page = alices.client.post(f"/agents/{card.agent.pk}/card/unpublish", follow=True)
 
     assert "research-agent-01 is no longer published. Its card is kept here." in text_of(page)
@@ -229,7 +230,7 @@ def test_an_agent_id_that_does_not_fit_a_url_shows_an_error(alices: Person, team
 
 
 @pytest.mark.parametrize("role", ["bobs", "ritas"])
-def test_who_is_no_owner_reads_the_card_and_changes_nothing(
+def test_only_owners_change_the_card_and_others_read_it(
     role: str, request: pytest.FixtureRequest, card: Card
 ) -> None:
     person: Person = request.getfixturevalue(role)
@@ -251,10 +252,10 @@ def test_who_is_no_owner_reads_the_card_and_changes_nothing(
 
 
 def test_a_caller_key_is_shown_once(alices: Person, card: Card) -> None:
-    shown = issue(alices, card.agent, days="30")
+    answer_page = issue(alices, card.agent, days="30")
 
-    [text] = re.findall(r"wk_call_\w{36}", shown.content.decode())
-    assert "no-store" in shown["Cache-Control"]
+    [text] = re.findall(r"wk_call_\w{36}", answer_page.content.decode())
+    assert "no-store" in answer_page["Cache-Control"]
     key = callers.find(text, at=timezone.now())
     assert key is not None
     assert (key.name, key.issued_by, key.team) == ("Build server", "alice", card.agent.team)
@@ -329,7 +330,7 @@ def test_a_caller_without_a_proper_name_gets_no_key(alices: Person, card: Card, 
 
 
 @pytest.mark.parametrize("role", ["bobs", "ritas"])
-def test_who_is_no_owner_sees_the_callers_and_issues_none(
+def test_only_owners_issue_caller_keys_and_others_see_them(
     role: str, request: pytest.FixtureRequest, card: Card, caller_key: CallerKey
 ) -> None:
     person: Person = request.getfixturevalue(role)
@@ -356,7 +357,7 @@ def test_who_is_no_owner_sees_the_callers_and_issues_none(
         ("allowlist", "Only the caller keys selected on its card can call it."),
     ],
 )
-def test_the_page_says_who_is_let_in(alices: Person, card: Card, access: str, words: str) -> None:
+def test_the_page_shows_who_may_call(alices: Person, card: Card, access: str, words: str) -> None:
     publish(card.agent, by=SYSTEM, at=timezone.now(), access=access)
 
     assert words in text_of(alices.get(f"/agents/{card.agent.pk}/callers/"))

@@ -25,7 +25,7 @@ def look(card: Card) -> Callable[..., Any]:
     return at
 
 
-def test_everybody_reads_what_an_agent_does_and_how_to_call_it(look: Callable[..., Any]) -> None:
+def test_the_public_page_shows_skills_and_how_to_call(look: Callable[..., Any]) -> None:
     page = text_of(look())
 
     assert "@garden/research-agent-01 Compares competitors." in page
@@ -36,7 +36,7 @@ def test_everybody_reads_what_an_agent_does_and_how_to_call_it(look: Callable[..
     assert '-H "Authorization: Bearer $WAKE_CALLER_KEY"' in page
 
 
-def test_of_a_public_agent_it_asks_for_no_key(look: Callable[..., Any], card: Card) -> None:
+def test_the_page_of_a_public_agent_asks_for_no_key(look: Callable[..., Any], card: Card) -> None:
     publish(card.agent, by=SYSTEM, at=timezone.now(), access="public", profile="0.3")
 
     page = text_of(look())
@@ -73,7 +73,7 @@ def test_what_owners_write_is_shown_as_text(look: Callable[..., Any], card: Card
     assert "\u202e" not in page
 
 
-def test_where_no_agent_is_the_page_says_so(look: Callable[..., Any]) -> None:
+def test_an_address_without_an_agent_says_so(look: Callable[..., Any]) -> None:
     answer = look("/@garden/nobody")
 
     assert answer.status_code == 404

@@ -86,7 +86,7 @@ def test_the_list_of_tasks_is_paged_to_its_end(
     assert listed == asked[::-1]
 
 
-def test_a_task_shows_what_was_said_and_made_and_how_it_went(task: Task, ritas: Person) -> None:
+def test_a_task_shows_its_messages_artifacts_and_events(task: Task, ritas: Person) -> None:
     page = ritas.get(f"/tasks/{task.pk}/")
 
     words = text_of(page)
@@ -143,7 +143,7 @@ def test_a_context_shows_its_tasks(
     assert "And Asia?" in html
 
 
-def test_a_delivery_leads_to_its_task(task: Task, ritas: Person) -> None:
+def test_a_delivery_links_to_its_task(task: Task, ritas: Person) -> None:
     page = ritas.see(Delivery.objects.get())
 
     assert f"/tasks/{task.pk}/" in page.content.decode()
@@ -154,9 +154,9 @@ def test_an_output_says_that_no_caller_waits_for_an_answer(
     card: Card, caller_key: CallerKey, connector: FakeConnector, alices: Person
 ) -> None:
     ask(card, caller_key, at=timezone.now())
-    made = {"artifactId": "a", "parts": [{"text": "All ten."}]}
+    result_artifact = {"artifactId": "a", "parts": [{"text": "All ten."}]}
     frame = connector.run(at=timezone.now())
-    connector.end(frame, "completed", text="Done.", artifacts=[made], at=timezone.now())
+    connector.end(frame, "completed", text="Done.", artifacts=[result_artifact], at=timezone.now())
 
     assert "not sent to the agent" in text_of(alices.see(Delivery.objects.get()))
 
@@ -209,7 +209,7 @@ def test_an_agents_page_says_that_no_connector_is_online(
     assert "No connector is online" in text_of(ritas.get(f"/agents/{agent.pk}/"))
 
 
-def test_the_audit_leads_to_the_task(task: Task, ritas: Person) -> None:
+def test_the_audit_links_to_the_task(task: Task, ritas: Person) -> None:
     lifecycle.cancel(task, by=SYSTEM, at=timezone.now())
 
     assert f"/tasks/{task.pk}/" in ritas.get("/audit/").content.decode()
@@ -226,7 +226,7 @@ def test_an_erased_task_says_so(task: Task, ritas: Person) -> None:
     assert "Completed on workshop" in words
 
 
-def test_pages_of_tasks_ask_the_database_a_few_times(
+def test_pages_of_tasks_take_few_queries(
     task: Task,
     card: Card,
     caller_key: CallerKey,

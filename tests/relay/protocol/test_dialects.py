@@ -9,6 +9,7 @@ import pytest
 from relay.models import Task
 from relay.protocol import dialects
 from relay.protocol.fields import Fields, InvalidParams
+from relay.protocol.parts import media_types, read_parts
 from relay.protocol.versions import Version
 from tests.relay.calling import State
 
@@ -65,8 +66,8 @@ VERSIONS: list[Version] = ["1.0", "0.3"]
         ({"text": "Hi", "blob": "0e2c7c1a-4c9e-4b0f-9d69-0f3c5a9c1d11"}, {"text": "Hi"}),
     ],
 )
-def test_a_part_of_any_dialect(sent: Any, canonical: Any) -> None:
-    assert dialects.read_parts([sent]) == [canonical]
+def test_parts_are_read_in_every_dialect(sent: Any, canonical: Any) -> None:
+    assert read_parts([sent]) == [canonical]
 
 
 @pytest.mark.parametrize(
@@ -99,9 +100,9 @@ def test_a_part_of_any_dialect(sent: Any, canonical: Any) -> None:
         ([{"blob": "0e2c7c1a-4c9e-4b0f-9d69-0f3c5a9c1d11"}], "parts[0]"),
     ],
 )
-def test_parts_that_are_none(sent: Any, field: str) -> None:
+def test_invalid_parts_are_refused(sent: Any, field: str) -> None:
     with pytest.raises(InvalidParams) as refused:
-        dialects.read_parts(sent)
+        read_parts(sent)
 
     assert refused.value.field == field
 
@@ -127,7 +128,7 @@ MESSAGE = {"messageId": "m-1", "role": "ROLE_USER", "parts": [{"text": "Hi"}]}
         },
     ],
 )
-def test_a_message_of_any_dialect(sent: Any) -> None:
+def test_messages_are_read_in_every_dialect(sent: Any) -> None:
     assert dialects.read_message(sent) == dialects.Incoming(
         "m-1", [{"text": "Hi"}], {}, "t", "c", ["r"]
     )
@@ -154,7 +155,7 @@ def test_a_message_of_any_dialect(sent: Any) -> None:
         ({"metadata": "m"}, "message.metadata"),
     ],
 )
-def test_a_message_that_is_none(change: Any, field: str) -> None:
+def test_an_invalid_message_is_refused(change: Any, field: str) -> None:
     with pytest.raises(InvalidParams) as refused:
         dialects.read_message(MESSAGE | change)
 
@@ -175,12 +176,16 @@ def test_a_message_that_is_none(change: Any, field: str) -> None:
     ],
 )
 @pytest.mark.parametrize("version", VERSIONS)
-def test_how_a_send_is_answered(
+def test_a_configuration_is_read(
     version: Version, sent: Any, blocking: bool, length: int | None
 ) -> None:
-    found = dialects.read_configuration(sent, version)
+    configuration = dialects.read_configuration(sent, version)
 
-    assert (found.blocking, found.history_length, found.push) == (blocking, length, None)
+    assert (configuration.blocking, configuration.history_length, configuration.push) == (
+        blocking,
+        length,
+        None,
+    )
 
 
 @pytest.mark.parametrize(
@@ -195,7 +200,7 @@ def test_how_a_send_is_answered(
         {"pushNotificationConfig": "https://x/"},
     ],
 )
-def test_what_is_no_configuration(sent: Any) -> None:
+def test_an_invalid_configuration_is_refused(sent: Any) -> None:
     with pytest.raises(InvalidParams):
         dialects.read_configuration(sent, "1.0")
 
@@ -235,18 +240,18 @@ def test_a_push_config_that_could_not_be_sent(change: Any, field: str) -> None:
 
 
 @pytest.mark.parametrize("state", list(State))
-def test_states_of_any_dialect(state: Task.State) -> None:
+def test_states_are_read_in_every_dialect(state: Task.State) -> None:
     older, newer = state.replace("_", "-"), f"TASK_STATE_{state.upper()}"
 
     assert {dialects.read_state(name) for name in (state, older, newer)} == {state}
 
 
 @pytest.mark.parametrize("name", ["", "unknown", "TASK_STATE_", "TASK_STATE_UNSPECIFIED", "done"])
-def test_and_what_is_no_state(name: str) -> None:
+def test_an_unknown_state_is_refused(name: str) -> None:
     assert dialects.read_state(name) is None
 
 
-def test_media_types_said_and_unsaid() -> None:
+def test_media_types_of_parts_have_defaults() -> None:
     sent: list[dict[str, Any]] = [
         {"text": "Hi"},
         {"data": 7},
@@ -255,4 +260,4 @@ def test_media_types_said_and_unsaid() -> None:
         {"text": "Hi", "mediaType": "Text/HTML; charset=utf-8"},
     ]
 
-    assert dialects.media_types(sent) == ["text/plain", "application/json", "text/html"]
+    assert media_types(sent) == ["text/plain", "application/json", "text/html"]

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from relay.models import Artifact, Context, Event, Message, PushConfig, Task
 from relay.protocol import dialects
+from relay.protocol.parts import read_parts, write_parts
 from relay.protocol.versions import Version
 
 pytestmark = pytest.mark.once
@@ -47,19 +48,19 @@ parts = st.builds(lambda content, more: content | more, contents, more)
 
 @given(st.lists(parts, min_size=1, max_size=3), st.sampled_from(VERSIONS))
 def test_parts_come_back_as_they_were(parts: list[Any], version: Version) -> None:
-    assert dialects.read_parts(dialects.write_parts(parts, version)) == parts
+    assert read_parts(write_parts(parts, version)) == parts
 
 
 @given(st.lists(parts, min_size=1, max_size=3), metadata, st.sampled_from(VERSIONS))
 def test_messages_come_back_as_they_were(parts: list[Any], metadata: Any, version: Version) -> None:
-    message = said(parts, metadata=metadata)
+    message = message_of(parts, metadata=metadata)
 
-    found = dialects.read_message(dialects.write_message(message, version))
+    read_back = dialects.read_message(dialects.write_message(message, version))
 
-    assert found == dialects.Incoming("m-1", parts, metadata, str(ID), "talk", ["earlier"])
+    assert read_back == dialects.Incoming("m-1", parts, metadata, str(ID), "talk", ["earlier"])
 
 
-def said(parts: list[Any], *, source: str = "caller", metadata: Any = None) -> Message:
+def message_of(parts: list[Any], *, source: str = "caller", metadata: Any = None) -> Message:
     return Message(
         task_id=ID,
         context=Context(context_id="talk"),
@@ -101,30 +102,32 @@ def said(parts: list[Any], *, source: str = "caller", metadata: Any = None) -> M
     ],
 )
 def test_parts_as_each_version_has_them(part: Any, older: Any) -> None:
-    assert dialects.write_parts([part], "1.0") == [part]
-    assert dialects.write_parts([part], "0.3") == [older]
+    assert write_parts([part], "1.0") == [part]
+    assert write_parts([part], "0.3") == [older]
 
 
 def test_messages_as_each_version_has_them() -> None:
     ids = {"messageId": "m-1", "contextId": "talk", "taskId": str(ID)}
     ids |= {"referenceTaskIds": ["earlier"]}  # type: ignore[dict-item]
 
-    newer = dialects.write_message(said([{"text": "Hi"}], source="agent"), "1.0")
-    older = dialects.write_message(said([{"text": "Hi"}], source="owner"), "0.3")
+    newer = dialects.write_message(message_of([{"text": "Hi"}], source="agent"), "1.0")
+    older = dialects.write_message(message_of([{"text": "Hi"}], source="owner"), "0.3")
 
     part = {"kind": "text", "type": "text", "text": "Hi"}
     assert newer == ids | {"role": "ROLE_AGENT", "parts": [{"text": "Hi"}]}
     assert older == ids | {"role": "user", "parts": [part], "kind": "message"}
 
 
-def test_what_an_agent_tells_people_is_not_for_its_caller() -> None:
-    told = {"wake": {"assumption": "They agree."}, "model": "m"}
+def test_metadata_for_people_is_not_sent_to_the_caller() -> None:
+    agent_metadata = {"wake": {"assumption": "They agree."}, "model": "m"}
 
-    of_agent = dialects.write_message(said([{"text": "Hi"}], source="agent", metadata=told), "1.0")
-    of_caller = dialects.write_message(said([{"text": "Hi"}], metadata=told), "1.0")
+    of_agent = dialects.write_message(
+        message_of([{"text": "Hi"}], source="agent", metadata=agent_metadata), "1.0"
+    )
+    of_caller = dialects.write_message(message_of([{"text": "Hi"}], metadata=agent_metadata), "1.0")
 
     assert of_agent["metadata"] == {"model": "m"}
-    assert of_caller["metadata"] == told
+    assert of_caller["metadata"] == agent_metadata
 
 
 def test_artifacts_have_no_empty_members() -> None:
@@ -170,15 +173,20 @@ def test_a_state_is_one_event(state: str, newer: str, older: str, final: bool) -
 
 def test_an_artifact_and_a_message_are_events() -> None:
     artifact = Artifact(artifact_id="a-1", parts_json='[{"data": 7}]')
-    made = Event(task=TASK, kind=Event.Kind.ARTIFACT, artifact=artifact, at=AT)
-    told = Event(task=TASK, kind=Event.Kind.MESSAGE, message=said([{"text": "Hi"}]), at=AT)
+    artifact_event = Event(task=TASK, kind=Event.Kind.ARTIFACT, artifact=artifact, at=AT)
+    message_event = Event(
+        task=TASK, kind=Event.Kind.MESSAGE, message=message_of([{"text": "Hi"}]), at=AT
+    )
 
-    newer, older = dialects.write_event(made, "1.0"), dialects.write_event(made, "0.3")
+    newer, older = (
+        dialects.write_event(artifact_event, "1.0"),
+        dialects.write_event(artifact_event, "0.3"),
+    )
 
     assert newer == {"artifactUpdate": OF | {"artifact": dialects.write_artifact(artifact, "1.0")}}
     assert (older["kind"], older["artifact"]["artifactId"]) == ("artifact-update", "a-1")
-    assert dialects.write_event(told, "1.0").keys() == {"message"}
-    assert dialects.write_event(told, "0.3")["kind"] == "message"
+    assert dialects.write_event(message_event, "1.0").keys() == {"message"}
+    assert dialects.write_event(message_event, "0.3")["kind"] == "message"
 
 
 def test_push_configs_keep_their_secrets() -> None:

@@ -113,7 +113,7 @@ def test_a_run_that_never_ends_is_retried_and_then_failed(
     assert connector.end(frame, "completed", at=after(2_905))[0]["type"] == "done"
 
 
-def test_a_run_that_took_too_long_is_answered_for_under_its_next_lease(
+def test_a_late_result_is_accepted_under_the_next_lease(
     card: Card, caller_key: CallerKey, key: ApiKey
 ) -> None:
     """As a machine does that was asleep for hours and goes on with it."""
@@ -163,7 +163,7 @@ def test_a_connector_that_is_silent_for_minutes_loses_its_runs(
     assert lost_runs.expire_leases(at=after(240)) == 1
 
 
-def test_a_heartbeat_says_what_is_here_and_what_is_not(
+def test_a_heartbeat_renews_only_the_runs_that_it_names(
     card: Card, caller_key: CallerKey, key: ApiKey
 ) -> None:
     connector = FakeConnector(key)
@@ -178,7 +178,7 @@ def test_a_heartbeat_says_what_is_here_and_what_is_not(
 
 
 @pytest.mark.parametrize("what", ["message", "history", "decision"])
-def test_one_task_that_no_key_opens_holds_no_other_back(
+def test_a_task_without_its_encryption_key_delays_no_other(
     card: Card, caller_key: CallerKey, key: ApiKey, settings: Any, what: str
 ) -> None:
     """And it is there for when its key is back."""
@@ -250,7 +250,7 @@ def again(connector: FakeConnector, seconds: float, **said: Any) -> FakeConnecto
     )
 
 
-def test_a_connector_that_was_killed_takes_its_run_up_at_once(
+def test_a_killed_connector_resumes_its_run_at_once(
     card: Card, caller_key: CallerKey, key: ApiKey
 ) -> None:
     killed = FakeConnector(key)
@@ -293,7 +293,7 @@ def test_a_run_that_kills_its_connector_three_times_fails(
     assert now(task).state == Task.State.FAILED
 
 
-def test_a_connection_that_was_lost_takes_nothing_back(
+def test_a_lost_connection_takes_no_run_back(
     card: Card, caller_key: CallerKey, key: ApiKey
 ) -> None:
     connector = FakeConnector(key)
@@ -305,7 +305,7 @@ def test_a_connection_that_was_lost_takes_nothing_back(
     assert now(task).state == Task.State.WORKING
 
 
-def test_a_process_that_was_started_again_replaces_a_namesake_that_is_older(
+def test_a_restarted_connector_replaces_an_older_one_of_the_same_name(
     card: Card, key: ApiKey
 ) -> None:
     first = FakeConnector(key, machine="mill")
@@ -314,7 +314,7 @@ def test_a_process_that_was_started_again_replaces_a_namesake_that_is_older(
     assert again(first, 2).welcome["type"] == "welcome"
 
 
-def test_the_next_key_of_an_agent_takes_up_what_the_last_one_ran(
+def test_the_next_key_of_an_agent_resumes_the_runs_of_the_last(
     card: Card, caller_key: CallerKey, key: ApiKey
 ) -> None:
     connector = FakeConnector(key)
@@ -327,9 +327,9 @@ def test_the_next_key_of_an_agent_takes_up_what_the_last_one_ran(
     names = {"last_dispatch_ids": [run["dispatch_id"]], "last_lease_ids": [run["lease_id"]]}
 
     started = FakeConnector(next_key, at=after(130), **connector.said | {"first": True} | names)
-    told = started.end(run, "completed", at=after(131))
+    answer_frames = started.end(run, "completed", at=after(131))
 
     assert [frame["code"] for frame in closed] == ["unauthorized"]
-    assert told == [{"type": "done", "dispatch_id": run["dispatch_id"]}]
+    assert answer_frames == [{"type": "done", "dispatch_id": run["dispatch_id"]}]
     assert started.look(at=after(132)) == []
     assert now(task).state == Task.State.COMPLETED

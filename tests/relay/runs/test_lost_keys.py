@@ -32,18 +32,18 @@ def alert() -> Delivery:
     return Delivery.objects.unanswered().get(type=Delivery.Type.ALERT)
 
 
-def is_told(delivery: Delivery, *, headline: str) -> bool:
+def is_shown_without_request(delivery: Delivery, *, headline: str) -> bool:
     """Returns whether the delivery has the headline and says why the content is missing."""
     page = render(delivery.details_json)
     return (
         delivery.headline.startswith(headline)
         and delivery.summary == "For Build server."
-        and "cannot be read" in str(page)
+        and "encryption key is missing" in str(page)
         and headline in str(page)
     )
 
 
-def test_a_run_whose_key_is_lost_on_its_last_attempt_fails_and_leaves_its_place(
+def test_an_unreadable_run_fails_after_its_last_attempt(
     card: Card, caller_key: CallerKey, key: ApiKey, settings: Any
 ) -> None:
     card.max_concurrency = 1
@@ -59,13 +59,13 @@ def test_a_run_whose_key_is_lost_on_its_last_attempt_fails_and_leaves_its_place(
 
     assert taken_back == [1, 0]
     assert Task.objects.get(pk=lost.pk).state == Task.State.FAILED
-    assert is_told(alert(), headline="The agent was offline")
+    assert is_shown_without_request(alert(), headline="The agent was offline")
     task = ask(card, caller_key, at=after(62))
     (frame,) = FakeConnector(key, at=after(62)).look(at=after(62))
     assert frame["taskId"] == str(task.pk)
 
 
-def test_what_waits_for_its_key_for_a_week_is_given_up(
+def test_a_run_without_its_encryption_key_fails_after_a_week(
     card: Card, caller_key: CallerKey, settings: Any
 ) -> None:
     lost = ask(card, caller_key)
@@ -75,10 +75,10 @@ def test_what_waits_for_its_key_for_a_week_is_given_up(
 
     assert given_up == [1, 0]
     assert Task.objects.get(pk=lost.pk).state == Task.State.FAILED
-    assert is_told(alert(), headline="The agent was offline for 7 days.")
+    assert is_shown_without_request(alert(), headline="The agent was offline for 7 days.")
 
 
-def test_a_question_waits_for_the_key_of_what_it_is_about(
+def test_a_question_waits_for_the_encryption_key_of_its_task(
     card: Card, caller_key: CallerKey, key: ApiKey, settings: Any
 ) -> None:
     """People cannot answer what the page does not show."""

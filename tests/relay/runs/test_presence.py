@@ -5,12 +5,11 @@ from __future__ import annotations
 from accounts.models import ApiKey
 from relay.models import CallerKey, Card, Connector, Run
 from relay.runs import presence
+from tests.relay.calling import presence_of
 from tests.relay.fake_connector import FakeConnector, after, ask
 
 
-def test_connectors_that_are_gone_are_deleted(
-    card: Card, caller_key: CallerKey, key: ApiKey
-) -> None:
+def test_old_connectors_are_deleted(card: Card, caller_key: CallerKey, key: ApiKey) -> None:
     """A new connector is a new row, and some are started every minute."""
     ran, idle, last = (FakeConnector(key, at=after(number)) for number in range(3))
     ask(card, caller_key)
@@ -27,7 +26,7 @@ def test_connectors_that_are_gone_are_deleted(
     assert Run.objects.get().connector == ran.row
     assert [forgotten(days=29), forgotten(days=30), forgotten(days=30)] == [0, 1, 0]
 
-    assert presence.of(card.agent, at=after(days=31)).seen_at == after(5)
+    assert presence_of(card, at=after(days=31)).seen_at == after(5)
     assert Run.objects.get().connector is None
 
 
@@ -50,9 +49,9 @@ def test_a_draining_connector_is_online_until_its_runs_end(
     run = connector.run()
     connector.tell("drain", at=after(1))
 
-    assert presence.of(card.agent, at=after(2)).machines
+    assert presence_of(card, at=after(2)).online
     connector.end(run, "completed", at=after(3))
-    assert not presence.of(card.agent, at=after(4)).machines
+    assert not presence_of(card, at=after(4)).online
 
 
 def test_a_draining_connector_is_not_waited_for(

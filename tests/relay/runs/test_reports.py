@@ -50,12 +50,37 @@ def test_each_event_of_an_artifact_in_pieces_has_the_whole_artifact(
     assert texts_of(task) == ["a", "b", "c"]
     event = task.events.filter(kind="artifact").last()
     assert event is not None
-    told = dialects.write_event(event, "1.0")["artifactUpdate"]
-    assert [part["text"] for part in told["artifact"]["parts"]] == ["a", "b", "c"]
-    assert not told.keys() & {"append", "lastChunk"}
+    update = dialects.write_event(event, "1.0")["artifactUpdate"]
+    assert [part["text"] for part in update["artifact"]["parts"]] == ["a", "b", "c"]
+    assert not update.keys() & {"append", "lastChunk"}
 
 
-def test_a_piece_that_does_not_go_on_with_it_takes_its_place(
+def test_an_event_says_which_piece_of_an_artifact_came_with_it(
+    task: Task, connector: FakeConnector, frame: Frame
+) -> None:
+    connector.tell("progress", **of(frame), **piece("a", "b"), n=1)
+    connector.tell("progress", **of(frame), **piece("c", lastChunk=True), n=2)
+    connector.end(frame, "completed", artifacts=[piece("d", name="end")["artifact"]])
+
+    events = task.events.filter(kind="artifact").order_by("generation")
+    pieces = [(one.first_part, one.part_count, one.is_last_piece) for one in events]
+    assert pieces == [(0, 2, False), (2, 1, True), (0, 1, True)]
+    assert not any(one.is_replaced for one in events)
+
+
+def test_an_event_about_content_that_was_replaced_says_so(
+    task: Task, connector: FakeConnector, frame: Frame
+) -> None:
+    connector.tell("progress", **of(frame), **piece("a", "b"), n=1)
+    result_artifacts = [piece("c", append=False)["artifact"], piece("d")["artifact"]]
+    connector.end(frame, "completed", artifacts=result_artifacts)
+
+    events = task.events.filter(kind="artifact").order_by("generation")
+    assert [one.is_replaced for one in events] == [True, False, False]
+    assert [(one.first_part, one.part_count) for one in events] == [(0, 2), (0, 1), (1, 1)]
+
+
+def test_a_piece_without_append_replaces_the_artifact(
     task: Task, connector: FakeConnector, frame: Frame
 ) -> None:
     connector.tell("progress", **of(frame), **piece("a", "b"))
@@ -73,7 +98,7 @@ def test_a_piece_that_does_not_go_on_with_it_takes_its_place(
         (4_000, ["x" * 2_000], "An artifact has at most 4,000 bytes."),
     ],
 )
-def test_an_artifact_in_pieces_has_no_more_in_it_than_one_at_once(
+def test_an_artifact_in_pieces_has_the_same_limit(
     task: Task,
     connector: FakeConnector,
     frame: Frame,
@@ -99,7 +124,7 @@ def test_an_artifact_in_pieces_has_no_more_in_it_than_one_at_once(
     assert (done["type"], now(task).state) == ("done", State.COMPLETED)
 
 
-def test_a_large_file_in_pieces_is_kept_apart_from_its_row(
+def test_a_large_file_in_pieces_is_stored_outside_its_row(
     task: Task, connector: FakeConnector, frame: Frame
 ) -> None:
     """Trap 26."""
@@ -112,25 +137,25 @@ def test_a_large_file_in_pieces_is_kept_apart_from_its_row(
     assert len(task.artifacts.get().parts_json) < 1_000
 
 
-def test_a_result_with_too_much_in_it_is_a_run_that_failed_and_keeps_nothing_of_it(
+def test_a_result_above_the_limit_fails_its_run_and_stores_no_artifact(
     task: Task, connector: FakeConnector, frame: Frame
 ) -> None:
     """Otherwise the connector would send it again forever."""
     connector.tell("progress", **of(frame), **piece(*["x"] * 600))
-    made = [piece("new", name="b")["artifact"], piece(*["x"] * 600)["artifact"]]
+    result_artifacts = [piece("new", name="b")["artifact"], piece(*["x"] * 600)["artifact"]]
 
-    (done,) = connector.end(frame, "completed", text="Done.", artifacts=made)
+    (done,) = connector.end(frame, "completed", text="Done.", artifacts=result_artifacts)
 
     message = now(task).status_message
     assert message is not None
     assert (done["type"], now(task).state) == ("done", State.FAILED)
     assert message.parts[0]["text"] == (
-        "The agent's answer cannot be kept: An artifact has at most 1,000 parts."
+        "The agent's answer cannot be stored: An artifact has at most 1,000 parts."
     )
     assert [one.artifact_id for one in Artifact.objects.all()] == ["log"]
 
 
-def test_a_task_has_so_many_artifacts_and_no_more(
+def test_the_artifacts_of_a_task_are_limited(
     task: Task, connector: FakeConnector, frame: Frame, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(reports, "ARTIFACTS_AT_MOST", 2)
@@ -149,15 +174,15 @@ def test_pieces_end_before_the_result_does(
 ) -> None:
     """Each of them is a push to every configured receiver of the task."""
     monkeypatch.setattr(reports, "PIECES_WITHIN", now(task).generation + 2)
-    said = [connector.tell("progress", **of(frame), **piece("x"), n=n) for n in range(1, 5)]
+    answers = [connector.tell("progress", **of(frame), **piece("x"), n=n) for n in range(1, 5)]
 
-    codes = [[one["code"] for one in frames] for frames in said]
+    codes = [[one["code"] for one in frames] for frames in answers]
     assert codes == [[], [], ["too_much"], ["too_much"]]
     connector.end(frame, "completed", artifacts=[piece("y")["artifact"]], at=after(1))
     assert texts_of(task) == ["x", "x", "y"]
 
 
-def test_words_on_the_way_leave_room_for_what_people_say(
+def test_progress_messages_leave_room_for_other_messages(
     task: Task, connector: FakeConnector, frame: Frame, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(reports, "WORDS_WITHIN", 3)
@@ -171,7 +196,7 @@ def test_words_on_the_way_leave_room_for_what_people_say(
     assert words.all().count() == 3
 
 
-def test_a_word_that_is_too_long_is_not_kept(
+def test_a_progress_text_that_is_too_long_is_refused(
     task: Task, connector: FakeConnector, frame: Frame
 ) -> None:
     text = json.dumps({"type": "progress", **of(frame), "text": "x" * 4_097})
@@ -229,7 +254,7 @@ def test_a_piece_with_a_text_is_pushed_once_in_0_3(
     assert [len(body.get("artifacts", [])) for body in pushed(task, "0.3")] == [0, 1, 1]
 
 
-def test_a_result_takes_as_many_statements_however_many_artifacts_it_has(
+def test_a_result_takes_the_same_statements_for_any_number_of_artifacts(
     card: Card, caller_key: CallerKey, connector: FakeConnector
 ) -> None:
     """Each was a dozen of statements under the lock of the agent, which its deliveries need."""

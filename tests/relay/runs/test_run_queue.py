@@ -14,6 +14,7 @@ from relay.models import CallerKey, Card, Run, Task
 from relay.runs import presence
 from relay.runs.queue import ATTEMPTS_AT_MOST, LEASE
 from relay.tasks import lifecycle, lost_runs, transitions
+from tests.relay.calling import presence_of
 from tests.relay.fake_connector import FakeConnector, after, ask, now, of
 from wake.models import Delivery
 
@@ -82,7 +83,7 @@ def test_a_heartbeat_renews_the_lease_of_a_run(
         connector.tell("heartbeat", dispatch_ids=[frame["dispatch_id"]], at=after(seconds))
         assert lost_runs.expire_leases(at=after(seconds)) == 0
 
-    assert presence.of(card.agent, at=after(600)).machines
+    assert presence_of(card, at=after(600)).online
     connector.end(frame, "completed", at=after(601))
     assert now(task).state == Task.State.COMPLETED
 
@@ -106,7 +107,9 @@ def test_a_run_of_a_lost_connector_waits_for_the_next_one(
     assert again["lease_id"] != frame["lease_id"]
 
 
-def test_only_who_has_the_lease_is_heard(card: Card, caller_key: CallerKey, key: ApiKey) -> None:
+def test_only_the_holder_of_the_lease_reports(
+    card: Card, caller_key: CallerKey, key: ApiKey
+) -> None:
     """Trap 25: fencing."""
     lost, other = FakeConnector(key), FakeConnector(key)
     task = ask(card, caller_key)
@@ -203,9 +206,7 @@ def test_a_returning_connector_continues_its_runs(
     assert now(task).state == Task.State.COMPLETED
 
 
-def test_a_task_that_got_lost_on_its_way_is_sent_again_at_once(
-    card: Card, caller_key: CallerKey, key: ApiKey
-) -> None:
+def test_a_lost_run_is_sent_again_at_once(card: Card, caller_key: CallerKey, key: ApiKey) -> None:
     ask(card, caller_key)
     connector = FakeConnector(key)
     (lost,) = connector.look()
@@ -216,9 +217,7 @@ def test_a_task_that_got_lost_on_its_way_is_sent_again_at_once(
     assert again["dispatch_id"] == lost["dispatch_id"]
 
 
-def test_what_was_canceled_on_its_way_is_not_sent_again(
-    card: Card, caller_key: CallerKey, key: ApiKey
-) -> None:
+def test_a_canceled_run_is_not_sent_again(card: Card, caller_key: CallerKey, key: ApiKey) -> None:
     task = ask(card, caller_key)
     connector = FakeConnector(key)
     connector.look()
@@ -282,26 +281,26 @@ def test_two_connectors_on_one_machine_do_not_replace_each_other(card: Card, key
 def test_presence_counts_connectors_and_waiting_tasks(
     card: Card, caller_key: CallerKey, key: ApiKey
 ) -> None:
-    assert presence.of(card.agent, at=after()) == presence.Presence([], 0, 0, None)
+    assert presence_of(card, at=after()) == presence.Presence([], 0, 0, None)
     connector = FakeConnector(key, machine="studio")
     ask(card, caller_key)
     connector.run()
     ask(card, caller_key)
 
-    there = presence.of(card.agent, at=after(44))
-    gone = presence.of(card.agent, at=after(45))
+    there = presence_of(card, at=after(44))
+    gone = presence_of(card, at=after(45))
 
-    assert ([str(one) for one in there.machines], there.queued, there.running) == (["studio"], 1, 1)
-    assert (bool(there.machines), gone.machines, gone.seen_at) == (True, [], after())
+    assert ([str(one) for one in there.online], there.queued, there.running) == (["studio"], 1, 1)
+    assert (bool(there.online), gone.online, gone.seen_at) == (True, [], after())
 
 
 def test_a_connector_that_said_goodbye_is_offline_at_once(card: Card, key: ApiKey) -> None:
     connector = FakeConnector(key)
-    assert presence.of(card.agent, at=after(1)).machines
+    assert presence_of(card, at=after(1)).online
 
     connector.session.leave(at=after(2))
 
-    assert not presence.of(card.agent, at=after(3)).machines
+    assert not presence_of(card, at=after(3)).online
 
 
 def test_a_late_disconnect_does_not_take_a_reconnected_connector_offline(
@@ -313,7 +312,7 @@ def test_a_late_disconnect_does_not_take_a_reconnected_connector_offline(
 
     before.session.leave(at=after(20))
 
-    assert presence.of(card.agent, at=after(21)).machines
+    assert presence_of(card, at=after(21)).online
     assert (back.look(at=after(21)), back.session.closes) == ([], None)
     assert before.look(at=after(22))[0]["code"] == "replaced"
 

@@ -31,8 +31,8 @@ def restarted(journal: Journal) -> Connector:
 
 
 def comes_back(connector: Connector, key: ApiKey, *, seconds: float) -> FakeConnector:
-    said = {name: told for name, told in connector.hello().items() if name != "type"}
-    fake = FakeConnector(key, at=after(seconds), **said)
+    hello = {name: value for name, value in connector.hello().items() if name != "type"}
+    fake = FakeConnector(key, at=after(seconds), **hello)
     connector.resume(fake.welcome)
     return fake
 
@@ -73,7 +73,7 @@ def test_the_first_comes_back_after_its_run_went_to_the_second(
     assert Task.objects.get(pk=task.pk).state == Task.State.COMPLETED
 
 
-def test_the_first_comes_back_before_anybody_else_was_given_its_run(
+def test_the_first_comes_back_before_its_run_went_to_another(
     card: Card, caller_key: CallerKey, key: ApiKey, journal: Journal
 ) -> None:
     """Under another name, while its connection of before still looks alive."""
@@ -91,7 +91,7 @@ def test_the_first_comes_back_before_anybody_else_was_given_its_run(
     assert Task.objects.get(pk=task.pk).state == Task.State.COMPLETED
 
 
-def test_a_run_that_the_agent_has_not_got_is_set_aside_at_once(
+def test_a_run_that_the_relay_does_not_know_is_set_aside_at_once(
     card: Card, key: ApiKey, journal: Journal
 ) -> None:
     """As of another agent, or of a database that was restored to a day before it."""

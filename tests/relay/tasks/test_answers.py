@@ -70,7 +70,7 @@ def test_an_approval_waits_for_the_connector_and_shows_when_it_was_fetched(
     assert "Fetched by the connector" in text_of(bobs.see(question))
 
 
-def test_a_redirect_takes_the_edit_of_what_was_proposed(
+def test_a_redirect_carries_the_edited_proposal(
     task: Task, question: Delivery, connector: FakeConnector, alices: Person
 ) -> None:
     editor = alices.get(f"/deliveries/{question.pk}/edit")
@@ -87,14 +87,14 @@ def test_a_redirect_takes_the_edit_of_what_was_proposed(
     assert owner.parts == [{"text": "# 2.4\n\nMuch faster."}]
 
 
-def test_what_comes_back_is_compared_with_the_edit_and_not_with_the_transcript(
+def test_the_next_version_is_compared_with_the_edit(
     question: Delivery, connector: FakeConnector, answer: Answer, alices: Person
 ) -> None:
     edited = "# 2.4\n\nMuch faster."
     answer(question, "redirected", edited_json=json.dumps(edited))
-    made = DRAFT | {"parts": [{"text": edited}]}
+    edited_part = DRAFT | {"parts": [{"text": edited}]}
     frame = connector.run(at=timezone.now())
-    connector.end(frame, "completed", text="Published.", artifacts=[made], at=timezone.now())
+    connector.end(frame, "completed", text="Published.", artifacts=[edited_part], at=timezone.now())
 
     output = Delivery.objects.get(type=Delivery.Type.OUTPUT)
     assert "The agent returned it exactly as edited." in text_of(alices.see(output))
@@ -114,7 +114,7 @@ def test_a_rejection_ends_the_task(
 
 
 @pytest.mark.parametrize("status", ["approved", "redirected", "rejected"])
-def test_what_a_person_writes_is_for_the_agent_and_the_team_alone(
+def test_a_persons_text_reaches_the_agent_and_not_the_caller(
     status: str,
     task: Task,
     question: Delivery,
@@ -128,9 +128,9 @@ def test_what_a_person_writes_is_for_the_agent_and_the_team_alone(
 
     answer(question, status, feedback="The secret word.", **edit)
 
-    shown = json.dumps(either.result(method, {"id": str(task.pk)}))
-    assert "secret" not in shown
-    assert "Shall I publish?" in shown
+    task_json = json.dumps(either.result(method, {"id": str(task.pk)}))
+    assert "secret" not in task_json
+    assert "Shall I publish?" in task_json
     assert "The secret word." in text_of(alices.get(f"/tasks/{task.pk}/"))
     if status != "rejected":
         (frame,) = connector.look(at=timezone.now())
@@ -138,7 +138,7 @@ def test_what_a_person_writes_is_for_the_agent_and_the_team_alone(
         assert "The secret word." in json.dumps(frame["messages"])
 
 
-def test_an_answer_is_taken_back_while_it_is_held_and_not_later(
+def test_an_answer_can_be_undone_only_while_it_is_held(
     task: Task, question: Delivery, answer: Answer, alice: User
 ) -> None:
     held = answer(question, "approved", held=True)
@@ -174,7 +174,7 @@ def test_a_caller_cannot_approve_itself(
 
 
 @pytest.mark.parametrize("policy", ["caller", "any"])
-def test_a_caller_who_may_resume_gives_no_decision(
+def test_a_callers_message_is_no_decision(
     task: Task,
     question: Delivery,
     card: Card,
@@ -192,7 +192,7 @@ def test_a_caller_who_may_resume_gives_no_decision(
     assert question.withdrawn_at is not None
 
 
-def test_an_answer_is_to_what_was_shown(
+def test_an_answer_belongs_to_the_shown_generation(
     task: Task, question: Delivery, card: Card, caller_key: CallerKey, alice: User, alices: Person
 ) -> None:
     ask(card, caller_key, "Rather not.", task_id=str(task.pk), at=timezone.now())
@@ -216,7 +216,7 @@ def test_an_answer_is_to_what_was_shown(
     assert now(task).state == Task.State.INPUT_REQUIRED
 
 
-def test_a_held_answer_to_what_changed_is_passed_over_and_asked_again(
+def test_a_held_answer_to_an_older_question_is_ignored_and_asked_again(
     task: Task,
     question: Delivery,
     card: Card,
@@ -236,7 +236,7 @@ def test_a_held_answer_to_what_changed_is_passed_over_and_asked_again(
     assert AuditEvent.objects.filter(event="task.answer_passed_over").exists()
 
 
-def test_a_cancelled_task_has_nothing_to_answer(
+def test_a_canceled_task_cannot_be_answered(
     task: Task, question: Delivery, alice: User, alices: Person
 ) -> None:
     lifecycle.cancel(task, by=SYSTEM, at=timezone.now())
@@ -262,7 +262,7 @@ def test_a_cancelled_task_has_nothing_to_answer(
     assert "Withdrawn" in text_of(alices.get("/history/", status="withdrawn"))
 
 
-def test_an_answer_that_is_held_while_the_task_is_cancelled_goes_nowhere(
+def test_a_held_answer_to_a_canceled_task_has_no_effect(
     task: Task, question: Delivery, answer: Answer, alices: Person
 ) -> None:
     held = answer(question, "approved", held=True)
@@ -274,7 +274,7 @@ def test_an_answer_that_is_held_while_the_task_is_cancelled_goes_nowhere(
     assert "the answer had no effect" in text_of(alices.see(question))
 
 
-def test_a_withdrawn_one_is_refused_in_a_batch_too(
+def test_a_withdrawn_delivery_is_refused_in_a_batch_too(
     card: Card, caller_key: CallerKey, connector: FakeConnector, alices: Person
 ) -> None:
     ask(card, caller_key, at=timezone.now())
@@ -291,7 +291,7 @@ def test_a_withdrawn_one_is_refused_in_a_batch_too(
     assert not Response.objects.exists()
 
 
-def test_an_output_is_acknowledged_or_answered_and_the_task_stays_as_it_is(
+def test_answering_an_output_does_not_change_its_task(
     card: Card,
     caller_key: CallerKey,
     connector: FakeConnector,

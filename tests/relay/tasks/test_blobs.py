@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from relay.content import blobs
 from relay.models import Blob, CallerKey, Card, Task
-from relay.protocol import dialects
+from relay.protocol.parts import write_parts
 from relay.protocol.versions import Version
 from tests.relay.fake_connector import ask
 
@@ -46,16 +46,16 @@ def blob(task: Task) -> Blob:
     return Blob.objects.get()
 
 
-def test_only_what_is_large_is_kept_apart(task: Task) -> None:
+def test_only_large_parts_are_stored_as_blobs(task: Task) -> None:
     exactly = part(b"x" * blobs.LARGE)
     text = {"text": "y" * 100_000}
     large = part(LARGE, filename="chart.png", mediaType="image/png")
 
-    kept = blobs.store_large(task, [text, exactly, large], timezone.now())
+    stored = blobs.store_large(task, [text, exactly, large], timezone.now())
 
     blob = Blob.objects.get()
-    assert kept[:2] == [text, exactly]
-    assert kept[2] == {
+    assert stored[:2] == [text, exactly]
+    assert stored[2] == {
         "blob": str(blob.pk),
         "size": len(LARGE),
         "filename": "chart.png",
@@ -91,7 +91,7 @@ def test_an_invalid_media_type_is_not_sent(task: Task, media_type: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "told"),
+    ("name", "header"),
     [
         ('a"; filename="b.exe', 'filename="a\\"; filename=\\"b.exe"'),
         ("a\r\nX-A: b", 'filename="aX-A: b"'),
@@ -103,17 +103,17 @@ def test_an_invalid_media_type_is_not_sent(task: Task, media_type: str) -> None:
         ("é.png", "filename*=utf-8''%C3%A9.png"),
     ],
 )
-def test_a_name_breaks_out_of_nothing(task: Task, name: str, told: str) -> None:
+def test_a_file_name_cannot_break_the_header(task: Task, name: str, header: str) -> None:
     blobs.store_large(task, [part(LARGE, filename=name)], timezone.now())
 
     file = Client().get(path_of(Blob.objects.get()))
 
     assert file.status_code == 200
-    assert file["Content-Disposition"] == f"attachment; {told}"
+    assert file["Content-Disposition"] == f"attachment; {header}"
     assert "X-A" not in file.headers
 
 
-def test_a_link_that_is_forged_or_too_old_leads_nowhere(blob: Blob, task: Task) -> None:
+def test_a_forged_or_expired_link_is_a_404(blob: Blob, task: Task) -> None:
     good = path_of(blob)
     old = Yesterday(salt=blobs.SALT).sign_object(str(blob.pk))
     other = signing.dumps(str(blob.pk), salt="something.else")
@@ -125,9 +125,7 @@ def test_a_link_that_is_forged_or_too_old_leads_nowhere(blob: Blob, task: Task) 
     assert Client().get(good).status_code == 404
 
 
-def test_a_file_whose_encryption_key_is_gone_is_asked_for_again_later(
-    task: Task, settings: Any
-) -> None:
+def test_a_file_without_its_encryption_key_is_a_503(task: Task, settings: Any) -> None:
     """It was a 500, as an unexpected error is."""
     settings.WAKE_ENCRYPT_CONTENT = True
     settings.WAKE_ENCRYPTION_KEYS = ["a-key-that-is-lost-by-tomorrow-morning"]
@@ -145,12 +143,12 @@ def test_a_file_whose_encryption_key_is_gone_is_asked_for_again_later(
 
 
 @pytest.mark.parametrize(("version", "uri"), [("1.0", ["url"]), ("0.3", ["file", "uri"])])
-def test_callers_get_a_link_in_its_place(
+def test_callers_get_a_link_instead_of_the_content(
     task: Task, blob: Blob, version: Version, uri: list[str]
 ) -> None:
-    kept = [{"blob": str(blob.pk), "size": len(LARGE), "filename": "chart.png"}]
+    stored = [{"blob": str(blob.pk), "size": len(LARGE), "filename": "chart.png"}]
 
-    (written,) = dialects.write_parts(kept, version)
+    (written,) = write_parts(stored, version)
 
     url: Any = written
     for name in uri:

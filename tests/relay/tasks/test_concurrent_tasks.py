@@ -32,9 +32,9 @@ def test_connectors_that_poll_concurrently_get_each_run_once(
         lambda connector=connector: [frame["dispatch_id"] for frame in connector.look()]  # type: ignore[misc]
         for connector in connectors
     ]
-    found = at_once(*looks)
+    run_ids = at_once(*looks)
 
-    runs = [run for one in found for run in one]
+    runs = [run for one in run_ids for run in one]
     assert len(runs) == len(set(runs)) == card.max_concurrency
 
 
@@ -60,7 +60,7 @@ def test_one_result_at_once_counts_once(card: Card, caller_key: CallerKey, key: 
     assert Message.objects.filter(task=task, source="agent").count() == 1
 
 
-def test_a_result_at_the_end_of_its_lease_is_kept_or_requested_again(
+def test_a_result_at_the_end_of_its_lease_is_stored_or_run_again(
     card: Card, caller_key: CallerKey, key: ApiKey
 ) -> None:
     connector = FakeConnector(key)
@@ -81,7 +81,7 @@ def test_a_result_at_the_end_of_its_lease_is_kept_or_requested_again(
     assert (now(task).state, run.state) == ends[taken]
 
 
-def test_an_approval_and_a_cancelling_at_once_leave_a_canceled_task(
+def test_an_approval_during_a_cancellation_leaves_a_canceled_task(
     card: Card, caller_key: CallerKey, key: ApiKey, alice: User
 ) -> None:
     """Trap 23: the first of them wins, and they do not deadlock."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -14,39 +15,42 @@ from tests.relay.fake_connector import FakeConnector, after, ask
 
 
 @pytest.fixture(autouse=True)
-def short(monkeypatch: pytest.MonkeyPatch) -> None:
+def short(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(history, "LONGEST", 1_000)
+    history._of_one_task.cache_clear()  # the limit is compiled into the query
+    yield
+    history._of_one_task.cache_clear()
 
 
 def texts(messages: list[dict[str, Any]]) -> list[str]:
     return [message["parts"][0]["text"][:3] for message in messages]
 
 
-def test_an_answer_holds_the_newest_that_fit(either: Caller) -> None:
+def test_a_history_has_the_newest_messages_that_fit(either: Caller) -> None:
     task = either.send("1: " + "x" * 600)["id"]
     for number in (2, 3):
-        told = either.send(f"{number}: " + "x" * 400, taskId=task)
+        sent = either.send(f"{number}: " + "x" * 400, taskId=task)
 
-    assert texts(told["history"]) == ["2: ", "3: "]
+    assert texts(sent["history"]) == ["2: ", "3: "]
 
 
-def test_the_newest_is_there_however_long_it_is(either: Caller) -> None:
+def test_the_newest_message_is_always_included(either: Caller) -> None:
     task = either.send("1: ")["id"]
 
-    told = either.send("2: " + "x" * 2_000, taskId=task)
+    sent = either.send("2: " + "x" * 2_000, taskId=task)
 
-    assert texts(told["history"]) == ["2: "]
+    assert texts(sent["history"]) == ["2: "]
 
 
-def test_what_is_said_about_a_message_counts_too(either: Caller) -> None:
+def test_metadata_of_a_message_counts_too(either: Caller) -> None:
     task = either.send("1: ", metadata={"note": "x" * 2_000})["id"]
 
-    told = either.send("2: ", taskId=task)
+    sent = either.send("2: ", taskId=task)
 
-    assert texts(told["history"]) == ["2: "]
+    assert texts(sent["history"]) == ["2: "]
 
 
-def test_the_tasks_of_a_page_share_the_room(newer: Caller) -> None:
+def test_the_tasks_of_a_page_share_the_limit(newer: Caller) -> None:
     newer.send("1: " + "x" * 600)
     newer.send("2: " + "x" * 300)
 

@@ -81,7 +81,7 @@ def test_a_task_is_not_working_before_a_connector_acknowledges_it(
     assert now(task).state == State.SUBMITTED
 
 
-def test_what_has_ended_stays_as_it_ended(card: Card, caller_key: CallerKey) -> None:
+def test_an_ended_task_keeps_its_state(card: Card, caller_key: CallerKey) -> None:
     """Trap 19."""
     for end, to in itertools.product(Task.TERMINAL, State):
         task = ask(card, caller_key)
@@ -93,9 +93,7 @@ def test_what_has_ended_stays_as_it_ended(card: Card, caller_key: CallerKey) -> 
         assert (now(task).state, now(task).terminal_at) == (end, after(1))
 
 
-def test_a_task_that_has_ended_takes_no_message_and_no_cancelling(
-    card: Card, caller_key: CallerKey
-) -> None:
+def test_an_ended_task_accepts_no_message_and_no_cancel(card: Card, caller_key: CallerKey) -> None:
     task = ask(card, caller_key)
     lifecycle.cancel(task, by=SYSTEM, at=after(1))
 
@@ -108,7 +106,7 @@ def test_a_task_that_has_ended_takes_no_message_and_no_cancelling(
 
 
 @pytest.mark.parametrize("state", ["input_required", "auth_required"])
-def test_a_task_that_waits_for_a_person_does_not_change_by_itself(
+def test_a_task_that_waits_for_a_person_keeps_its_state(
     card: Card, caller_key: CallerKey, key: ApiKey, state: str
 ) -> None:
     task = paused(card, caller_key, FakeConnector(key), state)
@@ -120,7 +118,7 @@ def test_a_task_that_waits_for_a_person_does_not_change_by_itself(
     assert now(task).generation == task.generation
 
 
-def test_anothers_task_is_not_there(
+def test_another_callers_task_is_a_404(
     card: Card, caller_key: CallerKey, other_caller: CallerKey
 ) -> None:
     """Trap 20: the message of an anonymous caller is no credential, either."""
@@ -147,7 +145,7 @@ def test_the_same_context_id_of_another_caller_is_another_context(
     assert theirs.context not in {mine.context, nobodys[0].context}
 
 
-def test_a_task_is_of_one_context(card: Card, caller_key: CallerKey) -> None:
+def test_a_task_belongs_to_one_context(card: Card, caller_key: CallerKey) -> None:
     task = ask(card, caller_key, context_id="quarter")
 
     with pytest.raises(lifecycle.ContextMismatch):
@@ -218,7 +216,7 @@ def test_a_caller_gets_changes_but_not_the_state_it_just_received(
 
 
 @pytest.mark.parametrize("policy", ["owner", "caller", "any"])
-def test_who_resumes_a_task_that_waits_for_input(
+def test_the_reply_policy_decides_who_resumes_a_task(
     card: Card, caller_key: CallerKey, key: ApiKey, policy: str
 ) -> None:
     """Trap 22: where people are asked, a caller's word is kept and answers nothing."""
@@ -252,7 +250,7 @@ def test_only_its_caller_resumes_a_task_that_waits_for_credentials(
     assert len(connector.look()) == 1
 
 
-def test_a_message_to_a_task_that_works_is_kept_and_starts_nothing(
+def test_a_message_to_a_working_task_waits_for_the_next_run(
     card: Card, caller_key: CallerKey, key: ApiKey
 ) -> None:
     connector = FakeConnector(key)
@@ -265,7 +263,7 @@ def test_a_message_to_a_task_that_works_is_kept_and_starts_nothing(
     assert [one.parts[0]["text"] for one in task.messages.all()][-1] == "One more thing."
 
 
-def test_a_result_after_cancelling_is_dropped_and_written_down(
+def test_a_result_after_a_cancel_is_dropped_and_audited(
     card: Card, caller_key: CallerKey, key: ApiKey
 ) -> None:
     """Trap 25."""
@@ -319,10 +317,10 @@ def test_a_caller_does_not_wait_for_an_offline_connector(
     monkeypatch.setattr(lifecycle, "long_poll", never)
     task = ask(card, caller_key)
 
-    assert lifecycle.wait_for(task.pk, seconds=30) == task
+    assert lifecycle.wait_for(task, seconds=30) == task
 
 
-def test_who_waits_is_answered_when_the_task_settles(
+def test_a_waiting_caller_is_answered_when_the_task_settles(
     card: Card, caller_key: CallerKey, key: ApiKey, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     connector = FakeConnector(key, at=timezone.now())
@@ -334,17 +332,17 @@ def test_who_waits_is_answered_when_the_task_settles(
         assert not until(look())
         connector.end(connector.run(at=timezone.now()), "input_required", text="Which market?")
         assert until(look())
-        found: Task = look()
-        return found
+        settled: Task = look()
+        return settled
 
     monkeypatch.setattr(lifecycle, "long_poll", long_poll)
 
-    found = lifecycle.wait_for(task.pk, seconds=4)
+    settled = lifecycle.wait_for(task, seconds=4)
 
-    assert (looks, found.state) == ([State.SUBMITTED], State.INPUT_REQUIRED)
+    assert (looks, settled.state) == ([State.SUBMITTED], State.INPUT_REQUIRED)
 
 
-def test_what_the_audit_keeps_of_a_task_is_no_content(
+def test_the_audit_stores_no_content_of_a_task(
     card: Card, caller_key: CallerKey, key: ApiKey
 ) -> None:
     connector = FakeConnector(key)

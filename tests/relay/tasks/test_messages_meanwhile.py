@@ -17,8 +17,8 @@ METHODS = {"1.0": "GetTask", "0.3": "tasks/get"}
 
 
 def text(frame: dict[str, Any]) -> str:
-    told: str = frame["message"]["parts"][0]["text"]
-    return told
+    sent: str = frame["message"]["parts"][0]["text"]
+    return sent
 
 
 def texts(frame: dict[str, Any]) -> list[str]:
@@ -64,7 +64,7 @@ def test_each_message_is_answered_by_a_run_of_its_own_one_after_the_other(
     assert now(task).state == State.COMPLETED
 
 
-def test_a_message_before_the_first_run_has_begun_is_answered_as_well(
+def test_a_message_before_the_first_run_is_answered_too(
     task: Task, connector: FakeConnector
 ) -> None:
     add(task, "With Norway.")
@@ -81,18 +81,18 @@ def test_the_caller_sees_which_messages_wait(either: Caller, key: ApiKey) -> Non
     connector = FakeConnector(key)
     first = connector.run()
 
-    told = either.send("With Norway.", taskId=task, messageId="m-2")
+    sent = either.send("With Norway.", taskId=task, messageId="m-2")
     read = either.result(METHODS[either.version], {"id": task})
     connector.end(first, "completed")
     connector.run()
     later = either.result(METHODS[either.version], {"id": task})
 
-    assert told["metadata"] == read["metadata"] == {"wakeWaitingMessages": ["m-2"]}
+    assert sent["metadata"] == read["metadata"] == {"wakeWaitingMessages": ["m-2"]}
     assert "metadata" not in later
 
 
 @pytest.mark.parametrize("end", ["failed", "rejected"])
-def test_a_task_that_fails_ends_with_all_that_waits(
+def test_a_failed_task_drops_its_waiting_messages(
     end: str, task: Task, connector: FakeConnector
 ) -> None:
     first = connector.run()
@@ -105,7 +105,7 @@ def test_a_task_that_fails_ends_with_all_that_waits(
     assert not Run.objects.filter(state=Run.State.QUEUED).exists()
 
 
-def test_a_question_to_people_is_asked_and_the_message_is_read_after_it(
+def test_a_question_to_people_comes_before_a_waiting_message(
     task: Task, connector: FakeConnector
 ) -> None:
     first = connector.run()
@@ -120,7 +120,7 @@ def test_a_question_to_people_is_asked_and_the_message_is_read_after_it(
 
 
 @pytest.mark.parametrize("end", ["input_required", "auth_required"])
-def test_a_question_to_the_caller_is_answered_by_what_the_caller_wrote_meanwhile(
+def test_a_waiting_message_answers_a_question_to_the_caller(
     end: str, card: Card, task: Task, connector: FakeConnector
 ) -> None:
     Card.objects.filter(pk=card.pk).update(reply_policy=Card.ReplyPolicy.CALLER)

@@ -26,7 +26,7 @@ from tests.wake.callbacks.receiver import Receiver, answering
 from tests.wake.callbacks.sending import FakeDns
 from tests.wake.retention.stored import tables_with
 from wake.callbacks.http_client import HttpClient
-from wake.callbacks.outbox import send_due
+from wake.callbacks.sending import send_due
 from wake.models import Callback, CallbackAttempt
 
 URL = "https://hooks.example.com/a2a?for=saffron"
@@ -60,12 +60,12 @@ def push(config_id: str = "mine", *, url: str = URL, **more: Any) -> PushIn:
 def move(task: Task, to: Task.State, text: str = "") -> Task:
     at = timezone.now()
     locked = transitions.lock(task.pk)
-    said = (
+    message = (
         transitions.add_message(locked, Message.Source.AGENT, [{"text": text}], at=at)
         if text
         else None
     )
-    return transitions.transition(task.pk, to, message=said, at=at)
+    return transitions.transition(task.pk, to, message=message, at=at)
 
 
 def make_artifact(task: Task, artifact_id: str = "report") -> None:
@@ -75,7 +75,8 @@ def make_artifact(task: Task, artifact_id: str = "report") -> None:
     artifact = Artifact.objects.create(
         task=task, artifact_id=artifact_id, name="report.md", parts_json=parts, created_at=at
     )
-    transitions.emit_artifacts(task, [artifact], ends_in_status=False, at=at)
+    piece = transitions.Piece(artifact, 0, 1, is_last=True)
+    transitions.emit_artifacts(task, [piece], ends_in_status=False, at=at)
 
 
 def bodies() -> list[Any]:
@@ -98,13 +99,13 @@ def test_1_0_gets_one_member_per_change_and_the_whole_task_at_the_end(
 
     complete(task)
 
-    working, made, ended = bodies()
+    working, update, ended = bodies()
     ids = {"taskId": str(task.pk), "contextId": task.context.context_id}
     assert list(working) == ["statusUpdate"]
     assert working["statusUpdate"].items() >= ids.items()
     assert working["statusUpdate"]["status"]["state"] == "TASK_STATE_WORKING"
-    assert list(made) == ["artifactUpdate"]
-    assert made["artifactUpdate"]["artifact"]["artifactId"] == "report"
+    assert list(update) == ["artifactUpdate"]
+    assert update["artifactUpdate"]["artifact"]["artifactId"] == "report"
     assert list(ended) == ["task"]
     assert ended["task"]["id"] == str(task.pk)
     assert ended["task"]["status"]["state"] == "TASK_STATE_COMPLETED"
@@ -118,12 +119,12 @@ def test_0_3_gets_the_bare_task_each_time(sent: Sent) -> None:
 
     complete(task)
 
-    told = bodies()
-    assert {body["kind"] for body in told} == {"task"}
-    assert {body["id"] for body in told} == {str(task.pk)}
-    assert [body["status"]["state"] for body in told] == ["working", "working", "completed"]
-    assert "artifacts" not in told[0]
-    assert told[2]["artifacts"][0]["parts"][0]["kind"] == "text"
+    pushed = bodies()
+    assert {body["kind"] for body in pushed} == {"task"}
+    assert {body["id"] for body in pushed} == {str(task.pk)}
+    assert [body["status"]["state"] for body in pushed] == ["working", "working", "completed"]
+    assert "artifacts" not in pushed[0]
+    assert pushed[2]["artifacts"][0]["parts"][0]["kind"] == "text"
 
 
 def test_a_task_that_waits_for_a_person_is_pushed_whole(sent: Sent) -> None:
@@ -131,20 +132,20 @@ def test_a_task_that_waits_for_a_person_is_pushed_whole(sent: Sent) -> None:
 
     move(task, State.INPUT_REQUIRED, "Which colour?")
 
-    (told,) = bodies()
-    assert told["task"]["status"]["state"] == "TASK_STATE_INPUT_REQUIRED"
-    assert told["task"]["status"]["message"]["parts"] == [{"text": "Which colour?"}]
+    (pushed,) = bodies()
+    assert pushed["task"]["status"]["state"] == "TASK_STATE_INPUT_REQUIRED"
+    assert pushed["task"]["status"]["message"]["parts"] == [{"text": "Which colour?"}]
 
 
-def test_a_config_that_comes_with_the_message_hears_of_what_follows(card: Card) -> None:
+def test_a_config_sent_with_a_message_gets_the_following_events(card: Card) -> None:
     incoming = Incoming(message_id="m-1", parts=[{"text": "Review it"}])
 
     task = lifecycle.send(card, None, incoming, push=push(), at=timezone.now())
     assert bodies() == []
     move(task, State.WORKING)
 
-    (told,) = bodies()
-    assert told["statusUpdate"]["status"]["state"] == "TASK_STATE_WORKING"
+    (pushed,) = bodies()
+    assert pushed["statusUpdate"]["status"]["state"] == "TASK_STATE_WORKING"
 
 
 def test_the_callers_own_message_is_not_pushed(sent: Sent, card: Card) -> None:
@@ -171,14 +172,14 @@ def test_it_arrives_with_the_credentials_and_the_token(
     move(task, State.COMPLETED, "Done.")
     send_due()
 
-    got = {one.path: one for one in receiver.received}
-    assert got["/hook"].headers["Authorization"] == "Bearer saffron"
-    assert got["/hook"].headers["X-A2A-Notification-Token"] == "a-token"
-    assert got["/hook"].headers["Content-Type"] == "application/a2a+json"
-    assert got["/hook/older"].headers["Content-Type"] == "application/json"
-    assert got["/hook"].json == bodies()[0]
-    assert not {"Authorization", "X-A2A-Notification-Token"} & got["/hook/bare"].headers.keys()
-    assert got["/hook/seed"].headers["Authorization"] == "bearer a-token"
+    requests = {one.path: one for one in receiver.received}
+    assert requests["/hook"].headers["Authorization"] == "Bearer saffron"
+    assert requests["/hook"].headers["X-A2A-Notification-Token"] == "a-token"
+    assert requests["/hook"].headers["Content-Type"] == "application/a2a+json"
+    assert requests["/hook/older"].headers["Content-Type"] == "application/json"
+    assert requests["/hook"].json == bodies()[0]
+    assert not {"Authorization", "X-A2A-Notification-Token"} & requests["/hook/bare"].headers.keys()
+    assert requests["/hook/seed"].headers["Authorization"] == "bearer a-token"
     assert not Callback.objects.unfinished().exists()
 
 
@@ -187,11 +188,11 @@ def test_its_secrets_are_encrypted_and_never_returned(sent: Sent, version: Versi
     task = sent(push(token="cardamom", scheme="Bearer", credentials="turmeric", version=version))
     move(task, State.WORKING)
 
-    told = json.dumps(dialects.write_push_config(pushes.get(task, "mine"), version))
+    pushed = json.dumps(dialects.write_push_config(pushes.get(task, "mine"), version))
 
-    assert "Bearer" in told
-    assert "cardamom" not in told
-    assert "turmeric" not in told
+    assert "Bearer" in pushed
+    assert "cardamom" not in pushed
+    assert "turmeric" not in pushed
     assert tables_with("cardamom") == tables_with("turmeric") == set()
 
 
@@ -225,7 +226,7 @@ def test_a_push_that_cannot_be_decrypted_stops_no_other_push(
 
 
 @pytest.mark.usefixtures("encrypting")
-def test_nor_does_an_address_or_an_artifact_that_no_key_opens(sent: Sent, settings: Any) -> None:
+def test_an_unreadable_address_or_artifact_stops_no_other_push(sent: Sent, settings: Any) -> None:
     task = sent(push())
     make_artifact(task)
     settings.WAKE_ENCRYPTION_KEYS = ["another-key-of-thirty-two-characters"]
@@ -252,7 +253,7 @@ def test_0_3_has_one_config_without_an_id(sent: Sent) -> None:
     assert [config.url for config in pushes.get_all(task)] == ["https://b.example.com/"]
 
 
-def test_a_task_that_has_ended_takes_one_and_sends_nothing(sent: Sent) -> None:
+def test_a_config_of_an_ended_task_gets_no_pushes(sent: Sent) -> None:
     task = sent()
     move(task, State.COMPLETED, "Done.")
 
@@ -276,7 +277,7 @@ def test_nothing_more_is_queued_for_one_that_was_deleted(sent: Sent) -> None:
     assert len(bodies()) == 1, "What was queued before is still sent."
 
 
-def test_the_config_of_another_task_is_not_there(sent: Sent) -> None:
+def test_the_config_of_another_task_is_not_found(sent: Sent) -> None:
     sent(push())
 
     with pytest.raises(pushes.PushConfigNotFound):
@@ -294,7 +295,7 @@ def test_the_config_of_another_task_is_not_there(sent: Sent) -> None:
         "hooks.example.com",
     ],
 )
-def test_a_url_that_nothing_is_sent_to_is_refused_at_once(sent: Sent, url: str) -> None:
+def test_a_url_that_may_not_be_called_is_refused_at_once(sent: Sent, url: str) -> None:
     with pytest.raises(InvalidParams) as refused:
         sent(push(url=url))
 
@@ -325,7 +326,9 @@ def test_a_host_is_resolved_when_a_push_is_sent_and_not_before(
     assert all("resolves to a private or reserved address" in error for _, error in errors)
 
 
-def test_a_redirect_leads_it_nowhere(sent: Sent, start_receiver: Callable[..., Receiver]) -> None:
+def test_a_push_does_not_follow_redirects(
+    sent: Sent, start_receiver: Callable[..., Receiver]
+) -> None:
     """Trap 13: what was checked is where it goes."""
     first, second = start_receiver(), start_receiver()
     first.then(answering(307, Location=second.url))
@@ -338,7 +341,7 @@ def test_a_redirect_leads_it_nowhere(sent: Sent, start_receiver: Callable[..., R
     assert CallbackAttempt.objects.get().error == "redirects are not followed"
 
 
-def test_this_machine_is_for_development_only(sent: Sent, settings: Any) -> None:
+def test_loopback_is_for_development_only(sent: Sent, settings: Any) -> None:
     sent(push(url="http://127.0.0.1:9999/"))
     settings.DEVELOPMENT = False
 
@@ -346,7 +349,9 @@ def test_this_machine_is_for_development_only(sent: Sent, settings: Any) -> None
         sent(push(url="http://127.0.0.1:9999/"))
 
 
-def test_a_task_has_so_many_and_no_more(sent: Sent, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_push_configs_of_a_task_are_limited(
+    sent: Sent, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(pushes, "CONFIGS_AT_MOST", 2)
     task = sent(push("a"), push("b"))
 
@@ -365,7 +370,7 @@ def test_a_transition_that_is_rolled_back_is_never_pushed(sent: Sent) -> None:
     assert not Callback.objects.exists()
 
 
-def test_erased_with_its_task_nothing_is_left_to_send_or_to_read(sent: Sent) -> None:
+def test_pushes_are_erased_with_their_task(sent: Sent) -> None:
     task, other = sent(push()), sent(push())
     move(task, State.WORKING, "Nutmeg.")
     move(other, State.WORKING)
@@ -373,11 +378,11 @@ def test_erased_with_its_task_nothing_is_left_to_send_or_to_read(sent: Sent) -> 
 
     pushes.erase([task.pk], at=at)
 
-    gone, kept = (
+    gone, remaining = (
         Callback.objects.get(about=task.pk),
         Callback.objects.get(about=other.pk),
     )
     assert (gone.erased_at, gone.due_at, bytes(gone.body), gone.url) == (at, None, b"", "")
     assert pushes.get_all(task) == []
-    assert kept.due_at is not None
-    assert kept.url == URL
+    assert remaining.due_at is not None
+    assert remaining.url == URL

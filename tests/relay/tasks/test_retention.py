@@ -46,7 +46,9 @@ def keeps(team: Team) -> Retention:
 
 
 @pytest.fixture
-def told(card: Card, caller_key: CallerKey, key: ApiKey, answer: Answer) -> Callable[[], Task]:
+def make_ended(
+    card: Card, caller_key: CallerKey, key: ApiKey, answer: Answer
+) -> Callable[[], Task]:
     """Creates an ended task with a different word in each field of content."""
 
     def tell() -> Task:
@@ -54,8 +56,10 @@ def told(card: Card, caller_key: CallerKey, key: ApiKey, answer: Answer) -> Call
         push = PushIn("p", "https://hooks.example.com/?token=nutmeg", token="vanilla")
         task = ask(card, caller_key, "Buy saffron.", push=push, at=at)
         large = base64.b64encode(b"cardamom" * 10_000).decode()
-        made = {"artifactId": "a", "name": "turmeric", "parts": [{"raw": large}]}
-        connector.end(connector.run(at=at), "input_required", text="Well?", artifacts=[made], at=at)
+        artifact = {"artifactId": "a", "name": "turmeric", "parts": [{"raw": large}]}
+        connector.end(
+            connector.run(at=at), "input_required", text="Well?", artifacts=[artifact], at=at
+        )
         question = Delivery.objects.get()
         answer(question, "redirected", edited_json=json.dumps("More paprika."), feedback="oregano")
         connector.end(connector.run(at=at), "failed", text="There is no saffron.", at=at)
@@ -81,16 +85,18 @@ def sweep(*, days: int) -> bool:
     return Task.objects.get().erased_at is not None
 
 
-def test_no_word_of_a_task_stands_in_the_database(
-    encrypting: Any, told: Callable[[], Task]
+def test_no_text_of_a_task_is_stored_unencrypted(
+    encrypting: Any, make_ended: Callable[[], Task]
 ) -> None:
-    told()
+    make_ended()
 
     assert {word: tables_with(word) for word in WORDS} == {word: set() for word in WORDS}
 
 
-def test_after_a_rotation_the_old_key_can_go(encrypting: Any, told: Callable[[], Task]) -> None:
-    task = told()
+def test_after_a_rotation_the_old_key_can_go(
+    encrypting: Any, make_ended: Callable[[], Task]
+) -> None:
+    task = make_ended()
     encrypting.WAKE_ENCRYPTION_KEYS = [NEW_KEY, KEY]
 
     call_command("rotate_encryption", stdout=StringIO())
@@ -104,10 +110,10 @@ def test_after_a_rotation_the_old_key_can_go(encrypting: Any, told: Callable[[],
     assert decided.decision["edited_content"] == "More paprika."
 
 
-def test_a_task_is_erased_as_long_after_its_end_as_the_team_keeps_content(
-    keeps: Retention, told: Callable[[], Task]
+def test_a_task_is_erased_when_its_teams_retention_has_passed(
+    keeps: Retention, make_ended: Callable[[], Task]
 ) -> None:
-    task = told()
+    task = make_ended()
     TaskDelivery.objects.all().delete()  # a task that was never shown to people
     ended = task.terminal_at
     assert ended is not None
@@ -127,8 +133,10 @@ def test_a_task_is_erased_as_long_after_its_end_as_the_team_keeps_content(
     assert not Run.objects.exclude(decision_json="").exists()
 
 
-def test_with_a_delivery_its_task_is_erased(keeps: Retention, told: Callable[[], Task]) -> None:
-    task = told()
+def test_a_task_is_erased_with_its_delivery(
+    keeps: Retention, make_ended: Callable[[], Task]
+) -> None:
+    task = make_ended()
 
     erase_old(at=timezone.now() + LATER)
     Delivery.objects.filter(erased_at__isnull=True).update(acknowledged_at=timezone.now())
@@ -140,10 +148,10 @@ def test_with_a_delivery_its_task_is_erased(keeps: Retention, told: Callable[[],
 
 
 def test_an_unread_delivery_keeps_its_task_and_its_files(
-    keeps: Retention, told: Callable[[], Task]
+    keeps: Retention, make_ended: Callable[[], Task]
 ) -> None:
     """The question before it was answered, and goes."""
-    told()
+    make_ended()
 
     assert not sweep(days=31)
     assert not sweep(days=300)
@@ -159,10 +167,10 @@ def test_an_unread_delivery_keeps_its_task_and_its_files(
     assert sweep(days=31)
 
 
-def test_a_task_is_not_erased_before_its_time_because_its_question_is(
-    keeps: Retention, told: Callable[[], Task]
+def test_an_erased_question_does_not_erase_its_task_early(
+    keeps: Retention, make_ended: Callable[[], Task]
 ) -> None:
-    told()
+    make_ended()
     read_all()
     Task.objects.update(terminal_at=timezone.now() + timedelta(days=10))
 
@@ -171,8 +179,8 @@ def test_a_task_is_not_erased_before_its_time_because_its_question_is(
     assert sweep(days=41)
 
 
-def test_an_unsent_push_keeps_its_task(keeps: Retention, told: Callable[[], Task]) -> None:
-    told()
+def test_an_unsent_push_keeps_its_task(keeps: Retention, make_ended: Callable[[], Task]) -> None:
+    make_ended()
     read_all()
     Callback.objects.update(delivered_at=None, due_at=timezone.now() + timedelta(days=32))
 
@@ -182,9 +190,11 @@ def test_an_unsent_push_keeps_its_task(keeps: Retention, told: Callable[[], Task
     assert sweep(days=31)
 
 
-def test_a_suspended_push_keeps_no_task(keeps: Retention, told: Callable[[], Task]) -> None:
+def test_a_suspended_push_does_not_keep_a_task(
+    keeps: Retention, make_ended: Callable[[], Task]
+) -> None:
     """Its caller chose an address; if that never answers, what was said is erased all the same."""
-    told()
+    make_ended()
     read_all()
     Callback.objects.update(delivered_at=None, due_at=None)
 
@@ -192,10 +202,10 @@ def test_a_suspended_push_keeps_no_task(keeps: Retention, told: Callable[[], Tas
     assert not Callback.objects.filter(given_up_at__isnull=True).exists()
 
 
-def test_an_erased_task_names_no_other_and_takes_no_secret_any_more(
-    keeps: Retention, told: Callable[[], Task]
+def test_an_erased_task_has_no_references_and_no_secrets(
+    keeps: Retention, make_ended: Callable[[], Task]
 ) -> None:
-    task = told()
+    task = make_ended()
     read_all()
     Message.objects.update(reference_task_ids=["marjoram"])
     pushes.create(task, PushIn("late", "https://hooks.example.com/"), at=timezone.now())
@@ -208,7 +218,7 @@ def test_an_erased_task_names_no_other_and_takes_no_secret_any_more(
     assert not PushConfig.objects.exists()
 
 
-def test_an_open_task_keeps_what_was_said(
+def test_an_open_task_keeps_its_messages(
     keeps: Retention, card: Card, caller_key: CallerKey
 ) -> None:
     task = ask(card, caller_key, at=timezone.now())
@@ -219,7 +229,7 @@ def test_an_open_task_keeps_what_was_said(
     assert retention.erase_old(at=timezone.now() + LATER) == 1
 
 
-def test_a_team_that_keeps_all_of_it_keeps_its_tasks(told: Callable[[], Task]) -> None:
-    told()
+def test_a_team_without_retention_keeps_its_tasks(make_ended: Callable[[], Task]) -> None:
+    make_ended()
 
     assert retention.erase_old(at=timezone.now() + LATER) == 0

@@ -22,7 +22,7 @@ def small(settings: Any) -> None:
     settings.WAKE_MAX_CONTEXT_BYTES = 8_000
 
 
-def test_a_task_that_is_full_takes_no_message_and_its_context_does(either: Caller) -> None:
+def test_a_full_task_refuses_messages_and_its_context_accepts_tasks(either: Caller) -> None:
     task = either.send(LONG)
 
     error = either.error(SEND[either.version], either.sending(LONG, taskId=task["id"]))
@@ -34,7 +34,7 @@ def test_a_task_that_is_full_takes_no_message_and_its_context_does(either: Calle
     assert another["contextId"] == task["contextId"]
 
 
-def test_a_context_that_is_full_takes_no_task_and_another_does(either: Caller) -> None:
+def test_a_full_context_refuses_tasks_and_another_accepts_them(either: Caller) -> None:
     context = either.send(LONG)["contextId"]
     either.send(LONG, contextId=context)
 
@@ -54,31 +54,33 @@ def test_a_context_that_is_full_takes_no_task_and_another_does(either: Caller) -
         {"raw": base64.b64encode(b"y" * 70_000).decode(), "filename": "apart.bin"},
     ],
 )
-def test_a_result_that_is_too_much_fails_its_run_and_says_so(
+def test_a_result_that_overfills_its_task_fails_its_run(
     part: dict[str, Any], newer: Caller, key: ApiKey
 ) -> None:
     task = newer.send("Hi")["id"]
     connector = FakeConnector(key)
     frame = connector.run(at=after(1))
 
-    told = connector.end(frame, "completed", artifacts=[{"parts": [part]}], at=after(2))
+    answers = connector.end(frame, "completed", artifacts=[{"parts": [part]}], at=after(2))
 
     ended = now(Task.objects.get(pk=task))
-    assert [each["type"] for each in told] == ["done"]
+    assert [each["type"] for each in answers] == ["done"]
     assert ended.state == Task.State.FAILED
     assert ended.status_message is not None
     assert "This task holds 5,000 bytes" in ended.status_message.parts[0]["text"]
     assert not ended.artifacts.exists()
 
 
-def test_a_piece_that_is_too_much_is_refused(newer: Caller, key: ApiKey) -> None:
+def test_a_piece_that_overfills_its_task_is_refused(newer: Caller, key: ApiKey) -> None:
     newer.send("Hi")
     connector = FakeConnector(key)
     frame = connector.run(at=after(1))
     ids = {name: frame[name] for name in ("dispatch_id", "lease_id")}
     piece = {"artifactId": "log", "parts": [{"text": LONG}], "append": True}
 
-    told = [connector.tell("progress", **ids, n=n, artifact=piece, at=after(2 + n)) for n in (1, 2)]
+    answers = [
+        connector.tell("progress", **ids, n=n, artifact=piece, at=after(2 + n)) for n in (1, 2)
+    ]
 
-    assert told[0] == []
-    assert told[1][0]["code"] == "too_much"
+    assert answers[0] == []
+    assert answers[1][0]["code"] == "too_much"

@@ -35,7 +35,7 @@ def end(card: Card, caller_key: CallerKey, connector: FakeConnector) -> Callable
     return run
 
 
-def shown() -> Delivery:
+def newest() -> Delivery:
     """Returns the delivery that waits in the inbox."""
     return Delivery.objects.unanswered().get()
 
@@ -47,7 +47,7 @@ def titles(delivery: Delivery) -> list[str]:
 def test_a_question_of_an_agent_waits_in_the_inbox(end: Callable[..., Task]) -> None:
     task = end("input_required", text="Which market comes first?\n\nEurope is the larger one.")
 
-    question = shown()
+    question = newest()
     assert question.type == Delivery.Type.QUESTION
     assert question.headline == "Which market comes first?"
     assert question.summary == "Europe is the larger one."
@@ -58,22 +58,22 @@ def test_a_question_of_an_agent_waits_in_the_inbox(end: Callable[..., Task]) -> 
     assert question.task_delivery.generation == task.generation
 
 
-def test_the_agent_comes_first_then_what_it_made_then_the_request(
+def test_details_have_the_message_then_artifacts_then_the_request(
     end: Callable[..., Task],
 ) -> None:
     end("input_required", "Write the notes of 2.4.", text="Shall I publish?", artifacts=[REPORT])
 
-    question = shown()
+    question = newest()
 
     assert titles(question) == ["", "report.md", "Build server asked"]
     page = text_of(_Page(render(question.details_json)))
     assert page.index("Shall I publish?") < page.index("All well.") < page.index("Write the notes")
 
 
-def test_a_person_edits_what_was_made_and_not_the_transcript(end: Callable[..., Task]) -> None:
+def test_a_person_edits_the_artifacts_and_not_the_transcript(end: Callable[..., Task]) -> None:
     end("input_required", text="Shall I publish?", artifacts=[REPORT])
 
-    assert Original.of(shown()).json == json.dumps("# Ten\n\nAll well.")
+    assert Original.of(newest()).json == json.dumps("# Ten\n\nAll well.")
 
 
 @pytest.mark.parametrize(
@@ -93,12 +93,12 @@ def test_a_person_edits_what_was_made_and_not_the_transcript(end: Callable[..., 
     ],
     ids=["words", "data", "two things", "a file", "nothing"],
 )
-def test_what_is_proposed_is_what_an_edit_begins_with(
+def test_an_edit_starts_with_the_proposal(
     end: Callable[..., Task], result: dict[str, Any], proposal: Any
 ) -> None:
     end("input_required", **result)
 
-    original = Original.of(shown())
+    original = Original.of(newest())
 
     assert json.loads(original.json or "null") == proposal
 
@@ -109,20 +109,20 @@ def test_an_agent_may_ask_with_blocks_and_a_caller_may_not(
     choice = {"type": "choice", "options": [{"id": "A", "label": "One price"}]}
     page = {"wake_blocks": 1, "blocks": [choice]}
     task = end("input_required", message={"parts": [{"data": page}]})
-    assert list(Original.of(shown()).controls) == ["choice"]
+    assert list(Original.of(newest()).controls) == ["choice"]
 
     forged = Message.objects.get(task=task, source=Message.Source.CALLER)
     forged.parts_json = json.dumps([{"data": page}])
     forged.save()
     ask(card, caller_key, "And?", task_id=str(task.pk), at=after(3))
 
-    assert len(Original.of(shown()).controls) == 1
+    assert len(Original.of(newest()).controls) == 1
     lifecycle.cancel(task, by=SYSTEM, at=after(4))
     end("input_required", message={"parts": [{"text": "Well?"}]})
-    assert not Original.of(shown()).controls
+    assert not Original.of(newest()).controls
 
 
-def test_progress_is_an_update_and_the_newest_takes_its_place(
+def test_progress_is_an_update_that_the_next_one_replaces(
     card: Card, caller_key: CallerKey, connector: FakeConnector
 ) -> None:
     ask(card, caller_key)
@@ -131,17 +131,20 @@ def test_progress_is_an_update_and_the_newest_takes_its_place(
         of_run = {name: frame[name] for name in ("dispatch_id", "lease_id")}
         connector.tell("progress", at=after(1 + number), n=number, text=text, **of_run)
 
-    assert (shown().type, shown().headline) == (Delivery.Type.UPDATE, "Read nine of ten.")
+    assert (newest().type, newest().headline) == (
+        Delivery.Type.UPDATE,
+        "Read nine of ten.",
+    )
 
     connector.end(frame, "completed", at=after(9), text="Done.")
 
     assert not Delivery.objects.unanswered().exists()
 
 
-def test_what_was_made_is_an_output_that_needs_no_answer(end: Callable[..., Task]) -> None:
+def test_artifacts_are_an_output_that_needs_no_answer(end: Callable[..., Task]) -> None:
     end("completed", text="Compared all ten.", artifacts=[REPORT])
 
-    output = shown()
+    output = newest()
 
     assert output.type == Delivery.Type.OUTPUT
     assert output.headline == "Compared all ten."
@@ -149,7 +152,7 @@ def test_what_was_made_is_an_output_that_needs_no_answer(end: Callable[..., Task
     assert output.needs_no_answer(after(3))
 
 
-def test_words_alone_end_a_task_without_a_delivery(end: Callable[..., Task]) -> None:
+def test_a_text_result_makes_no_delivery(end: Callable[..., Task]) -> None:
     end("completed", text="It is ten past nine.")
 
     assert not Delivery.objects.exists()
@@ -158,7 +161,10 @@ def test_words_alone_end_a_task_without_a_delivery(end: Callable[..., Task]) -> 
 def test_a_failure_is_an_alert(end: Callable[..., Task]) -> None:
     end("failed", text="The disk is full.")
 
-    assert (shown().type, shown().headline) == (Delivery.Type.ALERT, "The disk is full.")
+    assert (newest().type, newest().headline) == (
+        Delivery.Type.ALERT,
+        "The disk is full.",
+    )
 
 
 def test_a_connector_that_stays_away_creates_an_alert(
@@ -170,29 +176,29 @@ def test_a_connector_that_stays_away_creates_an_alert(
         FakeConnector(key, at=after(minutes=minutes)).run(at=after(minutes=minutes))
         lost_runs.expire_leases(at=after(minutes=minutes) + LEASE)
 
-    assert shown().type == Delivery.Type.ALERT
-    assert shown().headline.startswith("The agent was offline")
+    assert newest().type == Delivery.Type.ALERT
+    assert newest().headline.startswith("The agent was offline")
 
 
-def test_a_caller_is_asked_to_sign_in_and_people_get_an_update(
+def test_a_task_that_needs_credentials_gives_people_an_update(
     end: Callable[..., Task],
 ) -> None:
     end("auth_required")
 
-    assert shown().type == Delivery.Type.UPDATE
-    assert shown().headline == "Waiting for the caller to sign in"
+    assert newest().type == Delivery.Type.UPDATE
+    assert newest().headline == "Waiting for the caller to sign in"
 
 
-def test_what_a_caller_writes_meanwhile_is_shown_and_resumes_nothing(
+def test_a_callers_message_is_shown_and_does_not_resume_the_task(
     end: Callable[..., Task], card: Card, caller_key: CallerKey, alices: Person
 ) -> None:
     task = end("input_required", text="Which market?", timeout_seconds=3600, assumption="Europe.")
-    first = shown()
+    first = newest()
 
     ask(card, caller_key, "Asia, please. Approved!", task_id=str(task.pk), at=after(600))
 
     task.refresh_from_db()
-    second = shown()
+    second = newest()
     assert task.state == Task.State.INPUT_REQUIRED
     assert second.supersedes == first
     assert "Build server has written since" in titles(second)
@@ -213,10 +219,10 @@ def test_turns_of_a_context_are_one_thread(
     alices: Person,
 ) -> None:
     task = end("input_required", text="Which market?")
-    first = shown()
+    first = newest()
     answer(first, "approved", at=after(3))
     connector.end(connector.run(at=after(4)), "input_required", at=after(5), text="Which year?")
-    second = shown()
+    second = newest()
     context_id = task.context.context_id
     other = ask(card, caller_key, "More.", context_id=context_id, at=after(6))
     connector.end(connector.run(at=after(7)), "input_required", at=after(8), text="How many?")
@@ -229,7 +235,7 @@ def test_turns_of_a_context_are_one_thread(
     assert "Which market?" in text_of(alices.see(third))
 
 
-def test_an_agent_says_how_long_it_waits_and_what_it_does_then(end: Callable[..., Task]) -> None:
+def test_an_agent_sets_its_timeout_and_its_plan(end: Callable[..., Task]) -> None:
     end(
         "input_required",
         text="Which market?",
@@ -238,16 +244,16 @@ def test_an_agent_says_how_long_it_waits_and_what_it_does_then(end: Callable[...
         on_timeout="proceed",
     )
 
-    question = shown()
+    question = newest()
     assert (question.timeout_seconds, question.on_timeout) == (900, "proceed")
     assert question.assumption == "I take Europe."
 
 
-def test_unanswered_it_goes_on_with_its_assumption_and_no_approval(
+def test_an_unanswered_task_continues_with_its_assumption_and_no_approval(
     end: Callable[..., Task], key: ApiKey
 ) -> None:
-    told = {"timeout_seconds": 60, "assumption": "I take Europe.", "on_timeout": "proceed"}
-    task = end("input_required", text="Which market?", **told)
+    hints = {"timeout_seconds": 60, "assumption": "I take Europe.", "on_timeout": "proceed"}
+    task = end("input_required", text="Which market?", **hints)
 
     assert unanswered.continue_unanswered(at=after(61)) == 0
     assert unanswered.continue_unanswered(at=after(63)) == 1
@@ -261,18 +267,18 @@ def test_unanswered_it_goes_on_with_its_assumption_and_no_approval(
     assert not Delivery.objects.unanswered().exists()
 
 
-def test_unanswered_it_stops_where_it_said_so(end: Callable[..., Task]) -> None:
-    told = {"timeout_seconds": 60, "on_timeout": "abort"}
-    task = end("input_required", text="Delete the branch?", **told)
+def test_an_unanswered_task_fails_if_its_agent_asked_to_stop(end: Callable[..., Task]) -> None:
+    hints = {"timeout_seconds": 60, "on_timeout": "abort"}
+    task = end("input_required", text="Delete the branch?", **hints)
 
     unanswered.continue_unanswered(at=after(63))
 
     task.refresh_from_db()
     assert task.state == Task.State.FAILED
-    assert shown().headline.startswith("No one answered in time")
+    assert newest().headline.startswith("No one answered in time")
 
 
-def test_unanswered_it_waits_on_where_it_said_nothing(end: Callable[..., Task]) -> None:
+def test_an_unanswered_task_without_a_plan_keeps_waiting(end: Callable[..., Task]) -> None:
     task = end("input_required", text="Which market?", timeout_seconds=60)
 
     assert unanswered.continue_unanswered(at=after(days=9)) == 0
@@ -289,18 +295,18 @@ def test_any_text_of_an_agent_has_a_headline_on_one_line(
 ) -> None:
     end("input_required", text=text)
 
-    question = shown()
+    question = newest()
     for name in ("headline", "summary"):
         field: Any = Delivery._meta.get_field(name)
         field.clean(getattr(question, name), question)
 
 
-def test_a_long_conversation_is_still_a_page(end: Callable[..., Task]) -> None:
+def test_a_long_conversation_fits_a_page(end: Callable[..., Task]) -> None:
     large = [{"artifactId": f"a{n}", "parts": [{"text": "word " * 40_000}]} for n in range(9)]
 
     end("input_required", "ask " * 50_000, text="Shall I?", artifacts=large)
 
-    question = shown()
+    question = newest()
     details = render(question.details_json)
     assert details is not None
     assert not details.is_too_long
@@ -308,7 +314,7 @@ def test_a_long_conversation_is_still_a_page(end: Callable[..., Task]) -> None:
     assert Original.of(question).json == '"Shall I?"'
 
 
-def test_a_paused_agent_is_heard_to_its_end(
+def test_a_paused_agents_running_task_can_end(
     card: Card, caller_key: CallerKey, connector: FakeConnector
 ) -> None:
     ask(card, caller_key)
@@ -318,7 +324,7 @@ def test_a_paused_agent_is_heard_to_its_end(
 
     connector.end(frame, "input_required", at=after(3), text="Which market?")
 
-    assert shown().headline == "Which market?"
+    assert newest().headline == "Which market?"
 
 
 class _Page:

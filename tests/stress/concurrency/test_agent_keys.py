@@ -20,9 +20,7 @@ def posting(user: User, path: str, form: dict[str, Any]) -> Callable[[], int]:
     return lambda: int(browser.post(path, form).status_code)
 
 
-def test_of_owners_who_rotate_one_key_in_the_same_moment_one_does(
-    alice: User, bob: User, key: ApiKey
-) -> None:
+def test_of_two_concurrent_rotations_one_succeeds(alice: User, bob: User, key: ApiKey) -> None:
     Membership.objects.filter(user=bob).update(role=Membership.Role.OWNER)
     form = {"overlap": "86400", "days": "", "seen": show_once.seen(key.agent)}
     path = f"/agents/{key.agent_id}/keys/{key.pk}/rotate/"
@@ -33,9 +31,7 @@ def test_of_owners_who_rotate_one_key_in_the_same_moment_one_does(
     assert ApiKey.objects.count() == 2
 
 
-def test_an_agent_is_registered_once_however_often_its_button_is_pressed(
-    alice: User, key: ApiKey
-) -> None:
+def test_concurrent_registrations_make_one_agent(alice: User, key: ApiKey) -> None:
     form = {"team": key.agent.team_id, "agent_id": "writing-agent"}
 
     answers = at_once(*[posting(alice, "/agents/new/", form) for _ in range(4)])
@@ -43,7 +39,7 @@ def test_an_agent_is_registered_once_however_often_its_button_is_pressed(
     assert Counter(answers) == {200: 1, 410: 3}
 
 
-def test_of_those_who_issue_in_the_same_moment_one_gets_the_last_key(key: ApiKey) -> None:
+def test_of_concurrent_requests_one_gets_the_last_key(key: ApiKey) -> None:
     for _ in range(keys.MOST_USABLE - 2):
         keys.mint(key.agent, by=SYSTEM)
 

@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from accounts.models import AuditEvent, User
 from tests.agent_client import AgentClient
-from tests.stress.concurrency.threads import at_once, patiently
+from tests.stress.concurrency.threads import at_once, retried
 from tests.types import Age, Answer, MakeDelivery
 from wake.deadlines import time_out_overdue
 from wake.models import Delivery, Draft, Response
@@ -117,7 +117,7 @@ def test_an_answer_against_the_deadline_in_the_same_instant(
             assert events == ["delivery.received", "delivery.timed_out", "delivery.answered"]
 
 
-def test_deadlines_swept_by_many_are_closed_once(make_delivery: MakeDelivery) -> None:
+def test_concurrent_sweeps_close_a_deadline_once(make_delivery: MakeDelivery) -> None:
     deliveries = [make_delivery(timeout_seconds=60) for _ in range(40)]
     at = deliveries[-1].expires_at
     assert at is not None
@@ -129,7 +129,7 @@ def test_deadlines_swept_by_many_are_closed_once(make_delivery: MakeDelivery) ->
 
 
 @pytest.mark.parametrize("is_released", [True, False])
-def test_an_answer_that_was_handed_out_is_never_taken_back(
+def test_a_sent_answer_is_never_undone_under_load(
     caller: AgentClient,
     make_delivery: MakeDelivery,
     answer: Answer,
@@ -141,10 +141,10 @@ def test_an_answer_that_was_handed_out_is_never_taken_back(
     taken_back = 0
 
     def poll(pk: str) -> str:
-        return str(patiently(lambda: caller.get(f"response/{pk}")).json()["status"])
+        return str(retried(lambda: caller.get(f"response/{pk}")).json()["status"])
 
     def sweep(pk: str) -> str:
-        page = patiently(lambda: caller.get("responses", limit=200)).json()
+        page = retried(lambda: caller.get("responses", limit=200)).json()
         return next(str(item["status"]) for item in page["deliveries"] if item["delivery_id"] == pk)
 
     def undo(delivery: Delivery) -> str:
@@ -174,7 +174,7 @@ def test_an_answer_that_was_handed_out_is_never_taken_back(
     assert Draft.objects.count() == taken_back
 
 
-def test_two_take_it_back_at_once(
+def test_two_concurrent_undos_undo_once(
     make_delivery: MakeDelivery, answer: Answer, alice: User, bob: User
 ) -> None:
     def undo(delivery: Delivery, by: User) -> str:

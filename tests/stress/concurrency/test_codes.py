@@ -25,7 +25,7 @@ def sending(phone: Authenticator, typed: str) -> Callable[[], bool | None]:
     return send
 
 
-def test_a_code_and_a_recovery_code_let_one_of_them_in(alice: User) -> None:
+def test_of_a_concurrent_code_and_recovery_code_one_signs_in(alice: User) -> None:
     phone = Authenticator(alice)
     assert phone.codes
 
@@ -36,10 +36,10 @@ def test_a_code_and_a_recovery_code_let_one_of_them_in(alice: User) -> None:
     assert by_recovery_code.count(True) == 1
 
 
-def test_no_more_guesses_are_looked_at_than_there_are_tries(alice: User) -> None:
+def test_concurrent_guesses_do_not_exceed_the_limit(alice: User) -> None:
     phone = Authenticator(alice)
 
-    guessed = at_once(*[sending(phone, "000000")] * (second_factor.TRIES + 6))
+    guessed = at_once(*[sending(phone, "000000")] * (second_factor.ATTEMPTS + 6))
 
-    assert guessed.count(False) == second_factor.TRIES
+    assert guessed.count(False) == second_factor.ATTEMPTS
     assert guessed.count(None) == 6

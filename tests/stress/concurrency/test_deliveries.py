@@ -15,7 +15,7 @@ from accounts.audit import SYSTEM
 from accounts.models import ApiKey
 from tests.agent_client import AgentClient
 from tests.served import served
-from tests.stress.concurrency.threads import at_once, patiently
+from tests.stress.concurrency.threads import at_once, retried
 from wake.models import Delivery
 
 pytestmark = pytest.mark.slow
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.slow
 def test_the_same_idempotency_key_a_hundred_times_at_once(caller: AgentClient, key: ApiKey) -> None:
     body, once = caller.payload(), {"Idempotency-Key": "report-42"}
 
-    answers = at_once(*[lambda: patiently(lambda: caller.post(body, **once))] * 100)
+    answers = at_once(*[lambda: retried(lambda: caller.post(body, **once))] * 100)
 
     assert {answer.status_code for answer in answers} == {201}
     assert len({answer.content for answer in answers}) == 1
@@ -34,14 +34,14 @@ def test_the_same_idempotency_key_a_hundred_times_at_once(caller: AgentClient, k
     assert remaining >= 48, "Two of fifty were spent; a token comes back every 7.2 seconds."
 
 
-def test_of_two_bodies_with_one_key_one_wins(caller: AgentClient) -> None:
+def test_of_two_bodies_with_one_idempotency_key_one_wins(caller: AgentClient) -> None:
     for number in range(8):
         once = {"Idempotency-Key": str(number)}
 
         codes = at_once(
             *[
                 lambda text=text, once=once: (
-                    patiently(lambda: caller.post(caller.payload(summary=text), **once)).status_code
+                    retried(lambda: caller.post(caller.payload(summary=text), **once)).status_code
                 )
                 for text in ("one", "two", "two", "one")
             ]
@@ -54,7 +54,7 @@ def test_of_two_bodies_with_one_key_one_wins(caller: AgentClient) -> None:
 def test_the_quota_is_exact_across_threads(in_test_mode: AgentClient) -> None:
     """ "exact across processes and needs no Redis" """
     codes = at_once(
-        *[lambda: patiently(lambda: in_test_mode.post(in_test_mode.payload())).status_code] * 40
+        *[lambda: retried(lambda: in_test_mode.post(in_test_mode.payload())).status_code] * 40
     )
 
     assert Counter(codes) == {201: 5, 429: 35}
@@ -81,9 +81,7 @@ def test_the_quota_is_exact_across_processes(in_test_mode: AgentClient) -> None:
     assert Delivery.objects.count() == 5
 
 
-def test_a_key_revoked_in_flight_delivers_nothing_afterwards(
-    caller: AgentClient, key: ApiKey
-) -> None:
+def test_a_revoked_key_delivers_nothing_afterwards(caller: AgentClient, key: ApiKey) -> None:
     """ "A key revoked in flight" (docs/reliability.md, Other promises, 9)"""
     revoked = threading.Event()
     started = threading.Barrier(5)
@@ -93,9 +91,7 @@ def test_a_key_revoked_in_flight_delivers_nothing_afterwards(
         started.wait(30)
         while not codes or codes[-1][1] == 201:
             was_revoked = revoked.is_set()
-            codes.append(
-                (was_revoked, patiently(lambda: caller.post(caller.payload())).status_code)
-            )
+            codes.append((was_revoked, retried(lambda: caller.post(caller.payload())).status_code))
         return codes
 
     def revoke() -> list[tuple[bool, int]]:
@@ -115,7 +111,7 @@ def test_rotations_during_deliveries_lose_none(caller: AgentClient, key: ApiKey)
     """A rotation locked key and agent, a delivery agent and key: each waited for the other."""
 
     def send() -> list[int]:
-        return [patiently(lambda: caller.post(caller.payload())).status_code for _ in range(8)]
+        return [retried(lambda: caller.post(caller.payload())).status_code for _ in range(8)]
 
     def rotate() -> list[int]:
         for _ in range(20):

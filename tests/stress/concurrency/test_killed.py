@@ -30,7 +30,7 @@ def server(db: None) -> Iterator[Server]:
     server.stop()
 
 
-def test_what_was_acknowledged_is_there_once(server: Server, caller: AgentClient) -> None:
+def test_every_acknowledged_delivery_is_stored_once(server: Server, caller: AgentClient) -> None:
     """ "Web workers killed under deliver load; a client retry with its Idempotency-Key gets the
     same id" """
     finished = threading.Event()

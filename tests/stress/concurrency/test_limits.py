@@ -10,14 +10,14 @@ from accounts.agents import hourly_limits
 from accounts.audit import SYSTEM
 from accounts.models import Agent, AuditEvent
 from tests.agent_client import AgentClient
-from tests.stress.concurrency.threads import at_once, patiently
+from tests.stress.concurrency.threads import at_once, retried
 from wake.models import Delivery
 
 
 def test_a_limit_is_exact_across_threads(caller: AgentClient, agent: Agent) -> None:
     hourly_limits.set_limit(agent, 3, by=SYSTEM, at=timezone.now())
 
-    codes = at_once(*[lambda: patiently(lambda: caller.post(caller.payload())).status_code] * 20)
+    codes = at_once(*[lambda: retried(lambda: caller.post(caller.payload())).status_code] * 20)
 
     assert Counter(codes) == {201: 3, 429: 17}
     assert Delivery.objects.count() == 3
@@ -31,10 +31,10 @@ def test_a_limit_that_changes_during_a_delivery_does_not_deadlock(
         return 0
 
     codes = at_once(
-        lower, *[lambda: patiently(lambda: caller.post(caller.payload())).status_code] * 20
+        lower, *[lambda: retried(lambda: caller.post(caller.payload())).status_code] * 20
     )
 
     assert set(codes) <= {0, 201, 429}
     assert AuditEvent.objects.filter(event="agent.limited").count() == 1
-    assert patiently(lambda: caller.post(caller.payload())).status_code in {201, 429}
-    assert patiently(lambda: caller.post(caller.payload())).status_code == 429
+    assert retried(lambda: caller.post(caller.payload())).status_code in {201, 429}
+    assert retried(lambda: caller.post(caller.payload())).status_code == 429

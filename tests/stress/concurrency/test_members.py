@@ -23,7 +23,7 @@ def leaving(membership: Membership) -> Callable[[], bool]:
     return leave
 
 
-def test_of_two_owners_who_leave_at_once_one_stays(team: Team, alice: User, bob: User) -> None:
+def test_of_two_owners_who_leave_concurrently_one_stays(team: Team, alice: User, bob: User) -> None:
     team.memberships.update(role=Membership.Role.OWNER)
 
     left = at_once(*[leaving(each) for each in team.memberships.select_related("user")])
@@ -33,7 +33,7 @@ def test_of_two_owners_who_leave_at_once_one_stays(team: Team, alice: User, bob:
     assert AuditEvent.objects.filter(event="membership.left").count() == 1
 
 
-def test_one_link_lets_one_of_many_in(team: Team, alice: User) -> None:
+def test_one_invitation_lets_one_of_many_in(team: Team, alice: User) -> None:
     now = timezone.now()
     invitation, _ = invitations.invite(team, role="reader", by=alice, at=now)
     many = [User.objects.create_user(f"person{number}@example.com") for number in range(4)]
@@ -54,9 +54,9 @@ def test_one_link_lets_one_of_many_in(team: Team, alice: User) -> None:
     assert team.memberships.count() == 2
 
 
-def test_teams_made_at_once_have_a_handle_each(alice: User, bob: User) -> None:
-    made = at_once(
+def test_teams_created_concurrently_have_different_handles(alice: User, bob: User) -> None:
+    new_teams = at_once(
         *[lambda user=user: teams.create("Orchard", owner=user) for user in (alice, bob)]
     )
 
-    assert {each.slug for each in made} == {"orchard", "orchard-2"}
+    assert {each.slug for each in new_teams} == {"orchard", "orchard-2"}

@@ -7,7 +7,7 @@ from django.test import Client
 from accounts.models import AuditEvent, User
 from inbox.people.sign_in import password_resets
 from tests.inbox.people.test_password_reset import ask, choose, open_link
-from tests.stress.concurrency.threads import at_once, patiently
+from tests.stress.concurrency.threads import at_once, retried
 
 
 def test_only_one_of_two_sets_the_password(alice: User) -> None:
@@ -17,7 +17,7 @@ def test_only_one_of_two_sets_the_password(alice: User) -> None:
 
     answers = at_once(
         *(
-            lambda client=client, path=path, new=f"pair of words {number}": patiently(
+            lambda client=client, path=path, new=f"pair of words {number}": retried(
                 lambda: choose(client, path, new, new)
             )
             for number, (client, path) in enumerate(browsers)

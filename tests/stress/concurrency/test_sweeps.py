@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from accounts.models import Agent, AuditEvent, User
 from tests.agent_client import AgentClient
-from tests.stress.concurrency.threads import at_once, patiently
+from tests.stress.concurrency.threads import at_once, retried
 from tests.types import Age, Answer, MakeDelivery
 from wake.deliveries import deliver
 from wake.models import Callback, Delivery, Response
@@ -56,21 +56,21 @@ def test_a_sweep_misses_nothing_while_many_commit_with_delays(
             finished.set()
 
     def sweep() -> list[dict[str, Any]]:
-        seen: list[dict[str, Any]] = []
+        swept: list[dict[str, Any]] = []
         query: dict[str, Any] = {"limit": limit, **({"status": status} if status else {})}
         while True:
             last_round = finished.is_set()
-            page = patiently(lambda: caller.get("responses", **query)).json()
-            seen += page["deliveries"]
+            page = retried(lambda: caller.get("responses", **query)).json()
+            swept += page["deliveries"]
             if page["deliveries"]:
                 query["since"] = page["next_since"]
             elif last_round:
-                return seen
+                return swept
 
-    _, seen = at_once(write_all, sweep)
+    _, swept = at_once(write_all, sweep)
 
-    assert seen is not None
-    answered = [item["delivery_id"] for item in seen if item["status"] == "approved"]
+    assert swept is not None
+    answered = [item["delivery_id"] for item in swept if item["status"] == "approved"]
     assert len(delivered) == WRITERS * EACH
     assert sorted(answered) == sorted(delivered), "Each answer exactly once."
 
@@ -119,10 +119,10 @@ def test_concurrent_sweeps_release_an_answer_once(
     counts = at_once(
         lambda: release_due(at=timezone.now()),
         lambda: release_due(at=timezone.now()),
-        lambda: patiently(lambda: caller.get("responses")).status_code,
-        lambda: patiently(lambda: caller.get("responses", status="approved")).status_code,
+        lambda: retried(lambda: caller.get("responses")).status_code,
+        lambda: retried(lambda: caller.get("responses", status="approved")).status_code,
         *[
-            lambda pk=pk: patiently(lambda: caller.get(f"response/{pk}")).json()["status"]
+            lambda pk=pk: retried(lambda: caller.get(f"response/{pk}")).json()["status"]
             for pk in pks[:4]
         ],
     )

@@ -57,8 +57,8 @@ def _waiting(card: Card, caller: CallerKey, key: ApiKey) -> Task:
     """Creates a task that waits for an answer for a minute."""
     at = timezone.now()
     task, connector = ask(card, caller, at=at), FakeConnector(key, at=at)
-    told = {"timeout_seconds": 60, "on_timeout": "proceed"}
-    connector.end(connector.run(at=at), "input_required", text="Well?", at=at, **told)
+    hints = {"timeout_seconds": 60, "on_timeout": "proceed"}
+    connector.end(connector.run(at=at), "input_required", text="Well?", at=at, **hints)
     return task
 
 

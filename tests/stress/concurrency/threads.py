@@ -15,8 +15,9 @@ class Failed(Exception):
     """Reports an error of one of the threads."""
 
 
-def at_once(*actions: Callable[[], Made]) -> list[Made]:
-    """Each in a thread of its own, all let go in the same moment; what they returned, in order."""
+def at_once(*actions: Callable[[], Made], within_seconds: float = 300) -> list[Made]:
+    """Starts each action in a thread of its own, all in the same moment. Returns what they
+    returned, in order; fails when one is not done `within_seconds` of the one before it."""
     gate = threading.Barrier(len(actions))
     outcomes: dict[int, Any] = {}
     failures: list[BaseException] = []
@@ -30,20 +31,23 @@ def at_once(*actions: Callable[[], Made]) -> list[Made]:
         finally:
             connection.close()
 
-    threads = [threading.Thread(target=run, args=each) for each in enumerate(actions)]
+    threads = [
+        threading.Thread(target=run, args=each, daemon=True)  # so that a failed run ends
+        for each in enumerate(actions)
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(300)
+        thread.join(within_seconds)
         assert not thread.is_alive(), "A thread hangs."
     if failures:
         raise Failed(repr(failures[0])) from failures[0]
     return [outcomes[number] for number in range(len(actions))]
 
 
-def patiently(request: Callable[[], Any]) -> Any:
-    """The answer, asked again where the server says 503, as its clients do; frees the connection,
-    as a server does after each request."""
+def retried(request: Callable[[], Any]) -> Any:
+    """Sends the request again after a 503, as clients do, and returns the answer. Frees the
+    connection, as a server does after each request."""
     while True:
         answer = request()
         connection.close()

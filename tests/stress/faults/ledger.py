@@ -35,12 +35,12 @@ class Ledger:
 
     @property
     def received(self) -> list[Received]:
-        return [got for receiver in self.receivers for got in list(receiver.received)]
+        return [request for receiver in self.receivers for request in list(receiver.received)]
 
     @property
     def missing(self) -> set[str]:
         """Returns the answers whose callback has not arrived."""
-        came = {got.headers["X-Wake-Delivery-Id"] for got in self.received}
+        came = {request.headers["X-Wake-Delivery-Id"] for request in self.received}
         return (self.answered.keys() & self.with_callback) - came
 
     def judge(self, agent: AgentAt) -> None:
@@ -61,12 +61,12 @@ class Ledger:
 
 def one_of_each(received: Iterable[Received]) -> dict[str, bytes]:
     """Returns the bodies by delivery."""
-    found: dict[str, set[tuple[str, bytes]]] = defaultdict(set)
-    for got in received:
-        pk = got.headers["X-Wake-Delivery-Id"]
-        assert json.loads(got.body)["delivery_id"] == pk
-        found[pk].add((got.headers["webhook-id"], got.body))
-    assert all(len(copies) == 1 for copies in found.values()), "One id, one body."
-    ids = {webhook_id for copies in found.values() for webhook_id, _ in copies}
-    assert len(ids) == len(found)
-    return {pk: body for pk, copies in found.items() for _, body in copies}
+    bodies_by_id: dict[str, set[tuple[str, bytes]]] = defaultdict(set)
+    for request in received:
+        pk = request.headers["X-Wake-Delivery-Id"]
+        assert json.loads(request.body)["delivery_id"] == pk
+        bodies_by_id[pk].add((request.headers["webhook-id"], request.body))
+    assert all(len(copies) == 1 for copies in bodies_by_id.values()), "One id, one body."
+    ids = {webhook_id for copies in bodies_by_id.values() for webhook_id, _ in copies}
+    assert len(ids) == len(bodies_by_id)
+    return {pk: body for pk, copies in bodies_by_id.items() for _, body in copies}

@@ -117,13 +117,13 @@ class Postgres:
 
     def _do(self, name: str, *arguments: str) -> None:
         command = [program(name), f"--pgdata={self.folder}/data", *arguments]
-        with (self.folder / "commands").open("ab") as said:
+        with (self.folder / "commands").open("ab") as log_file:
             subprocess.run(
                 command,
                 user=self.account,
                 cwd="/",
-                stdout=said,
-                stderr=said,
+                stdout=log_file,
+                stderr=log_file,
                 check=True,
                 timeout=120,
             )

@@ -107,8 +107,8 @@ class PersonAt:
 
     def answer(self, pk: str, status: str = "approved", feedback: str = "") -> httpx.Response:
         """Answers the content that the page shows."""
-        shown = hash_in(self.read(pk).text)
-        return self.send(pk, content_hash=shown, status=status, feedback=feedback)
+        content_hash = hash_in(self.read(pk).text)
+        return self.send(pk, content_hash=content_hash, status=status, feedback=feedback)
 
     def send(self, pk: str, **form: str) -> httpx.Response:
         return self.post(f"/deliveries/{pk}/response", **form)
@@ -116,5 +116,5 @@ class PersonAt:
 
 def hash_in(page: str) -> str:
     """Of the content that an answer on this page is given to; empty where there is no form."""
-    found = re.search(r'name="content_hash" value="(\w+)"', page)
-    return found[1] if found else ""
+    match = re.search(r'name="content_hash" value="(\w+)"', page)
+    return match[1] if match else ""

@@ -12,6 +12,7 @@ import httpx
 import pytest
 from django.conf import settings
 from django.db import connection
+from django.db.backends.signals import connection_created
 from django.test import Client
 
 from accounts.models import User
@@ -22,6 +23,8 @@ from tests.wake.callbacks.world import eventually
 from wake.models import Delivery, Response
 
 pytestmark = pytest.mark.slow
+
+UNLIMITED = 4_294_967_294  # pages, the most that SQLite allows
 
 # More than any page of the database has room for, and nothing that can be compressed.
 LONG = secrets.token_urlsafe(12_000)
@@ -43,14 +46,24 @@ def form_in(page: str) -> dict[str, str]:
 
 @pytest.fixture
 def full_sqlite(db: None) -> Iterator[Callable[[bool], None]]:
-    """The database's own limit, which fails as a write to a full disk does."""
+    """The database's own limit, which fails as a write to a full disk does. SQLite keeps it for one
+    connection, and requests open new ones."""
+    pages = UNLIMITED
+
+    def limit(**_: Any) -> None:
+        with connection.cursor() as cursor:
+            cursor.execute(f"PRAGMA max_page_count = {pages}")
 
     def fill(is_full: bool) -> None:
+        nonlocal pages
         with connection.cursor() as cursor:
             cursor.execute("VACUUM")  # pages that other tests left free have room, too
-            cursor.execute(f"PRAGMA max_page_count = {1 if is_full else 4_294_967_294}")
+        pages = 1 if is_full else UNLIMITED
+        limit()
 
+    connection_created.connect(limit)
     yield fill
+    connection_created.disconnect(limit)
     fill(False)
 
 
@@ -70,12 +83,12 @@ def test_on_sqlite(caller: AgentClient, alice: User, full_sqlite: Callable[[bool
     full_sqlite(False)
 
     assert page.status_code == 503
-    kept = form_in(page.content.decode())
-    assert kept == form
+    typed_form = form_in(page.content.decode())
+    assert typed_form == form
     assert read["status"] == "pending"
     assert Delivery.objects.count() == 1
     assert not Response.objects.exists()
-    assert browser.post(f"/deliveries/{pk}/response", kept).status_code == 303
+    assert browser.post(f"/deliveries/{pk}/response", typed_form).status_code == 303
     assert Response.objects.get().feedback == WORDS
 
 
@@ -84,12 +97,12 @@ def test_on_postgresql(parts: Parts, agent_at: AgentAt, alice_at: PersonAt) -> N
         pytest.skip("nothing may be mounted here")
     pk = agent_at.deliver(once="before the disk was full")
     agent_at.get(pk)
-    shown = form_in(alice_at.read(pk).text)
+    fresh_form = form_in(alice_at.read(pk).text)
 
     parts.disk.fill()
     try:
         refused(agent_at.post(details=LONG))
-        form = {**shown, "status": "redirected", "feedback": WORDS}
+        form = {**fresh_form, "status": "redirected", "feedback": WORDS}
         page = alice_at.send(pk, **form)
         read = agent_at.get(pk)
         alive = httpx.get(f"{parts.origin}/healthz")
@@ -98,12 +111,12 @@ def test_on_postgresql(parts: Parts, agent_at: AgentAt, alice_at: PersonAt) -> N
         parts.disk.empty()
 
     assert page.status_code == 503
-    kept = form_in(page.text)
-    assert kept == form
+    typed_form = form_in(page.text)
+    assert typed_form == form
     assert reported
     assert (read.json()["status"], alive.status_code) == ("pending", 200)
     assert agent_at.post(details=LONG).status_code == 201
-    assert alice_at.client.post(f"/deliveries/{pk}/response", data=kept).status_code == 303
+    assert alice_at.client.post(f"/deliveries/{pk}/response", data=typed_form).status_code == 303
     assert html.escape('"quoted" <b>') in alice_at.read(pk).text
     assert eventually(lambda: not _full_disks(parts.origin), seconds=20)
 

@@ -41,7 +41,7 @@ def keep_delivering(parts: Parts, ledger: Ledger) -> Callable[[threading.Event],
     return run
 
 
-def test_it_is_stopped_at_once_and_the_server_says_so_and_comes_back_by_itself(
+def test_the_server_reports_a_stopped_database_and_recovers(
     parts: Parts,
     ledger: Ledger,
     agent_at: AgentAt,
@@ -89,7 +89,7 @@ def test_it_is_stopped_at_once_and_the_server_says_so_and_comes_back_by_itself(
 
 
 @pytest.mark.parametrize("away_seconds", [0, 4])
-def test_when_it_is_back_the_server_is_too_within_two_seconds(
+def test_the_server_recovers_within_two_seconds(
     parts: Parts, agent_at: AgentAt, away_seconds: int
 ) -> None:
     """Requests met its dead connections one by one, and waited a second for each pair of them: that
@@ -110,7 +110,7 @@ def test_when_it_is_back_the_server_is_too_within_two_seconds(
     assert set(agent_at.codes) <= {201, 503}
 
 
-def test_a_frozen_one_held_every_request_for_as_long_as_tcp_has_patience(
+def test_a_frozen_database_does_not_hold_requests_until_tcp_times_out(
     parts: Parts, ledger: Ledger, agent_at: AgentAt, alice_at: PersonAt
 ) -> None:
     pk = agent_at.deliver(once="before the frost")

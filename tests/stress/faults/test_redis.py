@@ -21,7 +21,7 @@ from tests.wake.callbacks.world import eventually
 
 pytestmark = pytest.mark.slow
 
-# Its time-outs are 0.2 s for a limit, which is then skipped, and one and two for the bell.
+# Its time-outs are 0.2 s for a limit, which is then skipped, and one and two for the wake-up.
 AT_NORMAL_SPEED = 1.0
 SWEEPS, SWEEPS_NO_MORE = "this worker sweeps by itself", "this worker's sweeper stops"
 NOT_TOLD, ENDED = "Couldn't ack", "this worker takes none"
@@ -35,7 +35,7 @@ TROUBLES: dict[str, tuple[Callable[[Parts], None], Callable[[Parts], None]]] = {
 
 
 @pytest.mark.parametrize("trouble", TROUBLES)
-def test_without_redis_all_goes_on_and_the_callbacks_follow_when_it_is_back(
+def test_without_redis_work_continues_and_callbacks_follow(
     parts: Parts, ledger: Ledger, agent_at: AgentAt, alice_at: PersonAt, trouble: str
 ) -> None:
     begin, end = TROUBLES[trouble]
@@ -128,7 +128,7 @@ def test_a_worker_that_starts_without_redis_sweeps_by_itself(
     assert eventually(lambda: not sweepers_of(parts), seconds=60)
 
 
-def test_a_worker_whose_hands_were_full_when_redis_went_takes_jobs_again(
+def test_a_busy_worker_takes_jobs_again_after_a_redis_outage(
     parts: Parts, ledger: Ledger, agent_at: AgentAt, alice_at: PersonAt
 ) -> None:
     """The worker recovers by itself, without its watchdog."""
@@ -152,10 +152,10 @@ def test_a_worker_whose_hands_were_full_when_redis_went_takes_jobs_again(
 
 def sweepers_of(parts: Parts) -> list[Path]:
     """Returns the processes that sweep for workers of this Redis."""
-    found = []
+    lines = []
     for process in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):  # it may have ended
             is_sweeper = b"wake.server.work.sweeper" in (process / "cmdline").read_bytes()
             if is_sweeper and parts.redis.url.encode() in (process / "environ").read_bytes():
-                found.append(process)
-    return found
+                lines.append(process)
+    return lines

@@ -28,9 +28,9 @@ OPERATIONS = (HOME / "docs/operations.md").read_text()
 
 def drill(database: str) -> dict[str, str]:
     """Returns the commands of one of its two code blocks, by the comment above each."""
-    found = re.search(rf"The drill on {database}:\n\n```sh\n(.*?)```", OPERATIONS, re.DOTALL)
-    assert found, database
-    steps = re.findall(r"^# (.+)\n((?:[^#\n].*\n)+)", found[1], re.MULTILINE)
+    match = re.search(rf"The drill on {database}:\n\n```sh\n(.*?)```", OPERATIONS, re.DOTALL)
+    assert match, database
+    steps = re.findall(r"^# (.+)\n((?:[^#\n].*\n)+)", match[1], re.MULTILINE)
     return {title: commands.replace(".venv/bin/python", "python") for title, commands in steps}
 
 
@@ -99,7 +99,7 @@ def test_on_sqlite(tmp_path: Path, receiver: Receiver) -> None:
 
     assert "ok" in verified
     assert "unbroken" in verified or "the chain has no entries yet" in verified
-    assert sorted(got.json["delivery_id"] for got in receiver.received) == sorted(answered)
+    assert sorted(request.json["delivery_id"] for request in receiver.received) == sorted(answered)
 
 
-SEND = 'python manage.py shell --command "from wake.callbacks.outbox import send_due; send_due()"'
+SEND = 'python manage.py shell --command "from wake.callbacks.sending import send_due; send_due()"'

@@ -56,8 +56,8 @@ def test_every_answer_is_documented(
     operation: str,
     data: Any,
 ) -> None:
-    found = schema.find_operation_by_id(operation)
-    case: Case[Any] = data.draw(found.as_strategy(mode))
+    documented = schema.find_operation_by_id(operation)
+    case: Case[Any] = data.draw(documented.as_strategy(mode))
     case.query.pop("wait", None)  # a long poll that is granted would only wait
     if operation == "response":
         case.path_parameters["delivery_id"] = data.draw(

@@ -18,7 +18,7 @@ from tests.wake.callbacks.sending import FakeDns, post
 from wake.callbacks.addresses import is_public
 
 
-def test_an_unknown_name_has_an_error_in_words() -> None:
+def test_an_unknown_host_name_has_a_readable_error() -> None:
     class UnknownHost(FakeDns):
         async def resolve(self, host: str, port: int = 0, family: int = 0) -> list[ResolveResult]:
             raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
@@ -61,7 +61,7 @@ PUBLIC = """
 
 
 @pytest.mark.parametrize("address", DENIED.split())
-def test_no_connection_is_made_to_what_is_not_public(address: str) -> None:
+def test_no_connection_is_made_to_a_private_address(address: str) -> None:
     dns = FakeDns([address])
 
     (outcome,) = post("https://hooks.example.com/", dns=dns)
@@ -76,7 +76,7 @@ def test_public_addresses_are_not_denied(address: str) -> None:
 
 
 @pytest.mark.parametrize("addresses", [["8.8.8.8", "127.0.0.1"], ["2606:4700::1111", "::1"]])
-def test_one_bad_address_spoils_the_name(addresses: list[str]) -> None:
+def test_one_private_address_refuses_the_whole_name(addresses: list[str]) -> None:
     (outcome,) = post("https://hooks.example.com/", dns=FakeDns(addresses))
 
     assert "private or reserved" in outcome.error
@@ -95,7 +95,7 @@ def test_a_rebinding_name_is_resolved_once_and_its_address_pinned(
     assert inside.received == []
 
 
-def test_the_connection_goes_to_the_address_that_was_checked_and_to_no_other(
+def test_the_connection_uses_the_checked_address(
     start_receiver: Callable[..., Receiver],
 ) -> None:
     """The name is looked up once: a second look-up would find no answer left."""
@@ -115,7 +115,7 @@ def test_even_in_development_localhost_is_this_machine_only(address: str) -> Non
     assert "private or reserved" in outcome.error
 
 
-def test_loopback_is_let_through_for_localhost_alone() -> None:
+def test_loopback_is_allowed_for_localhost_only() -> None:
     (outcome,) = post("https://localhost.example.com/", dns=FakeDns(["127.0.0.1"]))
 
     assert "private or reserved" in outcome.error
@@ -187,7 +187,7 @@ def test_a_good_certificate_is_accepted_for_its_name_while_the_address_is_pinned
         ("no TLS", "the TLS handshake failed"),
     ],
 )
-def test_bad_tls_gets_nothing(
+def test_an_invalid_certificate_sends_nothing(
     start_receiver: Callable[..., Receiver], authority: trustme.CA, fault: str, error: str
 ) -> None:
     context = {
@@ -208,7 +208,7 @@ def test_bad_tls_gets_nothing(
     assert receiver.received == []
 
 
-def test_the_systems_own_authorities_are_what_is_trusted_by_default(
+def test_the_systems_certificate_authorities_are_trusted_by_default(
     start_receiver: Callable[..., Receiver], authority: trustme.CA
 ) -> None:
     receiver = start_receiver(tls=serving(authority))

@@ -16,7 +16,7 @@ from wake.models import CallbackHost
 
 
 @pytest.mark.parametrize(
-    ("written", "kept"),
+    ("written", "canonical_form"),
     [
         ("hooks.example.com", "hooks.example.com"),
         ("  Hooks.Example.COM. \n", "hooks.example.com"),
@@ -35,8 +35,8 @@ from wake.models import CallbackHost
         ("127.0.0.1:9000", "127.0.0.1:9000"),
     ],
 )
-def test_a_line_of_the_list_has_one_form(written: str, kept: str) -> None:
-    assert canonical(written) == kept
+def test_an_entry_has_one_canonical_form(written: str, canonical_form: str) -> None:
+    assert canonical(written) == canonical_form
 
 
 @pytest.mark.parametrize(
@@ -81,7 +81,7 @@ def test_a_line_of_the_list_has_one_form(written: str, kept: str) -> None:
         "\ud800.example",
     ],
 )
-def test_what_names_no_host_is_no_line(written: str) -> None:
+def test_an_invalid_host_is_no_entry(written: str) -> None:
     with pytest.raises(Refused) as refusal:
         canonical(written)
 
@@ -104,7 +104,7 @@ def test_what_names_no_host_is_no_line(written: str) -> None:
         ("localhost:80", "http://localhost/hook"),
     ],
 )
-def test_a_listed_host_is_let_through(team: Team, line: str, url: str) -> None:
+def test_a_listed_host_is_allowed(team: Team, line: str, url: str) -> None:
     allow(line, team=team, by=SYSTEM)
 
     check(url, team_id=team.pk)
@@ -173,7 +173,7 @@ def test_everything_else_is_refused_with_a_sentence(team: Team, url: str, code: 
 
 
 @pytest.mark.parametrize("url", ["http://localhost:9000/", "http://127.0.0.1:9000/"])
-def test_only_development_lets_plain_http_to_ones_own_machine(
+def test_only_development_allows_plain_http_to_loopback(
     team: Team, settings: Any, url: str
 ) -> None:
     allow("localhost:9000", team=team, by=SYSTEM)
@@ -190,7 +190,7 @@ def test_only_development_lets_plain_http_to_ones_own_machine(
         canonical("127.0.0.1:9000")
 
 
-def test_another_teams_list_is_not_ours(team: Team, mallory: User) -> None:
+def test_another_teams_allowlist_does_not_apply(team: Team, mallory: User) -> None:
     allow("hooks.example.com", team=mallory.teams.get(), by=SYSTEM)
 
     with pytest.raises(Refused):
@@ -204,7 +204,7 @@ def test_a_check_asks_the_database_once(team: Team, django_assert_num_queries: A
         check("https://a.b.c.d.example.com:443/x", team_id=team.pk)
 
 
-def test_a_delivery_whose_callback_may_not_go_there_is_422_and_says_how_to_allow_it(
+def test_a_callback_to_an_unlisted_host_is_422_with_instructions(
     caller: Any, settings: Any
 ) -> None:
     settings.WAKE_ORIGIN = "https://wake.example.org"
@@ -219,13 +219,13 @@ def test_a_delivery_whose_callback_may_not_go_there_is_422_and_says_how_to_allow
     assert "allow_callback hooks.example.com" in problem["message"]
 
 
-def test_the_command_adds_a_line_once_and_says_so(team: Team) -> None:
-    said = StringIO()
+def test_the_command_adds_an_entry_once_and_says_so(team: Team) -> None:
+    output = StringIO()
 
-    call_command("allow_callback", "Hooks.Example.com:8443", stdout=said)
-    call_command("allow_callback", "hooks.example.com.:8443", stdout=said)
+    call_command("allow_callback", "Hooks.Example.com:8443", stdout=output)
+    call_command("allow_callback", "hooks.example.com.:8443", stdout=output)
 
-    assert said.getvalue().splitlines() == [
+    assert output.getvalue().splitlines() == [
         "Callbacks of garden may now go to hooks.example.com:8443.",
         "Callbacks of garden may already go to hooks.example.com:8443.",
     ]

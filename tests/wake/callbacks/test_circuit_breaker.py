@@ -16,6 +16,7 @@ from tests.stress.concurrency.threads import at_once
 from tests.types import Answered
 from tests.wake.callbacks.receiver import Receiver, answering
 from tests.wake.callbacks.rows import again, due
+from wake.callbacks.attempts import claim, settle
 from wake.callbacks.circuit_breaker import (
     FAILURES,
     LONGEST,
@@ -27,7 +28,8 @@ from wake.callbacks.circuit_breaker import (
     resume,
 )
 from wake.callbacks.http_client import Outcome
-from wake.callbacks.outbox import claim, send_again, send_due, settle
+from wake.callbacks.outbox import send_again
+from wake.callbacks.sending import send_due
 from wake.models import Callback, FailingTarget
 
 DEAD = "dead.example.com"
@@ -39,9 +41,9 @@ def dead(answered: Answered) -> Callable[[int], list[Callback]]:
     """Makes callbacks to a host that does not listen."""
 
     def make(number: int) -> list[Callback]:
-        made = [answered() for _ in range(number)]
-        Callback.objects.filter(pk__in=[each.pk for each in made]).update(host=DEAD)
-        return made
+        due_callbacks = [answered() for _ in range(number)]
+        Callback.objects.filter(pk__in=[each.pk for each in due_callbacks]).update(host=DEAD)
+        return due_callbacks
 
     return make
 
@@ -73,7 +75,7 @@ def test_after_a_few_failures_one_callback_probes_and_the_others_wait(
     assert len(claim(at=target.postponed_until)) == PROBES
 
 
-def test_a_dead_host_holds_up_no_other_and_no_other_team(
+def test_an_unreachable_host_delays_no_other_host_or_team(
     dead: Callable[[int], list[Callback]], answered: Answered, other_team_id: int
 ) -> None:
     at = due(dead(FAILURES)[-1])
@@ -90,7 +92,7 @@ def test_a_dead_host_holds_up_no_other_and_no_other_team(
     assert all(due(callback) > at for callback in crowd)
 
 
-def test_it_waits_the_longer_the_longer_it_has_failed(
+def test_the_wait_grows_with_the_time_of_failing(
     dead: Callable[[int], list[Callback]],
 ) -> None:
     at = due(dead(FAILURES)[-1])
@@ -107,7 +109,7 @@ def test_it_waits_the_longer_the_longer_it_has_failed(
     assert waits == [SHORTEST, LONGEST, LONGEST]
 
 
-def test_one_success_and_all_is_as_before(
+def test_one_success_closes_the_circuit(
     receiver: Receiver, answered: Answered, dead: Callable[[int], list[Callback]]
 ) -> None:
     callbacks = dead(FAILURES + 3)
@@ -122,7 +124,7 @@ def test_one_success_and_all_is_as_before(
     assert not FailingTarget.objects.exists()
 
 
-def test_a_host_that_refuses_is_there_and_the_schedule_alone_decides(
+def test_a_refusing_host_is_retried_on_schedule(
     dead: Callable[[int], list[Callback]],
 ) -> None:
     at = due(dead(FAILURES * 2)[-1])
@@ -164,7 +166,7 @@ def test_callbacks_are_suspended_after_five_days_without_a_success(
     ]
 
 
-def test_one_failure_long_ago_and_one_now_are_no_five_days(
+def test_two_failures_days_apart_do_not_suspend(
     dead: Callable[[int], list[Callback]],
 ) -> None:
     gone = dead(1)[0]
@@ -182,7 +184,7 @@ def test_one_failure_long_ago_and_one_now_are_no_five_days(
 
 
 @pytest.mark.django_db(transaction=True)
-def test_what_a_sender_holds_back_while_a_person_resumes_is_sent_too(
+def test_callbacks_held_back_during_a_resume_are_sent_too(
     dead: Callable[[int], list[Callback]], bob: User
 ) -> None:
     seen_before, seen_meanwhile = dead(2)
@@ -194,7 +196,7 @@ def test_what_a_sender_holds_back_while_a_person_resumes_is_sent_too(
 
     def hold() -> None:
         with transaction.atomic():
-            hold_back({target: [seen_meanwhile.pk]})
+            hold_back({target: [seen_meanwhile.pk]}, at=at)
             is_held.set()
             time.sleep(0.5)  # not committed yet, when the other one looks at what waits
 
@@ -204,13 +206,13 @@ def test_what_a_sender_holds_back_while_a_person_resumes_is_sent_too(
 
     at_once(hold, ask)
     with transaction.atomic():
-        hold_back({target: [seen_before.pk]})  # it was looked at before
+        hold_back({target: [seen_before.pk]}, at=at)  # it was looked at before
 
     assert [again(seen_meanwhile).due_at, again(seen_before).due_at] == [at, due(seen_before)]
     assert len(claim(at=at)) == 2
 
 
-def test_what_was_given_up_meanwhile_is_sent_too_but_not_what_is_gone(
+def test_resuming_sends_given_up_callbacks_but_no_410(
     dead: Callable[[int], list[Callback]], alice: User
 ) -> None:
     given_up, gone = dead(2)
@@ -227,7 +229,7 @@ def test_what_was_given_up_meanwhile_is_sent_too_but_not_what_is_gone(
     assert again(gone).due_at is None
 
 
-def test_who_may_not_answer_may_not_resume(
+def test_only_people_who_may_answer_can_resume(
     dead: Callable[[int], list[Callback]], rita: User, mallory: User
 ) -> None:
     at = due(dead(1)[0])
@@ -241,7 +243,7 @@ def test_who_may_not_answer_may_not_resume(
     assert FailingTarget.objects.get() == target
 
 
-def test_a_person_may_always_try_and_a_success_resumes_the_target(
+def test_a_manual_attempt_that_succeeds_resumes_the_target(
     dead: Callable[[int], list[Callback]], receiver: Receiver, bob: User
 ) -> None:
     callbacks = dead(3)
@@ -257,7 +259,7 @@ def test_a_person_may_always_try_and_a_success_resumes_the_target(
     assert not FailingTarget.objects.exists()
 
 
-def test_retries_that_a_person_asked_for_go_as_planned(
+def test_manual_retries_follow_the_schedule(
     receiver: Receiver, answered: Answered, bob: User
 ) -> None:
     callback = answered()
@@ -287,9 +289,9 @@ def test_a_callback_that_is_suspended_without_a_reason_becomes_due(
     Callback.objects.filter(pk=given_up.pk).update(given_up_at=at)
     Callback.objects.filter(pk=theirs.pk).update(team=other_team_id)
 
-    found = requeue_orphans(at=at)
+    requeued = requeue_orphans(at=at)
 
-    assert found == 2
+    assert requeued == 2
     assert requeue_orphans(at=at) == 0
     assert {each.pk for each in claim(at=at)} == {orphaned.pk, theirs.pk}
     assert again(suspended).due_at is None

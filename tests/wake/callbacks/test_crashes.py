@@ -20,7 +20,8 @@ from tests.types import Answered
 from tests.wake.callbacks.receiver import Receiver, answering, slowly
 from tests.wake.callbacks.rows import again, answer_in, due
 from tests.wake.callbacks.world import World, eventually
-from wake.callbacks.outbox import claim, send_due
+from wake.callbacks.attempts import claim
+from wake.callbacks.sending import send_due
 from wake.models import Callback, CallbackAttempt, Response
 from wake.responses import PickedUp, take_back
 
@@ -45,7 +46,7 @@ def at_once(*works: Callable[[], Any]) -> list[Any]:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_an_answer_is_either_taken_back_or_sent_never_both(
+def test_an_answer_is_either_undone_or_sent_never_both(
     answered: Answered, alice: User, receiver: Receiver
 ) -> None:
     ends = set()
@@ -73,7 +74,7 @@ def test_an_answer_is_either_taken_back_or_sent_never_both(
 
 
 @pytest.mark.django_db(transaction=True)
-def test_senders_that_meet_claim_every_row_once(answered: Answered) -> None:
+def test_concurrent_senders_claim_every_row_once(answered: Answered) -> None:
     callbacks = [answered() for _ in range(16)]
     at = due(callbacks[-1])
 
@@ -101,9 +102,7 @@ def test_a_second_sender_on_a_machine_leaves_the_rows_to_the_first(
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_sender_whose_time_is_up_lets_another_claim_while_it_waits_for_the_slow(
-    answered: Answered, receiver: Receiver
-) -> None:
+def test_a_sender_out_of_time_lets_another_claim(answered: Answered, receiver: Receiver) -> None:
     slow, is_over = answered(), Event()
 
     def until_it_is_over(request: BaseHTTPRequestHandler) -> None:
@@ -150,7 +149,7 @@ def test_a_bulk_read_and_a_claim_of_the_same_answers_do_not_lock_each_other_out(
 A_SENDER_THAT_CAN_BE_KILLED = """
 import os
 from django.db import connections
-from wake.callbacks import outbox
+from wake.callbacks import sending
 
 def start_sender():
     connections["default"].close()
@@ -159,7 +158,7 @@ def start_sender():
     child = os.fork()
     if child == 0:
         try:
-            outbox.send_due()
+            sending.send_due()
         finally:
             os._exit(0)
     return child
@@ -171,7 +170,7 @@ def bury(child):
 """
 
 
-def test_nothing_is_lost_and_nothing_changes_when_senders_are_killed_in_the_middle(
+def test_killed_senders_lose_and_change_nothing(
     make_world: Callable[..., World], start_receiver: Callable[..., Receiver]
 ) -> None:
     chance = random.Random(7)  # noqa: S311 - it protects no secret
@@ -189,13 +188,13 @@ def test_nothing_is_lost_and_nothing_changes_when_senders_are_killed_in_the_midd
         assert eventually(lambda enough=enough: len(receiver.received) >= enough, seconds=60)  # type: ignore[misc]
         os.kill(sender, signal.SIGKILL)
         world.run(f"bury({sender})")
-    world.run("outbox.send_due()")
+    world.run("sending.send_due()")
 
-    ids = [got.headers["X-Wake-Delivery-Id"] for got in receiver.received]
+    ids = [arrival.headers["X-Wake-Delivery-Id"] for arrival in receiver.received]
     assert len(ids) > len(acknowledged)  # some came twice, so the kills were in the middle
     assert set(ids) == set(acknowledged)
     same = {(each.headers["webhook-id"], each.json["delivery_id"]) for each in receiver.received}
-    assert len(same) == len({got.body for got in receiver.received}) == len(acknowledged)
+    assert len(same) == len({arrival.body for arrival in receiver.received}) == len(acknowledged)
     ends = world.run("result = list(Callback.objects.values_list('delivered_at', 'given_up_at'))")
     assert all(delivered and not given_up for delivered, given_up in ends)
     assert world.run("result = Response.objects.filter(picked_up_by='webhook').count()") == 80

@@ -18,7 +18,7 @@ from tests.wake.callbacks.receiver import Receiver, answering
 from tests.wake.callbacks.sending import BODY, DEADLINE, HEADERS, PATIENCE, post
 
 
-def test_it_carries_the_body_and_the_headers_and_nothing_of_its_own_accord(
+def test_a_request_has_only_the_given_body_and_headers(
     start_receiver: Callable[..., Receiver],
 ) -> None:
     receiver = start_receiver()
@@ -26,10 +26,10 @@ def test_it_carries_the_body_and_the_headers_and_nothing_of_its_own_accord(
     (outcome,) = post(f"http://localhost:{receiver.port}/a%2Fb/../c?d=%7E&e=1+1&f=a%20b")
 
     assert (outcome.status_code, outcome.error, outcome.answer) == (200, "", "ok")
-    (got,) = receiver.received
-    assert got.body == BODY
-    assert got.path == "/a%2Fb/../c?d=%7E&e=1+1&f=a%20b"
-    assert got.headers == HEADERS | {
+    (arrival,) = receiver.received
+    assert arrival.body == BODY
+    assert arrival.path == "/a%2Fb/../c?d=%7E&e=1+1&f=a%20b"
+    assert arrival.headers == HEADERS | {
         "Host": f"localhost:{receiver.port}",
         "User-Agent": "Wake/1.0",
         "Accept": "*/*",
@@ -62,7 +62,7 @@ def drip_headers(request: BaseHTTPRequestHandler) -> None:
 
 
 @pytest.mark.parametrize("behaviour", [hang, drip, drip_headers])
-def test_a_server_has_one_deadline_for_all_of_its_answer(
+def test_one_deadline_covers_the_whole_answer(
     start_receiver: Callable[..., Receiver], behaviour: Any
 ) -> None:
     receiver = start_receiver()
@@ -96,7 +96,7 @@ def never_end(request: BaseHTTPRequestHandler) -> None:
         request.server.sent += 8192  # type: ignore[attr-defined]
 
 
-def test_of_an_answer_without_end_only_the_start_is_read(
+def test_only_the_start_of_an_endless_answer_is_read(
     start_receiver: Callable[..., Receiver],
 ) -> None:
     receiver = start_receiver()
@@ -177,7 +177,7 @@ def many_headers(request: BaseHTTPRequestHandler) -> None:
         (many_headers, "the answer was not valid HTTP"),
     ],
 )
-def test_a_broken_answer_is_a_failure_in_words(
+def test_a_broken_answer_has_a_readable_error(
     start_receiver: Callable[..., Receiver], behaviour: Any, error: str
 ) -> None:
     receiver = start_receiver()
@@ -188,7 +188,7 @@ def test_a_broken_answer_is_a_failure_in_words(
     assert (outcome.status_code, outcome.error) == (None, error)
 
 
-def test_a_refused_connection_is_a_failure_in_words() -> None:
+def test_a_refused_connection_has_a_readable_error() -> None:
     with socket.socket() as closed:
         closed.bind(("127.0.0.1", 0))
         port = closed.getsockname()[1]
@@ -198,7 +198,7 @@ def test_a_refused_connection_is_a_failure_in_words() -> None:
     assert (outcome.status_code, outcome.error) == (None, "could not connect: Connection refused")
 
 
-def test_the_answer_is_kept_as_text_that_every_database_takes(
+def test_the_answer_is_stored_as_text_for_every_database(
     start_receiver: Callable[..., Receiver],
 ) -> None:
     receiver = start_receiver()

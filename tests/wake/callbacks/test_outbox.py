@@ -19,9 +19,10 @@ from tests.wake.callbacks.receiver import Receiver, answering
 from tests.wake.callbacks.rows import again, answer_in, due
 from tests.wake.callbacks.sending import FakeDns
 from tests.wake.callbacks.verifying import verify_standard
-from wake.callbacks import outbox
+from wake.callbacks import sending
+from wake.callbacks.attempts import LEASE, claim, settle
 from wake.callbacks.http_client import HttpClient, Outcome
-from wake.callbacks.outbox import LEASE, claim, send_due, settle
+from wake.callbacks.sending import send_due
 from wake.models import Callback, CallbackAttempt, CallbackHost, Delivery
 from wake.responses import PickedUp, take_back
 
@@ -56,25 +57,25 @@ def test_the_body_is_byte_for_byte_what_a_get_answers(
     assert receiver.received[0].json["status"] == status
 
 
-def test_it_says_whose_it_is_and_the_specifications_verifier_accepts_it(
+def test_the_specifications_verifier_accepts_a_callback(
     receiver: Receiver, answered: Answered, secret: str
 ) -> None:
     callback = answered("rejected", feedback="No.")
 
     send_due()
 
-    (got,) = receiver.received
-    expected = hmac.new(secret.encode("utf-8"), got.body, hashlib.sha256).hexdigest()
-    assert got.headers["X-Wake-Signature"] == f"sha256={expected}"
-    assert got.headers["X-Wake-Delivery-Id"] == str(answer_in(callback).delivery_id)
-    assert got.headers["X-Wake-Delivery-Id"] == got.json["delivery_id"]
-    assert got.headers["Content-Type"] == "application/json"
+    (request,) = receiver.received
+    expected = hmac.new(secret.encode("utf-8"), request.body, hashlib.sha256).hexdigest()
+    assert request.headers["X-Wake-Signature"] == f"sha256={expected}"
+    assert request.headers["X-Wake-Delivery-Id"] == str(answer_in(callback).delivery_id)
+    assert request.headers["X-Wake-Delivery-Id"] == request.json["delivery_id"]
+    assert request.headers["Content-Type"] == "application/json"
     arrived = again(callback).delivered_at
     assert arrived
-    assert verify_standard(got.body, got.headers, secret=secret, at=arrived)
+    assert verify_standard(request.body, request.headers, secret=secret, at=arrived)
 
 
-def test_it_falls_due_at_the_release_and_not_while_the_answer_is_held(
+def test_a_callback_is_due_at_the_release(
     receiver: Receiver,
     make_delivery: MakeDelivery,
     answer: Answer,
@@ -87,7 +88,9 @@ def test_it_falls_due_at_the_release_and_not_while_the_answer_is_held(
 
     assert not Callback.objects.filter(response=held).exists()
     assert due_at == released.responded_at
-    assert [got.json["delivery_id"] for got in receiver.received] == [str(released.delivery_id)]
+    assert [request.json["delivery_id"] for request in receiver.received] == [
+        str(released.delivery_id)
+    ]
 
 
 def test_without_a_callback_address_nothing_is_queued(
@@ -99,7 +102,7 @@ def test_without_a_callback_address_nothing_is_queued(
     assert send_due() == 0
 
 
-def test_a_2xx_is_a_pick_up_and_ends_it(receiver: Receiver, answered: Answered) -> None:
+def test_a_2xx_answer_is_a_pick_up(receiver: Receiver, answered: Answered) -> None:
     callback = answered()
     receiver.then(answering(204, b""))
 
@@ -152,7 +155,7 @@ def test_a_failed_attempt_is_no_pick_up_but_makes_the_answer_final(
         take_back(response.delivery, by=alice, at=timezone.now())
 
 
-def test_the_claim_alone_makes_the_answer_final_before_anything_left(
+def test_claiming_a_callback_makes_the_answer_final(
     receiver: Receiver, answered: Answered, alice: User
 ) -> None:
     callback = answered()
@@ -164,7 +167,7 @@ def test_the_claim_alone_makes_the_answer_final_before_anything_left(
         take_back(answer_in(callback).delivery, by=alice, at=timezone.now())
 
 
-def test_an_answer_taken_back_first_is_never_sent(
+def test_an_undone_answer_is_never_sent(
     receiver: Receiver, answered: Answered, alice: User
 ) -> None:
     callback = answered()
@@ -207,10 +210,10 @@ def test_a_secret_rotated_between_two_attempts_signs_the_second(
     send_due(clock=lambda: later)
 
     _, newer = secrets_of(agent.pk)
-    got = receiver.received[1]
-    assert got.headers["X-Wake-Signature"] == receiver.received[0].headers["X-Wake-Signature"]
+    request = receiver.received[1]
+    assert request.headers["X-Wake-Signature"] == receiver.received[0].headers["X-Wake-Signature"]
     for each in (secret, newer):
-        assert verify_standard(got.body, got.headers, secret=each, at=later)
+        assert verify_standard(request.body, request.headers, secret=each, at=later)
 
 
 # Where it may go, and what it needs ---------------------------------------------------------------
@@ -253,7 +256,7 @@ def test_a_secret_that_cannot_be_read_is_a_failed_attempt_and_no_crash(
     assert again(callback).delivered_at is not None
 
 
-def test_without_a_secret_nothing_leaves(
+def test_without_a_secret_nothing_is_sent(
     receiver: Receiver, answered: Answered, agent: Agent
 ) -> None:
     answered()
@@ -311,7 +314,7 @@ def test_a_claimed_callback_is_not_claimed_again_before_its_lease_ends(answered:
     assert first.lease != second.lease
 
 
-def test_who_comes_back_after_the_lease_leaves_an_attempt_and_changes_nothing(
+def test_a_sender_that_returns_after_its_lease_changes_nothing(
     answered: Answered,
 ) -> None:
     at = due(answered())
@@ -331,7 +334,7 @@ def test_who_comes_back_after_the_lease_leaves_an_attempt_and_changes_nothing(
     assert list(codes) == [(1, 500), (2, 200), (1, 500)]
 
 
-def test_a_row_that_kills_its_senders_runs_out(answered: Answered) -> None:
+def test_a_callback_that_kills_its_senders_is_given_up(answered: Answered) -> None:
     callback = answered()
     at = due(callback)
 
@@ -345,7 +348,7 @@ def test_a_row_that_kills_its_senders_runs_out(answered: Answered) -> None:
     assert AuditEvent.objects.get(event="callback.given_up").detail["tries"] == 10
 
 
-def test_what_was_erased_meanwhile_is_settled_by_doing_nothing(answered: Answered) -> None:
+def test_an_erased_callback_is_settled_without_effect(answered: Answered) -> None:
     at = due(answered())
     claimed = claim(at=at)
     Callback.objects.all().delete()
@@ -355,7 +358,7 @@ def test_what_was_erased_meanwhile_is_settled_by_doing_nothing(answered: Answere
     assert not CallbackAttempt.objects.exists()
 
 
-def test_a_name_that_leads_inside_is_a_failed_attempt(
+def test_a_host_with_a_private_address_is_a_failed_attempt(
     receiver: Receiver, answered: Answered
 ) -> None:
     CallbackHost.objects.create(team=answered().team, pattern="inside.example.com")
@@ -379,7 +382,7 @@ def test_the_stored_body_is_json_that_fits_the_schema_of_an_answer(answered: Ans
     ]
 
 
-def test_a_url_that_newer_rules_refuse_holds_no_answer_back(
+def test_a_url_that_newer_rules_refuse_delays_no_answer(
     make_delivery: MakeDelivery, receiver: Receiver, answer: Answer
 ) -> None:
     delivery = make_delivery(callback_webhook=receiver.url)
@@ -389,5 +392,5 @@ def test_a_url_that_newer_rules_refuse_holds_no_answer_back(
 
     assert response.responded_at is not None
     assert response.callback.host == ""
-    assert outbox.send_due() == 1
+    assert sending.send_due() == 1
     assert "not to IP addresses" in response.callback.attempts.get().error

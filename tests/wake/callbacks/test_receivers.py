@@ -18,12 +18,12 @@ from tests.wake.callbacks.rows import again, due
 from tests.wake.callbacks.test_http_client import break_off, close_politely, cut
 from wake.callbacks.circuit_breaker import FAILURES
 from wake.callbacks.host_limits import PER_HOST
-from wake.callbacks.outbox import send_due
+from wake.callbacks.sending import send_due
 from wake.models import Callback, Response
 
 
 @pytest.mark.parametrize("behaviour", [cut, close_politely, break_off])
-def test_one_that_has_the_body_and_breaks_off_gets_the_same_again(
+def test_a_receiver_that_disconnects_gets_the_same_body_again(
     receiver: Receiver, answered: Answered, behaviour: Callable[[BaseHTTPRequestHandler], None]
 ) -> None:
     callback = answered()
@@ -59,7 +59,7 @@ class Crowd:
         answering(self.status)(request)
 
 
-def test_one_that_fails_for_hours_is_spared_and_then_gets_everything_without_a_herd(
+def test_a_receiver_that_was_down_gets_its_callbacks_spread_out(
     receiver: Receiver, answered: Answered
 ) -> None:
     """Time is scaled: each round is the instant at which the next one is due."""
@@ -77,7 +77,7 @@ def test_one_that_fails_for_hours_is_spared_and_then_gets_everything_without_a_h
     assert during < PER_HOST + FAILURES + rounds, "One at a time asks whether it is back."
     assert crowd.most <= PER_HOST
     arrived = receiver.received[during:]
-    assert {got.body for got in arrived} == {bytes(each.body) for each in callbacks}
+    assert {arrival.body for arrival in arrived} == {bytes(each.body) for each in callbacks}
     assert len(arrived) == len(callbacks)
     assert Callback.objects.filter(delivered_at__isnull=False).count() == len(callbacks)
 

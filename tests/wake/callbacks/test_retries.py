@@ -14,9 +14,11 @@ from tests.types import Answered
 from tests.wake.callbacks.receiver import Receiver, answering
 from tests.wake.callbacks.rows import again, answer_in, due
 from wake import signals
+from wake.callbacks.attempts import LEASE, claim, settle
 from wake.callbacks.http_client import Outcome
-from wake.callbacks.outbox import LEASE, AlreadyDelivered, claim, send_again, send_due, settle
-from wake.callbacks.retries import TRIES
+from wake.callbacks.outbox import AlreadyDelivered, send_again
+from wake.callbacks.retries import ATTEMPTS_AT_MOST
+from wake.callbacks.sending import send_due
 from wake.models import Callback, CallbackAttempt
 
 HOUR = 3600
@@ -32,7 +34,7 @@ def fail(callback: Callback, *, status: int = 500, retry_after: str = "", at: da
     return (due_at - at).total_seconds()
 
 
-def test_it_is_tried_ten_times_on_schedule_and_then_given_up(answered: Answered) -> None:
+def test_a_callback_is_given_up_after_ten_scheduled_attempts(answered: Answered) -> None:
     callback = answered()
 
     for seconds in SCHEDULE:
@@ -51,7 +53,7 @@ def test_it_is_tried_ten_times_on_schedule_and_then_given_up(answered: Answered)
     assert event.detail == {"host": callback.host, "tries": 10}
 
 
-def test_it_is_not_tried_before_its_time(answered: Answered) -> None:
+def test_a_retry_waits_until_it_is_due(answered: Answered) -> None:
     callback = answered()
     fail(callback, at=due(callback))
     at = due(callback)
@@ -60,7 +62,7 @@ def test_it_is_not_tried_before_its_time(answered: Answered) -> None:
     assert claim(at=at) == [callback]
 
 
-def test_what_failed_together_does_not_come_back_together(answered: Answered) -> None:
+def test_retries_are_spread_out(answered: Answered) -> None:
     callbacks = [answered() for _ in range(12)]
     at = due(callbacks[-1])
 
@@ -69,7 +71,9 @@ def test_what_failed_together_does_not_come_back_together(answered: Answered) ->
     assert len({due(callback) for callback in callbacks}) > 6
 
 
-def test_a_receiver_that_comes_back_gets_it(receiver: Receiver, answered: Answered) -> None:
+def test_a_receiver_that_comes_back_gets_the_callback(
+    receiver: Receiver, answered: Answered
+) -> None:
     callback = answered()
     receiver.then(answering(500), answering(502))
 
@@ -122,7 +126,7 @@ IN_TWO_MINUTES = format_datetime(AT + timedelta(minutes=2), usegmt=True)
         ("Fri, 31 Dec 2026 23:59:59 +99999999999999999999", 5),
     ],
 )
-def test_who_asks_for_time_gets_it_within_reason(
+def test_retry_after_is_respected_within_limits(
     answered: Answered, status: int, retry_after: str, seconds: int
 ) -> None:
     callback = answered()
@@ -174,7 +178,7 @@ def test_a_person_brings_a_scheduled_retry_forward(
     assert event.object_id == str(answer_in(callback).delivery_id)
 
 
-def test_tries_by_hand_do_not_move_the_schedule(
+def test_manual_attempts_do_not_change_the_schedule(
     receiver: Receiver, answered: Answered, bob: User
 ) -> None:
     callback = answered()
@@ -195,11 +199,11 @@ def test_tries_by_hand_do_not_move_the_schedule(
     assert 1800 <= fail(callback, at=later) <= 2160
 
 
-def test_a_try_by_hand_after_the_last_wait_has_begun_gives_nothing_up(
+def test_a_manual_attempt_during_the_last_wait_gives_nothing_up(
     answered: Answered, bob: User
 ) -> None:
     callback = answered()
-    Callback.objects.filter(pk=callback.pk).update(tries=TRIES - 2)
+    Callback.objects.filter(pk=callback.pk).update(tries=ATTEMPTS_AT_MOST - 2)
     fail(callback, at=due(callback))
     at = due(callback) - timedelta(hours=1)
 
@@ -207,10 +211,10 @@ def test_a_try_by_hand_after_the_last_wait_has_begun_gives_nothing_up(
     fail(callback, at=at)
 
     assert again(callback).given_up_at is None
-    assert again(callback).tries == TRIES - 1
+    assert again(callback).tries == ATTEMPTS_AT_MOST - 1
 
 
-def test_a_try_by_hand_waits_as_long_as_the_receiver_asks(answered: Answered, bob: User) -> None:
+def test_a_manual_attempt_respects_retry_after(answered: Answered, bob: User) -> None:
     callback = answered()
     fail(callback, at=due(callback))
     fail(callback, at=due(callback))
@@ -247,7 +251,7 @@ def test_a_person_retries_a_callback_that_was_given_up(
     assert second.by_name == ""
 
 
-def test_asking_while_it_is_under_way_is_not_forgotten(answered: Answered, bob: User) -> None:
+def test_a_retry_request_during_an_attempt_is_remembered(answered: Answered, bob: User) -> None:
     callback = answered()
     at = due(callback)
     (claimed,) = claim(at=at)
@@ -268,7 +272,7 @@ def test_a_retry_request_during_the_last_attempt_starts_a_new_series(
 ) -> None:
     """If the count continued, the callback would be given up without another attempt."""
     callback = answered()
-    Callback.objects.filter(pk=callback.pk).update(tries=TRIES - 1)
+    Callback.objects.filter(pk=callback.pk).update(tries=ATTEMPTS_AT_MOST - 1)
     at = due(callback)
     (last,) = claim(at=at)
 
@@ -277,10 +281,13 @@ def test_a_retry_request_during_the_last_attempt_starts_a_new_series(
 
     (first,) = claim(at=at + timedelta(seconds=3))
     settle([(first, Outcome(status_code=200))], at=at + timedelta(seconds=3))
-    assert list(callback.attempts.values_list("number", "by_name")) == [(TRIES, ""), (1, "bob")]
+    assert list(callback.attempts.values_list("number", "by_name")) == [
+        (ATTEMPTS_AT_MOST, ""),
+        (1, "bob"),
+    ]
 
 
-def test_asking_while_a_successful_one_is_under_way_sends_no_second(
+def test_a_retry_request_during_a_successful_attempt_sends_no_second(
     answered: Answered, bob: User
 ) -> None:
     callback = answered()
@@ -293,7 +300,7 @@ def test_asking_while_a_successful_one_is_under_way_sends_no_second(
     assert claim(at=at + LEASE * 2) == []
 
 
-def test_what_has_arrived_is_not_sent_again(
+def test_a_delivered_callback_is_never_sent_again(
     receiver: Receiver, answered: Answered, bob: User
 ) -> None:
     callback = answered()
@@ -311,9 +318,7 @@ def due_now(callback: Callback) -> datetime:
     return at
 
 
-def test_readers_and_outsiders_send_nothing_again(
-    answered: Answered, rita: User, mallory: User
-) -> None:
+def test_readers_and_outsiders_cannot_retry(answered: Answered, rita: User, mallory: User) -> None:
     callback = answered()
     at = due(callback)
     fail(callback, at=at)

@@ -71,7 +71,7 @@ def test_the_specifications_own_verifiers_accept_it(monkeypatch: pytest.MonkeyPa
     assert whitepapers_verifier()(SECRET, BODY, header) is True
 
 
-def test_they_refuse_another_body(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_verifiers_refuse_another_body(monkeypatch: pytest.MonkeyPatch) -> None:
     header = signed()["X-Wake-Signature"]
 
     assert specifications_verifier(monkeypatch)(BODY + b" ", header) is False
@@ -87,7 +87,7 @@ def test_the_specifications_node_verifier_accepts_it() -> None:
     )
     given = json.dumps({"body": BODY.decode(), "header": signed()["X-Wake-Signature"]})
 
-    said = subprocess.run(
+    process = subprocess.run(
         [NODE, "-e", call],
         env={**os.environ, "WAKE_WEBHOOK_SECRET": SECRET, "GIVEN": given},
         capture_output=True,
@@ -95,7 +95,7 @@ def test_the_specifications_node_verifier_accepts_it() -> None:
         check=True,
     )
 
-    assert said.stdout.split() == ["true", "false"]
+    assert process.stdout.split() == ["true", "false"]
 
 
 def test_it_is_what_standard_webhooks_publishes_as_its_example() -> None:
@@ -121,7 +121,7 @@ def test_during_a_rotation_the_old_secret_signs_both_headers_and_the_new_one_one
 
 
 @pytest.mark.parametrize("minutes", [-6, 6])
-def test_what_is_replayed_is_refused(minutes: int) -> None:
+def test_a_replayed_callback_is_refused(minutes: int) -> None:
     headers = signed()
 
     assert verify_standard(BODY, headers, secret=SECRET, at=AT + timedelta(minutes=minutes / 2))
@@ -140,7 +140,7 @@ def test_what_is_replayed_is_refused(minutes: int) -> None:
         {"webhook-signature": ""},
     ],
 )
-def test_what_is_forged_is_refused(forged: dict[str, str]) -> None:
+def test_a_forged_callback_is_refused(forged: dict[str, str]) -> None:
     assert not verify_standard(BODY, signed() | forged, secret=SECRET, at=AT)
 
 

@@ -19,18 +19,12 @@ from tests.inbox.person import Person, text_of
 from tests.types import Answered
 from tests.wake.callbacks.receiver import Receiver, answering
 from tests.wake.callbacks.rows import again, due
+from wake.callbacks.attempts import claim, settle
 from wake.callbacks.circuit_breaker import FAILURES, requeue_orphans, resume
 from wake.callbacks.http_client import Outcome
-from wake.callbacks.outbox import (
-    NothingLeftToSend,
-    Post,
-    claim,
-    queue_others,
-    send_again,
-    send_due,
-    settle,
-)
-from wake.callbacks.retries import TRIES
+from wake.callbacks.outbox import NothingLeftToSend, Post, queue_others, send_again
+from wake.callbacks.retries import ATTEMPTS_AT_MOST
+from wake.callbacks.sending import send_due
 from wake.models import Callback, CallbackAttempt, FailingTarget
 from wake.retention import erase_callbacks
 
@@ -57,18 +51,18 @@ def push(agent: Agent, elsewhere: Receiver) -> Push:
     return make
 
 
-def test_it_carries_its_own_headers_and_needs_no_line_on_the_list_of_hosts(
-    push: Push, elsewhere: Receiver
-) -> None:
+def test_a_push_has_its_own_headers_and_needs_no_allowlist(push: Push, elsewhere: Receiver) -> None:
     callback = push()
 
     assert send_due() == 1
 
-    (got,) = elsewhere.received
-    assert got.body == BODY
-    assert got.headers["Authorization"] == "Bearer saffron"
-    assert got.headers["Content-Type"] == "application/json"
-    ours = {name for name in map(str.lower, got.headers) if name.startswith(("x-wake", "webhook"))}
+    (request,) = elsewhere.received
+    assert request.body == BODY
+    assert request.headers["Authorization"] == "Bearer saffron"
+    assert request.headers["Content-Type"] == "application/json"
+    ours = {
+        name for name in map(str.lower, request.headers) if name.startswith(("x-wake", "webhook"))
+    }
     assert ours == set()
     assert again(callback).delivered_at is not None
 
@@ -87,7 +81,7 @@ def test_the_checks_of_the_http_client_apply_to_pushes(push: Push, url: str) -> 
     assert "Callbacks go to" in attempt.error
 
 
-def test_outside_development_it_goes_nowhere_near_this_machine(
+def test_outside_development_a_push_to_loopback_is_refused(
     push: Push, elsewhere: Receiver, settings: Any
 ) -> None:
     callback = push()
@@ -99,10 +93,10 @@ def test_outside_development_it_goes_nowhere_near_this_machine(
     assert "not to IP addresses" in callback.attempts.get().error
 
 
-def test_it_is_tried_again_as_long_as_an_answer_and_given_up_in_the_audit(push: Push) -> None:
+def test_a_push_is_retried_like_an_answer_and_its_end_is_audited(push: Push) -> None:
     callback = push()
 
-    for _ in range(TRIES):
+    for _ in range(ATTEMPTS_AT_MOST):
         at = due(callback)
         FailingTarget.objects.all().delete()
         settle([(each, Outcome(status_code=500)) for each in claim(at=at)], at=at)
@@ -122,7 +116,7 @@ def test_sending_a_push_again_does_not_record_a_picked_up_answer(
     send_again(callback, by=bob, at=timezone.now())
     send_due()
 
-    assert [got.body for got in elsewhere.received] == [BODY, BODY]
+    assert [request.body for request in elsewhere.received] == [BODY, BODY]
     assert list(callback.attempts.values_list("status_code", flat=True)) == [410, 200]
     assert set(AuditEvent.objects.values_list("event", flat=True)) >= {"callback.sent_again"}
     assert not AuditEvent.objects.filter(event="response.picked_up").exists()
@@ -142,7 +136,9 @@ def test_its_headers_are_always_encrypted_and_are_rotated(push: Push, settings: 
     assert row.headers == HEADERS
 
 
-def test_without_the_key_it_is_a_failed_try(push: Push, elsewhere: Receiver, settings: Any) -> None:
+def test_without_its_encryption_key_a_push_is_a_failed_attempt(
+    push: Push, elsewhere: Receiver, settings: Any
+) -> None:
     callback = push()
     settings.WAKE_ENCRYPTION_KEYS = ["another-key-of-thirty-two-characters"]
 
@@ -165,17 +161,17 @@ def test_the_pages_show_it_with_its_task_and_without_its_secrets(
 
     assert "A2A push Retrying" in listed
     assert f"task {TASK}" in listed
-    shown = text_of(page)
-    assert f"A2A push to 127.0.0.1:{elsewhere.port}" in shown
-    assert f"task {TASK}" in shown
+    text = text_of(page)
+    assert f"A2A push to 127.0.0.1:{elsewhere.port}" in text
+    assert f"task {TASK}" in text
     assert f'href="/tasks/{TASK}/"' in page.content.decode()
-    assert "no room" in shown
-    assert "Authorization ••••" in shown
+    assert "no room" in text
+    assert "Authorization ••••" in text
     assert "saffron" not in page.content.decode()
-    assert "allowlist" not in shown
+    assert "allowlist" not in text
 
 
-def test_support_sees_where_it_stands_and_none_of_its_secrets(push: Push, client: Client) -> None:
+def test_the_admin_shows_its_status_without_secrets(push: Push, client: Client) -> None:
     callback = push()
     client.force_login(User.objects.create_superuser("olga@example.com", "correct horse battery"))
 
@@ -200,9 +196,7 @@ def test_a_person_sends_it_again_from_its_page(push: Push, alice: User, mallory:
     assert "A2A push to 127.0.0.1" in text_of(audit)
 
 
-def test_what_it_carried_can_be_erased_and_is_then_never_sent(
-    push: Push, elsewhere: Receiver, alice: User
-) -> None:
+def test_an_erased_push_is_never_sent(push: Push, elsewhere: Receiver, alice: User) -> None:
     elsewhere.then(answering(500, b"vanilla"))
     callback = push()
     send_due()
@@ -246,7 +240,7 @@ def test_failing_pushes_of_anonymous_callers_do_not_stop_answers(
     assert again(parked).due_at == at
 
 
-def test_an_answer_and_a_push_leave_in_one_batch(
+def test_an_answer_and_a_push_are_sent_in_one_batch(
     push: Push, answered: Answered, receiver: Receiver, elsewhere: Receiver
 ) -> None:
     answer, news = answered(), push()

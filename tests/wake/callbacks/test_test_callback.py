@@ -21,26 +21,26 @@ def send_test(person: Person, agent: Agent, url: str) -> Any:
     return person.client.post(f"/agents/{agent.pk}/test-callback/", {"url": url})
 
 
-def test_it_is_signed_arrives_once_and_answers_nothing(
+def test_a_test_callback_is_signed_and_sent_once(
     alices: Person, agent: Agent, receiver: Receiver
 ) -> None:
     page = text_of(send_test(alices, agent, receiver.url))
 
     assert "Delivered Response 200" in page
-    [got] = receiver.received
+    [arrival] = receiver.received
     [secret] = secrets_of(agent.pk)
-    told = json.loads(got.body)
-    assert (told["status"], told["feedback"], told["edited_content"]) == ("pending", None, None)
-    assert got.headers["X-Wake-Delivery-Id"] == told["delivery_id"]
-    assert verify(got.body, got.headers["X-Wake-Signature"], secret=secret)
-    assert verify_standard(got.body, got.headers, secret=secret, at=timezone.now())
+    body = json.loads(arrival.body)
+    assert (body["status"], body["feedback"], body["edited_content"]) == ("pending", None, None)
+    assert arrival.headers["X-Wake-Delivery-Id"] == body["delivery_id"]
+    assert verify(arrival.body, arrival.headers["X-Wake-Signature"], secret=secret)
+    assert verify_standard(arrival.body, arrival.headers, secret=secret, at=timezone.now())
     assert not Callback.objects.exists()
     assert not Delivery.objects.exists()
     event = AuditEvent.objects.get(event="callback.rehearsed")
     assert (event.actor_name, event.detail) == ("alice", {"host": f"127.0.0.1:{receiver.port}"})
 
 
-def test_what_the_other_side_said_is_shown_as_text(
+def test_the_receivers_answer_is_shown_as_text(
     alices: Person, agent: Agent, receiver: Receiver
 ) -> None:
     receiver.then(answering(500, b"<script>alert(1)</script>"))
@@ -59,7 +59,7 @@ def test_what_the_other_side_said_is_shown_as_text(
         ("not an address", "must not contain spaces"),
     ],
 )
-def test_it_goes_nowhere_else_than_callbacks_may(
+def test_a_test_callback_follows_the_allowlist(
     alices: Person, agent: Agent, url: str, words: str
 ) -> None:
     page = text_of(send_test(alices, agent, url))
@@ -69,7 +69,7 @@ def test_it_goes_nowhere_else_than_callbacks_may(
     assert not AuditEvent.objects.filter(event="callback.rehearsed").exists()
 
 
-def test_without_a_secret_nothing_leaves_unsigned(
+def test_without_a_secret_no_test_callback_is_sent(
     alices: Person, agent: Agent, receiver: Receiver
 ) -> None:
     SigningSecret.objects.update(retired_at=timezone.now())

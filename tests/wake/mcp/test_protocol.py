@@ -20,15 +20,15 @@ def error(response: Any) -> tuple[int, int]:
     return response.status_code, response.json()["error"]["code"]
 
 
-def test_discovery_says_what_the_server_speaks(mcp: McpClient) -> None:
-    found = mcp.result("server/discover")
+def test_discovery_lists_the_protocol_versions(mcp: McpClient) -> None:
+    discovered = mcp.result("server/discover")
 
-    assert found["supportedVersions"][0] == STATELESS
-    assert found["capabilities"] == {"tools": {"listChanged": False}}
-    assert found["instructions"] == wording.INSTRUCTIONS
-    assert found["_meta"][f"{META}serverInfo"]["name"] == "wake"
-    assert (found["resultType"], found["cacheScope"]) == ("complete", "private")
-    assert found["ttlMs"] > 0
+    assert discovered["supportedVersions"][0] == STATELESS
+    assert discovered["capabilities"] == {"tools": {"listChanged": False}}
+    assert discovered["instructions"] == wording.INSTRUCTIONS
+    assert discovered["_meta"][f"{META}serverInfo"]["name"] == "wake"
+    assert (discovered["resultType"], discovered["cacheScope"]) == ("complete", "private")
+    assert discovered["ttlMs"] > 0
 
 
 def test_the_instructions_are_short() -> None:
@@ -39,22 +39,22 @@ def test_the_instructions_are_short() -> None:
 def test_a_handshake_agrees_on_the_clients_revision(asked: str, mcp: McpClient) -> None:
     mcp.version = HANDSHAKE
 
-    begun = mcp.result("initialize", {"protocolVersion": asked, "capabilities": {}})
+    initialized = mcp.result("initialize", {"protocolVersion": asked, "capabilities": {}})
 
-    assert begun["protocolVersion"] == asked
-    assert begun["serverInfo"]["name"] == "wake"
-    assert "resultType" not in begun
+    assert initialized["protocolVersion"] == asked
+    assert initialized["serverInfo"]["name"] == "wake"
+    assert "resultType" not in initialized
 
 
 def test_a_handshake_with_an_unknown_revision_offers_the_newest(mcp: McpClient) -> None:
     mcp.version = HANDSHAKE
 
-    begun = mcp.result("initialize", {"protocolVersion": "1999-01-01", "capabilities": {}})
+    initialized = mcp.result("initialize", {"protocolVersion": "1999-01-01", "capabilities": {}})
 
-    assert begun["protocolVersion"] == HANDSHAKE
+    assert initialized["protocolVersion"] == HANDSHAKE
 
 
-def test_the_tools_are_five(either: McpClient) -> None:
+def test_there_are_five_tools(either: McpClient) -> None:
     tools = either.result("tools/list")["tools"]
 
     assert [tool["name"] for tool in tools] == ["deliver", "ask", "check", "answers", "withdraw"]
@@ -166,7 +166,7 @@ def test_an_error_repeats_the_id(mcp: McpClient) -> None:
     assert mcp.post(body).json()["id"] == "seven"
 
 
-def test_an_unknown_revision_is_told_which_are_known(mcp: McpClient) -> None:
+def test_an_unknown_revision_gets_the_known_ones(mcp: McpClient) -> None:
     body = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
 
     refused = mcp.post(body, **{"Mcp-Protocol-Version": "2030-01-01"})
@@ -184,7 +184,7 @@ def test_an_unknown_revision_is_told_which_are_known(mcp: McpClient) -> None:
         {"Mcp-Name": "=?base64?%%%?="},
     ],
 )
-def test_headers_must_say_what_the_body_says(headers: dict[str, str], mcp: McpClient) -> None:
+def test_headers_must_match_the_body(headers: dict[str, str], mcp: McpClient) -> None:
     params = {"name": "answers", "arguments": {}}
 
     assert error(mcp.ask("tools/call", params, **headers)) == (400, protocol.HEADER_MISMATCH)

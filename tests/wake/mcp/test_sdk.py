@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from typing import Any
 
 import httpx2
 import pytest
 from mcp import Client
+from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
 
 from accounts.models import ApiKey, User
 from database.clock import database_now
+from tests.client.connector.relay import CLIENT
 from tests.served import Server, served
 from wake.models import Delivery
 from wake.responses import release, respond
@@ -69,6 +72,25 @@ def test_in_every_mode(interface: str, key: ApiKey, bob: User) -> None:
             assert checked.structured_content["edited_content"] == {"choice": "B"}
             assert str(row.pk) in str(found.structured_content["deliveries"])
             assert failed.is_error
+
+
+def test_through_the_bridge_for_clients_that_start_programs(key: ApiKey) -> None:
+    async def session(origin: str, mode: str) -> Any:
+        program = StdioServerParameters(
+            command=sys.executable,
+            args=["-m", "wake_client", "mcp", "--endpoint", origin],
+            env={"PYTHONPATH": str(CLIENT), "WAKE_API_KEY": key.text},  # type: ignore[attr-defined]
+        )
+        async with Client(stdio_client(program), mode=mode) as client:
+            assert len((await client.list_tools()).tools) == 5
+            return await client.call_tool("ask", {**QUESTION, "thread": mode, "wait_seconds": 0})
+
+    with served("wsgi") as origin:
+        for mode in ("auto", "legacy", "2026-07-28"):
+            asked = asyncio.run(session(origin, mode))
+
+            row = Delivery.objects.get(thread=mode)
+            assert asked.structured_content["delivery_id"] == str(row.pk)
 
 
 def test_the_same_call_after_a_kill_is_one_delivery(key: ApiKey) -> None:

@@ -70,7 +70,7 @@ def test_an_older_client_is_known_by_its_user_agent(either: McpClient) -> None:
     assert Delivery.objects.get().provider in {"inspector", "claude-code"}
 
 
-def test_a_question_without_an_answer_returns_what_to_do(
+def test_a_question_without_an_answer_returns_the_next_step(
     either: McpClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clock = Clock()
@@ -119,19 +119,86 @@ def test_options_are_a_choice_that_comes_back(mcp: McpClient, bob: User) -> None
     assert '"choice":"Lantern"' in result["content"][0]["text"]
 
 
+def test_several_choices_come_back_by_name(mcp: McpClient, bob: User) -> None:
+    choices = [
+        {"name": "day", "label": "On which day?", "options": ["Monday", "Tuesday"]},
+        {"name": "told", "label": "Who is told?", "options": ["Sales", "All"], "multiple": True},
+    ]
+    asked = mcp.structured("ask", **QUESTION, choices=choices, wait_seconds=0)
+    row = Delivery.objects.get()
+    assert [block["name"] for block in row.details["blocks"]] == ["day", "told"]
+    assert row.details["blocks"][1]["multiple"] is True
+    assert row.details["text"].startswith("On which day?\nMonday\nTuesday")
+
+    answer(asked["delivery_id"], bob, "redirected", edited_json='{"day":"Monday","told":["Sales"]}')
+
+    checked = mcp.structured("check", delivery_id=asked["delivery_id"])
+    assert checked["edited_content"] == {"day": "Monday", "told": ["Sales"]}
+
+
+def test_options_join_typed_blocks(mcp: McpClient) -> None:
+    table = {"type": "table", "columns": ["Name"], "rows": [["Harbour"]]}
+    day = {"type": "choice", "name": "day", "options": [{"id": "1", "label": "Monday"}]}
+    details = {"wake_blocks": 1, "text": "Two names.", "blocks": [table, day]}
+
+    mcp.structured("ask", **QUESTION, details=details, options=["Harbour"], wait_seconds=0)
+
+    row = Delivery.objects.get()
+    assert row.details["wake_blocks"] == 1
+    assert row.details["text"] == "Two names.\nHarbour"
+    assert [block["type"] for block in row.details["blocks"]] == ["choice", "table", "choice"]
+    assert row.details["blocks"][1:] == [table, day]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"options": ["two\nlines"]},
+        {"options": "Harbour"},
+        {"options": ["a"] * 2},
+        {"choices": []},
+        {"choices": {}},
+        {"choices": ["a"]},
+        {"choices": [{"name": "a", "label": "A?"}]},
+        {"choices": [{"name": "a", "label": "A?", "options": []}]},
+        {"choices": [{"name": "a", "label": "A?", "options": [{}]}]},
+        {"choices": [{"name": "a", "label": "A?", "options": ["x"], "more": 1}]},
+        {"choices": [{"name": "a", "label": "A?", "options": ["x"], "multiple": 1}]},
+        {"choices": [{"name": "", "label": "A?", "options": ["x"]}]},
+        {"choices": [{"name": "a" * 65, "label": "A?", "options": ["x"]}]},
+        {"choices": [{"name": "a", "label": 7, "options": ["x"]}]},
+        {"choices": [{"name": "a", "label": "A?", "options": ["x"]}] * 2},
+        {"choices": [{"name": "choice", "label": "A?", "options": ["x"]}], "options": ["y"]},
+        {"options": ["y"], "details": {"wake_blocks": 1, "blocks": [{"type": "choice"}]}},
+        {
+            "choices": [{"name": "day", "label": "A?", "options": ["x"]}],
+            "details": {"wake_blocks": 1, "blocks": [{"type": "field", "name": "day"}]},
+        },
+    ],
+)
+def test_wrong_choices_are_an_error_that_a_model_can_read(
+    mcp: McpClient, arguments: dict[str, Any]
+) -> None:
+    result = mcp.call("ask", **QUESTION, **arguments, wait_seconds=0)
+
+    assert result["isError"] is True
+    assert result["content"][0]["text"].startswith("invalid_field: ")
+    assert not Delivery.objects.exists()
+
+
 def test_the_next_session_finds_the_answer(mcp: McpClient, bob: User, key: ApiKey) -> None:
     asked = mcp.structured("ask", **QUESTION, wait_seconds=0)
     mcp.structured("deliver", **REPORT)
     answer(asked["delivery_id"], bob, "approved")
 
     later = McpClient(key.text)  # type: ignore[attr-defined]
-    found = later.structured("answers")
+    answers = later.structured("answers")
 
-    assert [each["delivery_id"] for each in found["deliveries"]] == [asked["delivery_id"]]
-    assert found["deliveries"][0]["status"] == "approved"
-    jsonschema.validate(found, TOOLS["answers"].returns)
-    again = later.structured("answers", since=found["next_since"])
-    assert (again["deliveries"], again["next_since"]) == ([], found["next_since"])
+    assert [each["delivery_id"] for each in answers["deliveries"]] == [asked["delivery_id"]]
+    assert answers["deliveries"][0]["status"] == "approved"
+    jsonschema.validate(answers, TOOLS["answers"].returns)
+    again = later.structured("answers", since=answers["next_since"])
+    assert (again["deliveries"], again["next_since"]) == ([], answers["next_since"])
 
 
 def test_the_same_call_again_is_the_same_delivery(mcp: McpClient) -> None:
@@ -197,14 +264,14 @@ def test_a_withdrawal(mcp: McpClient) -> None:
         ("withdraw", {"delivery_id": "x", "reason": 7}, "invalid_field: reason"),
     ],
 )
-def test_a_bad_argument_is_said_in_words_and_stores_nothing(
+def test_an_invalid_argument_is_explained_and_stores_nothing(
     tool: str, arguments: Any, text: str, mcp: McpClient
 ) -> None:
     assert mcp.failure(tool, **arguments).startswith(text)
     assert not Delivery.objects.exists()
 
 
-def test_a_paused_agent_is_told(mcp: McpClient, key: ApiKey) -> None:
+def test_a_paused_agent_gets_an_error(mcp: McpClient, key: ApiKey) -> None:
     key.agent.paused_at = database_now()
     key.agent.save()
 

@@ -49,7 +49,7 @@ def server(db: None) -> Iterator[psycopg.Connection[Any]]:
         call_command("migrate", verbosity=0)
 
 
-def test_deliveries_go_on_while_a_large_table_migrates_and_is_read_for_long(
+def test_deliveries_continue_while_a_large_table_migrates(
     server: psycopg.Connection[Any], tmp_path: Path
 ) -> None:
     apps = MigrationExecutor(connection).loader.project_state(VERSION_0_1).apps

@@ -80,7 +80,7 @@ def _queue(apps: Any, agent: Any, **carries: Any) -> Any:
     )
 
 
-def test_everything_in_a_database_of_0_1_is_there_after_migrating(apps_0_1: Any) -> None:
+def test_migrating_a_database_of_0_1_keeps_everything(apps_0_1: Any) -> None:
     agent = _agent(apps_0_1)
     submitted = _answered(apps_0_1, agent)
     of_a_task = _answered(apps_0_1, agent, relayed=True)
@@ -117,7 +117,7 @@ def test_everything_in_a_database_of_0_1_is_there_after_migrating(apps_0_1: Any)
     ]
 
 
-def test_what_a_process_of_0_1_queues_after_the_migration_is_sent_as_its_kind(
+def test_callbacks_queued_by_0_1_after_the_migration_are_sent(
     apps_0_1: Any,
 ) -> None:
     agent = _agent(apps_0_1)

@@ -24,7 +24,7 @@ def stored(model: Any, column: str) -> str:
 
 
 def _rows() -> list[tuple[str, str]]:
-    found = []
+    rows = []
     with connection.cursor() as cursor:
         tables = [model._meta.db_table for model in apps.get_models()]
         if connection.vendor == "sqlite":
@@ -36,8 +36,8 @@ def _rows() -> list[tuple[str, str]]:
             tables += ["temp.vocabulary", "words_of_deliveries_data"]
         for table in tables:
             cursor.execute(f"SELECT * FROM {table}")  # noqa: S608 - our names
-            found += [(table, " ".join(map(_text, row))) for row in cursor.fetchall()]
-    return found
+            rows += [(table, " ".join(map(_text, row))) for row in cursor.fetchall()]
+    return rows
 
 
 def _text(value: Any) -> str:

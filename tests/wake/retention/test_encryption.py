@@ -20,14 +20,14 @@ from tests.inbox.person import Person, text_of
 from tests.types import Age, Answer, MakeDelivery
 from tests.wake.callbacks.receiver import Receiver, answering
 from tests.wake.retention.stored import KEY, stored, tables_with
-from wake.callbacks.outbox import send_due
+from wake.callbacks.sending import send_due
 from wake.models import Callback, CallbackAttempt, Delivery, Draft, Response
 from wake.responses import release_due, take_back
 
 OTHER_KEY = "another-key-of-thirty-two-characters"
 
 
-def told(caller: AgentClient, **fields: Any) -> str:
+def deliver_content(caller: AgentClient, **fields: Any) -> str:
     """A delivery with a word of its own in each place that is content."""
     return caller.deliver(
         type="question",
@@ -45,27 +45,27 @@ CONTENT = ["saffron", "cardamom", "turmeric", "paprika", "oregano", "vanilla", "
 
 
 @pytest.mark.django_db(transaction=True)
-def test_no_word_of_content_stands_in_the_database(
+def test_no_content_is_stored_unencrypted(
     encrypting: Any, receiver: Receiver, caller: AgentClient, answer: Answer
 ) -> None:
     receiver.behaviours.append(answering(500, b"vanilla"))
-    delivery_id = told(caller, callback_webhook=f"{receiver.url}?token=nutmeg")
+    delivery_id = deliver_content(caller, callback_webhook=f"{receiver.url}?token=nutmeg")
     answer(delivery_id, "redirected", feedback="More paprika.", edited_json='{"a": "oregano"}')
     send_due()
 
-    found = {word: tables_with(word) for word in CONTENT}
+    row = {word: tables_with(word) for word in CONTENT}
 
-    assert found == {word: set() for word in CONTENT}
+    assert row == {word: set() for word in CONTENT}
     assert "wake_delivery" in tables_with("The headline stays")
     assert "wake_delivery" in tables_with("The summary stays")
 
 
 @pytest.mark.django_db(transaction=True)
-def test_who_reads_it_notices_nothing(
+def test_reading_encrypted_content_is_unchanged(
     encrypting: Any, receiver: Receiver, caller: AgentClient, answer: Answer, alice: User
 ) -> None:
     receiver.behaviours.append(answering(500, b"vanilla"))
-    delivery_id = told(caller, callback_webhook=f"{receiver.url}?token=nutmeg")
+    delivery_id = deliver_content(caller, callback_webhook=f"{receiver.url}?token=nutmeg")
     answer(delivery_id, "redirected", feedback="More paprika.", edited_json='{"a": "oregano"}')
     send_due()
 
@@ -86,7 +86,7 @@ def test_who_reads_it_notices_nothing(
     assert Delivery.objects.get().extensions == {"x_spice": {"hidden": "turmeric"}}
 
 
-def test_what_was_taken_back_is_an_encrypted_draft(
+def test_an_undone_answer_is_an_encrypted_draft(
     encrypting: Any, make_delivery: MakeDelivery, answer: Answer, alice: User
 ) -> None:
     delivery = make_delivery()
@@ -138,11 +138,11 @@ def test_switching_needs_no_downtime(
     before: bool, after: bool, settings: Any, caller: AgentClient, answer: Answer, alice: User
 ) -> None:
     settings.WAKE_ENCRYPT_CONTENT = before
-    first = told(caller)
+    first = deliver_content(caller)
     answer(first, "rejected", feedback="Less paprika.")
 
     settings.WAKE_ENCRYPT_CONTENT = after
-    second = told(caller)
+    second = deliver_content(caller)
     answer(second, "rejected", feedback="No paprika.")
 
     assert [caller.poll(pk)["feedback"] for pk in (first, second)] == [
@@ -157,7 +157,7 @@ def test_switching_needs_no_downtime(
 @pytest.mark.parametrize(
     "text", [f"{CIPHER}gAAAAA", f"{PLAIN}x", f"{PLAIN}{CIPHER}x", MARK, "\x01\x01", "fernet:"]
 )
-def test_nothing_that_is_sent_is_taken_for_a_ciphertext(
+def test_sent_text_is_never_taken_for_a_ciphertext(
     encrypts: bool, text: str, settings: Any, make_delivery: MakeDelivery, answer: Answer
 ) -> None:
     settings.WAKE_ENCRYPT_CONTENT = encrypts
@@ -171,9 +171,9 @@ def test_nothing_that_is_sent_is_taken_for_a_ciphertext(
     )
     callback.save()
 
-    found = Delivery.objects.get()
+    row = Delivery.objects.get()
 
-    assert (found.assumption, found.details, found.extensions) == (text, text, {"x": text})
+    assert (row.assumption, row.details, row.extensions) == (text, text, {"x": text})
     assert Response.objects.get().feedback == f"{text}!".strip()
     assert Callback.objects.get().body == text.encode()
 
@@ -203,13 +203,13 @@ def test_the_same_text_is_never_stored_the_same_twice(
     assert Delivery.objects.get().assumption == "I wait."
 
 
-def test_what_is_empty_needs_no_key(encrypting: Any, make_delivery: MakeDelivery) -> None:
+def test_empty_content_needs_no_key(encrypting: Any, make_delivery: MakeDelivery) -> None:
     make_delivery(details_json=None)
     encrypting.WAKE_ENCRYPTION_KEYS = [OTHER_KEY]
 
-    found = Delivery.objects.get()
+    row = Delivery.objects.get()
 
-    assert (found.details, found.assumption, found.extensions) == (None, "", {})
+    assert (row.details, row.assumption, row.extensions) == (None, "", {})
 
 
 # A key that is gone -------------------------------------------------------------------------------
@@ -220,13 +220,13 @@ def unreadable(
     encrypting: Any, caller: AgentClient, answer: Answer, make_delivery: MakeDelivery
 ) -> str:
     """Returns the id of an answered delivery whose encryption key is gone."""
-    delivery_id = told(caller)
+    delivery_id = deliver_content(caller)
     answer(delivery_id, "rejected", feedback="Less paprika.")
     encrypting.WAKE_ENCRYPTION_KEYS = [OTHER_KEY]
     return delivery_id
 
 
-def test_a_page_says_that_the_key_is_gone(unreadable: str, alice: User) -> None:
+def test_a_page_reports_a_missing_encryption_key(unreadable: str, alice: User) -> None:
     person = Person(alice)
 
     for path in (f"/deliveries/{unreadable}/", f"/deliveries/{unreadable}/raw"):
@@ -237,7 +237,7 @@ def test_a_page_says_that_the_key_is_gone(unreadable: str, alice: User) -> None:
         assert "The encryption key" in text_of(page)
 
 
-def test_lists_are_not_kept_from_anybody_by_one_row(
+def test_one_unreadable_row_does_not_break_a_list(
     unreadable: str, alice: User, make_delivery: MakeDelivery
 ) -> None:
     make_delivery(headline="Another one")
@@ -246,7 +246,7 @@ def test_lists_are_not_kept_from_anybody_by_one_row(
     assert "The headline stays" in text_of(Person(alice).get("/history/"))
 
 
-def test_an_agent_gets_a_retry_and_never_half_an_answer(
+def test_an_agent_gets_a_503_and_never_half_an_answer(
     unreadable: str, caller: AgentClient, encrypting: Any
 ) -> None:
     for path in (f"response/{unreadable}", "responses"):
@@ -262,7 +262,7 @@ def test_an_agent_gets_a_retry_and_never_half_an_answer(
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_callback_that_cannot_be_read_holds_no_other_back(
+def test_an_unreadable_callback_delays_no_other(
     encrypting: Any, receiver: Receiver, caller: AgentClient, answer: Answer
 ) -> None:
     gone = caller.deliver(callback_webhook=receiver.url)
@@ -283,7 +283,7 @@ def test_a_callback_that_cannot_be_read_holds_no_other_back(
 
 
 @pytest.mark.django_db(transaction=True)
-def test_an_answer_does_not_wait_for_the_key_of_where_to_send_it(
+def test_an_answer_with_an_unreadable_address_is_released(
     encrypting: Any,
     receiver: Receiver,
     caller: AgentClient,
@@ -330,21 +330,23 @@ def many_unreadable(
     return good
 
 
-def test_answers_that_cannot_be_sent_hold_no_other_back_however_many_they_are(
+def test_many_unreadable_answers_delay_no_other(
     many_unreadable: str, encrypting: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
     now = timezone.now()
 
     assert [release_due(at=now) for _ in range(4)] == [0, 0, 1, 0]
 
-    told = [record.getMessage() for record in caplog.records if record.name == "database.sweeps"]
-    assert [message.split(" held answers")[0] for message in told] == ["4", "4", "2"]
+    messages = [
+        record.getMessage() for record in caplog.records if record.name == "database.sweeps"
+    ]
+    assert [message.split(" held answers")[0] for message in messages] == ["4", "4", "2"]
     encrypting.WAKE_ENCRYPTION_KEYS.append(KEY)
     later = now + timedelta(minutes=1)
     assert sum(release_due(at=later) for _ in range(3)) == Callback.objects.count() == 10
 
 
-def test_nor_from_an_agent_that_asks_where_no_worker_runs(
+def test_unreadable_answers_do_not_delay_a_poll_without_workers(
     many_unreadable: str, caller: AgentClient
 ) -> None:
     statuses = [caller.poll(many_unreadable)["status"] for _ in range(3)]

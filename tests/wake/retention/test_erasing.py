@@ -23,7 +23,8 @@ from tests.wake.callbacks.receiver import Receiver, answering
 from tests.wake.retention.stored import tables_with
 from wake import retention
 from wake.acknowledgements import acknowledge, bring_back
-from wake.callbacks.outbox import NothingLeftToSend, send_again, send_due
+from wake.callbacks.outbox import NothingLeftToSend, send_again
+from wake.callbacks.sending import send_due
 from wake.models import Callback, CallbackAttempt, Delivery, Draft, Response, Retention
 from wake.responses import ContentErased, respond, take_back
 from wake.retention import erase_old, keep_content
@@ -58,7 +59,7 @@ def is_erased(delivery: Delivery) -> bool:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_no_word_is_left_and_the_facts_are(
+def test_erasing_removes_content_and_keeps_facts(
     receiver: Receiver, caller: AgentClient, answer: Answer, keeps: Retention, later: datetime
 ) -> None:
     receiver.then(answering(500, b"vanilla"), answering(200, b"vanilla"))
@@ -94,7 +95,7 @@ def test_no_word_is_left_and_the_facts_are(
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.skipif(connection.vendor != "sqlite", reason="PostgreSQL's vacuum does it later")
-def test_on_sqlite_no_word_is_left_in_the_file(
+def test_on_sqlite_the_file_contains_no_erased_content(
     keeps: Retention, make_delivery: MakeDelivery, answer: Answer, later: datetime
 ) -> None:
     def count() -> int:
@@ -113,7 +114,7 @@ def test_on_sqlite_no_word_is_left_in_the_file(
     assert count() == 0
 
 
-def test_words_that_were_not_indexed_yet_never_will_be(
+def test_erased_content_is_not_indexed_later(
     keeps: Retention, make_delivery: MakeDelivery, answer: Answer, later: datetime
 ) -> None:
     answer(make_delivery(details_json='"saffron"'))
@@ -143,7 +144,7 @@ def test_another_teams_content_is_kept(
     assert erase_old(at=later) == 0
 
 
-def test_it_is_erased_once(
+def test_content_is_erased_once(
     keeps: Retention, make_delivery: MakeDelivery, answer: Answer, later: datetime
 ) -> None:
     answer(make_delivery())
@@ -153,7 +154,7 @@ def test_it_is_erased_once(
     assert Delivery.objects.get().erased_at == later
 
 
-def test_the_days_begin_with_the_last_activity(
+def test_the_retention_starts_at_the_last_activity(
     keeps: Retention, make_delivery: MakeDelivery, answer: Answer, age: Any
 ) -> None:
     delivery = make_delivery()
@@ -168,7 +169,7 @@ def test_the_days_begin_with_the_last_activity(
 # What is not done yet -----------------------------------------------------------------------------
 
 
-def test_what_waits_for_an_answer_is_kept(
+def test_open_deliveries_are_kept(
     keeps: Retention, make_delivery: MakeDelivery, later: datetime
 ) -> None:
     make_delivery(type="question")
@@ -179,7 +180,7 @@ def test_what_waits_for_an_answer_is_kept(
 
 
 @pytest.mark.parametrize("ending", ["window", "got it", "newer one"])
-def test_what_ended_without_an_answer_is_erased_after_as_many_days(
+def test_deliveries_closed_without_an_answer_are_erased_too(
     ending: str, keeps: Retention, make_delivery: MakeDelivery, alice: User
 ) -> None:
     delivery = make_delivery(type="update", timeout_seconds=3600 if ending == "window" else None)
@@ -204,7 +205,7 @@ def test_a_held_answer_is_kept(
     assert erase_old(at=later + timedelta(seconds=1)) == 0
 
 
-def test_a_callback_is_sent_or_given_up_before_its_body_goes(
+def test_a_body_is_erased_only_after_its_callback_has_ended(
     keeps: Retention,
     make_delivery: MakeDelivery,
     answer: Answer,
@@ -243,7 +244,7 @@ def test_teams_take_turns_and_each_batch_is_one_event(
     assert {(event.actor_kind, event.object_name) for event in events} == {("system", "Garden")}
 
 
-def test_it_stops_when_its_time_is_up(
+def test_erasing_stops_when_its_time_is_up(
     keeps: Retention, make_delivery: MakeDelivery, answer: Answer, later: datetime
 ) -> None:
     answer(make_delivery())
@@ -283,7 +284,7 @@ def erased(
     return Delivery.objects.get()
 
 
-def test_an_agent_sees_the_outcome_and_that_the_words_are_gone(
+def test_an_agent_sees_the_outcome_and_that_the_content_was_erased(
     erased: Delivery, caller: AgentClient
 ) -> None:
     answered = caller.poll(str(erased.pk))
@@ -295,7 +296,7 @@ def test_an_agent_sees_the_outcome_and_that_the_words_are_gone(
     assert caller.sweep()["deliveries"] == [answered]
 
 
-def test_before_that_nothing_is_erased(caller: AgentClient) -> None:
+def test_nothing_is_erased_before_the_retention_has_passed(caller: AgentClient) -> None:
     assert caller.poll(caller.deliver())["erased"] is False
 
 
@@ -315,7 +316,7 @@ def test_an_erased_delivery_cannot_be_answered(
         )
 
 
-def test_an_answer_without_words_is_not_taken_back(erased: Delivery, alice: User) -> None:
+def test_an_erased_answer_cannot_be_undone(erased: Delivery, alice: User) -> None:
     with pytest.raises(Response.DoesNotExist):
         take_back(erased, by=alice, at=timezone.now())
 
@@ -338,7 +339,7 @@ def test_a_callback_without_a_body_is_not_sent_again(
         send_again(Callback.objects.get(), by=alice, at=later)
 
 
-def test_what_was_got_does_not_come_back_empty(
+def test_an_acknowledged_and_erased_delivery_cannot_be_brought_back(
     keeps: Retention, make_delivery: MakeDelivery, alice: User, later: datetime
 ) -> None:
     delivery = make_delivery(type="update")
@@ -348,7 +349,7 @@ def test_what_was_got_does_not_come_back_empty(
     assert bring_back([delivery.pk], by=alice, at=timezone.now()) == []
 
 
-def test_a_key_that_was_used_is_free_again(
+def test_an_erased_deliverys_idempotency_key_is_free_again(
     keeps: Retention, caller: AgentClient, answer: Answer, later: datetime
 ) -> None:
     caller.post(caller.payload(), **{"Idempotency-Key": "monday"})
@@ -364,7 +365,7 @@ def test_a_key_that_was_used_is_free_again(
 # Who decides --------------------------------------------------------------------------------------
 
 
-def test_an_owner_says_for_how_long(team: Team, alice: User) -> None:
+def test_an_owner_sets_the_retention(team: Team, alice: User) -> None:
     at = timezone.now()
 
     keep_content(team, days=90, by=alice, at=at, address="192.0.2.7")
@@ -381,7 +382,7 @@ def test_an_owner_says_for_how_long(team: Team, alice: User) -> None:
     assert events[0].address == "192.0.2.7"
 
 
-def test_others_do_not(team: Team, bob: User, rita: User, mallory: User) -> None:
+def test_other_members_cannot(team: Team, bob: User, rita: User, mallory: User) -> None:
     for person in (bob, rita, mallory):
         with pytest.raises(NotAllowed):
             keep_content(team, days=1, by=person, at=timezone.now())

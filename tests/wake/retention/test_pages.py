@@ -19,14 +19,14 @@ KEEP = "/settings/retention/garden/keep"
 LATER = timedelta(days=31)
 
 
-def kept(team: Team) -> int | None:
+def days_of(team: Team) -> int | None:
     return Retention.objects.filter(team=team).values_list("days", flat=True).first()
 
 
 # The setting --------------------------------------------------------------------------------------
 
 
-def test_an_owner_sets_it_and_sees_it(alice: User, team: Team, signed_in: SignedIn) -> None:
+def test_an_owner_sets_and_sees_the_retention(alice: User, team: Team, signed_in: SignedIn) -> None:
     client = signed_in(alice)
     assert "Kept forever." in text_of(client.get("/settings/retention/"))
 
@@ -35,10 +35,10 @@ def test_an_owner_sets_it_and_sees_it(alice: User, team: Team, signed_in: Signed
     assert saved.redirect_chain == [("/settings/retention/", 303)]
     assert "Garden keeps content for 90 days." in text_of(saved)
     assert "Erased after 90 days." in text_of(saved)
-    assert kept(team) == 90
+    assert days_of(team) == 90
 
     client.post(KEEP, {"days": ""})
-    assert kept(team) is None
+    assert days_of(team) is None
 
 
 def test_the_page_warns_of_immediate_erasure(
@@ -52,24 +52,24 @@ def test_the_page_warns_of_immediate_erasure(
 
     assert warned.status_code == 422
     assert "1 delivery is older than 30 days." in text_of(warned)
-    assert kept(team) is None
+    assert days_of(team) is None
     assert client.post(KEEP, {"days": "20", "erase": "30"}).status_code == 422
     assert client.post(KEEP, {"days": "30", "erase": "30"}).status_code == 303
-    assert kept(team) == 30
+    assert days_of(team) == 30
 
 
 @pytest.mark.parametrize("days", ["0", "-1", "3651", "soon", "1e3", "99999999999999999999", "٣٠"])
-def test_what_is_no_number_of_days_changes_nothing(
+def test_an_invalid_number_of_days_changes_nothing(
     days: str, alice: User, team: Team, signed_in: SignedIn
 ) -> None:
     answered = signed_in(alice).post(KEEP, {"days": days, "erase": "x"})
 
     assert answered.status_code == 422
-    assert kept(team) is None
+    assert days_of(team) is None
 
 
 @pytest.mark.parametrize("name", ["bob", "rita"])
-def test_who_is_no_owner_reads_it_and_changes_nothing(
+def test_only_owners_change_it_and_others_read_it(
     name: str, request: pytest.FixtureRequest, team: Team, signed_in: SignedIn
 ) -> None:
     client = signed_in(request.getfixturevalue(name))
@@ -79,10 +79,10 @@ def test_who_is_no_owner_reads_it_and_changes_nothing(
     assert "Only team owners can change this." in page
     assert "Days to keep" not in page
     assert client.post(KEEP, {"days": "1"}).status_code == 403
-    assert kept(team) is None
+    assert days_of(team) is None
 
 
-def test_another_teams_setting_is_not_there(
+def test_another_teams_setting_is_a_404(
     team: Team, mallory: User, alice: User, signed_in: SignedIn
 ) -> None:
     Membership.objects.create(team=mallory.teams.get(), user=alice, role=Membership.Role.READER)
@@ -90,7 +90,7 @@ def test_another_teams_setting_is_not_there(
 
     assert "Garden" not in text_of(client.get("/settings/retention/"))
     assert client.post(KEEP, {"days": "1"}).status_code == 404
-    assert kept(team) is None
+    assert days_of(team) is None
 
 
 # What was erased ----------------------------------------------------------------------------------
@@ -132,7 +132,7 @@ def answered(make_delivery: MakeDelivery, answer: Answer, allowed_host: str) -> 
     return delivery
 
 
-def test_its_page_says_so_and_what_is_still_known(
+def test_the_page_of_an_erased_delivery_shows_the_remaining_facts(
     answered: Delivery, alices: Person, erase: Callable[[], str]
 ) -> None:
     headline = erase()
@@ -148,7 +148,7 @@ def test_its_page_says_so_and_what_is_still_known(
     assert alices.get(f"/deliveries/{answered.pk}/raw").status_code == 404
 
 
-def test_lists_and_the_audit_go_on_without_its_words(
+def test_lists_and_the_audit_show_erased_deliveries(
     answered: Delivery, alices: Person, erase: Callable[[], str]
 ) -> None:
     headline = erase()
@@ -191,7 +191,7 @@ def test_an_erased_open_delivery_cannot_be_answered(
     assert not Response.objects.exists()
 
 
-def test_it_is_still_found_by_how_it_ended(
+def test_an_erased_delivery_is_found_by_its_outcome(
     make_delivery: MakeDelivery, alices: Person, erase: Callable[[], str]
 ) -> None:
     make_delivery(timeout_seconds=60)

@@ -43,13 +43,13 @@ def answered(
     return delivery_id
 
 
-def test_after_it_the_old_key_can_go(
+def test_after_a_rotation_the_old_key_is_not_needed(
     answered: str, encrypting: Any, agent: Agent, caller: AgentClient
 ) -> None:
     secrets = secrets_of(agent.pk)
     encrypting.WAKE_ENCRYPTION_KEYS = [NEW_KEY, KEY]
 
-    told = rotate()
+    printed = rotate()
 
     encrypting.WAKE_ENCRYPTION_KEYS = [NEW_KEY]
     assert secrets_of(agent.pk) == secrets
@@ -59,22 +59,22 @@ def test_after_it_the_old_key_can_go(
     assert b"Less paprika." in Callback.objects.get().body
     assert Callback.objects.get().url == Delivery.objects.get().callback_webhook
     assert Callback.objects.get().url.endswith("?token=nutmeg")
-    assert "deliveries: 1 read, 1 rewritten, 0 unreadable" in told
-    assert "signing secrets: 1 read, 1 rewritten" in told
+    assert "deliveries: 1 read, 1 rewritten, 0 unreadable" in printed
+    assert "signing secrets: 1 read, 1 rewritten" in printed
 
 
-def test_run_again_it_writes_nothing(answered: str, encrypting: Any) -> None:
+def test_a_second_rotation_writes_nothing(answered: str, encrypting: Any) -> None:
     encrypting.WAKE_ENCRYPTION_KEYS = [NEW_KEY, KEY]
     rotate()
     before = stored(Delivery, "details_json")
 
-    told = rotate()
+    printed = rotate()
 
-    assert "deliveries: 1 read, 0 rewritten" in told
+    assert "deliveries: 1 read, 0 rewritten" in printed
     assert stored(Delivery, "details_json") == before
 
 
-def test_it_goes_batch_by_batch_over_all_rows(
+def test_a_rotation_covers_all_rows_in_batches(
     encrypting: Any, make_delivery: MakeDelivery, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for _ in range(5):
@@ -82,12 +82,12 @@ def test_it_goes_batch_by_batch_over_all_rows(
     encrypting.WAKE_ENCRYPTION_KEYS = [NEW_KEY, KEY]
     monkeypatch.setattr(reencryption, "ROWS_AT_ONCE", 2)
 
-    told = rotate()
+    printed = rotate()
 
-    assert "deliveries: 5 read, 5 rewritten" in told
+    assert "deliveries: 5 read, 5 rewritten" in printed
 
 
-def test_what_was_stored_before_the_switch_is_encrypted(
+def test_content_stored_before_the_switch_is_encrypted(
     encrypting: Any, make_delivery: MakeDelivery, answer: Answer
 ) -> None:
     encrypting.WAKE_ENCRYPT_CONTENT = False
@@ -102,7 +102,7 @@ def test_what_was_stored_before_the_switch_is_encrypted(
     assert Delivery.objects.get().details == "saffron"
 
 
-def test_search_keeps_no_word_from_before_the_switch(
+def test_the_search_index_forgets_content_from_before_the_switch(
     encrypting: Any, make_delivery: MakeDelivery
 ) -> None:
     encrypting.WAKE_ENCRYPT_CONTENT = False
@@ -116,7 +116,7 @@ def test_search_keeps_no_word_from_before_the_switch(
     assert tables_with("saffron") == set()
 
 
-def test_switched_off_it_rotates_and_decrypts_only_where_asked_to(
+def test_with_encryption_off_content_is_decrypted_only_on_request(
     answered: str, encrypting: Any
 ) -> None:
     encrypting.WAKE_ENCRYPTION_KEYS = [NEW_KEY, KEY]
@@ -133,7 +133,7 @@ def test_switched_off_it_rotates_and_decrypts_only_where_asked_to(
     assert Delivery.objects.get().extensions == {"x_spice": "turmeric"}
 
 
-def test_it_does_not_decrypt_what_the_server_goes_on_encrypting(answered: str) -> None:
+def test_content_that_stays_encrypted_is_not_decrypted(answered: str) -> None:
     with pytest.raises(CommandError, match="WAKE_ENCRYPT_CONTENT is on"):
         rotate("--decrypt")
 

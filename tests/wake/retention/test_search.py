@@ -28,7 +28,7 @@ def history(alice: User) -> Callable[[str], str]:
     return look
 
 
-def test_switching_on_takes_the_words_of_content_away(
+def test_switching_encryption_on_removes_content_from_search(
     settings: Any, make_delivery: MakeDelivery, answer: Answer, history: Callable[[str], str]
 ) -> None:
     delivery = make_delivery(headline="About nutmeg", details_json='"saffron"')
@@ -41,11 +41,11 @@ def test_switching_on_takes_the_words_of_content_away(
     assert "About nutmeg" not in history("saffron")
     assert "About nutmeg" not in history("paprika")
     assert "About nutmeg" in history("nutmeg")
-    found = tables_with("saffron") | tables_with("paprika")
-    assert found <= {"wake_delivery", "wake_response"}  # until rotate_encryption has run
+    tables = tables_with("saffron") | tables_with("paprika")
+    assert tables <= {"wake_delivery", "wake_response"}  # until rotate_encryption has run
 
 
-def test_switching_off_brings_them_back(
+def test_switching_encryption_off_restores_content_in_search(
     encrypting: Any, make_delivery: MakeDelivery, answer: Answer, history: Callable[[str], str]
 ) -> None:
     answer(make_delivery(headline="About nutmeg", details_json='"saffron"'))
@@ -66,14 +66,14 @@ def test_the_page_says_so(
     assert NOTE not in history("is:late")
 
 
-def test_nothing_is_read_twice_without_need(make_delivery: MakeDelivery) -> None:
+def test_an_indexed_row_is_not_indexed_again(make_delivery: MakeDelivery) -> None:
     make_delivery()
 
     assert index_new() == 1
     assert index_new() == 0
 
 
-def test_words_that_others_have_are_kept(
+def test_words_of_other_deliveries_are_kept(
     settings: Any, make_delivery: MakeDelivery, answer: Answer, history: Callable[[str], str]
 ) -> None:
     answer(make_delivery(headline="About saffron"))

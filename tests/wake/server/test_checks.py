@@ -31,13 +31,13 @@ def production(settings: Any) -> Any:
     return settings
 
 
-def found(*, deploy: bool = False) -> list[str]:
+def warnings_of(*, deploy: bool = False) -> list[str]:
     messages = checks.run_checks(include_deployment_checks=deploy)
     return [message.id or "" for message in messages if (message.id or "").startswith("wake.")]
 
 
 def test_a_safe_production_starts(production: Any) -> None:
-    assert found() == []
+    assert warnings_of() == []
 
 
 @pytest.mark.parametrize(
@@ -50,7 +50,7 @@ def test_a_safe_production_starts(production: Any) -> None:
         ("REDIS_URL", "", "wake.E004"),
     ],
 )
-def test_each_thing_that_is_missing_is_refused_by_name(
+def test_each_missing_setting_is_refused_by_name(
     production: Any, name: str, value: Any, code: str
 ) -> None:
     setattr(production, name, value)
@@ -62,7 +62,7 @@ def test_each_thing_that_is_missing_is_refused_by_name(
     assert name in (message.hint or "")
 
 
-def test_sqlite_in_production_is_said_but_not_refused(production: Any) -> None:
+def test_sqlite_in_production_is_a_warning(production: Any) -> None:
     production.DATABASE_URL = ""
 
     (message,) = [one for one in checks.run_checks() if one.id == "wake.W001"]
@@ -72,7 +72,7 @@ def test_sqlite_in_production_is_said_but_not_refused(production: Any) -> None:
 
 
 @pytest.mark.parametrize("hosts", [["*"], ["wake.example.com", "*"]])
-def test_answering_to_any_name_is_said_but_not_refused(production: Any, hosts: list[str]) -> None:
+def test_answering_to_any_host_name_is_a_warning(production: Any, hosts: list[str]) -> None:
     production.ALLOWED_HOSTS = hosts
 
     (message,) = [one for one in checks.run_checks() if one.id == "wake.W003"]
@@ -83,25 +83,25 @@ def test_answering_to_any_name_is_said_but_not_refused(production: Any, hosts: l
 
 
 @pytest.mark.parametrize("hosts", [["wake.example.com"], [".example.com"]])
-def test_answering_to_names_of_ones_own_is_fine(production: Any, hosts: list[str]) -> None:
+def test_answering_to_listed_host_names_gives_no_warning(production: Any, hosts: list[str]) -> None:
     production.ALLOWED_HOSTS = hosts
 
-    assert found() == []
+    assert warnings_of() == []
 
 
-def test_development_needs_none_of_it(settings: Any) -> None:
+def test_development_needs_no_production_settings(settings: Any) -> None:
     settings.PRODUCTION = False
     settings.SECRET_KEY = "short"
     settings.ALLOWED_HOSTS = ["*"]
 
-    assert found() == []
+    assert warnings_of() == []
 
 
 @pytest.mark.parametrize(
     ("options", "age", "codes"),
     [({}, 0, ["wake.W002"]), ({"pool": {"max_size": 4}}, 0, []), ({}, 60, [])],
 )
-def test_a_connection_for_every_request_is_said(
+def test_a_connection_for_every_request_is_a_warning(
     production: Any,
     monkeypatch: pytest.MonkeyPatch,
     options: dict[str, Any],
@@ -115,7 +115,7 @@ def test_a_connection_for_every_request_is_said(
     }
     monkeypatch.setitem(production.DATABASES, "default", database)
 
-    assert found(deploy=True) == codes
+    assert warnings_of(deploy=True) == codes
 
 
 Manage = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -146,9 +146,7 @@ def test_no_role_starts_in_an_unsafe_production(manage: Manage, role: str) -> No
 
 
 @pytest.mark.parametrize("value", ["99999", "0", "-1", "http", "8000.5"])
-def test_a_number_that_it_cannot_be_is_refused_by_name(
-    monkeypatch: pytest.MonkeyPatch, value: str
-) -> None:
+def test_an_invalid_number_is_refused_by_name(monkeypatch: pytest.MonkeyPatch, value: str) -> None:
     monkeypatch.setenv("PORT", value)
 
     with pytest.raises(env.BadVariable) as refused:
@@ -157,16 +155,16 @@ def test_a_number_that_it_cannot_be_is_refused_by_name(
     assert str(refused.value) == f"PORT must be a whole number from 1 to 65535, not '{value}'."
 
 
-@pytest.mark.parametrize(("value", "found"), [("", 8000), ("1", 1), (" 65535 ", 65_535)])
-def test_a_number_within_its_limits_is_taken(
-    monkeypatch: pytest.MonkeyPatch, value: str, found: int
+@pytest.mark.parametrize(("value", "warnings_of"), [("", 8000), ("1", 1), (" 65535 ", 65_535)])
+def test_a_number_within_its_limits_is_accepted(
+    monkeypatch: pytest.MonkeyPatch, value: str, warnings_of: int
 ) -> None:
     monkeypatch.setenv("PORT", value)
 
-    assert env.number("PORT", default=8000, low=1, high=65_535) == found
+    assert env.number("PORT", default=8000, low=1, high=65_535) == warnings_of
 
 
-def test_nothing_starts_with_such_a_number_and_one_sentence_says_why(manage: Manage) -> None:
+def test_an_invalid_number_stops_the_start_with_one_sentence(manage: Manage) -> None:
     done = manage("up", PORT="99999")
 
     assert done.returncode == 1
@@ -176,7 +174,7 @@ def test_nothing_starts_with_such_a_number_and_one_sentence_says_why(manage: Man
     )
 
 
-def test_a_database_alone_makes_it_a_production_which_needs_an_https_origin(
+def test_a_database_url_means_production_and_needs_an_https_origin(
     manage: Manage,
 ) -> None:
     done = manage("check", DATABASE_URL="postgresql://nobody@127.0.0.1:1/nothing")
@@ -192,7 +190,7 @@ def test_development_can_be_asked_for_with_a_database(manage: Manage) -> None:
     assert done.returncode == 0, done.stderr
 
 
-def test_a_database_that_is_away_is_said_in_a_sentence(manage: Manage) -> None:
+def test_an_unreachable_database_is_reported_in_a_sentence(manage: Manage) -> None:
     url = "postgresql://nobody@127.0.0.1:1/nothing"
 
     done = manage("up", DATABASE_URL=url, WAKE_DEV="1", PORT=str(free_port()))

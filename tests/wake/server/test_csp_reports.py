@@ -72,7 +72,7 @@ def test_both_formats_are_taken_and_logged_in_one_line(
         ("", "something else"),
     ],
 )
-def test_nothing_of_a_report_is_logged_but_known_words(
+def test_only_known_words_of_a_report_are_logged(
     blocked: str, words: str, lines: list[str]
 ) -> None:
     send(old(blocked), OLD)
@@ -80,7 +80,7 @@ def test_nothing_of_a_report_is_logged_but_known_words(
     assert lines == [f"A browser blocked content: script-src-elem, {words} (reports: 1)"]
 
 
-def test_reports_about_something_else_are_passed_over(lines: list[str]) -> None:
+def test_other_kinds_of_reports_are_ignored(lines: list[str]) -> None:
     other = {"type": "deprecation", "url": "https://x", "body": {"id": SECRET}}
 
     assert send([other, new("eval")], NEW).status_code == 204

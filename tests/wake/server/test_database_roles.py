@@ -58,12 +58,12 @@ def test_the_loop_works_with_the_role_and_the_audit_cannot_be_changed(
 ) -> None:
     world.run(f"call_command('allow_callback', '127.0.0.1:{receiver.port}')")
     answered = world.run(f"result = answered({receiver.url!r})")
-    world.run("from wake.callbacks.outbox import send_due; send_due()")
+    world.run("from wake.callbacks.sending import send_due; send_due()")
     world.run("from accounts.jobs import extend_audit_chains; extend_audit_chains()")
     world.run("call_command('audit_verify')")
     world.run("call_command('migrate', check_unapplied=True)")
 
-    assert [got.json["delivery_id"] for got in receiver.received] == [answered]
+    assert [request.json["delivery_id"] for request in receiver.received] == [answered]
     for statement in (
         *_changes("accounts_auditevent", "event = ''"),
         *_changes("accounts_auditseal", "hash = ''"),

@@ -33,17 +33,19 @@ def test_an_advisory_is_named_with_the_version_that_fixes_it() -> None:
     assert lines[0] == "django 5.2.1: PYSEC-2026-1, fixed in 5.2.19"
 
 
-def test_all_that_was_looked_up_and_has_none_is_safe() -> None:
+def test_dependencies_without_advisories_pass() -> None:
     assert judged([{"name": "idna", "version": "3.10", "vulns": []}])[1] == SAFE
 
 
 @pytest.mark.parametrize("report", [[], [{"name": "idna", "skip_reason": "not found on PyPI"}]])
-def test_what_could_not_be_looked_up_is_not_safe(report: list[dict[str, object]]) -> None:
+def test_a_dependency_that_could_not_be_checked_is_reported(
+    report: list[dict[str, object]],
+) -> None:
     assert judged(report)[1] == NOT_CHECKED
 
 
 @pytest.mark.slow
-def test_without_a_way_to_the_advisories_it_says_that_nothing_was_checked(
+def test_without_network_it_says_that_nothing_was_checked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for name in ("HTTPS_PROXY", "https_proxy"):

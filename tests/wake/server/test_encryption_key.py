@@ -30,7 +30,7 @@ def encrypted_with_old(settings: Any, team: Team) -> Any:
     return settings
 
 
-def found() -> list[str]:
+def key_errors() -> list[str]:
     messages = checks.run_checks(tags=[checks.Tags.database], databases=["default"])
     return [message.id or "" for message in messages]
 
@@ -61,7 +61,7 @@ def test_the_same_key_and_a_rotated_list_are_accepted(
 ) -> None:
     encrypted_with_old.WAKE_ENCRYPTION_KEYS = keys
 
-    assert found() == []
+    assert key_errors() == []
 
 
 @pytest.mark.django_db
@@ -71,13 +71,13 @@ def test_a_key_that_was_removed_too_early_is_a_warning(encrypted_with_old: Any) 
 
     encrypted_with_old.WAKE_ENCRYPTION_KEYS = [NEW]
 
-    assert found() == ["wake.W004"]
+    assert key_errors() == ["wake.W004"]
 
 
 @pytest.mark.django_db
 def test_a_new_server_has_nothing_to_decrypt(team: Team) -> None:
     assert not SigningSecret.objects.exists()
-    assert found() == []
+    assert key_errors() == []
 
 
 def manage(*words: str, data: Path, key: str) -> subprocess.CompletedProcess[str]:

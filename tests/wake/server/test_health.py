@@ -213,7 +213,7 @@ def test_down_when_the_data_folder_has_no_room(
     assert report.json()["disks"]["data folder"] == "full"
 
 
-def test_disks_are_looked_at_once_in_ten_seconds(
+def test_disks_are_checked_every_ten_seconds(
     client: Client, broker: Path, heartbeat: Heartbeat, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     client.get("/readyz")
@@ -222,6 +222,6 @@ def test_disks_are_looked_at_once_in_ten_seconds(
     assert client.get("/readyz").status_code == 200
 
 
-def test_no_other_method_than_reading(client: Client) -> None:
+def test_other_methods_are_refused(client: Client) -> None:
     assert client.post("/healthz").status_code == 405
     assert client.post("/readyz").status_code == 405

@@ -66,7 +66,7 @@ def fail(
     return raise_it
 
 
-def test_not_in_what_our_own_code_logs(fail: Fail, lines: io.StringIO) -> None:
+def test_our_logs_contain_no_secrets(fail: Fail, lines: io.StringIO) -> None:
     try:
         try:
             fail()
@@ -76,14 +76,14 @@ def test_not_in_what_our_own_code_logs(fail: Fail, lines: io.StringIO) -> None:
     except RuntimeError:
         log.exception("It failed")
 
-    told = lines.getvalue()
-    assert SECRET not in told
-    assert "in raise_it" in told
-    assert "The above exception was the direct cause of the following exception" in told
-    assert "RuntimeError: One thing led to another." in told
+    logged = lines.getvalue()
+    assert SECRET not in logged
+    assert "in raise_it" in logged
+    assert "The above exception was the direct cause of the following exception" in logged
+    assert "RuntimeError: One thing led to another." in logged
 
 
-def test_nor_in_what_django_logs_of_a_page(
+def test_djangos_logs_contain_no_secrets(
     fail: Fail, lines: io.StringIO, alice: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("inbox.list.sections.inbox", fail)
@@ -97,7 +97,7 @@ def test_nor_in_what_django_logs_of_a_page(
     assert "in raise_it" in lines.getvalue()
 
 
-def test_nor_in_what_celery_logs_of_a_job(
+def test_celerys_logs_contain_no_secrets(
     fail: Fail, lines: io.StringIO, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("wake.deadlines.time_out_overdue", fail)
@@ -110,7 +110,7 @@ def test_nor_in_what_celery_logs_of_a_job(
     assert "in raise_it" in lines.getvalue()
 
 
-def test_nor_in_what_asyncio_logs_of_a_task(lines: io.StringIO) -> None:
+def test_asyncios_logs_contain_no_secrets(lines: io.StringIO) -> None:
     async def fail_unseen() -> None:
         loop = asyncio.get_running_loop()
         task = loop.create_future()
@@ -151,7 +151,7 @@ def test_other_handlers_see_the_record_as_it_was() -> None:
 
 
 @pytest.mark.parametrize("wrap", ["%s", "%r", "%(error)s", "%(error)r"])
-def test_nor_in_what_stands_in_something_else(lines: io.StringIO, wrap: str) -> None:
+def test_nested_values_in_logs_contain_no_secrets(lines: io.StringIO, wrap: str) -> None:
     failure = ValueError(SECRET)
 
     log.error(wrap, {"error": failure, "seconds": 3})

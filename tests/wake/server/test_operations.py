@@ -11,6 +11,7 @@ from wake.server.run.roles import ROLES
 
 OPERATIONS = (ROOT / "docs/operations.md").read_text()
 COMPOSE = (ROOT / "docker-compose.yml").read_text()
+DOCKERFILE = (ROOT / "Dockerfile").read_text()
 OURS = {"accounts", "inbox", "relay", "wake"}
 
 
@@ -22,7 +23,7 @@ def test_every_variable_that_the_settings_read_is_explained() -> None:
     assert {name for name in read if f"`{name}`" not in OPERATIONS} == set()
 
 
-def test_every_command_that_is_named_exists() -> None:
+def test_every_named_command_exists() -> None:
     named = set(re.findall(r"manage\.py ([a-z_]+)", OPERATIONS))
 
     assert named - set(get_commands()) == set()
@@ -35,7 +36,7 @@ def test_every_command_has_its_line() -> None:
     assert {name for name in ours if f"| `manage.py {name}" not in OPERATIONS} == set()
 
 
-def test_every_container_that_is_named_exists_and_every_command_in_one() -> None:
+def test_every_named_container_and_its_command_exist() -> None:
     services = set(re.findall(r"^  (\w+):$", COMPOSE.partition("\nservices:")[2], re.MULTILINE))
     lines = re.findall(r"docker compose ([^`\n|<>]+)", OPERATIONS)
     words = [[word for word in line.split() if not re.match(r"-|\d", word)] for line in lines]
@@ -54,6 +55,16 @@ def test_the_containers_run_every_role_and_carry_no_secret() -> None:
         if re.search(r"SECRET|PASSWORD|KEYS", name):
             assert value.startswith("${"), line
     assert not re.search(r"//\w+:[^$@\s]+@", COMPOSE)
+
+
+def test_images_of_others_are_pinned_by_digest() -> None:
+    images = re.findall(r"^ +image: (\S+)$", COMPOSE, re.MULTILINE)
+    images += re.findall(r"^FROM (\S+)", DOCKERFILE, re.MULTILINE)
+
+    others = [image for image in images if image != "wake"]
+    assert {image.partition(":")[0] for image in others} == {"python", "postgres", "redis"}
+    for image in others:
+        assert re.search(r":[0-9.]+[a-z-]*@sha256:[0-9a-f]{64}$", image), image
 
 
 def test_only_migrate_connects_as_the_owner_of_the_tables() -> None:

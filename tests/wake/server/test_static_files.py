@@ -33,9 +33,9 @@ def collected(settings: Any, tmp_path: Path) -> Callable[[str], str]:
     return lambda name: (tmp_path / names[name]).read_text()
 
 
-def test_many_sheets_are_one_request(collected: Callable[[str], str]) -> None:
-    joined = {"app.css", "outside-inbox.css"}
-    found: set[str] = set()
+def test_style_sheets_are_bundled(collected: Callable[[str], str]) -> None:
+    joined = {"app.css", "delivery-page.css", "outside-inbox.css"}
+    addresses: set[str] = set()
 
     for name in joined:
         parts = re.findall(r'@import "([^"]+)"', (SOURCES / "css" / name).read_text())
@@ -44,21 +44,32 @@ def test_many_sheets_are_one_request(collected: Callable[[str], str]) -> None:
         assert "/*" not in sheet
         for part in parts:
             assert minified((SOURCES / "css" / part).read_text()).strip() in sheet
-        found |= set(parts)
+        addresses |= set(parts)
 
-    assert found == {path.name for path in (SOURCES / "css").glob("*.css")} - joined - {"admin.css"}
+    assert addresses == {path.name for path in (SOURCES / "css").glob("*.css")} - joined - {
+        "admin.css"
+    }
 
 
-def test_a_sheet_loses_nothing_but_what_is_for_readers() -> None:
+def test_minifying_removes_only_comments_and_whitespace() -> None:
     sheet = '/* Why. */\n.a, .b > c {\n  content: "; {  /* } " / "";\n  margin: 0 auto;\n}\n'
 
     assert minified(sheet) == '.a,.b > c{content:"; {  /* } " / "";margin:0 auto;}'
 
 
-def test_a_module_is_fetched_by_the_hash_of_what_is_in_it(
+def test_scripts_are_served_without_comments(collected: Callable[[str], str]) -> None:
+    for path in (SOURCES / "js").glob("*.js"):
+        script = collected(f"js/{path.name}")
+        assert not [line for line in script.splitlines() if line.startswith(("//", " "))]
+        assert script.count("{") == path.read_text().count("{")
+
+
+def test_a_module_is_loaded_by_its_content_hash(
     collected: Callable[[str], str], tmp_path: Path
 ) -> None:
-    modules = re.findall(r'import\("\./([^"]+)"\)', collected("js/app.js"))
+    # The palette is loaded by the shortcuts, when its keys are pressed.
+    scripts = collected("js/app.js") + collected("js/keyboard-shortcuts.js")
+    modules = re.findall(r'import\("\./([^"]+)"\)', scripts)
 
     written = {path.stem for path in (SOURCES / "js").glob("*.js")} - {"app"}
     assert {module.partition(".")[0] for module in modules} == written
@@ -88,9 +99,7 @@ def test_pages_are_compressed_and_the_protocol_is_not(
 
 
 @pytest.mark.parametrize("accepts", ["gzip", "br"])
-def test_the_length_of_a_page_tells_nothing_of_what_is_in_it(
-    client: Client, alice: User, accepts: str
-) -> None:
+def test_the_length_of_a_page_varies(client: Client, alice: User, accepts: str) -> None:
     client.force_login(alice)
     accepted = {"Accept-Encoding": accepts}
 

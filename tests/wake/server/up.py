@@ -29,18 +29,18 @@ PATIENCE_SECONDS = 90
 def clean_environment(**given: str) -> dict[str, str]:
     """This process's own, without what would change how the server is run."""
     ours = ("WAKE_", "DATABASE_URL", "REDIS_URL", "DJANGO_", "PORT", "PYTEST_")
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
-    return {**kept, **given}
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
+    return {**inherited, **given}
 
 
 def eventually(what: Callable[[], Any], *, within: float = PATIENCE_SECONDS) -> Any:
     """Returns the first true answer; fails after `within` seconds."""
     until = time.monotonic() + within
-    while not (found := what()):
+    while not (result := what()):
         if time.monotonic() > until:
             pytest.fail(f"Not within {within} s: {what}")
         time.sleep(0.05)
-    return found
+    return result
 
 
 @dataclass
@@ -93,7 +93,7 @@ class Up:
 
     def pids(self, command: str = "") -> list[int]:
         """Returns the processes that have this data folder in their environment."""
-        found = []
+        result = []
         mark = f"WAKE_DATA={self.data}".encode()
         for proc in Path("/proc").glob("[0-9]*"):
             try:
@@ -102,8 +102,8 @@ class Up:
             except OSError:
                 continue
             if is_ours and line and command in line:
-                found.append(int(proc.name))
-        return sorted(found)
+                result.append(int(proc.name))
+        return sorted(result)
 
     def kill_everything(self) -> None:
         while pids := self.pids():
@@ -121,8 +121,8 @@ class Up:
         return call(f"{self.url}{path}", headers=headers)
 
     def readiness(self) -> dict[str, Any]:
-        found: dict[str, Any] = json.loads(self.get("/readyz")[1] or b"{}")
-        return found
+        result: dict[str, Any] = json.loads(self.get("/readyz")[1] or b"{}")
+        return result
 
 
 def call(url: str, body: bytes | None = None, **given: Any) -> tuple[int, bytes]:
@@ -140,9 +140,9 @@ def call(url: str, body: bytes | None = None, **given: Any) -> tuple[int, bytes]
 
 def printed(name: str, output: str) -> str:
     """Returns the text of the greeting after this word."""
-    found = re.search(rf"^  {name} +(\S+)$", output, re.MULTILINE)
-    assert found, output
-    return found[1]
+    result = re.search(rf"^  {name} +(\S+)$", output, re.MULTILINE)
+    assert result, output
+    return result[1]
 
 
 def free_port() -> int:

@@ -14,7 +14,7 @@ from database.outages import is_busy
 
 # All other transactions queue up behind a migration that waits for a lock, so each wait is short.
 LIMITS = " -c statement_timeout=0 -c lock_timeout=200"
-TRIES = 40
+ATTEMPTS = 40
 LONGEST_PAUSE = 5.0
 
 
@@ -23,11 +23,11 @@ class Command(migrate.Command):
         """Tries again when a migration gets no lock: it was rolled back, and the next try starts
         with it."""
         with _long_statements_short_locks():
-            for attempt in range(1, TRIES + 1):
+            for attempt in range(1, ATTEMPTS + 1):
                 try:
                     super().handle(*args, **options)
                 except OperationalError as error:
-                    if not is_busy(error) or attempt == TRIES:
+                    if not is_busy(error) or attempt == ATTEMPTS:
                         raise
                     pause = min(0.2 * attempt, LONGEST_PAUSE)
                     self.stderr.write(f"A table is in use. Trying again in {pause:.1f} s.")

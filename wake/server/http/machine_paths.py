@@ -13,8 +13,8 @@ PAGE_LIMIT = "DATA_UPLOAD_MAX_MEMORY_SIZE"  # Django's, for forms
 
 @dataclass(frozen=True, slots=True)
 class MachinePath:
-    """`takes_keys` refuses plain http, which would show the key to everyone on the way.
-    `body_limit` is the name of the setting for the largest body."""
+    """Describes a path that machines use. `takes_keys` refuses plain http, which would show the key
+    to everyone on the way. `body_limit` is the name of the setting for the largest body."""
 
     prefix: str
     takes_keys: bool = False

@@ -55,7 +55,10 @@ class RequestThreads:
         start = {"type": "http.response.start", "status": status, "headers": headers}
         await send(start)
         if isinstance(parts, bytes):
-            await send({"type": "http.response.body", "body": parts})
+            # In parts, so that a client that does not read them is noticed.
+            for place in range(0, max(1, len(parts)), PART_BYTES):
+                part, more = parts[place : place + PART_BYTES], place + PART_BYTES < len(parts)
+                await send({"type": "http.response.body", "body": part, "more_body": more})
             return
         try:
             # No thread is held while a client takes its time to read.

@@ -16,8 +16,21 @@ FIRST_DELIVERY = {
     "provider": "curl",
     "type": "question",
     "headline": "Which of these three titles do you like best?",
-    "summary": "Approve the first one, or suggest another.",
-    "details": {"titles": ["A quiet inbox", "Answers, not alerts", "Wake"]},
+    "summary": "Choose one, or suggest another.",
+    "details": {
+        "wake_blocks": 1,
+        "blocks": [
+            {
+                "type": "choice",
+                "label": "Title",
+                "options": [
+                    {"id": "a", "label": "A quiet inbox"},
+                    {"id": "b", "label": "Answers, not alerts"},
+                    {"id": "c", "label": "Wake"},
+                ],
+            }
+        ],
+    },
 }
 
 

@@ -47,7 +47,7 @@ app.conf.beat_schedule = {
         "inbox.jobs.index_new_words": 2.0,
         "inbox.jobs.send_due_digests": 30.0,
         "inbox.jobs.send_due_invitations": 3.0,
-        "inbox.jobs.send_due_last_calls": 30.0,
+        "inbox.jobs.send_due_reminders": 30.0,
         "inbox.jobs.send_due_resets": 2.0,
         "relay.jobs.expire_leases": 3.0,
         "relay.jobs.give_up_old": 60.0,

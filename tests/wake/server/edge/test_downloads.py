@@ -42,7 +42,7 @@ def browser(alice: User, team: Team, signed_in: SignedIn) -> Iterator[httpx.Clie
         yield client
 
 
-def test_an_audit_export_ended_after_its_first_part_in_a_browser(
+def test_an_audit_export_is_downloaded_whole_in_a_browser(
     browser: httpx.Client, subtests: pytest.Subtests
 ) -> None:
     for accepts in ACCEPTS:

@@ -45,7 +45,7 @@ def client(public: Card, request: pytest.FixtureRequest) -> Iterator[httpx.Clien
         yield client
 
 
-def test_a_foreign_page_gave_a_public_agent_work(
+def test_a_page_of_another_site_cannot_call_a_public_agent(
     client: httpx.Client, public: Card, subtests: pytest.Subtests
 ) -> None:
     def post(**headers: str) -> httpx.Response:
@@ -70,7 +70,7 @@ def test_a_foreign_page_gave_a_public_agent_work(
     assert Task.objects.count() == 1
 
 
-def test_production_answered_agents_under_any_name(db: None) -> None:
+def test_production_refuses_unknown_host_names(db: None) -> None:
     with served("wsgi", **PRODUCTION) as origin, httpx.Client(base_url=origin) as client:
         secure = {"X-Forwarded-Proto": "https"}
         status = {

@@ -26,7 +26,7 @@ def browser(db: None, request: pytest.FixtureRequest) -> Iterator[httpx.Client]:
         yield client
 
 
-def test_a_forged_name_with_underscores_overrode_the_address_that_the_proxy_gave(
+def test_a_header_with_underscores_does_not_override_the_proxys(
     browser: httpx.Client, alice: User, team: Team
 ) -> None:
     def post(path: str, number: int, **fields: str) -> httpx.Response:

@@ -34,9 +34,7 @@ def origin(db: None, request: pytest.FixtureRequest) -> Iterator[str]:
         yield origin
 
 
-def test_as_many_idle_sockets_as_threads_stopped_the_server(
-    origin: str, caller: AgentClient
-) -> None:
+def test_idle_sockets_do_not_stop_the_server(origin: str, caller: AgentClient) -> None:
     with idle(origin, IDLE, ANNOUNCED["by its length"]):
         for path in ("/healthz", "/readyz"):
             assert httpx.get(f"{origin}{path}", timeout=5).status_code == 200
@@ -47,7 +45,7 @@ def test_as_many_idle_sockets_as_threads_stopped_the_server(
     assert delivered.status_code == 201
 
 
-def test_a_body_that_never_came_held_its_connection_for_good(
+def test_a_body_that_never_arrives_does_not_hold_its_connection(
     origin: str, subtests: pytest.Subtests
 ) -> None:
     with ExitStack() as opened:

@@ -45,7 +45,7 @@ def proxy(db: None, request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[
         yield proxy
 
 
-def test_what_a_client_forges_holds_or_sends_in_the_open_stops_at_the_edge(
+def test_the_proxies_stop_forged_slow_and_plain_requests(
     proxy: Proxy, caller: AgentClient, alice: User, team: Team, subtests: pytest.Subtests
 ) -> None:
     """One start of server and proxy for all of it, because each takes seconds."""
@@ -74,7 +74,7 @@ def test_what_a_client_forges_holds_or_sends_in_the_open_stops_at_the_edge(
     with subtests.test("slow bodies"), ExitStack() as idle, proxy.client() as client:
         slow = [idle.enter_context(proxy.connect()) for _ in range(IDLE)]
         for connection in slow:
-            connection.sendall(_begun("/wake/v1/deliver"))
+            connection.sendall(_half_a_request("/wake/v1/deliver"))
         answer = client.get("/healthz", timeout=5)
         assert answer.status_code == 200
         delivered = client.post(
@@ -87,6 +87,6 @@ def test_what_a_client_forges_holds_or_sends_in_the_open_stops_at_the_edge(
         assert time.monotonic() - began < LONGEST_SECONDS
 
 
-def _begun(path: str) -> bytes:
+def _half_a_request(path: str) -> bytes:
     head = f"POST {path} HTTP/1.1\r\nHost: {HOST}\r\nContent-Length: 1000\r\n\r\n"
     return head.encode() + json.dumps({"a": 1}).encode()

@@ -1,0 +1,148 @@
+"""Builds typed blocks, the parts of `details` that people see as tables, diffs, choices and fields.
+
+    details = blocks.page(
+        blocks.markdown("Both **fit the plan**."),
+        blocks.choice("Which price?", ["One price", blocks.option("B", "Per person")]),
+        text="Two prices are possible.",
+    )
+    answer = wake.ask("Two prices are possible", "Choose one.", details=details)
+
+The builders raise ValueError for what the server would show as plain JSON.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+Block = dict[str, Any]
+
+MOST_OPTIONS, LONGEST_NAME = 12, 64
+MOST_SERIES, MOST_POINTS = 6, 1_000
+Scalar = str | int | float | bool | None
+
+
+def page(
+    *blocks: Block, text: str = "", proposal: Mapping[str, Any] | str | None = None
+) -> dict[str, Any]:
+    """Returns the details. `text` is for readers that do not know typed blocks. `proposal` is what
+    a person edits if no block asks for a value."""
+    names = [block["name"] for block in blocks if block["type"] in {"choice", "field"}]
+    if len(set(names)) < len(names):
+        raise ValueError("Give each choice and each field of a page a name of its own.")
+    if names and proposal is not None:
+        raise ValueError("A page with choices or fields has no proposal: they are the proposal.")
+    details: dict[str, Any] = {"wake_blocks": 1, "blocks": list(blocks)}
+    if text:
+        details["text"] = text
+    if proposal is not None:
+        details["proposal"] = proposal
+    return details
+
+
+def markdown(text: str, *, title: str = "") -> Block:
+    return _titled({"type": "markdown", "text": text}, title)
+
+
+def text(text: str, *, title: str = "") -> Block:
+    """Returns plain text, shown line by line."""
+    return _titled({"type": "text", "text": text}, title)
+
+
+def code(text: str, *, language: str = "", title: str = "") -> Block:
+    block = {"type": "code", "text": text}
+    return _titled({**block, "language": language} if language else block, title)
+
+
+def diff(before: Any, after: Any, *, title: str = "") -> Block:
+    """Returns the difference between two texts or values."""
+    return _titled({"type": "diff", "before": before, "after": after}, title)
+
+
+def table(columns: Sequence[str], rows: Sequence[Sequence[Scalar]], *, title: str = "") -> Block:
+    cells = [list(row) for row in rows]
+    return _titled({"type": "table", "columns": list(columns), "rows": cells}, title)
+
+
+def chart(
+    kind: Literal["line", "bar"],
+    labels: Sequence[str | int | float],
+    series: Mapping[str, Sequence[int | float | None]],
+    *,
+    unit: str = "",
+    title: str = "",
+) -> Block:
+    """Returns a chart of up to six lines or colours of bars, each with one value a label; None is a
+    gap."""
+    if not 1 <= len(series) <= MOST_SERIES or not 1 <= len(labels) * len(series) <= MOST_POINTS:
+        raise ValueError(
+            f"A chart has 1 to {MOST_SERIES} series and {MOST_POINTS:,} values at most."
+        )
+    if any(len(values) != len(labels) for values in series.values()):
+        raise ValueError("Each series of a chart has one value a label.")
+    lines = [{"name": name, "values": list(values)} for name, values in series.items()]
+    block = {"type": "chart", "kind": kind, "labels": list(labels), "series": lines}
+    return _titled({**block, "unit": unit} if unit else block, title)
+
+
+def pairs(items: Mapping[str, Any], *, title: str = "") -> Block:
+    """Returns names and their values."""
+    return _titled({"type": "kv", "items": dict(items)}, title)
+
+
+def json(value: Any, *, title: str = "") -> Block:
+    return _titled({"type": "json", "value": value}, title)
+
+
+def link(url: str, label: str = "", *, title: str = "") -> Block:
+    if not url.startswith(("https://", "http://")):
+        raise ValueError("A link begins with https:// or http://.")
+    return _titled({"type": "link", "url": url, "label": label or url}, title)
+
+
+def option(id: str, label: str = "", *, text: str = "", recommended: bool = False) -> Block:
+    """Returns one option of a choice. Its id comes back in the answer."""
+    _check_name(id)
+    block: Block = {"id": id, "label": label or id}
+    if text:
+        block["text"] = text
+    if recommended:
+        block["recommended"] = True
+    return block
+
+
+def choice(
+    label: str, options: Sequence[str | Block], *, name: str = "choice", multiple: bool = False
+) -> Block:
+    """Returns a question that people answer with a click. The answer has the id of the chosen
+    option under `name`, or the list of ids if it is `multiple` (null without a tick)."""
+    _check_name(name)
+    blocks = [option(each) if isinstance(each, str) else each for each in options]
+    if not 1 <= len(blocks) <= MOST_OPTIONS or len({each["id"] for each in blocks}) < len(blocks):
+        raise ValueError(f"A choice has 1 to {MOST_OPTIONS} options with different ids.")
+    if not multiple and sum("recommended" in each for each in blocks) > 1:
+        raise ValueError("Recommend one option, or make the choice multiple.")
+    block = {"type": "choice", "name": name, "label": label, "options": blocks}
+    return {**block, "multiple": True} if multiple else block
+
+
+def field(
+    name: str,
+    value: Scalar = None,
+    *,
+    label: str = "",
+    kind: Literal["text", "long", "number", "boolean"] = "text",
+) -> Block:
+    """Returns a value that the person may change."""
+    _check_name(name)
+    block: Block = {"type": "field", "name": name, "label": label or name, "kind": kind}
+    return block if value is None else {**block, "value": value}
+
+
+def _titled(block: Block, title: str) -> Block:
+    return {**block, "title": title} if title else block
+
+
+def _check_name(name: str) -> None:
+    if not (0 < len(name) <= LONGEST_NAME and name.splitlines() == [name]):
+        raise ValueError(f"A name or an id is one line of 1 to {LONGEST_NAME} characters.")

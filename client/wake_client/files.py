@@ -1,0 +1,37 @@
+"""Reads and replaces small JSON files whole, so that a crash leaves no half of one."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from pathlib import Path
+from typing import Any
+
+
+def write_whole(path: Path, text: str, *, mode: int) -> None:
+    """Replaces a file in one step, so that nothing reads half of it. Follows a link."""
+    target = path.resolve()
+    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+        Path(name).chmod(mode)
+        Path(name).replace(target)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+def stored_json(path: Path) -> Any:
+    """Returns the JSON of a file, {} without one. Raises ValueError."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return {}
+    except (OSError, UnicodeDecodeError) as error:
+        raise ValueError(f"{path} cannot be read: {error}") from error
+    try:
+        return json.loads(text) if text.strip() else {}
+    except ValueError as error:
+        raise ValueError(f"{path} is not JSON ({error}), so it was not changed.") from error

@@ -1,0 +1,238 @@
+"""Implements `wake hook`, which a coding agent runs, and `wake hook install|uninstall|doctor`."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import shutil
+import signal
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, NoReturn
+
+from wake_client.client import WakeClient
+from wake_client.errors import WakeError
+from wake_client.hook import settings
+from wake_client.hook.calls import AGENTS, CLAUDE_CODE
+from wake_client.hook.decisions import LONGEST_DEADLINE, Asking, decide
+from wake_client.hook.deferred import Deferred
+from wake_client.hook.settings import WAIT_SECONDS
+from wake_client.shell.access import access
+from wake_client.shell.output import show
+
+EPILOG = """\
+Without an action, `wake hook` reads a call from stdin and prints the decision of a person:
+
+  approved                     allow
+  rejected                     deny, with the feedback
+  redirected with an edit      allow with the edited arguments (Codex, Cursor: deny, with the edit)
+  redirected with words        deny, with the words
+  no answer, server away, key not valid, anything unexpected: prints nothing, so that the agent asks
+  in its terminal as always
+
+It never allows what no person allowed. Its exit status is always 0.
+
+examples:
+  wake login --endpoint https://wake.example.com --agent coder
+  wake hook install claude-code
+  wake hook install codex --project .
+  wake hook doctor
+  wake hook uninstall claude-code
+"""
+INSTALLED, NOT_INSTALLED = "installed", "not installed"
+
+
+class _Stopped(BaseException):
+    """The agent stopped the hook, for example because a person answered in its terminal."""
+
+
+def main(
+    words: list[str],
+    variables: Mapping[str, str],
+    *,
+    make_client: Callable[..., WakeClient] = WakeClient,
+) -> int:
+    """Returns the exit status. An agent takes any other status than 0 for a decision of its own, so
+    that a hook that is called wrongly is quiet, too."""
+    if words and words[0] in {"install", "uninstall", "doctor", "-h", "--help"}:
+        return _manage(words, variables)
+    try:
+        arguments = _hook_parser().parse_args(words)
+        signal.signal(signal.SIGTERM, _stop)
+        sys.stdout.write(_decided(arguments, variables, make_client))
+        sys.stdout.flush()
+    except (Exception, SystemExit, KeyboardInterrupt, _Stopped) as reason:
+        if "--verbose" in words:
+            sys.stderr.write(f"wake hook: {type(reason).__name__}: {reason}\n")
+    return 0
+
+
+class _QuietParser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise ValueError(message)
+
+
+def _decided(
+    arguments: argparse.Namespace,
+    variables: Mapping[str, str],
+    make_client: Callable[..., WakeClient],
+) -> str:
+    def client() -> WakeClient:
+        credentials = access(
+            variables, endpoint=arguments.endpoint or "", agent_id=arguments.agent or ""
+        )
+        return make_client(
+            credentials.endpoint,
+            credentials.key,
+            agent_id=credentials.agent_id,
+            provider=arguments.agent_kind,
+            retry_for=min(10.0, arguments.wait),
+        )
+
+    deferred = Deferred(Path(arguments.deferring)) if arguments.deferring else None
+    asking = Asking(arguments.agent_kind, arguments.wait, deferred)
+    return decide(sys.stdin.read(), asking, client)
+
+
+def _manage(words: list[str], variables: Mapping[str, str]) -> int:
+    arguments = _manage_parser().parse_args(words)
+    try:
+        return int(arguments.run(arguments, variables))
+    except (ValueError, OSError, WakeError) as error:
+        sys.stderr.write(f"wake hook: {error}\n")
+        return 1
+
+
+def _install(arguments: argparse.Namespace, variables: Mapping[str, str]) -> int:
+    path = _path(arguments, arguments.agent_kind, variables)
+    change = settings.install(
+        arguments.agent_kind, path, command=_command(arguments), wait=arguments.wait
+    )
+    _apply(change, arguments, note=settings.NOTES[arguments.agent_kind])
+    return 0
+
+
+def _uninstall(arguments: argparse.Namespace, variables: Mapping[str, str]) -> int:
+    change = settings.uninstall(_path(arguments, arguments.agent_kind, variables))
+    _apply(change, arguments)
+    return 0
+
+
+def _apply(change: settings.Change, arguments: argparse.Namespace, *, note: str = "") -> None:
+    is_changed = change.before != change.after
+    if is_changed and not arguments.dry_run:
+        change.write()
+    facts = {"path": str(change.path), "changed": is_changed, "diff": change.diff}
+    text = change.diff if is_changed else f"{change.path}: nothing to change."
+    show(arguments, facts, f"{text}\n{note}" if note else text)
+
+
+def _doctor(arguments: argparse.Namespace, variables: Mapping[str, str]) -> int:
+    places = {agent: _path(arguments, agent, variables) for agent in AGENTS}
+    states = {agent: _state(path) for agent, path in places.items()}
+    installed = [agent for agent, state in states.items() if state == INSTALLED]
+    unreadable = {
+        agent: state for agent, state in states.items() if state not in {INSTALLED, NOT_INSTALLED}
+    }
+    lines = [f"{agent}: {state} ({places[agent]})" for agent, state in states.items()]
+    problem = _problem_of_access(variables)
+    lines.append(f"access: {problem or 'the key works'}")
+    facts = {"installed": installed, "unreadable": unreadable, "problem": problem}
+    show(arguments, facts, "\n".join(lines))
+    return 0 if installed and not problem and not unreadable else 1
+
+
+def _state(path: Path) -> str:
+    """Returns whether the hook is installed, or why the settings cannot be read."""
+    try:
+        return INSTALLED if settings.is_installed(path) else NOT_INSTALLED
+    except ValueError as error:
+        return f"cannot be read: {error}"
+
+
+def _problem_of_access(variables: Mapping[str, str]) -> str | None:
+    try:
+        credentials = access(variables)
+        with WakeClient(
+            credentials.endpoint, credentials.key, agent_id=credentials.agent_id, retry_for=5
+        ) as client:
+            client.sweep(limit=1)
+    except (ValueError, WakeError) as error:
+        return str(error)
+    return None
+
+
+def _path(arguments: argparse.Namespace, agent: str, variables: Mapping[str, str]) -> Path:
+    home = Path(variables.get("HOME") or Path.home())
+    project = Path(arguments.project).resolve() if arguments.project else None
+    if project and not project.is_dir():
+        raise ValueError(f"{project} is not a folder.")
+    return settings.path_of(agent, home=home, project=project)
+
+
+def _command(arguments: argparse.Namespace) -> str:
+    """Returns how an agent starts the hook. Settings of a project are shared, and the path of one
+    machine is of no use to others."""
+    wake = "wake" if arguments.project else shutil.which("wake")
+    words = [wake] if wake else [sys.executable, "-m", "wake_client"]
+    words += ["hook", "--for", arguments.agent_kind]
+    words += ["--wait", str(arguments.wait)] if arguments.wait != WAIT_SECONDS else []
+    words += ["--agent", arguments.agent] if arguments.agent else []
+    return shlex.join(words)
+
+
+def _seconds(text: str) -> int:
+    seconds = int(text)
+    if not 1 <= seconds <= LONGEST_DEADLINE:
+        raise ValueError
+    return seconds
+
+
+def _hook_parser() -> argparse.ArgumentParser:
+    parser = _QuietParser("wake hook")
+    parser.add_argument("--for", dest="agent_kind", choices=AGENTS, default=CLAUDE_CODE)
+    parser.add_argument("--wait", type=float, default=float(WAIT_SECONDS))
+    parser.add_argument("--deferring", metavar="FILE")
+    parser.add_argument("--endpoint")
+    parser.add_argument("--agent")
+    parser.add_argument("--verbose", action="store_true")
+    return parser
+
+
+def _manage_parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        "wake hook",
+        description="Lets people answer the permission prompts of a coding agent.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    actions = parser.add_subparsers(required=True, metavar="ACTION")
+    for name, help, run in (
+        ("install", "add the hook to the agent's settings, and print the change", _install),
+        ("uninstall", "remove it, and print the change", _uninstall),
+        ("doctor", "say where it is installed, and whether the key works", _doctor),
+    ):
+        action: Any = actions.add_parser(name, help=help)
+        if name != "doctor":
+            action.add_argument(
+                "agent_kind", metavar="AGENT", choices=AGENTS, help=", ".join(AGENTS)
+            )
+            action.add_argument("--dry-run", action="store_true", help="only print the change")
+        if name == "install":
+            action.add_argument("--agent", metavar="ID", help="which stored login it uses")
+            action.add_argument(
+                "--wait",
+                type=_seconds,
+                default=WAIT_SECONDS,
+                metavar="SECONDS",
+                help=f"how long it waits before the terminal asks (default: {WAIT_SECONDS})",
+            )
+        action.add_argument("--json", action="store_true", help="print JSON")
+        action.add_argument("--project", metavar="FOLDER", help="the settings of this project")
+        action.set_defaults(run=run)
+    return parser
+
+
+def _stop(number: int, frame: object) -> NoReturn:
+    raise _Stopped

@@ -1,0 +1,171 @@
+"""Words a call as a question for people: a headline, a summary, and all arguments as blocks."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import PurePath
+from typing import Any
+
+from wake_client.hook.calls import ASK_USER, EXIT_PLAN, NAMES, Call, Unexpected
+
+# A person decides about what they read. Longer arguments are denied, and not asked about.
+MOST_CHARACTERS = 20_000
+LONGEST_HEADLINE, LONGEST_SUMMARY = 120, 280
+LONGEST_LABEL, MOST_OPTIONS = 200, 12
+PLAN, GO, REVISE = "plan", "go", "revise"
+FILE_TOOLS = {"Edit", "Write", "MultiEdit", "NotebookEdit", "Read"}
+Block = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    headline: str
+    summary: str
+    details: dict[str, Any]
+
+
+def is_too_long(call: Call) -> bool:
+    return len(json.dumps(call.arguments, ensure_ascii=False)) > MOST_CHARACTERS
+
+
+def question(call: Call) -> Question:
+    """Raises Unexpected for arguments that no question can be made of."""
+    if call.tool == ASK_USER:
+        return _choices(call)
+    if call.tool == EXIT_PLAN:
+        return _plan(call)
+    described = call.arguments.get("description")
+    asks = f"{NAMES[call.agent]} asks for permission to use {call.tool}."
+    summary = described if isinstance(described, str) and described.strip() else asks
+    return Question(
+        _line(_action(call), LONGEST_HEADLINE),
+        _line(summary, LONGEST_SUMMARY),
+        {
+            "wake_blocks": 1,
+            "text": json.dumps(call.arguments, indent=2, ensure_ascii=False),
+            "blocks": _blocks(call),
+            "proposal": call.arguments,  # what a person edits
+        },
+    )
+
+
+def questions_of(call: Call) -> list[dict[str, Any]]:
+    """Returns the questions of AskUserQuestion. Raises Unexpected if they are not as described."""
+    questions = call.arguments.get("questions")
+    if not isinstance(questions, list) or not questions:
+        raise Unexpected("There are no questions.")
+    for each in questions:
+        options = each.get("options") if isinstance(each, dict) else None
+        if not isinstance(options, list) or not 1 <= len(options) <= MOST_OPTIONS:
+            raise Unexpected("A question has no options, or too many.")
+        labels: list[Any] = [
+            option.get("label") if isinstance(option, dict) else None for option in options
+        ]
+        texts = [each.get("question"), *labels]
+        if not all(isinstance(text, str) and text.strip() for text in texts):
+            raise Unexpected("A question or an option has no text.")
+        if any(len(label) > LONGEST_LABEL for label in labels):
+            raise Unexpected("An option is longer than its button could show.")
+    texts = [each["question"] for each in questions]
+    if len(set(texts)) < len(texts):
+        raise Unexpected("Two questions are the same, so their answers could not be told apart.")
+    return questions
+
+
+def _action(call: Call) -> str:
+    command, path = call.arguments.get("command"), call.arguments.get("file_path")
+    if isinstance(command, str) and command.strip():
+        return _quoted("Run", command, call)
+    if call.tool in FILE_TOOLS and isinstance(path, str) and path.strip():
+        return _quoted("Write" if call.tool == "Write" else "Edit", PurePath(path).name, call)
+    return f"Allow {call.tool} in {call.project}?"
+
+
+def _quoted(verb: str, words: str, call: Call) -> str:
+    """Cuts the words and not what follows them; the details have all of them."""
+    end = f"` in {call.project[:40]}?"
+    return f"{verb} `{_line(words, LONGEST_HEADLINE - len(verb) - 2 - len(end))}{end}"
+
+
+def _blocks(call: Call) -> list[Block]:
+    """Returns blocks that together show every argument whole."""
+    rest = dict(call.arguments)
+    blocks: list[Block] = []
+    if isinstance(rest.get("command"), str):
+        blocks.append({"type": "code", "language": "sh", "text": rest.pop("command")})
+    if isinstance(rest.get("old_string"), str) and isinstance(rest.get("new_string"), str):
+        before, after = rest.pop("old_string"), rest.pop("new_string")
+        blocks.append({"type": "diff", "before": before, "after": after})
+    if isinstance(rest.get("content"), str):
+        blocks.append({"type": "code", "text": rest.pop("content")})
+    given = [{"type": "kv", "title": "Arguments", "items": rest}] if rest else []
+    main_first = [*blocks, *given] if "command" in call.arguments else [*given, *blocks]
+    return [*main_first, _where(call)]
+
+
+def _where(call: Call) -> Block:
+    items = {"agent": NAMES[call.agent], "tool": call.tool, "folder": call.folder}
+    return {"type": "kv", "title": "Where", "items": items}
+
+
+def _choices(call: Call) -> Question:
+    questions = questions_of(call)
+    blocks = [
+        {
+            "type": "choice",
+            "name": f"question-{place}",
+            "label": each["question"][:LONGEST_LABEL],
+            "multiple": each.get("multiSelect") is True,
+            "options": [
+                {
+                    "id": str(number),
+                    "label": option["label"][:LONGEST_LABEL],
+                    "text": str(option.get("description") or ""),
+                }
+                for number, option in enumerate(each["options"])
+            ],
+        }
+        for place, each in enumerate(questions)
+    ]
+    long = [{"type": "text", "text": each["question"]} for each in questions if _is_long(each)]
+    text = "\n".join(each["question"] for each in questions)
+    asks = f"{NAMES[call.agent]} asks in {call.project}."
+    return Question(
+        _line(questions[0]["question"], LONGEST_HEADLINE),
+        _line(
+            asks if len(questions) == 1 else f"{asks} {len(questions)} questions.", LONGEST_SUMMARY
+        ),
+        {"wake_blocks": 1, "text": text, "blocks": [*long, *blocks, _where(call)]},
+    )
+
+
+def _plan(call: Call) -> Question:
+    plan = call.arguments.get("plan")
+    if not isinstance(plan, str) or not plan.strip():
+        raise Unexpected("There is no plan.")
+    options = [
+        {"id": GO, "label": "Approve the plan", "recommended": True},
+        {"id": REVISE, "label": "Keep planning"},
+    ]
+    blocks = [
+        {"type": "markdown", "text": plan},
+        {"type": "choice", "name": PLAN, "label": "Shall the agent begin?", "options": options},
+        _where(call),
+    ]
+    return Question(
+        _line(f"Approve the plan for {call.project}?", LONGEST_HEADLINE),
+        _line(f"{NAMES[call.agent]} has a plan and asks to begin.", LONGEST_SUMMARY),
+        {"wake_blocks": 1, "text": plan, "blocks": blocks},
+    )
+
+
+def _is_long(question: dict[str, Any]) -> bool:
+    return len(question["question"]) > LONGEST_LABEL
+
+
+def _line(text: str, longest: int) -> str:
+    """Returns the text on one line; a cut one ends in an ellipsis."""
+    printable = "".join(letter if letter.isprintable() else " " for letter in text)
+    line = " ".join(printable.split()) or "…"
+    return line if len(line) <= longest else line[: longest - 1] + "…"

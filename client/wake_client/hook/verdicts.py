@@ -1,0 +1,122 @@
+"""Turns a person's answer into what the coding agent is told. Nothing else in this package allows
+a call."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from wake_client.answers import Answer
+from wake_client.hook.calls import ASK_USER, BEFORE_TOOL, CLAUDE_CODE, CURSOR, EXIT_PLAN, Call
+from wake_client.hook.questions import GO, MOST_CHARACTERS, PLAN, questions_of
+
+TOO_LONG = (
+    f"The arguments are longer than {MOST_CHARACTERS:,} characters, so no person could read them "
+    "before a decision. Nothing was asked. Split the call into smaller ones."
+)
+REJECTED = "A person rejected this."
+# Checkboxes that a person left without a tick.
+NO_ANSWER = "No answer"
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """`arguments` replace those of an allowed call; `message` tells the agent why it is denied."""
+
+    behavior: Literal["allow", "deny", "defer"]
+    message: str = ""
+    arguments: dict[str, Any] | None = None
+
+
+DEFERRED = Verdict("defer")
+
+
+def verdict_of(call: Call, answer: Answer) -> Verdict | None:
+    """Returns the verdict of a person's answer; None if it decides nothing."""
+    if answer.status == "rejected":
+        return Verdict("deny", answer.feedback or REJECTED)
+    if answer.status not in {"approved", "redirected"}:
+        return None
+    edit = answer.edited_content if answer.status == "redirected" else None
+    if call.tool == ASK_USER:
+        return _of_questions(call, answer, edit)
+    if call.tool == EXIT_PLAN:
+        return _of_plan(call, answer, edit)
+    if answer.status == "approved":
+        return Verdict("allow")
+    if isinstance(edit, dict):
+        return _edited(call, edit, answer.feedback)
+    return _words(answer, edit)
+
+
+def output(call: Call, verdict: Verdict | None) -> str:
+    """Returns what the hook prints; an empty text leaves the decision to the agent's terminal."""
+    if verdict is None:
+        return ""
+    if call.agent == CURSOR:
+        cursor_output: dict[str, str] = {"permission": verdict.behavior}
+        if verdict.message:
+            cursor_output |= {"user_message": verdict.message, "agent_message": verdict.message}
+        return json.dumps(cursor_output)
+    if call.event == BEFORE_TOOL:
+        given: dict[str, Any] = {"permissionDecision": verdict.behavior}
+        if verdict.message:
+            given["permissionDecisionReason"] = verdict.message
+        if verdict.arguments is not None:
+            given["updatedInput"] = verdict.arguments
+    else:
+        decision: dict[str, Any] = {"behavior": verdict.behavior}
+        if verdict.message:
+            decision["message"] = verdict.message
+        if verdict.arguments is not None:
+            decision["updatedInput"] = verdict.arguments
+        given = {"decision": decision}
+    return json.dumps({"hookSpecificOutput": {"hookEventName": call.event, **given}})
+
+
+def _edited(call: Call, edit: dict[str, Any], feedback: str | None) -> Verdict:
+    """Allows the call with the person's arguments. Codex and Cursor cannot replace arguments, so
+    there the agent is denied and told the arguments, for a call of its own."""
+    if call.agent == CLAUDE_CODE:
+        return Verdict("allow", arguments=edit)
+    changed = json.dumps(edit, ensure_ascii=False)
+    words = f"A person changed the arguments. Call the tool again with exactly these: {changed}"
+    return Verdict("deny", f"{words} {feedback}" if feedback else words)
+
+
+def _words(answer: Answer, edit: Any) -> Verdict | None:
+    words = [text for text in (answer.feedback, edit) if isinstance(text, str) and text]
+    return Verdict("deny", "\n".join(words)) if words else None
+
+
+def _of_questions(call: Call, answer: Answer, edit: Any) -> Verdict | None:
+    """Returns the chosen options under the text of each question, as Claude Code expects them. A
+    person who wrote words instead gave another answer, which the agent reads as the reason."""
+    if not isinstance(edit, dict):
+        return _words(answer, edit)
+    answers: dict[str, str] = {}
+    for place, each in enumerate(questions_of(call)):
+        labels = {str(number): option["label"] for number, option in enumerate(each["options"])}
+        name = f"question-{place}"
+        if name in edit and edit[name] is None and each.get("multiSelect") is True:
+            answers[each["question"]] = NO_ANSWER
+            continue
+        chosen = edit.get(name)
+        ids: list[Any] = chosen if isinstance(chosen, list) else [chosen]
+        if not all(isinstance(id, str) and id in labels for id in ids):
+            return _words(answer, None)
+        answers[each["question"]] = ", ".join(labels[id] for id in ids) or "None of these"
+    if answer.feedback:
+        last = next(reversed(answers))
+        answers[last] = f"{answers[last]} ({answer.feedback})"
+    return Verdict("allow", arguments={**call.arguments, "answers": answers})
+
+
+def _of_plan(call: Call, answer: Answer, edit: Any) -> Verdict | None:
+    if answer.status == "approved" or (isinstance(edit, dict) and edit.get(PLAN) == GO):
+        # Without arguments Claude Code would still ask in its terminal.
+        return Verdict("allow", arguments=call.arguments)
+    if isinstance(edit, dict):
+        return Verdict("deny", answer.feedback or "A person wants you to keep planning.")
+    return _words(answer, edit)

@@ -1,0 +1,224 @@
+"""Implements `wake deliver`, `ask`, `check`, `answers` and `withdraw`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, cast
+
+from wake_client.answers import Answer
+from wake_client.client import WakeClient
+from wake_client.flows import OptionalFields
+from wake_client.shell.access import access
+from wake_client.shell.output import ExitStatus, add_parser, guarded, progress, say, show
+
+ANSWERED = {
+    "approved": ExitStatus.OK,
+    "rejected": ExitStatus.REJECTED,
+    "redirected": ExitStatus.REDIRECTED,
+}
+
+
+def add_subcommands(subcommands: Any) -> None:
+    deliver = _subcommand(
+        subcommands,
+        "deliver",
+        "show people something",
+        _deliver,
+        '  wake deliver output "Report ready" "Ten companies." --details report.md',
+    )
+    deliver.add_argument("type", choices=["update", "output", "alert", "question"])
+    _add_content(deliver)
+    ask = _subcommand(
+        subcommands,
+        "ask",
+        "ask people and wait for the answer",
+        _ask,
+        '  wake ask "Which name?" "Both are free." --assume "I take the first." --deadline 3600',
+    )
+    _add_content(ask)
+    _add_wait(ask, default=None)
+    check = _subcommand(
+        subcommands,
+        "check",
+        "read the answer to one delivery",
+        _check,
+        "  wake check 550e8400-e29b-41d4-a716-446655440000 --wait 60",
+    )
+    check.add_argument("delivery_id")
+    _add_wait(check, default=0.0)
+    answers = _subcommand(
+        subcommands,
+        "answers",
+        "read the answers to all deliveries",
+        _answers,
+        "  wake answers --since 2026-03-08T11:55:00Z --json",
+    )
+    answers.add_argument("--since", metavar="TIME", help="next_since of the last call")
+    withdraw = _subcommand(
+        subcommands,
+        "withdraw",
+        "take a delivery back",
+        _withdraw,
+        '  wake withdraw 550e8400-e29b-41d4-a716-446655440000 --reason "Found it."',
+    )
+    withdraw.add_argument("delivery_id")
+    withdraw.add_argument("--reason", help="why; people see it")
+
+
+def start(
+    arguments: argparse.Namespace,
+    command: list[str],
+    variables: Mapping[str, str],
+    *,
+    make_client: Callable[..., WakeClient] = WakeClient,
+) -> int:
+    """Returns the exit status. `variables` is this process's environment. Raises ValueError for
+    arguments that cannot be valid."""
+    credentials = access(
+        variables, endpoint=arguments.endpoint or "", agent_id=arguments.agent or ""
+    )
+    if not credentials.agent_id and arguments.run in {_deliver, _ask}:
+        raise ValueError("The agent's id is needed: set WAKE_AGENT_ID, or use --agent.")
+
+    def work() -> int:
+        with make_client(
+            credentials.endpoint, credentials.key, agent_id=credentials.agent_id
+        ) as client:
+            return int(arguments.run(client, arguments))
+
+    return guarded(work)
+
+
+def _deliver(client: WakeClient, arguments: argparse.Namespace) -> int:
+    receipt = client.deliver(
+        arguments.type,
+        arguments.headline,
+        arguments.summary,
+        idempotency_key=arguments.idempotency_key,
+        **_optional(arguments),
+    )
+    show(arguments, asdict(receipt), receipt.delivery_id)
+    return ExitStatus.OK
+
+
+def _ask(client: WakeClient, arguments: argparse.Namespace) -> int:
+    receipt = client.deliver(
+        "question",
+        arguments.headline,
+        arguments.summary,
+        idempotency_key=arguments.idempotency_key,
+        **_optional(arguments),
+    )
+    say(f"Waiting for an answer; read it later with: wake check {receipt.delivery_id}")
+    return _waited(client, arguments, receipt.delivery_id)
+
+
+def _check(client: WakeClient, arguments: argparse.Namespace) -> int:
+    if arguments.wait:
+        return _waited(client, arguments, arguments.delivery_id)
+    return _answered(arguments, client.response(arguments.delivery_id))
+
+
+def _waited(client: WakeClient, arguments: argparse.Namespace, delivery_id: str) -> int:
+    with progress("Waiting for an answer"):
+        answer = client.wait(delivery_id, timeout=arguments.wait)
+    return _answered(arguments, answer)
+
+
+def _answers(client: WakeClient, arguments: argparse.Namespace) -> int:
+    responses = client.responses(since=arguments.since)
+    answers = list(responses)
+    lines = [f"{answer.delivery_id} {answer.status} {answer.feedback or ''}" for answer in answers]
+    lines.append(f"next_since {responses.next_since or ''}")
+    rows = {"answers": [asdict(answer) for answer in answers], "next_since": responses.next_since}
+    show(arguments, rows, "\n".join(line.rstrip() for line in lines))
+    return ExitStatus.OK
+
+
+def _withdraw(client: WakeClient, arguments: argparse.Namespace) -> int:
+    withdrawal = client.withdraw(arguments.delivery_id, arguments.reason)
+    show(arguments, asdict(withdrawal), f"withdrawn {withdrawal.delivery_id}")
+    return ExitStatus.OK
+
+
+def _answered(arguments: argparse.Namespace, answer: Answer) -> int:
+    show(arguments, asdict(answer), in_words(answer))
+    if answer.is_answered:
+        return ANSWERED[answer.status]
+    return ExitStatus.EXPIRED if answer.expired else ExitStatus.PENDING
+
+
+def in_words(answer: Answer) -> str:
+    lines: list[str] = ["expired" if answer.expired and not answer.is_answered else answer.status]
+    if answer.feedback:
+        lines.append(answer.feedback)
+    if answer.edited_content is not None:
+        lines.append(json.dumps(answer.edited_content, ensure_ascii=False))
+    if not answer.is_answered:
+        lines.append(f"delivery_id {answer.delivery_id}")
+    return "\n".join(lines)
+
+
+def _optional(arguments: argparse.Namespace) -> OptionalFields:
+    fields = {
+        "details": _details(arguments.details),
+        "timeout_seconds": arguments.deadline,
+        "assumption": arguments.assume,
+        "thread": arguments.thread,
+        "priority": arguments.priority,
+        "supersedes": arguments.supersedes,
+    }
+    return cast(OptionalFields, fields)
+
+
+def _details(path: str | None) -> Any:
+    """Reads an object where the file has one, and otherwise a text."""
+    if path is None:
+        return None
+    try:
+        text = sys.stdin.read() if path == "-" else Path(path).read_text(encoding="utf-8")
+    except OSError as error:
+        raise ValueError(f"{path} cannot be read: {error.strerror}") from error
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return text
+    return value if isinstance(value, dict) else text
+
+
+def _subcommand(
+    subcommands: Any, name: str, help: str, run: Callable[..., int], example: str
+) -> argparse.ArgumentParser:
+    parser = add_parser(subcommands, name, help, start, example=f"{example}\n")
+    parser.set_defaults(run=run)
+    return parser
+
+
+def _add_content(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("headline", help="one line of at most 120 characters")
+    parser.add_argument("summary", help="one line of at most 280 characters")
+    parser.add_argument("--details", metavar="FILE", help="JSON or text; - is stdin")
+    parser.add_argument(
+        "--deadline", type=int, metavar="SECONDS", help="60 to 604800; after it you go on"
+    )
+    parser.add_argument("--assume", metavar="TEXT", help="what you do without an answer")
+    parser.add_argument("--thread", metavar="NAME", help="groups deliveries that belong together")
+    parser.add_argument("--priority", choices=["low", "normal", "high"])
+    parser.add_argument("--supersedes", metavar="ID", help="the delivery that this one replaces")
+    parser.add_argument("--idempotency-key", metavar="KEY", help="the same key is one delivery")
+
+
+def _add_wait(parser: argparse.ArgumentParser, *, default: float | None) -> None:
+    usual = "until there is an answer" if default is None else "not at all"
+    parser.add_argument(
+        "--wait",
+        type=float,
+        metavar="SECONDS",
+        default=default,
+        help=f"how long to wait (default: {usual})",
+    )

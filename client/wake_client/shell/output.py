@@ -1,0 +1,135 @@
+"""Exit statuses, output and the common options of the subcommands."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from enum import IntEnum
+from typing import Any
+
+from wake_client.errors import AlreadyAnswered, KeyNotValid, NotAccepted, NotFound, WakeError
+
+Start = Callable[[argparse.Namespace, list[str], Mapping[str, str]], int]
+
+
+class ExitStatus(IntEnum):
+    OK = 0
+    FAILED = 1
+    USAGE = 2
+    KEY_NOT_VALID = 3
+    NOT_FOUND = 4
+    ALREADY_ANSWERED = 5
+    REJECTED = 10
+    REDIRECTED = 11
+    EXPIRED = 12
+    PENDING = 13
+    STOPPED = 130
+
+
+EXIT_STATUSES = """\
+environment, instead of `wake login`:
+  WAKE_ENDPOINT   the server's address, https://...
+  WAKE_API_KEY    the agent's key
+  WAKE_AGENT_ID   the agent's id
+
+exit status:
+  0   done; of ask and check: approved
+  1   the server cannot be reached, or did something unexpected
+  2   the arguments are wrong, or the server does not accept them
+  3   the key is unknown, revoked or expired
+  4   there is no such delivery
+  5   withdraw: a person has answered already
+  10  rejected    11  redirected    12  expired without an answer    13  still pending
+  130 stopped by Ctrl-C; what was delivered stays in the inbox
+"""
+
+
+def add_parser(
+    subcommands: Any, name: str, help: str, start: Start, *, example: str, has_access: bool = True
+) -> argparse.ArgumentParser:
+    parser: argparse.ArgumentParser = subcommands.add_parser(
+        name,
+        help=help,
+        description=f"{help[0].upper()}{help[1:]}.",
+        epilog=f"{EXIT_STATUSES}\nexample:\n{example}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.set_defaults(start=start, parser=parser)
+    if has_access:
+        parser.add_argument("--endpoint", metavar="URL", help="instead of WAKE_ENDPOINT")
+        parser.add_argument("--agent", metavar="ID", help="instead of WAKE_AGENT_ID")
+        parser.add_argument("--json", action="store_true", help="print JSON")
+    return parser
+
+
+def show(arguments: argparse.Namespace, value: Any, text: str) -> None:
+    if arguments.json:
+        text = json.dumps(value, ensure_ascii=False, default=lambda time: time.isoformat())
+    sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()
+
+
+def say(text: str) -> None:
+    sys.stderr.write(f"{text}\n")
+
+
+def guarded(work: Callable[[], int]) -> int:
+    """Returns the exit status of the work; an error is one line."""
+    try:
+        return int(work())
+    except KeyboardInterrupt:
+        say("wake: stopped")
+        return ExitStatus.STOPPED
+    except BrokenPipeError:  # the reader of a pipe has enough
+        sys.stdout = None  # the interpreter would flush it once more
+        return ExitStatus.OK
+    except WakeError as error:
+        say(f"wake: {error}")
+        return status_of(error)
+
+
+@contextmanager
+def progress(label: str) -> Iterator[None]:
+    """Shows for how long a command waits, on a line that is removed at the end. In a pipe and in a
+    log there is none."""
+    if not (sys.stdout.isatty() and sys.stderr.isatty()):
+        yield
+        return
+    done = threading.Event()
+    thread = threading.Thread(target=_tick, args=(label, done), daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+        thread.join()
+        sys.stderr.write("\r\033[K")
+        sys.stderr.flush()
+
+
+def status_of(error: WakeError) -> ExitStatus:
+    match error:
+        case KeyNotValid():
+            return ExitStatus.KEY_NOT_VALID
+        case NotFound():
+            return ExitStatus.NOT_FOUND
+        case AlreadyAnswered():
+            return ExitStatus.ALREADY_ANSWERED
+        case NotAccepted():
+            return ExitStatus.USAGE
+    return ExitStatus.FAILED
+
+
+def _tick(label: str, done: threading.Event) -> None:
+    began = time.monotonic()
+    while True:
+        minutes, seconds = divmod(int(time.monotonic() - began), 60)
+        sys.stderr.write(f"\r\033[K{label} {minutes}:{seconds:02}")
+        sys.stderr.flush()
+        if done.wait(1):
+            return

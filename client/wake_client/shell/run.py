@@ -1,0 +1,158 @@
+"""Implements `wake run`: Claude Code ends at a question, and goes on with a person's answer."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from wake_client.answers import Answer
+from wake_client.client import WakeClient
+from wake_client.errors import Unavailable
+from wake_client.hook.deferred import Deferred
+from wake_client.shell.access import Access, access
+from wake_client.shell.output import ExitStatus, add_parser, guarded, progress, say
+
+MATCHER = "Bash|PowerShell|Write|Edit|NotebookEdit|WebFetch|AskUserQuestion|ExitPlanMode|mcp__.*"
+DEFERRED = "tool_deferred"
+HOOK_SECONDS = 60
+PRINT = ("-p", "--print")
+EXAMPLE = """\
+  wake run -- claude -p "Publish the package" --model sonnet
+  wake run --resume 7c1e0f6a -- claude -p --model sonnet
+
+Claude Code asks people before each tool that --tools names. Its process ends with the question, and
+nothing is held open: the answer, after minutes or days, resumes the session. The prompt follows -p,
+or comes on stdin. The exit status is that of the last `claude`.
+"""
+
+
+def add_subcommand(subcommands: Any) -> None:
+    parser = add_parser(
+        subcommands, "run", "run Claude Code, and resume it with people's answers", start,
+        example=EXAMPLE,
+    )  # fmt: skip
+    parser.add_argument("--resume", metavar="SESSION", help="go on with a session that asked")
+    parser.add_argument(
+        "--tools", metavar="REGEX", default=MATCHER, help="which tools to ask about"
+    )
+    parser.set_defaults(takes_command=True)
+
+
+def start(
+    arguments: argparse.Namespace,
+    command: list[str],
+    variables: Mapping[str, str],
+    *,
+    make_client: Callable[..., WakeClient] = WakeClient,
+) -> int:
+    if not command or not any(flag in command for flag in PRINT):
+        raise ValueError("Give the command after --, with -p: wake run -- claude -p PROMPT")
+    credentials = access(
+        variables, endpoint=arguments.endpoint or "", agent_id=arguments.agent or ""
+    )
+    deferred = Deferred(_path_of_deferred(variables))
+    added = ["--settings", json.dumps(_settings(arguments, deferred.path, credentials))]
+    if not any(word.startswith("--output-format") for word in command):
+        added += ["--output-format", "json"]
+
+    def work() -> int:
+        words, is_first = [*command, *added], not arguments.resume
+        if arguments.resume:
+            words = [*without_prompt(command), "--resume", arguments.resume, *added]
+        with make_client(
+            credentials.endpoint, credentials.key, agent_id=credentials.agent_id
+        ) as client:
+            while True:
+                done = _execute(words, has_prompt=is_first)
+                result = _result(done.stdout)
+                call = result.get("deferred_tool_use")
+                if result.get("stop_reason") != DEFERRED or not isinstance(call, dict):
+                    _print(arguments, done.stdout, result)
+                    return done.returncode
+                delivery_id = deferred.delivery_of(str(call.get("id")))
+                if delivery_id is None:
+                    say("wake: Claude Code ended at a call that no hook of `wake run` deferred.")
+                    return ExitStatus.FAILED
+                session = str(result.get("session_id"))
+                say(f"Session {session} waits for the answer to {delivery_id}.")
+                _wait(client, delivery_id)
+                words = [*without_prompt(command), "--resume", session, *added]
+                is_first = False
+
+    return guarded(work)
+
+
+def without_prompt(command: list[str]) -> list[str]:
+    """Returns the command for a session that goes on: its prompt was read already."""
+    words = list(command)
+    at = next(place for place, word in enumerate(words) if word in PRINT)
+    if at + 1 < len(words) and not words[at + 1].startswith("-"):
+        del words[at + 1]
+    return words
+
+
+def _wait(client: WakeClient, delivery_id: str) -> Answer:
+    """Waits for as long as it takes, also while the server is away."""
+    with progress("Waiting for an answer"):
+        while True:
+            try:
+                answer = client.wait(delivery_id)
+            except Unavailable as error:
+                say(f"wake: {error}; trying again")
+                continue
+            if answer.is_answered:
+                return answer
+
+
+def _settings(arguments: argparse.Namespace, path: Path, credentials: Access) -> dict[str, Any]:
+    """Returns settings for this session alone. The key is not in them: the hook finds it as this
+    command did."""
+    wake = shutil.which("wake")
+    words = [wake] if wake else [sys.executable, "-m", "wake_client"]
+    words += ["hook", "--for", "claude-code", "--deferring", str(path)]
+    words += ["--endpoint", credentials.endpoint]
+    words += ["--agent", credentials.agent_id] if credentials.agent_id else []
+    hook = {"type": "command", "command": shlex.join(words), "timeout": HOOK_SECONDS}
+    return {"hooks": {"PreToolUse": [{"matcher": arguments.tools, "hooks": [hook]}]}}
+
+
+def _execute(words: list[str], *, has_prompt: bool) -> subprocess.CompletedProcess[str]:
+    stdin = None if has_prompt else subprocess.DEVNULL
+    try:
+        return subprocess.run(  # noqa: S603 - the person's own command
+            words, stdin=stdin, stdout=subprocess.PIPE, text=True, check=False
+        )
+    except OSError as error:
+        raise ValueError(f"{words[0]} cannot be started: {error.strerror}") from error
+
+
+def _result(output: str) -> dict[str, Any]:
+    """Returns the last JSON object that says how the session ended, or {}."""
+    for line in reversed(output.splitlines()):
+        try:
+            value = json.loads(line)
+        except ValueError:
+            continue
+        if isinstance(value, dict) and value.get("type") == "result":
+            return value
+    return {}
+
+
+def _print(arguments: argparse.Namespace, output: str, result: dict[str, Any]) -> None:
+    text = result.get("result")
+    printed = output if arguments.json or not isinstance(text, str) else f"{text}\n"
+    sys.stdout.write(printed)
+    sys.stdout.flush()
+
+
+def _path_of_deferred(variables: Mapping[str, str]) -> Path:
+    home = variables.get("HOME", "~")
+    folder = variables.get("XDG_STATE_HOME") or str(Path(home) / ".local" / "state")
+    return Path(folder).expanduser() / "wake" / "deferred.json"

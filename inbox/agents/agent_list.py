@@ -1,0 +1,66 @@
+"""Builds the lines of the list of agents, and what of them needs attention."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.urls import reverse
+
+from accounts.models import Agent
+from inbox.agents.keys import SOON
+from inbox.pages.attention import Note
+from inbox.pages.panels import notes
+from inbox.pages.times import midnight, when
+from inbox.pages.viewer import Viewer
+from inbox.statistics.figures import Outline, outlines
+
+PAGE = 100
+LAST_PAGE = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class AgentLine:
+    """One row of the table. `agent` comes from inbox/agents/overview.py; `connectors` says how many
+    are online, and is empty for an agent that is not published."""
+
+    agent: Any
+    team: str
+    outline: Outline
+    connectors: str
+    is_owned: bool
+
+
+def page_number(text: str) -> int:
+    """Returns the number that the text names; 1 if it names none."""
+    return min(int(text), LAST_PAGE) if text.isascii() and text.isdigit() and int(text) else 1
+
+
+def lines_of(agents: Sequence[Agent], viewer: Viewer, *, at: datetime) -> list[AgentLine]:
+    outlines_of, connectors = outlines(agents, at=at), notes("agents", agents, at=at)
+    nothing = Outline()
+    return [
+        AgentLine(
+            agent,
+            viewer.team_label(agent.team_id),
+            outlines_of.get(agent.pk, nothing),
+            connectors.get(agent.pk, ""),
+            viewer.is_owner(agent.team_id),
+        )
+        for agent in agents
+    ]
+
+
+def notes_of(lines: Sequence[AgentLine], *, at: datetime) -> list[Note]:
+    return [note for line in lines for note in _notes(line.agent, at)]
+
+
+def _notes(agent: Any, at: datetime) -> Iterator[Note]:
+    path = reverse("agent", args=[agent.pk])
+    if agent.slowed_at is not None and agent.slowed_at >= midnight(at):
+        yield Note(f"{agent} reached its rate limit today. It may be stuck in a loop.", path)
+    if agent.key_ends_at is not None and agent.key_ends_at - at <= SOON:
+        words = f"A key of {agent} expires {when(agent.key_ends_at, now=at)}."
+        yield Note(words, f"{path}#keys")

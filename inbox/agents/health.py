@@ -1,0 +1,73 @@
+"""Says what of an agent needs attention: keys, callbacks, limits, floods, connectors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.urls import reverse
+
+from inbox.agents.keys import SOON, KeyLine
+from inbox.pages.attention import Note
+from inbox.pages.times import midnight, when
+from inbox.statistics.figures import Figures
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """`last_seen` is when one of its keys was last used, and `limited_at` when one of them last
+    exceeded its rate limit today."""
+
+    last_seen: datetime | None
+    limited_at: datetime | None
+    usable_keys: int
+    notes: list[Note]
+
+
+def health_of(agent: Any, keys: Sequence[KeyLine], figures: Figures, *, at: datetime) -> Health:
+    """`agent` comes from inbox/agents/overview.py. Asks the database nothing."""
+    used = [line.key.last_used_at for line in keys if line.key.last_used_at]
+    limited = [line.key.slowed_at for line in keys if line.key.slowed_at]
+    limited_at = max(limited, default=None)
+    is_today = limited_at is not None and limited_at >= midnight(at)
+    health = Health(
+        last_seen=max(used, default=None),
+        limited_at=limited_at if is_today else None,
+        usable_keys=sum(line.allowance is not None for line in keys),
+        notes=[],
+    )
+    if agent.archived_at is None:
+        health.notes.extend(_notes(agent, health, keys, figures, at))
+    return health
+
+
+def _notes(
+    agent: Any, health: Health, keys: Sequence[KeyLine], figures: Figures, at: datetime
+) -> Iterator[Note]:
+    if agent.paused_at is not None:
+        yield Note(
+            f"Paused {when(agent.paused_at, now=at)}. New deliveries are rejected.", "#pause"
+        )
+    if not health.usable_keys:
+        yield Note("No active API key, so it can't deliver.", "#keys")
+    for line in keys:
+        ends = line.key.expires_at
+        if line.allowance is not None and ends is not None and ends - at <= SOON:
+            yield Note(f"Key {line.key.hint} expires {when(ends, now=at)}.", "#keys")
+    if agent.failing:
+        callbacks = f"{reverse('callbacks')}?state=waiting&agent={agent.pk}"
+        are = "callback is" if agent.failing == 1 else "callbacks are"
+        yield Note(
+            f"{agent.failing} {are} failing. The agent can still fetch the answers.", callbacks
+        )
+    if health.limited_at is not None:
+        reached = f"Reached its rate limit {when(health.limited_at, now=at)}."
+        yield Note(f"{reached} It may be stuck in a loop.", "#limit")
+    elif figures.is_flood:
+        today = figures.days[-1].delivered
+        words = f"Delivered {today} times today, far more than on any day before."
+        yield Note(f"{words} It may be stuck in a loop.", "#pause")
+    if agent.secret_count and agent.secret_count > 1:
+        yield Note("Two signing secrets are active. Retire the older one.", "#secret")

@@ -1,0 +1,94 @@
+"""Loads agents with everything that their pages count, so that a page needs few queries."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from django.db.models import (
+    Aggregate,
+    Count,
+    IntegerField,
+    Max,
+    Min,
+    OuterRef,
+    Q,
+    QuerySet,
+    Subquery,
+    TextField,
+)
+from django.shortcuts import get_object_or_404
+
+from accounts.access import agents_of
+from accounts.models import Agent, ApiKey, ClaimedId, Membership, SigningSecret, User
+from inbox.callbacks import callbacks
+from inbox.pages.viewer import Viewer
+from inbox.statistics.figures import with_provider
+from wake.models import Delivery
+
+COUNTED_AT_MOST = 1_000
+
+
+def agent_with_overview(user: User, pk: UUID) -> Any:
+    """Returns the agent with the person's role in its team (`role`), its secrets, aliases, and
+    counts; one query. Raises Http404 for an agent of a team that the person is not in."""
+    mine = Membership.objects.filter(user=user)
+    secrets = SigningSecret.objects.in_use().filter(agent=OuterRef("pk")).order_by().values("agent")
+    aliases = ClaimedId.objects.filter(agent=OuterRef("pk")).order_by().values("agent")
+    waiting = Delivery.objects.filter(team=OuterRef("team"), agent=pk, mode=ApiKey.Mode.LIVE)
+    unsent = callbacks.unfinished_of(pk, team_id=OuterRef("team"))
+    agents = with_provider(agents_of(user)).select_related("team")
+    return get_object_or_404(
+        agents.annotate(
+            role=Subquery(mine.filter(team=OuterRef("team")).values("role")[:1]),
+            own_teams=_CountOf(mine.values("pk")),
+            secret_count=Subquery(secrets.values(number=Count("pk"))),
+            secret_created_at=Subquery(secrets.values(last=Max("created_at"))),
+            alias_lines=Subquery(aliases.values(lines=_Lines("pattern"))),
+            waiting=_CountOf(waiting.awaiting_response().values("pk")[:COUNTED_AT_MOST]),
+            unsent=_CountOf(unsent.values("pk")[:COUNTED_AT_MOST]),
+            failing=_CountOf(unsent.filter(tries__gt=0).values("pk")[:COUNTED_AT_MOST]),
+        ),
+        pk=pk,
+    )
+
+
+def listed_agents(viewer: Viewer, *, text: str, is_archived: bool, at: datetime) -> QuerySet[Agent]:
+    """Returns the agents whose id or provider contains the text, with what the list shows of each.
+    Index: inbox_of_a_team for what waits."""
+    agents = agents_of(viewer.user)
+    agents = agents.archived() if is_archived else agents.active()
+    waiting = Delivery.objects.filter(
+        team=OuterRef("team"), agent=OuterRef("pk"), mode=ApiKey.Mode.LIVE
+    )
+    ends = Q(keys__expires_at__gt=at, keys__revoked_at=None)
+    rows = with_provider(agents).annotate(
+        last_seen=Max("keys__last_used_at"),
+        slowed_at=Max("keys__slowed_at"),
+        key_ends_at=Min("keys__expires_at", filter=ends),
+        waiting=_CountOf(waiting.awaiting_response().values("pk")[:COUNTED_AT_MOST]),
+    )
+    matching = Q(agent_id__icontains=text) | Q(provider__icontains=text) if text else Q()
+    return rows.filter(matching).order_by("agent_id", "pk")
+
+
+class _CountOf(Subquery):
+    """Counts the rows of a subquery, which may have a limit."""
+
+    template = "(SELECT COUNT(*) FROM (%(subquery)s) counted)"
+    output_field = IntegerField()
+
+
+class _Lines(Aggregate):
+    """Joins texts of one line each."""
+
+    output_field = TextField()
+
+    def as_postgresql(self, compiler: Any, connection: Any, **context: Any) -> Any:
+        template = "STRING_AGG(%(expressions)s, CHR(10))"
+        return self.as_sql(compiler, connection, template=template, **context)
+
+    def as_sqlite(self, compiler: Any, connection: Any, **context: Any) -> Any:
+        template = "GROUP_CONCAT(%(expressions)s, CHAR(10))"
+        return self.as_sql(compiler, connection, template=template, **context)

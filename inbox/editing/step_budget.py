@@ -1,0 +1,42 @@
+"""Limits a comparison by steps instead of seconds, so that a busy machine shows the same page."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from diff_match_patch import diff_match_patch
+
+STEPS = 150_000  # about 80 ms
+
+
+class StepBudget:
+    """Counts the steps of one or several comparisons.
+
+    diff-match-patch takes it for a deadline: before each round of a search it asks whether
+    `time.time() > deadline`, which Python answers with `deadline.__lt__`. Round n of a search takes
+    n steps.
+    """
+
+    def __init__(self, steps: int = STEPS) -> None:
+        self.left = steps
+        self.round = 0
+
+    @property
+    def is_spent(self) -> bool:
+        return self.left < 0
+
+    def begin_search(self) -> None:
+        self.round = 0
+
+    def __lt__(self, _now: float) -> bool:
+        self.round += 1
+        self.left -= self.round
+        return self.is_spent
+
+
+class Comparison(diff_match_patch):  # type: ignore[misc]
+    """Compares two texts within a StepBudget."""
+
+    def diff_bisect(self, text1: str, text2: str, deadline: StepBudget) -> Any:
+        deadline.begin_search()
+        return super().diff_bisect(text1, text2, deadline)

@@ -1,0 +1,81 @@
+"""Lists where a person can go: pages, saved views and agents. Ctrl or Cmd K opens it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils.http import urlencode
+from django.views.decorators.http import require_safe
+
+from accounts.models import Agent
+from inbox.list.sections import TITLES
+from inbox.pages.page import PersonRequest, page
+from inbox.pages.viewer import Viewer
+from inbox.search.query_language import LONGEST
+from inbox.search.saved_views import views_of
+
+MOST_AGENTS = 100
+PAGES = {
+    "Inbox": "inbox",
+    "Snoozed": "snoozed",
+    "Deadlines": "closing-soon",
+    "Decided without you": "missed-deadlines",
+    "History": "history",
+    "Agents": "agents",
+    "Add agent": "agent-new",
+    "Callbacks": "callbacks",
+    "Audit log": "audit",
+    "Settings": "settings",
+    "Profile": "settings-profile",
+    "Security": "settings-security",
+    "Theme and density": "settings-theme",
+    "Digest": "settings-digest",
+    "Quiet hours": "settings-quiet-hours",
+    "Saved replies": "settings-saved-replies",
+    "Teams": "settings-teams",
+    "Members": "settings-members",
+    "Callback hosts": "settings-allowlist",
+    "Retention": "settings-retention",
+    "Keyboard shortcuts": "keyboard-help",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Links to one page; `kind` says what it is, if its title does not."""
+
+    title: str
+    path: str
+    kind: str = ""
+
+
+@require_safe
+@page
+def go(request: PersonRequest) -> HttpResponse:
+    text = request.GET.get("q", "").strip()[:LONGEST]
+    viewer = Viewer.of(request.user)
+    places = [*_views(request), *_pages(), *_agents(viewer)]
+    matches = [place for place in places if text.casefold() in place.title.casefold()]
+    return render(request, "inbox/pages/go.html", {"text": text, "places": matches})
+
+
+def _views(request: PersonRequest) -> list[Place]:
+    searches = [(view.name, view.text, "Saved view") for view in views_of(request.user)]
+    searches += [(title, f"type:{type}", "Inbox") for type, title in TITLES.items()]
+    return [
+        Place(title, f"{reverse('inbox')}?{urlencode({'q': text})}", kind)
+        for title, text, kind in searches
+    ]
+
+
+def _pages() -> list[Place]:
+    return [Place(title, reverse(name)) for title, name in PAGES.items()]
+
+
+def _agents(viewer: Viewer) -> list[Place]:
+    own_agents = Agent.objects.active().filter(team__in=viewer.team_ids).order_by("agent_id")
+    rows = own_agents.values_list("pk", "agent_id")[:MOST_AGENTS]
+    return [Place(agent_id, reverse("agent", args=[pk]), "Agent") for pk, agent_id in rows]

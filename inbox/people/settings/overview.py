@@ -1,0 +1,156 @@
+"""Summarizes a person's settings and their teams': the state of each, and what needs attention."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from django.conf import settings
+from django.urls import reverse
+
+from accounts.models import SecondFactor, User
+from inbox.models import Preferences, SavedReply
+from inbox.pages.attention import Note
+from inbox.people.settings.preferences import preferences_of
+from inbox.people.teams.teams import OwnTeam, own_teams_with_hosts
+from wake.retention import days_kept
+
+UTC = "UTC"
+
+
+@dataclass(frozen=True, slots=True)
+class Concern:
+    """One settings page on the overview. `id` is its anchor, and `page` the name of its URL."""
+
+    id: str
+    title: str
+    text: str
+    state: str
+    page: str
+    action: str = "Change"
+
+    @property
+    def href(self) -> str:
+        return reverse(self.page)
+
+    @property
+    def label(self) -> str:
+        return f"{self.action}: {self.title}"
+
+
+@dataclass(frozen=True, slots=True)
+class Overview:
+    own: list[Concern]
+    teams: list[Concern]
+    notes: list[Note]
+
+
+def overview_of(user: User) -> Overview:
+    """Asks five queries, however many teams there are."""
+    preferences, teams = preferences_of(user), own_teams_with_hosts(user)
+    factor = SecondFactor.objects.of(user)
+    has_factor = factor is not None
+    return Overview(
+        own=list(_own_concerns(user, preferences, has_factor=has_factor)),
+        teams=list(_team_concerns(teams)),
+        notes=list(_notes(user, preferences, teams, has_factor=has_factor)),
+    )
+
+
+def _own_concerns(user: User, preferences: Preferences, *, has_factor: bool) -> Iterator[Concern]:
+    has_quiet_hours = preferences.quiet_from is not None
+    two_step = "Two-step on" if has_factor else "Two-step off"
+    replies = str(SavedReply.objects.of(user).count() or "None")
+    shortcuts = preferences.get_keyboard_display()
+    yield Concern(
+        "profile",
+        "Profile",
+        "Your name, time zone and password.",
+        user.time_zone,
+        "settings-profile",
+    )
+    yield Concern(
+        "security", "Security", "Two-step sign-in and sessions.", two_step, "settings-security"
+    )
+    yield Concern(
+        "theme",
+        "Theme",
+        "Light, dark, or as this device.",
+        preferences.get_theme_display(),
+        "settings-theme",
+    )
+    yield Concern(
+        "keyboard", "Keyboard shortcuts", "Single keys (j, k, a …).", shortcuts, "settings-keyboard"
+    )
+    yield Concern(
+        "digest",
+        "Digest",
+        "A summary by e-mail of what waits for you.",
+        preferences.get_digest_display(),
+        "settings-digest",
+    )
+    yield Concern(
+        "quiet-hours",
+        "Quiet hours",
+        "When we hold e-mails back.",
+        "On" if has_quiet_hours else "Off",
+        "settings-quiet-hours",
+    )
+    yield Concern(
+        "saved-replies",
+        "Saved replies",
+        "Feedback that you often send.",
+        replies,
+        "settings-saved-replies",
+    )
+
+
+def _team_concerns(teams: Sequence[OwnTeam]) -> Iterator[Concern]:
+    people = len({each.user_id for own in teams for each in own.people})
+    hosts = sum(len(own.hosts) for own in teams)
+    limited_days = days_kept(own.team for own in teams)
+    limited = f"{len(limited_days)} of {len(teams)} limited" if limited_days else "Kept forever"
+    yield Concern(
+        "teams",
+        "Teams",
+        "Names, and whether members need two-step sign-in.",
+        str(len(teams) or "None"),
+        "settings-teams",
+    )
+    yield Concern(
+        "members",
+        "Members",
+        "Who is in your teams, their roles and invitations.",
+        f"{people} {'person' if people == 1 else 'people'}",
+        "settings-members",
+    )
+    yield Concern(
+        "allowlist",
+        "Callback hosts",
+        "Where callbacks may go.",
+        str(hosts or "None"),
+        "settings-allowlist",
+    )
+    yield Concern(
+        "retention", "Retention", "How long content is kept.", limited, "settings-retention"
+    )
+    yield Concern("audit", "Audit log", "Who did what, and when.", "", "audit", action="Open")
+
+
+def _notes(
+    user: User, preferences: Preferences, teams: Sequence[OwnTeam], *, has_factor: bool
+) -> Iterator[Note]:
+    if not has_factor:
+        words = "Two-step sign-in is off, so a stolen password is enough to sign in as you."
+        yield Note(words, reverse("settings-security"))
+    if user.time_zone == UTC and user.time_zone_chosen_at is None:
+        yield Note("Times are in UTC. Choose your time zone.", reverse("settings-profile"))
+    if preferences.digest_error and settings.WAKE_SENDS_MAIL:
+        words = f"The last digest could not be sent: {preferences.digest_error}"
+        yield Note(words, reverse("settings-digest"))
+    for own in teams:
+        without = own.without_second_factor
+        if own.is_owner and len(own.people) > 1 and without > (not has_factor):
+            are = "member signs" if without == 1 else "members sign"
+            words = f"{own.team}: {without} {are} in without a second step."
+            yield Note(words, reverse("settings-members"))

@@ -1,0 +1,105 @@
+"""Holds one call of an agent, and does what several methods do with it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+
+from django.db import connection
+
+from accounts import throttles
+from database.clock import database_now
+from database.idempotency import Idempotency
+from database.uuids import NIL, uuid_or_none
+from relay.models import CallerKey, Card, Task
+from relay.protocol import dialects, jsonrpc
+from relay.protocol.dialects import Configuration, Json
+from relay.protocol.fields import Fields
+from relay.protocol.parts import media_types
+from relay.protocol.versions import Version
+from relay.tasks import lifecycle
+
+# Writing a task takes up to nine times its size in memory, so few long ones are written at a time.
+LONG_TASK = 1_000_000  # bytes
+ROOM_SECONDS = 10
+_room = threading.BoundedSemaphore(4)
+
+
+class UnsupportedOperation(Exception):
+    """This agent does not do that."""
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """Holds a call of one agent. A send waits for at most `wait_seconds`. `size` are the bytes that
+    are not counted yet.
+
+    `check_streaming` raises CannotStream in a server process that does not stream, `write_error`
+    writes an error in the middle of a stream, and `last_event_id` is that of a client that comes
+    back.
+    """
+
+    card: Card
+    caller: CallerKey | None
+    version: Version
+    params: Fields
+    id: jsonrpc.Id
+    check_streaming: Callable[[], None]
+    write_error: Callable[[Exception], Json]
+    wait_seconds: float = 0
+    idempotency: Idempotency | None = None
+    last_event_id: str = ""
+    address: str = ""
+    network: str = ""
+    size: int = 0
+
+
+def accept_message(call: Call) -> tuple[Task, Configuration]:
+    """Stores the message of a send; returns its task, and how the caller wants to be answered."""
+    incoming = dialects.read_message(call.params.get("message"))
+    configuration = dialects.read_configuration(call.params.get("configuration"), call.version)
+    if not call.card.takes(media_types(incoming.parts)):
+        raise dialects.ContentTypeNotSupported(dialects.ContentTypeNotSupported.__doc__)
+    if call.caller is None:
+        throttles.count_bytes(call.network, call.size)
+    task = lifecycle.send(
+        call.card,
+        call.caller,
+        replace(incoming, accepted_output_modes=configuration.accepted_output_modes),
+        idempotency=call.idempotency,
+        push=configuration.push,
+        address=call.address,
+        network=call.network,
+        at=database_now(),
+    )
+    return task, configuration
+
+
+def own_task(call: Call, name: str) -> Task:
+    """Returns the caller's own task by the id in this member. An anonymous caller finds tasks
+    without an owner, by an id that cannot be guessed. Raises InvalidParams and TaskNotFound."""
+    pk = uuid_or_none(call.params.needed_id(name)) or NIL
+    rows = Task.objects.of_caller(call.card.agent, call.caller)
+    task = rows.select_related("agent", "context", "status_message").filter(pk=pk).first()
+    if task is None:
+        raise lifecycle.TaskNotFound(lifecycle.TaskNotFound.__doc__)
+    return task
+
+
+@contextmanager
+def room_to_write(task: Task) -> Iterator[None]:
+    """Waits until this process may write the task, for calls that only read: a message that was
+    stored is never refused. Raises throttles.TooMany."""
+    if task.stored_bytes < LONG_TASK:
+        yield
+        return
+    if not connection.in_atomic_block:
+        connection.close()  # returns it to the pool: waiting takes no connection
+    if not _room.acquire(timeout=ROOM_SECONDS):
+        raise throttles.TooMany(ROOM_SECONDS)
+    try:
+        yield
+    finally:
+        _room.release()

@@ -1,0 +1,1 @@
+"""Sends the events of a task to its caller as they happen."""

@@ -1,0 +1,116 @@
+"""Reads what a stream sends from the rows: the task as it is, and the events after a generation."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from datetime import datetime
+from uuid import UUID
+
+from django.db import transaction
+
+from relay.models import Artifact, Event, Task
+from relay.protocol import dialects, jsonrpc, stream_events
+from relay.protocol.dialects import Json
+from relay.protocol.versions import Version
+from relay.tasks import transitions
+
+EVENTS_AT_ONCE = 100
+# A read stops after so much, so that a client that comes back late costs no more memory.
+BYTES_AT_ONCE = 1_000_000
+IDS_AT_ONCE = 500
+BEGINNINGS = {Task.State.SUBMITTED, Task.State.WORKING}
+# A snapshot is read again while the task changes, and under its lock after so many times.
+ATTEMPTS = 3
+
+
+@dataclass(slots=True)
+class Batch:
+    """The next events of a task, written, and the generation up to which they were read. `direct`
+    is the message with which the agent answered instead of the task."""
+
+    seen: int
+    chunks: list[bytes] = field(default_factory=list)
+    direct: bytes = b""
+    is_over: bool = False
+    has_more: bool = False
+    # The caller learns more from it than that the run has begun.
+    is_news: bool = False
+
+
+def events_after(
+    task_id: UUID, seen: int, version: Version, request: jsonrpc.Id, *, ends: Collection[str]
+) -> Batch:
+    """Returns the events after the generation `seen` as chunks of a stream, which is over with an
+    event of a state in `ends`, unless the task has gone on. Content that was replaced later is left
+    out: what replaced it follows."""
+    task = Task.objects.select_related("context").get(pk=task_id)
+    rows = task.events.filter(generation__gt=seen).order_by("generation")
+    events = list(rows.select_related("message")[:EVENTS_AT_ONCE])
+    batch, size, artifacts = Batch(seen), 0, _Artifacts()
+    for event in events:
+        event.task = task
+        is_newest = event is events[-1] and len(events) < EVENTS_AT_ONCE
+        is_end = event.kind == Event.Kind.STATUS and event.state in ends and is_newest
+        parts = artifacts.load(event)
+        if event.kind != Event.Kind.MESSAGE and not event.is_replaced:
+            body = stream_events.write_event(event, parts, version, final=is_end)
+            id = stream_events.id_of(task_id, event.generation)
+            batch.chunks.append(stream_events.write_answer(request, body, id=id))
+            size += len(batch.chunks[-1])
+        batch.seen, batch.is_over = event.generation, is_end
+        batch.is_news |= event.message_id is not None or event.state not in BEGINNINGS
+        if size > BYTES_AT_ONCE:
+            break
+    batch.has_more = bool(events) and not batch.is_over and not is_newest
+    if batch.is_over and task.is_direct and event.message:
+        message = dialects.write_message(event.message, version)
+        result = {"message": message} if version == "1.0" else message
+        batch.direct = stream_events.write_answer(request, result)
+    return batch
+
+
+class _Artifacts:
+    """Loads the artifact of an event and its parts. Pieces of one artifact mostly come one after
+    the other, and each artifact may have 10 MB, so only one is in memory."""
+
+    def __init__(self) -> None:
+        self._artifact: Artifact | None = None
+        self._parts: list[Json] = []
+
+    def load(self, event: Event) -> list[Json]:
+        if event.artifact_id is None:
+            return []
+        if self._artifact is None or self._artifact.pk != event.artifact_id:
+            self._artifact = Artifact.objects.get(pk=event.artifact_id)
+            self._parts = self._artifact.parts
+        event.artifact = self._artifact
+        return self._parts
+
+
+def snapshot(task: Task, version: Version, *, history_length: int | None = None) -> Json:
+    """Returns the task as it is now, on the wire, and sets `task` to it. Status, artifacts and
+    messages are of one generation: an event that follows must not tell one of them again."""
+    for _ in range(ATTEMPTS):
+        body = _read_again(task, version, history_length)
+        if task.generation == Task.objects.values_list("generation", flat=True).get(pk=task.pk):
+            return body
+    with transaction.atomic():
+        transitions.lock(task.pk)
+        return _read_again(task, version, history_length)
+
+
+def _read_again(task: Task, version: Version, history_length: int | None) -> Json:
+    task.refresh_from_db(from_queryset=Task.objects.select_related("context", "status_message"))
+    body = dialects.write_task(task, version, history_length=history_length)
+    return stream_events.write_first(task, body, version)
+
+
+def generations(task_ids: Collection[UUID], *, at: datetime) -> dict[UUID, int]:
+    """Returns the generation of each of these tasks whose caller may still ask for it."""
+    ids = list(task_ids)
+    newest: dict[UUID, int] = {}
+    for start in range(0, len(ids), IDS_AT_ONCE):
+        tasks = Task.objects.filter(pk__in=ids[start : start + IDS_AT_ONCE]).admitted(at)
+        newest.update(tasks.values_list("pk", "generation"))
+    return newest

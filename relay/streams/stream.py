@@ -1,0 +1,118 @@
+"""Sends one task to one caller: first the task as it is, then each of its events once."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator, Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from uuid import UUID
+
+from database import outages
+from relay.protocol import jsonrpc, stream_events
+from relay.protocol.dialects import Json
+from relay.protocol.versions import Version
+from relay.streams import reading
+from relay.streams.following import Follower, watch
+from relay.streams.places import Place
+from relay.streams.reading import Batch
+from relay.streams.threads import in_thread
+from relay.tasks.transitions import TaskNotFound
+
+log = logging.getLogger(__name__)
+
+HEARTBEAT_SECONDS = 15.0
+OUTAGE_SECONDS = 2.0
+# An agent may answer with a message instead of a task. A stream that began with the task cannot say
+# so any more, so the task of a new run is held back for so long, or until there is news of it.
+HELD_SECONDS = 1.0
+
+
+@dataclass(slots=True)
+class TaskStream:
+    """A stream of the events after the generation `seen`, which begins with the chunk `first`.
+
+    It is over with an event of a state in `ends`. `write_error` turns an exception into JSON-RPC.
+    """
+
+    task_id: UUID
+    seen: int
+    version: Version
+    request: jsonrpc.Id
+    ends: frozenset[str]
+    place: Place
+    write_error: Callable[[Exception], Json]
+    first: bytes = b""
+    is_held: bool = False
+    is_over: bool = False
+
+    def close(self) -> None:
+        self.place.give_back()
+
+    async def chunks(self) -> AsyncGenerator[bytes, None]:
+        first, self.first = self.first, b""
+        if first and not self.is_held:
+            yield first
+        if self.is_over:
+            return
+        follower = Follower(self.task_id, self.seen)
+        with watch().follow(follower):
+            if self.is_held:
+                message = await self._hold(follower)
+                yield message or first
+                if message:
+                    return
+            async for chunk in self._events(follower):
+                yield chunk
+
+    async def _hold(self, follower: Follower) -> bytes:
+        """Waits for news of the task. Returns the message that is the only answer, if it is one."""
+        message = b""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(HELD_SECONDS):
+                is_news = False
+                while not is_news:
+                    await follower.woken.wait()
+                    follower.woken.clear()
+                    batch = await in_thread(partial(self._read, follower.seen))
+                    message, is_news = batch.direct, batch.is_news
+        follower.woken.set()
+        return message
+
+    async def _events(self, follower: Follower) -> AsyncGenerator[bytes, None]:
+        while True:
+            try:
+                await asyncio.wait_for(follower.woken.wait(), HEARTBEAT_SECONDS)
+            except TimeoutError:
+                yield stream_events.HEARTBEAT
+                continue
+            follower.woken.clear()
+            if not follower.is_admitted:
+                yield self._error(TaskNotFound(TaskNotFound.__doc__))
+                return
+            try:
+                batch = await in_thread(partial(self._read, follower.seen))
+            except Exception as error:
+                if not outages.will_pass(error):
+                    yield self._error(error)
+                    return
+                log.warning("The database failed: %s", error)
+                await asyncio.sleep(OUTAGE_SECONDS)
+                yield stream_events.HEARTBEAT
+                follower.woken.set()
+                continue
+            for chunk in batch.chunks:
+                yield chunk
+            follower.seen = batch.seen
+            if batch.is_over:
+                return
+            if batch.has_more:
+                follower.woken.set()
+
+    def _read(self, seen: int) -> Batch:
+        return reading.events_after(self.task_id, seen, self.version, self.request, ends=self.ends)
+
+    def _error(self, error: Exception) -> bytes:
+        return stream_events.write(self.write_error(error))

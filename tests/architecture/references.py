@@ -1,0 +1,155 @@
+"""Finds references to documents, headings, modules, tests and names that do not exist."""
+
+from __future__ import annotations
+
+import ast
+import io
+import re
+import tokenize
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+from tests.architecture.sources import (
+    CLIENT,
+    DOCUMENTS,
+    OTHER_CODE,
+    ROOT,
+    SOURCES,
+    TEMPLATES,
+    TESTS,
+    name,
+    nodes,
+)
+
+DOCUMENT = re.compile(
+    r"(?<![\w/.-])((?:docs|client)/(?:[\w-]+/)*[\w-]+\.md|[A-Z]{4,}\.md)\b"
+    r"(?:, ([A-Z][^.;:()\"`]*))?"
+)
+MODULE = re.compile(
+    r"(?<![\w/.-])((?:database|accounts|wake|inbox|relay|tests|client)/(?:[\w-]+/)*[\w-]+\.py)\b"
+)
+# `wake/deliveries.py`, `deliver` and `respond` in `wake/responses.py`
+OF_A_MODULE = (
+    re.compile(r"`(?P<module>(?:[\w-]+/)+\w+\.py)`,\s+`(?P<name>\w+)`"),
+    re.compile(r"`(?P<name>\w+)`\s+in\s+`(?P<module>(?:[\w-]+/)+\w+\.py)`"),
+)
+SPAN = re.compile(r"`([^`\n]+)`")
+# `due_at`, `Delivery.due_at`, `PER_HOST`, `ApiKey` and `decide()`; other single words may be data.
+NAME = re.compile(
+    r"(?=[A-Za-z_])"
+    r"(?:\w+\(\)|(?:\w+\.)*(?:\w*[A-Za-z]\w*_\w+|_\w+|(?:[A-Z][a-z0-9]+){2,})(?:\.\w+)*)",
+    re.ASCII,
+)
+TEST = re.compile(r"\btest_\w+[a-z0-9]\b")
+WORD = re.compile(r"[A-Za-z_]\w*", re.ASCII)
+NOT_OURS = {"SKILL.md"}  # what other programs call their files
+NAMES_OF_OTHERS = {
+    *("confusable_homoglyphs", "SpoofChecker", "max_waiting"),  # alternatives in docs/decisions
+    "log_error_verbosity",  # a setting of PostgreSQL
+    "claude_desktop_config",  # a file of another program
+    *("is_global", "is_private"),  # what ipaddress offers, and wake/callbacks/addresses.py avoids
+}
+
+PYTHON = [*SOURCES, *sorted(CLIENT.rglob("*.py")), *TESTS]
+
+
+def undefined_references() -> list[str]:
+    """Returns `file: reference` for each reference to something that does not exist."""
+    missing: list[str] = []
+    for path in [*SOURCES, *TESTS, *TEMPLATES, *DOCUMENTS]:
+        if path.name == "CHANGELOG.md":  # it names what was there before, too
+            continue
+        text = path.read_text()
+        for match in DOCUMENT.finditer(text):
+            missing += _missing_document(path, match)
+        for match in MODULE.finditer(text):
+            if _module(match.group(1)) is None:
+                missing.append(f"{name(path)}: {match.group(1)}")
+        prose = "\n".join(_prose(path)) if path.suffix == ".py" else text
+        missing += [f"{name(path)}: {reference}" for reference in _missing_names(prose)]
+    return missing
+
+
+def _missing_document(path: Path, match: re.Match[str]) -> list[str]:
+    target, heading = match.group(1), match.group(2)
+    if Path(target).name in NOT_OURS:
+        return []
+    places = [ROOT / target, path.parent / target]
+    document = next((place for place in places if place.is_file()), None)
+    if document is None:
+        return [f"{name(path)}: {target}"]
+    if heading and path.suffix == ".py" and not _has_heading(document, heading):
+        return [f"{name(path)}: {target}, {heading}"]
+    return []
+
+
+def _has_heading(document: Path, words: str) -> bool:
+    headings = re.findall(r"^#+ (.+)$", document.read_text(), re.MULTILINE)
+    plain = [heading.replace("`", "").strip() for heading in headings]
+    reference = " ".join(words.split())
+    return any(reference.startswith(heading) for heading in plain)
+
+
+def _missing_names(prose: str) -> Iterator[str]:
+    for pattern in OF_A_MODULE:
+        for match in pattern.finditer(prose):
+            module = _module(match["module"])
+            if module is not None and match["name"] not in _names_in(module):
+                yield f"{match['name']} in {match['module']}"
+    for test in TEST.findall(prose):
+        if test not in _code():
+            yield test
+    for span in SPAN.findall(prose):
+        if NAME.fullmatch(span):
+            yield from (word for word in WORD.findall(span) if word not in _code())
+
+
+def _module(reference: str) -> Path | None:
+    paths = [ROOT / reference, ROOT / "tests" / reference]
+    return next((path for path in paths if path.exists()), None)
+
+
+def _prose(path: Path) -> Iterator[str]:
+    """Yields the comments and docstrings of a module."""
+    for token in tokenize.generate_tokens(io.StringIO(path.read_text()).readline):
+        if token.type == tokenize.COMMENT:
+            yield token.string
+    for docstring in _docstrings(path):
+        yield str(docstring.value)
+
+
+@cache
+def _docstrings(path: Path) -> list[ast.Constant]:
+    return [
+        first.value
+        for node in nodes(path)
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
+        for first in node.body[:1]
+        if isinstance(first, ast.Expr)
+        and isinstance(first.value, ast.Constant)
+        and isinstance(first.value.value, str)
+    ]
+
+
+@cache
+def _code() -> set[str]:
+    """Returns every word of the code, its strings and its file names, but not of its prose."""
+    words = {word for path in PYTHON for word in _names_in(path)}
+    for path in [*OTHER_CODE, *TEMPLATES]:
+        words.update(WORD.findall(path.read_text()))
+    return words | NAMES_OF_OTHERS
+
+
+@cache
+def _names_in(path: Path) -> set[str]:
+    prose = set(map(id, _docstrings(path)))
+    words = set(WORD.findall(name(path)))
+    for node in nodes(path):
+        texts = [getattr(node, field, None) for field in ("id", "attr", "name", "arg", "module")]
+        if isinstance(node, ast.Constant) and id(node) not in prose:
+            texts.append(node.value)
+        for text in texts:
+            if isinstance(text, str):
+                words.update(WORD.findall(text))
+    return words

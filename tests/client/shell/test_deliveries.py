@@ -1,0 +1,185 @@
+"""`wake deliver`, `ask`, `check`, `answers` and `withdraw`: what they send, print and return."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.client.connector.relay import CLIENT
+from tests.client.test_sdk import APPROVED, ID, KEY, PENDING, RECEIPT, Server, error, ok
+from wake_client import WakeClient
+from wake_client.shell import deliveries
+from wake_client.shell.output import ExitStatus
+
+VARIABLES = {
+    "WAKE_ENDPOINT": "https://wake.example.com",
+    "WAKE_API_KEY": KEY,
+    "WAKE_AGENT_ID": "painter",
+}
+CONTENT = ["Two colours are left", "Approve red."]
+WITHDRAWN = {
+    "delivery_id": ID,
+    "status": "withdrawn",
+    "withdrawn_at": "2026-03-07T09:00:00Z",
+    "reason": "Painted.",
+}
+
+
+def wake(server: Server, *words: str, **variables: str) -> int:
+    parser = argparse.ArgumentParser("wake")
+    deliveries.add_subcommands(parser.add_subparsers(required=True))
+    make_client = partial(
+        WakeClient,
+        transport=httpx.MockTransport(server.answer),
+        sleep=server.sleep,
+        now=lambda: server.time,
+    )
+    arguments = parser.parse_args(words)
+    return deliveries.start(arguments, [], {**VARIABLES, **variables}, make_client=make_client)
+
+
+def body(server: Server, number: int = 0) -> Any:
+    return json.loads(server.requests[number].content)
+
+
+def test_a_delivery_prints_its_id(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    server = Server(ok(RECEIPT, 201))
+    details = tmp_path / "details.json"
+    details.write_text('{"colours": ["red"]}')
+
+    status = wake(
+        server, "deliver", "output", *CONTENT, "--details", str(details), "--thread", "fence"
+    )
+
+    assert (status, capsys.readouterr().out) == (0, f"{ID}\n")
+    sent = body(server)
+    assert (sent["type"], sent["headline"], sent["agent_id"]) == ("output", CONTENT[0], "painter")
+    assert (sent["details"], sent["thread"]) == ({"colours": ["red"]}, "fence")
+    assert server.requests[0].headers["User-Agent"].startswith("wake-client/")
+
+
+@pytest.mark.parametrize(
+    ("answer", "status", "printed"),
+    [
+        (APPROVED, 0, "approved\n"),
+        ({**APPROVED, "status": "rejected", "feedback": "No."}, 10, "rejected\nNo.\n"),
+        (
+            {**APPROVED, "status": "redirected", "edited_content": {"colour": "blue"}},
+            11,
+            'redirected\n{"colour": "blue"}\n',
+        ),
+        ({**PENDING, "expired": True}, 12, f"expired\ndelivery_id {ID}\n"),
+    ],
+)
+def test_the_exit_status_tells_the_answer(
+    answer: Any, status: int, printed: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = Server(ok(RECEIPT, 201), ok(answer))
+    assert wake(asked, "ask", *CONTENT, "--assume", "Red.", "--deadline", "3600") == status
+    assert capsys.readouterr().out == printed
+    assert (body(asked)["assumption"], body(asked)["timeout_seconds"]) == ("Red.", 3600)
+
+    assert wake(Server(ok(answer)), "check", ID) == status
+    assert capsys.readouterr().out == printed
+
+
+def test_a_question_waits_no_longer_than_it_may(capsys: pytest.CaptureFixture[str]) -> None:
+    server = Server(ok(RECEIPT, 201), ok(PENDING), takes=1)
+
+    assert wake(server, "ask", *CONTENT, "--wait", "5") == 13
+
+    printed = capsys.readouterr()
+    assert printed.out == f"pending\ndelivery_id {ID}\n"
+    assert f"wake check {ID}" in printed.err
+
+
+def test_answers_end_with_the_next_cursor(capsys: pytest.CaptureFixture[str]) -> None:
+    page = {"deliveries": [APPROVED], "total": 1, "has_more": False, "next_since": "2026"}
+
+    assert wake(Server(ok(page)), "answers") == 0
+
+    assert capsys.readouterr().out == f"{ID} approved\nnext_since 2026\n"
+
+
+def test_a_withdrawal_sends_its_reason(capsys: pytest.CaptureFixture[str]) -> None:
+    server = Server(ok(WITHDRAWN))
+
+    assert wake(server, "withdraw", ID, "--reason", "Painted.") == 0
+
+    assert capsys.readouterr().out == f"withdrawn {ID}\n"
+    assert server.requests[0].url.path == f"/wake/v1/withdraw/{ID}"
+    assert body(server) == {"reason": "Painted."}
+
+
+@pytest.mark.parametrize(
+    ("words", "answers"),
+    [
+        (["deliver", "update", *CONTENT], [ok(RECEIPT, 201)]),
+        (["ask", *CONTENT], [ok(RECEIPT, 201), ok(APPROVED)]),
+        (["check", ID], [ok(APPROVED)]),
+        (["answers"], [ok({"deliveries": [], "total": 0, "has_more": False, "next_since": None})]),
+        (["withdraw", ID], [ok(WITHDRAWN)]),
+    ],
+)
+def test_every_command_prints_json_on_request(
+    words: list[str], answers: list[httpx.Response], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert wake(Server(*answers), *words, "--json") == 0
+
+    assert isinstance(json.loads(capsys.readouterr().out), dict)
+
+
+@pytest.mark.parametrize(
+    ("answer", "status"),
+    [
+        (error(401, "unauthorized"), 3),
+        (error(404, "not_found"), 4),
+        (error(409, "already_answered"), 5),
+        (error(422, "invalid_field"), 2),
+        (httpx.ConnectError("refused"), 1),
+    ],
+)
+def test_an_error_is_one_line_and_a_status(
+    answer: Any, status: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    if isinstance(answer, httpx.RequestError):
+        answer.request = httpx.Request("POST", "https://wake.example.com")
+
+    assert wake(Server(answer), "withdraw", ID) == status
+
+    printed = capsys.readouterr()
+    assert (printed.out, printed.err.count("\n")) == ("", 1)
+    assert printed.err.startswith("wake: ")
+
+
+@pytest.mark.parametrize(
+    ("words", "missing", "name"),
+    [
+        (["check", ID], "WAKE_ENDPOINT", "WAKE_ENDPOINT"),
+        (["check", ID], "WAKE_API_KEY", "key"),
+        (["ask", *CONTENT], "WAKE_AGENT_ID", "WAKE_AGENT_ID"),
+        (["deliver", "update", *CONTENT, "--details", "/nowhere/x"], "", "/nowhere/x"),
+    ],
+)
+def test_a_missing_argument_is_named(words: list[str], missing: str, name: str) -> None:
+    with pytest.raises(ValueError, match=name):
+        wake(Server(ok(RECEIPT, 201)), *words, **({missing: ""} if missing else {}))
+
+
+def test_the_help_has_an_example_and_the_exit_statuses() -> None:
+    command = [sys.executable, "-m", "wake_client", "ask", "--help"]
+    help_text = subprocess.run(
+        command, cwd=CLIENT, capture_output=True, text=True, check=True
+    ).stdout
+
+    assert "wake ask " in help_text
+    named = {status for status in ExitStatus if f"  {status.value} " in help_text}
+    assert named == set(ExitStatus)

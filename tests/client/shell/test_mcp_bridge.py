@@ -1,0 +1,137 @@
+"""`wake mcp` carries each line to /mcp and each answer back."""
+
+from __future__ import annotations
+
+import io
+import json
+import threading
+from typing import Any
+
+import httpx
+import pytest
+from django.test import Client
+
+from accounts.models import ApiKey
+from tests.client.shell.command import VARIABLES
+from wake.mcp.protocol import META
+from wake.models import Delivery
+from wake_client.shell import parser
+
+REPORT = {"type": "output", "headline": "Report ready", "summary": "Ten companies."}
+
+
+def bridge(
+    *lines: Any, answer: Any, monkeypatch: pytest.MonkeyPatch, key: str = "wk_live_x"
+) -> Any:
+    text = "".join(line if isinstance(line, str) else json.dumps(line) + "\n" for line in lines)
+    out = io.StringIO()
+    monkeypatch.setattr("sys.stdin", io.StringIO(text))
+    monkeypatch.setattr("sys.stdout", out)
+    arguments = parser.parser().parse_args(["mcp"])
+    variables = {**VARIABLES, "WAKE_API_KEY": key}
+    arguments.start(arguments, [], variables, transport=httpx.MockTransport(answer))
+    return sorted(
+        (json.loads(line) for line in out.getvalue().splitlines()), key=lambda one: str(one["id"])
+    )
+
+
+def of_django(request: httpx.Request) -> httpx.Response:
+    assert str(request.url) == "https://wake.example.com/mcp"
+    headers = {name: value for name, value in request.headers.items() if name != "host"}
+    response = Client().post(
+        "/mcp", request.content, content_type="application/json", headers=headers
+    )
+    return httpx.Response(response.status_code, content=response.content)
+
+
+def call(id: Any, method: str, **params: Any) -> dict[str, Any]:
+    return {"jsonrpc": "2.0", "id": id, "method": method, "params": params}
+
+
+class InThisThread:
+    """Takes the place of the threads: the rows of a test are seen by its own connection alone."""
+
+    def __init__(self, most: int) -> None: ...
+
+    def __enter__(self) -> InThisThread:
+        return self
+
+    def __exit__(self, *error: object) -> None: ...
+
+    def submit(self, work: Any, *arguments: Any) -> None:
+        work(*arguments)
+
+
+@pytest.fixture
+def in_this_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("wake_client.shell.mcp_bridge.ThreadPoolExecutor", InThisThread)
+
+
+@pytest.mark.django_db
+@pytest.mark.usefixtures("in_this_thread")
+@pytest.mark.parametrize("is_stateless", [False, True])
+def test_a_client_of_each_era_delivers(
+    is_stateless: bool, key: ApiKey, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = key.text  # type: ignore[attr-defined]
+    meta: Any = {f"{META}protocolVersion": "2026-07-28", f"{META}clientCapabilities": {}}
+    params = {"_meta": meta} if is_stateless else {}
+    lines = [
+        call(1, "server/discover" if is_stateless else "initialize", **params),
+        {"jsonrpc": "2.0", "method": "notifications/initialized", "params": params},
+    ]
+
+    answers = bridge(*lines, "\n", answer=of_django, monkeypatch=monkeypatch, key=text)
+    delivered = bridge(
+        call("d", "tools/call", name="deliver", arguments=REPORT, **params),
+        answer=of_django, monkeypatch=monkeypatch, key=text,
+    )  # fmt: skip
+
+    assert [each["id"] for each in answers] == [1]
+    assert "Wake" in answers[0]["result"]["instructions"]
+    structured = delivered[0]["result"]["structuredContent"]
+    assert structured["delivery_id"] == str(Delivery.objects.get().pk)
+
+
+@pytest.mark.django_db
+@pytest.mark.usefixtures("in_this_thread")
+def test_a_key_that_is_not_valid_is_an_error_that_a_person_can_read(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    (answer,) = bridge(call(1, "tools/list"), answer=of_django, monkeypatch=monkeypatch)
+
+    assert answer["id"] == 1
+    assert "A valid key is needed" in answer["error"]["message"]
+
+
+@pytest.mark.parametrize(
+    "response", [httpx.Response(502, text="<html>"), httpx.Response(200, json=[]), None]
+)
+def test_each_request_has_an_answer(response: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def answer(request: httpx.Request) -> httpx.Response:
+        if response is None:
+            raise httpx.ConnectError("refused")
+        assert isinstance(response, httpx.Response)
+        return response
+
+    lines = ["nonsense\n", call(1, "ping"), {"jsonrpc": "2.0", "method": "notifications/x"}]
+    answers = bridge(*lines, answer=answer, monkeypatch=monkeypatch)
+
+    assert [(each["id"], "error" in each) for each in answers] == [(1, True), (None, True)]
+
+
+def test_a_ping_is_answered_while_a_question_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    pinged = threading.Event()
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        body = json.loads(request.content)
+        if body["method"] == "ping":
+            pinged.set()
+        else:
+            assert pinged.wait(20)
+        return httpx.Response(200, json={"jsonrpc": "2.0", "id": body["id"], "result": {}})
+
+    lines = [call(1, "tools/call", name="ask"), call(2, "ping")]
+    answers = bridge(*lines, answer=answer, monkeypatch=monkeypatch)
+
+    assert [each["id"] for each in answers] == [1, 2]

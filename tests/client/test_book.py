@@ -1,0 +1,94 @@
+"""A book finds the answers of a program that was started again."""
+
+from __future__ import annotations
+
+import json
+import stat
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.client.test_sdk import APPROVED, ID, PENDING, RECEIPT, Server, error, ok
+from wake_client import Unavailable, WakeError
+
+QUESTION = ("Deploy 42?", "All tests pass.")
+
+
+def test_the_entry_is_there_before_the_request(tmp_path: Path) -> None:
+    path = tmp_path / "book.json"
+    entries = []
+
+    def look(request: httpx.Request) -> httpx.Response:
+        entries.append(json.loads(path.read_text())["deploy-42"])
+        return ok(RECEIPT, 201) if request.method == "POST" else ok(APPROVED)
+
+    server = Server(ok(RECEIPT))
+    server.answer = look  # type: ignore[method-assign]
+
+    assert server.client().book(path).ask("deploy-42", *QUESTION).status == "approved"
+
+    assert [entry["delivery_id"] for entry in entries] == [None, ID]
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def test_a_request_that_may_have_been_lost_is_sent_again_as_the_same(tmp_path: Path) -> None:
+    lost = httpx.ReadTimeout("gone", request=httpx.Request("POST", "https://x"))
+    died, again = Server(lost), Server(ok(RECEIPT, 201), ok(APPROVED))
+    with pytest.raises(Unavailable):
+        died.client(retry_for=0).book(tmp_path / "book").ask("deploy-42", *QUESTION)
+
+    again.client().book(tmp_path / "book").ask("deploy-42", *QUESTION)
+
+    keys = [server.requests[0].headers["Idempotency-Key"] for server in (died, again)]
+    assert keys[0] == keys[1]
+
+
+def test_a_restart_waits_for_the_first_delivery(tmp_path: Path) -> None:
+    first, second = Server(ok(RECEIPT, 201), error(401, "unauthorized")), Server(ok(APPROVED))
+    with pytest.raises(WakeError):
+        first.client().book(tmp_path / "book").ask("deploy-42", *QUESTION)
+
+    answer = second.client().book(tmp_path / "book").ask("deploy-42", *QUESTION)
+
+    assert answer.delivery_id == ID
+    assert [request.method for request in second.requests] == ["GET"]
+
+
+def test_an_answer_stays_until_it_is_forgotten(tmp_path: Path) -> None:
+    server = Server(ok(RECEIPT, 201), ok(APPROVED), ok(APPROVED), ok(RECEIPT, 201), ok(APPROVED))
+    book = server.client().book(tmp_path / "book")
+
+    book.ask("deploy-42", *QUESTION)
+    book.ask("deploy-42", *QUESTION)
+    book.forget("deploy-42")
+    book.forget("unknown")
+    book.ask("deploy-42", *QUESTION)
+
+    assert [request.method for request in server.requests] == ["POST", "GET", "GET", "POST", "GET"]
+    keys = {request.headers.get("Idempotency-Key") for request in server.requests}
+    assert len(keys - {None}) == 2
+
+
+def test_the_answers_that_have_come(tmp_path: Path) -> None:
+    other = "650e8400-e29b-41d4-a716-446655440000"
+    entries = {
+        "a": {"key": "k", "delivery_id": ID},
+        "b": {"key": "l", "delivery_id": other},
+        "c": {"key": "m", "delivery_id": None},
+    }
+    path = tmp_path / "book"
+    path.write_text(json.dumps(entries))
+    book = Server(ok(APPROVED), ok({**PENDING, "delivery_id": other})).client().book(path)
+
+    assert [(name, answer.status) for name, answer in book.answers()] == [("a", "approved")]
+
+
+@pytest.mark.parametrize("text", ["{", "[]", '{"a": 1}', '{"a": {"key": "k"}}'])
+def test_a_damaged_book_is_named_and_stays(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "book"
+    path.write_text(text)
+
+    with pytest.raises(ValueError, match=str(path)):
+        Server(ok(RECEIPT)).client().book(path).ask("deploy-42", *QUESTION)
+    assert path.read_text() == text

@@ -1,0 +1,76 @@
+"""Compiled queries take any number of values, and return what a QuerySet would."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from accounts.models import Membership, Team, User
+from database.compiled_queries import (
+    CompiledQuery,
+    CompiledUpdate,
+    insert_many,
+    list_parameter,
+    parameter,
+)
+from tests.types import MakeDelivery
+from wake.models import CallbackHost, Delivery
+
+pytestmark = pytest.mark.django_db
+
+
+def test_one_of_takes_any_number_of_values(make_delivery: MakeDelivery) -> None:
+    deliveries = [make_delivery() for _ in range(3)]
+    chosen = Delivery.objects.filter(pk__one_of=list_parameter("ids", Delivery, "id"))
+    others = Delivery.objects.exclude(
+        headline__one_of=list_parameter("texts", Delivery, "headline")
+    )
+    by_id = CompiledQuery(lambda: chosen.order_by("created_at").values_list("pk"))
+    without = CompiledQuery(lambda: others.values_list("pk"))
+
+    for number in range(4):
+        ids = [delivery.pk for delivery in deliveries[:number]]
+        assert [pk for (pk,) in by_id.rows(ids=ids)] == ids
+
+    assert len(without.rows(texts=[])) == 3
+    assert without.rows(texts=["{it's", deliveries[0].headline]) == []
+
+
+def test_objects_are_those_of_a_queryset(
+    alice: User, make_delivery: MakeDelivery, django_assert_num_queries: Any
+) -> None:
+    delivery = make_delivery()
+    rows = Membership.objects.filter(user=parameter("user", Membership, "user"))
+    memberships = CompiledQuery(lambda: rows.select_related("team", "user__preferences"))
+    found = Delivery.objects.filter(pk=parameter("pk", Delivery, "id")).select_related("response")
+    deliveries = CompiledQuery(lambda: found.defer("summary"))
+
+    with django_assert_num_queries(2):
+        (membership,) = memberships.objects(user=alice.pk)
+        (loaded,) = deliveries.objects(pk=delivery.pk)
+        assert membership.team.name
+        assert not hasattr(loaded, "response")
+
+    assert (membership, loaded) == (Membership.objects.get(user=alice), delivery)
+    assert loaded.summary == delivery.summary
+
+
+def test_an_update_changes_the_rows_that_it_names(team: Team, make_delivery: MakeDelivery) -> None:
+    first, second = make_delivery(), make_delivery()
+    chosen = Delivery.objects.filter(pk__one_of=list_parameter("ids", Delivery, "id"))
+    update = CompiledUpdate(chosen, thread=parameter("thread", Delivery, "thread"))
+
+    assert update.run(ids=[first.pk], thread="a thread") == 1
+
+    threads = Delivery.objects.order_by("created_at").values_list("thread", flat=True)
+    assert list(threads) == ["a thread", second.thread]
+
+
+def test_many_rows_are_inserted_as_they_are(team: Team) -> None:
+    patterns = ["a.example", 'with "quotes", {braces} and \\', "NULL"]
+
+    insert_many([CallbackHost(team=team, pattern=pattern) for pattern in patterns])
+
+    stored = CallbackHost.objects.order_by("pk").values_list("pattern", flat=True)
+    assert list(stored) == patterns

@@ -1,0 +1,188 @@
+"""Streams go on through what fails on the way to their rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from asgiref.sync import async_to_sync
+from django.db import OperationalError
+from django.utils import timezone
+
+from database import encryption, notifications
+from relay.models import Event, Task
+from relay.protocol import dialects
+from relay.streams import following, reading, stream
+from tests.relay.calling import Caller, move
+from tests.relay.fake_connector import FakeConnector, of
+from tests.relay.streams.listening import HEARTBEAT, Listener, is_free, meanwhile
+from tests.relay.streams.listening import following as subscribing
+
+pytestmark = pytest.mark.django_db(transaction=True)
+State = Task.State
+
+
+def failing(times: int, error: Exception, work: Any) -> Any:
+    """Returns work that fails so many times first."""
+    failures = [error] * times
+
+    def fail(*arguments: Any, **named: Any) -> Any:
+        if failures:
+            raise failures.pop()
+        return work(*arguments, **named)
+
+    return fail
+
+
+def test_a_stream_waits_for_a_database_that_is_away(
+    newer: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stream, "OUTAGE_SECONDS", 0.01)
+    task = newer.send()
+
+    @async_to_sync
+    async def story() -> Any:
+        listener = await subscribing(newer, task["id"]).open()
+        await listener.next()
+        away = failing(2, OperationalError("server closed"), reading.events_after)
+        monkeypatch.setattr(reading, "events_after", away)
+        await meanwhile(move, task["id"], State.COMPLETED)
+        said = []
+        while (event := await listener.next()) is not None:
+            said.append(event)
+        return said
+
+    *quiet, ended = story()
+    assert quiet == [HEARTBEAT, HEARTBEAT]
+    assert ended.state == "completed"
+
+
+def test_a_look_that_fails_is_repeated(newer: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Otherwise no stream of this process would hear anything any more."""
+    monkeypatch.setattr(notifications, "LOOK_OFTEN_SECONDS", 0.02)
+    monkeypatch.setattr(notifications, "LOOK_EVERY_SECONDS", 0.02)
+    task = newer.send()
+
+    @async_to_sync
+    async def story() -> Any:
+        away = failing(1, OperationalError("server closed"), reading.generations)
+        broken = failing(1, ValueError("a mistake"), away)
+        monkeypatch.setattr(reading, "generations", broken)
+        listener = await subscribing(newer, task["id"]).open()
+        await listener.next()
+        await meanwhile(move, task["id"], State.COMPLETED)
+        return await listener.rest()
+
+    assert [one.state for one in story()] == ["completed"]
+
+
+def test_an_event_is_found_without_a_notification(
+    newer: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A notification may be lost; only rows are certain."""
+    monkeypatch.setattr(notifications, "LOOK_OFTEN_SECONDS", 0.02)
+    monkeypatch.setattr(notifications, "LOOK_EVERY_SECONDS", 0.02)
+    monkeypatch.setattr(notifications, "_wake", lambda topics: None)
+    task = newer.send()
+
+    @async_to_sync
+    async def story() -> Any:
+        listener = await subscribing(newer, task["id"]).open()
+        await listener.next()
+        await meanwhile(move, task["id"], State.COMPLETED)
+        return await listener.rest()
+
+    assert [one.state for one in story()] == ["completed"]
+
+
+def test_an_event_that_cannot_be_decrypted_ends_the_stream_with_an_error(
+    newer: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    task = newer.send()
+
+    @async_to_sync
+    async def story() -> Any:
+        listener = await subscribing(newer, task["id"]).open()
+        await listener.next()
+        lost = failing(1, encryption.Unreadable("no key"), reading.events_after)
+        monkeypatch.setattr(reading, "events_after", lost)
+        await meanwhile(move, task["id"], State.COMPLETED)
+        return await listener.rest()
+
+    (only,) = story()
+    assert only.answer["error"]["code"] == -32603
+    assert "Nothing is lost" in only.answer["error"]["message"]
+    assert is_free()
+
+
+def test_much_that_was_missed_comes_in_small_reads(
+    newer: Caller, connector: FakeConnector, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reading, "EVENTS_AT_ONCE", 4)
+    monkeypatch.setattr(reading, "BYTES_AT_ONCE", 900)
+    task = newer.send()
+    frame = connector.run(at=timezone.now())
+    for number in range(1, 12):
+        artifact = {"artifactId": "log", "append": True, "parts": [{"text": f"{number}"}]}
+        connector.tell("progress", **of(frame), n=number, artifact=artifact, at=timezone.now())
+    connector.end(frame, "completed", at=timezone.now())
+
+    @async_to_sync
+    async def story() -> Any:
+        last = f"{task['id']}:2"
+        return await (await subscribing(newer, task["id"], Last_Event_ID=last).open()).rest()
+
+    *pieces, ended = story()
+    assert [one.texts for one in pieces] == [[f"{number}"] for number in range(1, 12)]
+    assert ended.state == "completed"
+
+
+def test_a_task_that_changes_while_it_is_read_is_read_again(
+    newer: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An event that is part of the first answer must not follow it."""
+    task = newer.send()
+    write, changes = dialects.write_task, iter([1, 2, 3])
+
+    def write_and_change(*arguments: Any, **named: Any) -> Any:
+        body = write(*arguments, **named)
+        if next(changes, None):
+            move(task["id"], State.WORKING, "On it.")
+        return body
+
+    monkeypatch.setattr(dialects, "write_task", write_and_change)
+    row = Task.objects.get(pk=task["id"])
+
+    body = reading.snapshot(row, "1.0")["task"]
+
+    assert row.generation == body["metadata"]["wakeGeneration"] == 4
+    assert len(body["history"]) + 1 == 4
+
+
+def test_an_erased_task_streams_nothing(newer: Caller) -> None:
+    task = newer.send()
+    move(task["id"], State.COMPLETED, "Done.")
+    Task.objects.update(erased_at=timezone.now())
+
+    @async_to_sync
+    async def story(listener: Listener) -> Any:
+        return await (await listener.open()).answer()
+
+    last = {"Last_Event_ID": f"{task['id']}:1"}
+    again = Listener(newer, "SendStreamingMessage", newer.sending(), **last)
+    assert story(subscribing(newer, task["id"], **last))["error"]["code"] == -32004
+    assert story(again)["error"]["code"] == -32004
+    assert Event.objects.count() == 2
+
+
+def test_one_statement_looks_at_all_tasks_that_are_followed(
+    newer: Caller, monkeypatch: pytest.MonkeyPatch, django_assert_num_queries: Any
+) -> None:
+    tasks = [newer.send(messageId=f"m-{number}")["id"] for number in range(5)]
+    rows = list(Task.objects.filter(pk__in=tasks).values_list("pk", flat=True))
+
+    with django_assert_num_queries(1):
+        newest = reading.generations(rows, at=timezone.now())
+
+    assert newest == dict.fromkeys(rows, 1)
+    assert following.EVERY_TASK not in newest

@@ -1,0 +1,89 @@
+"""A backup is for its owner alone, complete, and says what it contains."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import sqlite3
+import stat
+import subprocess
+from collections.abc import Iterator
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.db import connection
+
+from accounts.models import Team
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def careless_umask() -> Iterator[None]:
+    """Files are open to everyone unless the program says otherwise."""
+    before = os.umask(0)
+    yield
+    os.umask(before)
+
+
+def back_up(folder: Path) -> Path:
+    """Returns the copy that the command names."""
+    output = StringIO()
+    call_command("backup", str(folder), stdout=output)
+    return Path(output.getvalue().strip())
+
+
+def test_only_its_owner_can_read_a_backup(tmp_path: Path, careless_umask: None) -> None:
+    back_up(tmp_path / "backup")
+
+    modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in tmp_path.glob("backup/*")}
+    assert stat.S_IMODE((tmp_path / "backup").stat().st_mode) == 0o700
+    assert len(modes) == 2
+    assert set(modes.values()) == {0o600}
+
+
+def test_a_backup_contains_the_rows_and_a_manifest(tmp_path: Path, team: Team) -> None:
+    copy = back_up(tmp_path / "backup")
+
+    manifest = json.loads((tmp_path / "backup/manifest.json").read_text())
+    assert manifest["sha256"] == hashlib.sha256(copy.read_bytes()).hexdigest()
+    assert manifest["migrations"]["accounts"] >= "0010"
+    assert manifest["database"] == connection.vendor
+    assert team.name in _names_of_teams(copy)
+
+
+def _names_of_teams(copy: Path) -> str:
+    if connection.vendor == "sqlite":
+        return str(sqlite3.connect(copy).execute("SELECT name FROM accounts_team").fetchall())
+    return subprocess.run(
+        ["pg_restore", "--data-only", "--table=accounts_team", "--file=-", str(copy)],  # noqa: S607
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+
+
+def test_an_earlier_backup_is_not_overwritten(tmp_path: Path) -> None:
+    copy = back_up(tmp_path / "backup")
+    before = copy.read_bytes()
+
+    with pytest.raises(CommandError, match="Name a folder that is new"):
+        back_up(tmp_path / "backup")
+
+    assert copy.read_bytes() == before
+
+
+def test_a_backup_that_fails_leaves_nothing_that_looks_like_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if connection.vendor != "postgresql":
+        pytest.skip("about pg_dump")
+    monkeypatch.setenv("PATH", str(tmp_path))
+
+    with pytest.raises(CommandError, match="pg_dump is not installed"):
+        back_up(tmp_path / "backup")
+
+    assert not (tmp_path / "backup").exists()

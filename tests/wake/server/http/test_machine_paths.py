@@ -1,0 +1,63 @@
+"""One table names the paths for programs; every other address is a page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from django.test import Client
+from django.urls import URLPattern, URLResolver, get_resolver
+
+from wake.server.http.machine_paths import MACHINE_PATHS, is_machine_path, row_of
+
+PAGES = ("inbox.", "relay.pages.", "accounts.admin.", "django.contrib.admin.")
+
+
+def routes(resolver: URLResolver, before: str = "") -> Iterator[tuple[str, bool]]:
+    """Each route with whether its view is a page's, by the package that the view is in."""
+    for pattern in resolver.url_patterns:
+        route = f"{before}{pattern.pattern}".replace("^", "")
+        if isinstance(pattern, URLPattern):
+            yield f"/{route}", f"{pattern.callback.__module__}.".startswith(PAGES)
+        else:
+            is_admin = route == "admin/"
+            yield from ((each, is_page or is_admin) for each, is_page in routes(pattern, route))
+
+
+def test_every_machine_endpoint_has_a_row_and_no_page_has_one(
+    subtests: pytest.Subtests,
+) -> None:
+    """An endpoint in no row gets HTML for its errors, and what sends a key over plain http is
+    answered."""
+    everything = dict(routes(get_resolver()))
+
+    for route, is_page in everything.items():
+        with subtests.test(route):
+            assert is_machine_path(route.replace("(?:/.*)?$", "/")) is not is_page, (
+                f"{route} needs a row in wake/server/http/machine_paths.py, or is a page."
+            )
+    for row in MACHINE_PATHS:
+        assert any(f"{route}/".startswith(row.prefix) for route in everything), row
+
+
+@pytest.mark.parametrize(
+    ("path", "is_machine"),
+    [
+        *(("/wake", True), ("/wake/v1/deliver", True), ("/wakeful", False)),
+        *(("/healthz", True), ("/healthz-of-others", False), ("/@garden/agent", True)),
+        *(("/connect/v1/poll/", True), ("/artifacts/x", True), ("/artifact", False)),
+        *(("/", False), ("/agents/", False), ("/admin/", False)),
+    ],
+)
+def test_a_prefix_is_whole_parts_of_a_path(path: str, is_machine: bool) -> None:
+    assert is_machine_path(path) is is_machine
+    assert (row_of(path) is not None) is is_machine
+
+
+@pytest.mark.parametrize("path", ["/wake/v1/x", "/@x", "/connect/x", "/artifacts/x/y", "/readyz/x"])
+def test_an_unknown_machine_path_is_a_json_404(client: Client, db: None, path: str) -> None:
+    """Of files, and of what looks after the server, it was a page."""
+    answer = client.get(path)
+
+    assert (answer.status_code, answer["Content-Type"]) == (404, "application/json")
+    assert not answer.cookies

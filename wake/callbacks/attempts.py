@@ -1,0 +1,219 @@
+"""Claims due callbacks, and settles the attempts to send them.
+
+A claim writes a lease into the row, and is committed before the callback is sent. Nothing is locked
+while the other server takes its time, and if a sender dies, the next one finds the row when the
+lease has ended. Statements that every claim or settlement needs are compiled once.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import cache
+
+from django.db import transaction
+from django.db.models import F
+
+from accounts.audit import SYSTEM, record, record_many
+from database.compiled_queries import (
+    CompiledQuery,
+    CompiledUpdate,
+    insert_many,
+    list_parameter,
+    parameter,
+)
+from wake.callbacks import circuit_breaker, host_limits, retries
+from wake.callbacks.http_client import Outcome
+from wake.callbacks.retries import ATTEMPTS_AT_MOST
+from wake.models import Callback, CallbackAttempt, Response
+from wake.models.callbacks import Target
+
+Finished = tuple[Callback, Outcome]
+
+AT_ONCE = 200
+LEASE = timedelta(seconds=60)  # longer than the HTTP client's deadline and the time to settle
+
+GONE = 410
+LEASE_COLUMNS = ("pk", "lease", "is_failing")
+
+
+@transaction.atomic
+def claim(
+    *,
+    at: datetime,
+    room: int = AT_ONCE,
+    busy: Mapping[Target, int] | None = None,
+    further: bool = True,
+) -> list[Callback]:
+    """Claims up to `room` due rows, oldest first, within the limit of each host; `busy` counts the
+    callbacks that are being sent, and `further` is explained in wake/callbacks/host_limits.py. From
+    now on their answers cannot be taken back."""
+    chosen = host_limits.choose(at, room=room, busy=busy or {}, further=further)
+    if not chosen:
+        return []
+    # A try is counted when it is claimed, so that a row that kills its sender is given up in the
+    # end.
+    for callback in chosen:
+        if callback.tries >= ATTEMPTS_AT_MOST:
+            _give_up(callback, at=at)
+            callback.save(update_fields=["due_at", "given_up_at"])
+    claimed = [callback for callback in chosen if callback.due_at is not None]
+    lease = uuid.uuid4()
+    _statements().lease.run(
+        ids=[callback.pk for callback in claimed], lease=lease, leased_until=at + LEASE
+    )
+    for callback in claimed:
+        callback.tries += 1
+        callback.lease = lease
+    # Everything locks the callback before the response, and responses in the order of their ids
+    # (wake/responses.py, wake/pickups.py).
+    if response_ids := [callback.response_id for callback in claimed if callback.response_id]:
+        _statements().sent.run(ids=response_ids, at=at)
+    return claimed
+
+
+@transaction.atomic
+def settle(finished: Sequence[Finished], *, at: datetime) -> int:
+    """Records the outcome of each attempt, and returns how many there are. If another sender has
+    claimed the row since, because this one took longer than its lease, the attempt is recorded and
+    the row stays with that sender."""
+    rows = _statements().leases.rows(ids=[callback.pk for callback, _ in finished])
+    leases = {pk: lease for pk, lease, _ in rows}
+    pairs = [(callback, outcome) for callback, outcome in finished if callback.pk in leases]
+    insert_many([_attempt(*pair, at=at) for pair in pairs])
+    own = [pair for pair in pairs if leases[pair[0].pk] == pair[0].lease]
+    _complete([callback for callback, outcome in own if outcome.arrived], at=at)
+    if failed := [pair for pair in own if not pair[1].arrived]:
+        _postpone_all(failed, at=at)
+    if any(is_failing for *_, is_failing in rows) or not all(each.arrived for _, each in pairs):
+        circuit_breaker.note(pairs, at=at)
+    return len(finished)
+
+
+def _complete(arrived: Sequence[Callback], *, at: datetime) -> None:
+    if arrived:
+        _statements().arrived.run(ids=[callback.pk for callback in arrived], at=at)
+    if response_ids := [callback.response_id for callback in arrived if callback.response_id]:
+        _mark_picked_up(response_ids, at=at)
+
+
+def _postpone_all(failed: Sequence[Finished], *, at: datetime) -> None:
+    columns = ("response_id", "team_id", "host", "due_at", "tries")
+    rows = Callback.objects.only(*columns).in_bulk([callback.pk for callback, _ in failed])
+    for callback, outcome in failed:
+        row = rows[callback.pk]
+        asked_meanwhile = row.due_at != callback.due_at
+        if callback.asked_by_name and callback.tries > 1:
+            row.tries -= 1  # a try by hand takes none from the schedule
+        _postpone(row, outcome, asked_meanwhile=asked_meanwhile, at=at)
+
+
+def _attempt(callback: Callback, outcome: Outcome, *, at: datetime) -> CallbackAttempt:
+    return CallbackAttempt(
+        callback=callback,
+        number=callback.tries,
+        started_at=at - timedelta(milliseconds=outcome.took_ms),
+        took_ms=outcome.took_ms,
+        status_code=outcome.status_code,
+        error=outcome.error[:200],
+        answer=outcome.answer,
+        by_name=callback.asked_by_name,
+    )
+
+
+def _postpone(row: Callback, outcome: Outcome, *, asked_meanwhile: bool, at: datetime) -> None:
+    row.lease = row.leased_until = None
+    if not asked_meanwhile:
+        row.asked_by_name = ""
+        if outcome.status_code == GONE or row.tries >= ATTEMPTS_AT_MOST:
+            _give_up(row, at=at)
+        else:
+            row.due_at = _next_try(row, outcome, at=at)
+    fields = ["due_at", "leased_until", "lease", "given_up_at", "asked_by_name", "tries"]
+    row.save(update_fields=fields)
+
+
+def _next_try(row: Callback, outcome: Outcome, *, at: datetime) -> datetime:
+    """Returns when the schedule tries again. It counts from the schedule's own last try, not from
+    one that a person asked for. A server that asks for more time gets it."""
+    last = row.attempts.filter(number=row.tries).order_by("started_at").last()
+    settled_at = last.started_at + timedelta(milliseconds=last.took_ms) if last else at
+    next_at = settled_at + retries.wait(row.tries)
+    return max(next_at, at + retries.asked_for(outcome, at))
+
+
+def _give_up(callback: Callback, *, at: datetime) -> None:
+    callback.due_at = None
+    callback.given_up_at = at
+    record(
+        "callback.given_up",
+        by=SYSTEM,
+        of=callback.subject,
+        team=callback.team_id,
+        at=at,
+        host=callback.host,
+        tries=callback.tries,
+    )
+
+
+def _mark_picked_up(response_ids: list[uuid.UUID], *, at: datetime) -> None:
+    """Stamps the responses as picked up, because a 2xx confirms it. An earlier poll stays as it
+    is."""
+    fresh: list[Response] = _statements().fresh.objects(ids=response_ids)
+    if fresh:
+        _statements().picked_up.run(ids=[response.pk for response in fresh], at=at)
+    deliveries = [response.delivery for response in fresh]
+    record_many(
+        "response.picked_up", by=SYSTEM, of=deliveries, at=at, route=Response.Route.CALLBACK
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Statements:
+    """Holds the statements of every claim and settlement; `ids` are callbacks or responses."""
+
+    lease: CompiledUpdate
+    sent: CompiledUpdate
+    leases: CompiledQuery
+    arrived: CompiledUpdate
+    fresh: CompiledQuery
+    picked_up: CompiledUpdate
+
+
+@cache
+def _statements() -> _Statements:
+    callbacks = Callback.objects.filter(pk__one_of=list_parameter("ids", Callback, "id"))
+    responses = Response.objects.filter(pk__one_of=list_parameter("ids", Response, "id"))
+    locked = callbacks.with_failing_hosts().select_for_update()
+    unsent = responses.not_sent().select_for_update().order_by("pk")
+    fresh = responses.filter(picked_up_at__isnull=True).select_for_update(of=("self",))
+    fresh = fresh.select_related("delivery").only("delivery__team_id", "delivery__content_hash")
+    return _Statements(
+        lease=CompiledUpdate(
+            callbacks,
+            tries=F("tries") + 1,
+            lease=parameter("lease", Callback, "lease"),
+            leased_until=parameter("leased_until", Callback, "leased_until"),
+        ),
+        sent=CompiledUpdate(
+            Response.objects.filter(pk__in=unsent.values("pk")),
+            sent_at=parameter("at", Response, "sent_at"),
+        ),
+        leases=CompiledQuery(lambda: locked.order_by("pk").values_list(*LEASE_COLUMNS)),
+        arrived=CompiledUpdate(
+            callbacks,
+            delivered_at=parameter("at", Callback, "delivered_at"),
+            due_at=None,
+            lease=None,
+            leased_until=None,
+            asked_by_name="",
+        ),
+        fresh=CompiledQuery(lambda: fresh.order_by("pk")),
+        picked_up=CompiledUpdate(
+            responses,
+            picked_up_at=parameter("at", Response, "picked_up_at"),
+            picked_up_by=Response.Route.CALLBACK,
+        ),
+    )
