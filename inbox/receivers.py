@@ -1,5 +1,5 @@
-"""Updates the search index when an answer is undone or content is erased, in the same
-transaction."""
+"""Updates the search index when an answer is undone, and erases words and comments when content is,
+in the same transaction."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from uuid import UUID
 
 from django.dispatch import receiver
 
+from inbox.discussion.comments import erase_comments
 from inbox.search import index
 from wake import signals
 from wake.models import Delivery
@@ -23,3 +24,4 @@ def forget_feedback(delivery: Delivery, **_: Any) -> None:
 @receiver(signals.erased, dispatch_uid="inbox.receivers.forget_words")
 def forget_words(delivery_ids: Collection[UUID], **_: Any) -> None:
     index.forget(delivery_ids)
+    erase_comments(delivery_ids)

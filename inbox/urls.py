@@ -20,6 +20,7 @@ from inbox.callbacks import views as callback_views
 from inbox.connect import views as connect_views
 from inbox.deadlines import views as deadline_views
 from inbox.delivery import views as delivery_views
+from inbox.discussion import views as discussion_views
 from inbox.editing import views as editing_views
 from inbox.history import views as history_views
 from inbox.list import acknowledgement_views
@@ -73,6 +74,13 @@ urlpatterns = [
     path("deliveries/<uuid:pk>/snooze", snoozing_views.snooze_delivery, name="snooze"),
     path("deliveries/<uuid:pk>/snooze/undo", snoozing_views.unsnooze_delivery, name="unsnooze"),
     path("deliveries/<uuid:pk>/reading", delivery_views.mark_unread, name="mark-unread"),
+    path("deliveries/<uuid:pk>/comments", discussion_views.write_comment, name="comment"),
+    path(
+        "deliveries/<uuid:pk>/comments/<uuid:comment>/remove",
+        discussion_views.remove_comment,
+        name="comment-remove",
+    ),
+    path("mentions/", discussion_views.mention_list, name="mentions"),
     path("snoozed/", snoozing_views.snoozed_list, name="snoozed"),
     path("snoozed/choices", snoozing_views.choose_snooze, name="snooze-choices"),
     path("snoozed/add", snoozing_views.snooze_selected, name="snooze-selected"),

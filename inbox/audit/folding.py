@@ -30,6 +30,8 @@ MANY = {
     "delivery.timed_out": "deliveries expired",
     "delivery.acknowledged": "deliveries acknowledged",
     "delivery.withdrawn": "deliveries withdrawn",
+    "delivery.commented": "comments written",
+    "delivery.comment_removed": "comments removed",
     "delivery.brought_back": "deliveries moved to the inbox",
     "callback.sent_again": "callbacks sent again",
     "callback.rehearsed": "test callbacks sent",

@@ -176,6 +176,8 @@ EVENTS: dict[str, tuple[str, Say]] = {
     "delivery.timed_out": ("Expired", lambda actor, detail: "Expired without an answer"),
     "delivery.acknowledged": ("Acknowledged", _does("acknowledged it")),
     "delivery.withdrawn": ("Withdrawn", lambda actor, detail: "Withdrawn by the agent"),
+    "delivery.commented": ("Comment", _does("commented")),
+    "delivery.comment_removed": ("Comment removed", _does("removed a comment")),
     "delivery.brought_back": ("Moved to inbox", _does("moved it to the inbox")),
     "callback.sent_again": ("Callback sent again", _does("sent the callback again")),
     "callback.rehearsed": ("Test callback sent", _test_callback_sent),

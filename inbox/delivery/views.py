@@ -16,6 +16,8 @@ from inbox.answering.drafts import draft_of
 from inbox.answering.forms import AnswerForm
 from inbox.deadlines import wording as deadline_wording
 from inbox.delivery import neighbours, reading, revisions, timeline
+from inbox.discussion.comments import discussion_of
+from inbox.discussion.mentions import mark_seen_if_possible
 from inbox.editing.choices import chosen, clicked, questions
 from inbox.editing.edits import Original, as_typed
 from inbox.editing.word_diffs import changes
@@ -80,6 +82,9 @@ def delivery_page(
     viewer = Viewer.of(request.user)
     filters = FilterState.from_back(request.POST or request.GET)
     response: Response | None = getattr(delivery, "response", None)
+    discussion = discussion_of(delivery, reader=request.user)
+    if discussion.has_new_mention and request.method == "GET":
+        mark_seen_if_possible(delivery, by=request.user, at=now)
     context = {
         "now": now,
         "viewer": viewer,
@@ -96,6 +101,8 @@ def delivery_page(
         "events": timeline.timeline_of(delivery),
         "thread": revisions.thread_of(delivery),
         "panels": panels("delivery", delivery, user=request.user, at=now),
+        "discussion": discussion,
+        "is_owner": viewer.is_owner(delivery.team_id),
         **_revision(request, delivery),
     }
     if response is not None:

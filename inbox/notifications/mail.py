@@ -80,6 +80,8 @@ def send_digest(preferences: Preferences, waiting: Waiting, *, at: datetime) -> 
             _count(waiting.closing, "deadline", "deadlines") + f" before {until}",
             _count(waiting.informs, "update to read", "updates to read"),
         ]
+        if waiting.mentions.count:
+            counts.append(f"{_mentions(waiting)}: {_url('mentions')}")
         parts = [
             _part(f"Deadlines before {until}", waiting.closing, at),
             _part("Needs you", waiting.others, at),
@@ -173,9 +175,16 @@ def _subject(waiting: Waiting) -> str:
         parts.append(_count(waiting.needs_you, "delivery needs you", "deliveries need you"))
     if waiting.closing.count:
         parts.append(_count(waiting.closing, "deadline soon", "deadlines soon"))
+    if waiting.mentions.count:
+        parts.append(_mentions(waiting))
     if not parts:
         parts.append(_count(waiting.informs, "update to read", "updates to read"))
     return f"Wake: {', '.join(parts)}"
+
+
+def _mentions(waiting: Waiting) -> str:
+    count = waiting.mentions.count
+    return "1 comment mentions you" if count == 1 else f"{count} comments mention you"
 
 
 def _count(group: Group, one: str, many: str) -> str:

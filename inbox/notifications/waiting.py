@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from accounts.models import ApiKey, User
+from inbox.discussion.mentions import NewMentions, new_mentions
 from inbox.list.rows import listed
 from inbox.models import Reminder
 from inbox.snoozing.snoozes import without_snoozed
@@ -38,11 +39,12 @@ class Waiting:
     needs_you: Group
     closing: Group
     informs: Group
+    mentions: NewMentions
     until: datetime
 
     @property
     def is_nothing(self) -> bool:
-        return not (self.needs_you.count or self.informs.count)
+        return not (self.needs_you.count or self.informs.count or self.mentions.count)
 
     @property
     def others(self) -> Group:
@@ -53,9 +55,10 @@ class Waiting:
 
     def has_news(self, *, since: datetime | None) -> bool:
         newest = [group.rows[0] for group in (self.needs_you, self.informs) if group.rows]
-        return bool(self.closing.count) or any(
-            since is None or row.created_at > since for row in newest
-        )
+        times = [row.created_at for row in newest]
+        if self.mentions.newest_at is not None:
+            times.append(self.mentions.newest_at)
+        return bool(self.closing.count) or any(since is None or time > since for time in times)
 
 
 def waiting_for(user: User, *, at: datetime, until: datetime) -> Waiting:
@@ -68,6 +71,7 @@ def waiting_for(user: User, *, at: datetime, until: datetime) -> Waiting:
         needs_you=_group(needs_you.order_by("-created_at")),
         closing=_group(closing.order_by("expires_at")),
         informs=_group(informs.order_by("-created_at")),
+        mentions=new_mentions(user),
         until=until,
     )
 

@@ -27,6 +27,7 @@ from database.compiled_queries import CompiledQuery, parameter
 from database.encryption import Unreadable
 from inbox.answering.drafts import with_draft
 from inbox.delivery.timeline import with_key
+from inbox.discussion.comments import with_discussion
 from wake.models import Delivery
 
 log = logging.getLogger(__name__)
@@ -55,8 +56,9 @@ class SeeOther(HttpResponseRedirect):
 
     status_code = HTTPStatus.SEE_OTHER
 
-    def __init__(self, name: str, *, query: str = "", **kwargs: Any) -> None:
-        super().__init__(f"{reverse(name, kwargs=kwargs)}{'?' if query else ''}{query}")
+    def __init__(self, name: str, *, query: str = "", fragment: str = "", **kwargs: Any) -> None:
+        end = ("?" if query else "") + query + ("#" if fragment else "") + fragment
+        super().__init__(reverse(name, kwargs=kwargs) + end)
 
 
 def page(
@@ -117,7 +119,7 @@ def find_delivery(user: User, pk: UUID) -> Delivery:
 def _delivery_of_person() -> CompiledQuery:
     user = parameter("user", Membership, "user")
     own_deliveries = with_draft(Delivery.objects.for_person(user), user)
-    with_relations = with_key(own_deliveries).select_related(
+    with_relations = with_discussion(with_key(own_deliveries), user).select_related(
         "agent", "response__callback", "supersedes__response"
     )
     delivery = with_relations.filter(pk=parameter("pk", Delivery, "id"))

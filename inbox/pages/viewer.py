@@ -8,6 +8,7 @@ from typing import Self
 
 from accounts.models import Membership, User
 from database.compiled_queries import CompiledQuery, parameter
+from inbox.discussion.mentions import with_mention_count
 
 
 @dataclass(frozen=True)
@@ -22,6 +23,11 @@ class Viewer:
         for membership in mine:
             membership.user = user
         return cls(user, {membership.team_id: membership for membership in mine})
+
+    @property
+    def mention_count(self) -> int:
+        """Counts the comments that mention the viewer, who has not seen them."""
+        return sum(row.mention_count for row in self.memberships.values())  # type: ignore[attr-defined]
 
     @property
     def team_ids(self) -> list[int]:
@@ -62,5 +68,6 @@ class Viewer:
 
 @cache
 def _memberships() -> CompiledQuery:
-    rows = Membership.objects.filter(user=parameter("user", Membership, "user"))
+    own_rows = Membership.objects.filter(user=parameter("user", Membership, "user"))
+    rows = with_mention_count(own_rows)
     return CompiledQuery(lambda: rows.select_related("team").order_by("team__name", "team_id"))

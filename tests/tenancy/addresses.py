@@ -25,6 +25,10 @@ MISSING = {"int": 2_000_000_000, "slug": "nobody-there"}
 # What stands before the first parameter and up to the last one, and whose ids those are.
 ROOMS: dict[str, Callable[[TeamData], Any]] = {
     "deliveries/<uuid:pk>": lambda data: data.delivery.pk,
+    "deliveries/<uuid:pk>/comments/<uuid:comment>": lambda data: (
+        data.delivery.pk,
+        data.comment.pk,
+    ),
     "agents/<uuid:pk>": lambda data: data.agent.pk,
     "agents/<uuid:pk>/callers/<uuid:key>": lambda data: (data.agent.pk, data.caller_key.pk),
     "agents/<uuid:pk>/keys/<uuid:key>": lambda data: (data.agent.pk, data.key.pk),

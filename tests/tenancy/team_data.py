@@ -15,7 +15,7 @@ from accounts.audit import SYSTEM, person, record
 from accounts.models import Agent, ApiKey, AuditEvent, ClaimedId, Invitation, Membership, Team, User
 from accounts.teams import invitations
 from inbox.answering.batches import Batch
-from inbox.models import SavedReply
+from inbox.models import Comment, SavedReply
 from relay.cards import callers
 from relay.cards.publishing import publish
 from relay.models import CallerKey, Card, Task
@@ -44,6 +44,7 @@ class TeamData:
     target: FailingTarget
     host: CallbackHost
     saved_reply: SavedReply
+    comment: Comment
     event: AuditEvent
     batch: UUID
     caller_key: CallerKey
@@ -93,6 +94,9 @@ def build(team: Team, *, words: str) -> TeamData:
         team=team, host=host.pattern, failing_since=timezone.now(), suspended_at=timezone.now()
     )
     saved_reply = SavedReply.objects.create(user=owner, status="approved", name=words, text=words)
+    comment = Comment.objects.create(
+        delivery=delivery, author=owner, author_name=words, text=words, written_at=timezone.now()
+    )
     record("team.changed", by=person(owner), of=team, team=team, note=words)
     event = AuditEvent.objects.filter(team_id=team.pk).latest("pk")
     batch = _batch(owner, response)
@@ -106,7 +110,7 @@ def build(team: Team, *, words: str) -> TeamData:
     invitation, _ = invitations.invite(team, role="reader", by=owner, at=timezone.now())
     return TeamData(
         words, team, owner, agent, key, text, delivery, response, callback, attempt, target, host,
-        saved_reply, event, batch, caller_key, claim, card, task, membership, invitation,
+        saved_reply, comment, event, batch, caller_key, claim, card, task, membership, invitation,
     )  # fmt: skip
 
 

@@ -7,6 +7,7 @@ import re
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from django.test import Client
@@ -36,6 +37,7 @@ def fields(data: TeamData) -> dict[str, Any]:
         "name": "Name",
         "access": "public",
         "text": "Text",
+        "id": str(uuid4()),
         "read": "no",
         "saved_reply": str(data.saved_reply.pk),
     }

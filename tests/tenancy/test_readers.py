@@ -14,9 +14,10 @@ from tests.tenancy.test_other_teams import NOT_THERE, fields, names_in_forms
 
 pytestmark = pytest.mark.slow
 
-# A reader may snooze, mark as read and take back an answer of their own (there is none here):
-# that concerns only the reader.
+# A reader may comment, snooze, mark as read and take back an answer of their own (there is none
+# here): that changes nothing of other people.
 THEIR_OWN = {
+    "deliveries/<uuid:pk>/comments",
     "deliveries/<uuid:pk>/snooze",
     "deliveries/<uuid:pk>/snooze/undo",
     "deliveries/<uuid:pk>/reading",
@@ -26,6 +27,7 @@ THEIR_OWN = {
 GOING = "settings/members/<slug:slug>/leave/"
 OF_A_PERSON = {
     "AuditEvent",
+    "Comment",
     "Draft",
     "Preferences",
     "SavedReply",
