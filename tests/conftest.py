@@ -13,7 +13,9 @@ from database import clock, notifications
 
 pytest_plugins = [
     f"tests.fixtures.{name}"
-    for name in ("database", "people", "agents", "deliveries", "receivers", "encryption")
+    for name in (
+        *("database", "people", "agents", "deliveries", "rules", "receivers", "encryption"),
+    )
 ]
 
 

@@ -8,7 +8,7 @@ from django.test import Client
 
 from accounts.models import User
 from inbox.models import Preferences
-from wake.models import Callback, Delivery, Response
+from wake.models import Callback, Delivery, Response, Rule
 
 MakeDelivery = Callable[..., Delivery]
 Answer = Callable[..., Response]
@@ -17,3 +17,4 @@ Age = Callable[..., None]
 SignedIn = Callable[[User], Client]
 Prefer = Callable[..., Preferences]
 Find = Callable[..., list[str]]
+MakeRule = Callable[..., Rule]

@@ -19,7 +19,7 @@ from database.clock import EPOCH, microseconds
 
 def stamp_activity(agent: Agent, *, at: datetime) -> datetime:
     """Locks the agent for the rest of the transaction; returns `at`, or the microsecond after the
-    last stamp if that is later."""
+    last stamp if that is later. Also reads the agent's `rules_version` as it is under the lock."""
     if not connection.in_atomic_block:
         raise TransactionManagementError("A stamp holds only as long as its transaction.")
     now_us = microseconds(at)
@@ -30,9 +30,9 @@ def stamp_activity(agent: Agent, *, at: datetime) -> datetime:
             UPDATE accounts_agent
                SET activity_us = CASE WHEN activity_us >= %s THEN activity_us + 1 ELSE %s END
              WHERE id = %s
-            RETURNING activity_us
+            RETURNING activity_us, rules_version
             """,
             [now_us, now_us, pk],
         )
-        (activity_us,) = cursor.fetchone()
+        activity_us, agent.rules_version = cursor.fetchone()
     return EPOCH + timedelta(microseconds=activity_us)

@@ -20,9 +20,10 @@ from database import outages
 from database.clock import microseconds
 from database.compiled_queries import insert
 from database.idempotency import Idempotency
+from wake.assignment import assigning, matching
 from wake.callbacks import allowlist
 from wake.cursor import stamp_activity
-from wake.models import Delivery, one_statement
+from wake.models import Delivery, RuleVersion, one_statement
 
 
 class AgentMismatch(Exception):
@@ -199,8 +200,11 @@ def _deliver(
     )
     if supersedes := fields.get("supersedes"):
         _supersede(delivery, earlier_id=supersedes, at=created_at)
+    version = matching.version_for(delivery, agent, at=created_at)
     insert(delivery)
-    insert(_received(delivery, address=address))
+    insert(_received(delivery, version, address=address))
+    if version:
+        assigning.assign(delivery, version)
     return Delivered(delivery, allowance=allowance)
 
 
@@ -224,7 +228,14 @@ def _deliver_at_once(
         except allowlist.Refused:
             return None
     delivery = _delivery(key.agent, fields, key=key, idempotency=idempotency, created_at=at)
-    allowance = one_statement.store(delivery, _received(delivery, address=address), key=key, at=at)
+    version = matching.version_for(delivery, key.agent, at=at)
+    allowance = one_statement.store(
+        delivery,
+        _received(delivery, version, address=address),
+        key=key,
+        at=at,
+        assignment=assigning.assignment_of(delivery, version) if version else None,
+    )
     return Delivered(delivery, allowance=allowance) if allowance else None
 
 
@@ -260,7 +271,8 @@ def _delivery(
     return delivery
 
 
-def _received(delivery: Delivery, *, address: str) -> AuditEvent:
+def _received(delivery: Delivery, version: RuleVersion | None, *, address: str) -> AuditEvent:
+    assigned = {"rule": str(version.rule_id), "rule_version": version.number} if version else {}
     return event_of(
         "delivery.received",
         by=agent_actor(delivery.agent, address),
@@ -271,6 +283,7 @@ def _received(delivery: Delivery, *, address: str) -> AuditEvent:
             "type": delivery.type,
             "key": delivery.key_hint,
             "content_hash": delivery.content_hash,
+            **assigned,
         },
     )
 

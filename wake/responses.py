@@ -16,6 +16,7 @@ from accounts.audit import person, record
 from accounts.models import Agent, User
 from database import sweeps
 from wake import signals
+from wake.assignment.taking import check_may_answer
 from wake.callbacks import outbox
 from wake.cursor import stamp_activity
 from wake.models import Callback, Delivery, Draft, Response
@@ -86,8 +87,8 @@ def respond(
     person again returns the stored one. `edited_json` is the JSON text of an object or a string.
     A delivery that was replaced takes an answer from a person who knows it (`knows_replaced`).
 
-    Raises NotAllowed, AlreadyAnswered, ContentChanged (or its subclasses ContentErased, Withdrawn
-    and Replaced), NothingToSend, EditNotWanted or BadEdit.
+    Raises NotAllowed (or its subclass NotAssigned), AlreadyAnswered, ContentChanged (or its
+    subclasses ContentErased, Withdrawn and Replaced), NothingToSend, EditNotWanted or BadEdit.
     """
     if not may_answer(by, delivery.team_id):
         raise NotAllowed(NotAllowed.__doc__)
@@ -95,9 +96,8 @@ def respond(
     _check(status, feedback, edited_json)
     if not settings.WAKE_HOLD_SECONDS:
         _lock_agent(delivery.agent_id)  # released below, and the lock order is agent, key, delivery
-    delivery = (
-        Delivery.objects.select_for_update(of=("self",)).select_related("agent").get(pk=delivery.pk)
-    )
+    rows = Delivery.objects.select_for_update(of=("self",)).select_related("agent", "team")
+    delivery = rows.get(pk=delivery.pk)
     if earlier := Response.objects.filter(delivery=delivery).first():
         if (earlier.by_id, earlier.status) == (by.pk, status) and (
             earlier.feedback,
@@ -105,6 +105,7 @@ def respond(
         ) == (feedback, edited_json):
             return earlier
         raise AlreadyAnswered(earlier)
+    check_may_answer(delivery, by=by)
     if delivery.erased_at is not None:
         raise ContentErased(ContentErased.__doc__)
     if delivery.withdrawn_at is not None:

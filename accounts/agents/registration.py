@@ -12,6 +12,7 @@ from accounts.agents.signing_secrets import ensure_secret
 from accounts.agents.topics import topic_of
 from accounts.audit import Actor, record
 from accounts.models import Agent
+from accounts.teams import members
 from database.clock import database_now
 from database.notifications import notify
 
@@ -30,6 +31,8 @@ class AgentArchived(Exception):
 def register(agent: Agent, *, by: Actor) -> str | None:
     """Stores a new agent and returns its signing secret, which cannot be shown again. Raises
     AgentIdTaken."""
+    # Locked, because a change of the rules at this moment would not reach the new agent.
+    agent.rules_version = members.hold(agent.team_id).rules_version
     agent.created_at = database_now()
     try:
         with transaction.atomic():

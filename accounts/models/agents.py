@@ -49,6 +49,9 @@ class Agent(models.Model):
     # can take the later of it and the clock, add one and return it in a single UPDATE, which also
     # locks the row.
     activity_us = models.BigIntegerField(default=0, editable=False)
+    # A copy of its team's, which a delivery reads with its key and its stamp
+    # (docs/decisions/0044-rules-reach-a-delivery-with-its-key.md).
+    rules_version = models.BigIntegerField(default=0, db_default=0, editable=False)
 
     objects = AgentQuerySet.as_manager()
 

@@ -80,6 +80,9 @@ class Team(models.Model):
     created_at = models.DateTimeField(default=database_now)
     # Members without a second factor can do nothing in the team until they set one up.
     second_factor_required_at = models.DateTimeField(null=True, editable=False)
+    # Increases with each change of the team's assignment rules, in microseconds since 1970; 0 until
+    # it makes its first rule.
+    rules_version = models.BigIntegerField(default=0, db_default=0, editable=False)
     people = models.ManyToManyField(User, through="Membership", related_name="teams")
 
     def __str__(self) -> str:

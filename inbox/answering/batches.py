@@ -24,6 +24,7 @@ from inbox.answering.outcome_words import STATUS_LABELS
 from inbox.delivery.reading import mark_many_read
 from inbox.list.rows import UNUSED_COLUMNS
 from inbox.pages.viewer import Viewer
+from wake.assignment.taking import NotAssigned
 from wake.models import Delivery, Response
 from wake.responses import (
     AlreadyAnswered,
@@ -40,10 +41,11 @@ KEY = "batches"
 MOST_BATCHES = 3
 
 SENT, ANSWERED_FIRST, CHANGED, GONE, FAILED = "sent", "first", "changed", "gone", "failed"
-WITHDRAWN = "withdrawn"
+WITHDRAWN, NOT_ASSIGNED = "withdrawn", "others"
 MESSAGES = {
     CHANGED: "It changed after you read it. Read it again, then answer.",
     WITHDRAWN: str(Withdrawn.__doc__),
+    NOT_ASSIGNED: str(NotAssigned.__doc__),
     GONE: "You can no longer answer it.",
     FAILED: "Something went wrong on our side. Nothing was sent.",
 }
@@ -175,6 +177,8 @@ def _send(delivery: Delivery, choice: Choice, by: User, note: str, address: str)
         return WITHDRAWN
     except ContentChanged:
         return CHANGED
+    except NotAssigned:
+        return NOT_ASSIGNED
     except NotAllowed:
         return GONE
     except DatabaseError:

@@ -163,6 +163,13 @@ def _taken_away(actor: str, detail: Detail) -> str:
     return f"{actor} removed an alias of {detail.get('agent', 'an agent')}"
 
 
+def _of_rule(verb: str) -> Say:
+    def say(actor: str, detail: Detail) -> str:
+        return f"{actor} {verb} an assignment rule (version {detail.get('version', '?')})"
+
+    return say
+
+
 def _does(verb: str) -> Say:
     return lambda actor, detail: f"{actor} {verb}"
 
@@ -179,6 +186,7 @@ EVENTS: dict[str, tuple[str, Say]] = {
     "delivery.commented": ("Comment", _does("commented")),
     "delivery.comment_removed": ("Comment removed", _does("removed a comment")),
     "delivery.brought_back": ("Moved to inbox", _does("moved it to the inbox")),
+    "delivery.taken": ("Taken", _does("took it")),
     "callback.sent_again": ("Callback sent again", _does("sent the callback again")),
     "callback.rehearsed": ("Test callback sent", _test_callback_sent),
     "callback.given_up": ("Callback failed", _given_up),
@@ -227,6 +235,12 @@ EVENTS: dict[str, tuple[str, Say]] = {
         "Late result",
         lambda actor, detail: f"{actor} sent a result after the task had ended, so it was ignored",
     ),
+    "rule.added": ("Rule added", _of_rule("added")),
+    "rule.changed": ("Rule changed", _of_rule("changed")),
+    "rule.moved": ("Rule moved", _of_rule("moved")),
+    "rule.turned_on": ("Rule turned on", _of_rule("turned on")),
+    "rule.turned_off": ("Rule turned off", _of_rule("turned off")),
+    "rule.removed": ("Rule removed", _of_rule("removed")),
     "retention.changed": ("Retention changed", _retention_changed),
     "retention.erased": ("Content erased", _erased),
     "retention.erased_tasks": (

@@ -13,12 +13,13 @@ from django.utils import timezone
 
 from accounts.agents import keys
 from accounts.agents.quota import Allowance, KeyEnded, QuotaSpent
-from accounts.models import Agent, ApiKey, AuditEvent
+from accounts.models import Agent, ApiKey, AuditEvent, User
 from database.compiled_queries import fields_of
 from database.idempotency import Idempotency
 from tests.agent_client import AgentClient
+from tests.types import MakeRule
 from wake.deliveries import AgentPaused, deliver
-from wake.models import Delivery, one_statement
+from wake.models import AssignedPerson, Assignment, Delivery, one_statement
 
 pytestmark = pytest.mark.skipif(not settings.DATABASE_URL, reason="about PostgreSQL")
 
@@ -62,6 +63,27 @@ def test_both_ways_store_the_same(
     assert at_once == step_by_step
 
 
+@pytest.mark.parametrize("only_they", [False, True])
+def test_both_ways_assign_the_same(
+    key: ApiKey, make_rule: MakeRule, bob: User, only_they: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_rule(people=[bob], role="owner", only_they=only_they)
+    at = timezone.now()
+
+    def assigned() -> Any:
+        pk = deliver(keys.look_up_again(key, at=at).agent, key=key, at=at, **REQUIRED).delivery.pk
+        people = AssignedPerson.objects.filter(assignment=pk).order_by("name")
+        assignment = Assignment.objects.filter(pk=pk).values("rule_version", "only_they").get()
+        return assignment, list(people.values("user", "name", "taken_at"))
+
+    deliver(key.agent, key=key, at=at, **REQUIRED)
+    at_once = assigned()
+    monkeypatch.setattr(one_statement, "store", lambda *_, **__: None)
+
+    assert at_once == assigned()
+    assert [person["name"] for person in at_once[1]] == ["alice", "bob"]
+
+
 def _delivered(
     key: ApiKey, fields: dict[str, Any], once: Idempotency | None, *, at: datetime
 ) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any], Allowance | None]:
@@ -97,6 +119,17 @@ def test_a_delivery_is_one_statement(caller: AgentClient, django_assert_num_quer
 
     with django_assert_num_queries(1):
         caller.deliver()
+
+
+def test_an_assigned_delivery_is_one_statement(
+    caller: AgentClient, make_rule: MakeRule, bob: User, django_assert_num_queries: Any
+) -> None:
+    make_rule(people=[bob])
+    caller.deliver()
+
+    with django_assert_num_queries(1):
+        caller.deliver()
+    assert AssignedPerson.objects.count() == 2
 
 
 def test_stamps_increase_also_when_the_clock_does_not(key: ApiKey) -> None:

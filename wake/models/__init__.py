@@ -1,12 +1,16 @@
-"""Defines what agents deliver, what people answer, and the callbacks that carry answers."""
+"""Defines what agents deliver, whom it is assigned to, what people answer, and the callbacks that
+carry answers."""
 
 from wake.models.callbacks import Callback, CallbackAttempt, CallbackHost, FailingTarget
 from wake.models.deliveries import Delivery, DeliveryQuerySet
 from wake.models.heartbeats import Heartbeat
 from wake.models.responses import Draft, Response
 from wake.models.retention import Retention
+from wake.models.rules import AssignedPerson, Assignment, Rule, RuleVersion
 
 __all__ = [
+    "AssignedPerson",
+    "Assignment",
     "Callback",
     "CallbackAttempt",
     "CallbackHost",
@@ -17,4 +21,6 @@ __all__ = [
     "Heartbeat",
     "Response",
     "Retention",
+    "Rule",
+    "RuleVersion",
 ]

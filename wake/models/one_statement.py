@@ -1,5 +1,5 @@
 """Stores a delivery in one statement of PostgreSQL: the stamp under the agent's lock, the key's
-token, the row and its audit event.
+token, the row, its audit event and its assignment.
 
 Step by step, as deliveries.deliver() does it otherwise, these are six round trips
 (docs/decisions/0029-a-delivery-in-one-statement.md).
@@ -17,7 +17,9 @@ from accounts.agents import quota
 from accounts.models import ApiKey, AuditEvent
 from database.clock import EPOCH, microseconds
 from database.compiled_queries import fields_of, insert_into, values_of
+from wake.models.assigning import insert_people, people_parameters
 from wake.models.deliveries import Delivery
+from wake.models.rules import Assignment
 
 # What the stamp decides. Every other column is a parameter.
 STAMPED = {
@@ -29,24 +31,32 @@ STAMPED = {
 
 
 def store(
-    delivery: Delivery, event: AuditEvent, *, key: ApiKey, at: datetime
+    delivery: Delivery,
+    event: AuditEvent,
+    *,
+    key: ApiKey,
+    at: datetime,
+    assignment: Assignment | None = None,
 ) -> quota.Allowance | None:
-    """Inserts both rows and sets the instants of the delivery. Returns None, without an insert, if
+    """Inserts the rows and sets the instants of the delivery. Returns None, without an insert, if
     the key has ended or has no quota left, if its agent is paused or is not as it was remembered,
-    or if this Idempotency-Key was used before."""
+    if its team's rules have changed since, or if this Idempotency-Key was used before."""
     agent, now_us = key.agent, microseconds(at)
     interval, burst = quota.rate_of(key.mode, agent.hourly_limit)
     timeout = delivery.expires_at - delivery.created_at if delivery.expires_at else None
     parameters = [
         *(now_us, agent.pk, agent.team_id, agent.agent_id, agent.hourly_limit),
+        agent.rules_version,
         *(agent.pk, key.mode, delivery.idempotency_key),
         *(now_us, interval, key.pk, agent.pk, now_us + (burst - 1) * interval, at),
         *_parameters(delivery, expires_at=timeout),
         *_parameters(event),
     ]
+    if assignment and (version := assignment.rule_version):
+        parameters += [*_parameters(assignment), *people_parameters(version, team_id=agent.team_id)]
     try:
         with connection.cursor() as cursor:
-            cursor.execute(_statement(), parameters)
+            cursor.execute(_statement(is_assigned=assignment is not None), parameters)
             row = cursor.fetchone()
     except IntegrityError:  # the same Idempotency-Key at the same moment
         return None
@@ -59,14 +69,14 @@ def store(
 
 
 @cache
-def _statement() -> str:
+def _statement(*, is_assigned: bool) -> str:
     """Joins the key's row to the stamp, so the agent is locked first, as everywhere."""
     return f"""
         WITH stamped AS (
             UPDATE accounts_agent
                SET activity_us = GREATEST(activity_us + 1, %s)
              WHERE id = %s AND team_id = %s AND agent_id = %s AND paused_at IS NULL
-               AND hourly_limit IS NOT DISTINCT FROM %s::integer
+               AND hourly_limit IS NOT DISTINCT FROM %s::integer AND rules_version = %s
                AND NOT EXISTS (
                    SELECT FROM wake_delivery
                     WHERE agent_id = %s AND lane = %s AND idempotency_key = %s::text)
@@ -83,8 +93,16 @@ def _statement() -> str:
             {insert_into(Delivery)} SELECT {_columns(Delivery)} FROM stamped, spent
         ), recorded AS (
             {insert_into(AuditEvent)} SELECT {_columns(AuditEvent)} FROM stamped, spent
-        )
+        ){_assigned() if is_assigned else ""}
         SELECT activity_us, quota_us FROM stamped, spent
+    """  # noqa: S608 - our own names
+
+
+def _assigned() -> str:
+    return f""", assigned AS (
+            {insert_into(Assignment)} SELECT {_columns(Assignment)} FROM stamped, spent
+            RETURNING delivery_id
+        ), people AS ({insert_people()})
     """  # noqa: S608 - our own names
 
 

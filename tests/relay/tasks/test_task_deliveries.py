@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from accounts.audit import SYSTEM
-from accounts.models import ApiKey
+from accounts.models import ApiKey, User
 from inbox.editing.edits import Original
 from inbox.rendering.details import render
 from relay.models import CallerKey, Card, Message, Task, TaskDelivery
@@ -17,8 +17,8 @@ from relay.runs.queue import LEASE
 from relay.tasks import lifecycle, lost_runs, unanswered
 from tests.inbox.person import Person, text_of
 from tests.relay.fake_connector import FakeConnector, after, ask
-from tests.types import Answer
-from wake.models import Delivery, Response
+from tests.types import Answer, MakeRule
+from wake.models import AssignedPerson, Delivery, Response
 
 REPORT = {"artifactId": "report", "name": "report.md", "parts": [{"text": "# Ten\n\nAll well."}]}
 
@@ -56,6 +56,17 @@ def test_a_question_of_an_agent_waits_in_the_inbox(end: Callable[..., Task]) -> 
     assert question.expires_at is None
     assert question.task_delivery.task == task
     assert question.task_delivery.generation == task.generation
+
+
+def test_a_question_of_an_agent_is_assigned_by_a_rule(
+    end: Callable[..., Task], make_rule: MakeRule, bob: User
+) -> None:
+    make_rule("Bo's", people=[bob], types=["question"], at=after())
+
+    end("input_required", text="Which market comes first?")
+
+    assigned = AssignedPerson.objects.get()
+    assert (assigned.assignment_id, assigned.user) == (newest().pk, bob)
 
 
 def test_details_have_the_message_then_artifacts_then_the_request(

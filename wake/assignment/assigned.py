@@ -1,0 +1,72 @@
+"""Says whom a delivery is assigned to, and who may answer it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from uuid import UUID
+
+from wake.models import AssignedPerson, Assignment, Delivery
+
+
+@dataclass(frozen=True, slots=True)
+class Assigned:
+    """Holds the people of one assignment. `rule` is None if a person took the delivery, and no rule
+    had assigned it."""
+
+    assignment: Assignment
+    people: list[AssignedPerson] = field(default_factory=list)
+
+    @property
+    def rule(self) -> str | None:
+        version = self.assignment.rule_version
+        return version.rule.name if version else None
+
+    @property
+    def able(self) -> list[AssignedPerson]:
+        """Returns those who may still answer in the team."""
+        return [person for person in self.people if person.can_answer]  # type: ignore[attr-defined]
+
+    @property
+    def is_left_alone(self) -> bool:
+        """Returns whether none of them may answer any more. Then everyone else may, because a
+        question must not wait for people who left."""
+        return not self.able
+
+    @property
+    def only_they(self) -> bool:
+        return self.assignment.only_they and not self.is_left_alone
+
+    def is_to(self, user_id: int) -> bool:
+        return any(person.user_id == user_id for person in self.people)
+
+    def blocks(self, user_id: int) -> bool:
+        """Returns whether this person may not answer, although their role allows it."""
+        return self.only_they and not self.is_to(user_id)
+
+    @property
+    def names(self) -> str:
+        """Returns `Alice, Bo and Carla`: those who may still answer, or else all."""
+        return in_words([person.name for person in self.able or self.people])
+
+
+def assigned_to(ids: Collection[UUID]) -> dict[UUID, Assigned]:
+    """Returns the assignments of these deliveries that have people; one query."""
+    assigned: dict[UUID, Assigned] = {}
+    for person in AssignedPerson.objects.of_deliveries(ids):
+        assignment = person.assignment
+        assigned.setdefault(assignment.pk, Assigned(assignment)).people.append(person)
+    return assigned
+
+
+def assignment_of(delivery: Delivery) -> Assigned | None:
+    """Returns the assignment of one delivery, also if it has no people."""
+    if assigned := assigned_to([delivery.pk]).get(delivery.pk):
+        return assigned
+    rows = Assignment.objects.select_related("rule_version__rule")
+    without_people = rows.filter(delivery=delivery).first()
+    return Assigned(without_people) if without_people else None
+
+
+def in_words(names: list[str]) -> str:
+    return f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else "".join(names)

@@ -1,0 +1,128 @@
+"""Compares a value in the details of a delivery, which a JSON pointer names (RFC 6901)."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from decimal import Decimal
+from functools import cached_property
+from typing import Any, NoReturn
+
+from wake.models import Delivery, RuleVersion
+
+Operator = RuleVersion.Operator
+# "~" stands only in "~0" and "~1"; each part begins with a slash.
+POINTER = re.compile(r"(?:/(?:[^~/]|~[01])*)*")
+INDEX = re.compile(r"0|[1-9][0-9]{0,9}", re.ASCII)
+
+
+class Missing(Exception):
+    """The details have no value there."""
+
+
+def is_pointer(text: str) -> bool:
+    return POINTER.fullmatch(text) is not None
+
+
+def value_at(pointer: str, details: Any) -> Any:
+    """Returns the value, which may be a document, a list or null. Raises Missing."""
+    value = details
+    for part in pointer.split("/")[1:]:
+        name = part.replace("~1", "/").replace("~0", "~")
+        if isinstance(value, dict) and name in value:
+            value = value[name]
+        elif isinstance(value, list) and INDEX.fullmatch(name) and int(name) < len(value):
+            value = value[int(name)]
+        else:
+            raise Missing(Missing.__doc__)
+    return value
+
+
+class Details:
+    """Parses the details of one delivery when the first rule asks for a value."""
+
+    def __init__(self, delivery: Delivery) -> None:
+        self._delivery = delivery
+
+    def compare(self, pointer: str, operator: str, text: str) -> bool:
+        """Returns whether the value there compares so with the text. A value that is missing
+        compares with nothing, also not as "is not"."""
+        try:
+            return COMPARISONS[operator](value_at(pointer, self._parsed), text)
+        except (Missing, ArithmeticError):  # a number may be too large to compare
+            return False
+
+    @cached_property
+    def _parsed(self) -> Any:
+        text = self._delivery.details_json
+        if text is None:
+            raise Missing(Missing.__doc__)
+        try:
+            return json.loads(
+                text, parse_float=Decimal, parse_int=Decimal, parse_constant=_no_number
+            )
+        except (ValueError, ArithmeticError, RecursionError) as reason:
+            raise Missing(Missing.__doc__) from reason
+
+
+def _no_number(text: str) -> NoReturn:
+    raise ValueError(text)
+
+
+def _is(value: Any, text: str) -> bool:
+    """Compares what the value looks like: the text `12` is the number 12 and the string "12"."""
+    match value:
+        case str():
+            return value == text
+        case bool():
+            return text == ("true" if value else "false")
+        case None:
+            return text == "null"
+        case Decimal():
+            number = _number(text)
+            return number is not None and value == number
+    return False
+
+
+def _is_not(value: Any, text: str) -> bool:
+    return not _is(value, text)
+
+
+def _contains(value: Any, text: str) -> bool:
+    if isinstance(value, str):
+        return text.casefold() in value.casefold()
+    if isinstance(value, list):
+        return any(_is(item, text) for item in value)
+    return isinstance(value, dict) and text in value
+
+
+def _at_least(value: Any, text: str) -> bool:
+    number = _number(text)
+    return isinstance(value, Decimal) and number is not None and value >= number
+
+
+def _at_most(value: Any, text: str) -> bool:
+    number = _number(text)
+    return isinstance(value, Decimal) and number is not None and value <= number
+
+
+def _number(text: str) -> Decimal | None:
+    try:
+        number = Decimal(text)
+    except ArithmeticError:
+        return None
+    return number if number.is_finite() else None
+
+
+def is_number(text: str) -> bool:
+    return _number(text) is not None
+
+
+COMPARISONS: dict[str, Callable[[Any, str], bool]] = {
+    Operator.IS: _is,
+    Operator.IS_NOT: _is_not,
+    Operator.AT_LEAST: _at_least,
+    Operator.AT_MOST: _at_most,
+    Operator.CONTAINS: _contains,
+}

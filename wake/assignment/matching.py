@@ -1,0 +1,97 @@
+"""Finds the rule that a delivery matches, among the rules that this process keeps in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from functools import cache
+from typing import NamedTuple
+from uuid import UUID
+
+from accounts.models import Agent, Team
+from database.compiled_queries import CompiledQuery, parameter
+from wake.assignment.details import Details
+from wake.models import Delivery, Rule, RuleVersion
+
+MOST_TEAMS = 10_000
+
+
+class LiveRule(NamedTuple):
+    """Holds what a rule asks for, as it is compared fastest."""
+
+    version: RuleVersion
+    agents: frozenset[UUID]
+    types: frozenset[str]
+    thread_prefix: str
+
+    def matches(self, delivery: Delivery, details: Details, *, at: datetime) -> bool:
+        if self.types and delivery.type not in self.types:
+            return False
+        if self.agents and delivery.agent_id not in self.agents:
+            return False
+        if self.thread_prefix and not delivery.thread.startswith(self.thread_prefix):
+            return False
+        version = self.version
+        if version.expires_at <= at:
+            return False
+        return not version.operator or details.compare(
+            version.pointer, version.operator, version.value
+        )
+
+
+class _Kept(NamedTuple):
+    rules_version: int
+    rules: Sequence[LiveRule]
+
+
+_kept: dict[int, _Kept] = {}
+
+
+def version_for(delivery: Delivery, agent: Agent, *, at: datetime) -> RuleVersion | None:
+    """Returns what the first rule that matches says. Makes no query unless the team's rules have
+    changed since this process read them; `agent.rules_version` says so."""
+    if not agent.rules_version:
+        return None
+    kept = _kept.get(agent.team_id)
+    if kept is None or kept.rules_version != agent.rules_version:
+        kept = _read(agent.team_id, agent.rules_version)
+    return first_match(kept.rules, delivery, at=at)
+
+
+def first_match(
+    rules: Iterable[LiveRule], delivery: Delivery, *, at: datetime
+) -> RuleVersion | None:
+    details = Details(delivery)
+    for rule in rules:
+        if rule.matches(delivery, details, at=at):
+            return rule.version
+    return None
+
+
+def live_rules(versions: Iterable[RuleVersion]) -> list[LiveRule]:
+    """Returns the rules that are on."""
+    return [
+        LiveRule(
+            version,
+            frozenset(map(UUID, version.agents)),
+            frozenset(version.types),
+            version.thread_prefix,
+        )
+        for version in versions
+        if version.rule.state == Rule.State.ON
+    ]
+
+
+def _read(team_id: int, rules_version: int) -> _Kept:
+    """Reads the rules after the version that the caller has: if they are newer already, the
+    delivery is not stored with that version (wake/models/one_statement.py)."""
+    kept = _Kept(rules_version, live_rules(_current().objects(team=team_id)))
+    if len(_kept) >= MOST_TEAMS:
+        _kept.clear()
+    _kept[team_id] = kept
+    return kept
+
+
+@cache
+def _current() -> CompiledQuery:
+    return CompiledQuery(lambda: RuleVersion.objects.of_team(parameter("team", Team, "id")))

@@ -1,0 +1,199 @@
+"""Adds, changes, moves, switches and removes the assignment rules of a team.
+
+Each verb locks the team, then its agents, and gives all of them the next version of the rules. So a
+delivery knows from the row of its agent, which it locks anyway, whether the rules are as it
+remembers them (docs/decisions/0044-rules-reach-a-delivery-with-its-key.md).
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Any, TypedDict
+
+from django.db import transaction
+
+from accounts.audit import Actor, record
+from accounts.models import Agent, Membership, Team
+from accounts.teams import members
+from database.clock import microseconds
+from wake.assignment.details import is_number, is_pointer
+from wake.models import Delivery, Rule, RuleVersion
+
+MOST_RULES = 50
+LONGEST_DAYS = 90
+ROLES = (Membership.Role.OWNER, Membership.Role.REVIEWER)
+NUMERIC = {RuleVersion.Operator.AT_LEAST, RuleVersion.Operator.AT_MOST}
+
+
+class RulesChanged(Exception):
+    """The rules have changed since you opened this page. Look at them again."""
+
+
+class TooManyRules(Exception):
+    """A team can have 50 rules. Remove one first."""
+
+
+class BadRule(Exception):
+    """A rule cannot say this; the message says why."""
+
+
+class Terms(TypedDict):
+    """Lists what a rule says: the columns of a version."""
+
+    agents: list[str]
+    types: list[str]
+    thread_prefix: str
+    pointer: str
+    operator: str
+    value: str
+    people: list[int]
+    role: str
+    only_they: bool
+    expires_at: datetime
+
+
+@transaction.atomic
+def add(team: Team, name: str, terms: Terms, *, seen: int, by: Actor, at: datetime) -> Rule:
+    """Adds a rule at the end of the list, and turns it on. `seen` is the version of the rules that
+    the person saw. Raises RulesChanged, TooManyRules, BadRule or NoLongerOwner."""
+    team = _locked(team.pk, seen=seen, by=by)
+    rules = _rules(team)
+    if len(rules) >= MOST_RULES:
+        raise TooManyRules(TooManyRules.__doc__)
+    _check(team, terms, at=at)
+    rule = Rule.objects.create(
+        team=team,
+        position=rules[-1].position + 1 if rules else 1,
+        name=name,
+        state=Rule.State.ON,
+        version=1,
+    )
+    RuleVersion.objects.create(rule=rule, number=1, created_at=at, created_by=by.name[:80], **terms)
+    _record("rule.added", rule, by=by, at=at, **_detail(terms))
+    _publish(team, at)
+    return rule
+
+
+@transaction.atomic
+def change(rule: Rule, name: str, terms: Terms, *, seen: int, by: Actor, at: datetime) -> Rule:
+    """Adds a version to the rule. What it assigned before stays assigned. Raises RulesChanged,
+    BadRule or NoLongerOwner."""
+    team, rule = _held(rule, seen=seen, by=by)
+    _check(team, terms, at=at)
+    before, rule.name = rule.name, name
+    rule.version += 1
+    rule.save(update_fields=["name", "version"])
+    RuleVersion.objects.create(
+        rule=rule, number=rule.version, created_at=at, created_by=by.name[:80], **terms
+    )
+    _record("rule.changed", rule, by=by, at=at, before=before, **_detail(terms))
+    _publish(team, at)
+    return rule
+
+
+@transaction.atomic
+def move(rule: Rule, *, up: bool, seen: int, by: Actor, at: datetime) -> None:
+    """Swaps the rule with the one above or below it; at the end of the list nothing happens. Raises
+    RulesChanged or NoLongerOwner."""
+    team, rule = _held(rule, seen=seen, by=by)
+    rules = _rules(team)
+    place = [other.pk for other in rules].index(rule.pk)
+    if not 0 <= (to := place - 1 if up else place + 1) < len(rules):
+        return
+    other = rules[to]
+    rule.position, other.position = other.position, rule.position
+    for each in (rule, other):
+        each.save(update_fields=["position"])
+    _record("rule.moved", rule, by=by, at=at, to=to + 1)
+    _publish(team, at)
+
+
+@transaction.atomic
+def switch(rule: Rule, *, on: bool, seen: int, by: Actor, at: datetime) -> None:
+    """Turns the rule on or off. Raises RulesChanged or NoLongerOwner."""
+    team, rule = _held(rule, seen=seen, by=by)
+    state = Rule.State.ON if on else Rule.State.OFF
+    if rule.state == state:
+        return
+    rule.state = state
+    rule.save(update_fields=["state"])
+    _record("rule.turned_on" if on else "rule.turned_off", rule, by=by, at=at)
+    _publish(team, at)
+
+
+@transaction.atomic
+def remove(rule: Rule, *, seen: int, by: Actor, at: datetime) -> None:
+    """Takes the rule off the list. It and its versions stay for the deliveries that they assigned.
+    Raises RulesChanged or NoLongerOwner."""
+    team, rule = _held(rule, seen=seen, by=by)
+    rule.removed_at = at
+    rule.save(update_fields=["removed_at"])
+    _record("rule.removed", rule, by=by, at=at)
+    _publish(team, at)
+
+
+def _locked(team_id: int, *, seen: int, by: Actor) -> Team:
+    members.hold_as_owner(team_id, by=by)
+    team = Team.objects.get(pk=team_id)
+    if team.rules_version != seen:
+        raise RulesChanged(RulesChanged.__doc__)
+    return team
+
+
+def _held(rule: Rule, *, seen: int, by: Actor) -> tuple[Team, Rule]:
+    """Returns the team, which is locked, and the rule as it is now. It is not removed, because the
+    person saw it in this version of the rules."""
+    team = _locked(rule.team_id, seen=seen, by=by)
+    return team, Rule.objects.get(pk=rule.pk)
+
+
+def _rules(team: Team) -> list[Rule]:
+    return list(Rule.objects.filter(team=team, removed_at__isnull=True).order_by("position"))
+
+
+def _publish(team: Team, at: datetime) -> None:
+    """Gives the rules a version that no process has ever seen, not even before a backup was
+    restored. Agents are locked in the order of their keys; a delivery of each waits for the commit,
+    or is before it."""
+    team.rules_version = max(team.rules_version + 1, microseconds(at))
+    team.save(update_fields=["rules_version"])
+    agents = Agent.objects.filter(team=team)
+    list(agents.order_by("pk").select_for_update(no_key=True).values_list("pk"))
+    agents.update(rules_version=team.rules_version)
+
+
+def _check(team: Team, terms: Terms, *, at: datetime) -> None:
+    """Raises BadRule. Agents, people and the time may have changed since the page was made."""
+    if not at < terms["expires_at"] <= at + timedelta(days=LONGEST_DAYS):
+        raise BadRule(f"A rule ends within {LONGEST_DAYS} days.")
+    if not set(terms["types"]) <= set(Delivery.Type.values):
+        raise BadRule("Choose types of deliveries.")
+    agents = Agent.objects.filter(team=team, pk__in=terms["agents"])
+    if agents.count() != len(set(terms["agents"])):
+        raise BadRule("Choose agents of this team.")
+    people = Membership.objects.that_answer().filter(team=team, user__in=terms["people"])
+    if people.count() != len(set(terms["people"])):
+        raise BadRule("Choose people who may answer in this team.")
+    if terms["role"] not in {"", *ROLES} or not (terms["people"] or terms["role"]):
+        raise BadRule("Choose at least one person, or a role.")
+    _check_comparison(terms)
+
+
+def _check_comparison(terms: Terms) -> None:
+    if not terms["operator"]:
+        return
+    if terms["operator"] not in RuleVersion.Operator:
+        raise BadRule("Choose how to compare the value.")
+    if not is_pointer(terms["pointer"]):
+        raise BadRule("A pointer is written like /order/total.")
+    if terms["operator"] in NUMERIC and not is_number(terms["value"]):
+        raise BadRule("Compare with a number.")
+
+
+def _detail(terms: Terms) -> dict[str, Any]:
+    """Returns what the rule says, as the audit stores it."""
+    return {**terms, "expires_at": terms["expires_at"].isoformat()}
+
+
+def _record(event: str, rule: Rule, *, by: Actor, at: datetime, **detail: Any) -> None:
+    record(event, by=by, of=rule, team=rule.team_id, at=at, version=rule.version, **detail)

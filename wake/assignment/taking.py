@@ -1,0 +1,51 @@
+"""Lets a person take a delivery, which assigns it to them."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from django.db import transaction
+
+from accounts.access import NotAllowed, is_owner, may_answer
+from accounts.audit import person, record
+from accounts.models import User
+from wake.assignment.assigned import Assigned, assigned_to
+from wake.models import AssignedPerson, Assignment, Delivery
+
+
+class NotAssigned(NotAllowed):
+    """Only the people whom it is assigned to can answer this."""
+
+    @classmethod
+    def to(cls, assigned: Assigned) -> NotAssigned:
+        return cls(f"Only {assigned.names} can answer this. An owner of the team can take it.")
+
+
+def check_may_answer(delivery: Delivery, *, by: User) -> None:
+    """Raises NotAssigned if a rule assigned the delivery to others only. Makes no query in a team
+    that never had a rule; the delivery is loaded with its team."""
+    if not delivery.team.rules_version:
+        return
+    assigned = assigned_to([delivery.pk]).get(delivery.pk)
+    if assigned and assigned.blocks(by.pk):
+        raise NotAssigned.to(assigned)
+
+
+@transaction.atomic
+def take(delivery: Delivery, *, by: User, address: str = "", at: datetime) -> None:
+    """Assigns the delivery to the person, too. A second call changes nothing, and neither does one
+    after the answer. Raises NotAllowed, or NotAssigned unless they own the team."""
+    if not may_answer(by, delivery.team_id):
+        raise NotAllowed(NotAllowed.__doc__)
+    if Delivery.objects.select_for_update().get(pk=delivery.pk).answered_at is not None:
+        return
+    assigned = assigned_to([delivery.pk]).get(delivery.pk)
+    if assigned and assigned.is_to(by.pk):
+        return
+    if assigned and assigned.blocks(by.pk) and not is_owner(by, delivery.team_id):
+        raise NotAssigned.to(assigned)
+    assignment, _ = Assignment.objects.get_or_create(
+        delivery=delivery, defaults={"rule_version": None, "only_they": False}
+    )
+    AssignedPerson.objects.create(assignment=assignment, user=by, name=by.display_name, taken_at=at)
+    record("delivery.taken", by=person(by, address), of=delivery, team=delivery.team_id, at=at)

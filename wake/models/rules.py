@@ -1,0 +1,164 @@
+"""Defines assignment rules, their versions, and whom they assigned each delivery to."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Collection
+from typing import Any
+
+from django.db import models
+from django.db.models import Exists, F, OuterRef, Q
+
+from accounts.models import SINGLE_LINE, Membership, Team, User
+from wake.models.deliveries import Delivery
+
+LONGEST_POINTER = 200
+LONGEST_VALUE = 200
+
+
+class Rule(models.Model):
+    """Keeps the place of a rule in its team's list. Its versions say what it does, and all of them
+    stay. A removed rule stays, too, because deliveries name it."""
+
+    class State(models.TextChoices):
+        ON = "on", "On"
+        OFF = "off", "Off"
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="rules", db_index=False)
+    position = models.PositiveIntegerField()
+    name = models.CharField(max_length=80, validators=[SINGLE_LINE])
+    state = models.CharField(max_length=6, choices=State)
+    # The number of its newest version.
+    version = models.PositiveIntegerField()
+    removed_at = models.DateTimeField(null=True)
+
+    class Meta:
+        indexes = [
+            models.Index(
+                fields=["team", "position"],
+                condition=Q(removed_at__isnull=True),
+                name="rules_of_a_team",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class RuleVersionQuerySet(models.QuerySet["RuleVersion"]):
+    def of_team(self, team: Any) -> RuleVersionQuerySet:
+        """Returns what the team's rules say now, in their order. Index: rules_of_a_team."""
+        newest = self.filter(number=F("rule__version"))
+        current = newest.filter(rule__team=team, rule__removed_at__isnull=True)
+        return current.select_related("rule").order_by("rule__position")
+
+
+class RuleVersion(models.Model):
+    """Stores what a rule says: which deliveries it is for, and whom it assigns them to. An empty
+    list or text matches every delivery. It never changes."""
+
+    class Operator(models.TextChoices):
+        IS = "is", "is"
+        IS_NOT = "is_not", "is not"
+        AT_LEAST = "at_least", "is at least"
+        AT_MOST = "at_most", "is at most"
+        CONTAINS = "contains", "contains"
+
+    rule = models.ForeignKey(
+        Rule, on_delete=models.CASCADE, related_name="versions", db_index=False
+    )
+    number = models.PositiveIntegerField()
+
+    agents: models.JSONField[Any, list[str]] = models.JSONField(default=list)
+    types: models.JSONField[Any, list[str]] = models.JSONField(default=list)
+    thread_prefix = models.CharField(max_length=128, blank=True)
+    # One comparison, if there is an operator: a JSON pointer into the details (RFC 6901) and what
+    # the value there is compared with.
+    pointer = models.CharField(max_length=LONGEST_POINTER, blank=True)
+    operator = models.CharField(max_length=8, choices=Operator, blank=True)
+    value = models.CharField(max_length=LONGEST_VALUE, blank=True)
+
+    people: models.JSONField[Any, list[int]] = models.JSONField(default=list)
+    role = models.CharField(max_length=10, choices=Membership.Role, blank=True)
+    only_they = models.BooleanField()
+
+    expires_at = models.DateTimeField()
+    created_at = models.DateTimeField()
+    created_by = models.CharField(max_length=80)
+
+    objects = RuleVersionQuerySet.as_manager()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["rule", "number"], name="one_number_a_version")
+        ]
+
+    def __str__(self) -> str:
+        return f"version {self.number} of {self.rule_id}"
+
+
+class Assignment(models.Model):
+    """Says that a rule, or a person who took it, assigned a delivery. `rule_version` is None where
+    a person took a delivery that no rule had assigned."""
+
+    # A constraint on these keys would lock the rule's row and the people's rows in every delivery.
+    delivery = models.OneToOneField(
+        Delivery,
+        on_delete=models.CASCADE,
+        primary_key=True,
+        related_name="assignment",
+        db_constraint=False,
+    )
+    rule_version = models.ForeignKey(
+        RuleVersion,
+        null=True,
+        on_delete=models.PROTECT,
+        related_name="+",
+        db_constraint=False,
+        db_index=False,
+    )
+    # Whether the others may not answer (wake/assignment/assigned.py).
+    only_they = models.BooleanField()
+
+    def __str__(self) -> str:
+        return f"Assignment of {self.delivery_id}"
+
+
+class AssignedPersonQuerySet(models.QuerySet["AssignedPerson"]):
+    def of_deliveries(self, ids: Collection[uuid.UUID]) -> AssignedPersonQuerySet:
+        """Returns them in the order of their names, with `can_answer`: whether they still may."""
+        member = Membership.objects.that_answer().filter(
+            team=OuterRef("assignment__delivery__team"), user=OuterRef("user"), user__is_active=True
+        )
+        rows = self.filter(assignment__in=ids).annotate(can_answer=Exists(member))
+        return rows.select_related("assignment__rule_version__rule").order_by("name", "pk")
+
+
+class AssignedPerson(models.Model):
+    """Names a person whom a delivery is assigned to, as they were called at that moment."""
+
+    assignment = models.ForeignKey(
+        Assignment, on_delete=models.CASCADE, related_name="people", db_constraint=False
+    )
+    user = models.ForeignKey(
+        User,
+        null=True,
+        on_delete=models.SET_NULL,
+        related_name="+",
+        db_constraint=False,
+        db_index=False,
+    )
+    name = models.CharField(max_length=80)
+    # When they took it themselves; None for those whom the rule assigned.
+    taken_at = models.DateTimeField(null=True)
+
+    objects = AssignedPersonQuerySet.as_manager()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["user", "assignment"], name="assigned_to_a_person_once")
+        ]
+
+    def __str__(self) -> str:
+        return self.name
