@@ -8,10 +8,11 @@ import signal
 import subprocess
 import sys
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 
-from tests.relay.conformance.installed import command
+from tests.peers import command
 from tests.relay.conformance.server import Relay
 from tests.wake.callbacks.receiver import Received, Receiver
 from tests.wake.server.up import eventually
@@ -39,12 +40,13 @@ SEEN = {
 }
 
 
-PEERS = ["python_1_0", "python_0_3", "js_1_0", "js_0_3"]
+PEERS = Path(__file__).parent / "peers"
+NAMES = ["python_1_0", "python_0_3", "js_1_0", "js_0_3"]
 
 
-@pytest.mark.parametrize("peer", PEERS)
+@pytest.mark.parametrize("peer", NAMES)
 def test_an_official_sdk_calls_an_agent(peer: str, relay: Relay, receiver: Receiver) -> None:
-    caller = [*command(peer), relay.url, relay.caller_key, receiver.url, CREDENTIALS]
+    caller = [*command(PEERS / peer), relay.url, relay.caller_key, receiver.url, CREDENTIALS]
 
     done = subprocess.run(caller, capture_output=True, text=True, timeout=120, check=False)
 
@@ -59,12 +61,12 @@ def test_an_official_sdk_calls_an_agent(peer: str, relay: Relay, receiver: Recei
     assert push.headers["X-A2A-Notification-Token"] == "a-token"
 
 
-@pytest.mark.parametrize("peer", PEERS)
+@pytest.mark.parametrize("peer", NAMES)
 def test_an_official_sdk_follows_a_task_through_the_death_of_the_server(
     peer: str, relay: Relay
 ) -> None:
     follower = subprocess.Popen(
-        [*command(peer, "follower"), relay.url, relay.caller_key],
+        [*command(PEERS / peer, "follower"), relay.url, relay.caller_key],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

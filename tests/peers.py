@@ -1,5 +1,8 @@
-"""Installs each official SDK separately, because two generations do not fit into one
-environment."""
+"""Installs each SDK that a test needs as a peer into an environment of its own, because two
+generations do not fit into one.
+
+A peer that cannot be installed is a skipped test with the reason, and in CI a failure.
+"""
 
 from __future__ import annotations
 
@@ -11,18 +14,19 @@ import subprocess
 import sys
 import venv
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
-PEERS = Path(__file__).parent / "peers"
 INSTALLED = Path(sys.prefix) / "peers"
 # Left by an installation that came to its end.
 DONE = ".installed"
 
 
-def command(peer: str, script: str = "caller") -> list[str]:
-    """Returns the command of one of its scripts, and installs it first if needed."""
-    source = PEERS / peer
+def command(source: Path, script: str = "caller") -> list[str]:
+    """Returns the command of one of the scripts in a peer's folder, and installs the peer first if
+    needed."""
+    peer = f"{source.parent.parent.name}-{source.name}"
     if (source / "package.json").exists():
         lock, install = source / "package-lock.json", _install_javascript
     else:
@@ -52,9 +56,7 @@ def _install_python(lock: Path, folder: Path) -> None:
 
 def _install_javascript(lock: Path, folder: Path) -> None:
     if not shutil.which("npm"):
-        if os.environ.get("CI"):
-            pytest.fail("There is no npm, and in CI that is a failure.")
-        pytest.skip("There is no npm to install the SDK for JavaScript with.")
+        _give_up("There is no npm to install the SDK for JavaScript with.")
     shutil.copy(lock, folder)
     shutil.copy(lock.with_name("package.json"), folder)
     _run(["npm", "ci", "--silent", "--no-audit", "--no-fund", "--ignore-scripts"], folder)
@@ -70,4 +72,10 @@ def _run(command: list[str], folder: Path) -> None:
         check=False,
     )
     if done.returncode:
-        pytest.fail(f"{' '.join(command[:4])}: {done.stdout}")
+        _give_up(f"The peer {folder.name} cannot be installed: {done.stdout[-500:]}")
+
+
+def _give_up(reason: str) -> NoReturn:
+    if os.environ.get("CI", "").lower() in {"1", "true", "yes"}:
+        pytest.fail(reason)
+    pytest.skip(reason)
