@@ -21,7 +21,15 @@ HANDSHAKE_VERSIONS = ("2025-11-25", "2025-06-18", "2025-03-26")
 VERSIONS = (STATELESS_VERSION, *HANDSHAKE_VERSIONS)
 
 META = "io.modelcontextprotocol/"
+TASKS = f"{META}tasks"
 CACHE_MS = 300_000
+# The parameter that the header Mcp-Name repeats.
+NAMED_BY = {
+    "tools/call": "name",
+    "tasks/get": "taskId",
+    "tasks/update": "taskId",
+    "tasks/cancel": "taskId",
+}
 
 PARSE_ERROR = -32700
 INVALID_REQUEST = -32600
@@ -29,12 +37,14 @@ METHOD_NOT_FOUND = -32601
 INVALID_PARAMS = -32602
 INTERNAL_ERROR = -32603
 HEADER_MISMATCH = -32020
+MISSING_CAPABILITY = -32021
 UNSUPPORTED_VERSION = -32022
 STATUS_CODES = {
     PARSE_ERROR: 400,
     INVALID_REQUEST: 400,
     INVALID_PARAMS: 400,
     HEADER_MISMATCH: 400,
+    MISSING_CAPABILITY: 400,
     UNSUPPORTED_VERSION: 400,
     METHOD_NOT_FOUND: 404,
     INTERNAL_ERROR: 500,
@@ -58,6 +68,7 @@ class Call:
     params: Json
     is_stateless: bool
     client_name: str
+    takes_tasks: bool = False
 
 
 def id_of(value: Any) -> Id | None:
@@ -79,7 +90,16 @@ def read(value: Any, headers: Mapping[str, str]) -> Call:
         if meta[f"{META}protocolVersion"] != STATELESS_VERSION:
             raise _unsupported(meta[f"{META}protocolVersion"])
         name = _name(meta.get(f"{META}clientInfo"))
-        return Call(id_of(value), method, params, is_stateless=True, client_name=name)
+        extensions = meta[f"{META}clientCapabilities"].get("extensions")
+        takes_tasks = isinstance(extensions, dict) and TASKS in extensions
+        return Call(
+            id_of(value),
+            method,
+            params,
+            is_stateless=True,
+            client_name=name,
+            takes_tasks=takes_tasks,
+        )
     version = headers.get("Mcp-Protocol-Version")
     if version and version not in HANDSHAKE_VERSIONS:
         raise _unsupported(version)
@@ -90,7 +110,7 @@ def read(value: Any, headers: Mapping[str, str]) -> Call:
 def answered(call: Call, result: Json, *, server: Json, is_list: bool = False) -> Json:
     """Returns the response. `is_list` is for what a client may keep for a while."""
     if call.is_stateless:
-        result = {**result, "resultType": "complete", "_meta": {f"{META}serverInfo": server}}
+        result = {"resultType": "complete", **result, "_meta": {f"{META}serverInfo": server}}
         if is_list:
             result |= {"ttlMs": CACHE_MS, "cacheScope": "private"}
     return {"jsonrpc": "2.0", "id": call.id, "result": result}
@@ -139,8 +159,8 @@ def _checked_meta(meta: Any) -> Json:
 
 def _check_headers(method: str, params: Json, version: str, headers: Mapping[str, str]) -> None:
     expected = {"Mcp-Protocol-Version": version, "Mcp-Method": method}
-    if method == "tools/call":
-        expected["Mcp-Name"] = params.get("name", "")
+    if method in NAMED_BY:
+        expected["Mcp-Name"] = params.get(NAMED_BY[method], "")
     for name, value in expected.items():
         if _decoded(headers.get(name)) != value:
             raise Refused(HEADER_MISMATCH, f"The header {name} does not say what the body says.")
@@ -154,6 +174,12 @@ def _decoded(value: str | None) -> str | None:
         return base64.b64decode(value[9:-2], validate=True).decode()
     except (binascii.Error, UnicodeDecodeError):
         return None
+
+
+def without_tasks() -> Refused:
+    """Returns the error for a client that did not declare the extension."""
+    data: Json = {"requiredCapabilities": {"extensions": {TASKS: {}}}}
+    return Refused(MISSING_CAPABILITY, "Declare the extension for tasks to use them.", data=data)
 
 
 def _unsupported(version: str) -> Refused:

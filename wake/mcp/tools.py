@@ -26,8 +26,9 @@ from wake.api.parsers import JsonObject
 from wake.api.serializers import DELIVERY_PAYLOAD, WITHDRAWAL_PAYLOAD, sweep_parameters
 from wake.api.views import receipt_of
 from wake.deliveries import deliver
-from wake.mcp import schemas, wording
+from wake.mcp import schemas, tasks, wording
 from wake.mcp.choices import with_choices
+from wake.mcp.results import Result, Task
 from wake.withdrawals import withdraw_own
 
 # A model repeats a call that it believes to be lost. The same call within this time is the same
@@ -42,14 +43,7 @@ class Caller:
     key: ApiKey
     client_name: str
     address: str
-
-
-@dataclass(frozen=True, slots=True)
-class Result:
-    """Holds the result of a tool: data for programs, and text for the model."""
-
-    structured: msgspec.Struct
-    text: str
+    takes_tasks: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +53,7 @@ class Tool:
     description: str
     takes: dict[str, Any]
     returns: dict[str, Any]
-    call: Callable[[Caller, JsonObject], Result]
+    call: Callable[[Caller, JsonObject], Result | Task]
 
     def listed(self) -> dict[str, Any]:
         return {
@@ -77,7 +71,7 @@ class Tool:
         }
 
 
-def run(tool: Tool, caller: Caller, arguments: JsonObject) -> Result:
+def run(tool: Tool, caller: Caller, arguments: JsonObject) -> Result | Task:
     """Calls the tool. Raises what its verb raises, and ValidationError for an unknown argument."""
     known = tool.takes["properties"]
     unknown = [name for name in arguments if name not in known]
@@ -92,8 +86,10 @@ def _deliver(caller: Caller, arguments: JsonObject) -> Result:
     return Result(receipt, wording.delivered(receipt))
 
 
-def _ask(caller: Caller, arguments: JsonObject) -> Result:
-    seconds = _seconds(arguments, usual=schemas.USUAL_WAIT)
+def _ask(caller: Caller, arguments: JsonObject) -> Result | Task:
+    # A model that says how long to wait wants to go on with other work then.
+    is_task = caller.takes_tasks and arguments.get("wait_seconds") is None
+    seconds = 0 if is_task else _seconds(arguments, usual=schemas.USUAL_WAIT)
     members = {"type": "question", **arguments}
     texts = dict(arguments.texts)
     options, choices = members.pop("options", None), members.pop("choices", None)
@@ -102,6 +98,8 @@ def _ask(caller: Caller, arguments: JsonObject) -> Result:
         texts["details"] = msgspec.Raw(msgspec.json.encode(members["details"]))
     receipt = _store(caller, "ask", JsonObject(members, texts))
     answer = _wait_for(caller.key, receipt.delivery_id, seconds)
+    if is_task and answer.status == "pending" and not answer.expired:
+        return tasks.started(answer, created_at=receipt.created_at)
     return Result(answer, wording.answered(answer, assumption=arguments.get("assumption") or ""))
 
 

@@ -16,17 +16,18 @@ from accounts.agents.quota import KeyEnded
 from accounts.authentication import key_of
 from accounts.models.names import is_visible
 from accounts.read_limits import count_read
-from wake import wire
 from wake.api import errors
 from wake.api.parsers import JsonObject, Malformed, parse_object, parse_strictly, read_body
 from wake.api.views import ProtocolView, json_response
-from wake.mcp import protocol, tools, wording
+from wake.mcp import protocol, tasks, tools, wording
 from wake.mcp.protocol import Call, Json, Refused
+from wake.mcp.results import text_block
 
 logger = logging.getLogger(__name__)
 
 SERVER = {"name": "wake", "title": "Wake", "version": "1.0"}
 CAPABILITIES: Json = {"tools": {"listChanged": False}}
+EXTENSIONS: Json = {protocol.TASKS: {}}
 
 
 class McpView(ProtocolView):
@@ -55,20 +56,22 @@ class McpView(ProtocolView):
 
     def _answer(self, request: Request, call: Call, body: bytes) -> Json:
         match call.method:
-            case "initialize":
+            case "initialize" if not call.is_stateless:
                 result = _initialized(call.params)
             case "server/discover":
                 result = {
                     "supportedVersions": list(protocol.VERSIONS),
-                    "capabilities": CAPABILITIES,
+                    "capabilities": {**CAPABILITIES, "extensions": EXTENSIONS},
                     "instructions": wording.INSTRUCTIONS,
                 }
-            case "ping":
+            case "ping" if not call.is_stateless:
                 result = {}
             case "tools/list":
                 result = {"tools": [tool.listed() for tool in tools.TOOLS.values()]}
             case "tools/call":
                 result = _called(request, call, body)
+            case method if call.is_stateless and method in tasks.METHODS:
+                result = _of_task(request, call)
             case _:
                 raise Refused(protocol.METHOD_NOT_FOUND, "There is no such method here.")
         is_list = call.method in {"server/discover", "tools/list"}
@@ -95,15 +98,21 @@ def _called(request: Request, call: Call, body: bytes) -> Json:
         key=key_of(request),
         client_name=_client_name(request, call),
         address=throttles.client_address(request),
+        takes_tasks=call.takes_tasks,
     )
     try:
-        result = tools.run(tool, caller, _arguments(call, body))
+        return tools.run(tool, caller, _arguments(call, body)).as_json()
     except (KeyEnded, AuthenticationFailed, NotAuthenticated, Refused):
         raise
     except Exception as failure:
         return _failed(failure)
-    structured = msgspec.json.decode(wire.encode(result.structured))
-    return {"content": [_text(result.text)], "structuredContent": structured, "isError": False}
+
+
+def _of_task(request: Request, call: Call) -> Json:
+    if not call.takes_tasks:
+        raise protocol.without_tasks()
+    address = throttles.client_address(request)
+    return tasks.run(call.method, call.params, key=key_of(request), address=address)
 
 
 def _failed(failure: Exception) -> Json:
@@ -112,7 +121,7 @@ def _failed(failure: Exception) -> Json:
     error = errors.refusal_of(failure).error
     if error.code == "server_error":
         logger.error("A tool failed", exc_info=failure)
-    return {"content": [_text(f"{error.code}: {error.message}")], "isError": True}
+    return {"content": [text_block(f"{error.code}: {error.message}")], "isError": True}
 
 
 def _arguments(call: Call, body: bytes) -> JsonObject:
@@ -149,7 +158,3 @@ def _parsed(body: bytes) -> Any:
         return parse_strictly(body)
     except Malformed as failure:
         raise Refused(protocol.PARSE_ERROR, str(failure)) from None
-
-
-def _text(text: str) -> Json:
-    return {"type": "text", "text": text}

@@ -55,6 +55,18 @@ def withdrawn(withdrawal: wire.Withdrawal) -> str:
     return f"Withdrawn at {wire.instant(withdrawal.withdrawn_at)}. People are not asked any more."
 
 
+def task(answer: wire.Answer, status: str) -> str:
+    """Describes the state of a task to the model."""
+    if status == "cancelled":
+        return "The delivery was withdrawn. People are not asked any more."
+    if status == "working":
+        limit = f"until {wire.instant(answer.expires_at)}" if answer.expires_at else "for ever"
+        return f"No decision yet. Waits {limit} for a person."
+    if answer.status == "pending":
+        return "The deadline passed without an answer."
+    return f"A person answered: {answer.status}."
+
+
 def _pending(answer: wire.Answer, assumption: str) -> str:
     lines = ["pending: no decision yet. This is no approval."]
     if answer.expires_at is None:

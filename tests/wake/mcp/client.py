@@ -7,13 +7,18 @@ from typing import Any
 
 from django.test import Client
 
+from wake.mcp import protocol
+
 STATELESS, HANDSHAKE = "2026-07-28", "2025-11-25"
 
 
 class McpClient:
-    def __init__(self, key: str, *, version: str = STATELESS) -> None:
+    def __init__(self, key: str, *, version: str = STATELESS, takes_tasks: bool = False) -> None:
         self.client = Client(raise_request_exception=False)
         self.key, self.version = key, version
+        self.capabilities: dict[str, Any] = (
+            {"extensions": {protocol.TASKS: {}}} if takes_tasks else {}
+        )
 
     def post(self, body: Any, **headers: str) -> Any:
         content = body if isinstance(body, str | bytes) else json.dumps(body)
@@ -35,12 +40,12 @@ class McpClient:
         if self.version == STATELESS:
             params["_meta"] = {
                 "io.modelcontextprotocol/protocolVersion": self.version,
-                "io.modelcontextprotocol/clientCapabilities": {},
+                "io.modelcontextprotocol/clientCapabilities": self.capabilities,
                 "io.modelcontextprotocol/clientInfo": {"name": "inspector", "version": "1"},
             }
             sent = {"Mcp-Protocol-Version": self.version, "Mcp-Method": method}
-            if method == "tools/call":
-                sent["Mcp-Name"] = params["name"]
+            if name := params.get("name") or params.get("taskId"):
+                sent["Mcp-Name"] = str(name)
         elif method != "initialize":
             sent = {"Mcp-Protocol-Version": self.version}
         body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}

@@ -24,7 +24,10 @@ def test_discovery_lists_the_protocol_versions(mcp: McpClient) -> None:
     discovered = mcp.result("server/discover")
 
     assert discovered["supportedVersions"][0] == STATELESS
-    assert discovered["capabilities"] == {"tools": {"listChanged": False}}
+    assert discovered["capabilities"] == {
+        "tools": {"listChanged": False},
+        "extensions": {protocol.TASKS: {}},
+    }
     assert discovered["instructions"] == wording.INSTRUCTIONS
     assert discovered["_meta"][f"{META}serverInfo"]["name"] == "wake"
     assert (discovered["resultType"], discovered["cacheScope"]) == ("complete", "private")
@@ -62,8 +65,12 @@ def test_there_are_five_tools(either: McpClient) -> None:
     assert all(tool["outputSchema"]["type"] == "object" for tool in tools)
 
 
-def test_a_ping(either: McpClient) -> None:
-    assert either.ask("ping").status_code == 200
+@pytest.mark.parametrize("method", ["initialize", "ping"])
+def test_what_only_older_revisions_have(method: str, mcp: McpClient) -> None:
+    assert error(mcp.ask(method)) == (404, protocol.METHOD_NOT_FOUND)
+
+    mcp.version = HANDSHAKE
+    assert mcp.ask(method).status_code == 200
 
 
 def test_a_notification_is_accepted(mcp: McpClient) -> None:
@@ -109,9 +116,9 @@ def test_there_is_no_oauth(path: str) -> None:
 
 
 def test_pages_of_other_origins_may_not_call(mcp: McpClient, settings: Any) -> None:
-    assert mcp.ask("ping", Origin="https://evil.example").status_code == 403
-    assert mcp.ask("ping", Origin="null").status_code == 403
-    assert mcp.ask("ping", Origin=settings.WAKE_ORIGIN).status_code == 200
+    assert mcp.ask("tools/list", Origin="https://evil.example").status_code == 403
+    assert mcp.ask("tools/list", Origin="null").status_code == 403
+    assert mcp.ask("tools/list", Origin=settings.WAKE_ORIGIN).status_code == 200
 
 
 @pytest.mark.parametrize(
@@ -207,7 +214,7 @@ def test_a_body_that_is_too_large_stores_nothing(mcp: McpClient, settings: Any) 
 
 def test_calls_count_as_reads(mcp: McpClient, caller: AgentClient, settings: Any) -> None:
     settings.WAKE_READS_PER_MINUTE = 2
-    statuses = [mcp.ask("ping").status_code for _ in range(3)]
+    statuses = [mcp.ask("tools/list").status_code for _ in range(3)]
 
     assert statuses == [200, 200, 429]
     assert not Delivery.objects.exists()

@@ -1,0 +1,115 @@
+"""The other official SDKs talk to the real server, each from an environment of its own."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from accounts.models import ApiKey, User
+from database.clock import database_now
+from tests.peers import command
+from tests.served import served
+from wake.mcp import protocol
+from wake.mcp.tools import TOOLS
+from wake.models import Delivery
+from wake.responses import release, respond
+
+pytestmark = [pytest.mark.slow, pytest.mark.django_db(transaction=True)]
+PEERS = Path(__file__).parent / "peers"
+# Their modes, and the revision that each of them agrees on.
+NEWEST, HANDSHAKE = protocol.STATELESS_VERSION, protocol.HANDSHAKE_VERSIONS[0]
+MODES = {
+    "python_1": {"": HANDSHAKE},
+    "js_1": {"": HANDSHAKE},
+    "js_2": {"auto": NEWEST, "legacy": HANDSHAKE, NEWEST: NEWEST},
+}
+QUESTION = {"headline": "Which name?", "summary": "Both are free.", "options": ["A", "B"]}
+
+
+def answer(row: Delivery, bob: User) -> None:
+    now = database_now()
+    response = respond(
+        row,
+        by=bob,
+        status="redirected",
+        content_hash=row.content_hash,
+        edited_json='{"choice":"B"}',
+        at=now,
+    )
+    release(response, at=now)
+
+
+@pytest.mark.parametrize("interface", ["wsgi", "asgi"])
+@pytest.mark.parametrize("peer", MODES)
+def test_an_official_sdk_asks_and_reads(peer: str, interface: str, key: ApiKey, bob: User) -> None:
+    program = command(PEERS / peer)
+
+    def talk(mode: str, *calls: Any) -> Any:
+        words = [*program, f"{origin}/mcp", key.text, json.dumps(calls), mode]  # type: ignore[attr-defined]
+        done = subprocess.run(words, capture_output=True, text=True, timeout=90, check=False)
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)
+
+    with served(interface) as origin:
+        for mode, version in MODES[peer].items():
+            asked = talk(mode, ["ask", {**QUESTION, "thread": f"m{mode}", "wait_seconds": 0}])
+            row = Delivery.objects.get(thread=f"m{mode}")
+            answer(row, bob)
+            read = talk(
+                mode,
+                ["check", {"delivery_id": str(row.pk)}],
+                ["answers", {}],
+                ["check", {"delivery_id": "nothing"}],
+            )
+
+            assert asked["version"] == version
+            assert asked["tools"] == list(TOOLS)
+            ((is_error, structured, text),) = asked["results"]
+            assert not is_error
+            assert structured["status"] == "pending"
+            assert text.startswith("pending: no decision yet.")
+            checked, found, failed = read["results"]
+            assert checked[1]["edited_content"] == {"choice": "B"}
+            assert str(row.pk) in [each["delivery_id"] for each in found[1]["deliveries"]]
+            assert failed[0]
+            assert failed[2].startswith("not_found: ")
+
+
+def test_a_question_is_a_task(key: ApiKey, bob: User) -> None:
+    with served("wsgi") as origin:
+        words = [*command(PEERS / "js_2", "tasks"), f"{origin}/mcp", key.text]  # type: ignore[attr-defined]
+        asking = subprocess.Popen(
+            [*words, json.dumps(QUESTION)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        assert asking.stdout is not None
+        kind, task_id = json.loads(asking.stdout.readline() or "[0, 0]")
+        working = json.loads(asking.stdout.readline() or "[0]")
+        answer(Delivery.objects.get(), bob)
+        rest, errors = asking.communicate(timeout=60)
+
+        cancelling = subprocess.run(
+            [*words, json.dumps({**QUESTION, "summary": "Another."}), "cancel"],
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+
+    assert asking.returncode == 0, errors
+    answered = Delivery.objects.get(answered_at__isnull=False)
+    assert (kind, task_id) == ("task", str(answered.pk))
+    assert working[0] == "working"
+    status, result = json.loads(rest.splitlines()[-1])
+    assert status == "completed", result
+    assert result["structuredContent"]["edited_content"] == {"choice": "B"}
+    assert result["content"][0]["text"].startswith("redirected: ")
+    assert cancelling.returncode == 0, cancelling.stderr
+    assert json.loads(cancelling.stdout.splitlines()[-1])[0] == "cancelled"
+    assert Delivery.objects.get(answered_at__isnull=True).withdrawn_reason

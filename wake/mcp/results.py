@@ -1,0 +1,37 @@
+"""Holds what a tool returns: data for programs, and text for the model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import msgspec
+
+from wake import wire
+from wake.mcp.protocol import Json
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    structured: msgspec.Struct
+    text: str
+
+    def as_json(self) -> Json:
+        return {
+            "content": [text_block(self.text)],
+            "structuredContent": msgspec.json.decode(wire.encode(self.structured)),
+            "isError": False,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """Holds a task whose result comes later (wake/mcp/tasks.py)."""
+
+    members: Json
+
+    def as_json(self) -> Json:
+        return {"resultType": "task", **self.members}
+
+
+def text_block(text: str) -> Json:
+    return {"type": "text", "text": text}

@@ -1,0 +1,92 @@
+"""Offers a question as a task to clients that declare the extension for it (revision 2026-07-28).
+
+The id of the task is that of the delivery. A task works until a person answers, the deadline passes
+or the agent withdraws the delivery. It never asks for input: that would ask the agent's own user
+and not the people of the team.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from uuid import UUID
+
+from accounts.models import ApiKey
+from database.clock import database_now
+from database.uuids import NIL, uuid_or_none
+from wake import pickups, wire
+from wake.mcp import wording
+from wake.mcp.protocol import INVALID_PARAMS, Json, Refused
+from wake.mcp.results import Result, Task
+from wake.models import Delivery
+from wake.withdrawals import AnsweredBefore, withdraw_own
+
+METHODS = {"tasks/get", "tasks/update", "tasks/cancel"}
+POLL_MS = 5_000
+CANCELLED = "The agent cancelled its task."
+
+
+def started(answer: wire.Answer, *, created_at: datetime) -> Task:
+    """Returns the task of a question that waits for its answer."""
+    return Task(_members(answer, "working", created_at, created_at))
+
+
+def run(method: str, params: Json, *, key: ApiKey, address: str) -> Json:
+    """Returns the result of one of METHODS. Raises Refused for an unknown task."""
+    text = params.get("taskId")
+    task_id = (uuid_or_none(text) if isinstance(text, str) else None) or NIL
+    match method:
+        case "tasks/get":
+            return _get(key, task_id)
+        case "tasks/cancel":
+            _cancel(key, task_id, address)
+        case _:  # there is never anything that a client could add
+            _times(key, task_id)
+    return {}
+
+
+def _get(key: ApiKey, task_id: UUID) -> Json:
+    created_at, withdrawn_at = _times(key, task_id)
+    answer = pickups.read(key, task_id, at=database_now())
+    if answer is None:
+        raise _unknown()
+    if withdrawn_at:
+        return _members(answer, "cancelled", created_at, withdrawn_at)
+    if answer.status == "pending" and not answer.expired:
+        return _members(answer, "working", created_at, created_at)
+    ended_at = answer.responded_at or answer.expires_at or created_at
+    result = {"resultType": "complete", **Result(answer, wording.answered(answer)).as_json()}
+    return {**_members(answer, "completed", created_at, ended_at), "result": result}
+
+
+def _cancel(key: ApiKey, task_id: UUID, address: str) -> None:
+    try:
+        row = withdraw_own(key, task_id, reason=CANCELLED, address=address, at=database_now())
+    except AnsweredBefore:
+        return  # a person's answer counts, and the task ends with it
+    if row is None:
+        raise _unknown()
+
+
+def _times(key: ApiKey, task_id: UUID) -> tuple[datetime, datetime | None]:
+    """Returns when the delivery was created, and when it was withdrawn. Raises Refused."""
+    mine = Delivery.objects.of_agent(key.agent, key.mode).filter(is_internal=False)
+    times = mine.filter(pk=task_id).values_list("created_at", "withdrawn_at").first()
+    if times is None:
+        raise _unknown()
+    return times
+
+
+def _members(answer: wire.Answer, status: str, created_at: datetime, updated_at: datetime) -> Json:
+    return {
+        "taskId": str(answer.delivery_id),
+        "status": status,
+        "statusMessage": wording.task(answer, status),
+        "createdAt": wire.instant(created_at),
+        "lastUpdatedAt": wire.instant(updated_at),
+        "ttlMs": None,
+        "pollIntervalMs": POLL_MS,
+    }
+
+
+def _unknown() -> Refused:
+    return Refused(INVALID_PARAMS, "There is no such task.")
