@@ -6,6 +6,7 @@ Redis. Of several scenarios only those are run that are named as arguments.
 
 from __future__ import annotations
 
+import itertools
 import logging
 import os
 import platform
@@ -25,21 +26,25 @@ logging.getLogger("httpx").setLevel(logging.WARNING)  # a line for each of many 
 
 from tests.soak import drain, kills, load  # noqa: E402 - they import models
 
-FUZZING = {"HOSTILE_EXAMPLES": "850"}  # of each of six, so 5,100 requests from the document
+HOSTILE = "tests/stress/hostile"
+# Examples of each test: six make 5,100 requests from the OpenAPI, and five 10,000 bodies for MCP.
+FUZZING = {f"{HOSTILE}/test_openapi.py": "850", f"{HOSTILE}/test_mcp.py": "2000"}
+DATABASES = ("", os.environ.get("DATABASE_URL") or "postgresql://postgres@127.0.0.1:5432/test")
 
 
 def fuzz(folder: Path) -> list[str]:
     """Runs them on both databases, with new examples each time."""
     told = []
-    for url in ("", os.environ.get("DATABASE_URL") or "postgresql://postgres@127.0.0.1:5432/test"):
-        command = [sys.executable, "-m", "pytest", "-q", "tests/stress/hostile/test_openapi.py"]
-        environment = {**os.environ, **FUZZING, "DATABASE_URL": url}
+    for (path, examples), url in itertools.product(FUZZING.items(), DATABASES):
+        command = [sys.executable, "-m", "pytest", "-q", path]
+        environment = {**os.environ, "HOSTILE_EXAMPLES": examples, "DATABASE_URL": url}
         done = subprocess.run(
             command, env=environment, stdout=subprocess.PIPE, text=True, check=False
         )
         if done.returncode:
             raise AssertionError(done.stdout)
-        told.append(f"{'PostgreSQL' if url else 'SQLite'}: {done.stdout.splitlines()[-1]}")
+        database = "PostgreSQL" if url else "SQLite"
+        told.append(f"{Path(path).stem}, {database}: {done.stdout.splitlines()[-1]}")
     return told
 
 

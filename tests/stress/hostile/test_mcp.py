@@ -13,20 +13,27 @@ from hypothesis import strategies as st
 from accounts.models import ApiKey
 from tests.stress.hostile.asking import Answer, ask
 from tests.stress.hostile.test_bodies import as_json, texts, values
-from wake.mcp import protocol
+from wake.mcp import protocol, tasks
 from wake.mcp.tools import TOOLS
 from wake.models import Delivery
 
 pytestmark = [pytest.mark.slow, pytest.mark.django_db]
 ARGUMENTS = sorted({name for tool in TOOLS.values() for name in tool.takes["properties"]})
 METHODS = ["initialize", "server/discover", "ping", "tools/list", "tools/call", "nothing"]
+METHODS += sorted(tasks.METHODS)
 META = "io.modelcontextprotocol/"
+TAKES_TASKS: dict[str, Any] = {"extensions": {protocol.TASKS: {}}}
 metas = st.one_of(
     values,
     st.fixed_dictionaries(
         {
             f"{META}protocolVersion": st.one_of(st.sampled_from(protocol.VERSIONS), values),
-            f"{META}clientCapabilities": st.one_of(st.just({}), values),
+            f"{META}clientCapabilities": st.one_of(
+                st.just({}),
+                st.just(TAKES_TASKS),
+                st.fixed_dictionaries({"extensions": values}),
+                values,
+            ),
         },
         optional={f"{META}clientInfo": values},
     ),
@@ -107,3 +114,21 @@ def test_any_argument(
     body = {"jsonrpc": "2.0", "id": json.dumps(tool), "method": "tools/call", "params": params}
 
     post(key, as_json(body, escaped=False))
+
+
+@given(
+    st.sampled_from(sorted(tasks.METHODS)), st.dictionaries(texts, values), st.one_of(texts, values)
+)
+def test_any_task(key: ApiKey, method: str, params: dict[str, Any], task_id: Any) -> None:
+    meta = {
+        f"{META}protocolVersion": protocol.STATELESS_VERSION,
+        f"{META}clientCapabilities": TAKES_TASKS,
+    }
+    params = {**params, "taskId": task_id, "_meta": meta}
+    body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+    name = task_id if isinstance(task_id, str) and task_id.isascii() else ""
+    headers = {"Mcp-Protocol-Version": protocol.STATELESS_VERSION, "Mcp-Method": method}
+
+    answer = post(key, as_json(body, escaped=True), headers | {"Mcp-Name": name})
+
+    assert answer.status == 400
