@@ -19,7 +19,7 @@ from accounts.models import Agent, ApiKey, AuditEvent
 from database import outages
 from database.clock import microseconds
 from database.compiled_queries import insert
-from database.idempotency import Idempotency
+from database.idempotency import REPLAY_WINDOW, Idempotency
 from wake.assignment import assigning, matching
 from wake.callbacks import allowlist
 from wake.cursor import stamp_activity
@@ -77,6 +77,14 @@ class Unsent:
     idempotency: Idempotency | None
 
 
+class BatchTooLarge(Exception):
+    """A batch that is stored whole has more new deliveries than the key may deliver at once."""
+
+    def __init__(self, new: int, burst: int) -> None:
+        super().__init__(BatchTooLarge.__doc__)
+        self.new, self.burst = new, burst
+
+
 class NotTogether(Exception):
     """One delivery of a batch was refused, so none was stored."""
 
@@ -130,7 +138,8 @@ def deliver_together(
     deliveries: Sequence[Unsent], *, key: ApiKey, address: str = "", at: datetime
 ) -> list[Delivered]:
     """Stores all deliveries in one transaction, one unit of quota each. Raises NotTogether, which
-    has the exception of deliver() and its place, or KeyEnded; nothing was stored or spent then."""
+    has the exception of deliver() and its place, BatchTooLarge or KeyEnded; nothing was stored or
+    spent then."""
     key = keys.look_up_again(key, at=at)
     delivered: list[Delivered] = []
     try:
@@ -140,14 +149,26 @@ def deliver_together(
     except NotTogether as refusal:
         reason = refusal.reason
         if isinstance(reason, quota.QuotaSpent):
-            quota.record_refusal(key, address=address, at=at)
             # What was spent before is given back by now, and all of them have to fit.
-            needed = len(deliveries) - sum(each.replayed for each in delivered)
-            reason = quota.refusal(key, now_us=microseconds(at), tokens=needed)
+            new = _number_of_new(deliveries, key=key, at=at)
+            if new > reason.allowance.limit:
+                raise BatchTooLarge(new, reason.allowance.limit) from None
+            quota.record_refusal(key, address=address, at=at)
+            reason = quota.refusal(key, now_us=microseconds(at), tokens=new)
         if isinstance(reason, quota.KeyEnded) or outages.will_pass(reason):
             raise reason from None
         raise NotTogether(refusal.place, reason) from reason
     return delivered
+
+
+def _number_of_new(deliveries: Sequence[Unsent], *, key: ApiKey, at: datetime) -> int:
+    """Returns how many of the deliveries would not replay a stored one, or another of the batch."""
+    names = {each.idempotency.key for each in deliveries if each.idempotency}
+    stored = Delivery.objects.of_agent(key.agent, key.mode).filter(
+        idempotency_key__in=names, created_at__gt=at - REPLAY_WINDOW
+    )
+    without_key = sum(each.idempotency is None for each in deliveries)
+    return without_key + len(names) - (stored.count() if names else 0)
 
 
 def _one_of_all(

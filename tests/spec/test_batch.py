@@ -115,7 +115,8 @@ def test_an_atomic_batch_is_refused_whole(caller: AgentClient, settings: Any) ->
     foreign = send(caller, caller.payload(), caller.payload(agent_id="other"), atomic=True)
     unknown = "9b2f6d0e-7a61-4a53-9f38-1d7f5a3f2a10"
     revision = send(caller, caller.payload(), caller.payload(supersedes=unknown), atomic=True)
-    many = send(caller, *[caller.payload()] * 4, atomic=True)
+    send(caller, caller.payload(type="update"))
+    many = send(caller, *[caller.payload()] * 3, atomic=True)
 
     assert (foreign.status_code, foreign.json()["error"]["code"]) == (403, "agent_mismatch")
     assert foreign.json()["error"]["message"].startswith("deliveries[1]: ")
@@ -123,8 +124,26 @@ def test_an_atomic_batch_is_refused_whole(caller: AgentClient, settings: Any) ->
     assert many.status_code == 429
     assert int(many["Retry-After"]) >= 1
     assert AuditEvent.objects.filter(event="key.slowed_down").count() == 1
-    assert not Delivery.objects.exists()
-    assert codes(send(caller, *[caller.payload()] * 3, atomic=True)) == [201] * 3
+    assert Delivery.objects.get().type == "update"
+    assert codes(send(caller, *[caller.payload()] * 2, atomic=True)) == [201] * 2
+
+
+def test_an_atomic_batch_that_can_never_pass_is_told_so(caller: AgentClient, settings: Any) -> None:
+    settings.WAKE_QUOTA_LIVE = (60, 3)
+    keys = [caller.payload(idempotency_key=name) for name in ("a", "b")]
+    send(caller, keys[0])
+
+    refused = send(caller, *[caller.payload()] * 3, *keys, keys[1], atomic=True)
+    waits = send(caller, *[caller.payload()] * 2, *keys, keys[1], atomic=True)
+
+    assert refused.status_code == 422
+    error = refused.json()["error"]
+    assert error["code"] == "batch_too_large"
+    assert "has 4 new deliveries, and this key may deliver at most 3 at once" in error["message"]
+    assert "Retry-After" not in refused
+    assert waits.status_code == 429
+    assert Delivery.objects.count() == 1
+    assert codes(send(caller, *[caller.payload()] * 2, atomic=True)) == [201] * 2
 
 
 @pytest.mark.parametrize(("size", "missing"), [(2, 1), (3, 2), (4, 3)])

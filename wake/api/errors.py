@@ -21,7 +21,13 @@ from database.idempotency import IdempotencyConflict
 from wake import wire
 from wake.api.parsers import BodyTooLarge, Malformed
 from wake.callbacks.allowlist import Refused
-from wake.deliveries import AgentMismatch, AgentPaused, NotTogether, UnknownRevision
+from wake.deliveries import (
+    AgentMismatch,
+    AgentPaused,
+    BatchTooLarge,
+    NotTogether,
+    UnknownRevision,
+)
 from wake.withdrawals import AnsweredBefore
 
 logger = logging.getLogger(__name__)
@@ -68,6 +74,11 @@ MESSAGES = {
     "body_too_large": (
         "The body is larger than this server takes. Nothing was stored. "
         "Put a link into details instead."
+    ),
+    "batch_too_large": (
+        "The batch has {new} new deliveries, and this key may deliver at most {burst} at once. "
+        "Nothing was stored, and a retry cannot succeed. Send smaller batches, or one without "
+        "atomic."
     ),
     "body_too_slow": (
         "The body took too long to arrive. Nothing was stored. Send it again over a better line."
@@ -201,6 +212,9 @@ def _body(exception: Exception) -> tuple[int | None, wire.Error]:
     if isinstance(exception, QuotaSpent) and exception.own_limit:
         message = MESSAGES["own_limit"].format(limit=exception.own_limit)
         return 429, wire.Error("rate_limited", message)
+    if isinstance(exception, BatchTooLarge):
+        message = MESSAGES["batch_too_large"].format(new=exception.new, burst=exception.burst)
+        return 422, wire.Error("batch_too_large", message)
     if outages.will_pass(exception):
         return 503, wire.Error("unavailable", unavailable(exception))
     for fact, (status, code) in FACTS.items():
