@@ -22,11 +22,13 @@ NO_ANSWER = "No answer"
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """`arguments` replace those of an allowed call; `message` tells the agent why it is denied."""
+    """`arguments` replace those of an allowed call; `message` tells the agent why it is denied, and
+    `note` what the person wrote beside an allowed call."""
 
     behavior: Literal["allow", "deny", "defer"]
     message: str = ""
     arguments: dict[str, Any] | None = None
+    note: str = ""
 
 
 DEFERRED = Verdict("defer")
@@ -44,7 +46,7 @@ def verdict_of(call: Call, answer: Answer) -> Verdict | None:
     if call.tool == EXIT_PLAN:
         return _of_plan(call, answer, edit)
     if answer.status == "approved":
-        return Verdict("allow")
+        return Verdict("allow", note=answer.feedback or "")
     if isinstance(edit, dict):
         return _edited(call, edit, answer.feedback)
     return _words(answer, edit)
@@ -59,12 +61,16 @@ def output(call: Call, verdict: Verdict | None) -> str:
         if verdict.message:
             cursor_output |= {"user_message": verdict.message, "agent_message": verdict.message}
         return json.dumps(cursor_output)
+    printed: dict[str, Any] = {}
+    note = f"A person allowed this call and wrote: {verdict.note}" if verdict.note else ""
     if call.event == BEFORE_TOOL:
         given: dict[str, Any] = {"permissionDecision": verdict.behavior}
         if verdict.message:
             given["permissionDecisionReason"] = verdict.message
         if verdict.arguments is not None:
             given["updatedInput"] = verdict.arguments
+        if note:
+            given["additionalContext"] = note
     else:
         decision: dict[str, Any] = {"behavior": verdict.behavior}
         if verdict.message:
@@ -72,14 +78,17 @@ def output(call: Call, verdict: Verdict | None) -> str:
         if verdict.arguments is not None:
             decision["updatedInput"] = verdict.arguments
         given = {"decision": decision}
-    return json.dumps({"hookSpecificOutput": {"hookEventName": call.event, **given}})
+        if note and call.agent == CLAUDE_CODE:  # this event has no field that the model reads
+            printed["systemMessage"] = note
+    printed["hookSpecificOutput"] = {"hookEventName": call.event, **given}
+    return json.dumps(printed)
 
 
 def _edited(call: Call, edit: dict[str, Any], feedback: str | None) -> Verdict:
     """Allows the call with the person's arguments. Codex and Cursor cannot replace arguments, so
     there the agent is denied and told the arguments, for a call of its own."""
     if call.agent == CLAUDE_CODE:
-        return Verdict("allow", arguments=edit)
+        return Verdict("allow", arguments=edit, note=feedback or "")
     changed = json.dumps(edit, ensure_ascii=False)
     words = f"A person changed the arguments. Call the tool again with exactly these: {changed}"
     return Verdict("deny", f"{words} {feedback}" if feedback else words)

@@ -208,6 +208,41 @@ def test_nothing_but_an_answer_decides(
     assert printed is None or printed == FIXTURES[name].get("defer")
 
 
+@pytest.mark.parametrize(
+    "decision",
+    [
+        {**APPROVED, "feedback": "Watch the load."},
+        {**REDIRECTED, "edited_content": {"command": "npm ci"}, "feedback": "Watch the load."},
+    ],
+)
+@pytest.mark.parametrize("name", ["claude-code-permission-request", "claude-code-pre-tool-use"])
+def test_words_beside_an_allowed_call_reach_claude_code(
+    name: str, decision: Any, hook: Hook, tmp_path: Path
+) -> None:
+    server = Server(ok(RECEIPT, 201), ok(decision))
+
+    printed = hook(FIXTURES[name]["input"], server, "claude-code", *words_for(name, tmp_path))
+
+    words = "A person allowed this call and wrote: Watch the load."
+    assert printed is not None
+    specific = printed["hookSpecificOutput"]
+    is_before_tool = name == "claude-code-pre-tool-use"
+    assert specific.get("additionalContext") == (words if is_before_tool else None)
+    assert printed.get("systemMessage") == (None if is_before_tool else words)
+    decided = specific if is_before_tool else specific["decision"]
+    edited = {"command": "npm ci"} if decision["status"] == "redirected" else None
+    assert decided.get("updatedInput") == edited
+
+
+def test_codex_gets_no_field_that_it_does_not_know(hook: Hook) -> None:
+    """It refuses output with unknown fields, and then asks in its terminal."""
+    server = Server(ok(RECEIPT, 201), ok({**APPROVED, "feedback": "Watch the load."}))
+
+    printed = hook(FIXTURES["codex-permission-request"]["input"], server, "codex")
+
+    assert printed == FIXTURES["codex-permission-request"]["allow"]
+
+
 def test_a_question_without_an_answer_is_withdrawn(hook: Hook) -> None:
     expired = {**PENDING, "expired": True}
     server = Server(ok(RECEIPT, 201), ok(expired), ok(WITHDRAWN))
