@@ -2,7 +2,7 @@
 
 from wake_client import blocks
 from wake_client.answers import Answer, Receipt, Status, Sweep, Type, Withdrawal
-from wake_client.book import Book
+from wake_client.book import AsyncBook, Book
 from wake_client.client import AsyncResponses, AsyncWakeClient, Responses, WakeClient
 from wake_client.errors import (
     AlreadyAnswered,
@@ -16,13 +16,14 @@ from wake_client.errors import (
     Unavailable,
     WakeError,
 )
-from wake_client.flows import Unsent
+from wake_client.http.flows import Unsent
 from wake_client.receivers import Receiver
 from wake_client.webhooks import SignatureMismatch, verify, verify_signature
 
 __all__ = [
     "AlreadyAnswered",
     "Answer",
+    "AsyncBook",
     "AsyncResponses",
     "AsyncWakeClient",
     "Book",

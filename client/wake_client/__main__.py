@@ -23,8 +23,8 @@ def main() -> int:
         arguments.parser.error(f"unknown arguments: {' '.join(words)}{hint}")
     try:
         return int(arguments.start(arguments, command, os.environ))
-    except ValueError as error:
-        arguments.parser.error(str(error))
+    except ValueError as error:  # it says what to do, which a list of options would hide
+        sys.stderr.write(f"{arguments.parser.prog}: {error}\n")
     return ExitStatus.USAGE
 
 

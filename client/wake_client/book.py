@@ -5,19 +5,61 @@ from __future__ import annotations
 import json
 import os
 import uuid
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
 from wake_client.answers import Answer
 from wake_client.files import stored_json, write_whole
-from wake_client.flows import OptionalFields
+from wake_client.http.flows import OptionalFields
 
 if TYPE_CHECKING:
-    from wake_client.client import WakeClient
+    from wake_client.client import AsyncWakeClient, WakeClient
 
 
-class Book:
+class Entries:
+    """The file of a book: the idempotency key and the delivery of each question, by its name."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
+
+    def delivered(self) -> dict[str, str]:
+        """Returns the ids of the deliveries, by the name of their question."""
+        entries = self._read().items()
+        return {name: entry["delivery_id"] for name, entry in entries if entry["delivery_id"]}
+
+    def forget(self, name: str) -> None:
+        """Removes an entry when the program has acted on its answer."""
+        entries = self._read()
+        entries.pop(name, None)
+        self._write(entries)
+
+    def _begun(self, name: str) -> dict[str, Any]:
+        """Returns the entry of a question, and writes a new one before its request."""
+        entry = self._read().get(name)
+        if entry is None:
+            entry = self._store(name, {"key": str(uuid.uuid4()), "delivery_id": None})
+        return dict(entry)
+
+    def _store(self, name: str, entry: dict[str, Any]) -> dict[str, Any]:
+        self._write({**self._read(), name: entry})
+        return entry
+
+    def _write(self, entries: dict[str, Any]) -> None:
+        write_whole(self.path, json.dumps(entries, indent=1) + "\n", mode=0o600)
+
+    def _read(self) -> dict[str, Any]:
+        entries = stored_json(self.path)
+        is_right = isinstance(entries, dict) and all(
+            isinstance(entry, dict) and entry.keys() >= {"key", "delivery_id"}
+            for entry in entries.values()
+        )
+        if not is_right:
+            raise ValueError(f"{self.path} is no book of questions.")
+        return dict(entries)
+
+
+class Book(Entries):
     """The questions of one program, by a name that the program gives to each. Use it in one process
     at a time.
 
@@ -26,8 +68,8 @@ class Book:
     """
 
     def __init__(self, client: WakeClient, path: str | os.PathLike[str]) -> None:
+        super().__init__(path)
         self.client = client
-        self.path = Path(path)
 
     def ask(
         self,
@@ -40,16 +82,12 @@ class Book:
     ) -> Answer:
         """Asks, or waits for the answer to what it asked under this name before. The content of an
         entry that was delivered does not change. Raises ValueError for a damaged file."""
-        entry = self._entries().get(name)
-        if entry is None:
-            entry = {"key": str(uuid.uuid4()), "delivery_id": None}
-            self._store(name, entry)
+        entry = self._begun(name)
         if entry["delivery_id"] is None:
             receipt = self.client.deliver(
                 "question", headline, summary, idempotency_key=entry["key"], **optional
             )
-            entry = {**entry, "delivery_id": receipt.delivery_id}
-            self._store(name, entry)
+            entry = self._store(name, {**entry, "delivery_id": receipt.delivery_id})
         return self.client.wait(entry["delivery_id"], timeout=timeout)
 
     def answers(self) -> Iterator[tuple[str, Answer]]:
@@ -59,29 +97,36 @@ class Book:
             if answer.is_final:
                 yield name, answer
 
-    def delivered(self) -> dict[str, str]:
-        """Returns the ids of the deliveries, by the name of their question."""
-        entries = self._entries().items()
-        return {name: entry["delivery_id"] for name, entry in entries if entry["delivery_id"]}
 
-    def forget(self, name: str) -> None:
-        """Removes an entry when the program has acted on its answer."""
-        entries = self._entries()
-        entries.pop(name, None)
-        self._write(entries)
+class AsyncBook(Entries):
+    """Does the same as Book for an AsyncWakeClient. Several questions may wait at a time, in one
+    event loop. The file is small, so that it is written without a thread."""
 
-    def _store(self, name: str, entry: dict[str, Any]) -> None:
-        self._write({**self._entries(), name: entry})
+    def __init__(self, client: AsyncWakeClient, path: str | os.PathLike[str]) -> None:
+        super().__init__(path)
+        self.client = client
 
-    def _write(self, entries: dict[str, Any]) -> None:
-        write_whole(self.path, json.dumps(entries, indent=1) + "\n", mode=0o600)
+    async def ask(
+        self,
+        name: str,
+        headline: str,
+        summary: str,
+        *,
+        timeout: float | None = None,
+        **optional: Unpack[OptionalFields],
+    ) -> Answer:
+        """Does the same as Book.ask."""
+        entry = self._begun(name)
+        if entry["delivery_id"] is None:
+            receipt = await self.client.deliver(
+                "question", headline, summary, idempotency_key=entry["key"], **optional
+            )
+            entry = self._store(name, {**entry, "delivery_id": receipt.delivery_id})
+        return await self.client.wait(entry["delivery_id"], timeout=timeout)
 
-    def _entries(self) -> dict[str, Any]:
-        entries = stored_json(self.path)
-        is_right = isinstance(entries, dict) and all(
-            isinstance(entry, dict) and entry.keys() >= {"key", "delivery_id"}
-            for entry in entries.values()
-        )
-        if not is_right:
-            raise ValueError(f"{self.path} is no book of questions.")
-        return dict(entries)
+    async def answers(self) -> AsyncIterator[tuple[str, Answer]]:
+        """Does the same as Book.answers, for `async for`."""
+        for name, delivery_id in self.delivered().items():
+            answer = await self.client.response(delivery_id)
+            if answer.is_final:
+                yield name, answer

@@ -11,11 +11,11 @@ from typing import Any, Self, Unpack
 
 import httpx
 
-from wake_client import addresses, keys
 from wake_client.answers import Answer, Receipt, Status, Sweep, Type, Withdrawal
-from wake_client.book import Book
+from wake_client.book import AsyncBook, Book
 from wake_client.errors import WakeError
-from wake_client.flows import Flow, Flows, OptionalFields, Pause, Request, Result, Unsent
+from wake_client.http import addresses, keys
+from wake_client.http.flows import Flow, Flows, OptionalFields, Pause, Request, Result, Unsent
 from wake_client.version import __version__
 
 RETRY_FOR_SECONDS = 120.0
@@ -274,6 +274,10 @@ class AsyncWakeClient:
     async def withdraw(self, delivery_id: str, reason: str | None = None) -> Withdrawal:
         """Does the same as WakeClient.withdraw."""
         return await self._run(self._flows.withdraw(delivery_id, reason=reason))
+
+    def book(self, path: str | os.PathLike[str]) -> AsyncBook:
+        """Does the same as WakeClient.book, with methods to be awaited."""
+        return AsyncBook(self, path)
 
     async def sweep(
         self,

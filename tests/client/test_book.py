@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import stat
 from pathlib import Path
@@ -9,8 +10,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.client.test_sdk import APPROVED, ID, PENDING, RECEIPT, Server, error, ok
-from wake_client import Unavailable, WakeError
+from tests.client.test_sdk import APPROVED, ID, KEY, PENDING, RECEIPT, Server, error, ok
+from wake_client import AsyncWakeClient, Unavailable, WakeError
 
 QUESTION = ("Deploy 42?", "All tests pass.")
 
@@ -82,6 +83,42 @@ def test_the_answers_that_have_come(tmp_path: Path) -> None:
     book = Server(ok(APPROVED), ok({**PENDING, "delivery_id": other})).client().book(path)
 
     assert [(name, answer.status) for name, answer in book.answers()] == [("a", "approved")]
+
+
+def test_the_async_client_has_a_book(tmp_path: Path) -> None:
+    path = tmp_path / "book"
+    keys = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        keys.append(request.headers.get("Idempotency-Key"))
+        if request.method == "GET":
+            return ok(APPROVED)
+        (entry,) = json.loads(path.read_text()).values()
+        assert entry == {"key": keys[0], "delivery_id": None}
+        if len(keys) == 1:
+            raise httpx.ReadTimeout("gone", request=request)
+        return ok(RECEIPT, 201)
+
+    async def run() -> list[str]:
+        async with AsyncWakeClient(
+            "https://wake.example.com",
+            KEY,
+            agent_id="painter",
+            transport=httpx.MockTransport(answer),
+            retry_for=0,
+        ) as client:
+            book = client.book(path)
+            with pytest.raises(Unavailable):
+                await book.ask("deploy-42", *QUESTION)
+            first = await client.book(path).ask("deploy-42", *QUESTION)
+            assert (first.delivery_id, first.status) == (ID, "approved")
+            names = [name async for name, _ in book.answers()]
+            book.forget("deploy-42")
+            assert book.delivered() == {}
+            return names
+
+    assert asyncio.run(run()) == ["deploy-42"]
+    assert keys[0] == keys[1]
 
 
 @pytest.mark.parametrize("text", ["{", "[]", '{"a": 1}', '{"a": {"key": "k"}}'])

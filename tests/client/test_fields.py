@@ -16,7 +16,7 @@ from wake.api.openapi import capabilities, json_schema
 from wake.api.serializers import DELIVERY_PAYLOAD, EXTENSION_FIELDS
 from wake.deliveries import DeliveryFields
 from wake_client import AsyncWakeClient, WakeClient
-from wake_client.flows import OptionalFields
+from wake_client.http.flows import OptionalFields
 
 FROM_THE_CONSTRUCTOR = ["agent_id", "provider"]
 FIELDS = DELIVERY_PAYLOAD.get_fields()

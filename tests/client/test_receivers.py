@@ -101,6 +101,7 @@ def test_an_answer_whose_handling_failed_is_handled_when_it_comes_again(edge: Ed
 
 
 @override_settings(ROOT_URLCONF=__name__)
+@pytest.mark.django_db
 def test_django_needs_no_csrf_token_for_it() -> None:
     client = Client(enforce_csrf_checks=True)
 

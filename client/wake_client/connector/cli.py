@@ -16,8 +16,6 @@ from contextlib import ExitStack
 from enum import IntEnum
 from pathlib import Path
 
-from wake_client import addresses, keys
-from wake_client.backoff import pauses
 from wake_client.connector.command import ENVIRONMENT, Command
 from wake_client.connector.connector import Connector
 from wake_client.connector.journal import Journal, JournalInUse
@@ -30,6 +28,8 @@ from wake_client.connector.transports import (
     Replaced,
     agent_of,
 )
+from wake_client.http import addresses, keys
+from wake_client.http.backoff import pauses
 
 logger = logging.getLogger(__name__)
 

@@ -8,7 +8,6 @@ from collections.abc import Coroutine, Iterator
 from contextlib import suppress
 from typing import Any
 
-from wake_client.backoff import pauses
 from wake_client.connector import frames
 from wake_client.connector.connector import Connector
 from wake_client.connector.frames import Frame
@@ -22,6 +21,7 @@ from wake_client.connector.transports import (
     polling,
     websocket,
 )
+from wake_client.http.backoff import pauses
 
 logger = logging.getLogger(__name__)
 

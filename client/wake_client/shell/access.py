@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from wake_client import addresses
 from wake_client.files import write_whole
+from wake_client.http import addresses
 
 NO_SERVER = (
     "The server's address is needed: run `wake login`, set WAKE_ENDPOINT, or use --endpoint."

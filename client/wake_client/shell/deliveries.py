@@ -12,7 +12,7 @@ from typing import Any, cast
 
 from wake_client.answers import Answer
 from wake_client.client import WakeClient
-from wake_client.flows import OptionalFields
+from wake_client.http.flows import OptionalFields
 from wake_client.shell.access import access
 from wake_client.shell.output import ExitStatus, add_parser, guarded, progress, say, show
 

@@ -11,9 +11,9 @@ from typing import Any
 
 import httpx
 
-from wake_client import addresses
 from wake_client.client import WakeClient
 from wake_client.errors import KeyNotValid, NotAccepted, NotFound, WakeError
+from wake_client.http import addresses
 from wake_client.shell.access import Access, access, path_of_logins
 from wake_client.shell.output import ExitStatus, add_parser, show
 

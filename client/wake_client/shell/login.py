@@ -8,8 +8,8 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from wake_client import addresses, keys
 from wake_client.client import WakeClient
+from wake_client.http import addresses, keys
 from wake_client.shell.access import Access, path_of_logins, read_logins, write_logins
 from wake_client.shell.output import ExitStatus, add_parser, guarded, show
 

@@ -13,7 +13,7 @@ from typing import Any, TextIO
 
 import httpx
 
-from wake_client import addresses, keys
+from wake_client.http import addresses, keys
 from wake_client.shell.access import access
 from wake_client.shell.output import ExitStatus, add_parser
 from wake_client.version import __version__

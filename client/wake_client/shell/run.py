@@ -23,6 +23,7 @@ MATCHER = "Bash|PowerShell|Write|Edit|NotebookEdit|WebFetch|AskUserQuestion|Exit
 DEFERRED = "tool_deferred"
 HOOK_SECONDS = 60
 PRINT = ("-p", "--print")
+NEXT_STEP = 'Put it after two dashes: wake run -- claude -p "Publish the package"'
 EXAMPLE = """\
   wake run -- claude -p "Publish the package" --model sonnet
   wake run --resume 7c1e0f6a -- claude -p --model sonnet
@@ -52,8 +53,10 @@ def start(
     *,
     make_client: Callable[..., WakeClient] = WakeClient,
 ) -> int:
-    if not command or not any(flag in command for flag in PRINT):
-        raise ValueError("Give the command after --, with -p: wake run -- claude -p PROMPT")
+    if not command:
+        raise ValueError(f"There is no command to run. {NEXT_STEP}")
+    if not any(flag in command for flag in PRINT):
+        raise ValueError(f"Claude Code resumes only what -p started. {NEXT_STEP}")
     credentials = access(
         variables, endpoint=arguments.endpoint or "", agent_id=arguments.agent or ""
     )

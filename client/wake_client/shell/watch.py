@@ -11,7 +11,7 @@ from typing import Any
 
 from wake_client.answers import Answer, Status
 from wake_client.client import WakeClient
-from wake_client.flows import MAX_LONG_POLL_SECONDS
+from wake_client.http.flows import MAX_LONG_POLL_SECONDS
 from wake_client.shell.access import access
 from wake_client.shell.output import ExitStatus, add_parser, guarded, progress
 

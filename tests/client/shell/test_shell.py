@@ -89,6 +89,21 @@ def test_progress_is_shown_in_a_terminal_alone() -> None:
     assert printed.endswith(b"\r\x1b[Kdone\r\n")
 
 
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [([], "There is no command to run."), (["--", "claude"], "Claude Code resumes only what -p")],
+)
+def test_a_missing_command_is_answered_with_the_next_step(words: list[str], said: str) -> None:
+    command = [sys.executable, "-m", "wake_client", "run", *words]
+
+    done = subprocess.run(command, cwd=CLIENT, capture_output=True, text=True, check=False)
+
+    assert done.returncode == ExitStatus.USAGE
+    assert done.stderr.startswith(f"wake run: {said}")
+    assert 'wake run -- claude -p "Publish the package"' in done.stderr
+    assert "usage:" not in done.stderr
+
+
 def test_wrong_words_are_a_usage_error() -> None:
     for words in (["ask", "a"], ["nothing"], ["check", "x", "--", "y"], ["check", "x", "--loud"]):
         command = [sys.executable, "-m", "wake_client", *words]

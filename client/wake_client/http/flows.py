@@ -16,7 +16,6 @@ from urllib.parse import quote
 import httpx
 
 from wake_client.answers import Answer, Receipt, Status, Sweep, Type, Withdrawal
-from wake_client.backoff import at_least, pauses
 from wake_client.errors import (
     NotWake,
     Unavailable,
@@ -25,6 +24,7 @@ from wake_client.errors import (
     error_of_item,
     unreachable,
 )
+from wake_client.http.backoff import at_least, pauses
 
 MAX_LONG_POLL_SECONDS = 25
 RESPONSE_SECONDS = 15.0
