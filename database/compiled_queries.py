@@ -160,10 +160,14 @@ def insert_many(rows: Sequence[models.Model]) -> None:
     if not rows:
         return
     model = type(rows[0])
-    if connection.vendor == "postgresql":
-        columns = zip(*map(values_of, rows), strict=True)
-        with connection.cursor() as cursor:
-            cursor.execute(_insert_arrays(model), list(map(list, columns)))
+    database = connections[DEFAULT_DB_ALIAS]  # `connection` finds it again for each attribute
+    if database.vendor == "postgresql":
+        columns = [
+            [field.get_db_prep_save(getattr(row, field.attname), database) for row in rows]
+            for field in fields_of(model)
+        ]
+        with database.cursor() as cursor:
+            cursor.execute(_insert_arrays(model), columns)
         return
     at_once = connection.ops.bulk_batch_size(fields_of(model), rows)
     with connection.cursor() as cursor:

@@ -11,7 +11,6 @@ import idna
 from django.conf import settings
 from django.db import transaction
 from publicsuffixlist import PublicSuffixList
-from yarl import URL
 
 from accounts.audit import Actor, record
 from accounts.models import Team
@@ -58,8 +57,8 @@ class Destination:
         return patterns_of(self.name)
 
     @property
-    def url(self) -> URL:
-        return URL(f"{self.scheme}://{self.host}:{self.port}{self.target}", encoded=True)
+    def origin(self) -> str:
+        return f"{self.scheme}://{self.host}:{self.port}"
 
 
 def patterns_of(name: str) -> list[str]:

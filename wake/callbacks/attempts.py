@@ -45,12 +45,13 @@ def claim(
     at: datetime,
     room: int = AT_ONCE,
     busy: Mapping[Target, int] | None = None,
+    ahead: Mapping[str, int] | None = None,
     further: bool = True,
 ) -> list[Callback]:
-    """Claims up to `room` due rows, oldest first, within the limit of each host; `busy` counts the
-    callbacks that are being sent, and `further` is explained in wake/callbacks/host_limits.py. From
-    now on their answers cannot be taken back."""
-    chosen = host_limits.choose(at, room=room, busy=busy or {}, further=further)
+    """Claims up to `room` due rows, oldest first, within the limit of each host; `busy`, `ahead`
+    and `further` are explained in wake/callbacks/host_limits.py. From now on their answers cannot
+    be taken back."""
+    chosen = host_limits.choose(at, room=room, busy=busy or {}, ahead=ahead or {}, further=further)
     if not chosen:
         return []
     # A try is counted when it is claimed, so that a row that kills its sender is given up in the
@@ -90,6 +91,18 @@ def settle(finished: Sequence[Finished], *, at: datetime) -> int:
     if any(is_failing for *_, is_failing in rows) or not all(each.arrived for _, each in pairs):
         circuit_breaker.note(pairs, at=at)
     return len(finished)
+
+
+@transaction.atomic
+def give_back(claimed: Sequence[Callback]) -> None:
+    """Ends the claim of callbacks that were not sent. They have lost no try, and their answers can
+    be taken back again."""
+    rows = _statements().leases.rows(ids=[callback.pk for callback in claimed])
+    leases = {pk: lease for pk, lease, _ in rows}
+    ids = [callback.pk for callback in claimed if leases.get(callback.pk) == callback.lease]
+    _statements().given_back.run(ids=ids)
+    responses = Response.objects.filter(callback__pk__in=ids, callback__tries=0)
+    responses.filter(picked_up_at__isnull=True).update(sent_at=None)
 
 
 def _complete(arrived: Sequence[Callback], *, at: datetime) -> None:
@@ -176,6 +189,7 @@ class _Statements:
 
     lease: CompiledUpdate
     sent: CompiledUpdate
+    given_back: CompiledUpdate
     leases: CompiledQuery
     arrived: CompiledUpdate
     fresh: CompiledQuery
@@ -201,6 +215,7 @@ def _statements() -> _Statements:
             Response.objects.filter(pk__in=unsent.values("pk")),
             sent_at=parameter("at", Response, "sent_at"),
         ),
+        given_back=CompiledUpdate(callbacks, tries=F("tries") - 1, lease=None, leased_until=None),
         leases=CompiledQuery(lambda: locked.order_by("pk").values_list(*LEASE_COLUMNS)),
         arrived=CompiledUpdate(
             callbacks,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -16,12 +17,19 @@ from wake.models.callbacks import Target
 
 PER_HOST = 20
 PAGE_SIZE = 100
+ANY_NUMBER = sys.maxsize
 
 
 def choose(
-    at: datetime, *, room: int, busy: Mapping[Target, int], further: bool = True
+    at: datetime,
+    *,
+    room: int,
+    busy: Mapping[Target, int],
+    ahead: Mapping[str, int],
+    further: bool = True,
 ) -> list[Callback]:
-    """Locks and returns up to `room` due rows; `busy` counts the callbacks that are being sent.
+    """Locks and returns up to `room` due rows; `busy` counts the callbacks that were claimed and
+    are not finished, and `ahead` how many more than PER_HOST a host may have.
 
     First it takes one callback for each target that has none, then the oldest. So many callbacks of
     one team do not keep another team from a host that they share. It reads only ids and hosts at
@@ -31,7 +39,7 @@ def choose(
     """
     if room < 1:
         return []
-    choice = _Choice(at, room, busy)
+    choice = _Choice(at, room, busy, ahead)
     if further:
         choice.look_at_all()
     else:
@@ -54,11 +62,14 @@ class _Row(NamedTuple):
 class _Choice:
     """Collects the chosen callbacks, and counts what each target and host has with them."""
 
-    def __init__(self, at: datetime, room: int, busy: Mapping[Target, int]) -> None:
+    def __init__(
+        self, at: datetime, room: int, busy: Mapping[Target, int], ahead: Mapping[str, int]
+    ) -> None:
         self.at = at
         self.room = room
+        self.ahead = ahead
         self.chosen: list[UUID] = []
-        # These two include the callbacks that are being sent.
+        # These two include the callbacks of `busy`.
         self.by_target = Counter(busy)
         self.by_host: Counter[str] = Counter()
         for target, count in busy.items():
@@ -70,19 +81,19 @@ class _Choice:
     def left_some_out(self) -> bool:
         """Returns whether a target that may get more has due rows that were not read."""
         return self.has_left_out_targets and not all(
-            self._is_full(target, most=PER_HOST) for target in self.by_target
+            self._is_full(target, most=ANY_NUMBER) for target in self.by_target
         )
 
     def look_at_oldest(self) -> None:
         """Reads one page of rows whose hosts and targets have room, and takes of it."""
-        page = self._page(min(self.room, PAGE_SIZE), PER_HOST)
-        self.take(self.take(page, most=1), most=PER_HOST)
+        page = self._page(min(self.room, PAGE_SIZE), ANY_NUMBER)
+        self.take(self.take(page, most=1), most=ANY_NUMBER)
 
     def look_at_all(self) -> None:
         """Reads until it has taken one row for each target that has none, and then the oldest."""
-        self.take(self._look(most=1), most=PER_HOST)
+        self.take(self._look(most=1), most=ANY_NUMBER)
         if self.left_some_out:
-            self._look(most=PER_HOST)
+            self._look(most=ANY_NUMBER)
 
     def _look(self, *, most: int) -> list[_Row]:
         """Reads and takes rows of targets that have fewer than `most`, oldest first. Returns the
@@ -114,14 +125,15 @@ class _Choice:
         return passed_over
 
     def _page(self, wanted: int, most: int) -> list[_Row]:
-        full_hosts = [host for host, count in self.by_host.items() if count >= PER_HOST]
+        full_hosts = [host for host in self.by_host if self._host_is_full(host)]
         full_targets = [target for target in self.by_target if self._is_full(target, most=most)]
-        rows = _due(wanted, tuple(target.without_answers for target in full_targets)).rows(
+        limit = -(-wanted // PER_HOST) * PER_HOST  # few different ones: each is another statement
+        rows = _due(limit, tuple(target.without_answers for target in full_targets)).rows(
             at=self.at, hosts=full_hosts, chosen=self.chosen, **_values_of(full_targets)
         )
         page = [
             _Row(pk, Target(team_id, host, response_id is None), bool(asked_by), is_failing)
-            for pk, team_id, host, response_id, asked_by, is_failing in rows
+            for pk, team_id, host, response_id, asked_by, is_failing in rows[:wanted]
         ]
         if page:
             targets = {row.target for row in page}
@@ -133,7 +145,10 @@ class _Choice:
 
     def _is_full(self, target: Target, *, most: int) -> bool:
         limit = circuit_breaker.host_limit(self.failing.get(target), most=most)
-        return self.by_target[target] >= limit or self.by_host[target.host] >= PER_HOST
+        return self.by_target[target] >= limit or self._host_is_full(target.host)
+
+    def _host_is_full(self, host: str) -> bool:
+        return self.by_host[host] >= PER_HOST + self.ahead.get(host, 0)
 
 
 @lru_cache(maxsize=256)

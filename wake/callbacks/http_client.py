@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import ssl
 import time
 from collections.abc import Mapping
@@ -11,6 +12,9 @@ from dataclasses import dataclass, replace
 
 import aiohttp
 from aiohttp.abc import AbstractResolver
+from aiohttp.client_proto import ResponseHandler
+from aiohttp.http import HttpProcessingError, RawResponseMessage
+from yarl import URL
 
 from wake.callbacks.addresses import CheckedResolver, LookupThreads
 from wake.callbacks.allowlist import Destination, Refused, parse
@@ -19,6 +23,11 @@ DEADLINE_SECONDS = 10.0
 MAX_READ_BYTES = 65_536
 MAX_STORED_BYTES = 2_048
 LOOKUP_THREADS = 100
+SWITCHING_PROTOCOLS = 101
+HEADERS = {"User-Agent": "Wake/1.0", "Accept": "*/*", "Accept-Encoding": "identity"}
+# They would end a header, and begin another one.
+ENDS_HEADER = re.compile(r"[\r\n\0]")
+NO_TIMEOUT = aiohttp.ClientTimeout(total=None)  # post() has one deadline for everything
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +47,11 @@ class Outcome:
 
 
 class HttpClient:
-    """Holds the connections of one sender. It is created, used and closed inside its event loop."""
+    """Holds the connections of one sender. It is created, used and closed inside its event loop.
+
+    aiohttp makes and keeps the connections and parses the answers. Its ClientSession, which costs
+    more than both (docs/decisions/0045-callbacks-are-written-to-the-connection.md), is not used.
+    """
 
     def __init__(
         self,
@@ -48,23 +61,18 @@ class HttpClient:
         deadline: float = DEADLINE_SECONDS,
     ) -> None:
         self._deadline = deadline
-        asyncio.get_running_loop().set_default_executor(LookupThreads(max_workers=LOOKUP_THREADS))
-        self._session = aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(
-                resolver=CheckedResolver(dns or aiohttp.ThreadedResolver()),
-                ssl=tls or True,
-                limit=0,  # the outbox claims no more than its host limits allow
-                keepalive_timeout=2,  # later, the other side may have closed the connection
-            ),
-            timeout=aiohttp.ClientTimeout(total=None),  # post() has one deadline for everything
-            cookie_jar=aiohttp.DummyCookieJar(),
-            auto_decompress=False,
-            trust_env=False,
-            headers={"User-Agent": "Wake/1.0", "Accept": "*/*", "Accept-Encoding": "identity"},
+        self._tls: ssl.SSLContext | bool = tls or True
+        self._origins: dict[str, aiohttp.ClientRequest] = {}
+        self._loop = asyncio.get_running_loop()
+        self._loop.set_default_executor(LookupThreads(max_workers=LOOKUP_THREADS))
+        self._connections = aiohttp.TCPConnector(
+            resolver=CheckedResolver(dns or aiohttp.ThreadedResolver()),
+            limit=0,  # the outbox claims no more than its host limits allow
+            keepalive_timeout=2,  # later, the other side may have closed the connection
         )
 
     async def close(self) -> None:
-        await self._session.close()
+        await self._connections.close()
 
     async def post(self, url: str, *, body: bytes, headers: Mapping[str, str]) -> Outcome:
         """Sends one POST. One deadline covers the DNS lookup, the connection and the whole
@@ -73,27 +81,66 @@ class HttpClient:
         try:
             async with asyncio.timeout(self._deadline):
                 outcome = await self._exchange(parse(url), body, headers)
-        except (Refused, TimeoutError, aiohttp.ClientError, OSError, UnicodeError) as failure:
+        except (
+            *(Refused, TimeoutError, aiohttp.ClientError, HttpProcessingError),
+            *(OSError, UnicodeError),
+        ) as failure:
             outcome = Outcome(error=_described(failure))
         return replace(outcome, took_ms=round((time.monotonic() - started) * 1000))
 
     async def _exchange(
         self, destination: Destination, body: bytes, headers: Mapping[str, str]
     ) -> Outcome:
-        request = self._session.post(
-            destination.url, data=body, headers=headers, allow_redirects=False
-        )
-        async with request as response:
-            start = await _start_of(response.content)
-            # `release` would wait for the rest of the answer, if there is any.
-            if not response.content.at_eof():
-                response.close()
+        request = _head(destination, headers, len(body)) + body
+        origin = self._origin(destination)
+        connection = await self._connections.connect(origin, [], NO_TIMEOUT)
+        try:
+            protocol = connection.protocol
+            assert protocol is not None  # noqa: S101 - for the type checker
+            assert protocol.transport is not None  # noqa: S101 - for the type checker
+            protocol.set_response_params(
+                read_until_eof=True, auto_decompress=False, read_bufsize=MAX_READ_BYTES
+            )
+            protocol.transport.write(request)
+            message, content = await _answer(protocol)
+            start = await _start_of(content)
+            if content.at_eof():
+                connection.release()
+        finally:
+            connection.close()  # unless it was released
         return Outcome(
-            status_code=response.status,
-            error="redirects are not followed" if 300 <= response.status < 400 else "",
+            status_code=message.code,
+            error="redirects are not followed" if 300 <= message.code < 400 else "",
             answer=_printable(start),
-            retry_after=response.headers.get("Retry-After", ""),
+            retry_after=message.headers.get("Retry-After", ""),
         )
+
+    def _origin(self, destination: Destination) -> aiohttp.ClientRequest:
+        """Returns what tells aiohttp where to connect to."""
+        origin = destination.origin
+        if origin not in self._origins:
+            self._origins[origin] = aiohttp.ClientRequest(
+                "POST", URL(origin, encoded=True), ssl=self._tls, loop=self._loop
+            )
+        return self._origins[origin]
+
+
+def _head(destination: Destination, headers: Mapping[str, str], length: int) -> bytes:
+    """Returns the request up to its body. Raises Refused if a header contains the end of one."""
+    lines = [f"Host: {destination.name}"]
+    for name, value in (HEADERS | {**headers, "Content-Length": str(length)}).items():
+        if ENDS_HEADER.search(name) or ENDS_HEADER.search(value):
+            raise Refused("bad_header", "A header of this callback contains a line break.")
+        lines.append(f"{name}: {value}")
+    return "\r\n".join([f"POST {destination.target} HTTP/1.1", *lines, "", ""]).encode()
+
+
+async def _answer(protocol: ResponseHandler) -> tuple[RawResponseMessage, aiohttp.StreamReader]:
+    """Returns the first answer that is not an interim one (RFC 9110, section 15.2)."""
+    while True:
+        message, content = await protocol.read()
+        if not 100 <= message.code < 200 or message.code == SWITCHING_PROTOCOLS:
+            return message, content
 
 
 async def _start_of(content: aiohttp.StreamReader) -> bytes:
@@ -132,6 +179,6 @@ def _described(failure: Exception) -> str:
             return "the server closed the connection without an answer"
         case aiohttp.ClientPayloadError():
             return "the answer was incomplete"
-        case aiohttp.ClientResponseError():
+        case HttpProcessingError():
             return "the answer was not valid HTTP"
     return f"failed: {type(failure).__name__} {failure}".strip()

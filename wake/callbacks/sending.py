@@ -8,7 +8,7 @@ import fcntl
 import logging
 import os
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
@@ -23,21 +23,23 @@ from database.encryption import Unreadable
 from database.sweeps import together
 from wake.callbacks import kinds
 from wake.callbacks.allowlist import Refused
-from wake.callbacks.attempts import AT_ONCE, Finished, claim, settle
+from wake.callbacks.attempts import AT_ONCE, Finished, claim, give_back, settle
+from wake.callbacks.host_limits import PER_HOST
 from wake.callbacks.http_client import HttpClient, Outcome
 from wake.callbacks.signatures import NoSecret
 from wake.models import Callback
 
 log = logging.getLogger(__name__)
 
-Sending = dict[asyncio.Task[Outcome], Callback]
+Sending = dict[asyncio.Task[Outcome | None], Callback]
 
 SETTLE_AT_ONCE = 100
 DRAIN_SECONDS = 30.0
 TICK_SECONDS = 0.1
 # What is not settled when a sender dies is sent again, and has lost one of its tries.
 SETTLE_SECONDS = 0.025
-MOMENT_SECONDS = 0.005
+# A callback that was claimed ahead of its host's limit is given back after waiting for so long.
+TURN_SECONDS = 0.5
 
 
 def send_due(
@@ -65,7 +67,9 @@ def send_due(
                     room = AT_ONCE - len(sending) - len(finished.pairs)
                     further = not claimed or time.monotonic() >= look_further_at
                     began = time.monotonic()
-                    claimed = claim(at=clock(), room=room, busy=busy, further=further)
+                    claimed = claim(
+                        at=clock(), room=room, busy=busy, ahead=starter.pace, further=further
+                    )
                     if further:
                         took = time.monotonic() - began
                         look_further_at = began + max(TICK_SECONDS, 10 * took)
@@ -85,22 +89,33 @@ def send_due(
 
 
 class _Starter:
-    """Starts attempts. What a kind looks up once for a batch (allowed hosts, secrets) is looked up
-    again after a tick."""
+    """Starts attempts, at most PER_HOST at a time to one host.
+
+    What a kind looks up once for a batch (allowed hosts, secrets) is looked up again after a tick.
+    `pace` counts what arrived at each host in the last tick: so many more may be claimed, because
+    they will get their turn within about a tick.
+    """
 
     def __init__(self, client: HttpClient, loop: asyncio.AbstractEventLoop) -> None:
         self.client = client
         self.loop = loop
         self.headers_of: dict[str, kinds.Headers] = {}
         self.until = 0.0
+        self.turns: defaultdict[str, asyncio.Semaphore] = defaultdict(
+            lambda: asyncio.Semaphore(PER_HOST)
+        )
+        self.pace: Counter[str] = Counter()
+        self.arrived: Counter[str] = Counter()
+        self.failed_at: dict[str, float] = {}
 
     def start(self, claimed: Iterable[Callback], *, at: datetime) -> Sending:
         if time.monotonic() >= self.until:
             self.headers_of.clear()
             self.until = time.monotonic() + TICK_SECONDS
+            self.pace, self.arrived = self.arrived, Counter()
         return {self.loop.create_task(self._attempt(each, at)): each for each in claimed}
 
-    def _attempt(self, callback: Callback, at: datetime) -> Coroutine[Any, Any, Outcome]:
+    def _attempt(self, callback: Callback, at: datetime) -> Coroutine[Any, Any, Outcome | None]:
         kind = kinds.kind_of(callback)
         if kind.name not in self.headers_of:
             self.headers_of[kind.name] = kind.start_batch()
@@ -109,7 +124,31 @@ class _Starter:
             headers = self.headers_of[kind.name](callback, at)
         except (Refused, SecretUnreadable, NoSecret, Unreadable) as reason:
             return _not_sent(str(reason))
-        return self.client.post(url, body=body, headers=headers)
+        return self._in_turn(callback.host, self.client.post(url, body=body, headers=headers))
+
+    async def _in_turn(self, host: str, post: Coroutine[Any, Any, Outcome]) -> Outcome | None:
+        """Sends when it is this callback's turn. Returns None if it has to wait for too long, or if
+        another one to this host fails meanwhile."""
+        turns, started_at = self.turns[host], self.loop.time()
+        try:
+            async with asyncio.timeout(TURN_SECONDS if turns.locked() else None):
+                await turns.acquire()
+        except TimeoutError:
+            post.close()
+            return None
+        try:
+            if self.failed_at.get(host, 0.0) > started_at:
+                post.close()
+                return None
+            outcome = await post
+        finally:
+            turns.release()
+        if outcome.arrived:
+            self.arrived[host] += 1
+        else:
+            self.failed_at[host] = self.loop.time()
+            self.pace[host] = self.arrived[host] = 0
+        return outcome
 
 
 async def _opened(open_client: Callable[[], HttpClient]) -> HttpClient:
@@ -120,11 +159,11 @@ async def _not_sent(reason: str) -> Outcome:
     return Outcome(error=reason)
 
 
-async def _wait(sending: Sending) -> list[Finished]:
+async def _wait(sending: Sending) -> list[tuple[Callback, Outcome | None]]:
     """Waits for a tick, or until a request is finished and others had a moment to follow; returns
     those that are."""
     await asyncio.wait(sending, timeout=TICK_SECONDS, return_when=asyncio.FIRST_COMPLETED)
-    done, _ = await asyncio.wait(sending, timeout=MOMENT_SECONDS)
+    done, _ = await asyncio.wait(sending, timeout=SETTLE_SECONDS)
     return [(sending.pop(task), _outcome(task)) for task in done]
 
 
@@ -139,7 +178,11 @@ class _Finished:
         self.settled = 0
         self.settled_at = time.monotonic()
 
-    def add(self, pairs: Sequence[Finished]) -> None:
+    def add(self, results: Sequence[tuple[Callback, Outcome | None]]) -> None:
+        """Adds those that were sent, and gives the others back."""
+        pairs = [(callback, outcome) for callback, outcome in results if outcome is not None]
+        if len(pairs) < len(results):
+            give_back([callback for callback, outcome in results if outcome is None])
         self.pairs += pairs
         if (
             len(self.pairs) >= SETTLE_AT_ONCE
@@ -157,7 +200,7 @@ class _Finished:
         self.settled += together(pairs, work, what="attempts of callbacks")
 
 
-def _outcome(task: asyncio.Task[Outcome]) -> Outcome:
+def _outcome(task: asyncio.Task[Outcome | None]) -> Outcome | None:
     if (failure := task.exception()) is None:
         return task.result()
     log.error("A callback could not be sent because of an internal error", exc_info=failure)

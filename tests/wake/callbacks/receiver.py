@@ -19,6 +19,7 @@ class Received:
     path: str
     headers: dict[str, str]
     body: bytes
+    port: int  # the sender's
 
     @property
     def json(self) -> Any:
@@ -42,7 +43,8 @@ class Receiver:
 
             def do_POST(self) -> None:
                 body = self.rfile.read(int(self.headers["Content-Length"]))
-                receiver.received.append(Received(self.path, dict(self.headers), body))
+                request = self.path, dict(self.headers), body, self.client_address[1]
+                receiver.received.append(Received(*request))
                 behave = receiver.behaviours.pop(0) if receiver.behaviours else answering(200)
                 try:
                     behave(self)

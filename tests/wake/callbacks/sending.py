@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
+from collections.abc import Mapping
 from typing import Any
 
 from aiohttp.abc import AbstractResolver, ResolveResult
@@ -44,13 +45,15 @@ class FakeDns(AbstractResolver):
         pass
 
 
-def post(*urls: str, body: bytes = BODY, **options: Any) -> list[Outcome]:
+def post(
+    *urls: str, body: bytes = BODY, headers: Mapping[str, str] = HEADERS, **options: Any
+) -> list[Outcome]:
     """Sends them one after the other with one client."""
 
     async def go() -> list[Outcome]:
         client = HttpClient(**({"deadline": PATIENCE} | options))
         try:
-            return [await client.post(url, body=body, headers=HEADERS) for url in urls]
+            return [await client.post(url, body=body, headers=headers) for url in urls]
         finally:
             await client.close()
 

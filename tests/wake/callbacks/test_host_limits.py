@@ -9,18 +9,21 @@ from itertools import count
 from typing import Any
 
 import pytest
+from django.db import models
 
+from accounts.models import User
 from tests.types import Answered
 from tests.wake.callbacks.receiver import Receiver, answering, slowly
-from tests.wake.callbacks.rows import again, due
-from wake.callbacks import retries
-from wake.callbacks.attempts import AT_ONCE, LEASE, claim, settle
+from tests.wake.callbacks.rows import again, answer_in, due
+from wake.callbacks import retries, sending
+from wake.callbacks.attempts import AT_ONCE, LEASE, claim, give_back, settle
 from wake.callbacks.circuit_breaker import FAILURES, PROBES
 from wake.callbacks.host_limits import PER_HOST
 from wake.callbacks.http_client import HttpClient, Outcome
 from wake.callbacks.sending import send_due
 from wake.models import Callback, CallbackAttempt, FailingTarget
 from wake.models.callbacks import Target
+from wake.responses import take_back
 
 
 def teams(claimed: list[Callback]) -> dict[int, int]:
@@ -153,6 +156,71 @@ def test_a_slow_host_delays_no_other_callbacks(
     assert again(later).delivered_at is not None
     assert [each.callback_id for each in CallbackAttempt.objects.all()] == [later.pk, slow.pk]
     assert slow.attempts.get().error == "timed out"
+
+
+def test_a_host_that_keeps_up_gets_more_claimed_than_sent_at_once(answered: Answered) -> None:
+    crowd = [answered() for _ in range(PER_HOST + 5)]
+    at, host = due(crowd[-1]), crowd[0].host
+
+    claimed = claim(at=at, busy={crowd[0].target: 4}, ahead={host: 6, "other.example": 50})
+
+    assert claimed == crowd[: PER_HOST + 2]
+
+
+def test_what_was_claimed_and_not_sent_is_given_back_as_it_was(answered: Answered) -> None:
+    unsent, sent_before = answered(), answered()
+    at = due(sent_before)
+    (first, second) = claim(at=at)
+    settle([(second, Outcome(status_code=503))], at=at)
+    later = due(sent_before)
+    (second,) = claim(at=later)
+
+    give_back([first, second])
+
+    assert [each.pk for each in claim(at=later)] == [unsent.pk, sent_before.pk]
+    assert [again(each).tries for each in (unsent, sent_before)] == [1, 2]
+    assert not CallbackAttempt.objects.filter(callback=unsent).exists()
+
+
+def test_the_answer_of_a_callback_that_was_given_back_can_be_taken_back(
+    answered: Answered, alice: User
+) -> None:
+    callback = answered()
+    at = due(callback)
+
+    give_back(claim(at=at))
+
+    take_back(answer_in(callback).delivery, by=alice, at=at)
+    assert not Callback.objects.exists()
+
+
+def test_a_callback_that_another_sender_claimed_since_is_not_given_back(
+    answered: Answered,
+) -> None:
+    callback = answered()
+    at = due(callback)
+    late = claim(at=at)
+    (mine,) = claim(at=at + LEASE)
+
+    give_back(late)
+
+    assert (again(callback).lease, again(callback).tries) == (mine.lease, 2)
+
+
+def test_when_a_host_fails_what_was_claimed_for_it_is_not_sent(
+    receiver: Receiver, answered: Answered, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is settled together counts as one failure, and a few of them stop the host."""
+    monkeypatch.setattr(sending, "PER_HOST", 3)  # a claim takes more, as for a host that keeps up
+    callbacks = [answered() for _ in range(PER_HOST * 2)]
+    at = due(callbacks[-1])
+    receiver.then(*[answering(503)] * 100)
+
+    sending.send_due(clock=lambda: at)
+
+    assert FAILURES <= CallbackAttempt.objects.count() <= 3 * FAILURES
+    rows = Callback.objects.annotate(made=models.Count("attempts")).values_list("tries", "made")
+    assert all(tries == made for tries, made in rows)
 
 
 def test_a_hundred_concurrent_callbacks_arrive_once(

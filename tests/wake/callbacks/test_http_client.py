@@ -38,6 +38,18 @@ def test_a_request_has_only_the_given_body_and_headers(
     }
 
 
+@pytest.mark.parametrize("end", ["\r\n", "\n", "\r", "\0"])
+def test_a_header_with_a_line_break_is_not_sent(
+    start_receiver: Callable[..., Receiver], end: str
+) -> None:
+    receiver = start_receiver()
+
+    (outcome,) = post(receiver.url, headers={"Authorization": f"Bearer a{end}X-Wake: b"})
+
+    assert outcome.error == "A header of this callback contains a line break."
+    assert receiver.received == []
+
+
 # Servers ------------------------------------------------------------------------------------------
 
 
@@ -133,6 +145,46 @@ def test_a_redirect_is_not_followed(start_receiver: Callable[..., Receiver], sta
 
     assert (outcome.status_code, outcome.error) == (status, "redirects are not followed")
     assert elsewhere.received == []
+
+
+def give_hints_first(request: BaseHTTPRequestHandler) -> None:
+    request.send_response_only(103)
+    request.end_headers()
+    answering(200, b"done")(request)
+
+
+def test_an_interim_answer_is_passed_over(start_receiver: Callable[..., Receiver]) -> None:
+    receiver = start_receiver()
+    receiver.then(give_hints_first)
+
+    (outcome,) = post(receiver.url)
+
+    assert (outcome.status_code, outcome.answer) == (200, "done")
+
+
+def answer_twice(request: BaseHTTPRequestHandler) -> None:
+    one = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+    request.wfile.write(one + one.replace(b"200 OK", b"500 No"))
+
+
+def test_an_answer_that_was_not_asked_for_is_not_the_next_ones(
+    start_receiver: Callable[..., Receiver],
+) -> None:
+    receiver = start_receiver()
+    receiver.then(answer_twice)
+
+    outcomes = post(receiver.url, receiver.url)
+
+    assert [outcome.status_code for outcome in outcomes] == [200, 200]
+
+
+def test_a_connection_is_used_again(start_receiver: Callable[..., Receiver]) -> None:
+    receiver = start_receiver()
+
+    outcomes = post(*[receiver.url] * 3)
+
+    assert [outcome.status_code for outcome in outcomes] == [200] * 3
+    assert len({arrival.port for arrival in receiver.received}) == 1
 
 
 def cut(request: BaseHTTPRequestHandler) -> None:
