@@ -55,6 +55,7 @@ def sweep_together(
     what: str,
     at_once: int,
     locks: Sequence[str] = ("self",),
+    postpone: Callable[[Any], object] | None = None,
 ) -> int:
     """Works like `sweep`, for work that is cheaper for many rows at once: in one transaction if all
     of it succeeds, otherwise each row in a transaction of its own."""
@@ -63,7 +64,7 @@ def sweep_together(
     def claim_and_work(pks: Sequence[Any]) -> int:
         return work(list(_unlocked(due, locks).filter(pk__in=pks)))
 
-    return together(_ids(due, locks, at_once), claim_and_work, what=what)
+    return together(_ids(due, locks, at_once), claim_and_work, what=what, postpone=postpone)
 
 
 def each(
@@ -100,7 +101,13 @@ def each(
     return done
 
 
-def together(items: Sequence[Item], work: Callable[[Sequence[Item]], int], *, what: str) -> int:
+def together(
+    items: Sequence[Item],
+    work: Callable[[Sequence[Item]], int],
+    *,
+    what: str,
+    postpone: Callable[[Item], object] | None = None,
+) -> int:
     """Calls `work` with all of the items. If that fails, calls it with each of them alone."""
     if not items:
         return 0
@@ -109,7 +116,7 @@ def together(items: Sequence[Item], work: Callable[[Sequence[Item]], int], *, wh
     except Exception as error:
         if is_away(error):
             raise
-    return each(items, lambda item: work([item]), what=what)
+    return each(items, lambda item: work([item]), what=what, postpone=postpone)
 
 
 def _ids(due: models.QuerySet[Row], locks: Sequence[str], at_once: int) -> list[Any]:

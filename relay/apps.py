@@ -8,7 +8,8 @@ class RelayConfig(AppConfig):
     verbose_name = "A2A relay"
 
     def ready(self) -> None:
-        import_module("relay.receivers")
         # Models can be imported only now.
+        for module in ("relay.receivers", "relay.jobs"):
+            import_module(module)
         kinds, pushes = map(import_module, ("wake.callbacks.kinds", "relay.tasks.pushes"))
         kinds.register(pushes.KIND)

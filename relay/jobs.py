@@ -2,11 +2,24 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from celery import shared_task
+from django.dispatch import receiver
 
 from database.clock import database_now
+from relay.models import Event
 from relay.runs import presence
-from relay.tasks import lost_runs, retention, unanswered
+from relay.tasks import lost_runs, push_queue, retention, unanswered
+from wake import signals
+from wake.callbacks.wake_up import WakeUp
+
+STALE_AFTER_SECONDS = 30
+
+
+@shared_task
+def queue_due_pushes() -> None:
+    push_queue.queue_due(at=database_now())
 
 
 @shared_task
@@ -32,3 +45,11 @@ def forget_gone_connectors() -> None:
 @shared_task
 def erase_old_tasks() -> None:
     retention.erase_old(at=database_now())
+
+
+_wake_up = WakeUp(lambda: queue_due_pushes.apply_async(expires=STALE_AFTER_SECONDS))
+
+
+@receiver(signals.work_due, sender=Event, dispatch_uid="relay.jobs.wake_worker")
+def wake_worker(**_: Any) -> None:
+    _wake_up.request()

@@ -12,7 +12,7 @@ from database.clock import database_now
 from wake import deadlines, responses, retention, signals
 from wake.callbacks import circuit_breaker, sending
 from wake.callbacks.wake_up import WakeUp
-from wake.models import Heartbeat
+from wake.models import Callback, Heartbeat
 
 STALE_AFTER_SECONDS = 30
 
@@ -52,6 +52,6 @@ def beat() -> None:
 _wake_up = WakeUp(lambda: send_due_callbacks.apply_async(expires=STALE_AFTER_SECONDS))
 
 
-@receiver(signals.work_due, dispatch_uid="wake.jobs.wake_worker")
+@receiver(signals.work_due, sender=Callback, dispatch_uid="wake.jobs.wake_worker")
 def wake_worker(**_: Any) -> None:
     _wake_up.request()

@@ -1,8 +1,8 @@
 """Tells other packages what happened.
 
 Signals are sent inside the transaction, and their receivers write rows and do no I/O. Only
-`work_due` is sent after the commit: its one receiver (wake/jobs.py) wakes a worker and never
-raises.
+`work_due` is sent after the commit, by the model of the rows that are due: its receivers
+(wake/jobs.py, relay/jobs.py) wake a worker and never raise.
 """
 
 from functools import partial

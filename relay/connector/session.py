@@ -28,7 +28,7 @@ from relay.protocol.fields import LONGEST_ID, Fields, InvalidParams
 from relay.runs import queue as run_queue
 from relay.runs.queue import LeaseLost
 from relay.tasks import lost_runs, reports, transitions
-from relay.tasks.reports import ResultTooLarge
+from relay.tasks.artifacts import ResultTooLarge
 from wake.api.parsers import Malformed, parse_strictly
 
 logger = logging.getLogger(__name__)

@@ -24,6 +24,7 @@ from relay.models import Blob, Task
 Json = dict[str, Any]
 
 LARGE = 64 * 1024
+ROWS_AT_ONCE = 200  # of one statement
 GOOD_FOR = timedelta(days=1)
 SALT = "relay.tasks.blobs"  # of links that are already out there
 
@@ -37,7 +38,18 @@ class File:
 
 def store_large(task: Task, parts: Iterable[Json], at: datetime) -> list[Json]:
     """Returns the parts as a row stores them. Runs inside the transaction that writes the row."""
-    return [_stored(task, part, at=at) for part in parts]
+    (stored,) = store_all_large(task.pk, [parts], at)
+    return stored
+
+
+def store_all_large(
+    task_id: UUID, lists: Iterable[Iterable[Json]], at: datetime
+) -> list[list[Json]]:
+    """Does so with several lists of parts, in one statement."""
+    new: list[Blob] = []
+    stored = [[_stored(task_id, part, new, at=at) for part in parts] for parts in lists]
+    Blob.objects.bulk_create(new, batch_size=ROWS_AT_ONCE)
+    return stored
 
 
 def with_urls(parts: Iterable[Json]) -> list[Json]:
@@ -88,12 +100,13 @@ def _of_blob(blob: Blob) -> File:
     return File(blob.filename, blob.media_type, bytes(blob.content))
 
 
-def _stored(task: Task, part: Json, *, at: datetime) -> Json:
+def _stored(task_id: UUID, part: Json, new: list[Blob], *, at: datetime) -> Json:
+    """Returns a part as a row stores it, and adds the row of a large file to `new`."""
     if "raw" not in part or size_of(part) <= LARGE:
         return part
     content = base64.b64decode(part["raw"])
-    blob = Blob.objects.create(
-        task=task,
+    blob = Blob(
+        task_id=task_id,
         sha256=hashlib.sha256(content).hexdigest(),
         size=len(content),
         media_type=part.get("mediaType", ""),
@@ -101,6 +114,7 @@ def _stored(task: Task, part: Json, *, at: datetime) -> Json:
         content=content,
         created_at=at,
     )
+    new.append(blob)
     rest = {name: value for name, value in part.items() if name != "raw"}
     return {"blob": str(blob.pk), "size": len(content)} | rest
 

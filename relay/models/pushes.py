@@ -25,6 +25,8 @@ class PushConfig(models.Model):
     scheme = models.CharField(max_length=40, blank=True)
     credentials_ciphertext = models.TextField(blank=True)
     wire_version = models.CharField(max_length=4)
+    # It gets the events after this generation of the task.
+    after_generation = models.PositiveIntegerField(default=0, db_default=0)
     created_at = models.DateTimeField()
 
     class Meta:

@@ -287,6 +287,16 @@ class Blob(models.Model):
         return f"{self.filename or self.sha256[:12]} ({self.size} bytes)"
 
 
+class EventQuerySet(models.QuerySet["Event"]):
+    def with_unmade_pushes(self) -> EventQuerySet:
+        return self.filter(push_due_at__isnull=False)
+
+    def with_due_pushes(self, at: datetime) -> EventQuerySet:
+        """Returns events whose pushes are to be made now, the oldest first. Index:
+        events_with_due_pushes."""
+        return self.with_unmade_pushes().filter(push_due_at__lte=at).order_by("push_due_at", "pk")
+
+
 class Event(models.Model):
     """Records what happened to a task, in order. Events are only added.
 
@@ -311,11 +321,22 @@ class Event(models.Model):
     part_count = models.PositiveIntegerField(null=True)
     is_last_piece = models.BooleanField(default=False, db_default=False)
     at = models.DateTimeField()
+    # When its pushes are to be made; null once they are, or if there are none.
+    push_due_at = models.DateTimeField(null=True)
+
+    objects = EventQuerySet.as_manager()
 
     class Meta:
         ordering = ["pk"]
         constraints = [
             models.UniqueConstraint(fields=["task", "generation"], name="one_event_a_generation")
+        ]
+        indexes = [
+            models.Index(
+                fields=["push_due_at", "id"],
+                condition=Q(push_due_at__isnull=False),
+                name="events_with_due_pushes",
+            )
         ]
 
     def __str__(self) -> str:

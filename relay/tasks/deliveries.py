@@ -167,7 +167,7 @@ def _in_short(
     }
     if task.state == State.AUTH_REQUIRED:
         stand_in[Type.UPDATE] = "Waiting for the caller to sign in"
-    if kind == Type.OUTPUT and (names := [one.name for one in task.artifacts.all() if one.name]):
+    if kind == Type.OUTPUT and (names := [name for name in _names_of_artifacts(task) if name]):
         stand_in[kind] = f"Created {', '.join(names)}"
     who = speaker(request, task) if request else "A caller"
     return in_short(
@@ -175,6 +175,10 @@ def _in_short(
         headline=stand_in[kind],
         summary=f"{who} asked: {request_text}" if request_text else f"For {who}.",
     )
+
+
+def _names_of_artifacts(task: Task) -> list[str]:
+    return [artifact.name for artifact in task.artifacts.only("task", "name")]
 
 
 def _window(event: Event) -> Window:

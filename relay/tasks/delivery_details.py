@@ -10,6 +10,7 @@ from typing import Any
 
 from django.db.models import Max
 
+from database.encrypted_columns import length_of
 from relay.content.blobs import Json
 from relay.content.compact_json import dumps
 from relay.models import Artifact, Event, Message, Task
@@ -28,12 +29,14 @@ from relay.tasks.blocks import (
 MOST_TURNS = 20
 # In characters of JSON; what is longer is redirected with words.
 LONGEST_PROPOSAL = 60_000
+# Of artifacts: the agent is locked meanwhile, and a delivery shows less of them.
+LONGEST_READ = 1_000_000
 
 
 def details_json(task: Task, message: Message | None, request: Message | None) -> str:
     """Returns the details. `message` is the agent's current message, `request` the first message of
     the task."""
-    artifacts = list(task.artifacts.all())
+    artifacts, others_by_name = _artifacts(task)
     others = task.messages.exclude(pk__in=[one.pk for one in (message, request) if one])
     newest = list(others.order_by("-pk")[:MOST_TURNS])[::-1]
     since = [turn for turn in newest if message and turn.pk > message.pk]
@@ -42,6 +45,7 @@ def details_json(task: Task, message: Message | None, request: Message | None) -
         *message_blocks(message),
         *_titled("{} has written since", since, task),
         *chain.from_iterable(artifact_blocks(artifact) for artifact in artifacts),
+        *_further(others_by_name),
         *_titled("{} asked", [request] if request else [], task),
         *_titled("Earlier: {}", earlier, task, longest=LONGEST_EARLIER),
     ]
@@ -52,6 +56,30 @@ def details_json(task: Task, message: Message | None, request: Message | None) -
         "blocks": list(fitting(blocks)),
     }
     return dumps(details)
+
+
+def _artifacts(task: Task) -> tuple[list[Artifact], list[str]]:
+    """Returns the first artifacts, as many as are read for a delivery, and the names of the
+    others."""
+    first: list[int] = []
+    names: list[str] = []
+    size = 0
+    rows = task.artifacts.annotate(size=length_of("parts_json")).defer("parts_json")
+    for artifact in rows:
+        size += artifact.size
+        if size <= LONGEST_READ or not first:
+            first.append(artifact.pk)
+        else:
+            names.append(artifact.name or artifact.artifact_id)
+    return list(task.artifacts.filter(pk__in=first)), names
+
+
+def _further(names: list[str]) -> list[Json]:
+    """Returns the block of artifacts that only the page of the task shows."""
+    if not names:
+        return []
+    title = f"{len(names)} more artifacts, on the page of the task"
+    return blocks_of([{"text": ", ".join(names), "mediaType": "text/plain"}], title)
 
 
 def _titled(

@@ -1,35 +1,25 @@
-"""Stores where callers want pushes about their tasks, and queues each push as a row of the outbox
-in the transaction that causes it."""
+"""Stores where callers want pushes about their tasks, and marks the events to push."""
 
 from __future__ import annotations
 
-import json
-import logging
 import uuid
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection
 from datetime import datetime
 
 from django.db import transaction
 from django.urls import reverse
 
 from database import encryption
-from database.encryption import Unreadable
-from relay.models import Event, PushConfig, PushNotification, Task
-from relay.protocol.dialects import Json, PushIn, write_event, write_task
+from relay.models import Event, PushConfig, Task
+from relay.protocol.dialects import PushIn
 from relay.protocol.fields import InvalidParams
-from relay.protocol.stream_events import GENERATION
 from relay.protocol.versions import Version
-from wake import retention
-from wake.callbacks import allowlist, outbox
+from wake import retention, signals
+from wake.callbacks import allowlist
 from wake.callbacks.kinds import Kind, Link
 from wake.models import Callback
 
-log = logging.getLogger(__name__)
-
 CONFIGS_AT_MOST = 20
-AT_ONCE = 500  # rows of one statement
-# 1.0 has a media type of its own for what is no JSON-RPC (1.0.1, 14.1).
-CONTENT_TYPES = {"1.0": "application/a2a+json", "0.3": "application/json"}
 TOKEN_HEADER = "X-A2A-Notification-Token"  # noqa: S105 - a name
 # Metadata for agents that are chained to the task (relay/api/incoming_pushes.py).
 HOP = "wakeHop"
@@ -65,7 +55,8 @@ def create(task: Task, push: PushIn, *, at: datetime) -> PushConfig:
         allowlist.parse(push.url)
     except allowlist.Refused as reason:
         raise InvalidParams("url", str(reason)) from None
-    locked = Task.objects.select_for_update().only("erased_at").get(pk=task.pk)
+    rows = Task.objects.select_for_update(no_key=True).only("erased_at", "generation")
+    locked = rows.get(pk=task.pk)
     if locked.erased_at is not None:
         raise InvalidParams("taskId", "This task was erased, and nothing more is sent of it.")
     config_id = push.config_id or _own_id(task, push.version)
@@ -80,7 +71,10 @@ def create(task: Task, push: PushIn, *, at: datetime) -> PushConfig:
         "wire_version": push.version,
     }
     config, _ = PushConfig.objects.update_or_create(
-        task=task, config_id=config_id, defaults=fields, create_defaults=fields | {"created_at": at}
+        task=task,
+        config_id=config_id,
+        defaults=fields,
+        create_defaults=fields | {"created_at": at, "after_generation": locked.generation},
     )
     return config
 
@@ -107,57 +101,13 @@ def delete(task: Task, config_id: str) -> None:
     task.push_configs.filter(config_id=config_id).delete()
 
 
-def queue(task: Task, events: Sequence[Event], *, ends_in_status: bool = False) -> None:
-    """Queues one push of each event for each config, inside the transaction that changed the task.
-    Messages to the task are not pushed. In 0.3, where a push is the whole task, no artifact is
-    pushed by itself if the transaction `ends_in_status`: that push has all of them. A config that
-    cannot be decrypted is skipped, so that it holds back neither the task nor the other configs."""
-    events = [event for event in events if event.kind != Event.Kind.MESSAGE]
-    bodies: dict[tuple[str, int], bytes] = {}
-    posts, sent = [], []
-    for config in task.push_configs.all() if events else ():
-        version: Version = "0.3" if config.wire_version == "0.3" else "1.0"
-        try:
-            url, headers = config.url, _headers(config)
-            for event in [] if version == "0.3" and ends_in_status else events:
-                key = version, event.generation
-                if key not in bodies:
-                    bodies[key] = json.dumps(payload(task, event, version)).encode()
-                posts.append(outbox.Post(url, bodies[key], headers))
-                sent.append((config, event))
-        except Unreadable:
-            log.error(  # noqa: TRY400 - the trace says nothing more
-                "No push of task %s to config %s: WAKE_ENCRYPTION_KEYS lacks the key of a row",
-                task.pk,
-                config.pk,
-            )
-    if not posts:
-        return
-    callbacks = outbox.queue_others(
-        task.agent, posts, kind=KIND.name, about=task.pk, at=events[-1].at
-    )
-    PushNotification.objects.bulk_create(
-        (
-            PushNotification(
-                config=config, task=task, generation=event.generation, callback=callback
-            )
-            for (config, event), callback in zip(sent, callbacks, strict=True)
-        ),
-        batch_size=AT_ONCE,
-    )
-
-
-def payload(task: Task, event: Event, version: Version) -> Json:
-    """Returns the body of a push: in 0.3 the task (9.5), in 1.0 a StreamResponse (4.3.3). When a
-    task waits for input or has ended, this is the whole task, so that the receiver need not fetch
-    it; otherwise it is the change alone."""
-    of_us = {GENERATION: event.generation, HOP: task.hop}
-    stopped = task.state in Task.TERMINAL | Task.INTERRUPTED
-    if version == "1.0" and not (stopped and event.kind == Event.Kind.STATUS):
-        ((name, change),) = write_event(event, version).items()
-        return {name: change | {"metadata": of_us}}
-    whole = write_task(task, version, history_length=0) | {"metadata": of_us}
-    return {"task": whole} if version == "1.0" else whole
+def due_at(task: Task, *, at: datetime) -> datetime | None:
+    """Returns when the pushes of an event that this transaction stores are due: at once, or never
+    if the task has no configs. The pushes are made after the commit (relay/tasks/push_queue.py)."""
+    if not task.push_configs.exists():
+        return None
+    signals.wake_worker_on_commit(Event)
+    return at
 
 
 @transaction.atomic
@@ -165,19 +115,6 @@ def erase(task_ids: Collection[uuid.UUID], *, at: datetime) -> None:
     """Erases the configs of these tasks, and the content of the pushes that were sent."""
     PushConfig.objects.filter(task__in=task_ids).delete()
     retention.erase_callbacks(Callback.objects.filter(push__task__in=task_ids), at=at)
-
-
-def _headers(config: PushConfig) -> Mapping[str, str]:
-    """Returns the headers of a push. A config with a scheme and no credentials sends the token as
-    credentials, because callers give either (docs/a2a.md, Push notifications)."""
-    token = _decrypted(config.token_ciphertext)
-    credentials = _decrypted(config.credentials_ciphertext) or token
-    headers = {"Content-Type": CONTENT_TYPES[config.wire_version]}
-    if config.scheme and credentials:
-        headers["Authorization"] = f"{config.scheme} {credentials}"
-    if token:
-        headers[TOKEN_HEADER] = token
-    return headers
 
 
 def _own_id(task: Task, version: Version) -> str:
@@ -190,8 +127,3 @@ def _own_id(task: Task, version: Version) -> str:
 
 def _encrypted(text: str) -> str:
     return encryption.encrypt(text.encode()).decode() if text else ""
-
-
-def _decrypted(token: str) -> str:
-    """Decrypts a secret; raises encryption.Unreadable."""
-    return encryption.decrypt(token.encode()).decode() if token else ""

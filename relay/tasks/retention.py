@@ -18,7 +18,7 @@ from django.db.models import Exists, OuterRef
 from accounts.audit import SYSTEM, record
 from accounts.models import Team
 from database import sweeps
-from relay.models import Artifact, Blob, Message, Run, Task, TaskDelivery, TaskQuerySet
+from relay.models import Artifact, Blob, Event, Message, Run, Task, TaskDelivery, TaskQuerySet
 from relay.tasks import pushes
 from wake.models import Callback, Delivery, Retention
 
@@ -64,9 +64,13 @@ def _erase(tasks: TaskQuerySet, *, at: datetime) -> int:
     ever."""
     deliveries = TaskDelivery.objects.filter(task=OuterRef("pk"), delivery__erased_at__isnull=True)
     unsent = Callback.objects.unfinished().filter(push__task=OuterRef("pk"))
-    rows = Task.objects.filter(~Exists(deliveries), ~Exists(unsent), pk__in=tasks.values("pk"))
+    unmade = Event.objects.with_unmade_pushes().filter(task=OuterRef("pk"))
+    is_waited_for = Exists(deliveries) | Exists(unsent) | Exists(unmade)
+    rows = Task.objects.filter(~is_waited_for, pk__in=tasks.values("pk"))
     rows = rows.filter(erased_at__isnull=True).order_by("terminal_at")
-    locked = rows.select_for_update(skip_locked=True, of=("self",)).values_list("pk", flat=True)
+    locked = rows.select_for_update(skip_locked=True, of=("self",), no_key=True).values_list(
+        "pk", flat=True
+    )
     ids = list(locked[:TASKS_AT_ONCE])
     if ids:
         Message.objects.filter(task__in=ids).update(

@@ -76,7 +76,7 @@ def lock(task_id: uuid.UUID) -> Task:
     if task is None:
         raise TaskNotFound(TaskNotFound.__doc__)
     lock_agent(task.agent)
-    rows = Task.objects.select_for_update(of=("self",))
+    rows = Task.objects.select_for_update(of=("self",), no_key=True)
     return rows.select_related("agent__team", "context", "status_message").get(pk=task_id)
 
 
@@ -137,7 +137,7 @@ def emit_event(
     message: Message | None = None,
 ) -> Event:
     """Adds an event, and with it a generation, to a task that this transaction has locked or
-    created. Queues its pushes and shows it in the inbox."""
+    created. Shows it in the inbox. Messages to the task are not pushed."""
     task.generation += 1
     task.save(update_fields=["generation"])
     event = Event.objects.create(
@@ -147,18 +147,16 @@ def emit_event(
         state=task.state,
         message=message,
         at=at,
+        push_due_at=None if kind == Event.Kind.MESSAGE else pushes.due_at(task, at=at),
     )
-    pushes.queue(task, [event])
     task_deliveries.deliver_event(task, event)
     return event
 
 
-def emit_artifacts(
-    task: Task, pieces: Sequence[Piece], *, ends_in_status: bool, at: datetime
-) -> None:
-    """Adds an event for each piece, to a task that this transaction has locked, and queues their
-    pushes. The number of statements does not grow with that of the pieces. `ends_in_status` says
-    that a transition follows in this transaction."""
+def emit_artifacts(task: Task, pieces: Sequence[Piece], *, at: datetime) -> None:
+    """Adds an event for each piece, to a task that this transaction has locked. The number of
+    statements does not grow with that of the pieces."""
+    push_due_at = pushes.due_at(task, at=at)
     events = [
         Event(
             task=task,
@@ -170,13 +168,13 @@ def emit_artifacts(
             part_count=piece.part_count,
             is_last_piece=piece.is_last,
             at=at,
+            push_due_at=push_due_at,
         )
         for generation, piece in enumerate(pieces, task.generation + 1)
     ]
     Event.objects.bulk_create(events, batch_size=AT_ONCE)
     task.generation += len(events)
     task.save(update_fields=["generation"])
-    pushes.queue(task, events, ends_in_status=ends_in_status)
     notify(topic_of(task.pk))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 from django.test import Client
@@ -11,9 +11,15 @@ from django.utils import timezone
 
 from relay.models import Card, Message, Task
 from relay.runs import presence
-from relay.tasks import transitions
+from relay.tasks import push_queue, transitions
 
 State = Task.State
+IN_THE_END = datetime(2100, 1, 1, tzinfo=UTC)
+
+
+def queue_pushes() -> int:
+    """Queues the pushes of everything that has happened, as a worker does."""
+    return push_queue.queue_due(at=IN_THE_END)
 
 
 def presence_of(card: Card, *, at: datetime) -> presence.Presence:

@@ -65,29 +65,31 @@ def queue(response: Response) -> Callback:
 
 @dataclass(frozen=True, slots=True)
 class Post:
-    """Describes a callback that carries no answer. Its headers are stored encrypted."""
+    """Describes a callback that carries no answer. `about` is the id of the row that it is about.
+    Its headers are stored encrypted."""
 
+    agent: Agent
+    about: uuid.UUID
     url: str
     body: bytes
     headers: Mapping[str, str]
+    due_at: datetime
 
 
-def queue_others(
-    agent: Agent, posts: Iterable[Post], *, kind: str, about: uuid.UUID, at: datetime
-) -> list[Callback]:
+def queue_others(posts: Iterable[Post], *, kind: str) -> list[Callback]:
     """Queues callbacks of a kind that its app has registered (wake/callbacks/kinds.py), inside the
-    transaction that causes them; they are due at once."""
+    transaction that causes them."""
     callbacks = [
         Callback(
             kind=kind,
-            about=about,
-            agent=agent,
-            team_id=agent.team_id,
+            about=post.about,
+            agent=post.agent,
+            team_id=post.agent.team_id,
             url=post.url,
             host=_host(post.url),
             headers_ciphertext=encryption.encrypt(json.dumps(dict(post.headers)).encode()).decode(),
             body=post.body,
-            due_at=at,
+            due_at=post.due_at,
         )
         for post in posts
     ]

@@ -19,6 +19,7 @@ from relay.pages import tasks as task_pages
 from relay.protocol.dialects import PushIn
 from relay.tasks import lifecycle
 from tests.inbox.person import Person, text_of
+from tests.relay.calling import queue_pushes
 from tests.relay.fake_connector import FakeConnector, ask, of
 from tests.types import Answer
 from wake.models import Delivery
@@ -50,6 +51,7 @@ def task(card: Card, caller_key: CallerKey, connector: FakeConnector) -> Task:
         ],
         at=timezone.now(),
     )
+    queue_pushes()
     return Task.objects.get(pk=task.pk)
 
 

@@ -12,7 +12,9 @@ from django.test.utils import CaptureQueriesContext
 from relay.models import Artifact, CallerKey, Card, Message, PushNotification, Task
 from relay.protocol import dialects
 from relay.protocol.dialects import PushIn
+from relay.tasks import artifacts as artifact_store
 from relay.tasks import pushes, reports
+from tests.relay.calling import queue_pushes
 from tests.relay.fake_connector import FakeConnector, Frame, after, ask, now, of
 from wake.models import Delivery
 
@@ -158,7 +160,7 @@ def test_a_result_above_the_limit_fails_its_run_and_stores_no_artifact(
 def test_the_artifacts_of_a_task_are_limited(
     task: Task, connector: FakeConnector, frame: Frame, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(reports, "ARTIFACTS_AT_MOST", 2)
+    monkeypatch.setattr(artifact_store, "ARTIFACTS_AT_MOST", 2)
     for name in ("a", "b"):
         assert connector.tell("progress", **of(frame), **piece("x", name=name)) == []
 
@@ -215,6 +217,7 @@ def artifacts(number: int) -> list[dict[str, Any]]:
 
 
 def pushed(task: Task, config: str) -> list[dict[str, Any]]:
+    queue_pushes()
     rows = PushNotification.objects.filter(task=task, config__config_id=config)
     rows = rows.order_by("generation").select_related("callback")
     return [json.loads(bytes(row.callback.body)) for row in rows]
@@ -239,19 +242,31 @@ def test_in_0_3_a_result_is_pushed_once_with_all_its_artifacts(
     ]
 
 
-def test_a_piece_with_a_text_is_pushed_once_in_0_3(
+def test_pieces_are_pushed_as_they_came_in_1_0_and_with_the_end_in_0_3(
     card: Card, caller_key: CallerKey, connector: FakeConnector
 ) -> None:
+    """With the whole artifact, or task, the pushes would grow with the square of the pieces."""
     task = ask(card, caller_key)
-    config = PushIn("0.3", "https://hooks.example.com/", version="0.3")
-    pushes.create(task, config, at=after())
+    for version in ("1.0", "0.3"):
+        config = PushIn(version, "https://hooks.example.com/", version=version)
+        pushes.create(task, config, at=after())
     frame = connector.run(at=after(1))
 
     (piece,) = artifacts(1)
     connector.tell("progress", **of(frame), n=1, text="One.", artifact=piece, at=after(2))
-    connector.tell("progress", **of(frame), n=2, artifact=piece | {"append": True}, at=after(3))
+    more = piece | {"append": True, "lastChunk": True, "parts": [{"text": "More."}]}
+    connector.tell("progress", **of(frame), n=2, artifact=more, at=after(3))
+    connector.end(frame, "completed", at=after(4))
 
-    assert [len(body.get("artifacts", [])) for body in pushed(task, "0.3")] == [0, 1, 1]
+    newer = [body["artifactUpdate"] for body in pushed(task, "1.0") if "artifactUpdate" in body]
+    assert [one["artifact"]["parts"] for one in newer] == [piece["parts"], more["parts"]]
+    assert [one.get("append", False) for one in newer] == [False, True]
+    assert newer[1]["lastChunk"] is True
+    assert newer[0]["metadata"] == {"wakeGeneration": 3, "wakeHop": 0}
+    older = pushed(task, "0.3")
+    assert [body["status"]["state"] for body in older] == ["working", "working", "completed"]
+    assert [len(body.get("artifacts", [])) for body in older] == [0, 0, 1]
+    assert len(older[2]["artifacts"][0]["parts"]) == 2
 
 
 def test_a_result_takes_the_same_statements_for_any_number_of_artifacts(

@@ -14,6 +14,7 @@ from accounts.models import ApiKey
 from relay.models import CallerKey, Card, Task
 from relay.protocol.dialects import PushIn
 from relay.tasks import pushes
+from tests.relay.calling import queue_pushes
 from tests.relay.fake_connector import FakeConnector, ask
 from wake.models import Callback
 
@@ -54,6 +55,7 @@ def test_the_outbox_grows_with_the_size_of_a_result(
     for number in (10, 20):
         task, frame = begun(card, caller_key, connector, version)
         connector.end(frame, "completed", artifacts=files(number), at=timezone.now())
+        queue_pushes()
         sizes[number] = outbox(task)
 
     (rows, size), (twice_the_rows, twice_the_size) = sizes[10], sizes[20]

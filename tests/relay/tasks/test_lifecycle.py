@@ -19,6 +19,7 @@ from relay.protocol.dialects import Incoming, PushIn
 from relay.runs import queue as run_queue
 from relay.tasks import lifecycle, transitions
 from relay.tasks.lifecycle import IllegalTransition, TaskIsTerminal, TaskNotFound
+from tests.relay.calling import queue_pushes
 from tests.relay.fake_connector import T0, FakeConnector, after, ask, now
 
 State = Task.State
@@ -211,6 +212,7 @@ def test_a_caller_gets_changes_but_not_the_state_it_just_received(
     assert not task.notifications.exists()
 
     FakeConnector(key).run()
+    queue_pushes()
 
     assert [one.generation for one in task.notifications.all()] == [2]
 

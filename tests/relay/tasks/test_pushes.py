@@ -22,6 +22,7 @@ from relay.protocol.dialects import Incoming, PushIn
 from relay.protocol.fields import InvalidParams
 from relay.protocol.versions import Version
 from relay.tasks import lifecycle, pushes, transitions
+from tests.relay.calling import queue_pushes
 from tests.wake.callbacks.receiver import Receiver, answering
 from tests.wake.callbacks.sending import FakeDns
 from tests.wake.retention.stored import tables_with
@@ -76,11 +77,12 @@ def make_artifact(task: Task, artifact_id: str = "report") -> None:
         task=task, artifact_id=artifact_id, name="report.md", parts_json=parts, created_at=at
     )
     piece = transitions.Piece(artifact, 0, 1, is_last=True)
-    transitions.emit_artifacts(task, [piece], ends_in_status=False, at=at)
+    transitions.emit_artifacts(task, [piece], at=at)
 
 
 def bodies() -> list[Any]:
-    """Returns the queued pushes, oldest first."""
+    """Queues what is due, and returns all queued pushes, oldest first."""
+    queue_pushes()
     rows = PushNotification.objects.order_by("generation", "pk").select_related("callback")
     return [json.loads(bytes(row.callback.body)) for row in rows]
 
@@ -122,9 +124,9 @@ def test_0_3_gets_the_bare_task_each_time(sent: Sent) -> None:
     pushed = bodies()
     assert {body["kind"] for body in pushed} == {"task"}
     assert {body["id"] for body in pushed} == {str(task.pk)}
-    assert [body["status"]["state"] for body in pushed] == ["working", "working", "completed"]
+    assert [body["status"]["state"] for body in pushed] == ["working", "completed"]
     assert "artifacts" not in pushed[0]
-    assert pushed[2]["artifacts"][0]["parts"][0]["kind"] == "text"
+    assert pushed[1]["artifacts"][0]["parts"][0]["kind"] == "text"
 
 
 def test_a_task_that_waits_for_a_person_is_pushed_whole(sent: Sent) -> None:
@@ -170,6 +172,7 @@ def test_it_arrives_with_the_credentials_and_the_token(
     )
 
     move(task, State.COMPLETED, "Done.")
+    queue_pushes()
     send_due()
 
     requests = {one.path: one for one in receiver.received}
@@ -187,6 +190,7 @@ def test_it_arrives_with_the_credentials_and_the_token(
 def test_its_secrets_are_encrypted_and_never_returned(sent: Sent, version: Version) -> None:
     task = sent(push(token="cardamom", scheme="Bearer", credentials="turmeric", version=version))
     move(task, State.WORKING)
+    queue_pushes()
 
     pushed = json.dumps(dialects.write_push_config(pushes.get(task, "mine"), version))
 
@@ -205,6 +209,7 @@ def test_its_secrets_are_rotated_with_the_others(sent: Sent, settings: Any) -> N
 
     settings.WAKE_ENCRYPTION_KEYS = [new]
     move(task, State.WORKING)
+    queue_pushes()
     assert Callback.objects.get().headers["Authorization"] == "Bearer turmeric"
     assert Callback.objects.get().headers["X-A2A-Notification-Token"] == "cardamom"
 
@@ -218,6 +223,7 @@ def test_a_push_that_cannot_be_decrypted_stops_no_other_push(
     pushes.create(task, push("theirs", token="turmeric"), at=timezone.now())
 
     moved = move(task, State.COMPLETED, "Done.")
+    queue_pushes()
 
     assert moved.state == State.COMPLETED
     assert PushNotification.objects.get().config == pushes.get(task, "theirs")
@@ -229,10 +235,12 @@ def test_a_push_that_cannot_be_decrypted_stops_no_other_push(
 def test_an_unreadable_address_or_artifact_stops_no_other_push(sent: Sent, settings: Any) -> None:
     task = sent(push())
     make_artifact(task)
+    queue_pushes()
     settings.WAKE_ENCRYPTION_KEYS = ["another-key-of-thirty-two-characters"]
     pushes.create(task, push("theirs"), at=timezone.now())
 
     assert lifecycle.cancel(task, by=SYSTEM, at=timezone.now()).state == State.CANCELED
+    queue_pushes()
     assert PushNotification.objects.count() == 1, "That of the artifact, from before."
 
 
@@ -260,12 +268,14 @@ def test_a_config_of_an_ended_task_gets_no_pushes(sent: Sent) -> None:
     config = pushes.create(task, push(), at=timezone.now())
 
     assert pushes.get(task, "mine") == config
+    queue_pushes()
     assert not Callback.objects.exists()
 
 
 def test_nothing_more_is_queued_for_one_that_was_deleted(sent: Sent) -> None:
     task = sent(push())
     move(task, State.WORKING)
+    queue_pushes()
 
     pushes.delete(task, "mine")
     pushes.delete(task, "mine")
@@ -317,6 +327,7 @@ def test_a_host_is_resolved_when_a_push_is_sent_and_not_before(
     assert (looked_up, dns.lookups) == ([], [])
     move(task, State.COMPLETED, "Done.")
     assert (looked_up, dns.lookups) == ([], [])
+    queue_pushes()
     send_due(open_client=lambda: HttpClient(dns=dns))
 
     assert looked_up == []
@@ -335,6 +346,7 @@ def test_a_push_does_not_follow_redirects(
     task = sent(push(url=first.url, token="saffron"))
 
     move(task, State.COMPLETED, "Done.")
+    queue_pushes()
     send_due()
 
     assert (len(first.received), second.received) == (1, [])
@@ -367,6 +379,7 @@ def test_a_transition_that_is_rolled_back_is_never_pushed(sent: Sent) -> None:
         move(task, State.COMPLETED, "Done.")
         transaction.set_rollback(True)
 
+    queue_pushes()
     assert not Callback.objects.exists()
 
 
@@ -374,6 +387,7 @@ def test_pushes_are_erased_with_their_task(sent: Sent) -> None:
     task, other = sent(push()), sent(push())
     move(task, State.WORKING, "Nutmeg.")
     move(other, State.WORKING)
+    queue_pushes()
     at = timezone.now()
 
     pushes.erase([task.pk], at=at)

@@ -20,6 +20,7 @@ from relay.models import (
     Blob,
     CallerKey,
     Card,
+    Event,
     Message,
     PushConfig,
     Run,
@@ -29,6 +30,7 @@ from relay.models import (
 from relay.protocol.dialects import PushIn
 from relay.protocol.fields import InvalidParams
 from relay.tasks import lifecycle, pushes, retention
+from tests.relay.calling import queue_pushes
 from tests.relay.fake_connector import FakeConnector, ask
 from tests.types import Answer
 from tests.wake.retention.stored import KEY, tables_with
@@ -65,6 +67,7 @@ def make_ended(
         connector.end(connector.run(at=at), "failed", text="There is no saffron.", at=at)
         # What a person reads in a list is not content (docs/decisions/0010).
         Delivery.objects.update(headline="Erased elsewhere", summary="")
+        queue_pushes()
         Callback.objects.update(due_at=None, delivered_at=at)
         return Task.objects.get(pk=task.pk)
 
@@ -186,6 +189,21 @@ def test_an_unsent_push_keeps_its_task(keeps: Retention, make_ended: Callable[[]
 
     assert not sweep(days=31)
     Callback.objects.update(due_at=None, given_up_at=timezone.now())
+
+    assert sweep(days=31)
+
+
+def test_a_push_that_is_still_to_be_made_keeps_its_task(
+    keeps: Retention, make_ended: Callable[[], Task]
+) -> None:
+    task = make_ended()
+    read_all()
+    Event.objects.filter(task=task, generation=1).update(
+        push_due_at=timezone.now() + timedelta(days=32)
+    )
+
+    assert not sweep(days=31)
+    Event.objects.update(push_due_at=None)
 
     assert sweep(days=31)
 

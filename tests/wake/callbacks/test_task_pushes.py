@@ -44,8 +44,8 @@ def elsewhere(start_receiver: Callable[..., Receiver]) -> Receiver:
 @pytest.fixture
 def push(agent: Agent, elsewhere: Receiver) -> Push:
     def make(*, url: str = "") -> Callback:
-        post = Post(url or elsewhere.url, BODY, HEADERS)
-        (callback,) = queue_others(agent, [post], kind="push", about=TASK, at=timezone.now())
+        post = Post(agent, TASK, url or elsewhere.url, BODY, HEADERS, due_at=timezone.now())
+        (callback,) = queue_others([post], kind="push")
         return callback
 
     return make

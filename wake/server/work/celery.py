@@ -49,6 +49,7 @@ app.conf.beat_schedule = {
         "inbox.jobs.send_due_invitations": 3.0,
         "inbox.jobs.send_due_reminders": 30.0,
         "inbox.jobs.send_due_resets": 2.0,
+        "relay.jobs.queue_due_pushes": 1.0,
         "relay.jobs.expire_leases": 3.0,
         "relay.jobs.give_up_old": 60.0,
         "relay.jobs.go_on_unanswered": 3.0,

@@ -1,0 +1,190 @@
+"""Stores the artifacts that runs report.
+
+Deliveries of an agent wait for its lock, so large content is stored before the lock is taken, under
+ids that no reader looks for. Under the lock these rows only get their ids.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from django.conf import settings
+from django.db import transaction
+
+from relay.content import blobs
+from relay.content.compact_json import dumps
+from relay.models import Artifact, Blob, Task
+from relay.protocol.dialects import Json
+from relay.protocol.parts import PARTS_AT_MOST
+from relay.runs.results import ReportedArtifact
+from relay.tasks import room, transitions
+from relay.tasks.transitions import Piece
+
+ARTIFACTS_AT_MOST = 1_000
+# In characters of JSON: what is shorter is stored under the lock, in one statement less.
+LONG = 65_536
+ADOPTED = ["artifact_id", "begins"]
+CONTENT = ["name", "description", "parts_json", "metadata_json", "begins"]
+
+
+class ResultTooLarge(Exception):
+    """This task has produced more than Wake stores for one task."""
+
+
+@dataclass(slots=True)
+class Prepared:
+    """Holds reported artifacts with their parts as rows store them. `rows` are those that are
+    stored already, by their place among the artifacts."""
+
+    artifacts: Sequence[ReportedArtifact]
+    parts: list[list[Json]]
+    rows: dict[int, Artifact] = field(default_factory=dict)
+
+    def discard(self) -> None:
+        """Deletes what was stored."""
+        Artifact.objects.filter(pk__in=[row.pk for row in self.rows.values()]).delete()
+        self.discard_files(range(len(self.parts)))
+
+    def discard_files(self, numbers: Iterable[int]) -> None:
+        """Deletes the large files of these artifacts."""
+        parts = [part for number in numbers for part in self.parts[number]]
+        if stored := [part["blob"] for part in parts if "blob" in part]:
+            Blob.objects.filter(pk__in=stored).delete()
+
+
+def prepare(task_id: uuid.UUID, artifacts: Sequence[ReportedArtifact], *, at: datetime) -> Prepared:
+    """Stores large files and large content, before the agent is locked. Runs inside the transaction
+    that calls `store` or `discard` next."""
+    parts = blobs.store_all_large(task_id, [reported.parts for reported in artifacts], at)
+    prepared = Prepared(artifacts, parts)
+    contents = {
+        number: dumps(parts[number])
+        for number, reported in enumerate(artifacts)
+        if not (reported.append or reported.number)
+    }
+    if sum(map(len, contents.values())) > LONG:
+        for number, content in contents.items():
+            row = _row(task_id, artifacts[number], str(uuid.uuid4()), at=at)
+            row.parts_json = content
+            prepared.rows[number] = row
+        rows = prepared.rows.values()
+        Artifact.objects.bulk_create(rows, batch_size=transitions.AT_ONCE)
+    return prepared
+
+
+@transaction.atomic
+def store(task: Task, prepared: Prepared, *, at: datetime, seen: int = 0) -> None:
+    """Stores all artifacts or none, in a number of statements that does not grow with theirs, for a
+    task that is locked. One with the id of an earlier one replaces or continues it. Pieces with a
+    number up to `seen` are there already. Raises ResultTooLarge."""
+    numbers = [n for n, one in enumerate(prepared.artifacts) if not 0 < one.number <= seen]
+    prepared.discard_files(set(range(len(prepared.artifacts))) - set(numbers))
+    if not numbers:
+        return
+    ids = {prepared.artifacts[number].artifact_id for number in numbers}
+    there = {row.artifact_id: row for row in task.artifacts.filter(artifact_id__in=ids)}
+    count = task.artifacts.count() - len(prepared.rows)
+    if count + len(ids) - len(there) > ARTIFACTS_AT_MOST:
+        raise ResultTooLarge(f"A task has at most {ARTIFACTS_AT_MOST:,} artifacts.")
+    writing = _Writing(task, prepared, there, at)
+    before = sum(len(row.parts_json) for row in there.values())
+    pieces = [
+        writing.add(number, generation=generation)
+        for generation, number in enumerate(numbers, task.generation + 1)
+    ]
+    size = sum(len(row.parts_json) for row in there.values()) - before
+    size += sum(blobs.bytes_of(prepared.parts[number]) for number in numbers)
+    transitions.count_bytes(task, size)
+    try:
+        room.check_task(task)
+    except room.TaskIsFull as reason:
+        raise ResultTooLarge(str(reason)) from reason
+    writing.save()
+    transitions.emit_artifacts(task, pieces, at=at)
+
+
+@dataclass(slots=True)
+class _Writing:
+    """Writes artifacts into their rows. `there` are the rows of the task by their ids."""
+
+    task: Task
+    prepared: Prepared
+    there: dict[str, Artifact]
+    at: datetime
+    adopted: list[Artifact] = field(default_factory=list)
+    new: list[Artifact] = field(default_factory=list)
+    changed: dict[str, Artifact] = field(default_factory=dict)
+
+    def add(self, number: int, *, generation: int) -> Piece:
+        """Writes one artifact; raises ResultTooLarge."""
+        reported, parts = self.prepared.artifacts[number], self.prepared.parts[number]
+        row = self.there.get(reported.artifact_id)
+        if row is None:
+            row = self._new(number, generation=generation)
+            return Piece(row, 0, len(parts), reported.is_last)
+        first = 0
+        if reported.append:
+            first, parts = len(row.parts), _together(row.parts, parts)
+        else:
+            row.begins = generation
+        _write(row, reported, parts)
+        self.changed[row.artifact_id] = row
+        return Piece(row, first, len(parts) - first, reported.is_last)
+
+    def _new(self, number: int, *, generation: int) -> Artifact:
+        """Returns the row that is stored already, or else a new one."""
+        reported = self.prepared.artifacts[number]
+        row = self.prepared.rows.pop(number, None)
+        if row is None:
+            row = _row(self.task.pk, reported, reported.artifact_id, at=self.at)
+            row.parts_json = dumps(self.prepared.parts[number])
+            self.new.append(row)
+        else:
+            row.artifact_id = reported.artifact_id
+            self.adopted.append(row)
+        row.begins = generation
+        self.there[row.artifact_id] = row
+        return row
+
+    def save(self) -> None:
+        new = {id(row) for row in self.new}
+        changed = [row for row in self.changed.values() if id(row) not in new]
+        Artifact.objects.bulk_create(self.new, batch_size=transitions.AT_ONCE)
+        Artifact.objects.bulk_update(self.adopted, ADOPTED, batch_size=transitions.AT_ONCE)
+        Artifact.objects.bulk_update(changed, CONTENT, batch_size=transitions.AT_ONCE)
+        if unused := [row.pk for row in self.prepared.rows.values()]:
+            Artifact.objects.filter(pk__in=unused).delete()
+
+
+def _row(
+    task_id: uuid.UUID, reported: ReportedArtifact, artifact_id: str, *, at: datetime
+) -> Artifact:
+    return Artifact(
+        task_id=task_id,
+        artifact_id=artifact_id,
+        name=reported.name,
+        description=reported.description,
+        metadata_json=dumps(reported.metadata) if reported.metadata else "",
+        created_at=at,
+    )
+
+
+def _write(row: Artifact, reported: ReportedArtifact, parts: list[Json]) -> None:
+    row.parts_json = dumps(parts)
+    row.name = reported.name or row.name
+    row.description = reported.description or row.description
+    row.metadata_json = dumps(reported.metadata) if reported.metadata else row.metadata_json
+
+
+def _together(there: list[Json], more: list[Json]) -> list[Json]:
+    """Joins the pieces of an artifact, which together may be no larger than one that comes at once;
+    raises ResultTooLarge."""
+    parts = there + more
+    if len(parts) > PARTS_AT_MOST:
+        raise ResultTooLarge(f"An artifact has at most {PARTS_AT_MOST:,} parts.")
+    if len(dumps(parts).encode()) > settings.WAKE_MAX_A2A_BYTES:
+        raise ResultTooLarge(f"An artifact has at most {settings.WAKE_MAX_A2A_BYTES:,} bytes.")
+    return parts

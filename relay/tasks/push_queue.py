@@ -1,0 +1,242 @@
+"""Makes the pushes of events that were committed, and queues them as callbacks.
+
+The event is the queue: `push_due_at` says that its pushes are to be made. That happens without the
+agent's lock and in small transactions, because storing the pushes of a large result for several
+receivers takes seconds (docs/decisions/0048-pushes-are-made-from-events.md).
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from copy import copy
+from datetime import datetime, timedelta
+from functools import partial
+from typing import Any
+
+from django.db.models import QuerySet, prefetch_related_objects
+
+from database import encryption
+from database.encrypted_columns import length_of
+from database.encryption import Unreadable
+from database.sweeps import sweep_together
+from relay.models import Artifact, Event, Message, PushConfig, PushNotification, Task
+from relay.protocol import stream_events
+from relay.protocol.dialects import Json, write_tasks
+from relay.protocol.stream_events import GENERATION
+from relay.protocol.versions import Version
+from relay.tasks.pushes import HOP, KIND, TOKEN_HEADER
+from wake.callbacks.outbox import Post, queue_others
+from wake.wire import encode
+
+log = logging.getLogger(__name__)
+
+EVENTS_AT_ONCE = 100
+# Of one transaction, which goes on until it has so much: SQLite has one writer at a time.
+BYTES_AT_ONCE = 4_000_000
+ROWS_AT_ONCE = 500  # of one statement
+# An event that failed is left for so long, and holds no other back.
+PAUSE = timedelta(minutes=1)
+# 1.0 has a media type of its own for what is no JSON-RPC (1.0.1, 14.1).
+CONTENT_TYPES: Mapping[Version, str] = {"1.0": "application/a2a+json", "0.3": "application/json"}
+STOPPED = Task.TERMINAL | Task.INTERRUPTED
+NO_KEY = "WAKE_ENCRYPTION_KEYS lacks the key of a row"
+
+Bodies = dict[tuple[int, Version], bytes]
+
+
+def queue_due(*, at: datetime) -> int:
+    """Queues the pushes of all due events, one for each config of their tasks. Returns how many
+    events and pushes it settled."""
+    due = Event.objects.with_due_pushes(at).select_related("task__agent", "task__context")
+    postpone = partial(_postpone, to=at + PAUSE)
+    settled = 0
+    while some := sweep_together(
+        due, _queue, what="events", at_once=EVENTS_AT_ONCE, postpone=postpone
+    ):
+        settled += some
+    return settled
+
+
+def _postpone(event_id: int, *, to: datetime) -> None:
+    Event.objects.filter(pk=event_id).update(push_due_at=to)
+
+
+def _queue(events: Sequence[Event]) -> int:
+    """Queues pushes of the first of these events, as many as one transaction takes. What it has
+    queued is recorded, so that the next one goes on with the next config."""
+    events = _loaded(events)
+    receivers = _receivers(events)
+    try:
+        bodies = _bodies(events, receivers)
+    except Unreadable:
+        if len(events) > 1:
+            raise  # each is tried alone next
+        log.error("No push of task %s: %s", events[0].task_id, NO_KEY)  # noqa: TRY400
+        receivers, bodies = {}, {}
+    made: list[tuple[Event, PushConfig, Post]] = []
+    settled, size = [], 0
+    for event in events:
+        for config in receivers.get(event.pk, ()):
+            if size > BYTES_AT_ONCE:
+                break
+            if post := _post(event, config, bodies):
+                made.append((event, config, post))
+                size += len(post.body)
+        else:
+            settled.append(event.pk)
+    _store(made)
+    Event.objects.filter(pk__in=settled).update(push_due_at=None)
+    return len(made) + len(settled)
+
+
+def _loaded(events: Sequence[Event]) -> list[Event]:
+    """Returns the first events with their messages and artifacts, as many as fit into memory."""
+    messages = [event.message_id for event in events if event.message_id]
+    artifacts = [event.artifact_id for event in events if event.artifact_id]
+    message_bytes = _lengths(Message.objects.filter(pk__in=messages))
+    artifact_bytes = _lengths(Artifact.objects.filter(pk__in=artifacts))
+    first: list[Event] = []
+    size = 0
+    for event in events:
+        size += message_bytes.pop(event.message_id, 0)
+        size += artifact_bytes.pop(event.artifact_id, 0)  # once for all of its pieces
+        size += event.task.stored_bytes if event.state in STOPPED else 0
+        if first and size > BYTES_AT_ONCE:
+            break
+        first.append(event)
+    prefetch_related_objects(first, "message", "artifact")
+    return first
+
+
+def _lengths(rows: QuerySet[Any]) -> dict[int | None, int]:
+    return dict(rows.values_list("pk", length_of("parts_json")))
+
+
+def _receivers(events: Sequence[Event]) -> dict[int, list[PushConfig]]:
+    """Returns the configs to which a push of each event is still to be made."""
+    configs = defaultdict(list)
+    for config in PushConfig.objects.filter(task__in={event.task_id for event in events}):
+        configs[config.task_id].append(config)
+    notifications = PushNotification.objects.filter(
+        config__task__in=list(configs), generation__in={event.generation for event in events}
+    )
+    made = set(notifications.values_list("config_id", "generation"))
+    return {
+        event.pk: [
+            config
+            for config in configs[event.task_id]
+            if _is_told(config, event) and (config.pk, event.generation) not in made
+        ]
+        for event in events
+    }
+
+
+def _is_told(config: PushConfig, event: Event) -> bool:
+    """Returns whether a config gets a push of this event. In 0.3 a push is the whole task, so that
+    a push of each artifact would repeat all of those before it: they come when the task stops.
+    Content that was replaced is left out, because what replaced it follows."""
+    is_new = event.generation > config.after_generation and not event.is_replaced
+    return is_new and (_version(config) == "1.0" or event.kind == Event.Kind.STATUS)
+
+
+def _version(config: PushConfig) -> Version:
+    return "0.3" if config.wire_version == "0.3" else "1.0"
+
+
+def _bodies(events: Sequence[Event], receivers: Mapping[int, Sequence[PushConfig]]) -> Bodies:
+    """Returns the body of each push by its event and version; raises Unreadable."""
+    bodies: Bodies = {}
+    versions: tuple[Version, ...] = ("1.0", "0.3")
+    for version in versions:
+        asked_for = [
+            event
+            for event in events
+            if any(_version(config) == version for config in receivers[event.pk])
+        ]
+        for event, body in _written(asked_for, version):
+            of_us = {GENERATION: event.generation, HOP: event.task.hop}
+            holder = body if version == "0.3" else next(iter(body.values()))
+            holder["metadata"] = of_us
+            bodies[event.pk, version] = encode(body)
+    return bodies
+
+
+def _written(events: Sequence[Event], version: Version) -> Iterator[tuple[Event, Json]]:
+    """Writes pushes: in 0.3 the task (9.5), in 1.0 a StreamResponse (4.3.3). When a task waits for
+    input or has ended, this is the whole task, so that the receiver need not fetch it. Otherwise it
+    is the change alone, or in 0.3 the task without its artifacts."""
+    whole = [event for event in events if _is_stop(event)]
+    tasks = [_as_of(event) for event in whole]
+    for event, body in zip(whole, write_tasks(tasks, version, history_length=0), strict=True):
+        yield event, {"task": body} if version == "1.0" else body
+    others = [event for event in events if not _is_stop(event)]
+    if version == "0.3":
+        tasks = [_as_of(event) for event in others]
+        bodies = write_tasks(tasks, version, history_length=0, artifacts=False)
+        yield from zip(others, bodies, strict=True)
+        return
+    parts: dict[int, list[Json]] = {}
+    for event in others:
+        if event.artifact and event.artifact.pk not in parts:
+            parts[event.artifact.pk] = event.artifact.parts
+        own = parts[event.artifact.pk] if event.artifact else []
+        yield event, stream_events.write_event(event, own, version, final=False)
+
+
+def _is_stop(event: Event) -> bool:
+    return event.kind == Event.Kind.STATUS and event.state in STOPPED
+
+
+def _as_of(event: Event) -> Task:
+    """Returns the task with the status that the event gave it: by now it may have gone on."""
+    task = copy(event.task)
+    task.state, task.status_at, task.status_message = event.state, event.at, event.message
+    return task
+
+
+def _post(event: Event, config: PushConfig, bodies: Bodies) -> Post | None:
+    """Returns a push; None if the config cannot be decrypted, so that it holds no other back."""
+    try:
+        url, headers = config.url, _headers(config)
+    except Unreadable:
+        text = "No push of task %s to config %s: %s"
+        log.error(text, event.task_id, config.pk, NO_KEY)  # noqa: TRY400 - the trace says no more
+        return None
+    body = bodies[event.pk, _version(config)]
+    return Post(event.task.agent, event.task_id, url, body, headers, due_at=event.at)
+
+
+def _headers(config: PushConfig) -> Mapping[str, str]:
+    """Returns the headers of a push. A config with a scheme and no credentials sends the token as
+    credentials, because callers give either (docs/a2a.md, Push notifications)."""
+    token = _decrypted(config.token_ciphertext)
+    credentials = _decrypted(config.credentials_ciphertext) or token
+    headers = {"Content-Type": CONTENT_TYPES[_version(config)]}
+    if config.scheme and credentials:
+        headers["Authorization"] = f"{config.scheme} {credentials}"
+    if token:
+        headers[TOKEN_HEADER] = token
+    return headers
+
+
+def _decrypted(token: str) -> str:
+    """Decrypts a secret; raises encryption.Unreadable."""
+    return encryption.decrypt(token.encode()).decode() if token else ""
+
+
+def _store(made: Sequence[tuple[Event, PushConfig, Post]]) -> None:
+    callbacks = queue_others([post for _, _, post in made], kind=KIND.name)
+    PushNotification.objects.bulk_create(
+        (
+            PushNotification(
+                config=config,
+                task_id=event.task_id,
+                generation=event.generation,
+                callback=callback,
+            )
+            for (event, config, _), callback in zip(made, callbacks, strict=True)
+        ),
+        batch_size=ROWS_AT_ONCE,
+    )

@@ -1,0 +1,107 @@
+"""A large result with several receivers of pushes does not stop its agent."""
+
+from __future__ import annotations
+
+import base64
+import threading
+import time
+from typing import Any
+
+import pytest
+from django.db.models import Sum
+from django.db.models.functions import Length
+from django.utils import timezone
+
+from accounts.audit import SYSTEM
+from accounts.models import Agent, ApiKey, Team
+from relay.cards import callers
+from relay.cards.publishing import publish
+from relay.protocol.dialects import PushIn
+from relay.protocol.versions import Version
+from relay.tasks import pushes
+from tests.agent_client import AgentClient
+from tests.relay.calling import queue_pushes
+from tests.relay.fake_connector import FakeConnector, ask
+from tests.stress.concurrency.threads import at_once
+from wake.models import Callback
+
+pytestmark = pytest.mark.slow
+
+FILES, FILE_BYTES = 200, 50_000
+VERSIONS: list[Version] = ["1.0", "0.3", "1.0", "0.3", "1.0"]
+LONGEST_SECONDS = 1.0
+PAUSE_SECONDS = 0.01
+
+
+@pytest.fixture(autouse=True)
+def generous(settings: Any) -> None:
+    settings.WAKE_QUOTA_LIVE = (10**9, 10**9)
+
+
+def test_deliveries_do_not_wait_for_a_large_result_and_its_pushes(
+    team: Team, agent: Agent, key: ApiKey, caller: AgentClient
+) -> None:
+    """They failed with a lock time-out: the pushes were stored under the agent's lock."""
+    card = publish(agent, by=SYSTEM, at=timezone.now())
+    caller_key, _ = callers.mint(team, name="Build server", by=SYSTEM)
+    task = ask(card, caller_key, at=timezone.now())
+    for number, version in enumerate(VERSIONS):
+        push = PushIn(f"c-{number}", f"https://c{number}.example.com/", version=version)
+        pushes.create(task, push, at=timezone.now())
+    connector = FakeConnector(key, at=timezone.now())
+    frame = connector.run(at=timezone.now())
+    is_over = threading.Event()
+    caller.deliver()  # compiles its statements
+
+    def end() -> list[float]:
+        began = time.monotonic()
+        connector.end(frame, "completed", artifacts=files(), at=timezone.now())
+        ended = time.monotonic()
+        queue_pushes()
+        is_over.set()
+        return [ended - began, time.monotonic() - ended]
+
+    def deliver() -> list[float]:
+        took = []
+        while not is_over.wait(PAUSE_SECONDS):
+            began = time.monotonic()
+            caller.deliver()
+            took.append(time.monotonic() - began)
+        return took
+
+    took, waits = at_once(end, deliver)
+
+    rows = Callback.objects.filter(about=task.pk)
+    size = rows.aggregate(all=Sum(Length("body")))["all"]
+    result = FILES * FILE_BYTES * 4 / 3
+    assert rows.count() == 3 * (FILES + 2) + 2 * 2
+    assert size <= result * (3 * 2 + 2) * 1.05
+    assert max(waits) < LONGEST_SECONDS, took
+
+
+def files() -> list[dict[str, Any]]:
+    raw = base64.b64encode(b"x" * FILE_BYTES).decode()
+    return [
+        {"artifactId": f"file-{number}", "parts": [{"raw": raw, "filename": f"{number}.bin"}]}
+        for number in range(FILES)
+    ]
+
+
+def test_workers_that_sweep_at_once_make_each_push_once(
+    team: Team, agent: Agent, key: ApiKey
+) -> None:
+    card = publish(agent, by=SYSTEM, at=timezone.now())
+    caller_key, _ = callers.mint(team, name="Build server", by=SYSTEM)
+    task = ask(card, caller_key, at=timezone.now())
+    for number in range(3):
+        push = PushIn(f"c-{number}", f"https://c{number}.example.com/")
+        pushes.create(task, push, at=timezone.now())
+    connector = FakeConnector(key, at=timezone.now())
+    frame = connector.run(at=timezone.now())
+    artifacts = [{"artifactId": f"a-{n}", "parts": [{"text": str(n)}]} for n in range(150)]
+    connector.end(frame, "completed", artifacts=artifacts, at=timezone.now())
+
+    at_once(*[queue_pushes] * 4)
+
+    assert Callback.objects.filter(about=task.pk).count() == 3 * (150 + 2)
+    assert queue_pushes() == 0
