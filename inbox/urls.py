@@ -25,6 +25,7 @@ from inbox.editing import views as editing_views
 from inbox.history import views as history_views
 from inbox.list import acknowledgement_views
 from inbox.list import views as list_views
+from inbox.live import views as live_views
 from inbox.pages import go, help, install
 from inbox.people.settings import profile_views
 from inbox.people.settings import views as settings_views
@@ -39,6 +40,7 @@ from inbox.statistics import views as statistics_views
 urlpatterns = [
     path("", list_views.inbox_list, name="inbox"),
     path("pulse", list_views.inbox_updates, name="inbox-updates"),
+    path("live", live_views.live, name="live"),
     path("acknowledgements", acknowledgement_views.acknowledge_selected, name="acknowledge"),
     path(
         "acknowledgements/undo", acknowledgement_views.undo_acknowledgement, name="acknowledge-undo"
@@ -62,6 +64,7 @@ urlpatterns = [
     path("join/<str:token>/", invitation_views.join_team, name="join"),
     path("sudo/", reauthentication.confirm_password, name="confirm-password"),
     path("deliveries/<uuid:pk>/", delivery_views.delivery_detail, name="delivery"),
+    path("deliveries/<uuid:pk>/pulse", delivery_views.delivery_updates, name="delivery-updates"),
     path("deliveries/<uuid:pk>/raw", delivery_views.raw_details, name="raw-details"),
     path("deliveries/<uuid:pk>/edit", editing_views.delivery_editor, name="editor"),
     path("deliveries/<uuid:pk>/response", answering_views.answer_delivery, name="response"),

@@ -12,6 +12,7 @@ from django.db import transaction
 from accounts.audit import person, record_many
 from accounts.models import User
 from wake.models import Delivery, DeliveryQuerySet
+from wake.signals import notify_inbox
 
 
 @transaction.atomic
@@ -24,6 +25,7 @@ def acknowledge(
     rows = [row for row in _locked(waiting) if row.needs_no_answer(at)]
     _mark(rows, at=at, by_name=by.display_name)
     record_many("delivery.acknowledged", by=person(by, address), of=rows, at=at)
+    notify_inbox(rows)
     return rows
 
 
@@ -34,6 +36,7 @@ def bring_back(ids: Iterable[UUID], *, by: User, address: str = "", at: datetime
     rows = list(_locked(taken.with_content()))
     _mark(rows, at=None, by_name="")
     record_many("delivery.brought_back", by=person(by, address), of=rows, at=at)
+    notify_inbox(rows)
     return rows
 
 

@@ -24,6 +24,7 @@ from wake.assignment import assigning, matching
 from wake.callbacks import allowlist
 from wake.cursor import stamp_activity
 from wake.models import Delivery, RuleVersion, one_statement
+from wake.signals import notify_inbox
 
 
 class AgentMismatch(Exception):
@@ -226,6 +227,7 @@ def _deliver(
     insert(_received(delivery, version, address=address))
     if version:
         assigning.assign(delivery, version)
+    notify_inbox([delivery])
     return Delivered(delivery, allowance=allowance)
 
 
@@ -257,7 +259,10 @@ def _deliver_at_once(
         at=at,
         assignment=assigning.assignment_of(delivery, version) if version else None,
     )
-    return Delivered(delivery, allowance=allowance) if allowance else None
+    if allowance is None:
+        return None
+    notify_inbox([delivery])
+    return Delivered(delivery, allowance=allowance)
 
 
 def _delivery(

@@ -21,6 +21,7 @@ from wake.callbacks import outbox
 from wake.cursor import stamp_activity
 from wake.models import Callback, Delivery, Draft, Response
 from wake.models.responses import ResponseQuerySet
+from wake.signals import notify_inbox
 
 RELEASE_AT_ONCE = 500
 LOOK_AGAIN_AFTER = timedelta(minutes=1)
@@ -137,6 +138,7 @@ def respond(
         late=response.is_late,
         content_hash=content_hash,
     )
+    notify_inbox([delivery])
     if not settings.WAKE_HOLD_SECONDS:
         release(response, at=at)
         response.refresh_from_db()
@@ -228,6 +230,7 @@ def take_back(delivery: Delivery, *, by: User, address: str = "", at: datetime) 
         content_hash=delivery.content_hash,
         after_seconds=round((at - response.answered_at).total_seconds(), 3),
     )
+    notify_inbox([delivery])
     signals.taken_back.send(sender=Response, delivery=delivery)
     return draft
 

@@ -51,6 +51,8 @@ WAKE_MAX_STREAMS = env.number("WAKE_MAX_STREAMS", default=1_000, low=0, high=100
 WAKE_MAX_STREAMS_OF_A_CALLER = env.number(
     "WAKE_MAX_STREAMS_OF_A_CALLER", default=100, low=0, high=100_000
 )
+# Open pages that one process tells at once what is new; 0 turns it off, and pages ask.
+WAKE_MAX_INBOX_STREAMS = env.number("WAKE_MAX_INBOX_STREAMS", default=1_000, low=0, high=100_000)
 # What comes over A2A brings files along; a send waits so long for its answer, which is shorter than
 # the SDKs' own patience.
 WAKE_MAX_A2A_BYTES = env.number(

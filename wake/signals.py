@@ -5,10 +5,14 @@ Signals are sent inside the transaction, and their receivers write rows and do n
 (wake/jobs.py, relay/jobs.py) wake a worker and never raise.
 """
 
+from collections.abc import Iterable
 from functools import partial
 
 from django.db import transaction
 from django.dispatch import Signal
+
+from database.notifications import notify_soon
+from wake.models import Delivery
 
 released = Signal()  # response, with its delivery
 taken_back = Signal()  # delivery, whose response is gone
@@ -19,3 +23,15 @@ work_due = Signal()
 def wake_worker_on_commit(sender: type) -> None:
     """Sends `work_due` after the commit of the transaction that writes the due rows."""
     transaction.on_commit(partial(work_due.send, sender=sender), robust=True)
+
+
+def inbox_topic(team_id: int) -> str:
+    """Names the notifications about the deliveries of a team (database/notifications.py): they
+    arrive, and they are answered, acknowledged, withdrawn or brought back."""
+    return f"inbox:{team_id}"
+
+
+def notify_inbox(deliveries: Iterable[Delivery]) -> None:
+    """Tells open pages, once the transaction has committed."""
+    for team_id in {delivery.team_id for delivery in deliveries}:
+        notify_soon(inbox_topic(team_id))

@@ -12,6 +12,7 @@ from accounts.agents import keys
 from accounts.audit import SYSTEM, agent_actor, record, record_many
 from accounts.models import ApiKey
 from wake.models import Delivery, DeliveryQuerySet
+from wake.signals import notify_inbox
 
 
 class AnsweredBefore(Exception):
@@ -28,6 +29,7 @@ def withdraw(deliveries: DeliveryQuerySet, *, at: datetime) -> list[Delivery]:
         row.withdrawn_at = row.superseded_at = at
     Delivery.objects.bulk_update(rows, ["withdrawn_at", "superseded_at"])
     record_many("delivery.withdrawn", by=SYSTEM, of=rows, at=at)
+    notify_inbox(rows)
     return rows
 
 
@@ -60,4 +62,5 @@ def withdraw_own(
         at=at,
         key=key.hint,
     )
+    notify_inbox([row])
     return row

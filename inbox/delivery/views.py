@@ -21,6 +21,7 @@ from inbox.discussion.mentions import mark_seen_if_possible
 from inbox.editing.choices import chosen, clicked, questions
 from inbox.editing.edits import Original, as_typed
 from inbox.editing.word_diffs import changes
+from inbox.list import updates
 from inbox.pages.filter_state import FilterState
 from inbox.pages.page import PersonRequest, SeeOther, find_delivery, page
 from inbox.pages.panels import panels
@@ -40,6 +41,18 @@ def delivery_detail(request: PersonRequest, pk: UUID) -> HttpResponse:
     if request.method == "GET":
         reading.mark_read_if_possible(delivery, by=request.user, at=database_now())
     return delivery_page(request, delivery)
+
+
+@require_safe
+@page
+def delivery_updates(request: PersonRequest, pk: UUID) -> HttpResponse:
+    """Returns 204, or a line about what ended it after the page was made."""
+    delivery = find_delivery(request.user, pk)
+    since = updates.read_mark(request.GET.get("since", ""))
+    ending = updates.ending_of(delivery, since) if since else ""
+    if not ending:
+        return HttpResponse(status=HTTPStatus.NO_CONTENT)
+    return render(request, "inbox/delivery/_updates.html", {"delivery": delivery, "ending": ending})
 
 
 @require_safe
@@ -113,6 +126,7 @@ def delivery_page(
     if response is None and viewer.may_answer(delivery.team_id):
         context |= _form(delivery, form, request)
     if context["is_open"]:
+        context["since"] = updates.mark(now)
         context["choices"] = snoozes.choices(delivery, by=request.user, at=now)
         context["may_be_acknowledged"] = (
             delivery.needs_no_answer(now)

@@ -70,3 +70,19 @@ def ended_since(viewer: Viewer, since: datetime) -> list[Ending]:
         for pk, event in last.items()
         if event.event not in REOPENINGS
     ]
+
+
+def ending_of(delivery: Delivery, since: datetime) -> str:
+    """Returns what ended the delivery since then; empty if nothing did, or if it was undone. One
+    query of audit_of_a_team_by_time."""
+    if delivery.superseded_at and delivery.superseded_at > since and not delivery.withdrawn_at:
+        return "Replaced by a newer version"
+    events = AuditEvent.objects.filter(
+        team_id=delivery.team_id,
+        at__gt=since,
+        event__in=[*ENDINGS, *REOPENINGS],
+        object_id=str(delivery.pk),
+    )
+    last = events.order_by("-at", "-id").first()
+    is_ended = last is not None and last.event in ENDINGS
+    return ENDINGS[last.event].format(name=last.actor_name) if last and is_ended else ""

@@ -15,9 +15,9 @@ from relay.protocol.dialects import Json
 from relay.protocol.fields import InvalidParams
 from relay.runs import presence
 from relay.streams import places, reading
-from relay.streams.places import Place
 from relay.streams.stream import TaskStream
 from relay.tasks import lifecycle
+from wake.api.stream_places import Place
 
 HEADER = "Last-Event-ID"
 HAS_ENDED = "This task has ended: read it with GetTask (0.3: tasks/get)."

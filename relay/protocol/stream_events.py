@@ -19,8 +19,6 @@ from wake.wire import encode
 
 # In the metadata of what is sent: counts the events of a task.
 GENERATION = "wakeGeneration"
-# Readers pass comments over; a proxy or a client that hears nothing for a minute hangs up.
-HEARTBEAT = b": still here\n\n"
 EVENT_ID = re.compile(r"([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}):(\d{1,10})", re.ASCII)
 
 

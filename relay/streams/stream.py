@@ -16,14 +16,13 @@ from relay.protocol.dialects import Json
 from relay.protocol.versions import Version
 from relay.streams import reading
 from relay.streams.following import Follower, watch
-from relay.streams.places import Place
 from relay.streams.reading import Batch
-from relay.streams.threads import in_thread
 from relay.tasks.transitions import TaskNotFound
+from wake.api.event_streams import HEARTBEAT, HEARTBEAT_SECONDS, in_thread
+from wake.api.stream_places import Place
 
 log = logging.getLogger(__name__)
 
-HEARTBEAT_SECONDS = 15.0
 OUTAGE_SECONDS = 2.0
 # An agent may answer with a message instead of a task. A stream that began with the task cannot say
 # so any more, so the task of a new run is held back for so long, or until there is news of it.
@@ -86,7 +85,7 @@ class TaskStream:
             try:
                 await asyncio.wait_for(follower.woken.wait(), HEARTBEAT_SECONDS)
             except TimeoutError:
-                yield stream_events.HEARTBEAT
+                yield HEARTBEAT
                 continue
             follower.woken.clear()
             if not follower.is_admitted:
@@ -100,7 +99,7 @@ class TaskStream:
                     return
                 log.warning("The database failed: %s", error)
                 await asyncio.sleep(OUTAGE_SECONDS)
-                yield stream_events.HEARTBEAT
+                yield HEARTBEAT
                 follower.woken.set()
                 continue
             for chunk in batch.chunks:

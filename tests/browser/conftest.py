@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.core.management import call_command
 from playwright.sync_api import Browser, sync_playwright
 
 from accounts.models import ApiKey, User
@@ -70,6 +71,19 @@ def open_browser(chromium: Browser, transactional_db: None, live_server: Any) ->
     for screen in screens:
         assert screen.complaints == []
         assert screen.left_the_origin == []
+
+
+@pytest.fixture
+def collected(tmp_path: Path, settings: Any) -> Path:
+    """Collects static files, joined and compressed as in production, for a server of its own."""
+    settings.STATIC_ROOT = tmp_path
+    settings.STORAGES = {
+        **settings.STORAGES,
+        "staticfiles": {"BACKEND": "wake.server.static_files.JoinedStaticFiles"},
+    }
+    others = ["admin", "drf_spectacular_sidecar", "rest_framework"]
+    call_command("collectstatic", interactive=False, verbosity=0, ignore_patterns=others)
+    return tmp_path
 
 
 @pytest.fixture

@@ -10,7 +10,6 @@ from random import Random
 from typing import Any
 
 import pytest
-from django.core.management import call_command
 from playwright.sync_api import Browser
 
 from accounts.models import User
@@ -59,16 +58,8 @@ class Weighed:
 
 
 @pytest.fixture
-def origin(db: None, tmp_path: Path, settings: Any) -> Iterator[str]:
-    """Serves collected, joined and compressed static files, as in production."""
-    settings.STATIC_ROOT = tmp_path
-    settings.STORAGES = {
-        **settings.STORAGES,
-        "staticfiles": {"BACKEND": "wake.server.static_files.JoinedStaticFiles"},
-    }
-    others = ["admin", "drf_spectacular_sidecar", "rest_framework"]
-    call_command("collectstatic", interactive=False, verbosity=0, ignore_patterns=others)
-    with served("wsgi", WAKE_TEST_STATIC=str(tmp_path)) as origin:
+def origin(db: None, collected: Path) -> Iterator[str]:
+    with served("wsgi", WAKE_TEST_STATIC=str(collected)) as origin:
         yield origin
 
 

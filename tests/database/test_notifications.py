@@ -7,12 +7,14 @@ import threading
 from collections.abc import Iterator
 from contextlib import closing, suppress
 from pathlib import Path
+from typing import Any
 
+import psycopg
 import pytest
 from django.db import connection, transaction
 
 from database import notifications
-from database.notifications import Watcher, listening, notify, pause_seconds
+from database.notifications import Watcher, listening, notify, notify_soon, pause_seconds
 
 PATIENCE = 30
 
@@ -65,6 +67,37 @@ def test_postgresql_notifies_of_other_processes_commits(watcher: Watcher) -> Non
 
     assert is_woken
     assert seconds == notifications.LOOK_EVERY_SECONDS
+
+
+@pytest.mark.django_db(transaction=True)
+def test_what_is_notified_soon_wakes_this_process_at_the_commit() -> None:
+    woken = threading.Event()
+
+    with listening("a", woken.set):
+        with transaction.atomic():
+            notify_soon("a")
+            before = woken.is_set()
+        committed = woken.is_set()
+
+    assert (before, committed) == (False, True)
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.skipif(connection.vendor != "postgresql", reason="about PostgreSQL")
+def test_postgresql_is_told_of_many_commits_in_one_statement(
+    monkeypatch: pytest.MonkeyPatch, django_assert_num_queries: Any
+) -> None:
+    monkeypatch.setattr(notifications.watcher, "is_enabled", True)
+    parameters = connection.get_connection_params()
+
+    with psycopg.connect(**parameters, autocommit=True) as listener:
+        listener.execute("LISTEN wake")
+        with django_assert_num_queries(0):  # of the transactions themselves
+            for topic in ("a", "b", "a"):
+                notify_soon(topic)
+        heard = next(listener.notifies(timeout=PATIENCE)).payload
+
+    assert heard == "a b"
 
 
 @pytest.mark.once

@@ -67,8 +67,9 @@ ROOMS: dict[str, Callable[[TeamData], Any]] = {
     "admin/accounts/user/<id>": lambda data: data.owner.pk,
     "admin/r/<path:content_type_id>/<path:object_id>": lambda data: ("1", data.team.pk),
 }
-# Without a sign-in: the sign-in itself, and what a browser needs to install Wake.
-PUBLIC = ("login/", "logout/", "manifest.webmanifest", "offline/", "service-worker.js")
+# Without a sign-in: the sign-in itself, what a browser needs to install Wake, and the stream, which
+# is empty then.
+PUBLIC = ("login/", "logout/", "live", "manifest.webmanifest", "offline/", "service-worker.js")
 # The links in mails, and that to a file of a task, are secrets of their own, and ask for no team.
 OF_NO_TEAM = {
     "login/reset/<str:uidb64>/<str:token>",

@@ -12,8 +12,9 @@ import asyncio
 import threading
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import aclosing, suppress
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
+from channels.db import database_sync_to_async
 from django.http import HttpRequest, HttpResponse
 
 Message = Mapping[str, Any]
@@ -21,10 +22,15 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 App = Callable[[dict[str, Any], Receive, Send], Awaitable[None]]
 
+Result = TypeVar("Result")
+
 KEY = "wake.event_stream"
 CONTENT_TYPE = b"text/event-stream"
 # A client that does not read for so long is cut off, or its stream would stay for ever.
 SEND_SECONDS = 60.0
+# A comment, which readers skip: proxies end a connection that says nothing for a minute.
+HEARTBEAT = b": still here\n\n"
+HEARTBEAT_SECONDS = 15.0
 
 
 class CannotStream(Exception):
@@ -62,6 +68,13 @@ def check(request: HttpRequest) -> None:
     """Raises CannotStream in a process without an event loop of its own (`up web`)."""
     if KEY not in getattr(request, "scope", {}):
         raise CannotStream(CannotStream.__doc__)
+
+
+async def in_thread(work: Callable[[], Result]) -> Result:
+    """Asks the database in any free thread, which returns its connection at once. The sensitive
+    thread would be shared by all streams of the process."""
+    result: Result = await database_sync_to_async(work, thread_sensitive=False)()
+    return result
 
 
 def hand_over(request: HttpRequest, stream: Stream) -> HttpResponse:

@@ -144,7 +144,7 @@ def following(caller: Caller, task_id: str, **headers: str) -> Listener:
 
 def is_free() -> bool:
     """Tells whether no stream has a place."""
-    return not places._open
+    return not places.places.taken
 
 
 async def meanwhile(work: Callable[..., Any], *arguments: Any, **named: Any) -> Any:

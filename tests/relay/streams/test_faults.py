@@ -12,7 +12,7 @@ from django.utils import timezone
 from database import encryption, notifications
 from relay.models import Event, Task
 from relay.protocol import dialects
-from relay.streams import following, reading, stream
+from relay.streams import reading, stream
 from tests.relay.calling import Caller, move
 from tests.relay.fake_connector import FakeConnector, of
 from tests.relay.streams.listening import HEARTBEAT, Listener, is_free, meanwhile
@@ -185,4 +185,3 @@ def test_one_statement_looks_at_all_tasks_that_are_followed(
         newest = reading.generations(rows, at=timezone.now())
 
     assert newest == dict.fromkeys(rows, 1)
-    assert following.EVERY_TASK not in newest

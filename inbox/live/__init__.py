@@ -1,0 +1,1 @@
+"""Tells open pages at once that something happened in the inbox."""

@@ -1,0 +1,128 @@
+"""Notices what happens in the inboxes of teams, for all open pages of this process together."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from accounts.models import AuditEvent, Session, User
+from database import notifications
+from database.batched_queries import first_of_each
+from database.clock import database_now
+from inbox.list.updates import ENDINGS, REOPENINGS
+from inbox.pages.viewer import Viewer
+from wake.api.watches import Watch
+from wake.signals import inbox_topic
+
+ARRIVAL = "delivery.received"
+# Events are compared for so long, because a transaction may commit after a later one.
+RECENT = timedelta(seconds=30)
+MOST_RECENT = 100
+# Without a notification: to notice sessions that ended, and what a lost notification was about.
+LOOK_EVERY_SECONDS, LOOK_OFTEN_SECONDS = 30.0, 2.0
+
+Recent = Mapping[int, datetime]  # the time of an event, by its id
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Holds the recent events of each team that was looked at, and the teams of each session that
+    has not ended."""
+
+    recent: Mapping[int, Recent]
+    begin: datetime
+    teams_of: Mapping[str, Collection[int]]
+
+
+class Follower:
+    """The page of a person, which was made at `since` and waits for news of some of their teams."""
+
+    def __init__(self, viewer: Viewer, session_key: str, since: datetime) -> None:
+        self.session_key = session_key
+        self.auth_hash = viewer.user.get_session_auth_hash()
+        self.keys = frozenset(viewer.team_ids)
+        self.since = since
+        self.is_admitted = True
+        self._has_news = False
+        self.woken = asyncio.Event()
+        self._seen: dict[int, Collection[int]] = {}
+
+    def note(self, found: Found) -> None:
+        """Wakes the stream if there is news of a team that the person is still a member of, or if
+        they may see none of the teams any more."""
+        own = self.keys & set(found.teams_of.get(self.session_key, ()))
+        self.is_admitted = bool(own)
+        for team_id in own & found.recent.keys():
+            self._has_news |= self._is_news(team_id, found)
+            self._seen[team_id] = found.recent[team_id].keys()
+        if self._has_news or not self.is_admitted:
+            self.woken.set()
+
+    def take_news(self) -> bool:
+        """Returns whether there is news that the page was not told of, and that it may be told."""
+        has_news, self._has_news = self._has_news, False
+        return has_news and self.is_admitted
+
+    def _is_news(self, team_id: int, found: Found) -> bool:
+        recent = found.recent[team_id]
+        if team_id in self._seen:
+            return not recent.keys() <= set(self._seen[team_id])
+        # The first look: a page that is older than the events that were read may have missed some.
+        return self.since < found.begin or any(at > self.since for at in recent.values())
+
+
+class InboxWatch(Watch[int, Follower]):
+    # Also the most often that a page is told: what comes together is told once.
+    TOGETHER_SECONDS = 0.25
+
+    def topic_of(self, key: int) -> str:
+        return inbox_topic(key)
+
+    def pause_seconds(self) -> float:
+        is_told = notifications.watcher.hears.is_set()
+        return LOOK_EVERY_SECONDS if is_told else LOOK_OFTEN_SECONDS
+
+    def read(self, keys: set[int], followers: set[Follower]) -> Found:
+        return look(keys, followers, at=database_now())
+
+
+def look(team_ids: Iterable[int], followers: Iterable[Follower], *, at: datetime) -> Found:
+    """Makes two queries, for any number of teams and pages."""
+    begin = at - RECENT
+    return Found(_recent(sorted(team_ids), begin), begin, _teams_of(followers, at))
+
+
+def _recent(team_ids: list[int], begin: datetime) -> dict[int, dict[int, datetime]]:
+    events = first_of_each(
+        [
+            AuditEvent.objects.filter(
+                team_id=team_id, at__gt=begin, event__in=[ARRIVAL, *ENDINGS, *REOPENINGS]
+            )
+            .only("id", "at", "team_id")
+            .order_by("-at", "-id")
+            for team_id in team_ids
+        ],
+        count=MOST_RECENT,
+    )
+    recent: dict[int, dict[int, datetime]] = {team_id: {} for team_id in team_ids}
+    for event in events:
+        if event.team_id is not None:
+            recent[event.team_id][event.pk] = event.at
+    return recent
+
+
+def _teams_of(followers: Iterable[Follower], at: datetime) -> dict[str, set[int]]:
+    """Returns the teams of each session that neither a sign-out nor another password has ended."""
+    hashes = {each.session_key: each.auth_hash for each in followers}
+    alive = Session.objects.filter(pk__in=hashes, expire_date__gt=at, user__is_active=True)
+    teams_of: defaultdict[str, set[int]] = defaultdict(set)
+    for key, password, epoch, team_id in alive.values_list(
+        "pk", "user__password", "user__session_epoch", "user__memberships__team"
+    ):
+        person = User(password=password, session_epoch=epoch)
+        if person.get_session_auth_hash() == hashes[key] and team_id is not None:
+            teams_of[key].add(team_id)
+    return teams_of

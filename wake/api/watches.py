@@ -1,0 +1,152 @@
+"""Notices for all streams of this process together that what they follow has changed.
+
+A stream that waits asks the database nothing. The notifications of the database
+(database/notifications.py) name what changed, and one look then asks for all of it; from time to
+time it asks for the rest, too, because a notification may be lost.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+from collections import defaultdict
+from collections.abc import Collection, Hashable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from functools import partial
+from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
+from weakref import WeakKeyDictionary
+
+from database import notifications, outages
+from wake.api.event_streams import in_thread
+
+log = logging.getLogger(__name__)
+
+
+class Follower(Protocol):
+    """A stream that waits. `keys` is what it follows, and `note` takes what a look found."""
+
+    @property
+    def keys(self) -> Collection[Any]: ...
+
+    def note(self, found: Any) -> None: ...
+
+
+Key = TypeVar("Key", bound=Hashable)
+F = TypeVar("F", bound=Follower)
+
+
+class Watch(Generic[Key, F]):
+    """Looks after all followers of one event loop."""
+
+    # Notifications that come within this time are looked after together: SQLite says only that its
+    # file has changed, which then concerns every stream.
+    TOGETHER_SECONDS = 0.02
+    # A notification of this topic concerns every stream.
+    COMMON_TOPIC: ClassVar[str | None] = None
+    _of_loops: ClassVar[WeakKeyDictionary[asyncio.AbstractEventLoop, Any]]
+
+    def __init_subclass__(cls) -> None:
+        cls._of_loops = WeakKeyDictionary()
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+        self._followers: defaultdict[Key, set[F]] = defaultdict(set)
+        self._woken = asyncio.Event()
+        self._lock = threading.Lock()
+        self._changed: set[Key] = set()
+        self._is_called = self._all_changed = False
+        self._task: asyncio.Task[None] | None = None
+
+    @classmethod
+    def here(cls) -> Self:
+        """Returns the watch of the running event loop."""
+        loop = asyncio.get_running_loop()
+        if loop not in cls._of_loops:
+            cls._of_loops[loop] = cls(loop)
+        watch: Self = cls._of_loops[loop]
+        return watch
+
+    def topic_of(self, key: Key) -> str:
+        """Names the notifications about a key."""
+        raise NotImplementedError
+
+    def read(self, keys: set[Key], followers: set[F]) -> Any:
+        """Asks the database what is new about these keys, in a thread."""
+        raise NotImplementedError
+
+    def pause_seconds(self) -> float:
+        """Returns after how long to look without a notification."""
+        return notifications.pause_seconds()
+
+    @contextmanager
+    def follow(self, follower: F) -> Iterator[None]:
+        """Tells the follower what is new about its keys, also what came before this call."""
+        keys = list(follower.keys)
+        for key in keys:
+            self._followers[key].add(follower)
+        if self._task is None or self._task.done():
+            self._task = self._loop.create_task(self._look_on())
+        try:
+            with ExitStack() as listening:
+                for key in keys:
+                    wake = partial(self._call, key)
+                    listening.enter_context(notifications.listening(self.topic_of(key), wake))
+                    wake()
+                yield
+        finally:
+            for key in keys:
+                self._followers[key].discard(follower)
+                if not self._followers[key]:
+                    del self._followers[key]
+            if not self._followers:
+                self._woken.set()
+
+    def _call(self, key: Key | None = None) -> None:
+        """Notes that this has changed, or without a key everything; from any thread."""
+        with self._lock:
+            if key is None:
+                self._all_changed = True
+            else:
+                self._changed.add(key)
+            is_called, self._is_called = self._is_called, True
+        if not is_called:
+            with suppress(RuntimeError):  # the loop is closed: the server ends
+                self._loop.call_soon_threadsafe(self._woken.set)
+
+    async def _look_on(self) -> None:
+        with ExitStack() as listening:
+            if self.COMMON_TOPIC:
+                listening.enter_context(notifications.listening(self.COMMON_TOPIC, self._call))
+            while self._followers:
+                try:
+                    await asyncio.wait_for(self._woken.wait(), self.pause_seconds())
+                    await asyncio.sleep(self.TOGETHER_SECONDS)
+                    keys = self._take_changed()
+                except TimeoutError:
+                    keys = set(self._followers)
+                await self._look(keys)
+
+    def _take_changed(self) -> set[Key]:
+        self._woken.clear()
+        followed = set(self._followers)
+        with self._lock:
+            changed, all_changed = self._changed, self._all_changed
+            self._changed, self._is_called, self._all_changed = set(), False, False
+        return followed if all_changed else followed & changed
+
+    async def _look(self, keys: set[Key]) -> None:
+        followers = {each for key in keys for each in self._followers.get(key, ())}
+        if not followers:
+            return
+        try:
+            found = await in_thread(partial(self.read, keys, followers))
+        except Exception as error:
+            # Or no stream of this process would hear anything again. The next look asks for all.
+            if outages.will_pass(error):
+                log.warning("The database failed: %s", error)
+            else:
+                log.exception("What is streamed could not be looked at")
+            return
+        for follower in followers:
+            follower.note(found)
