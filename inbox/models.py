@@ -189,6 +189,10 @@ class Preferences(models.Model):
         FOCUSED = "focused", "Only on a focused row"
         OFF = "off", "Off"
 
+    class AfterAnswer(models.TextChoices):
+        LIST = "list", "Back to the list"
+        NEXT = "next", "Open the next delivery"
+
     class Digest(models.TextChoices):
         NEVER = "never", "Never"
         HOURS = "hours", "Every few hours"
@@ -204,6 +208,12 @@ class Preferences(models.Model):
         choices=Density,
         default=Density.COMFORTABLE,
         db_default=Density.COMFORTABLE,
+    )
+    after_answer = models.CharField(
+        max_length=4,
+        choices=AfterAnswer,
+        default=AfterAnswer.LIST,
+        db_default=AfterAnswer.LIST,
     )
     # The searches that the person pinned (inbox/search/saved_views.py).
     saved_views = models.JSONField(null=True)

@@ -149,6 +149,7 @@ urlpatterns = [
     path(
         "settings/keyboard-shortcuts/", settings_views.keyboard_settings, name="settings-keyboard"
     ),
+    path("settings/answering/", settings_views.answering_settings, name="settings-answering"),
     path("settings/theme/", settings_views.theme_settings, name="settings-theme"),
     path("settings/digest/", settings_views.digest_settings, name="settings-digest"),
     path("settings/quiet-hours/", settings_views.quiet_hours_settings, name="settings-quiet-hours"),

@@ -20,6 +20,7 @@ from inbox.answering.forms import AnswerForm
 from inbox.answering.outcome_words import status_words
 from inbox.answering.saved_replies import by_answer, with_saved_reply
 from inbox.delivery import revisions
+from inbox.delivery.neighbours import after_answer, next_to_open
 from inbox.delivery.views import delivery_page
 from inbox.editing.choices import clicked, questions
 from inbox.editing.views import editor_page
@@ -52,6 +53,8 @@ def answer_delivery(request: PersonRequest, pk: UUID) -> HttpResponse:
     form = AnswerForm(request.POST, delivery=delivery)
     if not form.is_valid():
         return _not_sent(request, delivery, form)
+    now, filters = database_now(), FilterState.from_form(request.POST)
+    following = next_to_open([pk], request.POST, filters, request.user, at=now)
     try:
         respond(
             delivery,
@@ -62,7 +65,7 @@ def answer_delivery(request: PersonRequest, pk: UUID) -> HttpResponse:
             edited_json=form.cleaned_data["edited_json"],
             knows_replaced=form.cleaned_data["knows_replaced"],
             address=client_address(request),
-            at=database_now(),
+            at=now,
         )
     except NotAllowed as reason:
         raise PermissionDenied(str(reason)) from None
@@ -76,8 +79,7 @@ def answer_delivery(request: PersonRequest, pk: UUID) -> HttpResponse:
     except (ContentChanged, EditNotWanted, BadEdit) as reason:
         form.add_error(None, str(reason))
         return _not_sent(request, delivery, form)
-    query = str(FilterState.from_form(request.POST).deselect({pk}))
-    return SeeOther("inbox", query=f"{query}{'&' if query else ''}answered={pk}")
+    return after_answer(pk, following, filters)
 
 
 @require_POST

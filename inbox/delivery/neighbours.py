@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from urllib.parse import urlencode
+from uuid import UUID
 
 from django.db.models import Q
+from django.http import HttpResponseRedirect, QueryDict
 
+from accounts.models import User
 from database.batched_queries import PAGE, Cursor, first_of_each, older_than
 from inbox.list.sections import TITLES, URGENCY
+from inbox.pages.filter_state import FilterState
 from inbox.pages.lists import TEAM, TYPE, Lists, each_type
+from inbox.pages.page import SeeOther
 from inbox.pages.viewer import Viewer
 from inbox.snoozing.snoozes import without_snoozed
 from wake.models import Delivery, DeliveryQuerySet
@@ -41,6 +48,32 @@ def neighbours(delivery: Delivery, viewer: Viewer, *, at: datetime) -> Neighbour
         next=after[0] if after else None,
         position=f"{len(before) + 1} of {len(around) + 1}" if len(around) < PAGE else "",
     )
+
+
+def next_to_open(
+    ids: Sequence[UUID], data: QueryDict, filters: FilterState, user: User, *, at: datetime
+) -> Delivery | None:
+    """Returns the delivery that opens after an answer to the only one of `ids`, if the form asks
+    for it; None for the list. Asked before the answer, which takes the delivery out of the list."""
+    if data.get("then") != "next":
+        return None
+    delivery = Delivery.objects.for_person(user).filter(pk__in=ids[:1]).first()
+    if delivery is None:
+        return None
+    viewer = Viewer.of(user)
+    found = neighbours(delivery, viewer.within(filters.team) or viewer, at=at)
+    return (found.next or found.previous) if found else None
+
+
+def after_answer(
+    pk: UUID, following: Delivery | None, filters: FilterState
+) -> HttpResponseRedirect:
+    """Redirects to the following delivery, or to the list; both say what was done with `pk`."""
+    back = filters.deselect({pk})
+    if following is not None:
+        query = urlencode({**({"back": str(back)} if str(back) else {}), "answered": pk})
+        return SeeOther("delivery", pk=following.pk, query=query)
+    return SeeOther("inbox", query=f"{back}{'&' if str(back) else ''}answered={pk}")
 
 
 def _lists(delivery: Delivery, viewer: Viewer, at: datetime) -> Lists:

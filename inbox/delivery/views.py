@@ -11,6 +11,7 @@ from django.shortcuts import render
 from django.views.decorators.http import require_POST, require_safe
 
 from database.clock import database_now
+from database.uuids import uuid_or_none
 from inbox.answering.answer_status import answer_status
 from inbox.answering.drafts import draft_of
 from inbox.answering.forms import AnswerForm
@@ -22,10 +23,12 @@ from inbox.editing.choices import chosen, clicked, questions
 from inbox.editing.edits import Original, as_typed
 from inbox.editing.word_diffs import changes
 from inbox.list import updates
+from inbox.list.just_done import just_done
 from inbox.pages.filter_state import FilterState
 from inbox.pages.page import PersonRequest, SeeOther, find_delivery, page
 from inbox.pages.panels import panels
 from inbox.pages.viewer import Viewer
+from inbox.people.settings.preferences import opens_next
 from inbox.snoozing import snoozes
 from wake.models import Callback, Delivery, Response
 
@@ -138,6 +141,9 @@ def delivery_page(
         )
         in_team = viewer.within(filters.team) or viewer
         context["neighbours"] = neighbours.neighbours(delivery, in_team, at=now)
+        context["opens_next"] = opens_next(request.user)
+        if answered := uuid_or_none(request.GET.get("answered", "")):
+            context["done"] = just_done(viewer, request.session, answered=answered, at=now)
     return render(request, "inbox/delivery/delivery.html", context | extra, status=status)
 
 

@@ -8,6 +8,7 @@ from django.views.decorators.http import require_POST
 
 from accounts.throttles import client_address
 from database.clock import database_now
+from inbox.delivery.neighbours import after_answer, next_to_open
 from inbox.list import acknowledged
 from inbox.pages.filter_state import FilterState, read_ids
 from inbox.pages.page import PersonRequest, SeeOther, page
@@ -21,11 +22,14 @@ def acknowledge_selected(request: PersonRequest) -> HttpResponse:
     now = database_now()
     filters = FilterState.from_form(request.POST)
     requested = read_ids(request.POST.get("shown", "").split(",")) or filters.ids
+    following = next_to_open(requested[:1], request.POST, filters, request.user, at=now)
     rows = acknowledge(requested, by=request.user, address=client_address(request), at=now)
     if rows:
         acknowledged.remember(request.session, rows, at=now)
     if warning := acknowledged.warning(rows, requested, by=request.user):
         messages.warning(request, warning)
+    if following is not None and rows:
+        return after_answer(rows[0].pk, following, filters)
     return SeeOther("inbox", query=str(filters.deselect({row.pk for row in rows})))
 
 

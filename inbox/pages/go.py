@@ -32,6 +32,7 @@ PAGES = {
     "Profile": "settings-profile",
     "Security": "settings-security",
     "Theme and density": "settings-theme",
+    "Answering": "settings-answering",
     "Digest": "settings-digest",
     "Quiet hours": "settings-quiet-hours",
     "Saved replies": "settings-saved-replies",

@@ -26,7 +26,7 @@ ANY = {
 # a mail, which tests/browser/test_sign_in.py opens.
 AFTER_AN_ACT = {"batch-result", "reset-password"}
 # Of a page, and asked for by a script of it.
-A_PIECE = {"connect-updates"}
+A_PIECE = {"connect-updates", "delivery-updates"}
 NO_PAGE = {HTTPStatus.FOUND, HTTPStatus.SEE_OTHER, HTTPStatus.NO_CONTENT}
 
 

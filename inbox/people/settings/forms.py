@@ -105,6 +105,14 @@ class ThemeForm(forms.Form):
         return self.cleaned_data["density"] or self.initial["density"]
 
 
+class AnsweringForm(forms.Form):
+    after_answer = forms.ChoiceField(
+        label="After an answer on a delivery's page",
+        choices=Preferences.AfterAnswer.choices,
+        widget=forms.RadioSelect,
+    )
+
+
 class KeyboardForm(forms.Form):
     keyboard = forms.ChoiceField(
         label="Shortcuts", choices=Preferences.Keyboard.choices, widget=forms.RadioSelect

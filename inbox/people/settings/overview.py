@@ -80,6 +80,13 @@ def _own_concerns(user: User, preferences: Preferences, *, has_factor: bool) -> 
         "settings-theme",
     )
     yield Concern(
+        "answering",
+        "Answering",
+        "Where you go after an answer.",
+        preferences.get_after_answer_display(),
+        "settings-answering",
+    )
+    yield Concern(
         "keyboard", "Keyboard shortcuts", "Single keys (j, k, a …).", shortcuts, "settings-keyboard"
     )
     yield Concern(

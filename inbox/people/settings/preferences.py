@@ -40,6 +40,11 @@ def preferences_of(user: User) -> Preferences:
         return Preferences(user=user)
 
 
+def opens_next(user: User) -> bool:
+    """Returns whether the next delivery opens after an answer."""
+    return preferences_of(user).after_answer == Preferences.AfterAnswer.NEXT
+
+
 @transaction.atomic
 def change_preferences(user: User, *, at: datetime, **fields: Any) -> Preferences:
     """Stores these fields and plans the next digest again, because its times, the quiet hours or

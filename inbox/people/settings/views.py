@@ -15,7 +15,13 @@ from django.views.decorators.http import require_safe
 
 from database.clock import database_now
 from inbox.pages.page import PersonRequest, SeeOther, form_page, page
-from inbox.people.settings.forms import DigestForm, KeyboardForm, QuietHoursForm, ThemeForm
+from inbox.people.settings.forms import (
+    AnsweringForm,
+    DigestForm,
+    KeyboardForm,
+    QuietHoursForm,
+    ThemeForm,
+)
 from inbox.people.settings.overview import overview_of
 from inbox.people.settings.preferences import change_preferences, preferences_of
 
@@ -30,6 +36,12 @@ def settings_start(request: PersonRequest) -> HttpResponse:
 @page
 def theme_settings(request: PersonRequest) -> HttpResponse:
     return _preferences_page(request, "theme", ThemeForm)
+
+
+@form_page
+@page
+def answering_settings(request: PersonRequest) -> HttpResponse:
+    return _preferences_page(request, "answering", AnsweringForm)
 
 
 @form_page
