@@ -36,7 +36,7 @@ class OpenPage:
         if self.status == 200:
             assert await self.next() == BEGINNING
         else:
-            await self.next()
+            await self.socket.wait(PATIENCE_SECONDS)
         return self
 
     async def next(self) -> str | None:
