@@ -10,7 +10,10 @@ from dataclasses import dataclass
 from functools import partial
 from uuid import UUID
 
+from django.db import DatabaseError
+
 from database import outages
+from database.encryption import Unreadable
 from relay.protocol import jsonrpc, stream_events
 from relay.protocol.dialects import Json
 from relay.protocol.versions import Version
@@ -60,23 +63,26 @@ class TaskStream:
         with watch().follow(follower):
             if self.is_held:
                 message = await self._hold(follower)
-                yield message or first
-                if message:
+                if follower.is_admitted:
+                    yield message or first
+                if message and follower.is_admitted:
                     return
             async for chunk in self._events(follower):
                 yield chunk
 
     async def _hold(self, follower: Follower) -> bytes:
-        """Waits for news of the task. Returns the message that is the only answer, if it is one."""
+        """Waits for news of the task. Returns the message that is the only answer, if it is one.
+        What fails here, or that the caller may not call any more, is said by what follows."""
         message = b""
-        with suppress(TimeoutError):
+        with suppress(TimeoutError, DatabaseError, Unreadable):
             async with asyncio.timeout(HELD_SECONDS):
                 is_news = False
-                while not is_news:
+                while follower.is_admitted and not is_news:
                     await follower.woken.wait()
                     follower.woken.clear()
-                    batch = await in_thread(partial(self._read, follower.seen))
-                    message, is_news = batch.direct, batch.is_news
+                    if follower.is_admitted:
+                        batch = await in_thread(partial(self._read, follower.seen))
+                        message, is_news = batch.direct, batch.is_news
         follower.woken.set()
         return message
 

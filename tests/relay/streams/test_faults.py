@@ -15,7 +15,7 @@ from relay.protocol import dialects
 from relay.streams import reading, stream
 from tests.relay.calling import Caller, move
 from tests.relay.fake_connector import FakeConnector, of
-from tests.relay.streams.listening import HEARTBEAT, Listener, is_free, meanwhile
+from tests.relay.streams.listening import HEARTBEAT, Listener, is_free, meanwhile, sending
 from tests.relay.streams.listening import following as subscribing
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -55,6 +55,25 @@ def test_a_stream_waits_for_a_database_that_is_away(
     *quiet, ended = story()
     assert quiet == [HEARTBEAT, HEARTBEAT]
     assert ended.state == "completed"
+
+
+def test_a_send_that_is_held_back_waits_for_a_database_that_is_away(
+    newer: Caller, connector: FakeConnector, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stream, "OUTAGE_SECONDS", 0.01)
+    monkeypatch.setattr(stream, "HELD_SECONDS", 20)
+
+    @async_to_sync
+    async def story() -> Any:
+        away = failing(2, OperationalError("server closed"), reading.events_after)
+        monkeypatch.setattr(reading, "events_after", away)
+        listener = await sending(newer).open()
+        await meanwhile(lambda: move(str(Task.objects.get().pk), State.WORKING))
+        first = await listener.next()
+        await meanwhile(move, first.change["id"], State.COMPLETED)
+        return [first, *(await listener.rest())]
+
+    assert [one.state for one in story()] == ["submitted", "working", "completed"]
 
 
 def test_a_look_that_fails_is_repeated(newer: Caller, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,8 +12,9 @@ from accounts.agents import registration
 from accounts.audit import SYSTEM
 from relay.cards import callers, publishing
 from relay.models import CallerKey, Card, Message, Task
-from relay.streams import places
+from relay.streams import places, stream
 from tests.relay.calling import Caller, move
+from tests.relay.fake_connector import FakeConnector
 from tests.relay.streams.listening import (
     SEND,
     Listener,
@@ -164,6 +165,29 @@ def test_a_stream_ends_when_its_caller_may_not_call_any_more(
     async def story() -> Any:
         listener = await following(newer, task["id"]).open()
         await listener.next()
+        await meanwhile(end, card, caller_key)
+        return await listener.rest()
+
+    (only,) = story()
+    assert only.answer["error"]["code"] == -32001
+    assert is_free()
+
+
+@pytest.mark.parametrize("end", [revoke, unpublish, leave_out, archive])
+def test_a_send_that_is_held_back_ends_so_too(
+    end: Any,
+    card: Card,
+    caller_key: CallerKey,
+    newer: Caller,
+    connector: FakeConnector,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Neither the task nor the agent's message is sent to a caller who may not call any more."""
+    monkeypatch.setattr(stream, "HELD_SECONDS", 20)
+
+    @async_to_sync
+    async def story() -> Any:
+        listener = await sending(newer).open()
         await meanwhile(end, card, caller_key)
         return await listener.rest()
 
