@@ -14,6 +14,7 @@ from inbox.agents import (
 from inbox.agents import views as agent_views
 from inbox.answering import batch_views, saved_reply_views
 from inbox.answering import views as answering_views
+from inbox.assignment import rule_views, take_views, try_views
 from inbox.audit import views as audit_views
 from inbox.callbacks import allowlist_views, test_callback_views
 from inbox.callbacks import views as callback_views
@@ -65,6 +66,7 @@ urlpatterns = [
     path("sudo/", reauthentication.confirm_password, name="confirm-password"),
     path("deliveries/<uuid:pk>/", delivery_views.delivery_detail, name="delivery"),
     path("deliveries/<uuid:pk>/pulse", delivery_views.delivery_updates, name="delivery-updates"),
+    path("deliveries/<uuid:pk>/assignment", take_views.take_delivery, name="take"),
     path("deliveries/<uuid:pk>/raw", delivery_views.raw_details, name="raw-details"),
     path("deliveries/<uuid:pk>/edit", editing_views.delivery_editor, name="editor"),
     path("deliveries/<uuid:pk>/response", answering_views.answer_delivery, name="response"),
@@ -232,6 +234,26 @@ urlpatterns = [
         "settings/retention/<slug:slug>/keep",
         retention_views.change_retention,
         name="settings-retention-keep",
+    ),
+    path("settings/rules/", rule_views.rule_settings, name="settings-rules"),
+    path("settings/rules/<slug:slug>/", rule_views.team_rules, name="settings-team-rules"),
+    path("settings/rules/<slug:slug>/new/", rule_views.add_rule, name="settings-rule-new"),
+    path("settings/rules/<slug:slug>/try/", try_views.try_rules, name="settings-rules-try"),
+    path("settings/rules/<slug:slug>/<uuid:pk>/", rule_views.change_rule, name="settings-rule"),
+    path(
+        "settings/rules/<slug:slug>/<uuid:pk>/move",
+        rule_views.move_rule,
+        name="settings-rule-move",
+    ),
+    path(
+        "settings/rules/<slug:slug>/<uuid:pk>/switch",
+        rule_views.switch_rule,
+        name="settings-rule-switch",
+    ),
+    path(
+        "settings/rules/<slug:slug>/<uuid:pk>/remove",
+        rule_views.remove_rule,
+        name="settings-rule-remove",
     ),
     path("settings/allowlist/", allowlist_views.allowlist, name="settings-allowlist"),
     path("settings/allowlist/<slug:slug>/allow", allowlist_views.allow_host, name="settings-allow"),

@@ -54,6 +54,8 @@ def link(event: AuditEvent) -> str:
                 return ""
         case "callbackhost":
             return reverse("settings-allowlist")
+        case "rule":
+            return reverse("settings-rules")
         case "membership" | "invitation":
             return reverse("settings-members")
         case "failingtarget":

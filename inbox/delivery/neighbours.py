@@ -19,6 +19,7 @@ from inbox.pages.lists import TEAM, TYPE, Lists, each_type
 from inbox.pages.page import SeeOther
 from inbox.pages.viewer import Viewer
 from inbox.snoozing.snoozes import without_snoozed
+from wake.assignment.assigned import with_is_mine
 from wake.models import Delivery, DeliveryQuerySet
 
 ORDER = list(TITLES)
@@ -34,14 +35,17 @@ class Neighbours:
     position: str
 
 
-def neighbours(delivery: Delivery, viewer: Viewer, *, at: datetime) -> Neighbours | None:
+def neighbours(
+    delivery: Delivery, viewer: Viewer, *, is_mine: bool = False, at: datetime
+) -> Neighbours | None:
     """Returns the neighbours in the order of the inbox; None for a delivery that does not wait. One
     query that reads at most a page of each list. Index: inbox_of_a_team."""
     if delivery.answered_at or delivery.superseded_at or delivery.acknowledged_at:
         return None
     nearest = first_of_each(_lists(delivery, viewer, at))
     around = sorted((row for row in nearest if row.pk != delivery.pk), key=_sort_key)
-    before = [row for row in around if _sort_key(row) < _sort_key(delivery)]
+    here = _sort_key(delivery, is_mine=is_mine)
+    before = [row for row in around if _sort_key(row) < here]
     after = around[len(before) :]
     return Neighbours(
         previous=before[-1] if before else None,
@@ -57,10 +61,11 @@ def next_to_open(
     for it; None for the list. Asked before the answer, which takes the delivery out of the list."""
     if data.get("then") != "next":
         return None
-    delivery = Delivery.objects.for_person(user).filter(pk__in=ids[:1]).first()
+    viewer = Viewer.of(user)
+    rows = Delivery.objects.for_person(user).filter(pk__in=ids[:1])
+    delivery = (with_is_mine(rows, user.pk) if viewer.ruled_team_ids else rows).first()
     if delivery is None:
         return None
-    viewer = Viewer.of(user)
     found = neighbours(delivery, viewer.within(filters.team) or viewer, at=at)
     return (found.next or found.previous) if found else None
 
@@ -82,6 +87,8 @@ def _lists(delivery: Delivery, viewer: Viewer, at: datetime) -> Lists:
     waiting = Delivery.objects.awaiting_response().filter(mode=delivery.mode, type=TYPE)
     rows = without_snoozed(waiting.for_team(TEAM), viewer.user, at=at)
     rows = rows.only("type", "priority", "created_at")
+    if viewer.ruled_team_ids:
+        rows = with_is_mine(rows, viewer.user.pk)
     others = [type for type in ORDER if type != delivery.type]
     return [
         *each_type(_newer_than(rows, here), [delivery.type], viewer.team_ids),
@@ -97,5 +104,7 @@ def _newer_than(rows: DeliveryQuerySet, here: Cursor) -> DeliveryQuerySet:
     return rows.order_by("created_at", "pk")
 
 
-def _sort_key(row: Delivery) -> tuple[int, int, float, int]:
-    return ORDER.index(row.type), URGENCY[row.priority], -row.created_at.timestamp(), -row.pk.int
+def _sort_key(row: Delivery, *, is_mine: bool = False) -> tuple[int, bool, int, float, int]:
+    is_mine = is_mine or bool(getattr(row, "is_mine", False))
+    at = row.created_at.timestamp()
+    return ORDER.index(row.type), not is_mine, URGENCY[row.priority], -at, -row.pk.int

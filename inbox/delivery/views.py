@@ -15,6 +15,7 @@ from database.uuids import uuid_or_none
 from inbox.answering.answer_status import answer_status
 from inbox.answering.drafts import draft_of
 from inbox.answering.forms import AnswerForm
+from inbox.assignment.of_delivery import assignment_context
 from inbox.deadlines import wording as deadline_wording
 from inbox.delivery import neighbours, reading, revisions, timeline
 from inbox.discussion.comments import discussion_of
@@ -119,6 +120,7 @@ def delivery_page(
         "panels": panels("delivery", delivery, user=request.user, at=now),
         "discussion": discussion,
         "is_owner": viewer.is_owner(delivery.team_id),
+        **assignment_context(delivery, viewer),
         **_revision(request, delivery),
     }
     if response is not None:
@@ -126,7 +128,7 @@ def delivery_page(
         context["is_own_answer"] = response.by_id == request.user.pk
     if delivery.erased_at is not None:
         return render(request, "inbox/delivery/erased.html", context | extra, status=status)
-    if response is None and viewer.may_answer(delivery.team_id):
+    if response is None and viewer.may_answer(delivery.team_id) and not context["is_blocked"]:
         context |= _form(delivery, form, request)
     if context["is_open"]:
         context["since"] = updates.mark(now)
@@ -137,10 +139,14 @@ def delivery_page(
             and viewer.may_answer(delivery.team_id)
         )
         context["leads_with_got_it"] = (
-            context["may_be_acknowledged"] and delivery.type in NOTICES and not context["questions"]
+            context["may_be_acknowledged"]
+            and delivery.type in NOTICES
+            and not context.get("questions")  # a person who may not answer has no form
         )
         in_team = viewer.within(filters.team) or viewer
-        context["neighbours"] = neighbours.neighbours(delivery, in_team, at=now)
+        context["neighbours"] = neighbours.neighbours(
+            delivery, in_team, is_mine=context["is_mine"], at=now
+        )
         context["opens_next"] = opens_next(request.user)
         if answered := uuid_or_none(request.GET.get("answered", "")):
             context["done"] = just_done(viewer, request.session, answered=answered, at=now)

@@ -13,6 +13,7 @@ from inbox.deadlines.wording import closes_soon, deadline_text
 from inbox.delivery.reading import with_reading
 from inbox.list.just_done import Done
 from inbox.pages.viewer import Viewer
+from wake.assignment.assigned import Assigned
 from wake.models import Delivery, DeliveryQuerySet, Response
 
 # A row shows none of these, and the first may be 256 kB.
@@ -39,6 +40,10 @@ class Row:
     is_key_revoked: bool
     # What this person did with it a moment ago.
     done: Done | None = None
+    assigned: Assigned | None = None
+    is_mine: bool = False
+    # Whether a rule lets only others answer.
+    is_blocked: bool = False
 
     @property
     def is_open(self) -> bool:
@@ -48,6 +53,11 @@ class Row:
     @property
     def may_act(self) -> bool:
         return self.may_answer and self.is_open
+
+    @property
+    def may_send(self) -> bool:
+        """Returns whether this person may answer it, and not only acknowledge it."""
+        return self.may_answer and not self.is_blocked
 
     @property
     def may_be_acknowledged(self) -> bool:
@@ -87,7 +97,9 @@ def assumption_of(delivery: Delivery) -> str:
         return ""
 
 
-def row_of(delivery: Delivery, viewer: Viewer, *, at: datetime, done: Done | None = None) -> Row:
+def row_of(
+    delivery: Delivery, viewer: Viewer, *, at: datetime, assigned: Assigned | None = None
+) -> Row:
     """Builds a row from a `listed` delivery; one from `waiting` fills every field."""
     agent: str = delivery.agent_name  # type: ignore[attr-defined]
     claimed = delivery.claimed_agent_id
@@ -104,4 +116,7 @@ def row_of(delivery: Delivery, viewer: Viewer, *, at: datetime, done: Done | Non
         is_read=bool(getattr(delivery, "is_read", False)),
         held_by=getattr(delivery, "held_by", None) or "",
         is_key_revoked=bool(getattr(delivery, "is_key_revoked", False)),
+        assigned=assigned,
+        is_mine=assigned is not None and assigned.is_to(viewer.user.pk),
+        is_blocked=assigned is not None and assigned.blocks(viewer.user.pk),
     )

@@ -18,9 +18,9 @@ from inbox.list.acknowledged import button_value
 from inbox.list.just_done import Done, JustDone
 from inbox.list.rows import Row, row_of, waiting
 from inbox.pages.lists import TEAM, TYPE, Lists, each_team, each_type
-from inbox.pages.viewer import Viewer
 from inbox.search.search import Search
 from inbox.snoozing.snoozes import without_snoozed
+from wake.assignment.assigned import assigned_to, only_of
 from wake.models import Delivery, DeliveryQuerySet, Response
 
 TITLES: dict[str, str] = {
@@ -51,6 +51,8 @@ class Section:
     rows: list[Row] = field(default_factory=list)
     total: int = 0
     older: Cursor | None = None
+    # How many of `total` are assigned to this person.
+    own_total: int = 0
 
     @property
     def short_title(self) -> str:
@@ -59,6 +61,23 @@ class Section:
     @property
     def count(self) -> str:
         return limited(self.total)
+
+    @property
+    def own_count(self) -> str:
+        return limited(self.own_total)
+
+    @property
+    def others_count(self) -> str:
+        return limited(self.total - self.own_total)
+
+    @property
+    def own_rows(self) -> list[Row]:
+        """Returns the rows that are assigned to this person, which stand above the others."""
+        return [row for row in self.rows if row.is_mine]
+
+    @property
+    def other_rows(self) -> list[Row]:
+        return [row for row in self.rows if not row.is_mine]
 
     @property
     def acknowledgeable(self) -> list[UUID]:
@@ -138,19 +157,25 @@ def inbox(
     team_ids = [] if search.matches_nothing else viewer.team_ids
     rows = _waiting(search, at)
     newest = each_type(older_than(rows, "created_at", before), types, team_ids)
+    ruled_team_ids = [team_id for team_id in team_ids if viewer.has_rules(team_id)]
+    own = only_of(rows, [viewer.user.pk])
+    if ruled_team_ids and not before:
+        newest += each_type(older_than(own, "created_at", None), types, ruled_team_ids)
     for ended in [] if before else _ended(search, recent, at):
         newest += each_team(older_than(ended, "created_at", None), team_ids)
     loaded = load_first_of_each(newest, columns=partial(waiting, user=viewer.user))
     deliveries = sorted(loaded, key=attrgetter("created_at", "pk"), reverse=True)
+    assigned = assigned_to([row.pk for row in deliveries]) if ruled_team_ids else {}
+    listed = [row_of(row, viewer, at=at, assigned=assigned.get(row.pk)) for row in deliveries]
     sections = [
-        _section(type, [row for row in deliveries if row.type == type], viewer, at)
-        for type in types
+        _section(type, [row for row in listed if row.delivery.type == type]) for type in types
     ]
     if not deliveries and not before and not search.query.narrows:
         return Inbox(sections, DeadlineCounts())
     has_uncounted = before or any(section.older for section in sections)
     uncounted = each_type(rows, types, team_ids) if has_uncounted else []
-    return _with_counts(sections, uncounted, search, at=at, back=back)
+    own_uncounted = each_type(own, types, ruled_team_ids) if has_uncounted else []
+    return _with_counts(sections, uncounted, own_uncounted, search, at=at, back=back)
 
 
 def _with_entry(row: Row, entries: Mapping[UUID, Done]) -> Row:
@@ -191,22 +216,30 @@ def _ended(search: Search, recent: Collection[UUID], at: datetime) -> list[Deliv
     return [search.narrowed(rows.for_team(TEAM), at=at) for rows in ended]
 
 
-def _section(type: str, deliveries: list[Delivery], viewer: Viewer, at: datetime) -> Section:
-    rows = [row_of(delivery, viewer, at=at) for delivery in deliveries]
+def _section(type: str, rows: list[Row]) -> Section:
+    """Ends the page after PAGE rows, but for this person's own, which came from farther down."""
     open_rows = [row for row in rows if row.is_open]
     last = open_rows[PAGE - 1].delivery if len(open_rows) > PAGE else None
-    on_page = rows[: rows.index(open_rows[PAGE])] if last else rows
+    end = rows.index(open_rows[PAGE]) if last else len(rows)
+    on_page = rows[:end] + [row for row in rows[end:] if row.is_mine][:PAGE]
     return Section(
         type=type,
         title=TITLES[type],
-        rows=sorted(on_page, key=lambda row: URGENCY[row.delivery.priority]),
+        rows=sorted(on_page, key=lambda row: (not row.is_mine, URGENCY[row.delivery.priority])),
         total=min(len(open_rows), PAGE),
+        own_total=sum(row.is_mine for row in open_rows),
         older=Cursor((last.created_at, last.pk)) if last else None,
     )
 
 
 def _with_counts(
-    sections: list[Section], uncounted: Lists, search: Search, *, at: datetime, back: datetime
+    sections: list[Section],
+    uncounted: Lists,
+    own_uncounted: Lists,
+    search: Search,
+    *,
+    at: datetime,
+    back: datetime,
 ) -> Inbox:
     """Counts, in one query, everything that the rows do not tell."""
     closing = open_deadlines(TEAM, after=at, until=back)
@@ -217,6 +250,7 @@ def _with_counts(
         "before_back": closing,
     }
     lists = [(each.values["type"], each) for each in uncounted]
+    lists += [(f"own {each.values['type']}", each) for each in own_uncounted]
     for name, rows in deadlines.items():
         lists += [(name, each) for each in each_team(rows, search.viewer.answered_team_ids)]
     counts = count_each([each for _, each in lists], at_most=COUNT_UP_TO + 1)
@@ -224,7 +258,14 @@ def _with_counts(
     for (name, _), count in zip(lists, counts, strict=True):
         totals[name] += count
     if uncounted:
-        sections = [replace(section, total=totals[section.type]) for section in sections]
+        sections = [
+            replace(
+                section,
+                total=totals[section.type],
+                own_total=totals[f"own {section.type}"],
+            )
+            for section in sections
+        ]
     named = {name: totals[name] for name in deadlines}
     return Inbox(sections, DeadlineCounts(**named, has_filter=search.query.narrows))
 

@@ -42,6 +42,12 @@ class Viewer:
     def owned_team_ids(self) -> list[int]:
         return [team_id for team_id in self.memberships if self.is_owner(team_id)]
 
+    @property
+    def ruled_team_ids(self) -> list[int]:
+        """Returns the ids of the teams that have ever had an assignment rule; only there does
+        anything ask whom a delivery is assigned to."""
+        return [team_id for team_id in self.memberships if self.has_rules(team_id)]
+
     def within(self, slug: str) -> Self | None:
         """Returns the viewer as a member of this team only; None if the team is not theirs."""
         for team_id, membership in self.memberships.items():
@@ -54,6 +60,10 @@ class Viewer:
 
     def is_owner(self, team_id: int) -> bool:
         return self._role(team_id) == Membership.Role.OWNER
+
+    def has_rules(self, team_id: int) -> bool:
+        membership = self.memberships.get(team_id)
+        return membership is not None and membership.team.rules_version > 0
 
     def team_label(self, team_id: int) -> str:
         """Returns the team's name if the person belongs to more than one."""

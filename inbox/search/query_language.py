@@ -25,7 +25,7 @@ LONGEST_VALUE = 128
 MOST_TERMS = 20
 MOST_NOTES = 5
 KINDS = ("expired", "held", "late", "later", "soon", "test")
-NAMES = ("team", "agent", "type", "status", "by", "thread")
+NAMES = ("team", "agent", "type", "status", "by", "assigned", "thread")
 # The fields of a form whose filter has another name in the language.
 CONTROLS = {"from": "after", "to": "before", "window": "is:soon"}
 ONE_DAY = timedelta(days=1)
@@ -71,6 +71,7 @@ class Query:
     type: str = ""
     status: str = ""
     by: str = ""
+    assigned: str = ""
     thread: str = ""
     after: date | None = None
     before: date | None = None
@@ -273,6 +274,7 @@ FILTERS: dict[str, Callable[[str], Any]] = {
     "type": _one_of(tuple(Delivery.Type.values), "a type is"),
     "status": _one_of(tuple(Outcome.values), "a status is"),
     "by": _name,
+    "assigned": _name,
     "thread": _name,
     "after": _date,
     "before": _date,

@@ -27,6 +27,7 @@ from inbox.pages.viewer import Viewer
 from inbox.search import time_buckets
 from inbox.search.matching import WordQuery
 from inbox.search.query_language import Query
+from wake.assignment.assigned import only_of
 from wake.models import Delivery, DeliveryQuerySet, Response
 
 ME = "me"
@@ -51,14 +52,15 @@ class Sender:
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """Holds a query with its words, agents and people looked up. `senders` and `people` are None if
-    the query names none."""
+    """Holds a query with its words, agents and people looked up. `senders`, `people` and
+    `assignees` are None if the query names none."""
 
     viewer: Viewer
     query: Query
     words: WordQuery
     senders: list[Sender] | None
     people: list[int] | None
+    assignees: list[int] | None
 
     @classmethod
     def of(cls, viewer: Viewer, query: Query) -> Self:
@@ -69,9 +71,10 @@ class Search:
         query = _as_agent_filter(viewer, query)
         senders = _senders(viewer, query.agent) if query.agent else None
         people = _people(viewer, query.by) if query.by else None
+        assignees = _people(viewer, query.assigned) if query.assigned else None
         words = WordQuery.of(query.terms)
         query = replace(query, notes=(*query.notes, *words.notes))
-        return cls(viewer, query, words, senders, people)
+        return cls(viewer, query, words, senders, people, assignees)
 
     def narrowed(self, rows: DeliveryQuerySet, *, at: datetime) -> DeliveryQuerySet:
         """Filters any list by the query; for the inbox, which is short."""
@@ -101,7 +104,7 @@ class Search:
 
     @property
     def matches_nothing(self) -> bool:
-        return [] in (self.senders, self.people, self.viewer.team_ids)
+        return [] in (self.senders, self.people, self.assignees, self.viewer.team_ids)
 
     @property
     def _mode(self) -> str:
@@ -176,6 +179,8 @@ class Search:
             rows = rows.filter(type=query.type)
         if query.status:
             rows = _ended(rows, query.status, at=at)
+        if self.assignees is not None:
+            rows = only_of(rows, self.assignees)
         if query.thread:  # thread_of_an_agent holds no empty one
             rows = rows.filter(thread=query.thread).exclude(thread="")
         if query.after:

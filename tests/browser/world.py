@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from accounts.agents import aliases
 from accounts.agents.keys import mint, revoke
-from accounts.audit import SYSTEM
+from accounts.audit import SYSTEM, person
 from accounts.models import Agent, ApiKey, AuditEvent, Membership, User
 from accounts.teams import invitations
 from inbox.models import SavedReply
@@ -22,10 +22,12 @@ from relay.cards.publishing import publish
 from relay.models import Task
 from relay.protocol.dialects import Incoming
 from relay.tasks import lifecycle
+from tests.fixtures.rules import terms_with
 from tests.types import Answer, MakeDelivery
+from wake.assignment import rules
 from wake.callbacks.attempts import settle
 from wake.callbacks.http_client import Outcome
-from wake.models import Callback, Delivery
+from wake.models import Callback, Delivery, Rule
 
 REPORT = (
     "# Report\n\nTen **competitors**, see [the sheet](https://sheets.example.com/1).\n\n"
@@ -77,6 +79,7 @@ class World:
     task: Task
     colleague: Membership
     link: str
+    rule: Rule
 
     def path(self, name: str, rest: str = "") -> str:
         return f"/deliveries/{self.deliveries[name].pk}/{rest}"
@@ -101,9 +104,26 @@ def build(make: MakeDelivery, answer: Answer, *, key: ApiKey, alice: User, bob: 
     _, link = invitations.invite(
         agent.team, role="owner", by=alice, at=now, email=f"{'w' * 60}@example.com"
     )
-    return World(
-        deliveries, agent, key, _callback(make, answer), saved_reply, task, colleague, link
+    callback = _callback(make, answer)
+    rule = _rule(agent, alice, at=now)
+    return World(deliveries, agent, key, callback, saved_reply, task, colleague, link, rule)
+
+
+def _rule(agent: Agent, by: User, *, at: datetime) -> Rule:
+    """Says as much as a rule can, and comes after every delivery."""
+    terms = terms_with(
+        types=["alert"],
+        agents=[str(agent.pk)],
+        thread_prefix="w" * 128,
+        pointer=f"/{'w' * 199}",
+        operator="contains",
+        value="w" * 200,
+        people=[by.pk],
+        role="owner",
+        only_they=True,
     )
+    team = agent.team
+    return rules.add(team, "w" * 80, terms, seen=team.rules_version, by=person(by), at=at)
 
 
 def _asked(agent: Agent, *, at: datetime) -> Task:
@@ -213,6 +233,10 @@ def as_fields(world: World) -> dict[str, Any]:
         "callback": {"pk": world.callback.pk},
         "settings-saved-reply": {"pk": world.saved_reply.pk},
         "settings-leave": team,
+        "settings-team-rules": team,
+        "settings-rule-new": team,
+        "settings-rules-try": team,
+        "settings-rule": {**team, "pk": world.rule.pk},
         "settings-invite": team,
         "settings-member": {**team, "pk": world.colleague.pk},
         "join": {"token": world.link},

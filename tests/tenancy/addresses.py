@@ -46,6 +46,8 @@ ROOMS: dict[str, Callable[[TeamData], Any]] = {
     ),
     "contexts/<uuid:pk>": lambda data: data.task.context_id,
     "settings/saved-replies/<uuid:pk>": lambda data: data.saved_reply.pk,
+    "settings/rules/<slug:slug>": lambda data: data.team.slug,
+    "settings/rules/<slug:slug>/<uuid:pk>": lambda data: (data.team.slug, data.rule.pk),
     "settings/allowlist/<slug:slug>": lambda data: data.team.slug,
     "settings/retention/<slug:slug>": lambda data: data.team.slug,
     "settings/teams/<slug:slug>": lambda data: data.team.slug,

@@ -21,9 +21,19 @@ from relay.cards.publishing import publish
 from relay.models import CallerKey, Card, Task
 from relay.protocol.dialects import Incoming
 from relay.tasks import lifecycle
+from tests.fixtures.rules import terms_with
 from tests.inbox.person import Person
+from wake.assignment import rules
 from wake.deliveries import deliver
-from wake.models import Callback, CallbackAttempt, CallbackHost, Delivery, FailingTarget, Response
+from wake.models import (
+    Callback,
+    CallbackAttempt,
+    CallbackHost,
+    Delivery,
+    FailingTarget,
+    Response,
+    Rule,
+)
 from wake.responses import release, respond
 
 
@@ -53,6 +63,7 @@ class TeamData:
     task: Task
     membership: Membership
     invitation: Invitation
+    rule: Rule
 
     def row_of(self, model: type[Model]) -> Any:
         """Returns the id of the object of this model, for the admin."""
@@ -108,9 +119,19 @@ def build(team: Team, *, words: str) -> TeamData:
         card, caller_key, Incoming(message_id="m1", parts=parts), at=timezone.now()
     )
     invitation, _ = invitations.invite(team, role="reader", by=owner, at=timezone.now())
+    rule = rules.add(
+        team,
+        f"{words} rule",
+        terms_with(people=[owner.pk], thread_prefix=words),
+        seen=0,
+        by=person(owner),
+        at=timezone.now(),
+    )
+    team.refresh_from_db()
     return TeamData(
         words, team, owner, agent, key, text, delivery, response, callback, attempt, target, host,
         saved_reply, comment, event, batch, caller_key, claim, card, task, membership, invitation,
+        rule,
     )  # fmt: skip
 
 

@@ -24,6 +24,14 @@ CHANGES: dict[str, tuple[str, dict[str, Any]]] = {
         "/settings/members/{team.slug}/invitations/{invitation.pk}/revoke",
         {},
     ),
+    "add a rule": (
+        "/settings/rules/{team.slug}/new/",
+        {"rule_name": "New", "role": "owner", "days": "9", "seen": "{team.rules_version}"},
+    ),
+    "remove a rule": (
+        "/settings/rules/{team.slug}/{rule.pk}/remove",
+        {"seen": "{team.rules_version}"},
+    ),
     "pause": (AGENT + "/pause", {}),
     "resume": (AGENT + "/resume", {}),
     "limit": (AGENT + "/limit/", {"hourly_limit": "5"}),

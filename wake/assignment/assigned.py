@@ -6,7 +6,9 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 from uuid import UUID
 
-from wake.models import AssignedPerson, Assignment, Delivery
+from django.db.models import Exists, OuterRef
+
+from wake.models import AssignedPerson, Assignment, Delivery, DeliveryQuerySet
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +59,20 @@ def assigned_to(ids: Collection[UUID]) -> dict[UUID, Assigned]:
         assignment = person.assignment
         assigned.setdefault(assignment.pk, Assigned(assignment)).people.append(person)
     return assigned
+
+
+def only_of(rows: DeliveryQuerySet, people: Collection[int]) -> DeliveryQuerySet:
+    """Filters by the people to whom deliveries are assigned. Index: assigned_to_a_person_once."""
+    return rows.filter(_is_assigned_to(people))
+
+
+def with_is_mine(rows: DeliveryQuerySet, user_id: int) -> DeliveryQuerySet:
+    """Adds `is_mine`: whether it is assigned to this person."""
+    return rows.annotate(is_mine=_is_assigned_to([user_id]))
+
+
+def _is_assigned_to(people: Collection[int]) -> Exists:
+    return Exists(AssignedPerson.objects.filter(assignment=OuterRef("pk"), user__in=people))
 
 
 def assignment_of(delivery: Delivery) -> Assigned | None:

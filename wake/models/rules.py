@@ -53,6 +53,9 @@ class RuleVersionQuerySet(models.QuerySet["RuleVersion"]):
         current = newest.filter(rule__team=team, rule__removed_at__isnull=True)
         return current.select_related("rule").order_by("rule__position")
 
+    def of_rule(self, pk: uuid.UUID) -> RuleVersionQuerySet:
+        return self.filter(rule=pk)
+
 
 class RuleVersion(models.Model):
     """Stores what a rule says: which deliveries it is for, and whom it assigns them to. An empty

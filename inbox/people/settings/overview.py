@@ -132,6 +132,13 @@ def _team_concerns(teams: Sequence[OwnTeam]) -> Iterator[Concern]:
         "settings-members",
     )
     yield Concern(
+        "rules",
+        "Rules",
+        "Which deliveries are for whom.",
+        "On" if any(own.team.rules_version for own in teams) else "None",
+        "settings-rules",
+    )
+    yield Concern(
         "allowlist",
         "Callback hosts",
         "Where callbacks may go.",

@@ -1,0 +1,159 @@
+"""Shows the assignment rules of a team; owners change them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from django.contrib import messages
+from django.http import Http404, HttpResponse
+from django.shortcuts import get_object_or_404
+from django.views.decorators.http import require_POST, require_safe
+
+from accounts.access import is_owner, teams_of
+from accounts.models import Team
+from database.clock import database_now
+from inbox.assignment.forms import RuleForm, initial_of
+from inbox.assignment.sentences import Names, assigns, matches
+from inbox.pages.owners import team_of_an_owner
+from inbox.pages.page import PersonRequest, SeeOther, actor, form_page, page
+from inbox.people.settings.views import posted, settings_page
+from inbox.people.teams.teams import own_teams
+from wake.assignment import rules
+from wake.models import Rule, RuleVersion
+
+REFUSED = "Only team owners can change assignment rules"
+MOST_DIGITS = 18
+
+
+@require_safe
+@page
+def rule_settings(request: PersonRequest) -> HttpResponse:
+    """Lists the teams of the person, each with a link to its rules."""
+    return settings_page(request, "rules", teams=own_teams(request.user))
+
+
+@require_safe
+@page
+def team_rules(request: PersonRequest, slug: str) -> HttpResponse:
+    return rules_page(request, get_object_or_404(teams_of(request.user), slug=slug))
+
+
+@form_page
+@page
+def add_rule(request: PersonRequest, slug: str) -> HttpResponse:
+    team = team_of_an_owner(request, slug, refusal=REFUSED)
+    form = RuleForm(posted(request), names=Names.of(team))
+
+    def add(seen: int, at: datetime) -> None:
+        name, terms = form.cleaned_data["rule_name"], form.terms(at=at)
+        rules.add(team, name, terms, seen=seen, by=actor(request), at=at)
+
+    return _form_page(request, team, form, add)
+
+
+@form_page
+@page
+def change_rule(request: PersonRequest, slug: str, pk: UUID) -> HttpResponse:
+    team = team_of_an_owner(request, slug, refusal=REFUSED)
+    version = _version(team, pk)
+    form = RuleForm(posted(request), initial=initial_of(version), names=Names.of(team))
+
+    def change(seen: int, at: datetime) -> None:
+        name, terms = form.cleaned_data["rule_name"], form.terms(at=at)
+        rules.change(version.rule, name, terms, seen=seen, by=actor(request), at=at)
+
+    return _form_page(request, team, form, change, version=version)
+
+
+@require_POST
+@page
+def move_rule(request: PersonRequest, slug: str, pk: UUID) -> HttpResponse:
+    """Moves the rule one place, as `to` says: `up` or `down`."""
+    up = request.POST.get("to") == "up"
+    return _changed(request, slug, pk, lambda rule, **given: rules.move(rule, up=up, **given))
+
+
+@require_POST
+@page
+def switch_rule(request: PersonRequest, slug: str, pk: UUID) -> HttpResponse:
+    """Turns the rule on or off, as `state` says."""
+    on = request.POST.get("state") == Rule.State.ON
+    return _changed(request, slug, pk, lambda rule, **given: rules.switch(rule, on=on, **given))
+
+
+@require_POST
+@page
+def remove_rule(request: PersonRequest, slug: str, pk: UUID) -> HttpResponse:
+    return _changed(request, slug, pk, rules.remove)
+
+
+def rules_page(request: PersonRequest, team: Team, **context: Any) -> HttpResponse:
+    """Renders the list of a team's rules, which every member may see."""
+    names, now = Names.of(team), database_now()
+    lines = [
+        {
+            "version": version,
+            "rule": version.rule,
+            "matches": matches(version, names),
+            "assigns": assigns(version, names),
+            "is_over": version.expires_at <= now,
+        }
+        for version in RuleVersion.objects.of_team(team)
+    ]
+    can_change = is_owner(request.user, team.pk)
+    is_full = len(lines) >= rules.MOST_RULES
+    context = {"team": team, "lines": lines, "now": now, "is_full": is_full, **context}
+    return settings_page(request, "rules-of-a-team", can_change=can_change, **context)
+
+
+def _form_page(
+    request: PersonRequest,
+    team: Team,
+    form: RuleForm,
+    store: Callable[[int, datetime], None],
+    version: RuleVersion | None = None,
+) -> HttpResponse:
+    """Shows the form, or stores what was sent. A form whose rules have changed meanwhile is shown
+    with what was typed, so that it can be sent again."""
+    if form.is_valid():
+        try:
+            store(_seen(request), database_now())
+        except (rules.RulesChanged, rules.TooManyRules, rules.BadRule) as reason:
+            form.add_error(None, str(reason))
+            team.refresh_from_db(fields=["rules_version"])
+        else:
+            messages.success(request, "Saved.")
+            return SeeOther("settings-team-rules", slug=team.slug)
+    return settings_page(request, "rule", team=team, form=form, version=version)
+
+
+def _changed(
+    request: PersonRequest, slug: str, pk: UUID, change: Callable[..., object]
+) -> HttpResponse:
+    """Makes the change unless the rules have changed since the page was made."""
+    team = team_of_an_owner(request, slug, refusal=REFUSED)
+    rule = _version(team, pk).rule
+    try:
+        change(rule, seen=_seen(request), by=actor(request), at=database_now())
+    except rules.RulesChanged as reason:
+        messages.warning(request, str(reason))
+    return SeeOther("settings-team-rules", slug=team.slug)
+
+
+def _version(team: Team, pk: UUID) -> RuleVersion:
+    """Returns what the rule says now; raises Http404 for a rule of another team or a removed
+    one."""
+    found = RuleVersion.objects.of_team(team).of_rule(pk).first()
+    if found is None:
+        raise Http404
+    return found
+
+
+def _seen(request: PersonRequest) -> int:
+    """Returns the version of the rules that the page showed; 0 for a text that is none, which is
+    the version of a team without rules."""
+    text = request.POST.get("seen", "")
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= MOST_DIGITS else 0

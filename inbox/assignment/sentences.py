@@ -1,0 +1,83 @@
+"""Writes an assignment rule as sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Self
+
+from accounts.models import Agent, Membership, Team
+from wake.assignment.assigned import in_words
+from wake.models import Delivery, RuleVersion
+
+TYPES: dict[str, str] = {
+    Delivery.Type.QUESTION: "questions",
+    Delivery.Type.ALERT: "alerts",
+    Delivery.Type.OUTPUT: "outputs",
+    Delivery.Type.UPDATE: "updates",
+}
+ROLES = {Membership.Role.OWNER: "all owners", Membership.Role.REVIEWER: "all reviewers"}
+LEFT = "a person who can no longer answer"
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """Holds the names that the rules of a team use: of its agents, and of those who may answer, by
+    their ids."""
+
+    agents: Mapping[str, str]
+    people: Mapping[int, str]
+    roles: Mapping[int, str]
+
+    @classmethod
+    def of(cls, team: Team) -> Self:
+        """Makes two queries."""
+        agents = Agent.objects.filter(team=team).order_by("agent_id")
+        able = Membership.objects.that_answer().filter(team=team, user__is_active=True)
+        members = able.order_by("user__display_name", "pk")
+        rows = list(members.values_list("user", "user__display_name", "role"))
+        return cls(
+            agents={str(pk): agent_id for pk, agent_id in agents.values_list("pk", "agent_id")},
+            people={pk: name for pk, name, _ in rows},
+            roles={pk: role for pk, _, role in rows},
+        )
+
+    def assigned(self, version: RuleVersion) -> str:
+        """Returns the names of those whom the rule would assign now, or `everyone who may answer`
+        if there is no one."""
+        names = [
+            name
+            for pk, name in self.people.items()
+            if pk in version.people or self.roles[pk] == version.role
+        ]
+        return in_words(names) or "everyone who may answer"
+
+
+def matches(version: RuleVersion, names: Names) -> str:
+    """Returns `Questions and alerts from research-agent-01 where /total is at least 500`."""
+    types = in_words([TYPES[each] for each in version.types]) or "all deliveries"
+    parts = [types.capitalize()]
+    if version.agents:
+        agents = in_words([names.agents.get(pk, "a removed agent") for pk in version.agents])
+        parts.append(f"from {agents}")
+    if version.thread_prefix:
+        parts.append(f"in threads that begin with “{version.thread_prefix}”")
+    if version.operator:
+        place = version.pointer or "the whole text"
+        parts.append(f"where {place} {version.get_operator_display()} “{version.value}”")
+    return " ".join(parts)
+
+
+def assigns(version: RuleVersion, names: Names) -> str:
+    """Returns `go to Alice and all owners. Only they can answer.`"""
+    people = [names.people.get(pk, LEFT) for pk in version.people]
+    whom = in_words([*_once(people), *([ROLES[_role(version)]] if version.role else [])])
+    return f"go to {whom}.{' Only they can answer.' if version.only_they else ''}"
+
+
+def _role(version: RuleVersion) -> Membership.Role:
+    return Membership.Role(version.role)
+
+
+def _once(names: Iterable[str]) -> list[str]:
+    return list(dict.fromkeys(names))

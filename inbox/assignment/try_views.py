@@ -1,0 +1,70 @@
+"""Tries the assignment rules of a team on deliveries that are there, and changes nothing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404
+from django.views.decorators.http import require_safe
+
+from accounts.access import teams_of
+from accounts.models import Team
+from database.clock import database_now
+from database.uuids import uuid_or_none
+from inbox.assignment.rule_views import rules_page
+from inbox.assignment.sentences import Names
+from inbox.pages.page import PersonRequest, page
+from wake.assignment import trying
+from wake.models import Delivery, RuleVersion
+
+NOT_THERE = "There is no delivery with this ID in this team."
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """Holds the sentences of a result, and the delivery if one was tried."""
+
+    sentences: list[str]
+    delivery: Delivery | None = None
+
+
+@require_safe
+@page
+def try_rules(request: PersonRequest, slug: str) -> HttpResponse:
+    """Tries one delivery if the address names it, or else those of the last 30 days."""
+    team = get_object_or_404(teams_of(request.user), slug=slug)
+    text, now = request.GET.get("delivery", "").strip(), database_now()
+    trial = _one(team, text, at=now) if text else _recent(team, at=now)
+    return rules_page(request, team, trial=trial, tried_id=text)
+
+
+def _one(team: Team, text: str, *, at: datetime) -> Trial:
+    pk = uuid_or_none(text.rstrip("/").rpartition("/")[2])
+    delivery = Delivery.objects.for_team(team).with_content().in_bulk([pk]).get(pk) if pk else None
+    if delivery is None:
+        return Trial([NOT_THERE])
+    version = trying.version_of(delivery, at=at)
+    if version is None:
+        return Trial(["No rule matches it, so it would be for everyone who may answer."], delivery)
+    people = Names.of(team).assigned(version)
+    return Trial([f"It would go to {people} by “{version.rule.name}”."], delivery)
+
+
+def _recent(team: Team, *, at: datetime) -> Trial:
+    replay, names = trying.replay(team, at=at), Names.of(team)
+    days = f"the last {trying.DAYS} days"
+    if not replay.tried:
+        return Trial([f"Nothing was delivered in {days}."])
+    sentences = [
+        f"{replay.counts[version.pk]} of {replay.tried} would have gone to "
+        f"{names.assigned(version)} by “{version.rule.name}”."
+        for version in RuleVersion.objects.of_team(team)
+        if replay.counts[version.pk]
+    ]
+    others = replay.tried - replay.counts.total()
+    sentences.append(f"{others} of {replay.tried} match no rule.")
+    if replay.is_cut:
+        sentences.append(f"These are the newest {replay.tried} of {days}.")
+    return Trial(sentences)

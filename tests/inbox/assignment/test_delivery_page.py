@@ -1,0 +1,112 @@
+"""The page of a delivery says whom it is assigned to, and lets people take it."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+
+from accounts.audit import SYSTEM
+from accounts.models import Membership
+from accounts.teams import members
+from tests.inbox.person import Person, text_of
+from tests.types import MakeDelivery, MakeRule
+from wake.models import AssignedPerson, Response
+
+
+def test_a_team_without_rules_sees_nothing_of_it(make_delivery: MakeDelivery, bobs: Person) -> None:
+    page = text_of(bobs.see(make_delivery()))
+
+    assert "assigned" not in page.lower()
+    assert "Take it" not in page
+
+
+def test_the_page_names_the_people_and_the_rule(
+    make_rule: MakeRule, make_delivery: MakeDelivery, alices: Person, bobs: Person, ritas: Person
+) -> None:
+    make_rule("Refunds", people=[alices.user, bobs.user])
+    delivery = make_delivery()
+
+    assert "Yours. Assigned to alice and bob by the rule “ Refunds ”." in text_of(
+        bobs.see(delivery)
+    ).replace("“Refunds”", "“ Refunds ”")
+    assert "Take it" not in text_of(bobs.see(delivery))
+    reader = text_of(ritas.see(delivery))
+    assert "Assigned to alice and bob" in reader
+    assert "Take it" not in reader
+
+
+def test_the_answer_of_another_person_is_refused_in_a_sentence(
+    make_rule: MakeRule, make_delivery: MakeDelivery, alices: Person, bobs: Person
+) -> None:
+    make_rule("Alice's", people=[alices.user], only_they=True)
+    delivery = make_delivery()
+
+    page, refused = bobs.see(delivery), bobs.answer(delivery)
+
+    assert "Only they can answer." in text_of(page)
+    assert b'name="status"' not in page.content
+    assert "Take it" not in text_of(page)
+    assert refused.status_code == HTTPStatus.FORBIDDEN
+    assert "Only alice can answer this." in text_of(refused)
+    assert not Response.objects.exists()
+
+
+def test_an_owner_takes_it_on_the_page(
+    make_rule: MakeRule, make_delivery: MakeDelivery, alices: Person, bobs: Person
+) -> None:
+    make_rule("Bo's", people=[bobs.user], only_they=True)
+    delivery = make_delivery()
+    assert "Take it" in text_of(alices.see(delivery))
+
+    taken = alices.post(delivery, "assignment", back="type=output")
+
+    assert taken.status_code == HTTPStatus.SEE_OTHER
+    assert taken["Location"] == f"/deliveries/{delivery.pk}/?back=type%3Doutput"
+    page = alices.see(delivery)
+    assert "Yours. Assigned to alice and bob" in text_of(page)
+    assert "alice took it" in text_of(page)
+    assert b'name="status"' in page.content
+    alices.answer(delivery)
+    assert Response.objects.get().by == alices.user
+
+
+def test_a_reader_takes_nothing(
+    make_rule: MakeRule, make_delivery: MakeDelivery, bobs: Person, ritas: Person
+) -> None:
+    make_rule("Bo's", people=[bobs.user], types=["alert"])
+
+    refused = ritas.post(make_delivery(), "assignment")
+
+    assert refused.status_code == HTTPStatus.FORBIDDEN
+    assert not AssignedPerson.objects.exists()
+
+
+def test_the_page_says_that_the_assigned_people_left(
+    make_rule: MakeRule, make_delivery: MakeDelivery, alices: Person, bobs: Person
+) -> None:
+    make_rule("Bo's", people=[bobs.user], only_they=True)
+    before = make_delivery()
+    members.remove(Membership.objects.get(user=bobs.user), by=SYSTEM)
+    after = make_delivery()
+
+    assert "None of them can answer any more, so everyone who may answer can." in text_of(
+        alices.see(before)
+    )
+    assert "none of its people can answer any more" in text_of(alices.see(after))
+    for delivery in (before, after):
+        assert alices.answer(delivery).status_code == HTTPStatus.SEE_OTHER
+
+
+def test_a_batch_says_what_others_must_answer(
+    make_rule: MakeRule, make_delivery: MakeDelivery, alices: Person, bobs: Person
+) -> None:
+    make_rule("Alice's", people=[alices.user], only_they=True, thread_prefix="a")
+    theirs, ours = make_delivery(thread="a"), make_delivery()
+    form = {"id": [str(theirs.pk), str(ours.pk)], "read": [str(theirs.pk), str(ours.pk)]}
+    for delivery in (theirs, ours):
+        form[f"answer-{delivery.pk}"] = ["approved"]
+        form[f"hash-{delivery.pk}"] = [delivery.content_hash]
+
+    sent = bobs.client.post("/batch/answer", form, follow=True)
+
+    assert "Only the people whom it is assigned to can answer this." in text_of(sent)
+    assert [response.delivery for response in Response.objects.all()] == [ours]

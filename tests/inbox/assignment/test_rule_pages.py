@@ -1,0 +1,221 @@
+"""The rules of a team read as sentences; owners change them, and every member may try them."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from http import HTTPStatus
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from accounts.models import Agent, Membership, Team, User
+from inbox.assignment import sentences
+from tests.inbox.person import Person, text_of
+from tests.types import MakeDelivery, MakeRule
+from wake.models import Rule, RuleVersion
+
+RULES = "/settings/rules/garden/"
+
+
+def seen(team: Team) -> int:
+    return Team.objects.get(pk=team.pk).rules_version
+
+
+def form(team: Team, **fields: Any) -> dict[str, Any]:
+    given = {"rule_name": "Refunds", "role": "owner", "days": "30", "seen": seen(team)}
+    return {**given, **fields}
+
+
+def act(who: Person, rule: Rule, action: str, **fields: Any) -> Any:
+    given = {"seen": seen(rule.team), **fields}
+    return who.client.post(f"{RULES}{rule.pk}/{action}", given, follow=True)
+
+
+def listed(team: Team) -> list[str]:
+    return [version.rule.name for version in RuleVersion.objects.of_team(team)]
+
+
+def test_an_owner_adds_a_rule_and_the_page_says_it(
+    alices: Person, bobs: Person, team: Team, agent: Agent
+) -> None:
+    fields = {
+        "types": ["question", "alert"],
+        "agents": [str(agent.pk)],
+        "thread_prefix": "refund-",
+        "pointer": "/order/total",
+        "operator": "at_least",
+        "value": "500",
+        "people": [str(bobs.user.pk)],
+        "only_they": "on",
+    }
+
+    saved = alices.client.post(f"{RULES}new/", form(team, **fields), follow=True)
+
+    text = text_of(saved)
+    assert "Saved." in text
+    assert (
+        "Questions and alerts from research-agent-01 in threads that begin with “refund-” where "
+        "/order/total is at least “500” go to bob and all owners. Only they can answer." in text
+    )
+    version = RuleVersion.objects.get()
+    assert timedelta(days=29) < version.expires_at - timezone.now() <= timedelta(days=30)
+    assert "Only team owners can change the rules." in text_of(bobs.get(RULES))
+    assert b"<button" not in bobs.get(RULES).content.partition(b'id="try"')[0].partition(b"<ol")[2]
+
+
+def test_a_change_makes_a_version(
+    make_rule: MakeRule, alices: Person, team: Team, bob: User
+) -> None:
+    rule = make_rule("Bo's", people=[bob], types=["alert"])
+    path = f"{RULES}{rule.pk}/"
+    shown = alices.get(path).context["form"]
+    assert (shown["types"].value(), shown["people"].value()) == (["alert"], [bob.pk])
+
+    alices.client.post(path, form(team, rule_name="Alerts", types=["alert"], people=[bob.pk]))
+
+    assert RuleVersion.objects.filter(rule=rule).count() == 2
+    assert "Alerts" in text_of(alices.get(RULES))
+
+
+def test_the_buttons_move_switch_and_remove(
+    make_rule: MakeRule, alices: Person, team: Team, bob: User
+) -> None:
+    first, second = make_rule("First", people=[bob]), make_rule("Second", people=[bob])
+
+    act(alices, second, "move", to="up")
+    assert listed(team) == ["Second", "First"]
+    act(alices, second, "move", to="down")
+    assert listed(team) == ["First", "Second"]
+    assert "off" in text_of(act(alices, first, "switch", state="off"))
+    act(alices, first, "switch", state="on")
+    assert Rule.objects.get(pk=first.pk).state == "on"
+    act(alices, first, "remove")
+    assert listed(team) == ["Second"]
+    assert alices.get(f"{RULES}{first.pk}/").status_code == HTTPStatus.NOT_FOUND
+
+
+@pytest.mark.parametrize("stale", ["", "1", "x", "9" * 40])
+def test_a_click_on_an_old_page_changes_nothing(
+    make_rule: MakeRule, alices: Person, bob: User, stale: str
+) -> None:
+    rule = make_rule(people=[bob])
+
+    answer = act(alices, rule, "remove", seen=stale)
+
+    assert "The rules have changed since you opened this page." in text_of(answer)
+    assert Rule.objects.get().removed_at is None
+
+
+def test_a_form_of_an_old_page_keeps_what_was_typed_and_can_be_sent_again(
+    make_rule: MakeRule, alices: Person, team: Team, bob: User
+) -> None:
+    old = form(team)
+    make_rule(people=[bob])
+
+    refused = alices.client.post(f"{RULES}new/", old)
+
+    assert refused.status_code == HTTPStatus.UNPROCESSABLE_ENTITY
+    assert b'value="Refunds"' in refused.content
+    assert f'value="{seen(team)}"'.encode() in refused.content
+    alices.client.post(f"{RULES}new/", form(team))
+    assert listed(team) == ["A rule", "Refunds"]
+
+
+@pytest.mark.parametrize(
+    ("fields", "reason"),
+    [
+        ({"role": ""}, "Choose at least one person, or a role."),
+        ({"pointer": "total", "operator": "is"}, "A pointer is written like /order/total."),
+        ({"pointer": "/v", "operator": "at_most", "value": "x"}, "Compare with a number."),
+        ({"days": "91"}, "Check the highlighted fields."),
+        ({"rule_name": ""}, "Enter a name."),
+        ({"people": ["7000000"]}, "Check the highlighted fields."),
+        ({"people": ["x"]}, "Check the highlighted fields."),
+        ({"agents": ["x"]}, "Check the highlighted fields."),
+        ({"types": ["letter"]}, "Check the highlighted fields."),
+        ({"operator": "resembles"}, "Check the highlighted fields."),
+        ({"thread_prefix": "\x00"}, "Check the highlighted fields."),
+    ],
+)
+def test_a_form_says_what_is_wrong(alices: Person, team: Team, fields: Any, reason: str) -> None:
+    refused = alices.client.post(f"{RULES}new/", form(team, **fields))
+
+    assert refused.status_code == HTTPStatus.UNPROCESSABLE_ENTITY
+    assert reason in " ".join(text_of(refused).split())
+    assert not Rule.objects.exists()
+
+
+def test_a_person_who_left_is_named_so(make_rule: MakeRule, alices: Person, bob: User) -> None:
+    make_rule(people=[bob])
+    Membership.objects.filter(user=bob).delete()
+
+    assert f"go to {sentences.LEFT}." in text_of(alices.get(RULES))
+
+
+def test_the_last_days_are_tried(
+    make_rule: MakeRule, make_delivery: MakeDelivery, alices: Person, ritas: Person, bob: User
+) -> None:
+    make_rule("Bo's", people=[bob], pointer="/v", operator="is", value="bo")
+    make_rule("Off", role="owner", types=["alert"])
+    make_delivery(details_json='{"v": "bo"}', at=timezone.now() - timedelta(days=31))
+    for number in range(5):
+        make_delivery(details_json='{"v": "bo"}' if number < 2 else None)
+
+    text = text_of(ritas.get(f"{RULES}try/"))
+
+    assert "2 of 5 would have gone to bob by “Bo's”." in text
+    assert "3 of 5 match no rule." in text
+    assert "Off" not in text.partition("Try the rules")[2]
+
+
+def test_only_so_many_are_tried(
+    make_rule: MakeRule, make_delivery: MakeDelivery, alices: Person, monkeypatch: Any
+) -> None:
+    monkeypatch.setattr("wake.assignment.trying.MOST_TRIED", 3)
+    make_rule("Owners", role="owner")
+    for _ in range(5):
+        make_delivery()
+
+    text = text_of(alices.get(f"{RULES}try/"))
+
+    assert "3 of 3 would have gone to alice by “Owners”." in text
+    assert "These are the newest 3 of the last 30 days." in text
+
+
+def test_one_delivery_is_tried(
+    make_rule: MakeRule, make_delivery: MakeDelivery, alices: Person, bob: User
+) -> None:
+    alert, output = make_delivery(type="alert", headline="Look"), make_delivery()
+    make_rule("Bo's", people=[bob], types=["alert"])
+
+    by_id = text_of(alices.get(f"{RULES}try/", delivery=str(alert.pk)))
+    by_address = text_of(
+        alices.get(f"{RULES}try/", delivery=f"https://wake.example.com/deliveries/{output.pk}/")
+    )
+
+    assert "Look It would go to bob by “Bo's”." in by_id
+    assert "No rule matches it, so it would be for everyone who may answer." in by_address
+
+
+@pytest.mark.parametrize("text", ["x", "00000000-0000-4000-8000-000000000000"])
+def test_a_delivery_that_is_not_there(alices: Person, text: str) -> None:
+    page = alices.get(f"{RULES}try/", delivery=text)
+
+    assert "There is no delivery with this ID in this team." in text_of(page)
+
+
+def test_a_delivery_of_another_team_is_not_there(
+    make_delivery: MakeDelivery, mallory: User
+) -> None:
+    delivery = make_delivery()
+
+    page = Person(mallory).get("/settings/rules/other/try/", delivery=str(delivery.pk))
+
+    assert "There is no delivery with this ID in this team." in text_of(page)
+    assert delivery.headline not in text_of(page)
+
+
+def test_the_overview_leads_to_the_rules(alices: Person) -> None:
+    assert "Which deliveries are for whom." in text_of(alices.get("/settings/"))
+    assert "Garden" in text_of(alices.get("/settings/rules/"))
