@@ -91,7 +91,7 @@ def free_port() -> int:
 
 
 def wait_for(port: int) -> None:
-    for _ in range(200):
+    for _ in range(600):
         try:
             socket.create_connection(("127.0.0.1", port), timeout=1).close()
         except OSError:

@@ -150,8 +150,34 @@ def insert(row: models.Model) -> None:
     the database generates is not read back."""
     with connection.cursor() as cursor:
         cursor.execute(_insert_of(type(row)), values_of(row))
-    row._state.adding = False
-    row._state.db = connection.alias
+    _note_stored(row)
+
+
+def insert_with_key(row: models.Model) -> None:
+    """Does what `insert` does, and reads back the primary key that the database generates."""
+    with connection.cursor() as cursor:
+        if connection.vendor == "postgresql":
+            key = connection.ops.quote_name(str(row._meta.pk.column))
+            cursor.execute(f"{_insert_of(type(row))} RETURNING {key}", values_of(row))
+            (row.pk,) = cursor.fetchone()
+        else:
+            cursor.execute(_insert_of(type(row)), values_of(row))
+            row.pk = cursor.lastrowid
+    _note_stored(row)
+
+
+def insert_each(rows: Sequence[models.Model]) -> None:
+    """Does what `insert` does for a few rows of different models, in one statement on PostgreSQL.
+    They may refer to each other, because foreign keys are checked when the transaction commits."""
+    if connection.vendor != "postgresql":
+        for row in rows:
+            insert(row)
+        return
+    statement = _insert_together(tuple(type(row) for row in rows))
+    with connection.cursor() as cursor:
+        cursor.execute(statement, [value for row in rows for value in values_of(row)])
+    for row in rows:
+        _note_stored(row)
 
 
 def insert_many(rows: Sequence[models.Model]) -> None:
@@ -200,11 +226,22 @@ def _insert_of(model: type[models.Model]) -> str:
 
 
 @cache
+def _insert_together(made_of: tuple[type[models.Model], ...]) -> str:
+    first = [f"row{number} AS ({_insert_of(model)})" for number, model in enumerate(made_of[:-1])]
+    return f"WITH {', '.join(first)} {_insert_of(made_of[-1])}"
+
+
+@cache
 def _insert_arrays(model: type[models.Model]) -> str:
     """Returns an INSERT with an array for each column, which is the same for any number of rows."""
     types = [str(field.db_type(connection)).split("(")[0] for field in fields_of(model)]
     arrays = ", ".join(f"%s::{each}[]" for each in types)
     return f"{insert_into(model)} SELECT * FROM UNNEST({arrays})"  # noqa: S608 - no values
+
+
+def _note_stored(row: models.Model) -> None:
+    row._state.adding = False
+    row._state.db = connection.alias
 
 
 def _placeholders(model: type[models.Model]) -> str:

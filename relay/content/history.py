@@ -40,6 +40,9 @@ def newest(
     selected = [pk for pk in without if pk]
     if len(tasks) == 1:
         (task,) = tasks
+        if task.only_message is not None and task.generation == 1:
+            turns[task.pk] = [task.only_message]
+            return turns
         turns[task.pk] = _of_one_task(for_caller).objects(
             task=task.pk, without=selected, length=length
         )

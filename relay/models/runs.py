@@ -67,8 +67,9 @@ class Connector(models.Model):
 
 
 class RunQuerySet(models.QuerySet["Run"]):
-    def queued(self, agent: Agent) -> RunQuerySet:
-        """Returns runs that wait, oldest first. Index: dispatches_to_lease."""
+    def queued(self, agent: Any) -> RunQuerySet:
+        """Returns runs that wait for this agent, which may be a Parameter, oldest first. Index:
+        dispatches_to_lease."""
         return self.filter(agent=agent, state=Run.State.QUEUED).order_by("created_at", "pk")
 
     def ready(self, agent: Agent) -> RunQuerySet:

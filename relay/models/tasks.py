@@ -136,6 +136,9 @@ class Task(models.Model):
     # Tasks of anonymous callers are counted by their network.
     network = models.CharField(max_length=50, blank=True, db_default="")
 
+    # Of a task that this process has created a moment ago, so that it is not read back.
+    only_message: Message | None = None
+
     objects = TaskQuerySet.as_manager()
 
     class Meta:

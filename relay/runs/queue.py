@@ -7,7 +7,7 @@ import logging
 import uuid
 from collections.abc import Collection
 from datetime import datetime, timedelta
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import islice
 
 from django.db import transaction
@@ -15,7 +15,7 @@ from django.db.models import Count, Exists, Q
 
 from accounts.agents.topics import topic_of
 from accounts.models import Agent
-from database.compiled_queries import insert
+from database.compiled_queries import CompiledQuery, insert, parameter
 from database.encryption import Unreadable
 from database.notifications import notify
 from relay.content.history import newest
@@ -43,24 +43,29 @@ class LeaseLost(Exception):
 def enqueue(task: Task, message: Message, *, at: datetime, decision: Json | None = None) -> Run:
     """Queues one more run of the agent's command for this task, which the transaction has
     locked."""
+    run = new_run(task, message, at=at, decision=decision)
+    insert(run)
+    return run
+
+
+def new_run(task: Task, message: Message, *, at: datetime, decision: Json | None = None) -> Run:
+    """Returns a run for the caller to store in this transaction, whose commit wakes connectors."""
     notify(topic_of(task.agent_id))
-    run = Run(
+    return Run(
         agent=task.agent,
         task=task,
         message=message,
         decision_json=json.dumps(decision, ensure_ascii=False) if decision else "",
         created_at=at,
     )
-    insert(run)
-    return run
 
 
 def has_room(agent: Agent, *, is_anonymous: bool, network: str = "") -> bool:
     """Returns whether one more task may wait for this agent. Tasks of anonymous callers are also
     counted together, and by the network that they came from."""
-    waiting = Run.objects.queued(agent)
     if not is_anonymous:
-        return waiting.count() < QUEUE_AT_MOST
+        return _queued().count(agent=agent.pk) < QUEUE_AT_MOST
+    waiting = Run.objects.queued(agent)
     anonymous = Q(task__caller=None)
     counts = waiting.order_by().aggregate(
         all=Count("pk"),
@@ -72,6 +77,12 @@ def has_room(agent: Agent, *, is_anonymous: bool, network: str = "") -> bool:
         and counts["anonymous"] < OF_ANONYMOUS_AT_MOST
         and counts["network"] < OF_A_NETWORK_AT_MOST
     )
+
+
+@cache
+def _queued() -> CompiledQuery:
+    waiting = Run.objects.queued(parameter("agent", Run, "agent")).order_by().values_list("pk")
+    return CompiledQuery(lambda: waiting[:QUEUE_AT_MOST])
 
 
 def lease(connector: Connector, *, at: datetime) -> list[Run]:

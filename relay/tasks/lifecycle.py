@@ -13,10 +13,10 @@ from typing import Any, cast
 from django.conf import settings
 from django.db import transaction
 
-from accounts.audit import SYSTEM, Actor, person, record
-from accounts.models import Agent
+from accounts.audit import SYSTEM, Actor, event_of, person
+from accounts.models import Agent, AuditEvent
 from database.clock import database_now
-from database.compiled_queries import insert
+from database.compiled_queries import insert, insert_each, insert_with_key
 from database.idempotency import Idempotency
 from database.uuids import NIL, uuid_or_none
 from relay.models import CallerKey, Card, Context, Event, Message, Task, TaskDelivery
@@ -106,14 +106,15 @@ def send(
             pushes.create(task, push, at=at)
         return _continue(task, incoming, card, address=address, at=at)
     idempotency = idempotency if caller else None
-    # Another caller who uses the same id gets a task of its own.
-    tasks_of_caller = Task.objects.of_caller(card.agent, caller)
-    whole = tasks_of_caller.select_related("context", "status_message")
-    if idempotency and (earlier := idempotency.replay(whole, at=at)):
-        return earlier
     made_of = _link(caller, network, source) if source else {}
-    if source and (earlier := tasks_of_caller.filter(**made_of).first()):
-        return earlier
+    if idempotency or source:
+        # Another caller who uses the same id gets a task of its own.
+        tasks_of_caller = Task.objects.of_caller(card.agent, caller)
+        whole = tasks_of_caller.select_related("context", "status_message")
+        if idempotency and (earlier := idempotency.replay(whole, at=at)):
+            return earlier
+        if source and (earlier := tasks_of_caller.filter(**made_of).first()):
+            return earlier
     if not run_queue.has_room(card.agent, is_anonymous=caller is None, network=network):
         raise AgentBusy
     task = Task(
@@ -131,15 +132,19 @@ def send(
     )
     fields = _fields_of(incoming, task)
     message, task.stored_bytes = transitions.new_message(task, **fields, at=at)
-    insert(task)
-    message.save(force_insert=True)
-    run_queue.enqueue(task, message, at=at)
+    insert_with_key(message)
+    rows = [
+        task,
+        run_queue.new_run(task, message, at=at),
+        transitions.first_event(task, at=at),
+        _audit_event("task.received", task, by=caller_actor(caller, address), at=at),
+    ]
+    insert_each(rows if incoming.context_id else [task.context, *rows])
+    task.only_message = message
     if incoming.context_id:
         room.check_context(task.context)
-    transitions.store_first_event(task, at=at)
     if push:  # after the first event, which is the answer to this call and no news
         pushes.create(task, push, at=at)
-    _record("task.received", task, by=caller_actor(caller, address), at=at)
     return task
 
 
@@ -275,13 +280,12 @@ def _link(caller: CallerKey | None, network: str, source: tuple[str, int]) -> di
 def _context(
     agent: Agent, caller: CallerKey | None, given: str, *, network: str, at: datetime
 ) -> Context:
-    """Returns the caller's own context with this id, which is created if needed. All anonymous
+    """Returns the caller's own context with this id, which is created if needed, or a new one for
+    the caller to store if no id is given. All anonymous
     callers are one caller: an id that cannot be guessed was given to them, and any other id belongs
     to the network that used it first. Raises InvalidParams."""
     if not given:
-        context = Context(agent=agent, caller=caller, context_id=str(uuid.uuid4()), created_at=at)
-        insert(context)
-        return context
+        return Context(agent=agent, caller=caller, context_id=str(uuid.uuid4()), created_at=at)
     context, is_new = Context.objects.get_or_create(
         agent=agent, caller=caller, context_id=given, defaults={"created_at": at}
     )
@@ -319,4 +323,8 @@ def _text(text: str) -> Json:
 
 
 def _record(event: str, task: Task, *, by: Actor, at: datetime, **detail: Any) -> None:
-    record(event, by=by, of=task, team=task.agent.team_id, at=at, **detail)
+    insert(_audit_event(event, task, by=by, at=at, **detail))
+
+
+def _audit_event(event: str, task: Task, *, by: Actor, at: datetime, **detail: Any) -> AuditEvent:
+    return event_of(event, by=by, of=task, team_id=task.agent.team_id, at=at, detail=detail)

@@ -6,6 +6,7 @@ import uuid
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cache
 from typing import Any
 
 from django.db import transaction
@@ -14,7 +15,7 @@ from django.db.models import F
 from accounts.agents import topics
 from accounts.audit import Actor, agent_actor, record
 from accounts.models import Agent
-from database.compiled_queries import insert
+from database.compiled_queries import CompiledQuery, insert_with_key, parameter
 from database.notifications import notify
 from relay.content import blobs
 from relay.content.compact_json import dumps
@@ -66,7 +67,13 @@ class IllegalTransition(Exception):
 def lock_agent(agent: Agent) -> None:
     """Locks the agent, always before the task: a transaction that releases an answer has locked the
     agent already, and locks the task next (wake/responses.py)."""
-    Agent.objects.select_for_update(no_key=True).values_list("pk").get(pk=agent.pk)
+    _agent_lock().rows(id=agent.pk)
+
+
+@cache
+def _agent_lock() -> CompiledQuery:
+    rows = Agent.objects.select_for_update(no_key=True).filter(pk=parameter("id", Agent, "id"))
+    return CompiledQuery(lambda: rows.values_list("pk"))
 
 
 def lock(task_id: uuid.UUID) -> Task:
@@ -115,17 +122,11 @@ def topic_of(task_id: uuid.UUID) -> str:
     return f"task:{task_id}"
 
 
-def store_first_event(task: Task, *, at: datetime) -> None:
-    """Adds the event of a task that this transaction creates with generation 1. There are no
-    configs of pushes yet, and no deliveries that it could replace."""
-    insert(
-        Event(
-            task=task,
-            generation=task.generation,
-            kind=Event.Kind.STATUS,
-            state=task.state,
-            at=at,
-        )
+def first_event(task: Task, *, at: datetime) -> Event:
+    """Returns the event of a task that this transaction creates with generation 1, for the caller
+    to store. There are no configs of pushes yet, and no deliveries that it could replace."""
+    return Event(
+        task=task, generation=task.generation, kind=Event.Kind.STATUS, state=task.state, at=at
     )
 
 
@@ -189,7 +190,7 @@ def add_message(
     """Adds a message to the task; `fields` are those of `new_message`."""
     message, size = new_message(task, source, parts, at=at, **fields)
     count_bytes(task, size)
-    message.save(force_insert=True)
+    insert_with_key(message)
     return message
 
 

@@ -5,17 +5,20 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from django.db import IntegrityError, transaction
 
 from accounts.models import Membership, Team, User
 from database.compiled_queries import (
     CompiledQuery,
     CompiledUpdate,
+    insert_each,
     insert_many,
+    insert_with_key,
     list_parameter,
     parameter,
 )
 from tests.types import MakeDelivery
-from wake.models import CallbackHost, Delivery
+from wake.models import CallbackHost, Delivery, FailingTarget
 
 pytestmark = pytest.mark.django_db
 
@@ -74,3 +77,28 @@ def test_many_rows_are_inserted_as_they_are(team: Team) -> None:
 
     stored = CallbackHost.objects.order_by("pk").values_list("pattern", flat=True)
     assert list(stored) == patterns
+
+
+def test_rows_of_different_tables_are_stored_together_or_not_at_all(team: Team) -> None:
+    def host(pattern: str) -> CallbackHost:
+        return CallbackHost(team=team, pattern=pattern)
+
+    failing = FailingTarget(team=team, host="a.example", failing_since=team.created_at)
+
+    with pytest.raises(IntegrityError), transaction.atomic():
+        insert_each([failing, host("a.example"), host("a.example")])
+    assert not FailingTarget.objects.exists()
+
+    insert_each([failing, host("b.example")])
+
+    assert FailingTarget.objects.get() == failing
+    assert CallbackHost.objects.get().pattern == "b.example"
+    assert failing._state.adding is False
+
+
+def test_a_key_that_the_database_generates_is_read_back(team: Team) -> None:
+    line = CallbackHost(team=team, pattern="a.example")
+
+    insert_with_key(line)
+
+    assert CallbackHost.objects.get() == line
