@@ -18,7 +18,17 @@ _LATIN = {
     **dict(zip("ցհոօսզՏ", "ghnouqS", strict=True)),  # noqa: RUF001 - Armenian
     **dict(zip("ɑɡıɩʋᴏᴄᴜᴠᴡᴢ", "agiivocuvwz", strict=True)),  # noqa: RUF001 - Latin, but not ASCII
 }
-_SAME_LOOK = str.maketrans({**_LATIN, "I": "l", "1": "l", "|": "l", "0": "O"})
+# Marks that ids are made of, and others that look the same. Invisible variation selectors go.
+_MARKS = {
+    **dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2015\u2043\u2212\u02d7\u058a", "-"),
+    **dict.fromkeys("\u2044\u2215\u29f8", "/"),
+    **dict.fromkeys("\u02d0\u0589\u05c3\u2236\ua789", ":"),
+    **dict.fromkeys("\u2018\u2019\u201b\u02b9\u02bb\u02bc\u02bd\u2032\ua78c", "'"),
+    **dict.fromkeys("\u201a\u066b", ","),
+    **dict.fromkeys("\u223c\u02dc", "~"),
+    **{"\u02cd": "_", "\u2800": " ", "\ufe0e": "", "\ufe0f": ""},
+}
+_SAME_LOOK = str.maketrans({**_LATIN, **_MARKS, "I": "l", "1": "l", "|": "l", "0": "O"})
 _ONE_FOR_TWO = (("rn", "m"), ("vv", "w"), ("VV", "W"))
 
 
@@ -32,7 +42,7 @@ def look(text: str) -> str:
     text = unicodedata.normalize("NFKC", text).translate(_SAME_LOOK)
     for pair, one in _ONE_FOR_TWO:
         text = text.replace(pair, one)
-    return text
+    return " ".join(text.split())  # a page shows many spaces as one
 
 
 def scripts(text: str) -> list[str]:

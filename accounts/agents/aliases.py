@@ -8,6 +8,7 @@ from django.db import transaction
 from accounts.audit import Actor, record
 from accounts.look_alikes import mixes_scripts, nfc, scripts
 from accounts.models import Agent, ClaimedId
+from accounts.models.names import visible
 
 MOST = 50
 
@@ -44,7 +45,9 @@ def withdraw(alias: ClaimedId, *, by: Actor) -> None:
 
 def check(pattern: str) -> None:
     """Raises ValidationError for a star that is not at the end, which would match nothing, for a
-    star alone, which would match every id, and for letters of several scripts."""
+    star alone, which would match every id, for invisible characters, and for letters of several
+    scripts."""
+    visible(pattern)
     if "*" in pattern[:-1]:
         raise ValidationError("Use * only at the end.")
     if pattern == "*":

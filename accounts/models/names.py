@@ -14,8 +14,9 @@ SINGLE_LINE = RegexValidator(
 )
 
 SEEN = {"L", "N", "P", "S"}  # letters, numbers, punctuation and symbols
-# Letters and symbols by their category that are invisible: Hangul fillers, a Braille blank.
-BLANK = set("\u115f\u1160\u2800\u3164\uffa0")
+# Letters and symbols by their category that are invisible: Hangul fillers, a Braille blank, and a
+# note without a head.
+BLANK = set("\u115f\u1160\u2800\u3164\uffa0\U0001d159")
 
 
 def visible(name: str) -> None:

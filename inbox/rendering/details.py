@@ -36,9 +36,9 @@ LONG = 3_000
 # second.
 MOST_TOKENS = 8_000
 MOST_TOKENS_WHEN_ASKED = 20_000
-# Characters that can start inline markup. The parser tries each of them, up to a tenth of a
-# millisecond long, even where no token comes of it: 195 kB of "![" took 15 seconds.
-MARK = re.compile(r"[\[\]!*_~`<&\\]")
+# Characters that can start inline markup, a line or a cell. The parser tries each of them, up to a
+# tenth of a millisecond long, even where no token comes of it: 195 kB of "![" took 15 seconds.
+MARK = re.compile(r"[\[\]!*_~`<&\\|\n]")
 MOST_HTML = 400_000
 
 TAGS = frozenset(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from ipaddress import IPv6Address
 from socket import inet_aton, inet_ntoa
 from urllib.parse import unquote, urlsplit
 
@@ -10,7 +11,9 @@ import idna
 
 ABSOLUTE = re.compile(r"(?:https?://[^/?#]|mailto:[^/])", re.IGNORECASE)
 REL = "noopener noreferrer nofollow ugc"
-_WHOLE_URL = re.compile(r"https?://[^\s<>\"'`\\]{3,2000}", re.IGNORECASE | re.ASCII)
+UNREADABLE = "a host that cannot be read"
+# After `https:///` a browser takes the next part as the host, and urlsplit takes none.
+_WHOLE_URL = re.compile(r"https?://[^\s<>\"'`\\/?#][^\s<>\"'`\\]{2,1999}", re.IGNORECASE | re.ASCII)
 
 # A browser reads such a host as an IPv4 address: 0x7f.1 is 127.0.0.1.
 _IS_NUMBER = re.compile(r"(?:^|\.)(?:[0-9]+|0x[0-9a-f]*)\.?$").search
@@ -29,7 +32,13 @@ def hidden_host(href: str, words: str) -> str:
     host = _host(href)
     words = words.strip()
     is_named = (_named(words) if is_url(words) else words.lower()) == host
-    return "" if is_named and "@" not in urlsplit(href).netloc else host
+    return "" if is_named and "@" not in _before_the_path(href) + _before_the_path(words) else host
+
+
+def _before_the_path(url: str) -> str:
+    """Returns scheme, user name, host and port: `good.com` is only the user name in
+    `https://good.com@evil.org`."""
+    return re.split(r"[/?#]", url.partition("://")[2] or url, maxsplit=1)[0]
 
 
 def _named(url: str) -> str:
@@ -45,13 +54,14 @@ def _host(url: str) -> str:
     in ASCII (`xn--...`), because letters of other scripts can look like ours."""
     try:
         host = unquote(urlsplit(url).hostname or "", errors="strict")
-        if ":" in host:
-            return host
+        if ":" in host:  # a browser takes no zone, as in fe80::1%eth0
+            return UNREADABLE if "%" in host else str(IPv6Address(host))
         host = idna.uts46_remap(host, std3_rules=False, transitional=False)
         host = ".".join(label if label.isascii() else _punycode(label) for label in host.split("."))
-        return inet_ntoa(inet_aton(host.rstrip("."))) if _IS_NUMBER(host) else host
+        host = inet_ntoa(inet_aton(host.rstrip("."))) if _IS_NUMBER(host) else host
     except (ValueError, OSError):
-        return "a host that cannot be read"
+        return UNREADABLE
+    return host or UNREADABLE
 
 
 def _punycode(label: str) -> str:

@@ -35,12 +35,13 @@ URLS = [
     "https://0177.0.0.1/",
     "https://127.0.0.1./",
     "https://1.example/",
+    "https://[::1]:8000/",
 ]
 
 
 def test_the_shown_host_is_the_one_that_the_browser_opens(chromium: Browser) -> None:
     page = chromium.new_page()
-    opened = {url: page.evaluate("url => new URL(url).hostname", url) for url in URLS}
+    opened = {url: page.evaluate("url => new URL(url).hostname", url).strip("[]") for url in URLS}
     page.close()
 
     assert {url: hidden_host(url, WORDS) for url in URLS} == opened
@@ -55,6 +56,35 @@ def test_a_link_whose_text_is_its_address_names_a_look_alike_host(url: str) -> N
         assert re.search(
             r"<small> ?\((xn--[a-z0-9-]+\.[a-z]+|127\.0\.0\.1)\)</small>", rendered.html
         ), rendered.html
+
+
+@pytest.mark.parametrize(
+    "words", ["https://good.com@evil.org", "https://good.com:443@evil.org/", "good.com@evil.org"]
+)
+def test_a_user_name_in_the_text_of_a_link_is_not_taken_for_its_host(words: str) -> None:
+    assert hidden_host("https://evil.org/", words) == "evil.org"
+
+
+def test_every_link_of_a_block_names_the_host_that_the_browser_opens(chromium: Browser) -> None:
+    urls = [
+        "https:///evil.org/",
+        "https:////evil.org",
+        "https://evil.org/",
+        "https://[::1%\u202e]/",
+    ]
+    blocks = [{"type": "link", "url": url, "label": "good.com"} for url in urls]
+    rendered = render(json.dumps({"wake_blocks": 1, "blocks": blocks}))
+    assert rendered is not None
+    page = chromium.new_page()
+
+    page.set_content(rendered.html)
+    links = page.eval_on_selector_all(
+        "a", "links => links.map(link => [link.hostname, link.nextElementSibling?.textContent])"
+    )
+    page.close()
+
+    assert links == [["evil.org", "(evil.org)"], ["", "(a host that cannot be read)"]]
+    assert "\u202e" not in re.sub(r"<[^>]*>", "", rendered.html)
 
 
 def test_an_address_in_a_field_cannot_reverse_its_text() -> None:

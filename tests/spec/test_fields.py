@@ -54,7 +54,18 @@ def test_lengths_count_code_points(caller: AgentClient, name: str, character: st
 
 @pytest.mark.parametrize("name", ["agent_id", "provider", "headline", "summary"])
 @pytest.mark.parametrize(
-    "blank", ["", " ", "\u3000\u2003", "\xa0" * 3, "\u200b", "\u3164", "\u2800 \u2800", "\u034f"]
+    "blank",
+    [
+        "",
+        " ",
+        "\u3000\u2003",
+        "\xa0" * 3,
+        "\u200b",
+        "\u3164",
+        "\u2800 \u2800",
+        "\u034f",
+        "\U0001d159",
+    ],
 )
 def test_an_empty_text_is_422(caller: AgentClient, name: str, blank: str) -> None:
     """ "An empty headline or summary is 422" """

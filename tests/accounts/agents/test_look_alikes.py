@@ -31,6 +31,14 @@ COMPOSED, DECOMPOSED = "caf\u00e9", "cafe\u0301"
         ("first", "\ufb01rst"),
         ("web", "vveb"),
         ("\u039f\u03a1\u0391", "OPA"),
+        ("deploy-bot", "deploy\u2010bot"),
+        ("deploy-bot", "deploy\u2011bot"),
+        ("deploy-bot", "deploy\u2212bot"),
+        ("deploy bot", "deploy  bot"),
+        ("deploy bot", "deploy\u2800bot"),
+        ("a/b:c_d", "a\u2044b\ua789c\u02cdd"),
+        ("bob's", "bob\u2019s"),
+        ("\u2764", "\u2764\ufe0f"),
         (COMPOSED, DECOMPOSED),
     ],
 )
@@ -70,7 +78,10 @@ def test_scripts_that_no_language_mixes_are_noticed(
     [
         ("research-agent-O1", "looks like your agent research-agent-01"),
         ("research-\u0430gent", "letters of one script, not Latin and Cyrillic"),
+        ("research\u2011agent-01", "looks like your agent research-agent-01"),
         ("research\u200b-agent-01", "Invisible characters are not allowed here: research⟨U+200B⟩"),
+        ("research-agent-01\ufe0f", "Invisible characters are not allowed here"),
+        ("research-agent-01\U0001d173", "Invisible characters are not allowed here"),
         ("\u3164", "at least one character that people can see"),
     ],
 )
@@ -119,6 +130,7 @@ def test_the_command_finds_a_composed_id_by_a_decomposed_one(team: Team) -> None
     [
         ("writing-agent-O2", "This looks like your agent writing-agent-02."),
         ("cr\u0435w-*", "Use letters of one script"),
+        ("crew\u200b-*", "Invisible characters are not allowed here: crew⟨U\\+200B⟩"),
     ],
 )
 def test_an_alias_looks_like_no_other_agent(

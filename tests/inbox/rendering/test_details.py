@@ -192,6 +192,14 @@ def test_an_image_is_a_link_and_nothing_is_fetched() -> None:
         ("a" + "\u200b\u200c" * 15 + "b", "a⟨30 U+200B U+200C⟩b"),
         ("\u200b" * 1_000, "⟨1,000 U+200B⟩"),
         ("a\u200db", "a⟨U+200D⟩b"),
+        ("a\ufe0fb\ufe0e", "a⟨U+FE0F⟩b⟨U+FE0E⟩"),
+        ("a\ufe0f\u200d\ufe0fb", "a⟨U+FE0F⟩⟨U+200D⟩⟨U+FE0F⟩b"),
+        ("a\U0001d173\U0001bca0\ufff0", "a⟨U+1D173⟩⟨U+1BCA0⟩⟨U+FFF0⟩"),
+        ("\u2764\ufe0f 1\ufe0f\u20e3 \u2122\ufe0f", "\u2764\ufe0f 1\ufe0f\u20e3 \u2122\ufe0f"),
+        (
+            "\u2764\ufe0f\u200d\U0001f525 \u2714\ufe0e",
+            "\u2764\ufe0f\u200d\U0001f525 \u2714\ufe0e",
+        ),
         ("👩\u200d💻 ok", "👩\u200d💻 ok"),
         ("\u0645\u06cc\u200c\u062e", "\u0645\u06cc\u200c\u062e"),
         ("tab\tline\nend", "tab\tline\nend"),
@@ -290,10 +298,16 @@ def test_markup_that_is_too_intricate_stays_plain() -> None:
     assert not rendered.may_be_formatted
 
 
-@pytest.mark.parametrize("mark", ["![", "[a](", "**a _b", "~~a", "<a "])
-def test_marks_that_took_the_parser_seconds_stay_plain(mark: str) -> None:
+@pytest.mark.parametrize("mark", ["![", "[a](", "**a _b", "~~a", "<a ", "a|b\n", "a\n"])
+def test_marks_that_took_the_parser_seconds_stay_plain(
+    mark: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def parse(text: str) -> None:
+        pytest.fail(f"The parser got {len(text):,} characters.")
+
+    monkeypatch.setattr(details, "parsed", parse)
     text = (mark * 195_000)[:195_000]
-    block = {"type": "markdown", "text": text}
+    block = {"type": "markdown", "text": text[:120_000]}  # in JSON a line break has two bytes
 
     alone = details_from(text, asked_for="formatted")
     in_a_block = details_from({"wake_blocks": 1, "blocks": [block]}, asked_for="formatted")
