@@ -73,6 +73,10 @@ def test_only_migrate_connects_as_the_owner_of_the_tables() -> None:
 
     assert users == ["wake_app", "wake"]
     assert "postgresql://wake:" in migrate
+    # The servers get all of .env, and with it the owner's password, unless it is replaced.
+    shared = COMPOSE.partition("\nx-wake:")[2].partition("\n\n")[0]
+    assert "env_file: .env" in shared
+    assert re.search(r"^ +POSTGRES_PASSWORD: \$\{NOT_FOR_THE_SERVERS:-\}$", shared, re.MULTILINE)
     assert "--requirepass" in COMPOSE
 
 
