@@ -14,7 +14,7 @@ from django.db import transaction
 from django.db.models import Count, Sum
 
 from accounts.audit.signatures import is_signed, sign
-from accounts.models import AuditCheckpoint, AuditTip, Team
+from accounts.models import AuditCheckpoint, AuditEvent, AuditTip, Team
 from database.clock import database_now
 
 TIME_TO_CHAIN = timedelta(hours=1)
@@ -54,7 +54,7 @@ def difference() -> str:
     if not _are_genuine(checkpoint):
         return "The signed totals of the audit were removed or changed by hand."
     if (checkpoint.chains, checkpoint.events) == (chains, events):
-        return ""
+        return _about_the_beginning()
     return (
         f"The totals count {checkpoint.events} events in {checkpoint.chains} chains, and the tips "
         f"{events} in {chains}: a chain was removed, or its tip was changed."
@@ -68,6 +68,15 @@ def _about_no_audit() -> str:
     if not Team.objects.filter(created_at__lt=chained_by).exists():
         return ""
     return "There are teams, and no chain at all: it was removed, or no job has run for an hour."
+
+
+def _about_the_beginning() -> str:
+    """Returns a sentence if the audit begins after the first team. A sweep signs the totals of an
+    empty audit, so an audit that was removed whole, with its totals, begins again."""
+    first = AuditEvent.objects.order_by("pk").values_list("at", flat=True).first()
+    if first is None or not Team.objects.filter(created_at__lt=first - TIME_TO_CHAIN).exists():
+        return ""
+    return "A team is older than the first event: what came before was removed."
 
 
 @transaction.atomic

@@ -61,6 +61,20 @@ def test_an_audit_that_was_removed_whole_is_found(
         _verify_all()
 
 
+def test_an_audit_that_was_removed_whole_is_found_after_new_events_too(
+    chain: int, tamper: Callable[..., None], team: Team
+) -> None:
+    team.created_at -= 2 * TIME_TO_CHAIN
+    team.save()
+    for table in ("auditevent", "auditseal", "audithead", "sealeduntil"):
+        tamper(f"DELETE FROM accounts_{table}")  # noqa: S608 - made up above
+
+    _chain_another(team)
+
+    with pytest.raises(CommandError, match="older than the first event"):
+        _verify_all()
+
+
 def test_a_new_team_without_chained_events_raises_no_alarm(team: Team) -> None:
     assert "no entries yet" in _verify_all()
 
