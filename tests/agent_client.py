@@ -44,6 +44,12 @@ class AgentClient:
         assert answer.status_code == 201, answer.content
         return str(answer.json()["delivery_id"])
 
+    def upload(self, content: bytes, content_type: str) -> Any:
+        """Uploads a file as the body of the request."""
+        return self.client.generic(
+            "POST", "/wake/v1/blobs", content, content_type=content_type, headers=self.headers
+        )
+
     def get(self, path: str, **query: Any) -> Any:
         return self.client.get(f"/wake/v1/{path}", query, headers=self.headers)
 

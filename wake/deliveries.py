@@ -21,6 +21,7 @@ from database.clock import microseconds
 from database.compiled_queries import insert
 from database.idempotency import REPLAY_WINDOW, Idempotency
 from wake.assignment import assigning, matching
+from wake.blobs import references
 from wake.callbacks import allowlist
 from wake.cursor import stamp_activity
 from wake.models import Delivery, RuleVersion, one_statement
@@ -29,10 +30,6 @@ from wake.signals import notify_inbox
 
 class AgentMismatch(Exception):
     """This key belongs to another agent id."""
-
-
-class AgentPaused(Exception):
-    """A person has paused or archived this agent."""
 
 
 class UnknownRevision(Exception):
@@ -104,8 +101,8 @@ def deliver(
     at: datetime,
     **fields: Unpack[DeliveryFields],
 ) -> Delivered:
-    """Stores the delivery. Raises AgentMismatch, AgentPaused, IdempotencyConflict,
-    allowlist.Refused, UnknownRevision, quota.QuotaSpent or quota.KeyEnded, and then nothing was
+    """Stores the delivery. Raises AgentMismatch, IdempotencyConflict, allowlist.Refused,
+    UnknownRevision, quota.AgentPaused, quota.QuotaSpent or quota.KeyEnded, and then nothing was
     stored or spent.
 
     Without a `key` no quota is spent; the key may be remembered (keys.remembered). `is_internal` is
@@ -203,7 +200,7 @@ def _deliver(
     if not agent.may_claim(fields["agent_id"]):
         raise AgentMismatch(AgentMismatch.__doc__)
     if agent.paused_at is not None and not is_internal:
-        raise AgentPaused(AgentPaused.__doc__)
+        raise quota.AgentPaused(quota.AgentPaused.__doc__)
     mode = key.mode if key else ApiKey.Mode.LIVE
     created_at = stamp_activity(agent, at=at)  # the lock: agent, then key, then delivery
     mine = Delivery.objects.of_agent(agent, mode)
@@ -224,6 +221,8 @@ def _deliver(
         _supersede(delivery, earlier_id=supersedes, at=created_at)
     version = matching.version_for(delivery, agent, at=created_at)
     insert(delivery)
+    if references.may_name_blobs(delivery.details_json):
+        references.attach(delivery)
     insert(_received(delivery, version, address=address))
     if version:
         assigning.assign(delivery, version)
@@ -242,6 +241,8 @@ def _deliver_at_once(
     """Does what _deliver() does, in one statement on PostgreSQL. Returns None if anything is in the
     way, and then nothing was stored; _deliver() finds out what it is."""
     if connection.vendor != "postgresql" or fields.get("supersedes"):
+        return None
+    if references.may_name_blobs(fields.get("details_json")):
         return None
     if fields["agent_id"] != key.agent.agent_id:
         return None

@@ -10,6 +10,7 @@ from django.dispatch import receiver
 
 from database.clock import database_now
 from wake import deadlines, responses, retention, signals
+from wake.blobs import removal
 from wake.callbacks import circuit_breaker, sending
 from wake.callbacks.wake_up import WakeUp
 from wake.models import Callback, Heartbeat
@@ -41,6 +42,11 @@ def time_out_overdue() -> None:
 @shared_task
 def erase_old_content() -> None:
     retention.erase_old(at=database_now())
+
+
+@shared_task
+def remove_unused_blobs() -> None:
+    removal.remove_unused(at=database_now())
 
 
 @shared_task

@@ -16,6 +16,7 @@ from accounts.audit import SYSTEM, person, record
 from accounts.models import Team, User
 from database import sweeps
 from wake import signals
+from wake.blobs import removal
 from wake.models import (
     Callback,
     CallbackAttempt,
@@ -127,6 +128,7 @@ def _erase(ids: list[UUID], *, at: datetime) -> None:
     )
     Response.objects.filter(delivery__in=ids).update(feedback="", edited_json=None)
     Draft.objects.filter(delivery__in=ids).delete()
+    removal.remove_with(ids)
     erase_callbacks(Callback.objects.filter(response__delivery__in=ids), at=at)
 
 

@@ -42,6 +42,13 @@ WAKE_HOLD_SECONDS = env.number("WAKE_HOLD_SECONDS", default=10, low=0, high=30)
 WAKE_QUOTA_LIVE = env.quota("WAKE_QUOTA_LIVE", default="500/50")
 WAKE_QUOTA_TEST = env.quota("WAKE_QUOTA_TEST", default="20/5")
 WAKE_MAX_BODY_BYTES = env.number("WAKE_MAX_BODY_BYTES", default=262_144, low=1_024, high=16_777_216)
+# Files that agents upload, one and all of a team. A proxy must let the largest one pass.
+WAKE_MAX_BLOB_BYTES = env.number(
+    "WAKE_MAX_BLOB_BYTES", default=10_485_760, low=1_024, high=67_108_864
+)
+WAKE_MAX_TEAM_BLOB_BYTES = env.number(
+    "WAKE_MAX_TEAM_BLOB_BYTES", default=1_000_000_000, low=1_024, high=10**12
+)
 WAKE_READS_PER_MINUTE = env.number("WAKE_READS_PER_MINUTE", default=1_200, low=1, high=1_000_000)
 # A long poll holds a thread: many under ASGI, which has one for each request, few under WSGI, which
 # has a handful.

@@ -62,6 +62,20 @@ class Withdrawal(msgspec.Struct):
     reason: str | None
 
 
+class Blob(msgspec.Struct):
+    """Answers POST /wake/v1/blobs with 201. A picture is written again: `media_type`, `size` and
+    `sha256` are those of the stored file, and `width` and `height` are null for other files. It is
+    kept until `expires_at`, and longer while a delivery has it."""
+
+    blob_id: UUID
+    media_type: str
+    size: int
+    sha256: str
+    width: int | None
+    height: int | None
+    expires_at: Time
+
+
 class Answer(msgspec.Struct):
     """Answers GET /wake/v1/response/{delivery_id}. An item of the sweep and the body of a callback
     are the same, byte for byte.

@@ -47,6 +47,10 @@ class KeyEnded(Exception):
     """The key was revoked or expired during the request."""
 
 
+class AgentPaused(Exception):
+    """A person has paused or archived this agent."""
+
+
 def spend(key: ApiKey, *, now_us: int) -> Allowance:
     """Takes one token inside the caller's transaction; raises QuotaSpent, or KeyEnded for a key
     that just ended."""

@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 import logging
-import re
 from http import HTTPStatus
 
 from django.http import HttpRequest, HttpResponse
-from django.utils.http import content_disposition_header
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from database.encryption import Unreadable
 from relay.content import blobs
-from relay.content.blobs import File
 from wake.api.errors import RETRY_UNREADABLE_AFTER
+from wake.server.http.downloads import download
 
 log = logging.getLogger(__name__)
-
-# RFC 9110, 8.3.1, without parameters.
-MEDIA_TYPE = re.compile(r"[\w.+-]{1,63}/[\w.+-]{1,63}", re.ASCII)
 
 
 @require_safe
@@ -33,30 +28,6 @@ def linked_file(request: HttpRequest, token: str) -> HttpResponse:
         log.exception("A file cannot be read: WAKE_ENCRYPTION_KEYS lacks the key of its row")
         return _unreadable()
     return download(file) if file else _not_found()
-
-
-def download(file: File) -> HttpResponse:
-    """Returns a file with headers that keep browsers from running anything in it."""
-    is_known = MEDIA_TYPE.fullmatch(file.media_type)
-    name = _filename(file)
-    return HttpResponse(
-        file.content,
-        content_type=file.media_type if is_known else "application/octet-stream",
-        headers={
-            "Content-Disposition": content_disposition_header(True, name) or "attachment",  # noqa: FBT003 - Django's
-            "Content-Security-Policy": "sandbox; default-src 'none'",
-            "Cross-Origin-Resource-Policy": "same-origin",
-            "X-Content-Type-Options": "nosniff",
-        },
-    )
-
-
-def _filename(file: File) -> str:
-    """Returns the last part of the file's path, in printable characters: a header has no line
-    breaks, and a download needs no folders."""
-    last = re.split(r"[/\\]", file.filename)[-1]
-    name = "".join(letter for letter in last if letter.isprintable())
-    return name if name.strip(". ") else "file"
 
 
 def _not_found() -> HttpResponse:

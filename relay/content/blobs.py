@@ -10,7 +10,6 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -20,6 +19,7 @@ from django.core import signing
 from django.urls import reverse
 
 from relay.models import Blob, Task
+from wake.models import File
 
 Json = dict[str, Any]
 
@@ -27,13 +27,6 @@ LARGE = 64 * 1024
 ROWS_AT_ONCE = 200  # of one statement
 GOOD_FOR = timedelta(days=1)
 SALT = "relay.tasks.blobs"  # of links that are already out there
-
-
-@dataclass(frozen=True, slots=True)
-class File:
-    filename: str
-    media_type: str
-    content: bytes
 
 
 def store_large(task: Task, parts: Iterable[Json], at: datetime) -> list[Json]:

@@ -16,9 +16,9 @@ from django.db import models
 from django.db.models import Exists, F, OuterRef, Q, Value
 
 from accounts.models import Agent, User
-from database.encrypted_columns import ContentBinaryField, ContentTextField
+from database.encrypted_columns import ContentTextField
 from relay.models.cards import CallerKey, Card
-from wake.models import Delivery
+from wake.models import Delivery, StoredFile
 
 
 class ContextQuerySet(models.QuerySet["Context"]):
@@ -273,18 +273,12 @@ class Artifact(models.Model):
         return metadata
 
 
-class Blob(models.Model):
+class Blob(StoredFile):
     """Stores the content of a `raw` part that is too large for its row, which holds `{"blob": id}`
     in its place (relay/content/blobs.py)."""
 
-    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     task = models.ForeignKey(Task, on_delete=models.CASCADE, related_name="blobs")
-    sha256 = models.CharField(max_length=64)
-    size = models.PositiveIntegerField()
-    media_type = models.CharField(max_length=128, blank=True)
     filename: models.TextField[str, str] = ContentTextField(blank=True)
-    content = ContentBinaryField()
-    created_at = models.DateTimeField()
 
     def __str__(self) -> str:
         return f"{self.filename or self.sha256[:12]} ({self.size} bytes)"

@@ -14,12 +14,12 @@ from database.batched_queries import PAGE, Cursor, older_than
 from database.clock import database_now
 from inbox.delivery.timeline import callback_line
 from inbox.pages.page import PersonRequest, page
-from relay.api.files import download
 from relay.content import blobs
 from relay.models import Context, Message, Task
 from relay.pages import turns
 from relay.tasks.blocks import text_of
 from relay.tasks.headlines import cut
+from wake.server.http.downloads import download
 
 MOST_EVENTS = 200
 MOST_TASKS = 100

@@ -45,6 +45,7 @@ def test_it_describes_the_endpoints_once_each(openapi: dict[str, Any]) -> None:
         "/wake/v1": {"get"},
         "/wake/v1/deliver": {"post"},
         "/wake/v1/deliveries": {"post"},
+        "/wake/v1/blobs": {"post"},
         "/wake/v1/response/{delivery_id}": {"get"},
         "/wake/v1/responses": {"get"},
         "/wake/v1/withdraw/{delivery_id}": {"post"},
@@ -57,6 +58,7 @@ def test_it_describes_every_status_code_of_the_table(openapi: dict[str, Any]) ->
 
     always = {"401", "403", "429", "503"}
     assert codes("/wake/v1/deliver", "post") == always | {"201", "400", "413", "422"}
+    assert codes("/wake/v1/blobs", "post") == always | {"201", "400", "413", "415", "422"}
     assert codes("/wake/v1/response/{delivery_id}", "get") == always | {"200", "404", "422"}
     assert codes("/wake/v1/responses", "get") == always | {"200", "422"}
 

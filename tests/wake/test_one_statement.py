@@ -12,13 +12,13 @@ from django.db.models import Model
 from django.utils import timezone
 
 from accounts.agents import keys
-from accounts.agents.quota import Allowance, KeyEnded, QuotaSpent
+from accounts.agents.quota import AgentPaused, Allowance, KeyEnded, QuotaSpent
 from accounts.models import Agent, ApiKey, AuditEvent, User
 from database.compiled_queries import fields_of
 from database.idempotency import Idempotency
 from tests.agent_client import AgentClient
 from tests.types import MakeRule
-from wake.deliveries import AgentPaused, deliver
+from wake.deliveries import deliver
 from wake.models import AssignedPerson, Assignment, Delivery, one_statement
 
 pytestmark = pytest.mark.skipif(not settings.DATABASE_URL, reason="about PostgreSQL")

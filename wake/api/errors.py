@@ -12,7 +12,7 @@ from typing import Any
 from django.http import Http404, HttpResponse
 from rest_framework import exceptions
 
-from accounts.agents.quota import Allowance, KeyEnded, QuotaSpent
+from accounts.agents.quota import AgentPaused, Allowance, KeyEnded, QuotaSpent
 from accounts.throttles import TooMany
 from database import outages
 from database.clock import database_now
@@ -20,14 +20,10 @@ from database.encryption import Unreadable
 from database.idempotency import IdempotencyConflict
 from wake import wire
 from wake.api.parsers import BodyTooLarge, Malformed
+from wake.blobs.pictures import NotShowable, TooManyPictures
+from wake.blobs.uploads import MediaTypeRefused, StorageFull
 from wake.callbacks.allowlist import Refused
-from wake.deliveries import (
-    AgentMismatch,
-    AgentPaused,
-    BatchTooLarge,
-    NotTogether,
-    UnknownRevision,
-)
+from wake.deliveries import AgentMismatch, BatchTooLarge, NotTogether, UnknownRevision
 from wake.withdrawals import AnsweredBefore
 
 logger = logging.getLogger(__name__)
@@ -51,6 +47,8 @@ FACTS: dict[type[Exception], tuple[int, str]] = {
     exceptions.MethodNotAllowed: (405, "method_not_allowed"),
     AnsweredBefore: (409, "already_answered"),
     BodyTooLarge: (413, "body_too_large"),
+    StorageFull: (413, "storage_full"),
+    MediaTypeRefused: (415, "unsupported_media_type"),
     IdempotencyConflict: (422, "idempotency_conflict"),
     TooMany: (429, "rate_limited"),
     QuotaSpent: (429, "rate_limited"),
@@ -209,6 +207,11 @@ def _body(exception: Exception) -> tuple[int | None, wire.Error]:
     if isinstance(exception, UnknownRevision):
         problem = wire.Problem("supersedes", "unknown", str(exception))
         return 422, wire.Error("invalid_field", f"supersedes: {exception}", [problem])
+    if isinstance(exception, NotShowable):
+        message = f"This is not a picture that people can be shown: {exception} Nothing was stored."
+        return 422, wire.Error("invalid_image", message)
+    if isinstance(exception, TooManyPictures):
+        return 503, wire.Error("unavailable", MESSAGES["busy"])
     if isinstance(exception, QuotaSpent) and exception.own_limit:
         message = MESSAGES["own_limit"].format(limit=exception.own_limit)
         return 429, wire.Error("rate_limited", message)
@@ -255,6 +258,8 @@ def _headers(exception: Exception) -> dict[str, str]:
             return {"Retry-After": str(exception.retry_after)}
         case Unreadable():
             return {"Retry-After": str(RETRY_UNREADABLE_AFTER)}
+        case TooManyPictures():
+            return {"Retry-After": str(RETRY_OUTAGE_AFTER)}
         case _ if outages.will_pass(exception):
             return {"Retry-After": str(RETRY_OUTAGE_AFTER)}
     return {}

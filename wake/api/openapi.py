@@ -23,12 +23,14 @@ from wake.api.serializers import (
     DeliveryPayload,
     WithdrawalPayload,
 )
+from wake.blobs import pictures
 
 PROTOCOL = "1.0"
 EXTENSIONS = sorted(
     [
         *EXTENSION_FIELDS,
         "batch",
+        "blobs",
         "erased",
         "expires_at",
         "idempotency",
@@ -76,6 +78,13 @@ BATCH: dict[str, Any] = {
     "description": "Submit up to 50 deliveries, each with a result of its own.",
     "request": {"application/json": BatchPayload},
     "responses": _answers({200: "Batch"}, 400, 413, 422),
+}
+BLOB: dict[str, Any] = {
+    "operation_id": "upload",
+    "description": "Store a file that blocks of later deliveries show: the bytes of the file as "
+    "the body, and its media type as Content-Type.",
+    "request": {"application/octet-stream": OpenApiTypes.BINARY, "image/png": OpenApiTypes.BINARY},
+    "responses": _answers({201: "Blob"}, 400, 413, 415, 422),
 }
 RESPONSE: dict[str, Any] = {
     "operation_id": "response",
@@ -126,6 +135,8 @@ def capabilities() -> dict[str, Any]:
         "extensions": EXTENSIONS,
         "limits": {
             "body_bytes": settings.WAKE_MAX_BODY_BYTES,
+            "blob_bytes": settings.WAKE_MAX_BLOB_BYTES,
+            "image_pixels": pictures.MOST_PIXELS,
             "deliveries": {
                 mode: {"per_hour": hourly, "burst": burst}
                 for mode, (hourly, burst) in {
@@ -184,7 +195,10 @@ def only_the_protocol(endpoints: list[Any]) -> list[Any]:
 
 def add_the_wire(result: dict[str, Any], **hook: Any) -> dict[str, Any]:
     """Adds the structs of the wire, as drf-spectacular's postprocessing hook."""
-    structs = [wire.Receipt, wire.Batch, wire.Withdrawal, wire.Answer, wire.Sweep, wire.ErrorBody]
+    structs = [
+        *(wire.Receipt, wire.Batch, wire.Blob, wire.Withdrawal, wire.Answer, wire.Sweep),
+        wire.ErrorBody,
+    ]
     _, components = msgspec.json.schema_components(structs, ref_template=COMPONENT)
     result["components"]["schemas"].update(components)
     return result

@@ -95,13 +95,13 @@ def read_object(request: HttpRequest) -> JsonObject:
     return parse_object(read_body(request) or b"{}")
 
 
-def read_body(request: HttpRequest) -> bytes:
+def read_body(request: HttpRequest, *, limit: int | None = None) -> bytes:
     """Reads the body of a view that DRF does not parse for. Raises BodyTooLarge."""
-    return _read(stream_of(request), request)
+    return _read(stream_of(request), request, limit=limit)
 
 
-def _read(stream: IO[Any], request: HttpRequest | Request) -> bytes:
-    limit = settings.WAKE_MAX_BODY_BYTES
+def _read(stream: IO[Any], request: HttpRequest | Request, *, limit: int | None = None) -> bytes:
+    limit = settings.WAKE_MAX_BODY_BYTES if limit is None else limit
     if declared_length(request.META.get("CONTENT_LENGTH") or "") > limit:
         raise BodyTooLarge(BodyTooLarge.__doc__)
     body: bytes = stream.read(limit + 1)

@@ -7,6 +7,7 @@ from django.urls import URLPattern, path, re_path
 
 from wake.api import views
 from wake.api.batches import BatchView
+from wake.api.blobs import BlobView
 
 
 def either(route: str, view: Callable[..., Any]) -> list[URLPattern]:
@@ -17,6 +18,7 @@ urlpatterns = [
     *either("wake/v1", views.CapabilitiesView.as_view()),
     *either("wake/v1/deliver", views.DeliverView.as_view()),
     *either("wake/v1/deliveries", BatchView.as_view()),
+    *either("wake/v1/blobs", BlobView.as_view()),
     *either("wake/v1/response/<str:delivery_id>", views.ResponseView.as_view()),
     *either("wake/v1/responses", views.ResponsesView.as_view()),
     *either("wake/v1/withdraw/<str:delivery_id>", views.WithdrawView.as_view()),

@@ -16,8 +16,10 @@ from django.db import models, transaction
 
 from database import encryption
 from database.encrypted_columns import Ciphertext, ContentField
+from wake.models import StoredFile
 
 ROWS_AT_ONCE = 100
+FILES_AT_ONCE = 4  # each may have megabytes
 # Secrets have a column whose name ends like this, and are never stored plainly.
 SECRET = "ciphertext"  # noqa: S105 - a name
 
@@ -66,7 +68,8 @@ def _rewrite_next(
     rows = model.objects.order_by("pk").only("pk", *names)
     if after is not None:
         rows = rows.filter(pk__gt=after)
-    batch = list(rows.select_for_update(of=("self",))[:ROWS_AT_ONCE])
+    at_once = FILES_AT_ONCE if issubclass(model, StoredFile) else ROWS_AT_ONCE
+    batch = list(rows.select_for_update(of=("self",))[:at_once])
     for row in batch:
         done.read += 1
         try:

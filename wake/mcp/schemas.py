@@ -37,7 +37,9 @@ SUMMARY = limited("summary", "What the person needs to know first, on one line."
 DETAILS = {
     "type": ["string", "object"],
     "description": "All the rest: Markdown, or an object with values that the person may edit. "
-    'Typed blocks ({"wake_blocks": 1, "blocks": [...]}) can have tables, diffs and choices: '
+    'Typed blocks ({"wake_blocks": 1, "blocks": [...]}) can have tables, diffs, pictures and '
+    'choices. A picture is {"type": "image", "alt": "what it shows", "data": "base64"} of a '
+    'small PNG, JPEG, WebP or GIF; an uploaded one has its "blob" in place of "data". A choice is '
     '{"type": "choice", "name": "day", "label": "Which day?", "multiple": false, "options": '
     '[{"id": "mon", "label": "Monday", "recommended": true}, {"id": "tue", "label": "Tuesday"}]}.',
 }

@@ -1,6 +1,7 @@
 """Defines what agents deliver, whom it is assigned to, what people answer, and the callbacks that
 carry answers."""
 
+from wake.models.blobs import Attachment, File, StoredFile, UploadedBlob
 from wake.models.callbacks import Callback, CallbackAttempt, CallbackHost, FailingTarget
 from wake.models.deliveries import Delivery, DeliveryQuerySet
 from wake.models.heartbeats import Heartbeat
@@ -11,6 +12,7 @@ from wake.models.rules import AssignedPerson, Assignment, Rule, RuleVersion
 __all__ = [
     "AssignedPerson",
     "Assignment",
+    "Attachment",
     "Callback",
     "CallbackAttempt",
     "CallbackHost",
@@ -18,9 +20,12 @@ __all__ = [
     "DeliveryQuerySet",
     "Draft",
     "FailingTarget",
+    "File",
     "Heartbeat",
     "Response",
     "Retention",
     "Rule",
     "RuleVersion",
+    "StoredFile",
+    "UploadedBlob",
 ]

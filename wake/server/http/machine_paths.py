@@ -22,6 +22,7 @@ class MachinePath:
 
 
 MACHINE_PATHS = (
+    MachinePath("/wake/v1/blobs/", takes_keys=True, body_limit="WAKE_MAX_BLOB_BYTES"),
     MachinePath("/wake/", takes_keys=True, body_limit="WAKE_MAX_BODY_BYTES"),
     MachinePath("/mcp/", takes_keys=True, body_limit="WAKE_MAX_BODY_BYTES"),
     MachinePath("/@", takes_keys=True, body_limit="WAKE_MAX_A2A_BYTES"),  # agents, and their cards
@@ -40,5 +41,6 @@ def is_machine_path(path: str) -> bool:
 
 
 def row_of(path: str) -> MachinePath | None:
-    """Returns None for a page. A prefix also stands for itself without its last slash."""
+    """Returns the first row that fits, None for a page. A prefix also stands for itself without its
+    last slash."""
     return next((row for row in MACHINE_PATHS if f"{path}/".startswith(row.prefix)), None)

@@ -124,10 +124,10 @@ class BrowserCompression(BrowserOnly, GZipMiddleware):
     smaller than gzip and takes no more time.
 
     A streamed download is not compressed: under ASGI, Django makes each part a gzip member of its
-    own, and browsers stop after the first."""
+    own, and browsers stop after the first. Neither is a picture, which is compressed already."""
 
     def process_response(self, request: HttpRequest, response: HttpResponseBase) -> Any:
-        if response.streaming:
+        if response.streaming or response.headers.get("Content-Type", "").startswith("image/"):
             return response
         accepts_brotli = ACCEPTS_BROTLI(request.headers.get("Accept-Encoding", ""))
         if not (accepts_brotli and isinstance(response, HttpResponse) and _is_page(response)):

@@ -40,6 +40,7 @@ app.conf.beat_schedule = {
         "wake.jobs.take_up_orphans": 60.0,
         "wake.jobs.time_out_overdue": 3.0,
         "wake.jobs.erase_old_content": 60.0,
+        "wake.jobs.remove_unused_blobs": 600.0,
         "accounts.jobs.forget_expired_sessions": 600.0,
         "accounts.jobs.forget_unlimited_attempts": 600.0,
         "wake.jobs.beat": 10.0,

@@ -1,0 +1,160 @@
+"""Decodes the pictures of agents and writes them again, so that a person's browser gets nothing but
+pixels (docs/decisions/0050-files-are-rows.md).
+
+What is not a picture in one of four formats, or has more pixels than a page needs, is refused by
+its first bytes, before anything is decoded. The new file has no metadata and nothing behind its
+end. Of an animation only the first frame is left.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from io import BytesIO
+from typing import Literal
+
+from PIL import Image, ImageOps
+
+MEDIA_TYPES = ("image/png", "image/jpeg", "image/webp", "image/gif")
+# A telephone's photograph has 12 million pixels, and a 4K screen 8 million.
+MOST_PIXELS = 2**24
+LONGEST_SIDE = 16_384
+JPEG_QUALITY = 90
+# Uploads that wait in this process while another picture is decoded. More of them would take every
+# thread.
+MOST_WAITING = 4
+
+# A progressive JPEG has about ten. Each goes over all pixels again, and may be twenty bytes short.
+MOST_SCANS = 100
+START_OF_SCAN = b"\xff\xda"
+
+# Our own limit stands before the one that Pillow only warns of.
+Image.MAX_IMAGE_PIXELS = None
+
+_one_at_a_time = threading.Lock()  # a picture at the limit takes 100 MB
+_places = threading.BoundedSemaphore(MOST_WAITING)
+
+
+class NotShowable(Exception):
+    """The picture cannot be shown; the message says why, for the agent and for people."""
+
+
+class TooManyPictures(Exception):
+    """This process decodes as many pictures as it can for now."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Header:
+    """Holds what the first bytes say. `is_lossy` decides in which format it is written again."""
+
+    format: Literal["PNG", "JPEG", "WEBP", "GIF"]
+    is_lossy: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """Holds a picture that was written again: pixels, without anything else."""
+
+    media_type: str
+    width: int
+    height: int
+    is_animated: bool
+    content: bytes
+
+
+@contextmanager
+def place_in_queue() -> Iterator[None]:
+    """Holds one of the few places for uploads. Raises TooManyPictures if all are taken."""
+    if not _places.acquire(blocking=False):
+        raise TooManyPictures(TooManyPictures.__doc__)
+    try:
+        yield
+    finally:
+        _places.release()
+
+
+def rewritten(content: bytes, *, most_pixels: int = MOST_PIXELS) -> Picture:
+    """Returns the picture without metadata, as a PNG or a JPEG. Raises NotShowable."""
+    header = _header(content)
+    with _one_at_a_time:
+        try:
+            return _rewritten(content, header, most_pixels)
+        except NotShowable:
+            raise
+        except Exception as error:  # decoders of hostile bytes raise anything
+            raise NotShowable("it is damaged or incomplete.") from error
+
+
+def _header(content: bytes) -> _Header:
+    """Returns the format by the first bytes. Raises NotShowable."""
+    if content.startswith(b"\x89PNG\r\n\x1a\n"):
+        return _Header("PNG")
+    if content.startswith(b"\xff\xd8\xff"):
+        if content.count(START_OF_SCAN) > MOST_SCANS:
+            raise NotShowable(f"it has more than {MOST_SCANS} scans.")
+        return _Header("JPEG", is_lossy=True)
+    if content.startswith((b"GIF87a", b"GIF89a")):
+        return _Header("GIF")
+    if content.startswith(b"RIFF") and content[8:12] == b"WEBP":
+        _check_webp_canvas(content)
+        return _Header("WEBP", is_lossy=content[12:16] == b"VP8 ")
+    raise NotShowable("it is not a PNG, JPEG, WebP or GIF.")
+
+
+def _check_webp_canvas(content: bytes) -> None:
+    """Checks the size that the first chunk names, because the decoder allocates that canvas when it
+    opens the file (RFC 9649, 2.5 to 2.7)."""
+    if len(content) < 30:
+        return
+    first, low = content[12:16], 0x3FFF
+    if first == b"VP8X":
+        width, height = _number(content[24:27]) + 1, _number(content[27:30]) + 1
+    elif first == b"VP8L":
+        bits = _number(content[21:25])
+        width, height = (bits & low) + 1, (bits >> 14 & low) + 1
+    else:
+        width, height = _number(content[26:28]) & low, _number(content[28:30]) & low
+    _check_size(width, height, MOST_PIXELS)
+
+
+def _number(content: bytes) -> int:
+    return int.from_bytes(content, "little")
+
+
+def _check_size(width: int, height: int, most_pixels: int) -> None:
+    if width * height > most_pixels or max(width, height) > LONGEST_SIDE:
+        raise NotShowable(
+            f"it has {width:,} x {height:,} pixels, and may have {most_pixels:,} in all and "
+            f"{LONGEST_SIDE:,} on a side."
+        )
+
+
+def _rewritten(content: bytes, header: _Header, most_pixels: int) -> Picture:
+    with Image.open(BytesIO(content), formats=[header.format]) as image:
+        _check_size(*image.size, most_pixels)
+        is_animated = bool(getattr(image, "is_animated", False)) and header.format != "JPEG"
+        image.seek(0)
+        image.load()
+        upright = ImageOps.exif_transpose(image)
+    pixels = _pixels(upright, is_lossy=header.is_lossy)
+    pixels.info = {}  # else the writers would copy a comment or a colour profile
+    file = BytesIO()
+    if pixels.mode in {"RGB", "L"} and header.is_lossy:
+        pixels.save(file, "JPEG", quality=JPEG_QUALITY)
+        media_type = "image/jpeg"
+    else:
+        pixels.save(file, "PNG")
+        media_type = "image/png"
+    return Picture(media_type, *pixels.size, is_animated, file.getvalue())
+
+
+def _pixels(image: Image.Image, *, is_lossy: bool) -> Image.Image:
+    """Returns a copy in a mode that every browser shows."""
+    if image.has_transparency_data:
+        return image.convert("RGBA")
+    if image.mode.startswith(("I", "F")):  # 16 bits and more, which `convert` would cut off
+        return image.convert("I").point(lambda value: value * (1 / 256)).convert("L")
+    is_kept = image.mode in ({"L", "RGB"} if is_lossy else {"1", "L", "P", "RGB"})
+    return image.copy() if is_kept else image.convert("RGB")

@@ -1,0 +1,56 @@
+"""Finds the blobs that typed blocks name, and attaches them to their delivery."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+from uuid import UUID
+
+from database.compiled_queries import insert_many
+from database.uuids import uuid_or_none
+from wake.models import Attachment, Delivery, UploadedBlob
+
+MOST_ATTACHMENTS = 50
+KINDS = {"image", "file"}
+
+
+def may_name_blobs(details_json: str | None) -> bool:
+    """Returns whether the details may name blobs. It reads no JSON, so that other deliveries cost
+    nothing."""
+    if not details_json:
+        return False
+    return '"blob"' in details_json and '"wake_blocks"' in details_json
+
+
+def blob_ids(details_json: str | None) -> list[UUID]:
+    """Returns the ids that `image` and `file` blocks name, each once, in their order."""
+    if not details_json or not may_name_blobs(details_json):
+        return []
+    match json.loads(details_json):
+        case {"wake_blocks": 1, "blocks": list(blocks)}:
+            named = (_blob_id(block) for block in blocks)
+            return list(dict.fromkeys(id for id in named if id))[:MOST_ATTACHMENTS]
+    return []
+
+
+def attach(delivery: Delivery) -> None:
+    """Attaches the blobs of the delivery's agent and mode. Other ids stay what they are: the page
+    says that the file is not there.
+
+    Runs in the transaction that inserts the delivery. The lock keeps wake/blobs/removal.py from
+    deleting a blob meanwhile.
+    """
+    ids = blob_ids(delivery.details_json)
+    if not ids:
+        return
+    mine = UploadedBlob.objects.of_agent(delivery.agent, delivery.mode).filter(pk__in=ids)
+    locked = list(mine.select_for_update(of=("self",)).order_by("pk").values_list("pk", flat=True))
+    insert_many([Attachment(delivery=delivery, blob_id=pk) for pk in locked])
+    UploadedBlob.objects.filter(pk__in=locked).update(expires_at=None)
+
+
+def _blob_id(block: Any) -> UUID | None:
+    match block:
+        case {"type": str(kind), "blob": str(text)} if kind in KINDS:
+            return uuid_or_none(text)
+    return None
