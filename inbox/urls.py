@@ -20,6 +20,7 @@ from inbox.callbacks import allowlist_views, test_callback_views
 from inbox.callbacks import views as callback_views
 from inbox.connect import views as connect_views
 from inbox.deadlines import views as deadline_views
+from inbox.delivery import file_views
 from inbox.delivery import views as delivery_views
 from inbox.discussion import views as discussion_views
 from inbox.editing import views as editing_views
@@ -68,6 +69,8 @@ urlpatterns = [
     path("deliveries/<uuid:pk>/pulse", delivery_views.delivery_updates, name="delivery-updates"),
     path("deliveries/<uuid:pk>/assignment", take_views.take_delivery, name="take"),
     path("deliveries/<uuid:pk>/raw", delivery_views.raw_details, name="raw-details"),
+    path("deliveries/<uuid:pk>/images/<slug:digest>", file_views.picture, name="picture"),
+    path("deliveries/<uuid:pk>/files/<uuid:blob>", file_views.download_file, name="file"),
     path("deliveries/<uuid:pk>/edit", editing_views.delivery_editor, name="editor"),
     path("deliveries/<uuid:pk>/response", answering_views.answer_delivery, name="response"),
     path("deliveries/<uuid:pk>/undo", answering_views.undo_answer, name="undo"),

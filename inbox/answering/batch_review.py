@@ -15,6 +15,7 @@ from accounts.invisible import reveal
 from database.encrypted_columns import length_of
 from database.encryption import Unreadable
 from inbox.answering.forms import LONGEST_FEEDBACK
+from inbox.delivery import attachments
 from inbox.delivery.reading import with_reading
 from inbox.list.rows import UNUSED_COLUMNS, Row, row_of
 from inbox.pages.filter_state import read_ids
@@ -69,7 +70,7 @@ def review(
     viewer: Viewer, ids: Sequence[UUID], *, at: datetime, choices: Iterable[Choice] = ()
 ) -> Review:
     """Returns what still waits, in the order of the selection. Two queries, the second for the
-    details that fit."""
+    details that fit, and a third if some of these have files."""
     rows = Delivery.objects.for_person(viewer.user).awaiting_response().filter(pk__in=ids)
     with_size = with_reading(rows, viewer.user).annotate(
         agent_name=F("agent__agent_id"), size=length_of("details_json")
@@ -80,6 +81,7 @@ def review(
         row for row in rows_in_order if row.delivery.type == Delivery.Type.OUTPUT and row.may_answer
     ]
     whole = _load_details([row.delivery for row in outputs])
+    attachments.load(row.delivery for row in outputs if row.delivery.pk in whole)
     chosen = {choice.pk: choice for choice in choices}
     return Review(
         items=[_item(row, row.delivery.pk in whole, chosen) for row in outputs],

@@ -25,6 +25,7 @@ ONE_RUN = timedelta(minutes=1)
 MANY = {
     "delivery.received": "deliveries received",
     "delivery.answered": "deliveries answered",
+    "blob.uploaded": "files uploaded",
     "response.taken_back": "answers undone",
     "response.picked_up": "answers fetched",
     "delivery.timed_out": "deliveries expired",

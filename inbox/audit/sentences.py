@@ -180,6 +180,7 @@ def _does(verb: str) -> Say:
 EVENTS: dict[str, tuple[str, Say]] = {
     "delivery.received": ("Delivered", _does("delivered")),
     "delivery.answered": ("Answered", _answered),
+    "blob.uploaded": ("File uploaded", _does("uploaded a file")),
     "response.taken_back": ("Answer undone", _taken_back),
     "response.picked_up": ("Answer fetched", _picked_up),
     "delivery.timed_out": ("Expired", lambda actor, detail: "Expired without an answer"),

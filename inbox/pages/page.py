@@ -64,8 +64,16 @@ class SeeOther(HttpResponseRedirect):
 def page(
     view: Callable[Concatenate[PersonRequest, P], HttpResponseBase],
 ) -> Callable[..., Any]:
-    """Requires sign-in, and a second factor if a team of the person does. Forbids caching. Shows a
-    page of its own if content cannot be decrypted."""
+    """Forbids caching, and requires what for_person() does."""
+    return never_cache(for_person(view))
+
+
+def for_person(
+    view: Callable[Concatenate[PersonRequest, P], HttpResponseBase],
+) -> Callable[..., Any]:
+    """Requires sign-in, and a second factor if a team of the person does. Shows a page of its own
+    if content cannot be decrypted. What the view does not let browsers keep, they do not keep
+    (wake/server/http/middleware.py, BrowserHeaders)."""
     signed_in_view: Callable[..., HttpResponseBase] = login_required(cast(Any, view))
 
     @wraps(view)
@@ -80,7 +88,7 @@ def page(
             log.exception("Content cannot be read: WAKE_ENCRYPTION_KEYS lacks the key of a row")
             return render(request, "unreadable.html", status=HTTPStatus.SERVICE_UNAVAILABLE)
 
-    return never_cache(guarded)
+    return guarded
 
 
 def _must_set_up_second_factor(request: HttpRequest) -> bool:

@@ -13,6 +13,7 @@ from django.utils.safestring import SafeString
 from accounts.invisible import reveal
 from inbox.rendering.blocks import MOST_BLOCKS, Choice, Control, FieldBlock, Option, controls
 from inbox.rendering.charts import Chart, chart_of, drawn
+from inbox.rendering.files import FileBlocks, Files, without_data
 from inbox.rendering.json_text import Number
 from inbox.rendering.links import is_url
 from inbox.rendering.syntax_colours import coloured
@@ -41,11 +42,16 @@ Markdown = Callable[[str], SafeString]
 
 
 def blocks_html(
-    blocks: list[Any], *, markdown: Markdown, options_apart: bool = False
+    blocks: list[Any],
+    *,
+    markdown: Markdown,
+    options_apart: bool = False,
+    files: Files | None = None,
 ) -> SafeString:
     """Renders the blocks. `markdown` returns an empty text for what it cannot format in good
-    time. `options_apart` leaves the choice out, which the page shows with its radio buttons."""
-    page = _Page(markdown, controls(blocks), options_apart=options_apart)
+    time. `options_apart` leaves the choice out, which the page shows with its radio buttons.
+    Without `files` there is no delivery whose pictures could be shown."""
+    page = _Page(markdown, controls(blocks), options_apart=options_apart, files=files)
     sections = format_html_join(
         "", '<section class="block">{}</section>', ((one,) for one in page.sections(blocks))
     )
@@ -57,11 +63,17 @@ class _Page:
     """Counts what all blocks together may fill."""
 
     def __init__(
-        self, markdown: Markdown, controls: dict[int, Control], *, options_apart: bool
+        self,
+        markdown: Markdown,
+        controls: dict[int, Control],
+        *,
+        options_apart: bool,
+        files: Files | None,
     ) -> None:
         self.markdown = markdown
         self.controls = controls
         self.options_apart = options_apart
+        self.files = FileBlocks(files) if files else None
         self.tree = Tree()
         self.cells_left = MOST_CELLS
         self.code_left = MOST_CODE
@@ -83,7 +95,8 @@ class _Page:
     def _section(self, control: Control | None, block: Any) -> SafeString:
         if isinstance(control, Choice):
             return _options(control)
-        html = self._known_block(block) or self._unknown_block(block)
+        shown = self.files.html(block) if self.files else None
+        html = shown or self._known_block(block) or self._unknown_block(block)
         title = block.get("title") if isinstance(block, dict) else None
         if isinstance(title, str) and title:
             return format_html(TITLED, reveal(title[:LONGEST_TITLE]), html)
@@ -121,7 +134,7 @@ class _Page:
         if isinstance(text, str):
             html = format_html('<p class="agent-text" dir="auto">{}</p>', reveal(text))
         else:
-            html = self.tree.value(block)
+            html = self.tree.value(without_data(block))
         return format_html("<p>{}</p>{}", quiet(NOT_KNOWN), html)
 
     def _code(self, text: str, language: Any) -> SafeString:

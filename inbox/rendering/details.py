@@ -20,6 +20,7 @@ from accounts.invisible import reveal
 from inbox.rendering.blocks import blocks_in
 from inbox.rendering.blocks_html import blocks_html
 from inbox.rendering.diff_html import diff_html
+from inbox.rendering.files import Files, inline_data
 from inbox.rendering.json_text import indented, read
 from inbox.rendering.links import ABSOLUTE
 from inbox.rendering.markdown import ALIGNED, TASK_ITEM, finished, parsed, parser
@@ -93,25 +94,35 @@ class Details:
 
 
 def render(
-    details_json: str | None, *, asked_for: str = "", options_apart: bool = False
+    details_json: str | None,
+    *,
+    asked_for: str = "",
+    options_apart: bool = False,
+    files: Files | None = None,
 ) -> Details | None:
     """Returns the rendered details; None if nothing was sent. `asked_for` is what the reader chose:
-    `raw`, `formatted` or neither. `options_apart` leaves the options of a choice out."""
+    `raw`, `formatted` or neither. `options_apart` leaves the options of a choice out. `files` are
+    the pictures and files of the delivery."""
     if details_json is None:
         return None
     if asked_for not in {RAW, FORMATTED}:
         asked_for = ""
+    view = f"{asked_for}-without-options" if options_apart else asked_for
     return cached(
         details_json,
-        asked_for=f"{asked_for}-without-options" if options_apart else asked_for,
-        make=lambda: _rendered(details_json, asked_for, options_apart=options_apart),
+        asked_for=f"{view}:{files.key}" if files else view,
+        make=lambda: _rendered(details_json, asked_for, options_apart=options_apart, files=files),
     )
 
 
-def _rendered(details_json: str, asked_for: str, *, options_apart: bool) -> Details:
+def _rendered(
+    details_json: str, asked_for: str, *, options_apart: bool, files: Files | None
+) -> Details:
     value = read(details_json)
     text = value if isinstance(value, str) else details_json
     length = len(text.encode())
+    if files and asked_for != RAW:
+        length -= sum(len(data) for data in inline_data(blocks_in(value)))
     if length > SHOWN_AT_MOST:
         return Details(length=length)
     if asked_for == RAW:
@@ -119,7 +130,9 @@ def _rendered(details_json: str, asked_for: str, *, options_apart: bool) -> Deta
         return Details(plain=reveal(raw), length=length, may_be_formatted=True)
     if not isinstance(value, str):
         is_asked_for = asked_for == FORMATTED
-        return _of_object(value, length, is_asked_for=is_asked_for, options_apart=options_apart)
+        return _of_object(
+            value, length, is_asked_for=is_asked_for, options_apart=options_apart, files=files
+        )
     if diff := unified(text):
         return Details(html=diff_html(diff, label="Changes"), length=length)
     if length > FORMATTED_AT_ONCE and asked_for != FORMATTED:
@@ -130,13 +143,18 @@ def _rendered(details_json: str, asked_for: str, *, options_apart: bool) -> Deta
 
 
 def _of_object(
-    value: dict[str, Any], length: int, *, is_asked_for: bool, options_apart: bool
+    value: dict[str, Any],
+    length: int,
+    *,
+    is_asked_for: bool,
+    options_apart: bool,
+    files: Files | None,
 ) -> Details:
     blocks = blocks_in(value)
     if blocks is None:
         return Details(html=tree(value), length=length)
     markdown = _Markdown(is_asked_for=is_asked_for)
-    html = blocks_html(blocks, markdown=markdown, options_apart=options_apart)
+    html = blocks_html(blocks, markdown=markdown, options_apart=options_apart, files=files)
     return Details(html=html, length=length, may_be_formatted=markdown.is_left_plain)
 
 

@@ -13,17 +13,25 @@ from typing import TypeVar
 from django.core.cache import caches
 
 # Increase it with every change of the renderer's output.
-RENDERER_VERSION = 2
+RENDERER_VERSION = 3
 
 Rendered = TypeVar("Rendered")
 
 
-def cached(content: str, *, asked_for: str, make: Callable[[], Rendered]) -> Rendered:
+def cached(
+    content: str | bytes,
+    *,
+    asked_for: str,
+    make: Callable[[], Rendered],
+    may_keep: Callable[[Rendered], bool] = lambda _: True,
+) -> Rendered:
     """Returns what `make` returned for this content before, or calls it."""
-    digest = hashlib.sha256(content.encode()).hexdigest()
+    source = content.encode() if isinstance(content, str) else content
+    digest = hashlib.sha256(source).hexdigest()
     key = f"{RENDERER_VERSION}:{asked_for}:{digest}"
     rendered: Rendered | None = caches["rendered"].get(key)
     if rendered is None:
         rendered = make()
-        caches["rendered"].set(key, rendered)
+        if may_keep(rendered):
+            caches["rendered"].set(key, rendered)
     return rendered

@@ -25,6 +25,7 @@ from database import sweeps
 from database.clock import EPOCH, microseconds
 from database.encryption import Unreadable
 from inbox.models import IndexedUntil, Searchable
+from inbox.rendering.files import without_data
 from inbox.search import fts5, time_buckets, vocabulary
 from inbox.search.words import normalised
 from wake.models import Delivery, Response
@@ -167,7 +168,8 @@ def _if_plain(row: Delivery | Response, name: str) -> str | None:
 
 
 def _texts(details_json: str | None) -> Iterator[str]:
-    """Yields keys and values in the agent's order, and numbers as they were written."""
+    """Yields keys and values in the agent's order, and numbers as they were written; the bytes of a
+    picture are no words."""
     details = json.loads(details_json, parse_int=str, parse_float=str) if details_json else None
     pending = [details]
     while pending:
@@ -175,7 +177,8 @@ def _texts(details_json: str | None) -> Iterator[str]:
         if isinstance(value, str):
             yield value
         elif isinstance(value, dict):
-            pending += [part for pair in reversed(value.items()) for part in reversed(pair)]
+            pairs = without_data(value).items()
+            pending += [part for pair in reversed(pairs) for part in reversed(pair)]
         elif isinstance(value, list):
             pending += reversed(value)
 

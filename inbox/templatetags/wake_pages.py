@@ -14,6 +14,7 @@ from django.utils.safestring import SafeString
 from accounts.invisible import reveal
 from accounts.look_alikes import foreign_scripts
 from inbox.answering.outcome_words import status_words
+from inbox.delivery.attachments import files_of
 from inbox.editing.word_diffs import Changes
 from inbox.pages import times
 from inbox.pages.monograms import Monogram
@@ -36,7 +37,10 @@ def details(
     shows the options itself passes `options_apart`."""
     asked_for = context["request"].GET.get("details", "")
     rendered = safe_details.render(
-        delivery.details_json, asked_for=asked_for, options_apart=options_apart
+        delivery.details_json,
+        asked_for=asked_for,
+        options_apart=options_apart,
+        files=files_of(delivery),
     )
     return {"delivery": delivery, "rendered": rendered, "is_raw": asked_for == "raw", "name": name}
 

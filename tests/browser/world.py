@@ -24,10 +24,13 @@ from relay.protocol.dialects import Incoming
 from relay.tasks import lifecycle
 from tests.fixtures.rules import terms_with
 from tests.types import Answer, MakeDelivery
+from tests.wake.blobs.drawing import drawn
+from tests.wake.blobs.showing import file, image
 from wake.assignment import rules
+from wake.blobs.uploads import upload
 from wake.callbacks.attempts import settle
 from wake.callbacks.http_client import Outcome
-from wake.models import Callback, Delivery, Rule
+from wake.models import Callback, Delivery, Rule, UploadedBlob
 
 REPORT = (
     "# Report\n\nTen **competitors**, see [the sheet](https://sheets.example.com/1).\n\n"
@@ -80,6 +83,7 @@ class World:
     colleague: Membership
     link: str
     rule: Rule
+    blob: UploadedBlob
 
     def path(self, name: str, rest: str = "") -> str:
         return f"/deliveries/{self.deliveries[name].pk}/{rest}"
@@ -92,7 +96,8 @@ def build(make: MakeDelivery, answer: Answer, *, key: ApiKey, alice: User, bob: 
     aliases.grant(agent, f"{'w' * 127}*", by=SYSTEM)
     old, _ = mint(agent, by=SYSTEM, mode="test", expires_at=now + timedelta(days=1))
     revoke(old, by=SYSTEM, at=now)
-    deliveries = {**_waiting(make, key=key), **_answered(make, answer, by=bob)}
+    blob = upload(key, drawn(), content_type="image/png", at=now).blob
+    deliveries = {**_waiting(make, key=key, blob=blob), **_answered(make, answer, by=bob)}
     snoozed = make(headline="w" * 120)
     snoozes.snooze(snoozed, by=alice, until=now + timedelta(days=400), at=now)
     for status, name, text in [
@@ -106,7 +111,7 @@ def build(make: MakeDelivery, answer: Answer, *, key: ApiKey, alice: User, bob: 
     )
     callback = _callback(make, answer)
     rule = _rule(agent, alice, at=now)
-    return World(deliveries, agent, key, callback, saved_reply, task, colleague, link, rule)
+    return World(deliveries, agent, key, callback, saved_reply, task, colleague, link, rule, blob)
 
 
 def _rule(agent: Agent, by: User, *, at: datetime) -> Rule:
@@ -144,7 +149,12 @@ def _asked(agent: Agent, *, at: datetime) -> Task:
     return lifecycle.send(card, caller, Incoming(message_id="m1", parts=parts), at=timezone.now())
 
 
-def _waiting(make: MakeDelivery, *, key: ApiKey) -> dict[str, Delivery]:
+def _waiting(make: MakeDelivery, *, key: ApiKey, blob: UploadedBlob) -> dict[str, Delivery]:
+    files = [
+        image(str(blob.pk), "A gradient", title="Picture", caption="w" * 200),
+        file(str(blob.pk), f"{'w' * 80}.png"),
+        image(str(uuid4()), "Nothing that is there"),
+    ]
     return {
         "expired": make(timeout_seconds=60, at=timezone.now() - timedelta(hours=1)),
         "question": make(
@@ -155,7 +165,7 @@ def _waiting(make: MakeDelivery, *, key: ApiKey) -> dict[str, Delivery]:
             assumption="I take the second one.",
         ),
         "blocks": make(
-            type="question", details_json=json.dumps({"wake_blocks": 1, "blocks": BLOCKS})
+            type="question", details_json=json.dumps({"wake_blocks": 1, "blocks": BLOCKS + files})
         ),
         "report": make(details_json=json.dumps(REPORT), timeout_seconds=7200),
         "alert": make(
@@ -205,6 +215,8 @@ def as_fields(world: World) -> dict[str, Any]:
         "delivery": delivery,
         "editor": delivery,
         "raw-details": delivery,
+        "picture": {"pk": world.deliveries["blocks"].pk, "digest": world.blob.sha256},
+        "file": {"pk": world.deliveries["blocks"].pk, "blob": world.blob.pk},
         "agent": {"pk": world.agent.pk},
         "agent-card": {"pk": world.agent.pk},
         "connect": {"pk": world.agent.pk},

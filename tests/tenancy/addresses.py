@@ -29,6 +29,8 @@ ROOMS: dict[str, Callable[[TeamData], Any]] = {
         data.delivery.pk,
         data.comment.pk,
     ),
+    "deliveries/<uuid:pk>/images/<slug:digest>": lambda data: (data.delivery.pk, data.blob.sha256),
+    "deliveries/<uuid:pk>/files/<uuid:blob>": lambda data: (data.delivery.pk, data.blob.pk),
     "agents/<uuid:pk>": lambda data: data.agent.pk,
     "agents/<uuid:pk>/callers/<uuid:key>": lambda data: (data.agent.pk, data.caller_key.pk),
     "agents/<uuid:pk>/keys/<uuid:key>": lambda data: (data.agent.pk, data.key.pk),

@@ -23,9 +23,12 @@ from relay.protocol.dialects import Incoming
 from relay.tasks import lifecycle
 from tests.fixtures.rules import terms_with
 from tests.inbox.person import Person
+from tests.wake.blobs.drawing import drawn
 from wake.assignment import rules
+from wake.blobs.uploads import upload
 from wake.deliveries import deliver
 from wake.models import (
+    Attachment,
     Callback,
     CallbackAttempt,
     CallbackHost,
@@ -33,6 +36,7 @@ from wake.models import (
     FailingTarget,
     Response,
     Rule,
+    UploadedBlob,
 )
 from wake.responses import release, respond
 
@@ -64,6 +68,7 @@ class TeamData:
     membership: Membership
     invitation: Invitation
     rule: Rule
+    blob: UploadedBlob
 
     def row_of(self, model: type[Model]) -> Any:
         """Returns the id of the object of this model, for the admin."""
@@ -128,10 +133,12 @@ def build(team: Team, *, words: str) -> TeamData:
         at=timezone.now(),
     )
     team.refresh_from_db()
+    blob = upload(key, drawn(), content_type="image/png", at=timezone.now()).blob
+    Attachment.objects.create(delivery=delivery, blob=blob)
     return TeamData(
         words, team, owner, agent, key, text, delivery, response, callback, attempt, target, host,
         saved_reply, comment, event, batch, caller_key, claim, card, task, membership, invitation,
-        rule,
+        rule, blob,
     )  # fmt: skip
 
 

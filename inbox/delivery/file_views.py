@@ -1,0 +1,109 @@
+"""Serves the pictures and files of a delivery to the people who may read it."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+from django.http import Http404, HttpResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import get_object_or_404
+from django.utils.cache import get_conditional_response
+from django.views.decorators.http import require_safe
+
+from inbox.pages.page import PersonRequest, for_person, page
+from inbox.rendering.blocks import blocks_in
+from inbox.rendering.files import decoded, digest_of, inline_data, inline_picture
+from inbox.rendering.json_text import read
+from wake.blobs.pictures import NotShowable, Picture
+from wake.models import Attachment, Delivery, File, UploadedBlob
+from wake.models.blobs import AttachmentQuerySet
+from wake.server.http.downloads import download
+
+PICTURE_HEADERS = {
+    "Content-Security-Policy": "default-src 'none'; sandbox",
+    "X-Content-Type-Options": "nosniff",
+    # The browser keeps it and asks each time, so that what was erased, or is no longer theirs, is
+    # not shown to a person who signed out.
+    "Cache-Control": "private, no-cache",
+}
+EXTENSIONS = {"image/png": "png", "image/jpeg": "jpg"}
+
+
+@require_safe
+@for_person
+def picture(request: PersonRequest, pk: UUID, digest: str) -> HttpResponseBase:
+    """Shows a picture of the delivery, by the hash of its bytes."""
+    attachment = _attachments(request, pk).with_picture(digest).first()
+    inline = b"" if attachment else _inline(request, pk, digest)
+    response = get_conditional_response(request, etag=f'"{digest}"')
+    if response is None:
+        response = _shown(attachment.blob, digest) if attachment else _rewritten(inline, digest)
+    for name, value in PICTURE_HEADERS.items():
+        response[name] = value
+    response["ETag"] = f'"{digest}"'
+    return response
+
+
+@require_safe
+@page
+def download_file(request: PersonRequest, pk: UUID, blob: UUID) -> HttpResponse:
+    """Downloads a file of the delivery, under the name that its block has."""
+    attachment = get_object_or_404(_attachments(request, pk), blob=blob)
+    name = _name(_delivery(request, pk), blob)
+    return download(File(name, attachment.blob.media_type, bytes(attachment.blob.content)))
+
+
+def _attachments(request: PersonRequest, pk: UUID) -> AttachmentQuerySet:
+    return Attachment.objects.for_person(request.user).of_delivery(pk)
+
+
+def _delivery(request: PersonRequest, pk: UUID) -> Delivery:
+    """Raises Http404."""
+    theirs = Delivery.objects.for_person(request.user).only("pk", "details_json")
+    return get_object_or_404(theirs, pk=pk)
+
+
+def _inline(request: PersonRequest, pk: UUID, digest: str) -> bytes:
+    """Returns the bytes of a picture that came with the delivery itself. Raises Http404."""
+    for data in inline_data(_blocks(_delivery(request, pk))):
+        try:
+            content = decoded(data)
+        except NotShowable:
+            continue
+        if digest_of(content) == digest:
+            return content
+    raise Http404
+
+
+def _name(delivery: Delivery, blob: UUID) -> str:
+    """Returns the name of the first block that shows the blob as a file."""
+    for block in _blocks(delivery) or ():
+        match block:
+            case {"type": "file", "blob": str(text), "name": str(name)} if text.lower() == str(
+                blob
+            ):
+                return name
+    return ""
+
+
+def _blocks(delivery: Delivery) -> list[Any] | None:
+    return blocks_in(read(delivery.details_json)) if delivery.details_json else None
+
+
+def _shown(picture: UploadedBlob | Picture, digest: str) -> HttpResponse:
+    """Returns an uploaded picture, or one that was written again just now."""
+    name = f"{digest[:12]}.{EXTENSIONS[picture.media_type]}"
+    return HttpResponse(
+        bytes(picture.content),
+        content_type=picture.media_type,
+        headers={"Content-Disposition": f'inline; filename="{name}"'},
+    )
+
+
+def _rewritten(content: bytes, digest: str) -> HttpResponse:
+    """Raises Http404 for what the page does not show either."""
+    try:
+        return _shown(inline_picture(content), digest)
+    except NotShowable:
+        raise Http404 from None

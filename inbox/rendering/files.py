@@ -1,0 +1,180 @@
+"""Renders `image` and `file` blocks: pictures from our own origin, written again, and rows of files
+to download."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from django.urls import reverse
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+from accounts.invisible import reveal
+from database.uuids import uuid_or_none
+from inbox.rendering.render_cache import cached
+from inbox.rendering.tree import quiet
+from wake.blobs import pictures
+from wake.blobs.pictures import NotShowable, Picture
+from wake.models import UploadedBlob
+
+IMAGE, FILE = "image", "file"
+MOST_FILES = 50  # of a page
+# Of the pictures that came in the delivery itself, together: opening the page decodes them.
+MOST_INLINE_PIXELS = pictures.MOST_PIXELS
+MOST_CACHED_BYTES = 500_000
+LONGEST_ALT, LONGEST_CAPTION, LONGEST_NAME = 1_000, 500, 200
+
+PICTURE = (
+    '<figure class="picture"><a href="{0}"><img src="{0}" alt="{1}" width="{2}" height="{3}"'
+    ' loading="lazy" decoding="async"></a>{4}</figure>'
+)
+CAPTION = '<figcaption dir="auto">{}{}</figcaption>'
+ROW = (
+    '<p class="file"><a href="{}" download><bdi dir="auto">{}</bdi></a> {}'
+    '<code class="file__hash">SHA-256 {}</code></p>'
+)
+MISSING = '<p>{}</p><p class="agent-text" dir="auto">{}</p>'
+FIRST_FRAME = "Only the first frame of this animation is shown. "
+NOT_SHOWN = "This picture cannot be shown: {}"
+NO_BLOB = "it was not uploaded by this agent, or is gone."
+NO_PICTURE = "it was not uploaded as a picture."
+TOO_MANY = "there are too many on this page."
+NO_FILE = "This file is not there: it was not uploaded by this agent, or is gone."
+
+
+@dataclass(frozen=True, slots=True)
+class Files:
+    """Holds the delivery that pictures are addressed by, and its blobs, without their content."""
+
+    delivery_id: UUID
+    blobs: Mapping[UUID, UploadedBlob]
+
+    @property
+    def key(self) -> str:
+        """Names what the rendered page depends on, beside the details."""
+        return ":".join(map(str, [self.delivery_id, *sorted(self.blobs)]))
+
+
+class FileBlocks:
+    """Counts what the pictures and files of one page may take."""
+
+    def __init__(self, files: Files) -> None:
+        self.files = files
+        self.files_left = MOST_FILES
+        self.pixels_left = MOST_INLINE_PIXELS
+
+    def html(self, block: Any) -> SafeString | None:
+        """Renders an `image` or a `file` block; returns None for any other or a malformed one."""
+        match block:
+            case {"type": "image", "alt": str(alt)} if alt.strip() and _has_source(block):
+                return self._picture(block, reveal(alt[:LONGEST_ALT]))
+            case {"type": "file", "blob": str(blob), "name": str(name)} if name.strip():
+                return self._file(blob, reveal(name[:LONGEST_NAME]))
+        return None
+
+    def _picture(self, block: dict[str, Any], alt: str) -> SafeString:
+        try:
+            digest, width, height, is_animated = self._shown(block)
+        except NotShowable as reason:
+            return format_html(MISSING, quiet(NOT_SHOWN.format(reason)), alt)
+        url = reverse("picture", args=[self.files.delivery_id, digest])
+        return format_html(
+            PICTURE, url, alt, width, height, _caption(block, is_animated=is_animated)
+        )
+
+    def _shown(self, block: dict[str, Any]) -> tuple[str, int, int, bool]:
+        """Returns the digest, the size and whether it is animated. Raises NotShowable."""
+        self.files_left -= 1
+        if self.files_left < 0:
+            raise NotShowable(TOO_MANY)
+        if "blob" in block:
+            blob = self._blob(block["blob"])
+            if blob is None or not blob.is_picture:
+                raise NotShowable(NO_PICTURE if blob else NO_BLOB)
+            return blob.sha256, blob.width or 0, blob.height or 0, blob.is_animated
+        content = decoded(block["data"])
+        picture = inline_picture(content, most_pixels=self.pixels_left)
+        self.pixels_left -= picture.width * picture.height
+        return digest_of(content), picture.width, picture.height, picture.is_animated
+
+    def _file(self, blob_id: str, name: str) -> SafeString:
+        self.files_left -= 1
+        blob = self._blob(blob_id)
+        if blob is None or self.files_left < 0:
+            return format_html(MISSING, quiet(NO_FILE), name)
+        url = reverse("file", args=[self.files.delivery_id, blob.pk])
+        return format_html(ROW, url, name, quiet(f"{blob.media_type}, {_size(blob)}"), blob.sha256)
+
+    def _blob(self, text: str) -> UploadedBlob | None:
+        blob_id = uuid_or_none(text)
+        return self.files.blobs.get(blob_id) if blob_id else None
+
+
+def shows_files(details_json: str | None) -> bool:
+    """Returns whether there may be a picture or a file in the details, without reading them."""
+    if not details_json or '"wake_blocks"' not in details_json:
+        return False
+    return f'"{IMAGE}"' in details_json or f'"{FILE}"' in details_json
+
+
+def inline_data(blocks: Iterable[Any] | None) -> Iterator[str]:
+    """Yields the base64 texts of the pictures that came with the delivery itself."""
+    for block in blocks or ():
+        match block:
+            case {"type": "image", "data": str(data)} if "blob" not in block:
+                yield data
+
+
+def without_data(block: Any) -> Any:
+    """Returns a malformed block as it can be shown: no person reads base64."""
+    is_image = isinstance(block, dict) and block.get("type") == IMAGE
+    return {name: value for name, value in block.items() if name != "data"} if is_image else block
+
+
+def decoded(data: str) -> bytes:
+    """Returns the bytes of a base64 text, which may be wrapped, or a data URL. Raises
+    NotShowable."""
+    try:
+        return base64.b64decode("".join(data.rpartition(",")[2].split()), validate=True)
+    except (binascii.Error, ValueError):
+        raise NotShowable("its data is not base64.") from None
+
+
+def digest_of(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+def inline_picture(content: bytes, *, most_pixels: int = MOST_INLINE_PIXELS) -> Picture:
+    """Returns the picture as browsers get it; a small one is kept in memory, like rendered details.
+    Raises NotShowable."""
+
+    picture = cached(
+        content,
+        asked_for="picture",
+        make=lambda: pictures.rewritten(content, most_pixels=most_pixels),
+        may_keep=lambda picture: len(picture.content) <= MOST_CACHED_BYTES,
+    )
+    if picture.width * picture.height > most_pixels:
+        raise NotShowable(TOO_MANY)
+    return picture
+
+
+def _has_source(block: dict[str, Any]) -> bool:
+    return isinstance(block.get("blob", block.get("data")), str)
+
+
+def _caption(block: dict[str, Any], *, is_animated: bool) -> SafeString:
+    text = block.get("caption")
+    caption = reveal(text[:LONGEST_CAPTION]) if isinstance(text, str) else ""
+    note = quiet(FIRST_FRAME) if is_animated else ""
+    return format_html(CAPTION, note, caption) if note or caption else SafeString()
+
+
+def _size(blob: UploadedBlob) -> str:
+    return f"{blob.size / 1000:,.0f} kB" if blob.size >= 1000 else f"{blob.size} bytes"
