@@ -1,7 +1,7 @@
 """Delivers an agent's work to people over the WAKE protocol, and reads their answers."""
 
 from wake_client import blocks
-from wake_client.answers import Answer, Receipt, Status, Sweep, Type, Withdrawal
+from wake_client.answers import Answer, Blob, Receipt, Status, Sweep, Type, Withdrawal
 from wake_client.book import AsyncBook, Book
 from wake_client.client import AsyncResponses, AsyncWakeClient, Responses, WakeClient
 from wake_client.errors import (
@@ -26,6 +26,7 @@ __all__ = [
     "AsyncBook",
     "AsyncResponses",
     "AsyncWakeClient",
+    "Blob",
     "Book",
     "FieldProblem",
     "KeyNotValid",

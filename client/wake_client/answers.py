@@ -34,6 +34,39 @@ class Receipt:
 
 
 @dataclass(frozen=True, slots=True)
+class Blob:
+    """Confirms that a file is stored, for blocks.image() and blocks.file().
+
+    A picture is written again by the server: type, size and hash are those of what people get.
+    Without a delivery that shows it, the file is removed after `expires_at`.
+    """
+
+    blob_id: str
+    media_type: str
+    size: int
+    sha256: str
+    width: int | None
+    height: int | None
+    expires_at: datetime
+
+    @classmethod
+    def read(cls, body: Any) -> Blob:
+        """Reads the body of a response to an upload. Raises NotWake."""
+        try:
+            return cls(
+                str(body["blob_id"]),
+                str(body["media_type"]),
+                int(body["size"]),
+                str(body["sha256"]),
+                body["width"],
+                body["height"],
+                datetime.fromisoformat(body["expires_at"]),
+            )
+        except (KeyError, TypeError, ValueError) as error:
+            raise _not_wake(error) from error
+
+
+@dataclass(frozen=True, slots=True)
 class Withdrawal:
     """Confirms that a delivery was taken out of the inbox, by the first request that asked for
     it."""

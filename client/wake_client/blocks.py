@@ -1,4 +1,5 @@
-"""Builds typed blocks, the parts of `details` that people see as tables, diffs, choices and fields.
+"""Builds typed blocks, the parts of `details` that people see as tables, pictures, diffs, choices
+and fields.
 
     details = blocks.page(
         blocks.markdown("Both **fit the plan**."),
@@ -12,13 +13,20 @@ The builders raise ValueError for what the server would show as plain JSON.
 
 from __future__ import annotations
 
+import base64
+import os
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
+
+from wake_client.answers import Blob
+from wake_client.uploads import content_of, is_picture
 
 Block = dict[str, Any]
 
 MOST_OPTIONS, LONGEST_NAME = 12, 64
 MOST_SERIES, MOST_POINTS = 6, 1_000
+# In bytes: a delivery has 256 KiB, and base64 makes a third more of them.
+MOST_INLINE_BYTES = 180_000
 Scalar = str | int | float | bool | None
 
 
@@ -85,6 +93,30 @@ def chart(
     return _titled({**block, "unit": unit} if unit else block, title)
 
 
+def image(
+    source: bytes | os.PathLike[str] | Blob, alt: str, *, caption: str = "", title: str = ""
+) -> Block:
+    """Returns a picture: what upload() returned, or a small file that is sent along. `alt` says
+    what it shows, for people who do not see it."""
+    if not alt.strip():
+        raise ValueError("A picture needs an alt text, which says what it shows.")
+    block: Block = {"type": "image", "alt": alt}
+    if isinstance(source, Blob):
+        if source.width is None:
+            raise ValueError(f"The server stored {source.media_type}, which is no picture.")
+        block["blob"] = source.blob_id
+    else:
+        block["data"] = _inline(content_of(source))
+    return _titled({**block, "caption": caption} if caption else block, title)
+
+
+def file(blob: Blob, name: str, *, title: str = "") -> Block:
+    """Returns a file that people download under this name, after upload()."""
+    if not name.strip():
+        raise ValueError("A file needs a name.")
+    return _titled({"type": "file", "blob": blob.blob_id, "name": name}, title)
+
+
 def pairs(items: Mapping[str, Any], *, title: str = "") -> Block:
     """Returns names and their values."""
     return _titled({"type": "kv", "items": dict(items)}, title)
@@ -141,6 +173,17 @@ def field(
 
 def _titled(block: Block, title: str) -> Block:
     return {**block, "title": title} if title else block
+
+
+def _inline(content: bytes) -> str:
+    if not is_picture(content):
+        raise ValueError("A picture is a PNG, JPEG, WebP or GIF.")
+    if len(content) > MOST_INLINE_BYTES:
+        raise ValueError(
+            f"A picture above {MOST_INLINE_BYTES:,} bytes does not fit into a delivery: "
+            "upload() it."
+        )
+    return base64.b64encode(content).decode()
 
 
 def _check_name(name: str) -> None:

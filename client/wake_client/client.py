@@ -11,11 +11,12 @@ from typing import Any, Self, Unpack
 
 import httpx
 
-from wake_client.answers import Answer, Receipt, Status, Sweep, Type, Withdrawal
+from wake_client.answers import Answer, Blob, Receipt, Status, Sweep, Type, Withdrawal
 from wake_client.book import AsyncBook, Book
 from wake_client.errors import WakeError
 from wake_client.http import addresses, keys
 from wake_client.http.flows import Flow, Flows, OptionalFields, Pause, Request, Result, Unsent
+from wake_client.uploads import Source
 from wake_client.version import __version__
 
 RETRY_FOR_SECONDS = 120.0
@@ -77,6 +78,11 @@ class WakeClient:
         method raises the error of the one that was refused.
         """
         return self._run(self._flows.deliver_many(deliveries, atomic=atomic))
+
+    def upload(self, source: Source, *, media_type: str = "") -> Blob:
+        """Stores a file (a path, or bytes) for blocks.image() and blocks.file(). PNG, JPEG, WebP
+        and GIF are pictures, unless you name a type such as "application/octet-stream"."""
+        return self._run(self._flows.upload(source, media_type=media_type))
 
     def response(self, delivery_id: str) -> Answer:
         """Returns the answer as it is now, without waiting."""
@@ -247,6 +253,10 @@ class AsyncWakeClient:
         """Does the same as WakeClient.deliver_many."""
         return await self._run(self._flows.deliver_many(deliveries, atomic=atomic))
 
+    async def upload(self, source: Source, *, media_type: str = "") -> Blob:
+        """Does the same as WakeClient.upload."""
+        return await self._run(self._flows.upload(source, media_type=media_type))
+
     async def response(self, delivery_id: str) -> Answer:
         """Returns the answer as it is now, without waiting."""
         return await self._run(self._flows.response(delivery_id))
@@ -383,5 +393,6 @@ def _arguments(request: Request) -> dict[str, Any]:
         "params": dict(request.params),
         "headers": dict(request.headers),
         "json": request.body,
+        "content": request.content,
         "timeout": request.timeout,
     }

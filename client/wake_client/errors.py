@@ -45,7 +45,7 @@ class WakeError(Exception):
 
 
 class NotAccepted(WakeError):
-    """The request does not fit the protocol (400, 405, 413, 422). Nothing was stored."""
+    """The request does not fit the protocol (400, 405, 413, 415, 422). Nothing was stored."""
 
 
 class KeyNotValid(WakeError):
@@ -84,6 +84,7 @@ KINDS: dict[int, type[WakeError]] = {
     405: NotAccepted,
     409: AlreadyAnswered,
     413: NotAccepted,
+    415: NotAccepted,
     422: NotAccepted,
     429: TooManyRequests,
 }

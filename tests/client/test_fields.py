@@ -93,7 +93,7 @@ def literals(hint: Any) -> list[str]:
     return texts
 
 
-@pytest.mark.parametrize("name", ["Answer", "Receipt", "Sweep"])
+@pytest.mark.parametrize("name", ["Answer", "Blob", "Receipt", "Sweep"])
 def test_a_response_has_the_servers_fields(name: str) -> None:
     ours = {field.name for field in dataclasses.fields(getattr(wake_client, name))}
     servers = set(getattr(wire, name).__struct_fields__)

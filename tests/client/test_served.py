@@ -6,6 +6,7 @@ import asyncio
 import threading
 from collections.abc import Callable
 from typing import Any
+from uuid import UUID
 
 import pytest
 
@@ -13,8 +14,9 @@ import wake_client
 from accounts.models import Agent
 from tests.agent_client import AgentClient
 from tests.served import served
-from wake.models import Delivery
-from wake_client import AsyncWakeClient, WakeClient
+from tests.wake.blobs.drawing import drawn
+from wake.models import Attachment, Delivery
+from wake_client import AsyncWakeClient, WakeClient, blocks
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
 
@@ -67,12 +69,26 @@ def test_a_question_is_asked_answered_and_swept(
                 )
                 assert (first.replayed, second.replayed) == (False, True)
                 assert first.delivery_id == second.delivery_id
+            with subtests.test("a picture is uploaded, and shown by a delivery"):
+                blob = client.upload(drawn())
+                page = blocks.page(blocks.image(blob, "A gradient"), blocks.file(blob, "a.png"))
+                shown = client.deliver("update", "Painted", "All of it.", details=page)
+                attachment = Attachment.objects.get(delivery_id=UUID(shown.delivery_id))
+                assert str(attachment.blob_id) == blob.blob_id
+                assert (blob.width, blob.height) == (40, 30)
+            with subtests.test("a picture that is none is refused"):
+                with pytest.raises(wake_client.NotAccepted) as no_picture:
+                    client.upload(b"<svg/>", media_type="image/svg+xml")
+                assert no_picture.value.code == "unsupported_media_type"
             with subtests.test("a field that does not fit is named"):
                 with pytest.raises(wake_client.NotAccepted) as refused:
                     client.deliver("update", "x" * 121, "All of it.")
                 assert [problem.field for problem in refused.value.fields] == ["headline"]
             with subtests.test("the client that awaits reads the same"):
-                assert asyncio.run(_awaited(origin, key, agent.agent_id)) == [answered]
+                assert asyncio.run(_awaited(origin, key, agent.agent_id)) == (
+                    [answered],
+                    blob.blob_id,
+                )
         with subtests.test("another key is refused"):
             other = WakeClient(origin, "wk_live_made_up", agent_id=agent.agent_id)
             with other, pytest.raises(wake_client.KeyNotValid) as raised:
@@ -80,6 +96,7 @@ def test_a_question_is_asked_answered_and_swept(
             assert raised.value.code == "unauthorized"
 
 
-async def _awaited(origin: str, key: str, agent_id: str) -> list[wake_client.Answer]:
+async def _awaited(origin: str, key: str, agent_id: str) -> tuple[list[wake_client.Answer], str]:
     async with AsyncWakeClient(origin, key, agent_id=agent_id) as client:
-        return [one async for one in client.responses()]
+        blob = await client.upload(drawn())
+        return [one async for one in client.responses()], blob.blob_id

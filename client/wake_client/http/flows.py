@@ -15,7 +15,7 @@ from urllib.parse import quote
 
 import httpx
 
-from wake_client.answers import Answer, Receipt, Status, Sweep, Type, Withdrawal
+from wake_client.answers import Answer, Blob, Receipt, Status, Sweep, Type, Withdrawal
 from wake_client.errors import (
     NotWake,
     Unavailable,
@@ -25,6 +25,7 @@ from wake_client.errors import (
     unreachable,
 )
 from wake_client.http.backoff import at_least, pauses
+from wake_client.uploads import Source, content_of, media_type_of
 
 MAX_LONG_POLL_SECONDS = 25
 RESPONSE_SECONDS = 15.0
@@ -38,13 +39,15 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """Describes one HTTP request. `path` begins after /wake/v1, and `wait` is for a long poll."""
+    """Describes one HTTP request. `path` begins after /wake/v1, `body` is sent as JSON and
+    `content` as it is, and `wait` is for a long poll."""
 
     method: Literal["GET", "POST"]
     path: str
     params: Mapping[str, str] = field(default_factory=dict)
     headers: Mapping[str, str] = field(default_factory=dict)
     body: Mapping[str, Any] | None = None
+    content: bytes | None = None
     wait: int = 0
 
     @property
@@ -134,6 +137,14 @@ class Flows:
         body = {"deliveries": items, "atomic": atomic}
         response = yield from self._send(Request("POST", "/deliveries", body=body))
         return _results(_json(response), count=len(items))
+
+    def upload(self, source: Source, *, media_type: str) -> Flow[Blob]:
+        content = content_of(source)
+        headers = {"Content-Type": media_type or media_type_of(source, content)}
+        # The same bytes are the same blob, so a second try stores nothing.
+        request = Request("POST", "/blobs", headers=headers, content=content)
+        response = yield from self._send(request)
+        return Blob.read(_json(response))
 
     def response(
         self, delivery_id: str, *, wait: int = 0, until: float | None = None

@@ -14,6 +14,7 @@ from wake_client.answers import Answer
 from wake_client.client import WakeClient
 from wake_client.http.flows import OptionalFields
 from wake_client.shell.access import access
+from wake_client.shell.attachments import add_options, with_files
 from wake_client.shell.output import ExitStatus, add_parser, guarded, progress, say, show
 
 ANSWERED = {
@@ -29,7 +30,7 @@ def add_subcommands(subcommands: Any) -> None:
         "deliver",
         "show people something",
         _deliver,
-        '  wake deliver output "Report ready" "Ten companies." --details report.md',
+        '  wake deliver output "Page ready" "It is live." --details page.md --image page.png',
     )
     deliver.add_argument("type", choices=["update", "output", "alert", "question"])
     _add_content(deliver)
@@ -100,7 +101,7 @@ def _deliver(client: WakeClient, arguments: argparse.Namespace) -> int:
         arguments.headline,
         arguments.summary,
         idempotency_key=arguments.idempotency_key,
-        **_optional(arguments),
+        **_optional(client, arguments),
     )
     show(arguments, asdict(receipt), receipt.delivery_id)
     return ExitStatus.OK
@@ -112,7 +113,7 @@ def _ask(client: WakeClient, arguments: argparse.Namespace) -> int:
         arguments.headline,
         arguments.summary,
         idempotency_key=arguments.idempotency_key,
-        **_optional(arguments),
+        **_optional(client, arguments),
     )
     say(f"Waiting for an answer; read it later with: wake check {receipt.delivery_id}")
     return _waited(client, arguments, receipt.delivery_id)
@@ -164,9 +165,9 @@ def in_words(answer: Answer) -> str:
     return "\n".join(lines)
 
 
-def _optional(arguments: argparse.Namespace) -> OptionalFields:
+def _optional(client: WakeClient, arguments: argparse.Namespace) -> OptionalFields:
     fields = {
-        "details": _details(arguments.details),
+        "details": with_files(client, _details(arguments.details), arguments),
         "timeout_seconds": arguments.deadline,
         "assumption": arguments.assume,
         "thread": arguments.thread,
@@ -203,6 +204,7 @@ def _add_content(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("headline", help="one line of at most 120 characters")
     parser.add_argument("summary", help="one line of at most 280 characters")
     parser.add_argument("--details", metavar="FILE", help="JSON or text; - is stdin")
+    add_options(parser)
     parser.add_argument(
         "--deadline", type=int, metavar="SECONDS", help="60 to 604800; after it you go on"
     )

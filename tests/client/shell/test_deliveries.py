@@ -14,7 +14,7 @@ import httpx
 import pytest
 
 from tests.client.connector.relay import CLIENT
-from tests.client.test_sdk import APPROVED, ID, KEY, PENDING, RECEIPT, Server, error, ok
+from tests.client.test_sdk import APPROVED, BLOB, ID, KEY, PENDING, PNG, RECEIPT, Server, error, ok
 from wake_client import WakeClient
 from wake_client.shell import deliveries
 from wake_client.shell.output import ExitStatus
@@ -64,6 +64,80 @@ def test_a_delivery_prints_its_id(capsys: pytest.CaptureFixture[str], tmp_path: 
     assert (sent["type"], sent["headline"], sent["agent_id"]) == ("output", CONTENT[0], "painter")
     assert (sent["details"], sent["thread"]) == ({"colours": ["red"]}, "fence")
     assert server.requests[0].headers["User-Agent"].startswith("wake-client/")
+
+
+def picture_and_report(folder: Path) -> tuple[str, str]:
+    (folder / "page.png").write_bytes(PNG)
+    (folder / "logo.svg").write_bytes(b"<svg/>")
+    return str(folder / "page.png"), str(folder / "logo.svg")
+
+
+@pytest.mark.parametrize(
+    ("details", "expected"),
+    [
+        (None, {}),
+        ("Words.", {"proposal": "Words."}),
+        ('{"price": 3}', {"proposal": {"price": 3}}),
+        (
+            '{"wake_blocks": 1, "text": "T", "blocks": [{"type": "text", "text": "x"}]}',
+            {"text": "T"},
+        ),
+    ],
+)
+def test_pictures_and_files_are_uploaded_and_shown(
+    details: str | None, expected: dict[str, Any], tmp_path: Path
+) -> None:
+    server = Server(ok(BLOB, 201), ok(BLOB, 201), ok(BLOB, 201), ok(RECEIPT, 201))
+    picture, drawing = picture_and_report(tmp_path)
+    (tmp_path / "details").write_text(details or "")
+    words = ["--details", str(tmp_path / "details")] if details else []
+    files = ["--image", picture, "--alt", "The page", "--file", drawing, "--file", picture]
+
+    assert wake(server, "deliver", "output", *CONTENT, *words, *files) == 0
+
+    sent = body(server, 3)["details"]
+    assert [request.headers["Content-Type"] for request in server.requests[:3]] == [
+        "image/png",
+        "application/octet-stream",
+        "application/octet-stream",
+    ]
+    assert sent["blocks"][-3:] == [
+        {"type": "image", "alt": "The page", "blob": ID},
+        {"type": "file", "blob": ID, "name": "logo.svg"},
+        {"type": "file", "blob": ID, "name": "page.png"},
+    ]
+    assert len(sent["blocks"]) == (4 if details else 3)
+    rest = {name: value for name, value in sent.items() if name not in {"wake_blocks", "blocks"}}
+    assert rest == expected
+
+
+def test_a_picture_has_its_name_as_alt_text_unless_it_is_given(tmp_path: Path) -> None:
+    server = Server(ok(BLOB, 201), ok(RECEIPT, 201))
+
+    wake(server, "ask", *CONTENT, "--image", picture_and_report(tmp_path)[0], "--wait", "0.1")
+
+    assert body(server, 1)["details"]["blocks"][0]["alt"] == "page.png"
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        (["--alt", "The page"], "more --alt than --image"),
+        (["--image", "/nowhere/x"], "/nowhere/x"),
+        (["--image", "logo.svg"], "not a PNG, JPEG, WebP or GIF"),
+    ],
+)
+def test_files_that_cannot_be_sent_are_named(
+    words: list[str], reason: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    picture_and_report(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    server = Server(ok(BLOB, 201))
+
+    with pytest.raises(ValueError, match=reason):
+        wake(server, "deliver", "output", *CONTENT, *words)
+
+    assert server.requests == []
 
 
 @pytest.mark.parametrize(
