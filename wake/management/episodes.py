@@ -25,6 +25,7 @@ from wake.callbacks import allowlist, attempts
 from wake.callbacks.http_client import Outcome
 from wake.deadlines import time_out_overdue
 from wake.deliveries import deliver
+from wake.management.drawings import drawn
 from wake.models import Callback, Delivery, Response
 from wake.responses import release, respond
 
@@ -32,6 +33,7 @@ FOLDER = Path(__file__).with_name("demo")
 # `2d 3h` before now, or after something else; the longest first.
 UNITS = {"d": "days", "h": "hours", "m": "minutes", "s": "seconds"}
 AMOUNT = re.compile(r"(\d+)([dhms])")
+DRAWING = re.compile(r"drawn:(\w+)")
 
 Event = tuple[datetime, Callable[[], object]]
 Script = dict[str, Any]
@@ -151,7 +153,7 @@ class Episode:
             type=script["type"],
             headline=script["headline"],
             summary=script["summary"],
-            details_json=script["json"].strip() if "json" in script else details,
+            details_json=_with_drawings(script["json"].strip()) if "json" in script else details,
             callback_webhook=script.get("webhook", ""),
             timeout_seconds=int(length(script.get("timeout", "")).total_seconds()) or None,
             assumption=script.get("assumption", ""),
@@ -201,6 +203,11 @@ class Episode:
         else:
             pickups.sweep(key, pickups.SweepQuery(), at=at)
         keys.touch(key, at=at)
+
+
+def _with_drawings(json_text: str) -> str:
+    """Returns the JSON with pictures in place of their names, such as `drawn:harbour`."""
+    return DRAWING.sub(lambda name: drawn(name[1]), json_text)
 
 
 def length(text: str) -> timedelta:
