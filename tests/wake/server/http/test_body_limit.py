@@ -41,6 +41,7 @@ def _limit(settings: Any) -> None:
     settings.WAKE_MAX_BODY_BYTES = LIMIT
     settings.DATA_UPLOAD_MAX_MEMORY_SIZE = 2 * LIMIT
     settings.WAKE_MAX_A2A_BYTES = 3 * LIMIT
+    settings.WAKE_MAX_BLOB_BYTES = 4 * LIMIT
 
 
 @async_to_sync
@@ -71,6 +72,13 @@ def test_a_body_up_to_the_limit_passes_untouched() -> None:
     status, _, body = post(app, [b"x" * 600, b"x" * 400], declared=LIMIT)
 
     assert (status, body, app.stored) == (201, b"stored", LIMIT)
+
+
+@pytest.mark.parametrize("path", ["/wake/v1/blobs", "/wake/v1/blobs/"])
+def test_a_file_may_be_larger_than_a_delivery(path: str) -> None:
+    assert post(Spooling(), [b"x" * 4 * LIMIT], path=path)[0] == 201
+    assert post(Spooling(), [b"x" * (4 * LIMIT + 1)], path=path)[0] == 413
+    assert post(Spooling(), [b"x" * (LIMIT + 1)], path="/wake/v1/blobs-of-others")[0] == 413
 
 
 def test_a_declared_length_above_the_limit_is_refused_unread() -> None:
