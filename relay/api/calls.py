@@ -89,10 +89,10 @@ def own_task(call: Call, name: str) -> Task:
 
 
 @contextmanager
-def room_to_write(task: Task) -> Iterator[None]:
-    """Waits until this process may write the task, for calls that only read: a message that was
+def room_to_write(*tasks: Task) -> Iterator[None]:
+    """Waits until this process may write the tasks, for calls that only read: a message that was
     stored is never refused. Raises throttles.TooMany."""
-    if task.stored_bytes < LONG_TASK:
+    if sum(task.stored_bytes for task in tasks) < LONG_TASK:
         yield
         return
     if not connection.in_atomic_block:

@@ -9,6 +9,7 @@ from django.http import HttpRequest, HttpResponse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
+from accounts import read_limits, throttles
 from database.encryption import Unreadable
 from relay.content import blobs
 from wake.api.errors import RETRY_UNREADABLE_AFTER
@@ -21,9 +22,13 @@ log = logging.getLogger(__name__)
 @never_cache
 def linked_file(request: HttpRequest, token: str) -> HttpResponse:
     """Serves a download. A link that is too old, forged or to an erased file is a 404; a file whose
-    encryption key is missing is a 503, as the task itself is."""
+    encryption key is missing is a 503, as the task itself is. Reads are counted by network, because
+    a link needs no key."""
     try:
+        read_limits.count_call(request, None)
         file = blobs.file_of_link(token)
+    except throttles.TooMany as reason:
+        return _too_many(reason)
     except Unreadable:
         log.exception("A file cannot be read: WAKE_ENCRYPTION_KEYS lacks the key of its row")
         return _unreadable()
@@ -33,6 +38,16 @@ def linked_file(request: HttpRequest, token: str) -> HttpResponse:
 def _not_found() -> HttpResponse:
     text = "There is nothing here, or the link to it is too old: read the task again."
     return HttpResponse(text, content_type="text/plain", status=HTTPStatus.NOT_FOUND)
+
+
+def _too_many(reason: throttles.TooMany) -> HttpResponse:
+    response = HttpResponse(
+        "Too many files were read from this network: try again later.",
+        content_type="text/plain",
+        status=HTTPStatus.TOO_MANY_REQUESTS,
+    )
+    response["Retry-After"] = str(reason.retry_after)
+    return response
 
 
 def _unreadable() -> HttpResponse:

@@ -57,12 +57,13 @@ def list_(call: Call) -> Json:
     """Lists tasks in 1.0 only; in 0.3 the method exists for other transports alone."""
     query = task_list.read(call.params, call.caller)
     length = call.params.number("historyLength", low=0)
-    artifacts = call.params.flag("includeArtifacts") or False
     page = task_list.page(call.card, call.caller, query, network=call.network)
+    with calls.room_to_write(*page.tasks):
+        tasks = dialects.write_tasks(
+            page.tasks, call.version, history_length=length, artifacts=query.artifacts
+        )
     return {
-        "tasks": dialects.write_tasks(
-            page.tasks, call.version, history_length=length, artifacts=artifacts
-        ),
+        "tasks": tasks,
         "nextPageToken": page.next_token,
         "pageSize": query.page_size,
         "totalSize": page.total,

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
-from django.db.models import Q
+from django.db.models import F, Q
 
 from database.clock import EPOCH, microseconds
+from database.encrypted_columns import length_of
 from relay.models import CallerKey, Card, Task, TaskQuerySet
 from relay.protocol import dialects
 from relay.protocol.fields import Fields
 
 PAGE_SIZE = 50
 LARGEST_PAGE = 100
+LONGEST_PAGE = 10_000_000  # bytes of what its tasks hold
+NEWEST_FIRST = ("-status_at", "-pk")
 # The last row of the page before: its status in microseconds since 1970, and its id.
 TOKEN = re.compile(r"([0-9]{1,16})-([0-9a-f]{32})", re.ASCII)
 
@@ -29,6 +33,7 @@ class TaskListQuery:
     since: datetime | None
     page_size: int
     after: tuple[datetime, UUID] | None
+    artifacts: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,12 +57,14 @@ def read(params: Fields, caller: CallerKey | None) -> TaskListQuery:
         since=_since(params),
         page_size=params.number("pageSize", low=1, high=LARGEST_PAGE) or PAGE_SIZE,
         after=_after(params),
+        artifacts=params.flag("includeArtifacts") or False,
     )
 
 
 def page(card: Card, caller: CallerKey | None, query: TaskListQuery, *, network: str = "") -> Page:
-    """Returns one page. An anonymous caller gets tasks from its own network only, because the id of
-    a context is often made up by its caller and can be guessed."""
+    """Returns one page, which ends early where it would be too long. An anonymous caller gets tasks
+    from its own network only, because the id of a context is often made up by its caller and can be
+    guessed."""
     tasks = Task.objects.of_caller(card.agent, caller)
     if caller is None:
         tasks = tasks.filter(network=network)
@@ -67,17 +74,32 @@ def page(card: Card, caller: CallerKey | None, query: TaskListQuery, *, network:
         tasks = tasks.filter(state=query.state)
     if query.since:
         tasks = tasks.filter(status_at__gte=query.since)
-    rows = list(_from(tasks, query)[: query.page_size + 1])
-    listed = rows[: query.page_size]
-    is_last = len(rows) == len(listed)
+    size = F("stored_bytes") if query.artifacts else length_of("status_message__parts_json")
+    sizes = list(_from(tasks, query).values_list("pk", size)[: query.page_size + 1])
+    ids = _fitting(sizes[: query.page_size])
+    rows = tasks.filter(pk__in=ids).select_related("context", "status_message")
+    listed = list(rows.order_by(*NEWEST_FIRST))
+    is_last = len(sizes) == len(ids) or not listed
     return Page(listed, tasks.count(), "" if is_last else _token(listed[-1]))
+
+
+def _fitting(sizes: Sequence[tuple[UUID, int]]) -> list[UUID]:
+    """Returns the ids of the first tasks, as many as fit into one answer."""
+    fitting: list[UUID] = []
+    together = 0
+    for pk, size in sizes:
+        together += size
+        if fitting and together > LONGEST_PAGE:
+            break
+        fitting.append(pk)
+    return fitting
 
 
 def _from(tasks: TaskQuerySet, query: TaskListQuery) -> TaskQuerySet:
     if query.after:
         at, pk = query.after
         tasks = tasks.filter(Q(status_at__lt=at) | Q(status_at=at, pk__lt=pk))
-    return tasks.select_related("context", "status_message").order_by("-status_at", "-pk")
+    return tasks.order_by(*NEWEST_FIRST)
 
 
 def _state(params: Fields) -> Task.State | None:

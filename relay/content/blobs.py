@@ -18,7 +18,8 @@ from django.conf import settings
 from django.core import signing
 from django.urls import reverse
 
-from relay.models import Blob, Task
+from relay.content.compact_json import dumps
+from relay.models import Artifact, Blob, Task
 from wake.models import File
 
 Json = dict[str, Any]
@@ -27,6 +28,8 @@ LARGE = 64 * 1024
 ROWS_AT_ONCE = 200  # of one statement
 GOOD_FOR = timedelta(days=1)
 SALT = "relay.tasks.blobs"  # of links that are already out there
+# In a link, before the id of an artifact. Ids of files are UUIDs.
+ARTIFACT = "artifact "
 
 
 def store_large(task: Task, parts: Iterable[Json], at: datetime) -> list[Json]:
@@ -56,13 +59,22 @@ def url_of(blob_id: UUID | str) -> str:
     return settings.WAKE_ORIGIN + reverse("blob", kwargs={"token": token})
 
 
+def url_of_artifact(artifact: Artifact) -> str:
+    """Returns an absolute URL of an artifact that did not fit into an answer."""
+    return url_of(f"{ARTIFACT}{artifact.pk}")
+
+
 def file_of_link(token: str) -> File | None:
     """Returns the file of a link; None if the link is too old or forged, or the file was erased.
     Raises encryption.Unreadable."""
     try:
-        pk = signing.loads(token, salt=SALT, max_age=GOOD_FOR)
+        pk: str = signing.loads(token, salt=SALT, max_age=GOOD_FOR)
     except signing.BadSignature:
         return None
+    if pk.startswith(ARTIFACT):
+        rows = Artifact.objects.filter(task__erased_at=None)
+        artifact = rows.filter(pk=pk.removeprefix(ARTIFACT)).first()
+        return _of_artifact(artifact) if artifact else None
     blob = Blob.objects.filter(pk=pk).first()
     return _of_blob(blob) if blob else None
 
@@ -86,6 +98,19 @@ def size_of(part: Json) -> int:
 def bytes_of(parts: Iterable[Json]) -> int:
     """Returns the size of the files that are stored apart from these parts."""
     return sum(part["size"] for part in parts if "blob" in part)
+
+
+def _of_artifact(artifact: Artifact) -> File:
+    """Returns an artifact as JSON of A2A 1.0. Raises encryption.Unreadable."""
+    content = {
+        "artifactId": artifact.artifact_id,
+        "name": artifact.name,
+        "description": artifact.description,
+        "parts": with_urls(artifact.parts),
+        "metadata": artifact.metadata,
+    }
+    json = dumps({name: value for name, value in content.items() if value})
+    return File(f"{artifact.artifact_id}.json", "application/json", json.encode())
 
 
 def _of_blob(blob: Blob) -> File:

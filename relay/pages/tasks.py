@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from uuid import UUID
 
+from django.db.models import Min
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
@@ -12,10 +13,11 @@ from django.views.decorators.http import require_safe
 from accounts.access import agents_of
 from database.batched_queries import PAGE, Cursor, older_than
 from database.clock import database_now
+from database.encrypted_columns import length_of
 from inbox.delivery.timeline import callback_line
 from inbox.pages.page import PersonRequest, page
 from relay.content import blobs
-from relay.models import Context, Message, Task
+from relay.models import Context, Event, Message, Task
 from relay.pages import turns
 from relay.tasks.blocks import text_of
 from relay.tasks.headlines import cut
@@ -24,6 +26,7 @@ from wake.server.http.downloads import download
 MOST_EVENTS = 200
 MOST_TASKS = 100
 LINE = 120
+LONGEST_REQUEST = 1_000_000
 NO_TEXT = "No text"
 ROW_KEY = re.compile(r"[0-9]{1,18}", re.ASCII)  # fits a bigint; int() takes 4,300 digits at most
 
@@ -34,16 +37,19 @@ def task_detail(request: PersonRequest, pk: UUID) -> HttpResponse:
     now, task = database_now(), find_task(request, pk)
     before = _number(request.GET.get("before", ""))
     newest, older = turns.turns_of(task, before=before)
-    pushes = task.notifications.select_related("callback").order_by("-generation")[:MOST_EVENTS]
+    pushes = task.notifications.select_related("callback").defer("callback__body")
+    pushes = pushes.order_by("-generation")[:MOST_EVENTS]
+    artifacts, further = turns.artifacts_of(task, after=_number(request.GET.get("files", "")) or 0)
     context = {
         "now": now,
         "task": task,
         "turns": newest,
         "older": older,
         "is_newest": before is None,
-        "artifacts": turns.artifacts_of(task),
+        "artifacts": artifacts,
+        "further_artifacts": further,
         "runs": task.runs.select_related("connector").order_by("created_at"),
-        "events": task.events.select_related("message", "artifact")[:MOST_EVENTS],
+        "events": _events(task),
         "pushes": [(push, callback_line(push.callback, at=now)) for push in pushes],
         "task_deliveries": task.task_deliveries.select_related("delivery").order_by("-generation")[
             :MOST_EVENTS
@@ -103,13 +109,23 @@ def find_task(request: PersonRequest, pk: UUID) -> Task:
     return get_object_or_404(theirs.select_related("agent__team", "context", "caller"), pk=pk)
 
 
+def _events(task: Task) -> list[Event]:
+    """Returns the first events, without the content of their artifacts."""
+    content = [f"artifact__{name}" for name in ("parts_json", "description", "metadata_json")]
+    return list(task.events.select_related("artifact").defer(*content)[:MOST_EVENTS])
+
+
 def _number(text: str) -> int | None:
     """Reads the key of a row; returns None for any other text, which shows the newest page."""
     return int(text) if ROW_KEY.fullmatch(text) else None
 
 
 def _lines(tasks: list[Task]) -> list[tuple[Task, str]]:
-    """Returns each task with the first words of its request, on one line; one query."""
-    rows = Message.objects.filter(task__in=tasks, source=Message.Source.CALLER).order_by("-pk")
+    """Returns each task with the first words of its request, on one line; one query. A very long
+    request is not read for its first words."""
+    sent = Message.objects.filter(task__in=tasks, source=Message.Source.CALLER).order_by()
+    first = sent.values("task").annotate(first=Min("pk")).values("first")
+    rows = Message.objects.annotate(length=length_of("parts_json"))
+    rows = rows.filter(pk__in=first, length__lte=LONGEST_REQUEST)
     requests = {row.task_id: cut(text_of(row.parts), LINE) for row in rows}
     return [(task, requests.get(task.pk) or NO_TEXT) for task in tasks]

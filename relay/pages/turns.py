@@ -9,6 +9,7 @@ from typing import Any
 
 from django.urls import reverse
 
+from database.encrypted_columns import length_of
 from inbox.rendering.details import Details, render
 from relay.content.compact_json import dumps
 from relay.models import Artifact, Message, Task
@@ -16,6 +17,8 @@ from relay.tasks.blocks import blocks_of, file_line, speaker
 
 MESSAGES, ARTIFACTS = "messages", "artifacts"
 TURNS_A_PAGE = 20
+ARTIFACTS_A_PAGE = 50
+LONGEST_PAGE = 10_000_000  # characters of the content of artifacts
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +48,18 @@ def turns_of(task: Task, *, before: int | None) -> tuple[list[Turn], int | None]
     return turns, messages[-1].pk if len(newest) > TURNS_A_PAGE else None
 
 
-def artifacts_of(task: Task) -> list[Turn]:
-    return [
+def artifacts_of(task: Task, *, after: int) -> tuple[list[Turn], int | None]:
+    """Returns a page of artifacts, oldest first, and where the next page begins."""
+    rows = task.artifacts.filter(pk__gt=after)
+    sizes = list(rows.values_list("pk", length_of("parts_json"))[: ARTIFACTS_A_PAGE + 1])
+    ids: list[int] = []
+    together = 0
+    for pk, size in sizes[:ARTIFACTS_A_PAGE]:
+        together += size
+        if ids and together > LONGEST_PAGE:
+            break
+        ids.append(pk)
+    turns = [
         _turn(
             task,
             ARTIFACTS,
@@ -55,8 +68,9 @@ def artifacts_of(task: Task) -> list[Turn]:
             at=artifact.created_at,
             about=artifact.description,
         )
-        for artifact in task.artifacts.all()
+        for artifact in task.artifacts.filter(pk__in=ids)
     ]
+    return turns, ids[-1] if len(ids) < len(sizes) else None
 
 
 def parts_of(task: Task, kind: str, row: int) -> Sequence[dict[str, Any]]:

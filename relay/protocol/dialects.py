@@ -15,6 +15,7 @@ from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
+from relay.content import artifacts as artifact_selection
 from relay.content.history import newest
 from relay.models import Artifact, Event, Message, PushConfig, Run, Task
 from relay.models.cards import MEDIA_TYPE
@@ -171,14 +172,16 @@ def write_tasks(
     *,
     history_length: int | None = None,
     artifacts: bool = True,
+    longest: int | None = None,
 ) -> list[Json]:
     """Writes each task with at most `history_length` of its newest messages, without the one in its
-    status (relay/content/history.py). Empty members are left out."""
+    status (relay/content/history.py), and with `longest` characters of artifacts, of all tasks.
+    Empty members are left out."""
     in_status = [task.status_message_id for task in tasks]
     history = newest(tasks, history_length, without=in_status, for_caller=True)
     # Each artifact and each later message made one more generation.
     later = [task for task in tasks if task.generation > 1]
-    artifacts_of = _artifacts(later) if artifacts and later else {}
+    artifacts_of = artifact_selection.of_tasks(later, longest) if artifacts and later else {}
     waiting = _waiting_messages(later)
     written_tasks = []
     for task in tasks:
@@ -292,10 +295,3 @@ def _waiting_messages(tasks: Sequence[Task]) -> dict[UUID, list[str]]:
         for task_id, message_id in runs.values_list("task", "message__message_id"):
             waiting[task_id].append(message_id)
     return waiting
-
-
-def _artifacts(tasks: Sequence[Task]) -> dict[UUID, list[Artifact]]:
-    artifacts: dict[UUID, list[Artifact]] = defaultdict(list)
-    for artifact in Artifact.objects.filter(task__in=tasks):
-        artifacts[artifact.task_id].append(artifact)
-    return artifacts

@@ -36,6 +36,8 @@ EVENTS_AT_ONCE = 100
 # Of one transaction, which goes on until it has so much: SQLite has one writer at a time.
 BYTES_AT_ONCE = 4_000_000
 ROWS_AT_ONCE = 500  # of one statement
+# Artifacts of the pushes of one transaction: an agent of another server takes 10 MB.
+LONGEST_TASK = 8_000_000
 # An event that failed is left for so long, and holds no other back.
 PAUSE = timedelta(minutes=1)
 # 1.0 has a media type of its own for what is no JSON-RPC (1.0.1, 14.1).
@@ -169,7 +171,8 @@ def _written(events: Sequence[Event], version: Version) -> Iterator[tuple[Event,
     is the change alone, or in 0.3 the task without its artifacts."""
     whole = [event for event in events if _is_stop(event)]
     tasks = [_as_of(event) for event in whole]
-    for event, body in zip(whole, write_tasks(tasks, version, history_length=0), strict=True):
+    bodies = write_tasks(tasks, version, history_length=0, longest=LONGEST_TASK)
+    for event, body in zip(whole, bodies, strict=True):
         yield event, {"task": body} if version == "1.0" else body
     others = [event for event in events if not _is_stop(event)]
     if version == "0.3":

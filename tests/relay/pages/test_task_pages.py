@@ -16,6 +16,7 @@ from accounts.models import Agent, ApiKey, User
 from relay.cards import publishing
 from relay.models import CallerKey, Card, Task
 from relay.pages import tasks as task_pages
+from relay.pages import turns
 from relay.protocol.dialects import PushIn
 from relay.tasks import lifecycle
 from tests.inbox.person import Person, text_of
@@ -270,3 +271,28 @@ def test_the_list_of_agents_shows_which_have_a_connector(
     assert "1 connector online" in one
     assert "2 connectors online" in two
     assert "connector" not in text_of(alices.get("/agents/"))
+
+
+def test_the_files_of_a_task_are_paged(
+    card: Card,
+    caller_key: CallerKey,
+    connector: FakeConnector,
+    ritas: Person,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(turns, "ARTIFACTS_A_PAGE", 4)
+    monkeypatch.setattr(turns, "LONGEST_PAGE", 700)
+    task = ask(card, caller_key, "Compare.", at=timezone.now())
+    texts = ["a", "b", "c", "d", "e", "f" * 400, "g" * 400, "h"]
+    artifacts = [{"artifactId": text[0], "parts": [{"text": text}]} for text in texts]
+    frame = connector.run(at=timezone.now())
+    connector.end(frame, "completed", artifacts=artifacts, at=timezone.now())
+
+    pages, after = [], ""
+    while after is not None:
+        page = ritas.get(f"/tasks/{task.pk}/?files={after}")
+        pages.append("".join(turn.title for turn in page.context["artifacts"]))
+        after = page.context["further_artifacts"]
+        assert (f"?files={after}" in page.content.decode()) == (after is not None)
+
+    assert pages == ["abcd", "ef", "gh"]
