@@ -29,7 +29,7 @@ from inbox.list import acknowledgement_views
 from inbox.list import views as list_views
 from inbox.live import views as live_views
 from inbox.pages import go, help, install
-from inbox.people.settings import profile_views
+from inbox.people.settings import absence_views, profile_views
 from inbox.people.settings import views as settings_views
 from inbox.people.sign_in import password_reset_views, reauthentication, security_views
 from inbox.people.sign_in import views as sign_in_views
@@ -158,6 +158,7 @@ urlpatterns = [
     path("settings/theme/", settings_views.theme_settings, name="settings-theme"),
     path("settings/digest/", settings_views.digest_settings, name="settings-digest"),
     path("settings/quiet-hours/", settings_views.quiet_hours_settings, name="settings-quiet-hours"),
+    path("settings/absence/", absence_views.absence_settings, name="settings-absence"),
     path(
         "settings/saved-replies/", saved_reply_views.saved_reply_list, name="settings-saved-replies"
     ),

@@ -11,6 +11,7 @@ from accounts.models.agents import (
 from accounts.models.audit import AuditCheckpoint, AuditEntry, AuditEvent, AuditTip
 from accounts.models.names import SINGLE_LINE
 from accounts.models.people import (
+    Absence,
     Invitation,
     InvitationQuerySet,
     Membership,
@@ -30,6 +31,7 @@ from accounts.models.sign_in import (
 
 __all__ = [
     "SINGLE_LINE",
+    "Absence",
     "Agent",
     "ApiKey",
     "ApiKeyQuerySet",

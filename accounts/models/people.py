@@ -123,6 +123,27 @@ class Membership(models.Model):
         return f"{self.user} in {self.team} ({self.role})"
 
 
+class AbsenceQuerySet(models.QuerySet["Absence"]):
+    def at(self, at: datetime) -> AbsenceQuerySet:
+        """Returns those that are not over: an absence ends by itself."""
+        return self.filter(until__gt=at)
+
+
+class Absence(models.Model):
+    """Says that a person is away, and who gets what is assigned to them meanwhile."""
+
+    user = models.OneToOneField(
+        User, on_delete=models.CASCADE, primary_key=True, related_name="absence"
+    )
+    until = models.DateTimeField()
+    deputy = models.ForeignKey(User, null=True, on_delete=models.SET_NULL, related_name="+")
+
+    objects = AbsenceQuerySet.as_manager()
+
+    def __str__(self) -> str:
+        return f"{self.user_id} until {self.until}"
+
+
 class InvitationQuerySet(models.QuerySet["Invitation"]):
     def open(self, at: datetime) -> InvitationQuerySet:
         """Returns the invitations that still work. An invitation ends when the person who made it

@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from accounts.agents import keys
 from accounts.agents.quota import AgentPaused, Allowance, KeyEnded, QuotaSpent
-from accounts.models import Agent, ApiKey, AuditEvent, User
+from accounts.models import Absence, Agent, ApiKey, AuditEvent, Membership, User
 from database.compiled_queries import fields_of
 from database.idempotency import Idempotency
 from tests.agent_client import AgentClient
@@ -68,20 +68,23 @@ def test_both_ways_assign_the_same(
     key: ApiKey, make_rule: MakeRule, bob: User, only_they: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     make_rule(people=[bob], role="owner", only_they=only_they)
+    carla = User.objects.create_user("carla@example.com")
+    Membership.objects.create(team=key.agent.team, user=carla, role="reviewer")
     at = timezone.now()
+    Absence.objects.create(user=bob, until=at + timedelta(days=1), deputy=carla)
 
     def assigned() -> Any:
         pk = deliver(keys.look_up_again(key, at=at).agent, key=key, at=at, **REQUIRED).delivery.pk
         people = AssignedPerson.objects.filter(assignment=pk).order_by("name")
         assignment = Assignment.objects.filter(pk=pk).values("rule_version", "only_they").get()
-        return assignment, list(people.values("user", "name", "taken_at"))
+        return assignment, list(people.values("user", "name", "deputy_for", "taken_at"))
 
     deliver(key.agent, key=key, at=at, **REQUIRED)
     at_once = assigned()
     monkeypatch.setattr(one_statement, "store", lambda *_, **__: None)
 
     assert at_once == assigned()
-    assert [person["name"] for person in at_once[1]] == ["alice", "bob"]
+    assert [person["name"] for person in at_once[1]] == ["alice", "bob", "carla"]
 
 
 def _delivered(

@@ -47,6 +47,15 @@ class Assigned:
         return self.only_they and not self.is_to(user_id)
 
     @property
+    def deputies(self) -> str:
+        """Returns `Bo stands in for Alice, who is away.`; empty if no one does."""
+        return " ".join(
+            f"{person.name} stands in for {person.deputy_for}, who is away."
+            for person in self.people
+            if person.deputy_for
+        )
+
+    @property
     def names(self) -> str:
         """Returns `Alice, Bo and Carla`: those who may still answer, or else all."""
         return in_words([person.name for person in self.able or self.people])

@@ -17,9 +17,9 @@ def assign(delivery: Delivery, version: RuleVersion) -> None:
     assignment = assignment_of(delivery, version)
     insert(assignment)
     ours = Assignment._meta.pk.get_db_prep_value(delivery.pk, connection)
-    parameters = [ours, *people_parameters(version, team_id=delivery.team_id)]
+    people = people_parameters(version, team_id=delivery.team_id, at=delivery.created_at)
     with connection.cursor() as cursor:
-        cursor.execute(STORED + insert_people(), parameters)
+        cursor.execute(STORED + insert_people(), [ours, *people])
 
 
 def assignment_of(delivery: Delivery, version: RuleVersion) -> Assignment:

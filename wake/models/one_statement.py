@@ -53,7 +53,10 @@ def store(
         *_parameters(event),
     ]
     if assignment and (version := assignment.rule_version):
-        parameters += [*_parameters(assignment), *people_parameters(version, team_id=agent.team_id)]
+        parameters += [
+            *_parameters(assignment),
+            *people_parameters(version, team_id=agent.team_id, at=at),
+        ]
     try:
         with connection.cursor() as cursor:
             cursor.execute(_statement(is_assigned=assignment is not None), parameters)

@@ -153,6 +153,8 @@ class AssignedPerson(models.Model):
         db_index=False,
     )
     name = models.CharField(max_length=80)
+    # The name of the person for whom they stand in; empty for those whom the rule names.
+    deputy_for = models.CharField(max_length=80, blank=True, default="", db_default="")
     # When they took it themselves; None for those whom the rule assigned.
     taken_at = models.DateTimeField(null=True)
 

@@ -9,8 +9,10 @@ from django.conf import settings
 from django.urls import reverse
 
 from accounts.models import SecondFactor, User
+from database.clock import database_now
 from inbox.models import Preferences, SavedReply
 from inbox.pages.attention import Note
+from inbox.people.settings.absence import absence_of
 from inbox.people.settings.preferences import preferences_of
 from inbox.people.teams.teams import OwnTeam, own_teams_with_hosts
 from wake.retention import days_kept
@@ -46,7 +48,7 @@ class Overview:
 
 
 def overview_of(user: User) -> Overview:
-    """Asks five queries, however many teams there are."""
+    """Asks six queries, however many teams there are."""
     preferences, teams = preferences_of(user), own_teams_with_hosts(user)
     factor = SecondFactor.objects.of(user)
     has_factor = factor is not None
@@ -102,6 +104,13 @@ def _own_concerns(user: User, preferences: Preferences, *, has_factor: bool) -> 
         "When we hold e-mails back.",
         "On" if has_quiet_hours else "Off",
         "settings-quiet-hours",
+    )
+    yield Concern(
+        "absence",
+        "Absence",
+        "Who stands in for you while you are away.",
+        "Away" if absence_of(user, at=database_now()) else "Not away",
+        "settings-absence",
     )
     yield Concern(
         "saved-replies",
