@@ -11,6 +11,7 @@ from django.shortcuts import get_object_or_404
 from django.utils.cache import get_conditional_response
 from django.views.decorators.http import require_safe
 
+from database.uuids import uuid_or_none
 from inbox.pages.page import PersonRequest, for_person, page
 from inbox.rendering.blocks import blocks_in
 from inbox.rendering.files import decoded, digest_of, inline_data, inline_picture
@@ -80,9 +81,7 @@ def _name(delivery: Delivery, blob: UUID) -> str:
     """Returns the name of the first block that shows the blob as a file."""
     for block in _blocks(delivery) or ():
         match block:
-            case {"type": "file", "blob": str(text), "name": str(name)} if text.lower() == str(
-                blob
-            ):
+            case {"type": "file", "blob": str(id), "name": str(name)} if uuid_or_none(id) == blob:
                 return name
     return ""
 

@@ -230,7 +230,7 @@ def test_a_blob_that_is_no_picture_is_not_shown_as_one(caller: AgentClient, bob:
 
 def test_a_file_has_a_row_and_is_a_download(caller: AgentClient, bob: User) -> None:
     blob = uploaded(caller, drawing.HTML * 50, "text/html")
-    block = file(blob["blob_id"], "../../etc/résumé\r\n.html")
+    block = file(blob["blob_id"].upper(), "../../etc/résumé\r\n.html")
     person, delivery_id = Person(bob), caller.deliver(details=page(block))
 
     row = text_of(person.get(f"/deliveries/{delivery_id}/"))
@@ -242,6 +242,7 @@ def test_a_file_has_a_row_and_is_a_download(caller: AgentClient, bob: User) -> N
     assert answer["Content-Disposition"].startswith("attachment; filename")
     assert "\n" not in answer["Content-Disposition"]
     assert "etc" not in answer["Content-Disposition"]
+    assert "html" in answer["Content-Disposition"]
     assert answer["X-Content-Type-Options"] == "nosniff"
     assert answer["Content-Security-Policy"] == "sandbox; default-src 'none'"
     assert "no-store" in answer["Cache-Control"]
