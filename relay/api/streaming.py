@@ -52,9 +52,7 @@ def subscribe(call: Call) -> TaskStream:
     try:
         if seen is not None:
             return _stream(call, task, place, seen=seen, ends=ends)
-        with room_to_write(task):
-            body = reading.snapshot(task, call.version)
-        return _stream(call, task, place, body=body, ends=ends, is_over=task.is_terminal)
+        return _whole(call, task, place, ends)
     except BaseException:
         place.give_back()
         raise
@@ -69,7 +67,19 @@ def _send(call: Call, place: Place) -> TaskStream:
         body = {"message": body} if call.version == "1.0" else body
     is_new = not call.params.inner("message").get("taskId")
     is_held = is_new and not is_over and presence.takes_runs(task.agent, at=database_now())
-    return _stream(call, task, place, body=body, is_held=is_held, is_over=is_over)
+    stream = _stream(call, task, place, body=body, is_held=is_held, is_over=is_over)
+    place.hold(len(stream.first), always=True)  # the message is stored: nothing may be refused now
+    return stream
+
+
+def _whole(call: Call, task: Task, place: Place, ends: frozenset[str]) -> TaskStream:
+    """Returns a stream that begins with the task as it is; raises TooManyStreams."""
+    with room_to_write(task):
+        body = reading.snapshot(task, call.version)
+    stream = _stream(call, task, place, body=body, ends=ends, is_over=task.is_terminal)
+    if not place.hold(len(stream.first)):
+        raise places.TooManyStreams(places.UNREAD)
+    return stream
 
 
 def _sent_before(call: Call, place: Place) -> TaskStream:

@@ -11,9 +11,16 @@ from wake.api.stream_places import Place, Places
 
 RETRY_AFTER = 30  # seconds
 
-places = Places()
+# What all streams of a caller may hold together of what it has not read yet. A first event may have
+# 30 MB, and a client that does not read is cut off after a minute only.
+UNSENT_AT_MOST = 64 * 2**20
+
+places = Places(UNSENT_AT_MOST)
 # The part of a process that streams of anonymous callers may fill together.
 _ANONYMOUS_SHARE = 2
+
+
+UNREAD = "that this caller does not read"
 
 
 class TooManyStreams(Exception):
@@ -34,6 +41,8 @@ def take(caller: CallerKey | None, network: str) -> Place:
     most = settings.WAKE_MAX_STREAMS
 
     def check(taken: Counter[str]) -> None:
+        if places.unsent[owner] > places.unsent_at_most:
+            raise TooManyStreams(UNREAD)
         if taken[owner] >= settings.WAKE_MAX_STREAMS_OF_A_CALLER:
             raise TooManyStreams("for this caller")
         if taken.total() >= most:

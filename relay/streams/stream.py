@@ -27,6 +27,7 @@ from wake.api.stream_places import Place
 log = logging.getLogger(__name__)
 
 OUTAGE_SECONDS = 2.0
+UNREAD_SECONDS = 1.0
 # An agent may answer with a message instead of a task. A stream that began with the task cannot say
 # so any more, so the task of a new run is held back for so long, or until there is news of it.
 HELD_SECONDS = 1.0
@@ -57,6 +58,7 @@ class TaskStream:
         first, self.first = self.first, b""
         if first and not self.is_held:
             yield first
+            self.place.let_go()
         if self.is_over:
             return
         follower = Follower(self.task_id, self.seen)
@@ -65,6 +67,7 @@ class TaskStream:
                 message = await self._hold(follower)
                 if follower.is_admitted:
                     yield message or first
+                self.place.let_go()
                 if message and follower.is_admitted:
                     return
             async for chunk in self._events(follower):
@@ -108,8 +111,15 @@ class TaskStream:
                 yield HEARTBEAT
                 follower.woken.set()
                 continue
+            if not self.place.hold(sum(map(len, batch.chunks))):
+                # Other streams of this caller are not read. They are cut off within a minute.
+                await asyncio.sleep(UNREAD_SECONDS)
+                yield HEARTBEAT
+                follower.woken.set()
+                continue
             for chunk in batch.chunks:
                 yield chunk
+            self.place.let_go()
             follower.seen = batch.seen
             if batch.is_over:
                 return

@@ -1,4 +1,4 @@
-"""Counts the open streams of this process by whose they are."""
+"""Counts the open streams of this process by whose they are, and what these have not read yet."""
 
 from __future__ import annotations
 
@@ -8,8 +8,13 @@ from collections.abc import Callable
 
 
 class Places:
-    def __init__(self) -> None:
+    """Holds the places of one kind of streams. All streams of one owner together may hold
+    `unsent_at_most` bytes that wait to be sent."""
+
+    def __init__(self, unsent_at_most: int = 0) -> None:
         self.taken: Counter[str] = Counter()
+        self.unsent: Counter[str] = Counter()
+        self.unsent_at_most = unsent_at_most
         self._lock = threading.Lock()
 
     def take(self, owner: str, check: Callable[[Counter[str]], None]) -> Place:
@@ -25,6 +30,18 @@ class Places:
             if not self.taken[owner]:
                 del self.taken[owner]
 
+    def hold(self, owner: str, size: int, *, always: bool) -> bool:
+        """Counts bytes that wait to be sent. Returns False, and counts none, if they are too many
+        together with those of the owner's other streams."""
+        with self._lock:
+            before = self.unsent[owner]
+            has_room = always or not before or before + size <= self.unsent_at_most
+            if has_room:
+                self.unsent[owner] += size
+            if not self.unsent[owner]:
+                del self.unsent[owner]
+        return has_room
+
 
 class Place:
     """The place of one stream. Giving it back twice changes nothing."""
@@ -32,9 +49,27 @@ class Place:
     def __init__(self, places: Places, owner: str) -> None:
         self._places = places
         self._owner: str | None = owner
+        self._held = 0
         self._lock = threading.Lock()
 
+    def hold(self, size: int, *, always: bool = False) -> bool:
+        """Counts bytes that wait to be sent; returns False if that is too much for its owner."""
+        with self._lock:
+            if self._owner is None:
+                return True
+            has_room = self._places.hold(self._owner, size, always=always)
+            self._held += size if has_room else 0
+            return has_room
+
+    def let_go(self) -> None:
+        """Says that all of it was sent."""
+        with self._lock:
+            if self._owner is not None:
+                self._places.hold(self._owner, -self._held, always=True)
+                self._held = 0
+
     def give_back(self) -> None:
+        self.let_go()
         with self._lock:
             owner, self._owner = self._owner, None
         if owner is not None:
