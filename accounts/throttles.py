@@ -12,6 +12,7 @@ import ipaddress
 import logging
 import math
 import time
+import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -67,8 +68,9 @@ def count_bad_key(request: HttpRequest | Request) -> None:
 
 def count_sign_in(request: HttpRequest, email: str) -> None:
     """Raises TooMany. Attempts in a browser that this person has used before are counted
-    separately, so that attempts from elsewhere cannot lock the person out."""
-    email = email.strip().lower()
+    separately, so that attempts from elsewhere cannot lock the person out. The address is read as
+    the form reads it (Django's UsernameField): in NFKC many spellings name one person."""
+    email = unicodedata.normalize("NFKC", email).strip().lower()
     if browser := known_browsers.known_as(request, email):
         _count_attempt(
             request,

@@ -66,6 +66,22 @@ def test_a_person_is_not_locked_out_while_redis_is_away(alice: User, settings: A
     assert sign_in(hers, alice.email, PASSWORD) == 303
 
 
+@pytest.mark.usefixtures("_no_attempt_comes_back")
+def test_other_spellings_of_an_address_are_counted_as_one(alice: User) -> None:
+    """Django signs in who types ａlice@example.com, so each spelling was another person to guess
+    at."""  # noqa: RUF002 - the first letter is what is tested
+    wide = [chr(ord(letter) + 0xFEE0) for letter in alice.email]
+    spellings = [
+        alice.email[:place] + wide[place] + alice.email[place + 1 :] for place in range(11)
+    ]
+
+    signed_in = sign_in(Client(), spellings[0], PASSWORD)
+    codes = [sign_in(Client(), spelling) for spelling in spellings[1:]]
+
+    assert signed_in == 303
+    assert codes == [422] * 9 + [429]
+
+
 def test_attempts_come_back_one_after_the_other(db: None) -> None:
     spent = [attempts.take(THREE, of="alice", at=AT) for _ in range(4)]
 
