@@ -168,7 +168,7 @@ def _on_the_database(given: Sequence[Any]) -> Iterator[Any]:
 def _builds_an_index(operation: Any) -> bool:
     """Returns whether it reads the whole table under a lock: for an index, or to check a
     constraint."""
-    if isinstance(operation, operations.AddField):
+    if isinstance(operation, operations.AddField | operations.AlterField):
         return bool(getattr(operation.field, "db_index", False) or operation.field.unique)
     is_index = isinstance(operation, operations.AddIndex | operations.AddConstraint)
     return is_index and not isinstance(operation, AddIndexConcurrently | AddCheckInSteps)
