@@ -200,6 +200,7 @@ def test_on_an_empty_server_it_makes_the_first_owner_who_can_then_sign_in(
     output = demo()
 
     assert "first@example.com" in output
+    assert "correct horse battery" not in output
     assert Client().login(username="first@example.com", password="correct horse battery")
     assert Delivery.objects.count() == 29
 

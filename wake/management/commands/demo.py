@@ -35,8 +35,9 @@ class Command(BaseCommand):
                 "This server is in production, so the demo would mix with real work. "
                 "To add it anyway, run: manage.py demo --force"
             )
-        if welcome := _set_up():
-            self.stdout.write(greeting(welcome))
+        given = os.environ.get("WAKE_ADMIN_PASSWORD", "")
+        if welcome := _set_up(given):
+            self.stdout.write(greeting(welcome, is_password_given=bool(given)))
         demo_team = _team(team)
         owner = _owner(demo_team)
         people = {"owner": owner, "sam": _colleague(demo_team) or owner}
@@ -47,13 +48,13 @@ class Command(BaseCommand):
             self.stdout.write("The server is not running yet. Start it with: make run")
 
 
-def _set_up() -> first_run.Welcome | None:
+def _set_up(given: str) -> first_run.Welcome | None:
     """Creates on an empty server what the first `make run` would, so that a person can sign in.
     Returns None if there are people already."""
     try:
         return first_run.set_up(
             email=os.environ.get("WAKE_ADMIN_EMAIL", "").strip() or FIRST_EMAIL,
-            password=os.environ.get("WAKE_ADMIN_PASSWORD", "") or operator.new_password(),
+            password=given or operator.new_password(),
         )
     except ValidationError as error:
         raise CommandError(operator.in_one_sentence(error)) from error

@@ -69,7 +69,7 @@ class Command(BaseCommand):
             os.chdir(settings.BASE_DIR)
             os.execv(command[0], command)  # noqa: S606 - our own; signals then reach it directly
         welcome = self._set_up(password)
-        self._greeting: str | None = greeting(welcome)
+        self._greeting: str | None = greeting(welcome, is_password_given=bool(password))
         try:
             run_together(
                 roles.all_on_one_machine(host, processes),

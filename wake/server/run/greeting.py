@@ -4,7 +4,6 @@ first credentials."""
 from __future__ import annotations
 
 import json
-import os
 import sys
 from pathlib import Path
 
@@ -34,17 +33,21 @@ FIRST_DELIVERY = {
 }
 
 
-def greeting(welcome: Welcome | None) -> str:
+def greeting(welcome: Welcome | None, *, is_password_given: bool) -> str:
+    """Returns the text. A password that the operator set is not part of it, because logs keep what
+    `up` prints."""
     lines = ["", f"Wake is at {settings.WAKE_ORIGIN}", ""]
-    return "\n".join([*lines, *(_later_run() if welcome is None else _first_run(welcome)), ""])
+    if welcome is None:
+        return "\n".join([*lines, *_later_run(), ""])
+    password = "the value of WAKE_ADMIN_PASSWORD" if is_password_given else welcome.password
+    return "\n".join([*lines, *_first_run(welcome, password), ""])
 
 
-def _first_run(welcome: Welcome) -> list[str]:
-    is_given = bool(os.environ.get("WAKE_ADMIN_PASSWORD"))
+def _first_run(welcome: Welcome, password: str) -> list[str]:
     return [
         "  Save these now, they are shown only once:",
         f"  Sign in         {welcome.email}",
-        f"  Password        {'the value of WAKE_ADMIN_PASSWORD' if is_given else welcome.password}",
+        f"  Password        {password}",
         f"  Agent           {welcome.agent_id}",
         f"  Key             {welcome.key}",
         f"  Signing secret  {welcome.signing_secret}",

@@ -102,6 +102,11 @@ def test_the_owners_password_is_removed_from_the_environment_of_children(running
         assert b"WAKE_ADMIN_PASSWORD" not in Path(f"/proc/{pid}/environ").read_bytes()
 
 
+def test_a_password_that_the_owner_set_is_not_printed(running: Up) -> None:
+    assert "the value of WAKE_ADMIN_PASSWORD" in running.output
+    assert "a secret" not in running.output
+
+
 def test_its_pages_have_styles_without_collected_static_files(running: Up) -> None:
     status, page = running.get("/login/")
     style = re.search(r'href="(/static/css/[^"]+)"', page.decode())
