@@ -28,6 +28,7 @@ from database.encryption import Unreadable
 from inbox.answering.drafts import with_draft
 from inbox.delivery.timeline import with_key
 from inbox.discussion.comments import with_discussion
+from inbox.pages.deep_calls import with_room
 from wake.models import Delivery
 
 log = logging.getLogger(__name__)
@@ -83,7 +84,7 @@ def for_person(
         if _must_set_up_second_factor(request):
             return SeeOther("settings-second-factor")
         try:
-            return signed_in_view(request, *args, **kwargs)
+            return with_room(lambda: signed_in_view(request, *args, **kwargs))
         except Unreadable:
             log.exception("Content cannot be read: WAKE_ENCRYPTION_KEYS lacks the key of a row")
             return render(request, "unreadable.html", status=HTTPStatus.SERVICE_UNAVAILABLE)
