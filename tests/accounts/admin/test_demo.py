@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import tomllib
 from collections import Counter
 from datetime import timedelta
@@ -102,6 +103,19 @@ def test_it_has_answers_at_every_stage(alice: User) -> None:
     assert notes.response.edited_content["send_newsletter"] is False
     assert notes.details["send_newsletter"] is True
     assert delivery("nine-replies").response.by_name == "sam"
+
+
+def test_one_question_shows_pictures_to_choose_from(alice: User) -> None:
+    demo()
+    client = Client()
+    client.force_login(alice)
+
+    page = client.get(f"/deliveries/{delivery('about-photo').pk}/").content.decode()
+
+    sources = re.findall(r'<img src="(/deliveries/[^"]+)" alt="[^"]{20,}"', page)
+    pictures = [client.get(source) for source in sources]
+    assert {picture["Content-Type"] for picture in pictures} == {"image/png"}
+    assert len({picture.content for picture in pictures}) == 3
 
 
 def test_one_callback_failed_four_times_and_waits_for_its_next_try(alice: User) -> None:

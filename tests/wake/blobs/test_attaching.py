@@ -38,12 +38,13 @@ def test_a_delivery_keeps_its_blobs(caller: AgentClient) -> None:
     unused = uploaded(caller, b"unused")
 
     delivery_id = caller.deliver(details=page(image(picture), file(report), file(report)))
+    expiring = UploadedBlob.objects.filter(expires_at__isnull=False)
+    assert [str(blob.pk) for blob in expiring] == [unused]
     count = remove_unused(at=timezone.now() + SOON)
 
     assert attached(delivery_id) == {picture, report}
     assert count == 1
     assert not UploadedBlob.objects.filter(pk=unused).exists()
-    assert not UploadedBlob.objects.filter(expires_at__isnull=False).exists()
 
 
 def test_an_unused_blob_stays_for_a_day(caller: AgentClient) -> None:
