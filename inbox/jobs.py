@@ -5,7 +5,7 @@ from __future__ import annotations
 from celery import shared_task
 
 from inbox.notifications import digests, reminders
-from inbox.people.sign_in import password_resets
+from inbox.people.sign_in import address_mails, password_resets
 from inbox.people.teams import invitation_mails
 from inbox.search import index
 
@@ -23,6 +23,11 @@ def send_due_reminders() -> None:
 @shared_task
 def send_due_resets() -> None:
     password_resets.send_due()
+
+
+@shared_task
+def send_due_address_changes() -> None:
+    address_mails.send_due()
 
 
 @shared_task

@@ -29,7 +29,7 @@ from inbox.list import acknowledgement_views
 from inbox.list import views as list_views
 from inbox.live import views as live_views
 from inbox.pages import go, help, install
-from inbox.people.settings import absence_views, profile_views
+from inbox.people.settings import absence_views, address_views, profile_views
 from inbox.people.settings import views as settings_views
 from inbox.people.sign_in import password_reset_views, reauthentication, security_views
 from inbox.people.sign_in import views as sign_in_views
@@ -62,6 +62,7 @@ urlpatterns = [
         password_reset_views.NewPassword.as_view(),
         name="reset-password",
     ),
+    path("login/address/<str:token>/", address_views.restore_address, name="restore-address"),
     path("logout/", sign_in_views.SignOut.as_view(), name="logout"),
     path("join/<str:token>/", invitation_views.join_team, name="join"),
     path("sudo/", reauthentication.confirm_password, name="confirm-password"),
@@ -150,6 +151,8 @@ urlpatterns = [
     path("audit/export.jsonl", audit_views.export_jsonl, name="audit-jsonl"),
     path("settings/", settings_views.settings_start, name="settings"),
     path("settings/profile/", profile_views.profile, name="settings-profile"),
+    path("settings/address/", address_views.change_address, name="settings-address"),
+    path("settings/address/<str:token>/", address_views.confirm_address, name="confirm-address"),
     path("settings/password/", profile_views.password, name="settings-password"),
     path(
         "settings/keyboard-shortcuts/", settings_views.keyboard_settings, name="settings-keyboard"

@@ -21,6 +21,7 @@ from accounts.models.people import (
     UserManager,
 )
 from accounts.models.sign_in import (
+    AddressChange,
     RecoveryCode,
     ResetRequest,
     SecondFactor,
@@ -32,6 +33,7 @@ from accounts.models.sign_in import (
 __all__ = [
     "SINGLE_LINE",
     "Absence",
+    "AddressChange",
     "Agent",
     "ApiKey",
     "ApiKeyQuerySet",

@@ -1,9 +1,10 @@
-"""Defines sessions, second factors, recovery codes and password resets."""
+"""Defines sessions, second factors, recovery codes, password resets and changes of address."""
 
 from __future__ import annotations
 
 from django.contrib.sessions.base_session import AbstractBaseSession
 from django.db import models
+from django.db.models import Q
 
 from accounts.models.people import User
 from database.clock import database_now
@@ -57,6 +58,33 @@ class ResetRequest(models.Model):
 
     def __str__(self) -> str:
         return f"Reset asked for {self.email}"
+
+
+class AddressChange(models.Model):
+    """Gives a person another e-mail address, once the link in a mail to that address is used. A
+    mail to the old address then has a link that undoes it. Only the SHA-256 of the current link is
+    stored (accounts/sign_in/address_changes.py)."""
+
+    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="+")
+    old_email = models.EmailField()
+    new_email = models.EmailField()
+    # Before the mail leaves, this is the digest of a text that no one has.
+    digest = models.CharField(max_length=64, unique=True, editable=False)
+    asked_at = models.DateTimeField()
+    mail_due_at = models.DateTimeField(null=True)
+    confirmed_at = models.DateTimeField(null=True)
+
+    class Meta:
+        indexes = [
+            models.Index(
+                fields=["mail_due_at"],
+                condition=Q(mail_due_at__isnull=False),
+                name="address_changes_to_be_mailed",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"New address of {self.user}"
 
 
 class SignInAttempts(models.Model):

@@ -1,4 +1,5 @@
-"""Writes the mails that people get: digests, reminders, password links and invitations."""
+"""Writes the mails that people get: digests, reminders, invitations, and links about passwords and
+addresses."""
 
 from __future__ import annotations
 
@@ -16,8 +17,9 @@ from django.urls import reverse
 from django.utils import timezone
 
 from accounts.invisible import reveal
-from accounts.models import Invitation, User
+from accounts.models import AddressChange, Invitation, User
 from accounts.sign_in import second_factor
+from accounts.sign_in.address_changes import CONFIRM_WITHIN, UNDO_WITHIN
 from accounts.teams.invitations import OPEN_FOR
 from inbox.audit.chain_tips import chain_tips
 from inbox.deadlines.wording import deadline_text
@@ -112,6 +114,33 @@ def send_reset(user: User, *, uid: str, token: str) -> None:
     }
     _deliver(
         _compose(user.email, subject="Wake: reset your password", template="reset", context=context)
+    )
+
+
+def send_new_address(change: AddressChange, text: str) -> None:
+    """Sends the link that confirms a new address to that address; raises NotTaken."""
+    context = {
+        "origin": settings.WAKE_ORIGIN,
+        "old_email": unlinked(change.old_email),
+        "url": _url("confirm-address", text),
+        "minutes": CONFIRM_WITHIN.seconds // 60,
+    }
+    subject = "Wake: confirm your new address"
+    _deliver(_compose(change.new_email, subject=subject, template="new_address", context=context))
+
+
+def send_address_changed(change: AddressChange, text: str) -> None:
+    """Tells the old address, with the link that undoes the change; raises NotTaken."""
+    context = {
+        "origin": settings.WAKE_ORIGIN,
+        "old_email": change.old_email,
+        "new_email": unlinked(change.new_email),
+        "url": _url("restore-address", text),
+        "days": UNDO_WITHIN.days,
+    }
+    subject = "Wake: your address was changed"
+    _deliver(
+        _compose(change.old_email, subject=subject, template="address_changed", context=context)
     )
 
 

@@ -6,8 +6,9 @@ import pytest
 from django.core import mail as outbox
 
 from accounts.models import User
-from inbox.people.sign_in import password_resets
+from inbox.people.sign_in import address_mails, password_resets
 from tests.browser.screen import Open, Screen
+from tests.inbox.people.test_address import mailed_link
 from tests.inbox.people.test_password_reset import NEW, link_in_the_mail
 from tests.inbox.people.test_second_factor_pages import code_of
 from tests.people import PASSWORD
@@ -83,3 +84,41 @@ def test_a_lost_password_is_reset_by_a_link_in_a_mail(open_browser: Open, alice:
     screen.go(link_in_the_mail())
     assert "This link no longer works" in page.inner_text("main")
     assert screen.problems() == []
+
+
+@pytest.mark.parametrize("scripts", [True, False])
+def test_an_address_is_changed_and_taken_back(
+    open_browser: Open, alice: User, scripts: bool
+) -> None:
+    screen = open_browser(scripts=scripts)
+    look = screen.problems if scripts else list
+    page = screen.go("/login/")
+    write_password(screen)
+
+    screen.go("/settings/profile/")
+    screen.follow("Change address")
+    page.get_by_label("New e-mail address").fill("alice@new.example.com")
+    assert look() == []
+    screen.press("Send link")
+    assert "alice@new.example.com" in page.get_by_role("status").inner_text()
+    address_mails.send_due()
+    screen.go(mailed_link())
+    assert look() == []
+    screen.press("Change address")
+    assert "You sign in as alice@new.example.com." in page.inner_text("main")
+
+    address_mails.send_due()
+    screen.go(mailed_link())
+    assert look() == []
+    screen.press("Restore the old address")
+
+    assert "Address restored." in page.get_by_role("status").inner_text()
+    write_password(screen)
+    assert "Wrong e-mail or password" in page.get_by_role("alert").inner_text()
+    password_resets.send_due()
+    screen.go(link_in_the_mail())
+    page.get_by_label("New password", exact=True).fill(NEW)
+    page.get_by_label("Confirm new password").fill(NEW)
+    screen.press("Change password")
+    write_password(screen, NEW)
+    assert page.url.endswith("/")

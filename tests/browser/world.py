@@ -10,10 +10,11 @@ from uuid import uuid4
 
 from django.utils import timezone
 
-from accounts.agents import aliases
+from accounts.agents import aliases, keys
 from accounts.agents.keys import mint, revoke
 from accounts.audit import SYSTEM, person
-from accounts.models import Agent, ApiKey, AuditEvent, Membership, User
+from accounts.models import AddressChange, Agent, ApiKey, AuditEvent, Membership, User
+from accounts.sign_in import address_changes
 from accounts.teams import invitations
 from inbox.models import SavedReply
 from inbox.snoozing import snoozes
@@ -84,6 +85,8 @@ class World:
     link: str
     rule: Rule
     blob: UploadedBlob
+    confirming: str
+    undoing: str
 
     def path(self, name: str, rest: str = "") -> str:
         return f"/deliveries/{self.deliveries[name].pk}/{rest}"
@@ -111,7 +114,23 @@ def build(make: MakeDelivery, answer: Answer, *, key: ApiKey, alice: User, bob: 
     )
     callback = _callback(make, answer)
     rule = _rule(agent, alice, at=now)
-    return World(deliveries, agent, key, callback, saved_reply, task, colleague, link, rule, blob)
+    address_changes.ask(alice, f"{'w' * 60}@example.com", at=now)
+    mailed = address_changes.claim_mail(lease=timedelta(minutes=1), at=now)
+    assert mailed is not None
+    return World(
+        deliveries,
+        agent,
+        key,
+        callback,
+        saved_reply,
+        task,
+        colleague,
+        link,
+        rule,
+        blob,
+        confirming=mailed[1],
+        undoing=_changed_address(bob, at=now),
+    )
 
 
 def _rule(agent: Agent, by: User, *, at: datetime) -> Rule:
@@ -129,6 +148,16 @@ def _rule(agent: Agent, by: User, *, at: datetime) -> Rule:
     )
     team = agent.team
     return rules.add(team, "w" * 80, terms, seen=team.rules_version, by=person(by), at=at)
+
+
+def _changed_address(user: User, *, at: datetime) -> str:
+    """Returns the text of the link that undoes it."""
+    text = keys.new_text(address_changes.PREFIX)
+    digest = keys.digest_of(text)
+    AddressChange.objects.create(
+        user=user, old_email=user.email, digest=digest, asked_at=at, confirmed_at=at
+    )
+    return text
 
 
 def _asked(agent: Agent, *, at: datetime) -> Task:
@@ -252,4 +281,6 @@ def as_fields(world: World) -> dict[str, Any]:
         "settings-invite": team,
         "settings-member": {**team, "pk": world.colleague.pk},
         "join": {"token": world.link},
+        "confirm-address": {"token": world.confirming},
+        "restore-address": {"token": world.undoing},
     }

@@ -77,6 +77,8 @@ PUBLIC = ("login/", "logout/", "live", "manifest.webmanifest", "offline/", "serv
 # The links in mails, and that to a file of a task, are secrets of their own, and ask for no team.
 OF_NO_TEAM = {
     "login/reset/<str:uidb64>/<str:token>",
+    "login/address/<str:token>",
+    "settings/address/<str:token>",
     "join/<str:token>",
     "artifacts/<str:token>",
 }

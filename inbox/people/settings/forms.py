@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from django import forms
 from django.contrib.auth.forms import PasswordChangeForm
 
+from accounts.models import User
 from inbox.answering.outcome_words import STATUS_LABELS
 from inbox.models import EVERY_DAY, Preferences, SavedReply
 from inbox.pages.name_field import NameField
@@ -90,6 +91,28 @@ class PasswordForm(PasswordChangeForm):
             self.fields[name].widget.attrs.pop("autofocus", None)
         self.fields["new_password1"].help_text = "At least 10 characters."
         self.fields["new_password2"].help_text = ""
+
+
+class AddressForm(forms.Form):
+    email = forms.EmailField(
+        label="New e-mail address",
+        max_length=254,
+        widget=forms.EmailInput(attrs={**INPUT, "autocomplete": "email"}),
+        error_messages={
+            "required": "Enter your new address.",
+            "invalid": "Enter an address such as you@example.com.",
+        },
+    )
+
+    def __init__(self, user: User, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.user = user
+
+    def clean_email(self) -> str:
+        email: str = self.cleaned_data["email"].strip().lower()
+        if email == self.user.email:
+            raise forms.ValidationError("You sign in with this address already.")
+        return email
 
 
 class ThemeForm(forms.Form):

@@ -67,7 +67,7 @@ def _own_concerns(user: User, preferences: Preferences, *, has_factor: bool) -> 
     yield Concern(
         "profile",
         "Profile",
-        "Your name, time zone and password.",
+        "Your name, e-mail address, time zone and password.",
         user.time_zone,
         "settings-profile",
     )

@@ -46,6 +46,7 @@ app.conf.beat_schedule = {
         "wake.jobs.beat": 10.0,
         "accounts.jobs.seal_new_events": 3.0,
         "inbox.jobs.index_new_words": 2.0,
+        "inbox.jobs.send_due_address_changes": 3.0,
         "inbox.jobs.send_due_digests": 30.0,
         "inbox.jobs.send_due_invitations": 3.0,
         "inbox.jobs.send_due_reminders": 30.0,

@@ -1,0 +1,85 @@
+"""Lets people change the address with which they sign in, and undo a change that they did not
+make."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+
+from django.conf import settings
+from django.contrib import messages
+from django.contrib.auth import update_session_auth_hash
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.cache import never_cache
+
+from accounts.sign_in import address_changes, known_browsers
+from accounts.throttles import client_address, may_mail_a_reset
+from database.clock import database_now
+from inbox.notifications.mail import is_printed
+from inbox.pages.page import PersonRequest, SeeOther, form_page, page
+from inbox.people.settings.forms import AddressForm
+from inbox.people.settings.views import posted, saved, settings_page
+from inbox.people.sign_in import password_resets
+from inbox.people.sign_in.reauthentication import requires_password
+
+MAILED = "We e-mailed a link to {email}, if that address is free. Open it in this browser."
+CHANGED = "Address changed. You were signed out on every other device."
+RESTORED = "Address restored. We e-mailed you a link to set a new password."
+
+
+@form_page
+@page
+@requires_password
+def change_address(request: PersonRequest) -> HttpResponse:
+    """Answers in the same way whether or not another person has the new address."""
+    form = AddressForm(request.user, posted(request))
+    if not form.is_valid() or not settings.WAKE_SENDS_MAIL:
+        sends, prints = settings.WAKE_SENDS_MAIL, is_printed()
+        return settings_page(request, "address", form=form, sends_mail=sends, prints_mail=prints)
+    email, now = form.cleaned_data["email"], database_now()
+    if may_mail_a_reset(request, email):
+        address_changes.ask(request.user, email, at=now, address=client_address(request))
+    return saved(request, "settings-profile", MAILED.format(email=email))
+
+
+@form_page
+@page
+def confirm_address(request: PersonRequest, token: str) -> HttpResponse:
+    """Opens the link in the mail to the new address; it is the person's own."""
+    change = address_changes.find_to_confirm(token, of=request.user, at=database_now())
+    if change is None:
+        return _ended(request)
+    if request.method != "POST":
+        return render(request, "inbox/people/confirm_address.html", {"change": change})
+    try:
+        user = address_changes.confirm(change, at=database_now(), address=client_address(request))
+    except address_changes.ChangeEnded:
+        return _ended(request)
+    update_session_auth_hash(request, user)
+    response = saved(request, "settings-profile", CHANGED)
+    known_browsers.remember(request, response, user.email)
+    return response
+
+
+@never_cache
+@form_page
+def restore_address(request: HttpRequest, token: str) -> HttpResponse:
+    """Opens the link in the mail to the old address, signed in or not, and signs no one in."""
+    change = address_changes.find_to_undo(token, at=database_now())
+    if change is None:
+        return _ended(request)
+    if request.method != "POST":
+        return render(request, "inbox/people/restore_address.html", {"change": change})
+    address, now = client_address(request), database_now()
+    try:
+        user = address_changes.undo(change, at=now, address=address)
+    except address_changes.ChangeEnded:
+        return _ended(request)
+    password_resets.request_reset(user.email, address=address, at=now)
+    messages.success(request, RESTORED)
+    return SeeOther("login")
+
+
+def _ended(request: HttpRequest) -> HttpResponse:
+    """Answers 410 for a link that was used, was replaced, has expired or is another person's."""
+    return render(request, "inbox/people/address_ended.html", status=HTTPStatus.GONE)
