@@ -62,11 +62,13 @@ class AnswerForm(forms.Form):
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}
-        if cleaned.get("status") == CHOSEN:
-            return self._with_choices(cleaned)
         if self.errors.keys() & {"edited_as", "edited_content"}:
             return cleaned
         try:
+            if not cleaned.get("edited_as"):
+                typed = edits.typed_values(self.original, self.data)
+                if cleaned.get("status") == CHOSEN or typed:
+                    return self._with_inputs(cleaned, typed)
             cleaned["edited_json"] = edits.edited_json(
                 self.original,
                 kind=cleaned.get("edited_as") or self.original.kind,
@@ -92,18 +94,24 @@ class AnswerForm(forms.Form):
         typed = edits.typed_into(edits.fields(self.original), self.data, errors={})
         return "\n".join(f"{field.label}: {field.value}" for field in typed)
 
-    def _with_choices(self, cleaned: dict[str, Any]) -> dict[str, Any]:
-        """Turns the options into an approval if they are the recommended ones, else into a
-        redirect."""
+    def _with_inputs(self, cleaned: dict[str, Any], typed: dict[str, Any]) -> dict[str, Any]:
+        """Turns the options and the values of the page into an approval if they are those that the
+        agent proposes, else into a redirect. An answer in words keeps the changed values; a
+        rejection has none."""
+        status = cleaned.get("status")
+        if status == Response.Status.REJECTED:
+            return cleaned | {"edited_json": None}
         try:
-            edit = choices.all_clicked(self.original, self.data)
+            clicked = choices.all_clicked(self.original, self.data) if status == CHOSEN else {}
         except edits.Unreadable as error:
             self.add_error(None, str(error))
             return cleaned
-        approved = edits.is_same(edit, self.original.json)
+        edit = choices.with_values(self.original, {**clicked, **typed})
+        is_proposal = edits.is_same(edit, self.original.json)
+        is_approval = is_proposal and status != Response.Status.REDIRECTED
         return cleaned | {
-            "status": Response.Status.APPROVED if approved else Response.Status.REDIRECTED,
-            "edited_json": None if approved else edit,
+            "status": Response.Status.APPROVED if is_approval else Response.Status.REDIRECTED,
+            "edited_json": None if is_proposal else edit,
         }
 
 

@@ -21,7 +21,7 @@ from inbox.delivery import neighbours, reading, revisions, timeline
 from inbox.discussion.comments import discussion_of
 from inbox.discussion.mentions import mark_seen_if_possible
 from inbox.editing.choices import chosen, clicked, questions
-from inbox.editing.edits import Original, as_typed
+from inbox.editing.edits import Field, Original, as_typed, proposed_fields, typed_into
 from inbox.editing.word_diffs import changes
 from inbox.list import updates
 from inbox.list.just_done import just_done
@@ -183,6 +183,11 @@ def _revision(request: PersonRequest, delivery: Delivery) -> dict[str, Any]:
     }
 
 
+def _fields(original: Original, form: AnswerForm | None, drafted: str | None) -> list[Field]:
+    fields = proposed_fields(original, drafted)
+    return typed_into(fields, form.data, errors=form.edit_errors()) if form else fields
+
+
 def _form(delivery: Delivery, form: AnswerForm | None, request: PersonRequest) -> dict[str, Any]:
     draft = draft_of(delivery, request.user)
     feedback = form.data.get("feedback", "") if form else draft.feedback if draft else ""
@@ -197,5 +202,6 @@ def _form(delivery: Delivery, form: AnswerForm | None, request: PersonRequest) -
         "draft": draft,
         "feedback": feedback,
         "questions": questions(original, values),
+        "fields": _fields(original, form, draft.edited_json if draft else None),
         "saved_replies": None,  # shown on request only
     }

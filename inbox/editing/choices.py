@@ -62,9 +62,9 @@ def clicked(original: Original, data: Mapping[str, Any]) -> dict[str, Any]:
     return values
 
 
-def all_clicked(original: Original, data: Mapping[str, Any]) -> str:
-    """Returns the JSON text of the proposal with the choices that were made. Raises Unreadable if
-    one is missing or was not shown, or if nothing was chosen.
+def all_clicked(original: Original, data: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the choices that were made, by the name of their block. Raises Unreadable if one is
+    missing or was not shown, or if nothing was chosen.
 
     Checkboxes without a tick are null and not an empty list: a person who left them out did not say
     "none of these"."""
@@ -74,12 +74,12 @@ def all_clicked(original: Original, data: Mapping[str, Any]) -> str:
         if values.get(choice.name) is None:
             label = reveal(choice.label) if len(choices) > 1 else ""
             raise Unreadable(f"{label}: {NOT_AN_OPTION}" if label else NOT_AN_OPTION)
-    if not any(values.values()):
+    if not any(values.values()) and (choices or not original.controls):
         raise Unreadable(NOTHING_CHOSEN if choices else NOT_AN_OPTION)
-    return with_choices(original, {name: value or None for name, value in values.items()})
+    return {name: value or None for name, value in values.items()}
 
 
-def with_choices(original: Original, values: Mapping[str, Any]) -> str:
+def with_values(original: Original, values: Mapping[str, Any]) -> str:
     """Returns the proposal with these values, by the name of their block."""
     return written({**original.proposed, **values})
 

@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from inbox.editing.choices import chosen, clicked, with_choices
+from inbox.editing.choices import chosen, clicked, with_values
 from inbox.editing.edits import (
     FIELDS,
     JSON,
     TEXT,
     Field,
     Original,
+    Unreadable,
     as_typed,
     fields,
     kind_of,
     typed_into,
+    typed_values,
 )
 from inbox.editing.word_diffs import Changes, changes
+from inbox.rendering.json_text import read
 from wake.models import Delivery, Draft
 
 RAW = "raw"
@@ -44,9 +48,7 @@ def begin(delivery: Delivery, draft: Draft | None, data: Mapping[str, Any]) -> E
     feedback that they gave on the delivery's page (`data`)."""
     original = Original.of(delivery)
     content = (draft.edited_json if draft else None) or original.json
-    options = clicked(original, data)
-    if any(value != chosen(original, content).get(name) for name, value in options.items()):
-        content = with_choices(original, options)
+    content = _with_inputs(original, content, data)
     inputs = fields(original, content)
     return Editor(
         fields=inputs,
@@ -56,6 +58,19 @@ def begin(delivery: Delivery, draft: Draft | None, data: Mapping[str, Any]) -> E
         can_be_fields=bool(inputs),
         changes=_compared(original, content),
     )
+
+
+def _with_inputs(original: Original, content: str | None, data: Mapping[str, Any]) -> str | None:
+    """Returns the content with the options and the values that the delivery's page sent; a value
+    that cannot be read stays as it was."""
+    inputs: dict[str, Any] = clicked(original, data)
+    with suppress(Unreadable):
+        inputs |= typed_values(original, data)
+    value = read(content) if content else None
+    current = {**original.proposed, **(value if isinstance(value, dict) else {})}
+    if all(current.get(name) == given for name, given in inputs.items()):
+        return content
+    return with_values(original, {**chosen(original, content), **inputs})
 
 
 def again(

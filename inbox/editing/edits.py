@@ -16,6 +16,7 @@ from inbox.rendering.blocks import (
     NUMBER,
     Choice,
     Control,
+    FieldBlock,
     Option,
     fits,
     requested_input,
@@ -142,6 +143,22 @@ def typed_into(
         )
         for field in fields
     ]
+
+
+def proposed_fields(original: Original, current_json: str | None = None) -> list[Field]:
+    """Returns the inputs for the values that field blocks propose, without the choices."""
+    shown = fields(original, current_json) or fields(original)
+    return [field for field in shown if isinstance(original.controls.get(field.key), FieldBlock)]
+
+
+def typed_values(original: Original, data: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the values of the proposed fields that a form sent, by the name of their block.
+    Raises Unreadable."""
+    shown = [field for field in proposed_fields(original) if field.name in data]
+    return {
+        field.key: read(_literal(field, original.proposed[field.key], data[field.name]))
+        for field in shown
+    }
 
 
 def edited_json(original: Original, *, kind: str, text: str, data: Mapping[str, Any]) -> str | None:

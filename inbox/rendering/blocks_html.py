@@ -45,13 +45,13 @@ def blocks_html(
     blocks: list[Any],
     *,
     markdown: Markdown,
-    options_apart: bool = False,
+    inputs_apart: bool = False,
     files: Files | None = None,
 ) -> SafeString:
     """Renders the blocks. `markdown` returns an empty text for what it cannot format in good
-    time. `options_apart` leaves the choice out, which the page shows with its radio buttons.
+    time. `inputs_apart` leaves choices and fields out, which the page shows as inputs.
     Without `files` there is no delivery whose pictures could be shown."""
-    page = _Page(markdown, controls(blocks), options_apart=options_apart, files=files)
+    page = _Page(markdown, controls(blocks), inputs_apart=inputs_apart, files=files)
     sections = format_html_join(
         "", '<section class="block">{}</section>', ((one,) for one in page.sections(blocks))
     )
@@ -67,12 +67,12 @@ class _Page:
         markdown: Markdown,
         controls: dict[int, Control],
         *,
-        options_apart: bool,
+        inputs_apart: bool,
         files: Files | None,
     ) -> None:
         self.markdown = markdown
         self.controls = controls
-        self.options_apart = options_apart
+        self.inputs_apart = inputs_apart
         self.files = FileBlocks(files) if files else None
         self.tree = Tree()
         self.cells_left = MOST_CELLS
@@ -90,7 +90,7 @@ class _Page:
                 yield from (self._section(control, block) for control, block in run)
 
     def _is_apart(self, control: Control | None) -> bool:
-        return self.options_apart and isinstance(control, Choice)
+        return self.inputs_apart and control is not None
 
     def _section(self, control: Control | None, block: Any) -> SafeString:
         if isinstance(control, Choice):

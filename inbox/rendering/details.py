@@ -97,26 +97,26 @@ def render(
     details_json: str | None,
     *,
     asked_for: str = "",
-    options_apart: bool = False,
+    inputs_apart: bool = False,
     files: Files | None = None,
 ) -> Details | None:
     """Returns the rendered details; None if nothing was sent. `asked_for` is what the reader chose:
-    `raw`, `formatted` or neither. `options_apart` leaves the options of a choice out. `files` are
+    `raw`, `formatted` or neither. `inputs_apart` leaves choices and fields out. `files` are
     the pictures and files of the delivery."""
     if details_json is None:
         return None
     if asked_for not in {RAW, FORMATTED}:
         asked_for = ""
-    view = f"{asked_for}-without-options" if options_apart else asked_for
+    view = f"{asked_for}-without-inputs" if inputs_apart else asked_for
     return cached(
         details_json,
         asked_for=f"{view}:{files.key}" if files else view,
-        make=lambda: _rendered(details_json, asked_for, options_apart=options_apart, files=files),
+        make=lambda: _rendered(details_json, asked_for, inputs_apart=inputs_apart, files=files),
     )
 
 
 def _rendered(
-    details_json: str, asked_for: str, *, options_apart: bool, files: Files | None
+    details_json: str, asked_for: str, *, inputs_apart: bool, files: Files | None
 ) -> Details:
     value = read(details_json)
     text = value if isinstance(value, str) else details_json
@@ -131,7 +131,7 @@ def _rendered(
     if not isinstance(value, str):
         is_asked_for = asked_for == FORMATTED
         return _of_object(
-            value, length, is_asked_for=is_asked_for, options_apart=options_apart, files=files
+            value, length, is_asked_for=is_asked_for, inputs_apart=inputs_apart, files=files
         )
     if diff := unified(text):
         return Details(html=diff_html(diff, label="Changes"), length=length)
@@ -147,14 +147,14 @@ def _of_object(
     length: int,
     *,
     is_asked_for: bool,
-    options_apart: bool,
+    inputs_apart: bool,
     files: Files | None,
 ) -> Details:
     blocks = blocks_in(value)
     if blocks is None:
         return Details(html=tree(value), length=length)
     markdown = _Markdown(is_asked_for=is_asked_for)
-    html = blocks_html(blocks, markdown=markdown, options_apart=options_apart, files=files)
+    html = blocks_html(blocks, markdown=markdown, inputs_apart=inputs_apart, files=files)
     return Details(html=html, length=length, may_be_formatted=markdown.is_left_plain)
 
 

@@ -31,15 +31,15 @@ register = template.Library()
 
 @register.inclusion_tag("inbox/delivery/_details.html", takes_context=True)
 def details(
-    context: Context, delivery: Delivery, name: str = "details", *, options_apart: bool = False
+    context: Context, delivery: Delivery, name: str = "details", *, inputs_apart: bool = False
 ) -> dict[str, Any]:
     """Renders an agent's details, as the only tag that may; `name` is the frame's id. A page that
-    shows the options itself passes `options_apart`."""
+    shows the inputs itself passes `inputs_apart`."""
     asked_for = context["request"].GET.get("details", "")
     rendered = safe_details.render(
         delivery.details_json,
         asked_for=asked_for,
-        options_apart=options_apart,
+        inputs_apart=inputs_apart,
         files=files_of(delivery),
     )
     return {"delivery": delivery, "rendered": rendered, "is_raw": asked_for == "raw", "name": name}

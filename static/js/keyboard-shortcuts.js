@@ -99,7 +99,7 @@ function press(control, event) {
   if (isTyping(control)) {
     control.focus();
     if (control.matches("input")) control.select();
-  } else if (control.matches("[value=chosen]") && !choicesOf(control.form).some((choice) => choice.checked)) {
+  } else if (control.matches("[value=chosen]") && isUndecided(choicesOf(control.form))) {
     choicesOf(control.form)[0].focus();
   } else if (control.matches("[value=rejected]") && feedbackOf(control.form)) {
     arm(control);
@@ -135,6 +135,10 @@ function arm(button) {
 
 function feedbackOf(form) {
   return form?.querySelector("textarea[name=feedback]");
+}
+
+function isUndecided(choices) {
+  return choices.length > 0 && !choices.some((choice) => choice.checked);
 }
 
 function choicesOf(form) {
