@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from django.db.models import Prefetch, Q, prefetch_related_objects
@@ -14,6 +14,7 @@ from inbox.deadlines.wording import missed_text
 from inbox.history.outcomes import Outcome
 from inbox.list.rows import Row, listed, row_of
 from inbox.pages.times import when
+from inbox.search.excerpts import excerpts_of
 from inbox.search.search import Search
 from wake.models import Delivery, DeliveryQuerySet, Response
 
@@ -39,11 +40,13 @@ class HistoryRow:
 def page(
     search: Search, *, at: datetime, before: Cursor | None
 ) -> tuple[list[HistoryRow], Cursor | None]:
-    """Returns one page and where the next begins; two queries."""
+    """Returns one page and where the next begins; two queries, and one for excerpts."""
     deliveries, older = search.newest(lambda rows: listed(_ended(rows, at)), at=at, before=before)
     answers = Prefetch("response", with_callback(Response.objects.all()))
     prefetch_related_objects(deliveries, answers)
-    return [_row(delivery, search, at) for delivery in deliveries], older
+    excerpts = excerpts_of(deliveries, search.query)
+    rows = [_row(delivery, search, at) for delivery in deliveries]
+    return [replace(past, row=past.row.with_excerpt(excerpts)) for past in rows], older
 
 
 def _ended(rows: DeliveryQuerySet, at: datetime) -> DeliveryQuerySet:

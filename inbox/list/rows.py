@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import Self
+from uuid import UUID
 
 from django.db.models import Exists, OuterRef, Subquery
+from django.utils.safestring import SafeString
 
 from accounts.models import Agent, ApiKey, User
 from database.encryption import Unreadable
@@ -44,11 +48,16 @@ class Row:
     is_mine: bool = False
     # Whether a rule lets only others answer.
     is_blocked: bool = False
+    # Where a search found its words, if the row does not show it otherwise.
+    excerpt: str = ""
 
     @property
     def is_open(self) -> bool:
         """Returns whether it still waits for an answer or a "Got it"."""
         return not (self.delivery.answered_at or self.delivery.acknowledged_at)
+
+    def with_excerpt(self, excerpts: Mapping[UUID, SafeString]) -> Self:
+        return replace(self, excerpt=excerpts.get(self.delivery.pk, ""))
 
     @property
     def may_act(self) -> bool:

@@ -18,6 +18,8 @@ from inbox.list.acknowledged import button_value
 from inbox.list.just_done import Done, JustDone
 from inbox.list.rows import Row, row_of, waiting
 from inbox.pages.lists import TEAM, TYPE, Lists, each_team, each_type
+from inbox.search.excerpts import excerpts_of
+from inbox.search.query_language import Query
 from inbox.search.search import Search
 from inbox.snoozing.snoozes import without_snoozed
 from wake.assignment.assigned import assigned_to, only_of
@@ -132,6 +134,18 @@ class Inbox:
         entries = done.by_delivery()
         sections = [
             replace(section, rows=[_with_entry(row, entries) for row in section.rows])
+            for section in self.sections
+        ]
+        return replace(self, sections=sections)
+
+    def with_excerpts(self, query: Query) -> Self:
+        """Returns the inbox whose rows show where a search found its words."""
+        rows = [row for section in self.sections for row in section.rows]
+        excerpts = excerpts_of([row.delivery for row in rows], query)
+        if not excerpts:
+            return self
+        sections = [
+            replace(section, rows=[row.with_excerpt(excerpts) for row in section.rows])
             for section in self.sections
         ]
         return replace(self, sections=sections)

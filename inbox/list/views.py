@@ -51,7 +51,7 @@ def inbox_list(request: PersonRequest) -> HttpResponse:
     first_steps = _empty_inbox(search, inbox, at=now)
     is_new = "first_run" in first_steps and search.viewer == viewer  # no other team has any
     done = JustDone() if is_new else just_done(viewer, request.session, answered=answered, at=now)
-    inbox = inbox.with_done(done)
+    inbox = inbox.with_done(done).with_excerpts(query)
     filters = FilterState.from_query(request.GET)
     views = saved_views.views_of(request.user)
     context = {

@@ -21,10 +21,13 @@ EMPTY: Mapping[str, Any] = {TEXT: "", LONG: "", NUMBER: None, BOOLEAN: False}
 
 @dataclass(frozen=True, slots=True)
 class Option:
+    """`whole_label` is empty unless the label had to be cut."""
+
     id: str
     label: str
     text: str = ""
     is_recommended: bool = False
+    whole_label: str = ""
 
     @property
     def explanation(self) -> str:
@@ -41,6 +44,7 @@ class Choice:
     label: str
     options: tuple[Option, ...]
     is_multiple: bool = False
+    whole_label: str = ""
 
     @property
     def value(self) -> str | list[str] | None:
@@ -138,8 +142,8 @@ def _choice(block: Any) -> Choice | None:
     if len(ids) < len(entries) or (recommended > 1 and not is_multiple):
         return None
     label = block.get("label")
-    label = label[:LONGEST_LABEL] if isinstance(label, str) else ""
-    return Choice(name, label, options, is_multiple)
+    label = label if isinstance(label, str) else ""
+    return Choice(name, cut(label), options, is_multiple, _if_cut(label))
 
 
 def _option(entries: Any) -> Option | None:
@@ -148,9 +152,10 @@ def _option(entries: Any) -> Option | None:
             text = entries.get("text")
             return Option(
                 id=id,
-                label=label[:LONGEST_LABEL],
+                label=cut(label),
                 text=text if isinstance(text, str) else "",
                 is_recommended=entries.get("recommended") is True,
+                whole_label=_if_cut(label),
             )
     return None
 
@@ -167,7 +172,16 @@ def _field(block: Any) -> FieldBlock | None:
     value = block.get("value", EMPTY[kind])
     if not fits(kind, value):
         return None
-    return FieldBlock(name, label[:LONGEST_LABEL] if isinstance(label, str) else name, kind, value)
+    return FieldBlock(name, cut(label) if isinstance(label, str) else name, kind, value)
+
+
+def cut(text: str, longest: int = LONGEST_LABEL) -> str:
+    """Returns at most so many characters, the last of which says that there are more."""
+    return text if len(text) <= longest else f"{text[: longest - 1]}…"
+
+
+def _if_cut(label: str) -> str:
+    return label if len(label) > LONGEST_LABEL else ""
 
 
 def _is_name(text: str) -> bool:

@@ -11,7 +11,7 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from accounts.invisible import reveal
-from inbox.rendering.blocks import MOST_BLOCKS, Choice, Control, FieldBlock, Option, controls
+from inbox.rendering.blocks import MOST_BLOCKS, Choice, Control, FieldBlock, Option, controls, cut
 from inbox.rendering.charts import Chart, chart_of, drawn
 from inbox.rendering.files import FileBlocks, Files, without_data
 from inbox.rendering.json_text import Number
@@ -36,6 +36,10 @@ OPTION = '<li><b dir="auto">{}</b> {}{}</li>'
 RECOMMENDED = '<span class="chip">{}</span>'
 PAIR = '<div><dt><bdi dir="auto">{}</bdi></dt><dd>{}</dd></div>'
 TITLED = '<h3 dir="auto">{}</h3>{}'
+LONG_CELL = (
+    '<span dir="auto">{}</span><details class="fold"><summary>Show all</summary>'
+    '<span dir="auto">{}</span></details>'
+)
 NOT_KNOWN = "This block could not be displayed as intended:"
 
 Markdown = Callable[[str], SafeString]
@@ -181,7 +185,9 @@ def _data_cell(value: Any) -> SafeString:
 def _cell(value: Any) -> SafeString:
     if isinstance(value, dict | list):
         return quiet("in the raw view")
-    text = _in_words(value)[:LONGEST_CELL]
+    text = _in_words(value)
+    if len(text) > LONGEST_CELL:
+        return format_html(LONG_CELL, reveal(cut(text, LONGEST_CELL)), reveal(text))
     return link(text) if is_url(text) else format_html('<span dir="auto">{}</span>', reveal(text))
 
 

@@ -76,7 +76,7 @@ def searchable(delivery: Delivery, *, feedback: str) -> Searchable:
     """Returns the row, not saved: headline, summary and answer in full, and the beginning of the
     details. Leaves out what is encrypted at rest."""
     parts = (delivery.headline, delivery.summary, feedback[:LONGEST_FEEDBACK])
-    text = " ".join(_first(LONGEST, chain(parts, _texts(_details(delivery)))))
+    text = " ".join(_first(LONGEST, chain(parts, texts_in(_details(delivery)))))
     return Searchable(
         delivery_id=delivery.pk,
         words=" ".join(normalised(text[:LONGEST]))[:LONGEST],
@@ -167,7 +167,7 @@ def _if_plain(row: Delivery | Response, name: str) -> str | None:
     return text
 
 
-def _texts(details_json: str | None) -> Iterator[str]:
+def texts_in(details_json: str | None) -> Iterator[str]:
     """Yields keys and values in the agent's order, and numbers as they were written; the bytes of a
     picture are no words."""
     details = json.loads(details_json, parse_int=str, parse_float=str) if details_json else None

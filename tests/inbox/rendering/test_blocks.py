@@ -255,3 +255,13 @@ def test_long_markdown_is_plain_until_requested() -> None:
     assert not formatted.may_be_formatted
     assert plain.html.count("<pre") == 1
     assert "<pre" not in formatted.html
+
+
+def test_a_cell_that_is_cut_says_so_and_shows_all_on_demand() -> None:
+    long = "x" * 1_001
+
+    table = html({"type": "table", "columns": ["a"], "rows": [[long], ["y" * 1_000]]})
+
+    assert f">{'x' * 999}…</span><details" in table
+    assert f'<summary>Show all</summary><span dir="auto">{long}</span></details>' in table
+    assert table.count("<details") == 1

@@ -1,0 +1,54 @@
+"""Shows why a search found a delivery whose headline and summary do not say it: the words of its
+details around the first match."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from uuid import UUID
+
+from django.conf import settings
+from django.utils.safestring import SafeString
+
+from accounts.invisible import reveal
+from database.encryption import Unreadable
+from inbox.search.index import texts_in
+from inbox.search.marks import first_match, marked
+from inbox.search.query_language import Query
+from wake.models import Delivery
+
+MOST_EXCERPTS = 20  # details may have 256 kB each
+BEFORE, AFTER = 60, 120
+
+
+def excerpts_of(deliveries: Iterable[Delivery], query: Query) -> Mapping[UUID, SafeString]:
+    """Returns an excerpt for each of the first deliveries that need one, with the words marked.
+    Makes one query, or none if every row shows a match already. Encrypted details are not
+    searched."""
+    if not query.terms or settings.WAKE_ENCRYPT_CONTENT:
+        return {}
+    unexplained = [
+        row.pk
+        for row in deliveries
+        if first_match(f"{row.headline} {row.summary}", query.terms) is None
+    ]
+    if not unexplained:
+        return {}
+    rows = Delivery.objects.filter(pk__in=unexplained[:MOST_EXCERPTS]).only("details_json")
+    found = ((row.pk, _excerpt(row, query)) for row in rows)
+    return {pk: excerpt for pk, excerpt in found if excerpt}
+
+
+def _excerpt(row: Delivery, query: Query) -> SafeString | None:
+    try:
+        text = reveal(" ".join(" · ".join(texts_in(row.details_json)).split()))
+    except Unreadable:
+        return None
+    place = first_match(text, query.terms)
+    if place is None:
+        return None
+    begin, end = max(0, place - BEFORE), place + AFTER
+    begin = text.rfind(" ", 0, begin) + 1 if begin else 0
+    shown = text[begin:end]
+    if end < len(text):
+        shown = f"{shown.rpartition(' ')[0] or shown}…"
+    return marked(f"{'…' if begin else ''}{shown}", query.terms)
