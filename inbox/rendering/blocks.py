@@ -176,7 +176,7 @@ def _field(block: Any) -> FieldBlock | None:
 
 
 def cut(text: str, longest: int = LONGEST_LABEL) -> str:
-    """Returns at most so many characters, the last of which says that there are more."""
+    """Returns at most so many characters; "…" at the end says that there are more."""
     return text if len(text) <= longest else f"{text[: longest - 1]}…"
 
 
