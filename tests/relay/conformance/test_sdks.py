@@ -61,10 +61,12 @@ def test_an_official_sdk_calls_an_agent(peer: str, relay: Relay, receiver: Recei
     assert push.headers["X-A2A-Notification-Token"] == "a-token"
 
 
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
 @pytest.mark.parametrize("peer", NAMES)
 def test_an_official_sdk_follows_a_task_through_the_death_of_the_server(
-    peer: str, relay: Relay
+    peer: str, how: signal.Signals, relay: Relay
 ) -> None:
+    """The server is killed, or restarted as an upgrade does. Both cut its connections."""
     follower = subprocess.Popen(
         [*command(PEERS / peer, "follower"), relay.url, relay.caller_key],
         stdout=subprocess.PIPE,
@@ -74,7 +76,7 @@ def test_an_official_sdk_follows_a_task_through_the_death_of_the_server(
     assert follower.stdout is not None
     events = [json.loads(follower.stdout.readline()) for _ in range(2)]
     for pid in relay.up.pids("granian"):
-        os.kill(pid, signal.SIGKILL)
+        os.kill(pid, how)
     rest, errors = follower.communicate(timeout=120)
     events += map(json.loads, rest.splitlines())
 

@@ -10,7 +10,13 @@ from urllib.parse import urlsplit
 
 import pytest
 from django.conf import settings
+from django.utils import timezone
 
+from accounts.audit import SYSTEM
+from accounts.models import Agent, Team
+from relay.cards import callers
+from relay.cards.publishing import publish
+from relay.models import Task
 from tests.agent_client import AgentClient
 from tests.served import served
 from tests.stress.concurrency.threads import at_once
@@ -45,3 +51,33 @@ def test_a_hundred_concurrent_requests_are_all_served(caller: AgentClient, inter
         codes = at_once(*[deliver_and_poll] * 100)
 
     assert Counter(codes) == {(201, 200): 100}
+
+
+@pytest.mark.parametrize("interface", ["asgi", "wsgi"])
+def test_a_hundred_concurrent_calls_over_a2a_are_all_served(
+    agent: Agent, team: Team, interface: str
+) -> None:
+    card = publish(agent, by=SYSTEM, at=timezone.now())
+    _, key = callers.mint(team, name="Build server", by=SYSTEM)
+    headers = {
+        "A2A-Version": "1.0",
+        "Authorization": f"Bearer {key}",
+        "Content-Type": "application/json",
+    }
+    message = {"messageId": "m-1", "role": "ROLE_USER", "parts": [{"text": "Hello"}]}
+    call = {"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": {"message": message}}
+
+    with served(interface, WAKE_DATABASE_CONNECTIONS="2", **GENEROUS) as origin:
+        address = urlsplit(origin).netloc
+
+        def send() -> tuple[int, str]:
+            with closing(http.client.HTTPConnection(address, timeout=60)) as connection:
+                connection.request("POST", f"/{card}", json.dumps(call), headers)
+                answer = connection.getresponse()
+                task = json.loads(answer.read())["result"]["task"]
+                return answer.status, task["status"]["state"]
+
+        answers = at_once(*[send] * 100)
+
+    assert Counter(answers) == {(200, "TASK_STATE_SUBMITTED"): 100}
+    assert Task.objects.count() == 100
