@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import calendar
 import re
+import unicodedata
 import zoneinfo
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
@@ -109,7 +110,8 @@ class AddressForm(forms.Form):
         self.user = user
 
     def clean_email(self) -> str:
-        email: str = self.cleaned_data["email"].strip().lower()
+        """Reads it in NFKC, as the form of the sign-in does, so that the person can sign in."""
+        email = unicodedata.normalize("NFKC", self.cleaned_data["email"]).strip().lower()
         if email == self.user.email:
             raise forms.ValidationError("You sign in with this address already.")
         return email

@@ -169,6 +169,15 @@ def test_a_wrong_address_is_explained(email: str, problem: str, alices: Person) 
     assert not AddressChange.objects.exists()
 
 
+def test_an_address_is_read_as_the_sign_in_reads_it(alices: Person, alice: User) -> None:
+    spelled = "alice@\uff4eew.example.com"  # a full-width n
+
+    alices.client.post(link_to_confirm(alices, spelled))
+
+    signed_in = Client().post("/login/", {"username": spelled, "password": PASSWORD})
+    assert signed_in["Location"] == "/"
+
+
 def test_a_server_without_mail_says_so(alices: Person, settings: Any) -> None:
     settings.WAKE_SENDS_MAIL = False
 
