@@ -19,11 +19,12 @@ EVERY_DAY = "0123456"
 
 
 class Reading(models.Model):
-    """Records when a person first opened a delivery."""
+    """Records when a person first opened a delivery, and until when they count as reading it."""
 
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="+", db_index=False)
     delivery = models.ForeignKey(Delivery, on_delete=models.CASCADE, related_name="readings")
     opened_at = models.DateTimeField()
+    reading_until = models.DateTimeField(null=True)
 
     class Meta:
         constraints = [

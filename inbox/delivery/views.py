@@ -15,6 +15,7 @@ from database.uuids import uuid_or_none
 from inbox.answering.answer_status import answer_status
 from inbox.answering.drafts import draft_of
 from inbox.answering.forms import AnswerForm
+from inbox.assignment import claims
 from inbox.assignment.of_delivery import assignment_context
 from inbox.deadlines import wording as deadline_wording
 from inbox.delivery import neighbours, reading, revisions, timeline
@@ -53,6 +54,7 @@ def delivery_updates(request: PersonRequest, pk: UUID) -> HttpResponse:
     """Returns 204, or a line about what ended it after the page was made."""
     delivery = find_delivery(request.user, pk)
     since = updates.read_mark(request.GET.get("since", ""))
+    claims.renew(delivery, by=request.user, at=database_now())
     ending = updates.ending_of(delivery, since) if since else ""
     if not ending:
         return HttpResponse(status=HTTPStatus.NO_CONTENT)
@@ -102,6 +104,8 @@ def delivery_page(
     discussion = discussion_of(delivery, reader=request.user)
     if discussion.has_new_mention and request.method == "GET":
         mark_seen_if_possible(delivery, by=request.user, at=now)
+    if request.method == "GET":
+        claims.claim(delivery, viewer, at=now)
     context = {
         "now": now,
         "viewer": viewer,
@@ -121,6 +125,7 @@ def delivery_page(
         "discussion": discussion,
         "is_owner": viewer.is_owner(delivery.team_id),
         **assignment_context(delivery, viewer),
+        "readers": claims.readers(delivery, besides=request.user, at=now),
         **_revision(request, delivery),
     }
     if response is not None:

@@ -11,8 +11,9 @@ from uuid import UUID
 from django.db.models import Exists, OuterRef, Subquery
 from django.utils.safestring import SafeString
 
-from accounts.models import Agent, ApiKey, User
+from accounts.models import Agent, ApiKey
 from database.encryption import Unreadable
+from inbox.assignment.claims import with_reader
 from inbox.deadlines.wording import closes_soon, deadline_text
 from inbox.delivery.reading import with_reading
 from inbox.list.just_done import Done
@@ -50,6 +51,8 @@ class Row:
     is_blocked: bool = False
     # Where a search found its words, if the row does not show it otherwise.
     excerpt: str = ""
+    # A colleague who reads it now.
+    reader: str = ""
 
     @property
     def is_open(self) -> bool:
@@ -80,11 +83,13 @@ def listed(rows: DeliveryQuerySet) -> DeliveryQuerySet:
     return rows.annotate(agent_name=Subquery(name)).defer(*UNUSED_COLUMNS)
 
 
-def waiting(rows: DeliveryQuerySet, user: User) -> DeliveryQuerySet:
-    """Adds the columns of an inbox row: read or not, who is answering it, key revoked or not."""
+def waiting(rows: DeliveryQuerySet, viewer: Viewer, *, at: datetime) -> DeliveryQuerySet:
+    """Adds the columns of an inbox row: read or not, who is reading and who is answering it, key
+    revoked or not."""
     answer = Response.objects.filter(delivery=OuterRef("pk"))
     key = ApiKey.objects.filter(agent=OuterRef("agent"), hint=OuterRef("key_hint"))
-    return with_reading(listed(rows), user).annotate(
+    columns = with_reader(with_reading(listed(rows), viewer.user), viewer, at=at)
+    return columns.annotate(
         held_by=Subquery(answer.values("by_name")[:1]),
         is_key_revoked=Exists(key.filter(revoked_at__isnull=False)),
     )
@@ -128,4 +133,5 @@ def row_of(
         assigned=assigned,
         is_mine=assigned is not None and assigned.is_to(viewer.user.pk),
         is_blocked=assigned is not None and assigned.blocks(viewer.user.pk),
+        reader=getattr(delivery, "reader", None) or "",
     )

@@ -177,7 +177,7 @@ def inbox(
         newest += each_type(older_than(own, "created_at", None), types, ruled_team_ids)
     for ended in [] if before else _ended(search, recent, at):
         newest += each_team(older_than(ended, "created_at", None), team_ids)
-    loaded = load_first_of_each(newest, columns=partial(waiting, user=viewer.user))
+    loaded = load_first_of_each(newest, columns=partial(waiting, viewer=viewer, at=at))
     deliveries = sorted(loaded, key=attrgetter("created_at", "pk"), reverse=True)
     assigned = assigned_to([row.pk for row in deliveries]) if ruled_team_ids else {}
     listed = [row_of(row, viewer, at=at, assigned=assigned.get(row.pk)) for row in deliveries]

@@ -1,0 +1,71 @@
+"""Says who is reading a delivery now: a notice for colleagues, never a lock."""
+
+from __future__ import annotations
+
+import logging
+from datetime import datetime, timedelta
+
+from django.db import DatabaseError, transaction
+from django.db.models import OuterRef, Q, QuerySet, Subquery
+
+from accounts.models import User
+from inbox.models import Reading
+from inbox.pages.viewer import Viewer
+from wake.assignment.assigned import in_words
+from wake.models import Delivery, DeliveryQuerySet
+
+log = logging.getLogger(__name__)
+
+LASTS = timedelta(minutes=10)
+# An open page asks for news up to twice a minute; it writes no more often than this.
+WRITTEN_EVERY = timedelta(minutes=2)
+
+
+def claim(delivery: Delivery, viewer: Viewer, *, at: datetime) -> None:
+    """Notes that this person, who has opened the delivery, reads it: if they may answer, it waits,
+    and its team has had a rule."""
+    if _waits(delivery) and viewer.may_answer(delivery.team_id):
+        _write(Reading.objects.filter(user=viewer.user, delivery=delivery), at=at)
+
+
+def renew(delivery: Delivery, *, by: User, at: datetime) -> None:
+    """Does the same for a page that stays open. Marking it as unread has ended the claim."""
+    if _waits(delivery):
+        rows = Reading.objects.filter(user=by, delivery=delivery, reading_until__isnull=False)
+        _write(rows, at=at)
+
+
+def readers(delivery: Delivery, *, besides: User, at: datetime) -> str:
+    """Returns `Bo and Carla`; empty if no one else reads it."""
+    if not _waits(delivery):
+        return ""
+    rows = _now(Reading.objects.filter(delivery=delivery), besides=besides, at=at)
+    return in_words(list(rows.values_list("user__display_name", flat=True)))
+
+
+def with_reader(rows: DeliveryQuerySet, viewer: Viewer, *, at: datetime) -> DeliveryQuerySet:
+    """Adds `reader`, the first person who else reads it, in teams that have had a rule."""
+    if not viewer.ruled_team_ids:
+        return rows
+    others = _now(Reading.objects.filter(delivery=OuterRef("pk")), besides=viewer.user, at=at)
+    return rows.annotate(reader=Subquery(others.values("user__display_name")[:1]))
+
+
+def _waits(delivery: Delivery) -> bool:
+    return delivery.agent.rules_version > 0 and delivery.answered_at is None
+
+
+def _now(rows: QuerySet[Reading], *, besides: User, at: datetime) -> QuerySet[Reading]:
+    reading = rows.filter(reading_until__gt=at).exclude(user=besides)
+    return reading.order_by("user__display_name", "pk")
+
+
+def _write(rows: QuerySet[Reading], *, at: datetime) -> None:
+    """Writes the new end unless it was written a moment ago. The page is shown even while the
+    database cannot write."""
+    is_due = Q(reading_until__isnull=True) | Q(reading_until__lt=at + LASTS - WRITTEN_EVERY)
+    try:
+        with transaction.atomic():
+            rows.filter(is_due).update(reading_until=at + LASTS)
+    except DatabaseError as failure:
+        log.warning("A claim cannot be written: %s", failure)
