@@ -73,8 +73,9 @@ def test_an_uploaded_picture_is_shown(caller: AgentClient, bob: User) -> None:
 def test_a_picture_is_sent_with_headers_that_stop_everything_else(
     is_inline: bool, caller: AgentClient, bob: User
 ) -> None:
-    blob = uploaded(caller, drawn(), "image/png")
-    block = inline(drawn()) if is_inline else image(blob["blob_id"])
+    sent = drawn(size=(900, 600))  # gzip would make it smaller
+    blob = uploaded(caller, sent, "image/png")
+    block = inline(sent) if is_inline else image(blob["blob_id"])
     person, delivery_id = Person(bob), caller.deliver(details=page(block))
     ((_, source, *_),) = pictures_of(person, delivery_id)
 
