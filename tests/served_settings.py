@@ -17,6 +17,9 @@ else:
     # As in tests/settings.py: static files are not collected here.
     STORAGES["staticfiles"] = {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}
 
+if seconds := os.environ.get("WAKE_TEST_BODY_SECONDS"):
+    BODY_SECONDS = float(seconds)
+
 if ahead := float(os.environ.get("WAKE_TEST_CLOCK_AHEAD", "0")):
     # As on a machine whose clock is wrong by so many seconds.
     _time, _now = time.time, timezone.now

@@ -290,6 +290,10 @@ if not REDIS_URL:
 
 # The protocol's edge ------------------------------------------------------------------------------
 
+# A request's body may take this long, and one more second for each 64 kB
+# (wake/server/http/body_limit.py).
+BODY_SECONDS = 10.0
+
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": ["accounts.authentication.KeyAuthentication"],
     "DEFAULT_PERMISSION_CLASSES": ["accounts.authentication.HasKey"],

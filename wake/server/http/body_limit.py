@@ -28,8 +28,7 @@ App = Callable[[dict[str, Any], Receive, Send], Awaitable[None]]
 # slowly, is cut off.
 MAX_DRAINED_BYTES = 8 * 2**20
 DRAIN_SECONDS = 5.0
-# A body may take this long, and one more second for each 64 kB.
-BODY_SECONDS = 10.0
+# settings.BODY_SECONDS grows by one second for each of these.
 BYTES_A_SECOND = 2**16
 
 
@@ -108,7 +107,7 @@ class _Counted:
 
 def _seconds(scope: dict[str, Any], declared: int, limit: int) -> float:
     is_chunked = any(name == b"transfer-encoding" for name, _ in scope["headers"])
-    return BODY_SECONDS + (limit if is_chunked else declared) / BYTES_A_SECOND
+    return float(settings.BODY_SECONDS) + (limit if is_chunked else declared) / BYTES_A_SECOND
 
 
 async def _send(response: HttpResponse, send: Send) -> None:

@@ -103,6 +103,9 @@ def _as_here(name: str, text: str, upstream: str, proxy: Proxy, folder: Path) ->
         text = text.replace(f"127.0.0.1:{port}", upstream)
     ports = {"http_port": proxy.http_port, "https_port": proxy.https_port}
     if name == "caddy":
+        # Caddy waits this long for the rest of a body before it passes an answer on.
+        assert "read_body 60s" in text
+        text = text.replace("read_body 60s", "read_body 15s")
         options = "".join(f"\t{option} {port}\n" for option, port in ports.items())
         options += "\tadmin off\n\tauto_https disable_redirects\n\tskip_install_trust\n"
         text = text.replace("{\n\tservers", f"{{\n{options}\tservers", 1)

@@ -19,10 +19,10 @@ from tests.wake.server.edge.proxies import HOST, PROGRAMS, Missing, Proxy, proxi
 from wake.server.http.machine_paths import MACHINE_PATHS
 from wake.server.run import roles
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.once]
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.once, pytest.mark.slow]
 
 IDLE = 150  # more than there are threads; the examples allow one address 200 connections
-LONGEST_SECONDS = 75  # Caddy waits for the rest of a body before it passes an answer on
+LONGEST_SECONDS = 40
 FORGED = [
     ("X-Forwarded-For", "198.51.100.1"),
     ("X_Forwarded_For", "198.51.100.2"),
