@@ -36,10 +36,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 item.add_marker(pytest.mark.once)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def chromium() -> Iterator[Browser]:
-    """Of one module: Playwright's loop runs in this thread, where the next module may want one of
-    its own, and Django would refuse the database beside it."""
+    """Starts once for the tests of this folder that a worker runs in a row. It ends before others:
+    Playwright's loop runs in this thread, where they may want one of their own, and Django would
+    refuse the database beside it."""
     if not CHROMIUM.exists():
         missing = (
             f"No Chromium at {CHROMIUM}: apt-get install chromium-headless-shell or chromium,"
