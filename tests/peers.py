@@ -49,9 +49,11 @@ def command(source: Path, script: str = "caller") -> list[str]:
 
 
 def _install_python(lock: Path, folder: Path) -> None:
-    venv.create(folder, with_pip=True)
-    pip = [str(folder / "bin" / "python"), "-m", "pip", "--disable-pip-version-check"]
-    _run([*pip, "install", "--quiet", "--require-hashes", "--requirement", str(lock)], folder)
+    """uv takes a tenth of the time that pip takes, and starts without being copied there first."""
+    python = folder / "bin" / "python"
+    venv.create(folder, with_pip=False)
+    uv = [sys.executable, "-m", "uv", "--quiet", "pip", "install", "--python", str(python)]
+    _run([*uv, "--require-hashes", "--requirement", str(lock)], folder)
 
 
 def _install_javascript(lock: Path, folder: Path) -> None:
