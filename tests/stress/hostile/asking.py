@@ -18,6 +18,13 @@ from wake.wsgi import application
 # The same examples on every run, so that what one finds can be found again; HOSTILE_EXAMPLES=5000
 # looks for new ones.
 MORE = int(os.environ.get("HOSTILE_EXAMPLES", "0"))
+# `make test` runs all examples on one database, and a fifth of them on the other (tests/suite.py).
+SHARE = 5 if os.environ.get("WAKE_TEST_FEWER_EXAMPLES") else 1
+
+
+def examples(count: int) -> int:
+    """Returns how many examples of this run a test gets that has `count` of them in all."""
+    return MORE or count // SHARE
 
 
 @dataclass(frozen=True)

@@ -13,12 +13,12 @@ from django.db import close_old_connections
 from hypothesis import HealthCheck, settings
 
 from accounts.models import ApiKey, AuditEvent
-from tests.stress.hostile.asking import MORE, Answer, ask, keep_the_connection
+from tests.stress.hostile.asking import MORE, Answer, ask, examples, keep_the_connection
 from wake.models import Delivery
 
 settings.register_profile(
     "hostile",
-    max_examples=MORE or 150,
+    max_examples=examples(150),
     deadline=None,
     derandomize=not MORE,
     database=None,

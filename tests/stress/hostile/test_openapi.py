@@ -13,14 +13,14 @@ from schemathesis.checks import CheckFunction
 from schemathesis.specs.openapi import checks
 
 from accounts.models import ApiKey
-from tests.stress.hostile.asking import MORE
+from tests.stress.hostile.asking import examples
 from tests.types import MakeDelivery
 from wake.api.openapi import openapi
 from wake.wsgi import application
 
 pytestmark = pytest.mark.slow
 
-CASES = MORE or 420
+CASES = examples(420)
 DOCUMENTED: list[CheckFunction] = [
     checks.status_code_conformance,
     checks.content_type_conformance,

@@ -17,14 +17,14 @@ from accounts.models import ApiKey, User
 from inbox.editing import edits
 from inbox.urls import urlpatterns
 from relay.pages import urls
-from tests.stress.hostile.asking import MORE, ask
+from tests.stress.hostile.asking import ask, examples
 from tests.stress.hostile.test_bodies import GOOD, NASTY, as_json, texts, values
 from tests.types import MakeDelivery
 from wake.models import Delivery
 
 pytestmark = pytest.mark.slow
 
-EXAMPLES = MORE or 40
+EXAMPLES = examples(40)
 # Signing in and mail have tests and limits of their own.
 ELSEWHERE = re.compile("log(in|out)|password|sign|reset|code|second|sessions")
 PAGES: list[URLPattern] = [
