@@ -46,13 +46,15 @@ class Server:
             start_new_session=True,
         )
         until = time.monotonic() + PATIENCE_SECONDS
-        while time.monotonic() < until and self.process.poll() is None:
-            try:
-                httpx.get(f"{self.origin}/wake/v1", timeout=5)
-            except httpx.TransportError:
-                time.sleep(0.1)
-            else:
-                return
+        # One client, because each one reads the certificates of the system.
+        with httpx.Client(base_url=self.origin, timeout=5) as client:
+            while time.monotonic() < until and self.process.poll() is None:
+                try:
+                    client.get("/wake/v1")
+                except httpx.TransportError:
+                    time.sleep(0.1)
+                else:
+                    return
         self.kill()
         raise TimeoutError(f"Nothing answers at {self.origin}.")
 

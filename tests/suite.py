@@ -1,8 +1,9 @@
 """Runs the tests for `make test`, and measures them for `make coverage`.
 
 `make test` runs everything on SQLite, then on PostgreSQL if it answers. Tests marked `once`
-(pyproject.toml) run on the last of the databases only. With CI=true, a database or a broker that
-does not answer is a failure.
+(pyproject.toml) run on the last of the databases only, and the others get a fifth of the generated
+examples of tests/stress/hostile. With CI=true, a database or a broker that does not answer is a
+failure.
 
 `make coverage` is a run of its own, because measuring makes every test slower. It runs on
 PostgreSQL, which reaches more of the code, and on SQLite where no PostgreSQL answers. It leaves out
@@ -24,10 +25,11 @@ from redis.exceptions import RedisError
 ROOT = Path(__file__).resolve().parent.parent
 POSTGRESQL = "postgresql://postgres@127.0.0.1:5432/"
 REDIS = "redis://127.0.0.1:6379/0"
-# One more than there are cores, because many tests wait for other processes.
-AT_ONCE = min((os.cpu_count() or 1) + 1, 4)
+# Two more than there are cores, because many tests wait for other processes.
+AT_ONCE = min((os.cpu_count() or 1) + 2, 4)
 MEASURED = ("--cov", "--cov-report=", "--cov-fail-under=0", "-m", "not no_cover")
 LATER = ("-m", "not once")
+FEWER_EXAMPLES = {"WAKE_TEST_FEWER_EXAMPLES": "1"}
 SUMMARY = re.compile(r"=.* (passed|failed|errors?|no tests ran)\b.* in .*=")
 
 
@@ -41,11 +43,13 @@ def _test() -> int:
     databases = {"SQLite": ""} | ({"PostgreSQL": url} if url else {})
     *others, last = databases
     results = {
-        name: _run(name, url, *(LATER if name in others else ())) for name, url in databases.items()
+        name: _run(name, url, *LATER, **FEWER_EXAMPLES) if name in others else _run(name, url)
+        for name, url in databases.items()
     }
     recap = [
         *(f"{name}: {summary}" for name, (_, summary) in results.items()),
         *(f"What {name} deselected is marked `once` and ran on {last}." for name in others),
+        *(f"Of generated examples {name} got a fifth, and {last} all." for name in others),
         *(f"{name} does not answer, so its part was not run." for name in missing),
     ]
     _say("", *recap)
@@ -68,14 +72,14 @@ def _measure() -> int:
     return 1 if failed or report else 0
 
 
-def _run(name: str, url: str, *options: str) -> tuple[int, str]:
+def _run(name: str, url: str, *options: str, **variables: str) -> tuple[int, str]:
     """Returns pytest's exit code and its last line."""
     _say("", f"On {name}", "")
-    environment = {**os.environ, "DATABASE_URL": url}
+    environment = {**os.environ, "DATABASE_URL": url, **variables}
     # Hundreds of processes import the same modules: each would compile them again.
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
     command = [
-        *(sys.executable, "-m", "pytest", "--numprocesses", str(AT_ONCE), "--dist", "worksteal"),
+        *(sys.executable, "-m", "pytest", "--numprocesses", str(AT_ONCE)),
         *("--durations", "15", "--durations-min", "3", *options, "tests"),
     ]
     summary = "pytest did not come to its end"
