@@ -223,19 +223,19 @@ class AgentAdmin(AuditedAdmin):
 
 
 def _credentials(agent: Agent, now: datetime) -> dict[str, Any]:
-    seen = {"seen": show_once.seen(agent)}
+    version = {"version": show_once.version(agent)}
     return {
         "keys": [
             {
                 "key": key,
                 "state": key_state(key, now),
                 "is_usable": key.is_usable(now),
-                "form": RotateKeyForm(initial=seen, auto_id=f"id_{key.pk}_%s"),
+                "form": RotateKeyForm(initial=version, auto_id=f"id_{key.pk}_%s"),
             }
             for key in agent.keys.order_by("-created_at")[:KEYS_SHOWN]
         ],
-        "issue_form": IssueKeyForm(initial=seen, auto_id="id_issue_%s"),
-        "secret_form": OnceForm(initial=seen, auto_id="id_secret_%s"),
+        "issue_form": IssueKeyForm(initial=version, auto_id="id_issue_%s"),
+        "secret_form": OnceForm(initial=version, auto_id="id_secret_%s"),
         "secrets_in_use": agent.signing_secrets.in_use().count(),
     }
 

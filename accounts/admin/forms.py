@@ -68,13 +68,13 @@ class ClaimedIdForm(ModelForm):
 
 
 class OnceForm(forms.Form):
-    """Asks for a secret that the answer shows once. `seen` names the agent's keys and secrets when
-    the page was made, so that the same form is not accepted twice."""
+    """Asks for a secret that the answer shows once. `version` is that of the agent's keys and
+    secrets when the page was made, so that the same form is not accepted twice."""
 
-    seen = forms.CharField(widget=forms.HiddenInput)
+    version = forms.CharField(widget=forms.HiddenInput)
 
     def is_first_for(self, agent: Agent) -> bool:
-        return self.is_valid() and self.cleaned_data["seen"] == show_once.seen(agent)
+        return self.is_valid() and self.cleaned_data["version"] == show_once.version(agent)
 
 
 class IssueKeyForm(OnceForm):

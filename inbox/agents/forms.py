@@ -48,14 +48,14 @@ class NewAgentForm(forms.Form):
             field.widget = forms.HiddenInput()
 
 
-class SeenForm(forms.Form):
-    """Carries `seen`, the state of the agent (accounts/agents/show_once.py) when the page was
-    made."""
+class OnceForm(forms.Form):
+    """Is accepted once: `version` is that of the agent's keys and secrets when the page was made
+    (accounts/agents/show_once.py)."""
 
-    seen = forms.CharField(max_length=40, widget=forms.HiddenInput)
+    version = forms.CharField(max_length=40, widget=forms.HiddenInput)
 
 
-class _WithExpiry(SeenForm):
+class _WithExpiry(OnceForm):
     days = forms.ChoiceField(
         label="Expires",
         required=False,

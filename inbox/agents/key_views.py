@@ -14,7 +14,7 @@ from django.shortcuts import get_object_or_404, render
 from accounts.agents import keys, show_once
 from accounts.models import Agent
 from database.clock import database_now
-from inbox.agents.forms import NewKeyForm, RotationForm, SeenForm
+from inbox.agents.forms import NewKeyForm, OnceForm, RotationForm
 from inbox.agents.show_once import no_longer_visible, shown_once
 from inbox.pages.owners import owned_agent, still_owned
 from inbox.pages.page import PersonRequest, SeeOther, actor, form_page, page
@@ -27,12 +27,12 @@ from inbox.people.sign_in.reauthentication import requires_password
 @requires_password
 def issue_key(request: PersonRequest, pk: UUID) -> HttpResponse:
     agent, by, now = owned_agent(request, pk), actor(request), database_now()
-    form = NewKeyForm(posted(request), initial={"seen": show_once.seen(agent)})
+    form = NewKeyForm(posted(request), initial={"version": show_once.version(agent)})
     if not form.is_valid():
         return _form(request, agent, "key_new", form)
     try:
         with transaction.atomic():
-            show_once.hold(agent, as_seen=form.cleaned_data["seen"], by=by)
+            show_once.hold(agent, expected=form.cleaned_data["version"], by=by)
             mode, ends = form.cleaned_data["mode"], form.expires_at(at=now)
             key, text = keys.mint(agent, by=by, mode=mode, expires_at=ends)
     except show_once.AlreadyIssued:
@@ -49,13 +49,13 @@ def issue_key(request: PersonRequest, pk: UUID) -> HttpResponse:
 def rotate_key(request: PersonRequest, pk: UUID, key: UUID) -> HttpResponse:
     agent, now = owned_agent(request, pk), database_now()
     old = get_object_or_404(agent.keys, pk=key)
-    form = RotationForm(posted(request), initial={"seen": show_once.seen(agent)})
+    form = RotationForm(posted(request), initial={"version": show_once.version(agent)})
     if not form.is_valid():
         return _form(request, agent, "key_rotate", form, key=old)
     by, overlap, ends = actor(request), form.delta, form.expires_at(at=now)
     try:
         with transaction.atomic():
-            show_once.hold(agent, as_seen=form.cleaned_data["seen"], by=by)
+            show_once.hold(agent, expected=form.cleaned_data["version"], by=by)
             new, text = keys.rotate(old, by=by, overlap=overlap, expires_at=ends, at=now)
     except show_once.AlreadyIssued:
         return no_longer_visible(request, agent)
@@ -85,7 +85,7 @@ def revoke_key(request: PersonRequest, pk: UUID, key: UUID) -> HttpResponse:
 
 
 def _form(
-    request: PersonRequest, agent: Agent, name: str, form: SeenForm | None = None, **context: Any
+    request: PersonRequest, agent: Agent, name: str, form: OnceForm | None = None, **context: Any
 ) -> HttpResponse:
     context = {"nav": "agents", "now": database_now(), "agent": agent, "form": form, **context}
     is_wrong = form is not None and bool(form.errors)

@@ -14,7 +14,7 @@ from django.views.decorators.http import require_POST
 from accounts.agents import show_once, signing_secrets
 from accounts.models import Agent
 from database.clock import database_now
-from inbox.agents.forms import SeenForm
+from inbox.agents.forms import OnceForm
 from inbox.agents.show_once import no_longer_visible, shown_once
 from inbox.pages.owners import owned_agent
 from inbox.pages.page import PersonRequest, SeeOther, actor, form_page, page
@@ -27,12 +27,12 @@ from inbox.people.sign_in.reauthentication import requires_password
 @requires_password
 def rotate_secret(request: PersonRequest, pk: UUID) -> HttpResponse:
     agent, by = owned_agent(request, pk), actor(request)
-    form = SeenForm(posted(request), initial={"seen": show_once.seen(agent)})
+    form = OnceForm(posted(request), initial={"version": show_once.version(agent)})
     if not form.is_valid():
         return _form(request, agent, form)
     try:
         with transaction.atomic():
-            show_once.hold(agent, as_seen=form.cleaned_data["seen"], by=by)
+            show_once.hold(agent, expected=form.cleaned_data["version"], by=by)
             text = signing_secrets.rotate_secret(agent, by=by)
     except show_once.AlreadyIssued:
         return no_longer_visible(request, agent)
@@ -51,7 +51,7 @@ def switch_secret(request: PersonRequest, pk: UUID) -> HttpResponse:
     agent, by = owned_agent(request, pk), actor(request)
     try:
         with transaction.atomic():
-            show_once.hold(agent, as_seen=request.POST.get("seen", ""), by=by)
+            show_once.hold(agent, expected=request.POST.get("version", ""), by=by)
             signing_secrets.switch_secret(agent, by=by, at=database_now())
     except show_once.AlreadyIssued as reason:
         messages.warning(request, f"{reason} No secret was retired. Check the page and try again.")
@@ -60,7 +60,7 @@ def switch_secret(request: PersonRequest, pk: UUID) -> HttpResponse:
     return SeeOther("agent-secret", pk=pk)
 
 
-def _form(request: PersonRequest, agent: Agent, form: SeenForm) -> HttpResponse:
+def _form(request: PersonRequest, agent: Agent, form: OnceForm) -> HttpResponse:
     context = {
         "nav": "agents",
         "now": database_now(),

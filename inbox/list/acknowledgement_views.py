@@ -18,10 +18,11 @@ from wake.acknowledgements import acknowledge, bring_back
 @require_POST
 @page
 def acknowledge_selected(request: PersonRequest) -> HttpResponse:
-    """Acknowledges the ids in `shown` (one row, or a whole section); without it, the selection."""
+    """Acknowledges the deliveries whose ids are in `deliveries` (one row, or a whole section);
+    without it, the selection."""
     now = database_now()
     filters = FilterState.from_form(request.POST)
-    requested = read_ids(request.POST.get("shown", "").split(",")) or filters.ids
+    requested = read_ids(request.POST.get("deliveries", "").split(",")) or filters.ids
     following = next_to_open(requested[:1], request.POST, filters, request.user, at=now)
     rows = acknowledge(requested, by=request.user, address=client_address(request), at=now)
     if rows:
@@ -36,8 +37,8 @@ def acknowledge_selected(request: PersonRequest) -> HttpResponse:
 @require_POST
 @page
 def undo_acknowledgement(request: PersonRequest) -> HttpResponse:
-    """Brings the deliveries in `shown` back to the inbox."""
-    requested = read_ids(request.POST.get("shown", "").split(","))
+    """Brings the deliveries whose ids are in `deliveries` back to the inbox."""
+    requested = read_ids(request.POST.get("deliveries", "").split(","))
     rows = bring_back(
         requested, by=request.user, address=client_address(request), at=database_now()
     )

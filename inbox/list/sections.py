@@ -86,7 +86,7 @@ class Section:
         return [row.delivery.pk for row in self.rows if row.may_be_acknowledged]
 
     @property
-    def all_shown(self) -> str:
+    def acknowledgeable_ids(self) -> str:
         """Returns the value of the button that acknowledges the whole section."""
         return button_value(self.acknowledgeable)
 

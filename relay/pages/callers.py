@@ -74,7 +74,7 @@ def _issue(request: PersonRequest, agent: Agent, form: CallerKeyForm) -> HttpRes
     members.hold_as_owner(agent.team_id, by=by)
     if not form.is_valid():
         return _page(request, agent, "new", status=HTTPStatus.UNPROCESSABLE_ENTITY, form=form)
-    if form.cleaned_data["seen"] != _seen(agent):
+    if form.cleaned_data["version"] != _version(agent):
         return _page(request, agent, "show_once", status=HTTPStatus.GONE)
     now = database_now()
     name, ends = form.cleaned_data["name"], form.expires_at(at=now)
@@ -84,10 +84,10 @@ def _issue(request: PersonRequest, agent: Agent, form: CallerKeyForm) -> HttpRes
 
 
 def _form(agent: Agent) -> CallerKeyForm:
-    return CallerKeyForm(initial={"seen": _seen(agent)})
+    return CallerKeyForm(initial={"version": _version(agent)})
 
 
-def _seen(agent: Agent) -> int:
+def _version(agent: Agent) -> int:
     return agent.team.caller_keys.count()
 
 

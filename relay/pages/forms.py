@@ -230,8 +230,8 @@ def skill_forms(card: Card, data: Any = None) -> Skills:
 
 
 class CallerKeyForm(forms.Form):
-    """Reads the name of a new key. `seen` is how many keys the team had when the page was made, so
-    that the same form sent twice is recognised; keys are never deleted."""
+    """Reads the name of a new key. `version` is how many keys the team had when the page was made,
+    so that the same form sent twice is recognised; keys are never deleted."""
 
     name = forms.CharField(
         label="Name",
@@ -247,7 +247,7 @@ class CallerKeyForm(forms.Form):
         choices=list(WORKS_FOR.items()),
         widget=forms.Select(attrs=INPUT),
     )
-    seen = forms.IntegerField(widget=forms.HiddenInput)
+    version = forms.IntegerField(widget=forms.HiddenInput)
 
     def expires_at(self, *, at: datetime) -> datetime | None:
         days = self.cleaned_data["days"]

@@ -110,7 +110,7 @@ def test_ids_of_another_team_in_queries_and_forms_have_no_effect(
     alices: Person, ours: TeamData, theirs: TeamData, subtests: pytest.Subtests
 ) -> None:
     names = names_in_forms()
-    assert {"id", "shown", "agent", "answered"} <= set(names)
+    assert {"id", "deliveries", "agent", "answered"} <= set(names)
     before = of_teams(everything())
 
     for address in addresses.WITHOUT:

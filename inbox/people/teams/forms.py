@@ -29,7 +29,7 @@ class RoleForm(forms.Form):
 
 
 class InvitationForm(RoleForm):
-    """Reads an invitation. `seen` is the number of invitations when the form was shown, so that
+    """Reads an invitation. `version` is the number of invitations when the page was made, so that
     sending it twice makes one."""
 
     email = forms.EmailField(
@@ -41,7 +41,7 @@ class InvitationForm(RoleForm):
             "invalid": "Enter an address such as you@example.com, or leave this empty."
         },
     )
-    seen = forms.IntegerField(widget=forms.HiddenInput)
+    version = forms.IntegerField(widget=forms.HiddenInput)
 
     field_order = ["email", "role"]
 

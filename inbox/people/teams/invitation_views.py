@@ -40,7 +40,7 @@ SIGN_IN_NOW = "Sign in to join, with the password of your account."
 def invite_member(request: PersonRequest, slug: str) -> HttpResponse:
     team = team_of_an_owner(request, slug, refusal=MEMBERS_REFUSED)
     if request.method != "POST":
-        initial = {"role": Membership.Role.REVIEWER, "seen": team.invitations.count()}
+        initial = {"role": Membership.Role.REVIEWER, "version": team.invitations.count()}
         return _form(request, team, InvitationForm(initial=initial))
     return _invite(request, team, InvitationForm(request.POST))
 
@@ -78,7 +78,7 @@ def _invite(request: PersonRequest, team: Team, form: InvitationForm) -> HttpRes
     members.hold(team.pk)
     if not form.is_valid():
         return _form(request, team, form)
-    if form.cleaned_data["seen"] != team.invitations.count():
+    if form.cleaned_data["version"] != team.invitations.count():
         return _invited_already(request, team, form)
     email = form.cleaned_data["email"]
     is_mailed = bool(email) and reaches_people() and may_mail_an_invitation(request, email)

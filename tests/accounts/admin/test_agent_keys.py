@@ -26,10 +26,10 @@ def url(agent: Agent, action: str, *args: Any) -> str:
     return reverse(f"admin:accounts_agent_{action}", args=[agent.pk, *args])
 
 
-def seen(operator: Client, agent: Agent) -> str:
+def version(operator: Client, agent: Agent) -> str:
     """Returns the one-time token of the current page."""
     page = operator.get(url(agent, "change")).content.decode()
-    match = re.search(r'name="seen" value="([^"]+)"', page)
+    match = re.search(r'name="version" value="([^"]+)"', page)
     assert match
     return match.group(1)
 
@@ -42,7 +42,7 @@ def text_matching(pattern: re.Pattern[str], answer: Any) -> str:
 
 
 def issue(operator: Client, agent: Agent, mode: str = "live") -> str:
-    form = {"seen": seen(operator, agent), "mode": mode}
+    form = {"version": version(operator, agent), "mode": mode}
     return text_matching(KEY, operator.post(url(agent, "issue_key"), form))
 
 
@@ -65,7 +65,7 @@ def test_the_whole_life_of_a_key(operator: Client, team: Team) -> None:
 
     rotated = operator.post(
         url(agent, "rotate_key", agent.keys.get().pk),
-        {"seen": seen(operator, agent), "overlap": "86400"},
+        {"version": version(operator, agent), "overlap": "86400"},
     )
     second = text_matching(KEY, rotated)
     assert works(first)
@@ -91,7 +91,7 @@ def test_a_key_of_either_mode_is_issued(operator: Client, agent: Agent, mode: st
 
 
 def test_the_page_with_the_key_is_never_stored(operator: Client, agent: Agent) -> None:
-    form = {"seen": seen(operator, agent), "mode": "live"}
+    form = {"version": version(operator, agent), "mode": "live"}
     answer = operator.post(url(agent, "issue_key"), form)
 
     assert "no-store" in answer["Cache-Control"]
@@ -100,7 +100,7 @@ def test_the_page_with_the_key_is_never_stored(operator: Client, agent: Agent) -
 
 
 def test_a_reload_neither_issues_nor_shows_a_key_again(operator: Client, agent: Agent) -> None:
-    form = {"seen": seen(operator, agent), "mode": "live"}
+    form = {"version": version(operator, agent), "mode": "live"}
     first = operator.post(url(agent, "issue_key"), form)
     again = operator.post(url(agent, "issue_key"), form)
     opened = operator.get(url(agent, "issue_key"))
@@ -114,7 +114,7 @@ def test_a_reload_neither_issues_nor_shows_a_key_again(operator: Client, agent: 
 
 
 def test_a_reload_does_not_rotate_a_key_twice(operator: Client, agent: Agent, key: ApiKey) -> None:
-    form = {"seen": seen(operator, agent), "overlap": "3600"}
+    form = {"version": version(operator, agent), "overlap": "3600"}
     operator.post(url(agent, "rotate_key", key.pk), form)
     again = operator.post(url(agent, "rotate_key", key.pk), form)
 
@@ -139,7 +139,7 @@ def test_the_old_key_works_for_the_chosen_overlap(
     operator: Client, agent: Agent, key: ApiKey, overlap: str, hours: int
 ) -> None:
     before = timezone.now()
-    form = {"seen": seen(operator, agent), "overlap": overlap}
+    form = {"version": version(operator, agent), "overlap": overlap}
     operator.post(url(agent, "rotate_key", key.pk), form)
 
     key.refresh_from_db()
@@ -157,7 +157,7 @@ def test_an_overlap_of_a_day_is_what_the_form_proposes(
 
 def test_an_expired_key_is_not_rotated(operator: Client, agent: Agent, key: ApiKey) -> None:
     operator.post(url(agent, "revoke_key", key.pk))
-    form = {"seen": seen(operator, agent), "overlap": "0"}
+    form = {"version": version(operator, agent), "overlap": "0"}
     answer = operator.post(url(agent, "rotate_key", key.pk), form)
 
     assert answer.status_code == 404
@@ -176,7 +176,7 @@ def test_another_agents_key_is_not_reached_through_this_one(
 
 def test_a_signing_secret_is_rotated_and_then_switched(operator: Client, agent: Agent) -> None:
     [old] = signing_secrets.secrets_of(agent.pk)
-    form = {"seen": seen(operator, agent)}
+    form = {"version": version(operator, agent)}
     new = text_matching(SECRET, operator.post(url(agent, "rotate_secret"), form))
     again = operator.post(url(agent, "rotate_secret"), form)
     assert again.status_code == 410
@@ -206,9 +206,9 @@ def test_pausing_and_resuming_twice_changes_nothing(operator: Client, agent: Age
 
 
 def test_a_rotation_under_way_is_ended_before_the_next(operator: Client, agent: Agent) -> None:
-    operator.post(url(agent, "rotate_secret"), {"seen": seen(operator, agent)})
+    operator.post(url(agent, "rotate_secret"), {"version": version(operator, agent)})
 
-    form = {"seen": seen(operator, agent)}
+    form = {"version": version(operator, agent)}
     page = operator.post(url(agent, "rotate_secret"), form, follow=True).content.decode()
 
     assert "Retire the older one first" in page
@@ -247,10 +247,10 @@ def test_the_audit_names_the_person_and_their_address(
     issue(operator, agent)
     operator.post(
         url(agent, "rotate_key", agent.keys.get().pk),
-        {"seen": seen(operator, agent), "overlap": "0"},
+        {"version": version(operator, agent), "overlap": "0"},
     )
     operator.post(url(agent, "revoke_key", agent.keys.latest("created_at").pk))
-    operator.post(url(agent, "rotate_secret"), {"seen": seen(operator, agent)})
+    operator.post(url(agent, "rotate_secret"), {"version": version(operator, agent)})
     operator.post(url(agent, "switch_secret"))
     operator.post(url(agent, "pause"))
     operator.post(url(agent, "resume"))
@@ -281,7 +281,7 @@ def test_more_keys_than_the_limit_are_refused_with_a_sentence(
     ]
 
     for path, form in forms:
-        page = operator.post(path, {"seen": seen(operator, agent), **form}, follow=True)
+        page = operator.post(path, {"version": version(operator, agent), **form}, follow=True)
         assert "Revoke one that is no longer needed, then try again" in page.content.decode()
 
     row.refresh_from_db()

@@ -21,7 +21,7 @@ def test_six_clicks_at_once_issue_and_show_one_key(olga: User, agent: Agent) -> 
     browser = Client()
     browser.force_login(olga)
     cookie = browser.cookies["sessionid"].value
-    form = {"seen": f"{agent.keys.count()}-{agent.signing_secrets.count()}", "mode": "live"}
+    form = {"version": f"{agent.keys.count()}-{agent.signing_secrets.count()}", "mode": "live"}
 
     together = Barrier(HANDS)
 

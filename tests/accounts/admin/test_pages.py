@@ -115,7 +115,9 @@ def test_no_page_shows_a_secret_a_hash_or_content(operator: Client, fill: Filled
     fill(2)
     agent = Agent.objects.first()
     assert agent
-    operator.post(reverse("admin:accounts_agent_rotate_secret", args=[agent.pk]), {"seen": "2-1"})
+    operator.post(
+        reverse("admin:accounts_agent_rotate_secret", args=[agent.pk]), {"version": "2-1"}
+    )
     secrets = [text for one in Agent.objects.all() for text in signing_secrets.secrets_of(one.pk)]
     assert len(secrets) == 3
     hidden = [

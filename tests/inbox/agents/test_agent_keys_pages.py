@@ -24,12 +24,12 @@ def register(person: Person, team: Team, agent_id: str) -> Any:
 
 
 def issue(person: Person, agent: Agent, **fields: Any) -> Any:
-    given = {"mode": "live", "days": "", "seen": show_once.seen(agent), **fields}
+    given = {"mode": "live", "days": "", "version": show_once.version(agent), **fields}
     return person.client.post(f"/agents/{agent.pk}/keys/new/", given)
 
 
 def rotate(person: Person, key: ApiKey, **fields: Any) -> Any:
-    given = {"overlap": "3600", "days": "", "seen": show_once.seen(key.agent), **fields}
+    given = {"overlap": "3600", "days": "", "version": show_once.version(key.agent), **fields}
     return person.client.post(f"/agents/{key.agent_id}/keys/{key.pk}/rotate/", given)
 
 
@@ -148,17 +148,17 @@ def test_a_key_is_shown_once_and_delivers(alices: Person, agent: Agent, mode: st
 
 
 def test_the_same_form_sent_again_makes_no_second_key(alices: Person, agent: Agent) -> None:
-    seen = show_once.seen(agent)
-    issue(alices, agent, seen=seen)
+    version = show_once.version(agent)
+    issue(alices, agent, version=version)
 
-    again = issue(alices, agent, seen=seen)
+    again = issue(alices, agent, version=version)
 
     assert again.status_code == 410
     assert "No longer visible" in text_of(again)
     assert ApiKey.objects.count() == 1
 
 
-@pytest.mark.parametrize("wrong", [{"mode": "both"}, {"days": "7"}, {"seen": ""}, {"mode": ""}])
+@pytest.mark.parametrize("wrong", [{"mode": "both"}, {"days": "7"}, {"version": ""}, {"mode": ""}])
 def test_an_invalid_form_issues_nothing(
     alices: Person, agent: Agent, wrong: dict[str, str]
 ) -> None:
@@ -209,11 +209,11 @@ def test_an_old_key_can_stop_at_once(alices: Person, key: ApiKey, caller: AgentC
 def test_when_two_owners_rotate_one_key_the_second_sees_a_message(
     alices: Person, key: ApiKey
 ) -> None:
-    seen = show_once.seen(key.agent)
-    rotate(alices, key, seen=seen)
+    version = show_once.version(key.agent)
+    rotate(alices, key, version=version)
     ends = ApiKey.objects.get(pk=key.pk).expires_at
 
-    second = rotate(alices, key, seen=seen, overlap="0")
+    second = rotate(alices, key, version=version, overlap="0")
 
     assert second.status_code == 410
     assert ApiKey.objects.count() == 2
@@ -262,8 +262,8 @@ def test_showing_or_ending_a_secret_asks_for_the_password_again(
         issue(alices, key.agent),
         rotate(alices, key),
         alices.client.post(f"{here}keys/{key.pk}/revoke/"),
-        alices.client.post(f"{here}secret/", {"seen": show_once.seen(key.agent)}),
-        alices.client.post(f"{here}secret/switch", {"seen": show_once.seen(key.agent)}),
+        alices.client.post(f"{here}secret/", {"version": show_once.version(key.agent)}),
+        alices.client.post(f"{here}secret/switch", {"version": show_once.version(key.agent)}),
         alices.client.post(f"{here}aliases/", {"pattern": "other-*"}),
         alices.get(f"{here}keys/new/"),
     ]
@@ -305,14 +305,14 @@ def test_a_former_owner_is_shown_no_secret(
     what: str, becomes: str | None, alices: Person, key: ApiKey, team: Team
 ) -> None:
     """Another owner is quicker by the moment between the first look and the lock."""
-    here, seen = f"/agents/{key.agent_id}/", {"seen": show_once.seen(key.agent)}
+    here, version = f"/agents/{key.agent_id}/", {"version": show_once.version(key.agent)}
     asks: dict[str, Callable[[], Any]] = {
         "register": lambda: register(alices, team, "writing-agent"),
         "issue": lambda: issue(alices, key.agent),
         "rotate": lambda: rotate(alices, key),
-        "secret": lambda: alices.client.post(f"{here}secret/", seen),
-        "switch": lambda: alices.client.post(f"{here}secret/switch", seen),
-        "caller": lambda: alices.client.post(f"{here}callers/new/", {"name": "Otto", "seen": 0}),
+        "secret": lambda: alices.client.post(f"{here}secret/", version),
+        "switch": lambda: alices.client.post(f"{here}secret/switch", version),
+        "caller": lambda: alices.client.post(f"{here}callers/new/", {"name": "Otto", "version": 0}),
     }
 
     with connection.execute_wrapper(_loses_the_team(alices.user, becomes)):
@@ -320,7 +320,7 @@ def test_a_former_owner_is_shown_no_secret(
 
     assert answer.status_code == 403
     assert "You no longer own this team, so nothing was changed." in text_of(answer)
-    assert show_once.seen(key.agent) == seen["seen"]
+    assert show_once.version(key.agent) == version["version"]
     assert [(each.revoked_at, each.expires_at) for each in ApiKey.objects.all()] == [(None, None)]
     assert (Agent.objects.count(), CallerKey.objects.count()) == (1, 0)
 

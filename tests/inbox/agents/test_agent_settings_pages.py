@@ -20,12 +20,12 @@ from tests.types import MakeDelivery
 
 
 def rotate(person: Person, agent: Agent, **fields: Any) -> Any:
-    given = {"seen": show_once.seen(agent), **fields}
+    given = {"version": show_once.version(agent), **fields}
     return person.client.post(f"/agents/{agent.pk}/secret/", given, follow=True)
 
 
 def retire(person: Person, agent: Agent, **fields: Any) -> Any:
-    given = {"seen": show_once.seen(agent), **fields}
+    given = {"version": show_once.version(agent), **fields}
     return person.client.post(f"/agents/{agent.pk}/secret/switch", given, follow=True)
 
 
@@ -57,10 +57,10 @@ def test_a_secret_is_rotated_in_two_steps(alices: Person, agent: Agent) -> None:
 
 
 def test_the_same_form_sent_again_makes_no_second_secret(alices: Person, agent: Agent) -> None:
-    seen = show_once.seen(agent)
-    rotate(alices, agent, seen=seen)
+    version = show_once.version(agent)
+    rotate(alices, agent, version=version)
 
-    again = rotate(alices, agent, seen=seen)
+    again = rotate(alices, agent, version=version)
 
     assert again.status_code == 410
     assert len(signing_secrets.secrets_of(agent.pk)) == 2
@@ -77,11 +77,11 @@ def test_a_rotation_under_way_is_ended_before_the_next(alices: Person, agent: Ag
 
 def test_a_stale_page_does_not_end_the_next_rotation(alices: Person, agent: Agent) -> None:
     rotate(alices, agent)
-    stale = show_once.seen(agent)
+    stale = show_once.version(agent)
     retire(alices, agent)
     rotate(alices, agent)
 
-    page = text_of(retire(alices, agent, seen=stale))
+    page = text_of(retire(alices, agent, version=stale))
 
     assert "No secret was retired. Check the page and try again." in page
     assert len(signing_secrets.secrets_of(agent.pk)) == 2

@@ -19,7 +19,9 @@ from wake.models import Delivery, Response
 
 def got_it(person: Person, *deliveries: Delivery, follow: bool = True, **fields: Any) -> Any:
     joined_ids = ",".join(str(delivery.pk) for delivery in deliveries)
-    return person.client.post("/acknowledgements", {"shown": joined_ids, **fields}, follow=follow)
+    return person.client.post(
+        "/acknowledgements", {"deliveries": joined_ids, **fields}, follow=follow
+    )
 
 
 def test_an_update_leaves_the_inbox_of_the_team_and_nothing_is_sent(
@@ -45,7 +47,7 @@ def test_an_acknowledged_update_can_be_brought_back(
     joined_ids = ",".join(str(update.pk) for update in updates)
 
     back = alices.client.post(
-        "/acknowledgements/undo", {"shown": joined_ids, "back": "type=update"}, follow=True
+        "/acknowledgements/undo", {"deliveries": joined_ids, "back": "type=update"}, follow=True
     )
 
     assert back.redirect_chain == [("/?type=update", 303)]

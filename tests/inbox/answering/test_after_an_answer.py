@@ -75,13 +75,13 @@ def test_got_it_opens_the_next_delivery_too(
     update, other = make_delivery(type="update", headline="Done"), make_delivery(type="update")
     send = alices_next.client.post
 
-    answer = send("/acknowledgements", {"shown": str(update.pk), "then": "next"})
+    answer = send("/acknowledgements", {"deliveries": str(update.pk), "then": "next"})
 
     assert answer["Location"] == f"/deliveries/{other.pk}/?answered={update.pk}"
     assert "Acknowledged: Done. No answer was sent." in text_of(send_to(alices_next, answer))
-    theirs = send("/acknowledgements", {"shown": str(elsewhere.pk), "then": "next"})
+    theirs = send("/acknowledgements", {"deliveries": str(elsewhere.pk), "then": "next"})
     assert theirs["Location"] == "/"
-    assert send("/acknowledgements", {"shown": "x", "then": "next"})["Location"] == "/"
+    assert send("/acknowledgements", {"deliveries": "x", "then": "next"})["Location"] == "/"
 
 
 def send_to(person: Person, answer: Any) -> Any:

@@ -414,11 +414,11 @@ def test_an_acknowledged_delivery_says_so_and_can_be_brought_back(
     alices: Person, bobs: Person, make_delivery: MakeDelivery
 ) -> None:
     delivery = make_delivery(type="update")
-    bobs.client.post("/acknowledgements", {"shown": str(delivery.pk)})
+    bobs.client.post("/acknowledgements", {"deliveries": str(delivery.pk)})
 
     page = text_of(alices.see(delivery))
     assert "Acknowledged by bob" in page
     assert "No answer was sent." in page
 
-    alices.client.post("/acknowledgements/undo", {"shown": str(delivery.pk)})
+    alices.client.post("/acknowledgements/undo", {"deliveries": str(delivery.pk)})
     assert "Acknowledged by" not in text_of(alices.see(delivery)).partition("Activity")[0]

@@ -74,7 +74,7 @@ def test_an_acknowledged_row_stays_for_a_moment_only(
     alices: Person, make_delivery: MakeDelivery
 ) -> None:
     update = make_delivery(type="update", headline="Indexed")
-    alices.client.post("/acknowledgements", {"shown": str(update.pk)})
+    alices.client.post("/acknowledgements", {"deliveries": str(update.pk)})
 
     assert "No answer was sent." in row_of(alices.get("/"), update)
 
@@ -91,13 +91,13 @@ def test_each_got_it_can_be_undone_after_the_next(
 ) -> None:
     first, second = (make_delivery(type="update", headline=name) for name in ("First", "Second"))
     for update in (first, second):
-        alices.client.post("/acknowledgements", {"shown": str(update.pk)})
+        alices.client.post("/acknowledgements", {"deliveries": str(update.pk)})
 
     page = alices.get("/")
     assert "Acknowledged: Second." in text_of(page)
     assert "row--done" in row_of(page, first)
 
-    back = alices.client.post("/acknowledgements/undo", {"shown": str(first.pk)}, follow=True)
+    back = alices.client.post("/acknowledgements/undo", {"deliveries": str(first.pk)}, follow=True)
 
     assert "row--done" not in row_of(back, first)
     assert "row--done" in row_of(back, second)
@@ -108,7 +108,7 @@ def test_a_delivery_that_was_brought_back_elsewhere_is_open(
     alices: Person, make_delivery: MakeDelivery
 ) -> None:
     update = make_delivery(type="update")
-    alices.client.post("/acknowledgements", {"shown": str(update.pk)})
+    alices.client.post("/acknowledgements", {"deliveries": str(update.pk)})
     Delivery.objects.update(acknowledged_at=None, acknowledged_by="")
 
     assert "row--done" not in row_of(alices.get("/"), update)

@@ -65,7 +65,7 @@ def test_a_row_that_a_colleague_answers_meanwhile_says_so(
     answered, seen, open_again = make_delivery(), make_delivery(type="update"), make_delivery()
 
     bobs.answer(answered)
-    bobs.client.post("/acknowledgements", {"shown": str(seen.pk)})
+    bobs.client.post("/acknowledgements", {"deliveries": str(seen.pk)})
     bobs.answer(open_again)
     bobs.undo(open_again)
 

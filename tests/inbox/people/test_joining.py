@@ -26,7 +26,7 @@ LINK = re.compile(r"http://[^/\s]+(/join/wk_join_\w{36}/)")
 
 
 def invite(alices: Person, **fields: Any) -> Any:
-    form = {"role": "reviewer", "email": "", "seen": Invitation.objects.count(), **fields}
+    form = {"role": "reviewer", "email": "", "version": Invitation.objects.count(), **fields}
     return alices.client.post(INVITE, form)
 
 
@@ -54,7 +54,7 @@ def link(alices: Person) -> str:
 
 def test_a_link_is_shown_once(alices: Person) -> None:
     page = invite(alices)
-    again = alices.client.post(INVITE, {"role": "reviewer", "seen": 0})
+    again = alices.client.post(INVITE, {"role": "reviewer", "version": 0})
 
     assert page.status_code == 200
     assert "no-store" in page["Cache-Control"]
@@ -235,7 +235,7 @@ def test_an_invitation_goes_by_mail(alices: Person, mallory: User, team: Team) -
 
 
 def test_a_form_that_is_sent_twice_mails_once_and_says_so(alices: Person) -> None:
-    first, second = (invite(alices, email="Nora@example.com", seen=0) for _ in range(2))
+    first, second = (invite(alices, email="Nora@example.com", version=0) for _ in range(2))
 
     assert (first.status_code, second.status_code) == (303, 303)
     words = "Invitation sent to nora@example.com."
@@ -249,7 +249,7 @@ def test_an_owner_who_invites_at_the_same_time_sees_a_conflict(
     bobs.user.memberships.update(role="owner")
     invite(alices)
 
-    beside = invite(bobs, seen=0)
+    beside = invite(bobs, version=0)
 
     assert beside.status_code == 410
     assert "If someone else created one at the same moment, yours was not created." in text_of(

@@ -52,7 +52,7 @@ def test_a_name_of_invisible_characters_is_refused(
         "new team": ({"team_name": name}, TEAMS),
         "person": ({"display_name": name, "time_zone": "UTC"}, "/settings/profile/"),
         "agent": ({"agent_id": name, "team": agent.team.pk}, "/agents/new/"),
-        "caller": ({"name": name, "days": "", "seen": 0}, f"/agents/{agent.pk}/callers/new/"),
+        "caller": ({"name": name, "days": "", "version": 0}, f"/agents/{agent.pk}/callers/new/"),
     }[whose]
 
     refused = Person(alice).client.post(path, form)

@@ -43,8 +43,8 @@ def save(person: Person, agent: Agent, **fields: Any) -> Any:
 
 
 def issue(person: Person, agent: Agent, **fields: Any) -> Any:
-    seen = CallerKey.objects.filter(team=agent.team).count()
-    given = {"name": "Build server", "days": "", "seen": seen, **fields}
+    version = CallerKey.objects.filter(team=agent.team).count()
+    given = {"name": "Build server", "days": "", "version": version, **fields}
     return person.client.post(f"/agents/{agent.pk}/callers/new/", given)
 
 
@@ -268,9 +268,9 @@ def test_a_caller_key_is_shown_once(alices: Person, card: Card) -> None:
 
 
 def test_the_same_form_sent_again_makes_no_second_key(alices: Person, card: Card) -> None:
-    issue(alices, card.agent, seen=0)
+    issue(alices, card.agent, version=0)
 
-    again = issue(alices, card.agent, seen=0)
+    again = issue(alices, card.agent, version=0)
 
     assert again.status_code == 410
     assert "No longer visible" in text_of(again)

@@ -22,7 +22,7 @@ def posting(user: User, path: str, form: dict[str, Any]) -> Callable[[], int]:
 
 def test_of_two_concurrent_rotations_one_succeeds(alice: User, bob: User, key: ApiKey) -> None:
     Membership.objects.filter(user=bob).update(role=Membership.Role.OWNER)
-    form = {"overlap": "86400", "days": "", "seen": show_once.seen(key.agent)}
+    form = {"overlap": "86400", "days": "", "version": show_once.version(key.agent)}
     path = f"/agents/{key.agent_id}/keys/{key.pk}/rotate/"
 
     answers = at_once(*[posting(owner, path, form) for owner in (alice, bob) for _ in range(3)])
