@@ -3,14 +3,12 @@ and silence."""
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import signal
 import socket
 import subprocess
 import sys
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,74 +16,21 @@ import httpx
 import pytest
 
 from tests.client.connector.relay import CLIENT
-from tests.client.test_sdk import APPROVED, ID, KEY, PENDING, RECEIPT, Server, error, ok
-from wake_client import WakeClient
-from wake_client.hook import cli
+from tests.client.hook.running import (
+    FIXTURES,
+    PERMISSIONS,
+    PLAN,
+    REDIRECTED,
+    REJECTED,
+    VARIABLES,
+    WITHDRAWN,
+    Hook,
+    agent_of,
+    asked,
+    words_for,
+)
+from tests.client.test_sdk import APPROVED, ID, PENDING, RECEIPT, Server, error, ok
 from wake_client.hook.questions import LONGEST_HEADLINE, LONGEST_SUMMARY, MOST_CHARACTERS
-
-FIXTURES = {
-    path.stem: json.loads(path.read_text()) for path in Path(__file__).parent.glob("fixtures/*")
-}
-PERMISSIONS = sorted(name for name, fixture in FIXTURES.items() if "allow" in fixture)
-ASK, PLAN = "claude-code-ask-user-question", "claude-code-exit-plan-mode"
-VARIABLES = {
-    "WAKE_ENDPOINT": "https://wake.example.com",
-    "WAKE_API_KEY": KEY,
-    "WAKE_AGENT_ID": "coder",
-}
-REJECTED = {**APPROVED, "status": "rejected"}
-REDIRECTED = {**APPROVED, "status": "redirected"}
-WITHDRAWN = {
-    "delivery_id": ID,
-    "status": "withdrawn",
-    "withdrawn_at": "2026-03-07T09:00:00Z",
-    "reason": "x",
-}
-
-
-def agent_of(name: str) -> str:
-    return name.split("-")[0] if not name.startswith("claude") else "claude-code"
-
-
-class Hook:
-    """Runs the hook as an agent does and returns what it printed as JSON, or None."""
-
-    def __init__(self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-        self.monkeypatch, self.capsys = monkeypatch, capsys
-
-    def __call__(
-        self, given: Any, server: Server, agent: str, *words: str, **variables: str
-    ) -> Any:
-        text = given if isinstance(given, str) else json.dumps(given)
-        self.monkeypatch.setattr("sys.stdin", io.StringIO(text))
-        self.monkeypatch.setattr("signal.signal", lambda *ignored: None)
-        make_client = partial(
-            WakeClient,
-            transport=httpx.MockTransport(server.answer),
-            sleep=server.sleep,
-            now=lambda: server.time,
-        )
-        status = cli.main(
-            ["--for", agent, *words], {**VARIABLES, **variables}, make_client=make_client
-        )
-        printed = self.capsys.readouterr()
-        assert status == 0
-        assert printed.err == ""
-        return json.loads(printed.out) if printed.out else None
-
-
-@pytest.fixture
-def hook(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Hook:
-    return Hook(monkeypatch, capsys)
-
-
-def words_for(name: str, folder: Path) -> list[str]:
-    is_deferring = name == "claude-code-pre-tool-use"
-    return ["--deferring", str(folder / "deferred.json")] if is_deferring else []
-
-
-def asked(server: Server) -> Any:
-    return json.loads(server.requests[0].content)
 
 
 @pytest.mark.parametrize("name", PERMISSIONS)
@@ -340,87 +285,6 @@ def test_other_events_are_not_for_people(event: str, hook: Hook) -> None:
 
     assert hook(given, server, "claude-code") is None
     assert server.requests == []
-
-
-def test_a_question_of_the_agent_is_a_choice_each(hook: Hook) -> None:
-    edit = {"question-0": "1", "question-1": ["0", "2"]}
-    server = Server(ok(RECEIPT, 201), ok({**REDIRECTED, "edited_content": edit}))
-
-    printed = hook(FIXTURES[ASK]["input"], server, "claude-code")
-
-    blocks = asked(server)["details"]["blocks"]
-    assert [(block["name"], block["multiple"]) for block in blocks[:2]] == [
-        ("question-0", False),
-        ("question-1", True),
-    ]
-    assert blocks[0]["options"][0] == {"id": "0", "label": "React", "text": "Known to the team."}
-    given = printed["hookSpecificOutput"]
-    assert given["permissionDecision"] == "allow"
-    assert given["updatedInput"] == {
-        **FIXTURES[ASK]["input"]["tool_input"],
-        "answers": {"Which framework?": "Vue", "Which pages?": "Cart, Login"},
-    }
-
-
-def test_checkboxes_without_a_tick_are_no_answer(hook: Hook) -> None:
-    edit = {"question-0": "1", "question-1": None}
-    server = Server(ok(RECEIPT, 201), ok({**REDIRECTED, "edited_content": edit}))
-
-    printed = hook(FIXTURES[ASK]["input"], server, "claude-code")
-
-    answers = printed["hookSpecificOutput"]["updatedInput"]["answers"]
-    assert answers == {"Which framework?": "Vue", "Which pages?": "No answer"}
-
-
-@pytest.mark.parametrize(
-    ("answer", "behavior", "words"),
-    [
-        ({**REDIRECTED, "feedback": "Svelte."}, "deny", "Svelte."),
-        ({**REJECTED, "feedback": "Later."}, "deny", "Later."),
-        (APPROVED, None, ""),
-        ({**REDIRECTED, "edited_content": {"question-0": "1"}}, None, ""),
-        ({**REDIRECTED, "edited_content": {"question-0": "9", "question-1": []}}, None, ""),
-        ({**REDIRECTED, "edited_content": {"question-0": None, "question-1": []}}, None, ""),
-    ],
-)
-def test_a_question_without_all_options_is_not_allowed(
-    answer: Any, behavior: str | None, words: str, hook: Hook
-) -> None:
-    printed = hook(FIXTURES[ASK]["input"], Server(ok(RECEIPT, 201), ok(answer)), "claude-code")
-
-    if behavior is None:
-        assert printed is None
-    else:
-        assert printed["hookSpecificOutput"]["permissionDecision"] == behavior
-        assert printed["hookSpecificOutput"]["permissionDecisionReason"] == words
-
-
-@pytest.mark.parametrize(
-    ("answer", "told"),
-    [
-        (APPROVED, {"permissionDecision": "allow"}),
-        (
-            {**REDIRECTED, "edited_content": {"plan": "revise"}, "feedback": "Test first."},
-            {"permissionDecision": "deny", "permissionDecisionReason": "Test first."},
-        ),
-        (
-            {**REDIRECTED, "edited_content": {"plan": "revise"}},
-            {
-                "permissionDecision": "deny",
-                "permissionDecisionReason": "A person wants you to keep planning.",
-            },
-        ),
-    ],
-)
-def test_a_plan_is_approved_or_goes_back(answer: Any, told: Any, hook: Hook) -> None:
-    server = Server(ok(RECEIPT, 201), ok(answer))
-
-    printed = hook(FIXTURES[PLAN]["input"], server, "claude-code")["hookSpecificOutput"]
-
-    if told["permissionDecision"] == "allow":
-        assert printed.pop("updatedInput") == FIXTURES[PLAN]["input"]["tool_input"]
-    assert printed == {"hookEventName": "PreToolUse", **told}
-    assert asked(server)["details"]["blocks"][0]["text"].startswith("## Refactor auth")
 
 
 def test_a_deferred_call_is_asked_once_and_decided_when_it_is_resumed(

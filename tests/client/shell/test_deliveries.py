@@ -14,7 +14,8 @@ import httpx
 import pytest
 
 from tests.client.connector.relay import CLIENT
-from tests.client.test_sdk import APPROVED, BLOB, ID, KEY, PENDING, PNG, RECEIPT, Server, error, ok
+from tests.client.test_sdk import APPROVED, ID, KEY, PENDING, RECEIPT, Server, error, ok
+from tests.client.test_uploads import BLOB, PNG
 from wake_client import WakeClient
 from wake_client.shell import deliveries
 from wake_client.shell.output import ExitStatus

@@ -10,6 +10,8 @@ from typing import Any
 
 from accounts.models import Agent
 from tests.inbox.person import Person
+from tests.wake.server.up import eventually
+from wake.models import Delivery
 
 CLIENT = Path(__file__).parent.parent.parent.parent / "client"
 
@@ -66,3 +68,8 @@ def json_texts(printed: str) -> list[Any]:
         values.append(value)
         rest = rest[end:].strip()
     return values
+
+
+def delivered() -> Delivery:
+    delivery: Delivery = eventually(Delivery.objects.first)
+    return delivery

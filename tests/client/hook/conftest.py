@@ -1,0 +1,12 @@
+"""Provides the hook."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.client.hook.running import Hook
+
+
+@pytest.fixture
+def hook(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Hook:
+    return Hook(monkeypatch, capsys)
