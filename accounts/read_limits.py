@@ -1,8 +1,8 @@
 """Limits how often each key reads, without a round trip to the cache for each read.
 
-Each process counts by itself, and adds its count to the cache at each twentieth of the limit. The
-cache returns the count of all processes. So each process may let a twentieth more pass than the
-limit (docs/decisions/0025-reads-are-counted-in-shares.md).
+Each process counts by itself, and adds its count to the cache whenever it reaches a twentieth of
+the limit. The cache returns the count of all processes. So each process may let a twentieth more
+pass than the limit (docs/decisions/0025-reads-are-counted-in-shares.md).
 """
 
 from __future__ import annotations
@@ -38,31 +38,31 @@ class _Minute:
     counts: dict[UUID | str, _Count] = field(default_factory=dict)
 
 
-_this = _Minute()
+_this_minute = _Minute()
 _sharing = threading.Lock()
 
 
 def count_read(key_id: UUID) -> None:
     """Raises throttles.TooMany. The limit is generous, because a poll costs little
     (docs/protocol.md, Limits). While the cache is away, nothing is limited."""
-    _count_of(key_id)
+    _add_read(key_id)
 
 
 def count_call(request: HttpRequest, caller_id: UUID | None) -> None:
     """Raises throttles.TooMany. Calls over A2A are counted by caller key, or by network without
     one. The limit is that of reads, because what a call may store is limited separately."""
-    _count_of(caller_id or throttles.client_network(request))
+    _add_read(caller_id or throttles.client_network(request))
 
 
-def _count_of(reader: UUID | str) -> None:
-    global _this  # replaced as a whole, so that the counts of a minute end with it
+def _add_read(reader: UUID | str) -> None:
+    global _this_minute  # replaced as a whole, so that the counts of a minute end with it
     number, passed = divmod(int(time.time()), MINUTE)
-    if _this.number != number:
-        _this = _Minute(number)
-    count = _this.counts.setdefault(reader, _Count())
+    if _this_minute.number != number:
+        _this_minute = _Minute(number)
+    count = _this_minute.counts.setdefault(reader, _Count())
     count.own += 1
     limit = settings.WAKE_READS_PER_MINUTE
-    # One thread at a time: a frozen cache holds it for a moment, and no other.
+    # Only one thread at a time asks the cache, so that a frozen one delays no other request.
     if count.own * SHARES >= limit and _sharing.acquire(blocking=False):
         try:
             _share(count, f"wake.reads:{reader}:{number}")

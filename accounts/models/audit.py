@@ -80,8 +80,8 @@ class AuditCheckpoint(models.Model):
     chains locks it."""
 
     event_id = models.BigIntegerField(default=0)
-    # The newest event of an earlier look, and the transactions that may have been writing others
-    # then.
+    # What an earlier run saw: the newest event, and the transactions that may still have been
+    # writing older ones.
     candidate = models.BigIntegerField(default=0)
     writers = models.JSONField(default=list)
     # How many chains there are, and how many events are in all of them (accounts/audit/totals.py).

@@ -10,7 +10,7 @@ from typing import Any
 
 
 def write_whole(path: Path, text: str, *, mode: int) -> None:
-    """Replaces a file in one step, so that nothing reads half of it. Follows a link."""
+    """Replaces a file in one step, so that nothing reads half of it. A symbolic link is kept."""
     target = path.resolve()
     handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
     try:
@@ -24,7 +24,8 @@ def write_whole(path: Path, text: str, *, mode: int) -> None:
 
 
 def stored_json(path: Path) -> Any:
-    """Returns the JSON of a file, {} without one. Raises ValueError."""
+    """Returns the JSON of a file, or {} if there is no file. Raises ValueError for any other
+    content."""
     try:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:

@@ -36,8 +36,8 @@ def save_reply(reply: SavedReply) -> None:
 
 
 def by_answer(replies: Iterable[SavedReply]) -> list[tuple[str, list[SavedReply]]]:
-    """Groups replies from `SavedReply.objects.of(user)` by the answer that they go with: Approved,
-    Rejected, Changed or answered."""
+    """Groups replies from `SavedReply.objects.of(user)` by the label of the answer that they go
+    with, such as "Approved"."""
     by_status = {status: list(rows) for status, rows in groupby(replies, lambda each: each.status)}
     return [
         (label, by_status[status]) for status, label in STATUS_LABELS.items() if status in by_status

@@ -88,8 +88,8 @@ def _phrase(term: Term, known: dict[str, list[str]]) -> str:
         return f'"{" ".join(words)}"' + ("*" if _is_prefix(term) else "")
     if not _is_prefix(term):
         return f"({' <-> '.join(map(_quoted, words))})"
-    meanings = dict.fromkeys([*words, *known[words[0]]])
-    return f"({' | '.join(map(_quoted, meanings))})"
+    alternatives = dict.fromkeys([*words, *known[words[0]]])
+    return f"({' | '.join(map(_quoted, alternatives))})"
 
 
 def _is_prefix(term: Term) -> bool:

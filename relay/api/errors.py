@@ -25,7 +25,7 @@ from wake.wire import encode
 
 logger = logging.getLogger(__name__)
 
-FACTS: dict[type[Exception], int] = {
+CODES: dict[type[Exception], int] = {
     Malformed: jsonrpc.PARSE_ERROR,
     jsonrpc.InvalidRequest: jsonrpc.INVALID_REQUEST,
     methods.MethodNotFound: jsonrpc.METHOD_NOT_FOUND,
@@ -42,7 +42,7 @@ FACTS: dict[type[Exception], int] = {
     methods.NoExtendedCard: jsonrpc.EXTENDED_CARD_NOT_CONFIGURED,
     methods.VersionNotSupported: jsonrpc.VERSION_NOT_SUPPORTED,
 }
-# What is wrong with a member of the request, but is found out by a verb that does not know it.
+# The member of the request that is wrong, for errors of verbs that do not know its name.
 FIELDS: dict[type[Exception], str] = {
     lifecycle.ContextMismatch: "message.contextId",
     IdempotencyConflict: "Idempotency-Key",
@@ -67,9 +67,9 @@ def body_of(id: jsonrpc.Id, exception: Exception) -> jsonrpc.Json:
         exception = InvalidParams(FIELDS[type(exception)], str(exception))
     if isinstance(exception, InvalidParams):
         details = jsonrpc.bad_field(exception)
-    code = next((FACTS[fact] for fact in FACTS if isinstance(exception, fact)), None)
+    code = next((CODES[kind] for kind in CODES if isinstance(exception, kind)), None)
     if code is None:
-        code, message = jsonrpc.INTERNAL_ERROR, _apology(exception)
+        code, message = jsonrpc.INTERNAL_ERROR, _message_of(exception)
     else:
         message = str(exception)
     return jsonrpc.refused(id, code, message, details)
@@ -95,7 +95,7 @@ def _status(exception: Exception) -> tuple[int, int]:
     return HTTPStatus.OK, 0
 
 
-def _apology(exception: Exception) -> str:
+def _message_of(exception: Exception) -> str:
     match exception:
         case lifecycle.AgentBusy() | TooManyStreams():
             return str(exception)

@@ -31,8 +31,8 @@ HEARTBEAT = timedelta(seconds=15)
 LEASE = timedelta(seconds=60)
 ATTEMPTS_AT_MOST = 3
 QUEUE_AT_MOST = 500
-# Of those, tasks of all anonymous callers, and of one network: they can fill an agent's queue
-# neither for callers with a key nor, from one place, for each other.
+# How many of those may come from anonymous callers, and from one network of theirs. The rest is for
+# callers with a key, and no network takes the place of all others.
 OF_ANONYMOUS_AT_MOST, OF_A_NETWORK_AT_MOST = 400, 100
 
 
@@ -88,8 +88,8 @@ def _queued() -> CompiledQuery:
 def lease(connector: Connector, *, at: datetime) -> list[Run]:
     """Leases the oldest readable runs, as many as this connector and its agent have room for. Each
     lease counts as an attempt."""
-    # A connector without room looks often, and must not hold up the transitions of tasks. Nor may
-    # the decryption of many runs, so they are read before the agent is locked.
+    # Transitions of tasks wait for the agent's lock. So it is not taken for a connector without
+    # room, which asks often, nor while many runs are decrypted.
     leased: list[Run] = []
     while room := _room(connector):
         rows = Run.objects.ready(connector.agent).select_related("task__context", "message")
@@ -106,8 +106,7 @@ def _lease(connector: Connector, ids: Collection[uuid.UUID], *, at: datetime) ->
     """Leases those of the runs that are still ready. Locks the agent, so that no two connectors get
     the same run, and all of them together never too many."""
     agent = Agent.objects.select_for_update(no_key=True).get(pk=connector.agent_id)
-    # Asked again now that the agent is locked: a run leased to a dead connection is lost for a
-    # lease.
+    # Asked again under the lock: a run that a closed connection leases waits until the lease ends.
     room = _room(connector)
     rows = Run.objects.ready(agent).filter(pk__in=ids)
     leased = list(rows.select_related("task__context", "task__caller", "message")[:room])
@@ -143,9 +142,8 @@ def _room(connector: Connector) -> int:
 
 
 def _is_readable(run: Run) -> bool:
-    """Returns whether everything that the connector needs for a run can be decrypted. A run that
-    cannot waits, because its key may only be missing on this server, and does not hold back the
-    others."""
+    """Returns whether everything that the connector needs for a run can be decrypted. If not, the
+    run waits, because the key may be missing on this server only. Other runs do not wait for it."""
     try:
         _texts_of(run)
     except Unreadable:
@@ -229,19 +227,19 @@ def resume(
     named = Run.objects.filter(agent=agent, pk__in=ids, lease__isnull=False)
     others = Connector.objects.filter(agent=agent).online(at).exclude(pk=connector.pk)
     named = named.filter(lease__in=leases) if leases else named.exclude(connector__in=others)
-    still_its = Run.objects.filter(pk__in=list(named.values_list("pk", flat=True)))
+    continued = Run.objects.filter(pk__in=list(named.values_list("pk", flat=True)))
     lost = Run.objects.running(agent).filter(
         connector=connector, state=State.LEASED, attempts__lt=ATTEMPTS_AT_MOST
     )
-    lost = lost.exclude(pk__in=still_its)
+    lost = lost.exclude(pk__in=continued)
     lost.filter(cancel_asked_at__isnull=False).update(state=State.EXPIRED, finished_at=at)
     lost.filter(cancel_asked_at__isnull=True).update(
         state=State.QUEUED, lease=None, leased_until=None
     )
-    again = list(still_its.filter(state=State.QUEUED))
-    still_its.filter(state=State.QUEUED).update(state=State.LEASED)
-    still_its.on_lease().update(connector=connector, leased_until=at + LEASE, cancel_told_at=None)
-    return again
+    renewed = list(continued.filter(state=State.QUEUED))
+    continued.filter(state=State.QUEUED).update(state=State.LEASED)
+    continued.on_lease().update(connector=connector, leased_until=at + LEASE, cancel_told_at=None)
+    return renewed
 
 
 def stop_all(task: Task, *, at: datetime) -> None:

@@ -55,8 +55,8 @@ class Outcome:
 
 def read_result(value: Json) -> Outcome:
     """Reads `{state, message{parts}|text, artifacts?, direct?, timeout_seconds?, assumption?,
-    on_timeout?}`. An invalid result becomes a failed run that says why: sent again it would be the
-    same."""
+    on_timeout?}`. An invalid result becomes a failed run that says why, because sending it again
+    would not change it."""
     try:
         return _read(Fields(value, "result"))
     except InvalidParams as reason:
@@ -106,7 +106,8 @@ def _whole_or_piece(given: Fields) -> ReportedArtifact:
 
 
 def _message_of(result: Fields) -> tuple[list[Json], Json]:
-    """Returns the parts of a message, of a bare text of any length, or none."""
+    """Returns the parts and the metadata of the message. A bare `text` becomes one part, of any
+    length."""
     if result.get("message") is not None:
         message = result.inner("message")
         # Only Wake writes `wake`.

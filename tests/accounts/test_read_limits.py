@@ -41,7 +41,7 @@ def test_processes_share_the_limit_of_a_key_within_a_twentieth_each(
     for _ in range(LIMIT - 10):
         read_limits.count_read(key)
 
-    monkeypatch.setattr(read_limits, "_this", read_limits._Minute())  # another process
+    monkeypatch.setattr(read_limits, "_this_minute", read_limits._Minute())  # another process
 
     assert 10 <= read_until_refused(key) <= 10 + LIMIT // read_limits.SHARES
 

@@ -1,4 +1,4 @@
-"""Notices for all streams of this process together that what they follow has changed.
+"""Notices, once for all streams of this process, that what they follow has changed.
 
 A stream that waits asks the database nothing. The notifications of the database
 (database/notifications.py) name what changed, and one look then asks for all of it; from time to
@@ -86,7 +86,7 @@ class Watch(Generic[Key, F]):
         for key in keys:
             self._followers[key].add(follower)
         if self._task is None or self._task.done():
-            self._task = self._loop.create_task(self._look_on())
+            self._task = self._loop.create_task(self._watch())
         try:
             with ExitStack() as listening:
                 for key in keys:
@@ -114,7 +114,7 @@ class Watch(Generic[Key, F]):
             with suppress(RuntimeError):  # the loop is closed: the server ends
                 self._loop.call_soon_threadsafe(self._woken.set)
 
-    async def _look_on(self) -> None:
+    async def _watch(self) -> None:
         with ExitStack() as listening:
             if self.COMMON_TOPIC:
                 listening.enter_context(notifications.listening(self.COMMON_TOPIC, self._call))
@@ -142,7 +142,8 @@ class Watch(Generic[Key, F]):
         try:
             found = await in_thread(partial(self.read, keys, followers))
         except Exception as error:
-            # Or no stream of this process would hear anything again. The next look asks for all.
+            # An error must not end the task, or no stream of this process would hear of a change
+            # again. The next look asks for all.
             if outages.will_pass(error):
                 log.warning("The database failed: %s", error)
             else:
