@@ -75,7 +75,7 @@ def test_a_failing_redis_delays_no_request_and_wake_ups_resume_afterwards(
 ) -> None:
     if trouble.endswith("later"):
         wire.open()
-        world.run("signals.work_due.send(sender=None)")  # one, so that none is still on its way
+        world.run("signals.work_due.send(sender=Callback)")  # one, so that none is still on its way
         assert eventually(lambda: rings(redis), seconds=60)
     (wire.freeze if trouble.startswith("frozen") else wire.cut)()
     before = rings(redis)
@@ -95,9 +95,9 @@ def test_wake_ups_missed_during_an_outage_are_sent_once(
 ) -> None:
     wire.freeze()
 
-    world.run("for _ in range(500): signals.work_due.send(sender=None)")
+    world.run("for _ in range(500): signals.work_due.send(sender=Callback)")
     wire.open()
-    world.run("signals.work_due.send(sender=None)")
+    world.run("signals.work_due.send(sender=Callback)")
 
     assert eventually(lambda: rings(redis), seconds=60)
     assert rings(redis) <= 3
@@ -107,14 +107,14 @@ def test_a_forked_process_has_its_own_wake_up_connection(
     world: World, wire: Wire, redis: Redis
 ) -> None:
     wire.open()
-    world.run("signals.work_due.send(sender=None)")
+    world.run("signals.work_due.send(sender=Callback)")
     assert eventually(lambda: rings(redis) == 1, seconds=60)
 
     code = world.run("""
 import os
 child = os.fork()
 if child == 0:
-    signals.work_due.send(sender=None)
+    signals.work_due.send(sender=Callback)
     time.sleep(3)
     os._exit(7)
 result = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
