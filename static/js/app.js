@@ -5,14 +5,23 @@ const modules = {
   draft: () => import("./draft.js"),
   "keyboard-shortcuts": () => import("./keyboard-shortcuts.js"),
   "live-changes": () => import("./live-changes.js"),
-  menu: () => import("./menu.js"),
+  menu: async () => ({ default: (await import("./answer-bar.js")).menu }),
   "offline-page": () => import("./offline-page.js"),
-  selection: () => import("./selection.js"),
+  selection: async () => ({ default: (await import("./updates.js")).selection }),
   "show-password": () => import("./show-password.js"),
   "submit-once": () => import("./submit-once.js"),
-  "time-left": () => import("./time-left.js"),
+  "time-left": async () => ({ default: (await import("./answer-bar.js")).timeLeft }),
   "time-zone": () => import("./time-zone.js"),
   updates: () => import("./updates.js"),
+  "updates-later": () => later,
+};
+const LATER_MS = 2000;
+// For a page that is often left at once: what keeps it up to date is loaded if it stays open.
+const later = {
+  default: (element, signal) => setTimeout(async () => {
+    const module = await modules.updates();
+    if (!signal.aborted) module.default(element, signal);
+  }, LATER_MS),
 };
 let visit;
 

@@ -1,11 +1,10 @@
 // Asks for new deliveries, and for rows that a colleague answers meanwhile. It shows the server's line
 // about new ones and strikes the answered rows; no row, title or icon moves or changes otherwise. The
-// server's stream says when to ask. Without it, and from time to time with it, the page asks by itself;
-// after a minute without any input four times less often.
+// server's stream (live.js) says when to ask. The page also asks by itself, after a minute without any
+// input four times less often.
 const SECONDS = 30;
 const IN_USE_MS = 60_000;
-const LISTEN_AFTER_MS = 2000;
-const LISTEN_AGAIN_MS = 300_000;
+const LIVE_AFTER_MS = 2000;
 
 export default function updates(element, signal) {
   const interval = 1000 * (element.dataset.updatesSeconds ?? SECONDS);
@@ -14,15 +13,11 @@ export default function updates(element, signal) {
   let timer = 0;
   let isAsking = false;
   let asksAgain = false;
-  let stream;
-  let listenedAt = Date.now();
-  let listenTimer = 0;
 
   const schedule = () => {
     clearTimeout(timer);
     const isInUse = Date.now() - usedAt < IN_USE_MS;
-    const isTold = stream?.readyState === EventSource.OPEN;
-    const due = askedAt + (isInUse && !isTold ? interval : 4 * interval);
+    const due = askedAt + (isInUse ? interval : 4 * interval);
     timer = setTimeout(poll, Math.max(0, due - Date.now()));
   };
   // One question at a time: an older answer must not replace a newer one.
@@ -37,50 +32,21 @@ export default function updates(element, signal) {
     if (nodes) show(element, nodes);
     if (asksAgain) poll();
     else schedule();
-    if (!stream && Date.now() - listenedAt > LISTEN_AGAIN_MS) listen();
-  };
-  // Only a page in sight has a stream, and only if it stays there: a browser opens few to one server.
-  const listen = () => {
-    listenedAt = Date.now();
-    if (!element.dataset.live || document.hidden || signal.aborted || stream) return;
-    const since = new URL(element.dataset.updates, location).search;
-    stream = new EventSource(`${element.dataset.live}${since}`);
-    stream.addEventListener("message", poll);
-    stream.addEventListener("error", () => {
-      if (stream?.readyState === EventSource.CLOSED) stopListening();
-    });
-  };
-  const stopListening = () => {
-    clearTimeout(listenTimer);
-    stream?.close();
-    stream = undefined;
-  };
-  const listenSoon = () => {
-    clearTimeout(listenTimer);
-    listenTimer = setTimeout(listen, LISTEN_AFTER_MS);
   };
   const noteUse = () => { usedAt = Date.now(); };
   const onVisibilityChange = () => {
-    if (document.hidden) {
-      clearTimeout(timer);
-      stopListening();
-      return;
-    }
-    listenSoon();
-    if (Date.now() - askedAt > interval) poll();
+    if (document.hidden) clearTimeout(timer);
+    else if (Date.now() - askedAt > interval) poll();
     else schedule();
   };
   for (const kind of ["pointerdown", "keydown", "scroll"]) {
     addEventListener(kind, noteUse, { signal, passive: true });
   }
   document.addEventListener("visibilitychange", onVisibilityChange, { signal });
-  signal.addEventListener("abort", () => {
-    clearTimeout(timer);
-    stopListening();
-  });
+  signal.addEventListener("abort", () => clearTimeout(timer));
   endHolds(signal);
   schedule();
-  listenSoon();
+  if (element.dataset.live) setTimeout(async () => (await import("./live.js")).default(element, signal, poll), LIVE_AFTER_MS);
 }
 
 function show(element, nodes) {
@@ -128,4 +94,48 @@ export function read(path, signal) {
     request.open("GET", url);
     request.send();
   });
+}
+
+// Counts the selected rows, selects a range with Shift, and keeps the selection in the URL, so that a
+// reload and the next page keep it.
+export function selection(form, signal) {
+  const line = form.querySelector("[data-count]");
+  let last = null;
+
+  const boxes = () => [...document.querySelectorAll('input[type=checkbox][name="id"]')];
+  const selected = () => new FormData(form).getAll("id");
+  const count = () => { line.textContent = `${selected().length} selected`; };
+  document.addEventListener("click", (event) => {
+    const all = boxes();
+    const at = all.indexOf(event.target);
+    if (at < 0) return;
+    const from = all.indexOf(last);
+    if (event.shiftKey && from >= 0) {
+      for (const box of all.slice(Math.min(at, from), Math.max(at, from) + 1)) {
+        box.checked = event.target.checked;
+      }
+    }
+    last = event.target;
+    count();
+    keepInUrl(selected());
+  }, { signal });
+  const all = form.querySelector("[data-select-all]");
+  all.hidden = false;
+  all.addEventListener("click", () => {
+    for (const box of boxes()) box.checked = true;
+    count();
+    keepInUrl(selected());
+  }, { signal });
+  count();
+}
+
+function keepInUrl(ids) {
+  const withIds = (address) => {
+    const url = new URL(address);
+    url.searchParams.delete("id");
+    for (const id of ids) url.searchParams.append("id", id);
+    return url.href;
+  };
+  history.replaceState(null, "", withIds(location.href));
+  for (const link of document.querySelectorAll(".section__older a")) link.href = withIds(link.href);
 }

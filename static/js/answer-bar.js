@@ -1,10 +1,22 @@
-// Keeps "in 25 min" true while the page is open, in the words of the server (inbox/pages/times.py).
-const EVERY_MS = 15_000;
+// Closes an open menu when you press Escape or click elsewhere.
+export function menu(details, signal) {
+  document.addEventListener("click", (event) => {
+    if (!details.contains(event.target)) details.open = false;
+  }, { signal });
+  details.addEventListener("keydown", (event) => {
+    if (event.key !== "Escape" || !details.open) return;
+    details.open = false;
+    details.querySelector("summary").focus();
+  }, { signal });
+}
 
-export default function timeLeft(element, signal) {
+// Keeps "in 25 min" true while the page is open, in the words of the server (inbox/pages/times.py).
+const TIME_EVERY_MS = 15_000;
+
+export function timeLeft(element, signal) {
   const timer = setInterval(() => {
     element.textContent = words(Math.round((new Date(element.dataset.ends) - Date.now()) / 1000));
-  }, EVERY_MS);
+  }, TIME_EVERY_MS);
   signal.addEventListener("abort", () => clearInterval(timer));
 }
 
