@@ -29,7 +29,6 @@ pytestmark = pytest.mark.slow
 
 FILES, FILE_BYTES = 200, 50_000
 VERSIONS: list[Version] = ["1.0", "0.3", "1.0", "0.3", "1.0"]
-LONGEST_SECONDS = 1.0
 PAUSE_SECONDS = 0.01
 
 
@@ -76,7 +75,9 @@ def test_deliveries_do_not_wait_for_a_large_result_and_its_pushes(
     result = FILES * FILE_BYTES * 4 / 3
     assert rows.count() == 3 * (FILES + 2) + 2 * 2
     assert size <= result * (3 * 2 + 2) * 1.05
-    assert max(waits) < LONGEST_SECONDS, took
+    # As a share, because the machine is busy with other tests: with the pushes under the lock, a
+    # delivery waits for nearly all of it. On an idle one it takes less than a second.
+    assert max(waits) < sum(took) / 2, took
 
 
 def files() -> list[dict[str, Any]]:

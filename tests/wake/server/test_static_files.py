@@ -67,8 +67,9 @@ def test_scripts_are_served_without_comments(collected: Callable[[str], str]) ->
 def test_a_module_is_loaded_by_its_content_hash(
     collected: Callable[[str], str], tmp_path: Path
 ) -> None:
-    # The palette is loaded by the shortcuts, when its keys are pressed.
-    scripts = collected("js/app.js") + collected("js/keyboard-shortcuts.js")
+    # The shortcuts load the palette when its keys are pressed, and the updates load their stream.
+    loaders = ("app", "keyboard-shortcuts", "updates")
+    scripts = "".join(collected(f"js/{name}.js") for name in loaders)
     modules = re.findall(r'import\("\./([^"]+)"\)', scripts)
 
     written = {path.stem for path in (SOURCES / "js").glob("*.js")} - {"app"}
