@@ -114,6 +114,12 @@ def is_taken(change: AddressChange) -> bool:
     return User.objects.filter(email=change.new_email).exclude(pk=change.user_id).exists()
 
 
+def may_be_restored(email: str, *, at: datetime) -> bool:
+    """Returns whether a person may still take this address back. It is kept for them: a thief could
+    sign up with it otherwise, and the change could not be undone."""
+    return AddressChange.objects.filter(_to_undo(at), old_email=email).exists()
+
+
 def _find(text: str, condition: Q) -> AddressChange | None:
     if not TEXT.fullmatch(text) or not keys.is_whole(text):
         return None

@@ -10,6 +10,7 @@ from django.db import IntegrityError, transaction
 from accounts.agents import keys
 from accounts.audit import Actor, person, record
 from accounts.models import Invitation, Membership, Team, User
+from accounts.sign_in import address_changes
 from accounts.teams import members
 
 PREFIX = "wk_join_"
@@ -141,8 +142,9 @@ def sign_up(
 ) -> User | None:
     """Creates a person in the team and returns them. Raises InvitationEnded.
 
-    If the e-mail address is known already, nothing is stored, and None is returned; a password is
-    hashed all the same, so that both take the same time. That person signs in and accepts.
+    If the e-mail address is known already, or is kept for the person who had it last week, nothing
+    is stored, and None is returned; a password is hashed all the same, so that all take the same
+    time. That person signs in and accepts.
     """
     members.hold(invitation.team_id)
     if not Invitation.objects.open(at).filter(pk=invitation.pk).exists():
@@ -150,6 +152,10 @@ def sign_up(
     try:
         with transaction.atomic():
             user = User.objects.create_user(email, password, display_name=display_name)
+            # After the insert, which waits for a change of address that is not committed yet.
+            if address_changes.may_be_restored(user.email, at=at):
+                transaction.set_rollback(True)
+                return None
     except IntegrityError:
         return None
     record("person.added", by=person(user, address), of=user, team=None)

@@ -15,6 +15,7 @@ from accounts.models import AddressChange, AuditEvent, User
 from accounts.sign_in import sessions as sign_ins
 from database.clock import database_now
 from inbox.people.sign_in import address_mails, password_resets
+from tests.inbox.people.test_joining import invite, link_on, sign_up
 from tests.inbox.people.test_sessions import is_in
 from tests.inbox.person import Person, text_of
 from tests.people import PASSWORD
@@ -246,6 +247,29 @@ def test_an_old_address_of_another_person_by_now_is_not_taken(alices: Person, al
     alice.refresh_from_db()
     assert alice.email == NEW
     assert alice.has_usable_password()
+
+
+def test_an_address_that_can_be_restored_is_kept(alices: Person, alice: User) -> None:
+    """A thief signs up with it, by an invitation of their own, so that nothing could be undone."""
+    path = link_to_undo(alices)
+    thief = alices
+    invitation = link_on(invite(thief))
+
+    refused = sign_up(Client(), invitation, email="Alice@example.com")
+
+    assert refused["Location"].startswith("/login/?next="), "It looks like any known address."
+    assert Client().post(path).status_code == 303
+    alice.refresh_from_db()
+    assert alice.email == "alice@example.com"
+
+
+def test_an_address_is_free_a_week_after_it_was_left(alices: Person) -> None:
+    link_to_undo(alices)
+    invitation = link_on(invite(alices))
+    AddressChange.objects.update(confirmed_at=database_now() - timedelta(days=7))
+
+    assert sign_up(Client(), invitation, email="alice@example.com")["Location"] == "/"
+    assert User.objects.filter(email="alice@example.com").exists()
 
 
 @pytest.mark.parametrize("text", ["nothing", "wk_mail_" + "a" * 36, "%00", "wk_mail_" + "é" * 36])
