@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import calendar
 import re
-import unicodedata
 import zoneinfo
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
@@ -16,6 +15,7 @@ from accounts.models import User
 from inbox.answering.outcome_words import STATUS_LABELS
 from inbox.models import EVERY_DAY, Preferences, SavedReply
 from inbox.pages.name_field import NameField
+from inbox.people.sign_in.forms import AddressField
 from wake.models.retention import LONGEST_DAYS
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ class PasswordForm(PasswordChangeForm):
 
 
 class AddressForm(forms.Form):
-    email = forms.EmailField(
+    email = AddressField(
         label="New e-mail address",
         max_length=254,
         widget=forms.EmailInput(attrs={**INPUT, "autocomplete": "email"}),
@@ -110,8 +110,7 @@ class AddressForm(forms.Form):
         self.user = user
 
     def clean_email(self) -> str:
-        """Reads it in NFKC, as the form of the sign-in does, so that the person can sign in."""
-        email = unicodedata.normalize("NFKC", self.cleaned_data["email"]).strip().lower()
+        email: str = self.cleaned_data["email"]
         if email == self.user.email:
             raise forms.ValidationError("You sign in with this address already.")
         return email

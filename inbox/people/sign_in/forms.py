@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from typing import TYPE_CHECKING, Any
 
 from django import forms
@@ -15,6 +16,14 @@ else:
     PasswordSetForm = SetPasswordForm
 
 INPUT = {"class": "input"}
+
+
+class AddressField(forms.EmailField):
+    """Reads an address as the sign-in does, in NFKC and small letters, or the person could not sign
+    in with it. It is checked afterwards, because it may be longer then."""
+
+    def to_python(self, value: Any) -> str:
+        return unicodedata.normalize("NFKC", super().to_python(value) or "").strip().lower()
 
 
 class SignInForm(AuthenticationForm):
@@ -106,7 +115,7 @@ class ConfirmPasswordForm(forms.Form):
 
 
 class ResetForm(forms.Form):
-    email = forms.EmailField(
+    email = AddressField(
         label="E-mail",
         max_length=254,
         widget=forms.EmailInput(attrs={**INPUT, "autocomplete": "username"}),

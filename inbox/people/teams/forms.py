@@ -8,7 +8,7 @@ from django import forms
 
 from accounts.models import Invitation, Membership, User
 from inbox.pages.name_field import NameField
-from inbox.people.sign_in.forms import INPUT, NewPasswordForm
+from inbox.people.sign_in.forms import INPUT, AddressField, NewPasswordForm
 
 
 class TeamForm(forms.Form):
@@ -32,7 +32,7 @@ class InvitationForm(RoleForm):
     """Reads an invitation. `version` is the number of invitations when the page was made, so that
     sending it twice makes one."""
 
-    email = forms.EmailField(
+    email = AddressField(
         label="E-mail",
         required=False,
         max_length=254,
@@ -56,7 +56,7 @@ class SignUpForm(NewPasswordForm):
         help_text="Shown to your team and your agents with your answers.",
         error_messages={"required": "Enter your name."},
     )
-    email = forms.EmailField(
+    email = AddressField(
         label="E-mail",
         max_length=254,
         widget=forms.EmailInput(attrs={**INPUT, "autocomplete": "username"}),

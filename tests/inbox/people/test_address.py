@@ -160,6 +160,8 @@ def test_a_newer_wish_replaces_the_older(alices: Person, alice: User) -> None:
         ("", "Enter your new address."),
         ("alice", "Enter an address such as"),
         ("ALICE@example.com", "You sign in with this address already."),
+        # Each of these signs stands for four letters.
+        ("a@" + ".".join(["\u337f" * 4] * 48) + ".com", "at most 254 characters (it has 821)"),
     ],
 )
 def test_a_wrong_address_is_explained(email: str, problem: str, alices: Person) -> None:

@@ -359,3 +359,12 @@ def _raise(error: Exception) -> Any:
         raise error
 
     return send
+
+
+def test_an_address_is_stored_as_the_sign_in_reads_it(link: str) -> None:
+    spelled = "nora@\uff45xample.com"  # a full-width e
+
+    sign_up(Client(), link, email=spelled)
+
+    signed_in = Client().post("/login/", {"username": spelled, "password": NEW})
+    assert signed_in["Location"] == "/"
