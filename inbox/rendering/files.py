@@ -20,7 +20,7 @@ from database.uuids import uuid_or_none
 from inbox.rendering.render_cache import cached
 from inbox.rendering.tree import quiet
 from wake.blobs import pictures
-from wake.blobs.pictures import NotShowable, Picture
+from wake.blobs.pictures import Damaged, NotShowable, Picture
 from wake.models import UploadedBlob
 
 IMAGE, FILE = "image", "file"
@@ -99,7 +99,11 @@ class FileBlocks:
                 raise NotShowable(NO_PICTURE if blob else NO_BLOB)
             return blob.sha256, blob.width or 0, blob.height or 0, blob.is_animated
         content = decoded(block["data"])
-        picture = inline_picture(content, most_pixels=self.pixels_left)
+        try:
+            picture = inline_picture(content, most_pixels=self.pixels_left)
+        except Damaged as damaged:
+            self.pixels_left -= damaged.pixels
+            raise
         self.pixels_left -= picture.width * picture.height
         return digest_of(content), picture.width, picture.height, picture.is_animated
 

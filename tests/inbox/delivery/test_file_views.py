@@ -323,3 +323,15 @@ def test_bytes_of_pictures_are_no_words_for_search(caller: AgentClient, bob: Use
     assert "cardamom" in words
     assert "nutmeg" in words
     assert "c2fmznjvbg" not in words
+
+
+def test_damaged_pictures_count_as_decoded(caller: AgentClient, bob: User) -> None:
+    """Fifty of them, each as large as may be and without its end, fit into one delivery."""
+    damaged = drawing.png_of_size(4096, 4096, body=b"no data")
+    person = Person(bob)
+    delivery_id = caller.deliver(details=page(*[inline(damaged)] * 2, inline(drawn())))
+
+    answer = text_of(person.get(f"/deliveries/{delivery_id}/"))
+
+    assert answer.count("it is damaged or incomplete.") == 1
+    assert answer.count("This picture cannot be shown:") == 3

@@ -7,6 +7,7 @@ import tracemalloc
 from typing import Any
 
 import pytest
+from PIL import Image
 
 from tests.wake.blobs import drawing
 from tests.wake.blobs.drawing import animated, chunks, drawn, opened
@@ -35,6 +36,26 @@ def test_a_picture_is_written_again(format: str, options: dict[str, Any], media_
     assert again.size == (40, 30)
     assert abs(again.convert("L").getpixel((20, 15)) - 127) < 12  # type: ignore[operator]
     assert not picture.is_animated
+
+
+@pytest.mark.parametrize(("lossless", "media_type"), [(False, "image/jpeg"), (True, "image/png")])
+def test_metadata_does_not_change_the_format_of_a_webp(lossless: bool, media_type: str) -> None:
+    """It makes an extended file. As a PNG, a photograph took five times the room."""
+    exif = Image.Exif()
+    exif[0x010E] = "taken-at-home"
+    sent = drawn("WEBP", exif=exif, lossless=lossless)
+    assert b"VP8X" in sent
+
+    assert rewritten(sent).media_type == media_type
+
+
+def test_a_png_is_compressed_quickly() -> None:
+    """A hostile picture at the limit took eight seconds of a core with zlib's usual level."""
+    content = rewritten(drawn()).content
+
+    level = content[content.index(b"IDAT") + 5] >> 6  # FLEVEL (RFC 1950, 2.2)
+
+    assert level <= 1
 
 
 @pytest.mark.parametrize("mode", ["1", "L", "LA", "P", "RGB", "RGBA", "I;16"])
