@@ -18,8 +18,9 @@ from wake.api.watches import Watch
 from wake.signals import inbox_topic
 
 ARRIVAL = "delivery.received"
-# Events are compared for so long, because a transaction may commit after a later one.
-RECENT = timedelta(seconds=30)
+# Events are compared for so long, because a transaction may commit after a later one. Longer than
+# the time between two looks, so that none falls between them.
+RECENT = timedelta(minutes=1)
 MOST_RECENT = 100
 # Without a notification: to notice sessions that ended, and what a lost notification was about.
 LOOK_EVERY_SECONDS, LOOK_OFTEN_SECONDS = 30.0, 2.0

@@ -118,13 +118,16 @@ class Watch(Generic[Key, F]):
         with ExitStack() as listening:
             if self.COMMON_TOPIC:
                 listening.enter_context(notifications.listening(self.COMMON_TOPIC, self._call))
+            looked_at_all = self._loop.time()
             while self._followers:
-                try:
-                    await asyncio.wait_for(self._woken.wait(), self.pause_seconds())
+                due = looked_at_all + self.pause_seconds()
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(self._woken.wait(), max(0, due - self._loop.time()))
                     await asyncio.sleep(self.TOGETHER_SECONDS)
-                    keys = self._take_changed()
-                except TimeoutError:
-                    keys = set(self._followers)
+                keys = self._take_changed()
+                # Also while others are notified all the time: a notification may have been lost.
+                if self._loop.time() >= due:
+                    keys, looked_at_all = set(self._followers), self._loop.time()
                 await self._look(keys)
 
     def _take_changed(self) -> set[Key]:
@@ -144,6 +147,8 @@ class Watch(Generic[Key, F]):
         except Exception as error:
             # An error must not end the task, or no stream of this process would hear of a change
             # again. The next look asks for all.
+            with self._lock:
+                self._all_changed = True
             if outages.will_pass(error):
                 log.warning("The database failed: %s", error)
             else:
