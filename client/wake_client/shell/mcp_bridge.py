@@ -23,6 +23,13 @@ PROTOCOL_VERSION = "io.modelcontextprotocol/protocolVersion"
 RESPONSE_SECONDS = 90.0
 MOST_REQUESTS = 16
 PARSE_ERROR, INTERNAL_ERROR = -32700, -32603
+# The parameter that the header Mcp-Name repeats.
+NAMED_BY = {
+    "tools/call": "name",
+    "tasks/get": "taskId",
+    "tasks/update": "taskId",
+    "tasks/cancel": "taskId",
+}
 EXAMPLE = """\
   {"mcpServers": {"wake": {"command": "wake", "args": ["mcp", "--agent", "painter"]}}}
 Claude Desktop starts it like this; it takes the key from `wake login`.
@@ -100,9 +107,10 @@ def _headers(message: Any) -> dict[str, str]:
     version = meta.get(PROTOCOL_VERSION) if isinstance(meta, dict) else None
     if not isinstance(version, str):
         return {}
-    headers = {"MCP-Protocol-Version": version, "Mcp-Method": str(message.get("method"))}
-    if message.get("method") == "tools/call":
-        headers["Mcp-Name"] = str(params.get("name"))
+    method = str(message.get("method"))
+    headers = {"MCP-Protocol-Version": version, "Mcp-Method": method}
+    if method in NAMED_BY:
+        headers["Mcp-Name"] = str(params.get(NAMED_BY[method]))
     return {name: _packed(value) for name, value in headers.items()}
 
 

@@ -13,7 +13,7 @@ from django.test import Client
 
 from accounts.models import ApiKey
 from tests.client.shell.command import VARIABLES
-from wake.mcp.protocol import META
+from wake.mcp.protocol import META, TASKS
 from wake.models import Delivery
 from wake_client.shell import parser
 
@@ -91,6 +91,28 @@ def test_a_client_of_each_era_delivers(
     assert "Wake" in answers[0]["result"]["instructions"]
     structured = delivered[0]["result"]["structuredContent"]
     assert structured["delivery_id"] == str(Delivery.objects.get().pk)
+
+
+@pytest.mark.django_db
+@pytest.mark.usefixtures("in_this_thread")
+def test_a_question_can_be_a_task(key: ApiKey, monkeypatch: pytest.MonkeyPatch) -> None:
+    capabilities: dict[str, Any] = {"extensions": {TASKS: {}}}
+    meta = {f"{META}protocolVersion": "2026-07-28", f"{META}clientCapabilities": capabilities}
+
+    def result(method: str, **params: Any) -> Any:
+        line = call(1, method, **params, _meta=meta)
+        text = key.text  # type: ignore[attr-defined]
+        (answer,) = bridge(line, answer=of_django, monkeypatch=monkeypatch, key=text)
+        return answer["result"]
+
+    question = {"headline": "Publish?", "summary": "Ten companies."}
+    task = result("tools/call", name="ask", arguments=question)["taskId"]
+    found = result("tasks/get", taskId=task)
+    result("tasks/update", taskId=task)
+    result("tasks/cancel", taskId=task)
+
+    assert found["status"] == "working"
+    assert Delivery.objects.get(pk=task).withdrawn_at is not None
 
 
 @pytest.mark.django_db
