@@ -25,7 +25,8 @@ warnings.filterwarnings("ignore", message="StreamingHttpResponse must consume sy
 application = HyphenatedHeaders(
     ProtocolTypeRouter(
         {
-            "http": SlowReaders(BodyLimit(EventStreams(ReadableAsgi(_django)))),
+            # A stream may last for days, and has a deadline for each event instead.
+            "http": BodyLimit(EventStreams(SlowReaders(ReadableAsgi(_django)))),
             "websocket": URLRouter(import_string("relay.urls.sockets")),
         }
     )

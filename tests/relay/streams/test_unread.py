@@ -17,6 +17,7 @@ from relay.streams.places import places
 from tests.relay.calling import Caller, move
 from tests.relay.streams.listening import HEARTBEAT, following, is_free, meanwhile, sending
 from wake.asgi import application
+from wake.server.http import slow_readers
 
 pytestmark = pytest.mark.django_db(transaction=True)
 State = Task.State
@@ -100,3 +101,38 @@ def test_an_open_stream_of_that_caller_waits_until_the_others_are_gone(newer: Ca
     assert quiet == HEARTBEAT
     assert [one.state for one in rest] == ["completed"]
     assert not places.unsent
+
+
+def test_a_stream_that_is_read_slowly_goes_on(
+    newer: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The deadline of answers counted all events of a stream together, so that it ended after some
+    hours."""
+    monkeypatch.setattr(slow_readers, "SEND_SECONDS", 0.1)
+    monkeypatch.setattr(stream, "HEARTBEAT_SECONDS", 0.01)
+    task = newer.send()
+
+    @async_to_sync
+    async def story() -> int:
+        listener = following(newer, task["id"])
+        received = [{"type": "http.request", "body": json.dumps(listener.body).encode()}]
+        has_enough = asyncio.Event()
+        sent = 0
+
+        async def receive() -> Any:
+            if received:
+                return received.pop()
+            await has_enough.wait()
+            return {"type": "http.disconnect"}
+
+        async def send(_: Any) -> None:
+            nonlocal sent
+            await asyncio.sleep(0.02)
+            sent += 1
+            if sent == 12:
+                has_enough.set()
+
+        await asyncio.wait_for(application(listener.socket.scope, receive, send), 20)
+        return sent
+
+    assert story() >= 12
