@@ -7,12 +7,14 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
 from tests.peers import command
+from tests.relay.conformance.line import Line
 from tests.relay.conformance.server import Relay
 from tests.wake.callbacks.receiver import Received, Receiver
 from tests.wake.server.up import eventually
@@ -67,16 +69,33 @@ def test_an_official_sdk_follows_a_task_through_the_death_of_the_server(
     peer: str, how: signal.Signals, relay: Relay
 ) -> None:
     """The server is killed, or restarted as an upgrade does. Both cut its connections."""
+
+    def end_the_server() -> None:
+        for pid in relay.up.pids("granian"):
+            os.kill(pid, how)
+
+    follow(peer, relay.url, relay.caller_key, end_the_server)
+
+
+@pytest.mark.parametrize("peer", NAMES)
+def test_an_official_sdk_follows_a_task_through_a_cut_connection(peer: str, relay: Relay) -> None:
+    with Line(relay.up.port) as line:
+        url = relay.url.replace(str(relay.up.port), str(line.port))
+        follow(peer, url, relay.caller_key, line.cut)
+
+
+def follow(peer: str, url: str, key: str, cut: Callable[[], None]) -> None:
+    """Lets an SDK follow a task whose stream is cut off after two events. It gets each event once:
+    only the task as it is may repeat the last one."""
     follower = subprocess.Popen(
-        [*command(PEERS / peer, "follower"), relay.url, relay.caller_key],
+        [*command(PEERS / peer, "follower"), url, key],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
     )
     assert follower.stdout is not None
     events = [json.loads(follower.stdout.readline()) for _ in range(2)]
-    for pid in relay.up.pids("granian"):
-        os.kill(pid, how)
+    cut()
     rest, errors = follower.communicate(timeout=120)
     events += map(json.loads, rest.splitlines())
 

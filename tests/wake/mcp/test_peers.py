@@ -13,6 +13,7 @@ from accounts.models import ApiKey, User
 from database.clock import database_now
 from tests.peers import command
 from tests.served import served
+from tests.wake.server.up import eventually
 from wake.mcp import protocol
 from wake.mcp.tools import TOOLS
 from wake.models import Delivery
@@ -77,6 +78,37 @@ def test_an_official_sdk_asks_and_reads(peer: str, interface: str, key: ApiKey, 
             assert str(row.pk) in [each["delivery_id"] for each in found[1]["deliveries"]]
             assert failed[0]
             assert failed[2].startswith("not_found: ")
+
+
+def test_an_answer_waits_for_the_next_session_if_its_caller_is_killed(
+    key: ApiKey, bob: User
+) -> None:
+    with served("asgi") as origin:
+        words = [*command(PEERS / "python_1"), f"{origin}/mcp", key.text]  # type: ignore[attr-defined]
+        question = {**QUESTION, "wait_seconds": 50}
+        asking = subprocess.Popen(
+            [*words, json.dumps([["ask", question]]), ""],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        row = eventually(Delivery.objects.first)
+        asking.kill()
+        asking.wait()
+        answer(row, bob)
+        found = subprocess.run(
+            [*words, json.dumps([["answers", {}]]), ""],
+            capture_output=True,
+            text=True,
+            timeout=90,
+            check=False,
+        )
+
+    assert asking.returncode < 0, "It ended before it was killed."
+    assert found.returncode == 0, found.stderr
+    ((is_error, structured, _),) = json.loads(found.stdout)["results"]
+    assert not is_error
+    (only,) = structured["deliveries"]
+    assert (only["delivery_id"], only["edited_content"]) == (str(row.pk), {"choice": "B"})
 
 
 def test_a_question_is_a_task(key: ApiKey, bob: User) -> None:

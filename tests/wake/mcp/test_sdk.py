@@ -94,7 +94,7 @@ def test_through_the_bridge_for_clients_that_start_programs(key: ApiKey) -> None
 
 
 def test_the_same_call_after_a_kill_is_one_delivery(key: ApiKey) -> None:
-    """The server dies after its commit and before its answer; the client calls again."""
+    """A client whose answer was lost with the server calls again: only the commit is left."""
     text, question = key.text, {**QUESTION, "wait_seconds": 0}  # type: ignore[attr-defined]
     server = Server("wsgi")
     server.start()
