@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 
 import httpx
 import pytest
+from django.core.handlers.asgi import ASGIHandler
 from django.db import connection
 from django.utils import timezone
 
@@ -24,6 +25,7 @@ from tests.agent_client import AgentClient
 from tests.relay.fake_connector import ask
 from tests.served import PATIENCE_SECONDS, served
 from wake.server.http import slow_readers
+from wake.server.http.request_threads import PART_BYTES
 from wake.server.http.slow_readers import SlowReaders
 
 # More than a process has connections.
@@ -56,6 +58,16 @@ def test_a_client_that_does_not_read_is_cut_off(monkeypatch: pytest.MonkeyPatch)
     assert sent_to(reads_every=0.0) == PARTS
 
 
+def test_a_short_answer_is_written_at_once_and_waits_for_no_client(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Django, and the threads of `up web`, send what is longer than 64 kB in parts."""
+    monkeypatch.setattr(slow_readers, "SEND_SECONDS", 0.05)
+
+    assert sent_to(reads_every=0.1, parts=1, is_whole=True) == 1
+    assert ASGIHandler.chunk_size == PART_BYTES == 2**16
+
+
 def test_the_time_of_the_server_does_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(slow_readers, "SEND_SECONDS", 0.05)
 
@@ -70,23 +82,25 @@ def test_a_time_out_of_the_application_is_not_taken_for_a_slow_client() -> None:
         asyncio.run(SlowReaders(failing)({"type": "http"}, silent, unheard))
 
 
-def sent_to(*, reads_every: float, written_every: float = 0.0) -> int:
-    """Returns how many parts of a short answer a client gets."""
-    parts: list[Mapping[str, Any]] = []
+def sent_to(
+    *, reads_every: float, written_every: float = 0.0, parts: int = PARTS, is_whole: bool = False
+) -> int:
+    """Returns how many parts of an answer a client gets. One that is whole has no further part."""
+    got: list[Mapping[str, Any]] = []
 
     async def writing(_: Any, __: Any, send: Any) -> None:
         await send({"type": "http.response.start", "status": 200, "headers": []})
-        for _ in range(PARTS):
+        for _ in range(parts):
             await asyncio.sleep(written_every)
-            await send({"type": "http.response.body", "body": b"x", "more_body": True})
+            await send({"type": "http.response.body", "body": b"x", "more_body": not is_whole})
 
     async def reading(message: Mapping[str, Any]) -> None:
         if message["type"] == "http.response.body":
             await asyncio.sleep(reads_every)
-            parts.append(message)
+            got.append(message)
 
     asyncio.run(SlowReaders(writing)({"type": "http"}, silent, reading))
-    return len(parts)
+    return len(got)
 
 
 async def silent() -> Mapping[str, Any]:
