@@ -46,9 +46,9 @@ def write_first(task: Task, body: Json, version: Version) -> Json:
 
 
 def write_event(event: Event, parts: list[Json], version: Version, *, final: bool) -> Json:
-    """Writes a change of a task. An artifact comes as the piece that came with this event, unlike
-    in a push, which may arrive before an earlier one; `parts` are all of its parts. `final` is for
-    0.3: no event follows."""
+    """Writes a change of a task, for streams and for pushes of 1.0. An artifact comes as the piece
+    that came with this event; `parts` are all of its parts. `final` is for 0.3: no event follows.
+    """
     if event.artifact and event.part_count is not None:
         piece = parts[event.first_part : event.first_part + event.part_count]
         event.artifact = _only(piece, event.artifact)

@@ -280,10 +280,10 @@ def _link(caller: CallerKey | None, network: str, source: tuple[str, int]) -> di
 def _context(
     agent: Agent, caller: CallerKey | None, given: str, *, network: str, at: datetime
 ) -> Context:
-    """Returns the caller's own context with this id, which is created if needed, or a new one for
-    the caller to store if no id is given. All anonymous
-    callers are one caller: an id that cannot be guessed was given to them, and any other id belongs
-    to the network that used it first. Raises InvalidParams."""
+    """Returns the caller's own context with this id, which is created if needed. Without an id it
+    is a new one, which is still to be stored. All anonymous callers are one caller: an id that
+    cannot be guessed was given to them, and any other id belongs to the network that used it first.
+    Raises InvalidParams."""
     if not given:
         return Context(agent=agent, caller=caller, context_id=str(uuid.uuid4()), created_at=at)
     context, is_new = Context.objects.get_or_create(
