@@ -12,7 +12,7 @@ from relay.models import PushConfig, Task
 from relay.protocol import dialects
 from relay.protocol.dialects import Json
 from relay.protocol.versions import Version
-from relay.tasks import lifecycle, pushes
+from relay.tasks import lifecycle, push_queue, pushes
 
 
 class MethodNotFound(Exception):
@@ -100,7 +100,7 @@ def list_pushes(call: Call) -> Json:
 
 
 def delete_push(call: Call) -> Json:
-    pushes.delete(calls.own_task(call, "taskId"), call.params.needed_id("id"))
+    _delete_config(calls.own_task(call, "taskId"), call.params.needed_id("id"))
     return {}
 
 
@@ -115,7 +115,8 @@ def list_older_pushes(call: Call) -> list[Json]:
 
 
 def delete_older_push(call: Call) -> None:
-    pushes.delete(calls.own_task(call, "id"), call.params.needed_id("pushNotificationConfigId"))
+    config_id = call.params.needed_id("pushNotificationConfigId")
+    _delete_config(calls.own_task(call, "id"), config_id)
 
 
 def get_extended_card(call: Call) -> NoReturn:
@@ -167,6 +168,13 @@ def find(name: str, version: Version) -> Method:
 
 def _written(task: Task, call: Call, history_length: int | None = None) -> Json:
     return dialects.write_task(task, call.version, history_length=history_length)
+
+
+def _delete_config(task: Task, config_id: str) -> None:
+    """Deletes a config; what happened before is still sent to it."""
+    if task.push_configs.filter(config_id=config_id).exists():
+        push_queue.queue_due_of(task, at=database_now())
+    pushes.delete(task, config_id)
 
 
 def _config(config: PushConfig, call: Call) -> Json:

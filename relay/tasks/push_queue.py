@@ -15,6 +15,7 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
 
+from django.db import transaction
 from django.db.models import QuerySet, prefetch_related_objects
 
 from database import encryption
@@ -22,6 +23,7 @@ from database.encrypted_columns import length_of
 from database.encryption import Unreadable
 from database.sweeps import sweep_together
 from relay.models import Artifact, Event, Message, PushConfig, PushNotification, Task
+from relay.models.tasks import EventQuerySet
 from relay.protocol import stream_events
 from relay.protocol.dialects import Json, write_tasks
 from relay.protocol.stream_events import GENERATION
@@ -59,6 +61,24 @@ def queue_due(*, at: datetime) -> int:
     ):
         settled += some
     return settled
+
+
+def queue_due_of(task: Task, *, at: datetime) -> None:
+    """Queues the pushes of what has happened to one task, before a config of it is deleted. Waits
+    for a sweep that is making them."""
+    due = Event.objects.with_due_pushes(at).filter(task=task)
+    while _queue_first(due):
+        pass
+
+
+@transaction.atomic
+def _queue_first(due: EventQuerySet) -> bool:
+    """Returns whether there was an event, which may have pushes left."""
+    first = due.select_related("task__agent", "task__context").select_for_update(of=("self",))[:1]
+    events = list(first)
+    if events:
+        _queue(events)
+    return bool(events)
 
 
 def _postpone(event_id: int, *, to: datetime) -> None:

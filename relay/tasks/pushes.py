@@ -96,8 +96,8 @@ def get_all(task: Task) -> list[PushConfig]:
 
 
 def delete(task: Task, config_id: str) -> None:
-    """Deletes a config. Nothing more is queued for it, and what is queued already is still sent. A
-    second call changes nothing."""
+    """Deletes a config. Nothing more is queued for it, and what is queued already is still sent, so
+    push_queue.queue_due_of() comes first. A second call changes nothing."""
     task.push_configs.filter(config_id=config_id).delete()
 
 

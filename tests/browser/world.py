@@ -270,7 +270,9 @@ def as_fields(world: World) -> dict[str, Any]:
             "number": 0,
         },
         "context": {"pk": world.task.context_id},
-        "audit-event": {"pk": AuditEvent.objects.latest("pk").pk},
+        "audit-event": {
+            "pk": AuditEvent.objects.filter(team_id=world.agent.team_id).latest("pk").pk
+        },
         "callback": {"pk": world.callback.pk},
         "settings-saved-reply": {"pk": world.saved_reply.pk},
         "settings-leave": team,

@@ -8,6 +8,7 @@ import pytest
 
 from relay.models import PushConfig, Task
 from tests.relay.calling import Caller, State, move
+from wake.models import Callback
 
 UNKNOWN = "0e2c7c1a-4c9e-4b0f-9d69-0f3c5a9c1d11"
 SECRET = {"token": "t0ken", "authentication": {"scheme": "Bearer", "credentials": "s3cret"}}
@@ -50,6 +51,27 @@ def test_push_configs_over_a2a_0_3(older: Caller) -> None:
     assert listed == [created]
     assert gone == [{"jsonrpc": "2.0", "id": "req-1", "result": None}] * 2
     assert older.error(f"{prefix}get", of)["code"] == -32001
+
+
+@pytest.mark.parametrize("version", ["1.0", "0.3"])
+def test_what_happened_before_a_config_is_deleted_is_still_pushed(
+    version: str, newer: Caller, older: Caller
+) -> None:
+    """Pushes are made after the commit, and a caller who deletes at once was faster."""
+    task = newer.send()["id"]
+    config = {"taskId": task, "id": "mine", "url": "https://hooks.example.com/a2a"}
+    newer.result("CreateTaskPushNotificationConfig", config)
+    move(task, State.COMPLETED)
+
+    if version == "1.0":
+        newer.result("DeleteTaskPushNotificationConfig", {"taskId": task, "id": "mine"})
+    else:
+        of = {"id": task, "pushNotificationConfigId": "mine"}
+        older.ask("tasks/pushNotificationConfig/delete", of)
+
+    assert not PushConfig.objects.exists()
+    [push] = Callback.objects.filter(about=task)
+    assert b"TASK_STATE_COMPLETED" in bytes(push.body)
 
 
 @pytest.mark.parametrize("maker", ["1.0", "0.3"])
