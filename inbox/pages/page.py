@@ -29,7 +29,9 @@ from inbox.answering.drafts import with_draft
 from inbox.delivery.timeline import with_key
 from inbox.discussion.comments import with_discussion
 from inbox.pages.deep_calls import with_room
+from wake.blobs.pictures import TooManyPictures
 from wake.models import Delivery
+from wake.server.http.error_handlers import server_error
 
 log = logging.getLogger(__name__)
 
@@ -73,8 +75,8 @@ def for_person(
     view: Callable[Concatenate[PersonRequest, P], HttpResponseBase],
 ) -> Callable[..., Any]:
     """Requires sign-in, and a second factor if a team of the person does. Shows a page of its own
-    if content cannot be decrypted. What the view does not let browsers keep, they do not keep
-    (wake/server/http/middleware.py, BrowserHeaders)."""
+    if content cannot be decrypted, or the server decodes too many pictures. What the view does not
+    let browsers keep, they do not keep (wake/server/http/middleware.py, BrowserHeaders)."""
     signed_in_view: Callable[..., HttpResponseBase] = login_required(cast(Any, view))
 
     @wraps(view)
@@ -88,6 +90,8 @@ def for_person(
         except Unreadable:
             log.exception("Content cannot be read: WAKE_ENCRYPTION_KEYS lacks the key of a row")
             return render(request, "unreadable.html", status=HTTPStatus.SERVICE_UNAVAILABLE)
+        except TooManyPictures:
+            return server_error(request)
 
     return guarded
 

@@ -156,12 +156,16 @@ def digest_of(content: bytes) -> str:
 
 def inline_picture(content: bytes, *, most_pixels: int = MOST_INLINE_PIXELS) -> Picture:
     """Returns the picture as browsers get it; a small one is kept in memory, like rendered details.
-    Raises NotShowable."""
+    Raises NotShowable, and TooManyPictures if others are decoded for too long."""
+
+    def rewrite() -> Picture:
+        with pictures.place_to_show():
+            return pictures.rewritten(content, most_pixels=most_pixels)
 
     picture = cached(
         content,
         asked_for="picture",
-        make=lambda: pictures.rewritten(content, most_pixels=most_pixels),
+        make=rewrite,
         may_keep=lambda picture: len(picture.content) <= MOST_CACHED_BYTES,
     )
     if picture.width * picture.height > most_pixels:

@@ -27,6 +27,9 @@ PNG_COMPRESSION = 2
 # Uploads that wait in this process while another picture is decoded. More of them would take every
 # thread.
 MOST_WAITING = 4
+# The same for pictures of opened pages, and for how long others wait to be among them: a page may
+# have several small ones.
+MOST_SHOWN, SHOWN_WITHIN_SECONDS = 2, 1.0
 
 # A progressive JPEG has about ten. Each goes over all pixels again, and may be twenty bytes short.
 MOST_SCANS = 100
@@ -37,6 +40,7 @@ Image.MAX_IMAGE_PIXELS = None
 
 _one_at_a_time = threading.Lock()  # a picture at the limit takes 100 MB
 _places = threading.BoundedSemaphore(MOST_WAITING)
+_shown_places = threading.BoundedSemaphore(MOST_SHOWN)
 
 
 class NotShowable(Exception):
@@ -83,6 +87,18 @@ def place_in_queue() -> Iterator[None]:
         yield
     finally:
         _places.release()
+
+
+@contextmanager
+def place_to_show() -> Iterator[None]:
+    """Holds one of the places for pictures of opened pages; waits a moment for it. Raises
+    TooManyPictures."""
+    if not _shown_places.acquire(timeout=SHOWN_WITHIN_SECONDS):
+        raise TooManyPictures(TooManyPictures.__doc__)
+    try:
+        yield
+    finally:
+        _shown_places.release()
 
 
 def rewritten(content: bytes, *, most_pixels: int = MOST_PIXELS) -> Picture:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+import threading
 from typing import Any
 
 import pytest
@@ -335,3 +336,22 @@ def test_damaged_pictures_count_as_decoded(caller: AgentClient, bob: User) -> No
 
     assert answer.count("it is damaged or incomplete.") == 1
     assert answer.count("This picture cannot be shown:") == 3
+
+
+def test_views_of_large_pictures_do_not_take_every_thread(
+    caller: AgentClient, bob: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ten at once held all threads for twenty seconds."""
+    monkeypatch.setattr(pictures, "_shown_places", threading.BoundedSemaphore(1))
+    monkeypatch.setattr(pictures, "SHOWN_WITHIN_SECONDS", 0)
+    sent = drawn(size=(43, 37))
+    person, delivery_id = Person(bob), caller.deliver(details=page(inline(sent)))
+    paths = [f"/deliveries/{delivery_id}/"]
+    paths.append(f"{paths[0]}images/{hashlib.sha256(sent).hexdigest()}")
+
+    with pictures.place_to_show():
+        busy = [person.get(path) for path in paths]
+
+    assert [(answer.status_code, answer["Retry-After"]) for answer in busy] == [(503, "2")] * 2
+    assert "The server is busy right now" in text_of(busy[0])
+    assert [person.get(path).status_code for path in paths] == [200, 200]

@@ -12,6 +12,7 @@ from django.shortcuts import render
 
 from database import outages
 from wake.api.errors import RETRY_OUTAGE_AFTER, plain_error, unavailable
+from wake.blobs.pictures import TooManyPictures
 from wake.server.http.machine_paths import is_machine_path
 
 # The fields of an answer in which a person writes text.
@@ -34,10 +35,11 @@ def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpR
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
-    """Answers 500, or 503 while the database is away or busy (handler500). The page has a form that
-    sends again what the person wrote."""
+    """Answers 500, or 503 while the database is away or the server busy (handler500). The page has
+    a form that sends again what the person wrote."""
     failure = sys.exc_info()[1]
-    is_away, will_pass = outages.is_away(failure), outages.will_pass(failure)
+    is_away = outages.is_away(failure)
+    will_pass = outages.will_pass(failure) or isinstance(failure, TooManyPictures)
     status, code = (503, "unavailable") if will_pass else (500, "server_error")
     if is_machine_path(request.path_info):
         response = plain_error(status, code, unavailable(failure) if will_pass else None)
