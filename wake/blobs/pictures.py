@@ -22,7 +22,7 @@ MEDIA_TYPES = ("image/png", "image/jpeg", "image/webp", "image/gif")
 MOST_PIXELS = 2**24
 LONGEST_SIDE = 16_384
 JPEG_QUALITY = 90
-# A fifth of the time of zlib's usual level for the worst pictures, and mostly up to a fifth more bytes.
+# A fifth of the time of zlib's usual level for the worst pictures, for up to a fifth more bytes.
 PNG_COMPRESSION = 2
 # Uploads that wait in this process while another picture is decoded. More of them would take every
 # thread.
