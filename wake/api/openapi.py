@@ -44,9 +44,8 @@ COMPONENT = "#/components/schemas/{name}"
 
 
 def _answers(success: dict[int, str], *errors: int) -> dict[Any, Any]:
-    """Returns the wire's structs by status code, with the errors that every endpoint has. 400 is
-    also what an unknown Host gets."""
-    named = {**success, **dict.fromkeys([400, *errors, 401, 403, 429, 503], "ErrorBody")}
+    """Returns the wire's structs by status code, with the errors that every endpoint has."""
+    named = {**success, **dict.fromkeys([*errors, 401, 403, 429, 503], "ErrorBody")}
     return {
         (str(code), "application/json"): OpenApiResponse(
             {"$ref": COMPONENT.format(name=name)}, description=HTTPStatus(code).phrase
@@ -72,20 +71,20 @@ DELIVER: dict[str, Any] = {
             description="The same key and body within 24 hours are the same delivery.",
         )
     ],
-    "responses": _answers({201: "Receipt"}, 413, 422),
+    "responses": _answers({201: "Receipt"}, 400, 413, 422),
 }
 BATCH: dict[str, Any] = {
     "operation_id": "batch",
     "description": "Submit up to 50 deliveries, each with a result of its own.",
     "request": {"application/json": BatchPayload},
-    "responses": _answers({200: "Batch"}, 413, 422),
+    "responses": _answers({200: "Batch"}, 400, 413, 422),
 }
 BLOB: dict[str, Any] = {
     "operation_id": "upload",
     "description": "Store a file that blocks of later deliveries show: the bytes of the file as "
     "the body, and its media type as Content-Type.",
     "request": {"application/octet-stream": OpenApiTypes.BINARY, "image/png": OpenApiTypes.BINARY},
-    "responses": _answers({201: "Blob"}, 413, 415, 422),
+    "responses": _answers({201: "Blob"}, 400, 413, 415, 422),
 }
 RESPONSE: dict[str, Any] = {
     "operation_id": "response",
@@ -119,7 +118,7 @@ WITHDRAW: dict[str, Any] = {
     "description": "Take a delivery back that needs no answer any more.",
     "request": {"application/json": WithdrawalPayload},
     "parameters": [OpenApiParameter("delivery_id", OpenApiTypes.UUID, OpenApiParameter.PATH)],
-    "responses": _answers({200: "Withdrawal"}, 404, 409, 413, 422),
+    "responses": _answers({200: "Withdrawal"}, 400, 404, 409, 413, 422),
 }
 CAPABILITIES: dict[str, Any] = {
     "operation_id": "capabilities",

@@ -59,6 +59,8 @@ def test_every_answer_is_documented(
     documented = schema.find_operation_by_id(operation)
     case: Case[Any] = data.draw(documented.as_strategy(mode))
     case.query.pop("wait", None)  # a long poll that is granted would only wait
+    for name in [name for name in case.headers if name.lower() == "host"]:
+        del case.headers[name]  # the name of another server is refused before the API
     if operation == "response":
         case.path_parameters["delivery_id"] = data.draw(
             st.sampled_from([pk, *case.path_parameters.values()])
