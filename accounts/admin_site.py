@@ -7,11 +7,12 @@ from django.contrib.admin import AdminSite
 from django.contrib.admin.apps import AdminConfig
 from django.http import HttpRequest
 
+from accounts.sign_in.owed_factor import is_owed
+
 
 class Site(AdminSite):
     def has_permission(self, request: HttpRequest) -> bool:
-        owes = getattr(request.user, "owes_second_factor", False)  # second_factor.with_owed
-        return super().has_permission(request) and not owes
+        return super().has_permission(request) and not is_owed(request)
 
 
 class WithSecondFactor(AdminConfig):

@@ -11,8 +11,8 @@ from rest_framework.exceptions import AuthenticationFailed
 from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
 
-from accounts import throttles
 from accounts.agents import keys
+from accounts.limits import throttles
 from accounts.models import Agent, ApiKey
 from database.clock import database_now
 

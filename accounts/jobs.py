@@ -5,6 +5,7 @@ from __future__ import annotations
 from celery import shared_task
 
 from accounts.audit import chain
+from accounts.passkeys import challenges
 from accounts.sign_in import attempts, sessions
 from database.clock import database_now
 
@@ -18,6 +19,11 @@ def extend_audit_chains() -> None:
 @shared_task
 def forget_expired_sessions() -> None:
     sessions.forget_expired(at=database_now())
+
+
+@shared_task
+def forget_used_challenges() -> None:
+    challenges.forget_expired(at=database_now())
 
 
 @shared_task

@@ -1,5 +1,5 @@
-"""Registers people, teams, agents, keys and the audit in Django's admin."""
+"""Registers people, their passkeys, teams, agents, keys and the audit in Django's admin."""
 
-from accounts.admin import agents, people
+from accounts.admin import agents, passkeys, people
 
-__all__ = ["agents", "people"]
+__all__ = ["agents", "passkeys", "people"]

@@ -10,8 +10,8 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 
 from accounts.audit import Actor, person, record
+from accounts.limits.throttles import client_address
 from accounts.models import ClaimedId, Team, User
-from accounts.throttles import client_address
 
 if TYPE_CHECKING:
     ModelAdmin = admin.ModelAdmin[Any]

@@ -76,10 +76,10 @@ class PersonAdmin(AuditedAdmin, PasswordAdmin):
 
     def has_change_permission(self, request: HttpRequest, obj: User | None = None) -> bool:
         """Allows only a superuser to change a superuser or set their password."""
-        return super().has_change_permission(request, obj) and _may_touch(request, obj)
+        return super().has_change_permission(request, obj) and may_touch(request, obj)
 
     def has_delete_permission(self, request: HttpRequest, obj: User | None = None) -> bool:
-        return super().has_delete_permission(request, obj) and _may_touch(request, obj)
+        return super().has_delete_permission(request, obj) and may_touch(request, obj)
 
     @admin.display(description="password")
     def sign_in(self, user: User) -> str:
@@ -104,7 +104,7 @@ def _may_do_everything(request: HttpRequest) -> bool:
     return cast(User, request.user).is_superuser
 
 
-def _may_touch(request: HttpRequest, person: User | None) -> bool:
+def may_touch(request: HttpRequest, person: User | None) -> bool:
     return person is None or not person.is_superuser or _may_do_everything(request)
 
 

@@ -6,7 +6,7 @@ from django.core.exceptions import ValidationError
 from django.db import transaction
 
 from accounts.audit import Actor, record
-from accounts.look_alikes import mixes_scripts, nfc, scripts
+from accounts.characters.look_alikes import mixes_scripts, nfc, scripts
 from accounts.models import Agent, ClaimedId
 from accounts.models.names import visible
 

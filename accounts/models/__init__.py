@@ -1,4 +1,4 @@
-"""Defines the models of this package: people, teams, agents, keys, sessions and the audit."""
+"""Defines the models of this package: people, teams, agents, keys, sign-ins and the audit."""
 
 from accounts.models.agents import (
     Agent,
@@ -9,7 +9,9 @@ from accounts.models.agents import (
     SigningSecretQuerySet,
 )
 from accounts.models.audit import AuditCheckpoint, AuditEntry, AuditEvent, AuditTip
+from accounts.models.identities import Identity, ProviderDocument
 from accounts.models.names import SINGLE_LINE
+from accounts.models.passkeys import Passkey, PasskeyNotice, PasskeyQuerySet, UsedChallenge
 from accounts.models.people import (
     Absence,
     Invitation,
@@ -42,10 +44,15 @@ __all__ = [
     "AuditEvent",
     "AuditTip",
     "ClaimedId",
+    "Identity",
     "Invitation",
     "InvitationQuerySet",
     "Membership",
     "MembershipQuerySet",
+    "Passkey",
+    "PasskeyNotice",
+    "PasskeyQuerySet",
+    "ProviderDocument",
     "RecoveryCode",
     "ResetRequest",
     "SecondFactor",
@@ -55,6 +62,7 @@ __all__ = [
     "SigningSecret",
     "SigningSecretQuerySet",
     "Team",
+    "UsedChallenge",
     "User",
     "UserManager",
 ]

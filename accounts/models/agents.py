@@ -10,7 +10,7 @@ from django.core.validators import MinLengthValidator
 from django.db import models
 from django.db.models import Q
 
-from accounts.look_alikes import look, mixes_scripts, nfc, scripts
+from accounts.characters.look_alikes import look, mixes_scripts, nfc, scripts
 from accounts.models.names import SINGLE_LINE, visible
 from accounts.models.people import Team
 from database.clock import database_now

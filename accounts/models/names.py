@@ -7,7 +7,7 @@ import unicodedata
 from django.core.exceptions import ValidationError
 from django.core.validators import RegexValidator
 
-from accounts.invisible import reveal
+from accounts.characters.invisible import reveal
 
 SINGLE_LINE = RegexValidator(
     r"^[^\x00-\x1f\x7f-\x9f\u2028\u2029]*\Z", "Control characters are not allowed here."

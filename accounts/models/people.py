@@ -14,7 +14,7 @@ from django.db.models.functions import Lower
 from django.utils import timezone
 from django.utils.crypto import salted_hmac
 
-from accounts.look_alikes import nfc
+from accounts.characters.look_alikes import nfc
 from accounts.models.names import SINGLE_LINE, visible
 from database.clock import database_now
 
@@ -110,6 +110,9 @@ class Membership(models.Model):
     team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="memberships")
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="memberships")
     role = models.CharField(max_length=10, choices=Role, default=Role.REVIEWER)
+    # Given by the groups of the sign-in provider, which also change and remove it at each sign-in
+    # (accounts/oidc/groups.py).
+    from_groups = models.BooleanField(default=False, db_default=False, editable=False)
     created_at = models.DateTimeField(default=database_now)
 
     objects = MembershipQuerySet.as_manager()

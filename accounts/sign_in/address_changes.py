@@ -16,7 +16,7 @@ from django.db.models import Q
 from accounts.agents import keys
 from accounts.audit import Actor, person, record
 from accounts.models import AddressChange, User
-from accounts.sign_in import sessions
+from accounts.sign_in import second_factor, sessions
 
 PREFIX = "wk_mail_"
 TEXT = re.compile(rf"{PREFIX}[0-9A-Za-z]{{36}}", re.ASCII)
@@ -72,8 +72,9 @@ def confirm(change: AddressChange, *, at: datetime, address: str = "") -> User:
 
 @transaction.atomic
 def undo(change: AddressChange, *, at: datetime, address: str = "") -> User:
-    """Restores the old address, ends every session and leaves the person without a password, until
-    they set one by a mail to that address. Raises ChangeEnded."""
+    """Restores the old address, ends every session and leaves the person without a password and
+    a connected account, until they set a password by a mail to that address. An app and passkeys
+    that were set up since the change was asked for are removed, too. Raises ChangeEnded."""
     user = User.objects.select_for_update().get(pk=change.user_id)
     if not AddressChange.objects.filter(_to_undo(at), pk=change.pk).exists():
         raise ChangeEnded(ChangeEnded.__doc__)
@@ -82,10 +83,12 @@ def undo(change: AddressChange, *, at: datetime, address: str = "") -> User:
     _store(user, change.old_email)
     user.set_unusable_password()
     user.save(update_fields=["password"])
+    # The thief may have connected an account of theirs.
+    user.identities.all().delete()
+    by = Actor("nobody", address=address)
+    second_factor.remove_all(user, by=by, since=change.asked_at)
     sessions.end_all(user)
-    record(
-        "person.address_restored", by=Actor("nobody", address=address), of=user, team=None, at=at
-    )
+    record("person.address_restored", by=by, of=user, team=None, at=at)
     return user
 
 

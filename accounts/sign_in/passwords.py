@@ -1,12 +1,31 @@
-"""Sets a new password, and records it in one event for all ways of setting one."""
+"""Sets a new password, and records it in one event for all ways of setting one. Says who has
+one."""
 
 from __future__ import annotations
 
+from django.conf import settings
+from django.core.exceptions import PermissionDenied
 from django.db import transaction
 
 from accounts.audit import Actor, record
 from accounts.models import User
 from accounts.sign_in import second_factor
+
+
+class NoPassword(PermissionDenied):
+    """You don't sign in with a password."""
+
+
+def require_password(user: User) -> None:
+    """Raises NoPassword."""
+    if not has_password(user):
+        raise NoPassword(NoPassword.__doc__)
+
+
+def has_password(user: User) -> bool:
+    """Returns whether the person can sign in with a password, which WAKE_PASSWORDS may switch
+    off."""
+    return settings.WAKE_PASSWORDS and user.has_usable_password()
 
 
 @transaction.atomic

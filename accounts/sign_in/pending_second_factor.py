@@ -1,28 +1,34 @@
-"""Remembers a person between the right password and the code, before they are signed in."""
+"""Remembers a person between the first step of signing in and the code."""
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from datetime import datetime, timedelta
 
 from django.contrib.sessions.backends.base import SessionBase
 from django.utils.crypto import constant_time_compare
 
 from accounts.models import User
+from accounts.sign_in.sessions import ByProvider
 from database import encryption
 
 KEY = "half_way_in"
 HOLDS = timedelta(minutes=10)
 
 
-def begin(session: SessionBase, user: User, *, to: str, at: datetime) -> None:
-    """Starts a pending sign-in. `to` is the path of our site that they asked for. It is encrypted,
-    because it may be the link of an invitation, and the database has only the hash of that."""
+def begin(
+    session: SessionBase, user: User, *, to: str, at: datetime, provider: ByProvider | None = None
+) -> None:
+    """Starts a pending sign-in, with a password or with a provider. `to` is the path of our site
+    that they asked for. It is encrypted, because it may be the link of an invitation, and the
+    database has only the hash of that."""
     session.cycle_key()
     session[KEY] = {
         "person": user.pk,
         "fits": user.get_session_auth_hash(),
         "at": at.timestamp(),
         "to": encryption.encrypt(to.encode()).decode(),
+        "provider": asdict(provider) if provider else None,
     }
 
 
@@ -38,6 +44,10 @@ def person_of(session: SessionBase, *, at: datetime) -> User | None:
     return None
 
 
-def finish(session: SessionBase) -> str:
-    """Ends the pending sign-in and returns the path that they asked for."""
-    return encryption.decrypt(session.pop(KEY)["to"].encode()).decode()
+def finish(session: SessionBase) -> tuple[str, ByProvider | None]:
+    """Ends the pending sign-in; returns the path that they asked for, and how a provider signed
+    them in."""
+    state = session.pop(KEY)
+    provider = state.get("provider")  # missing in one that the version before began
+    to = encryption.decrypt(state["to"].encode()).decode()
+    return to, ByProvider(**provider) if provider else None

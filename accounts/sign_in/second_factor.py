@@ -1,6 +1,7 @@
-"""Checks the second step of signing in: a code of an authenticator app, or a recovery code.
+"""Checks the second step of signing in: a code of an authenticator app, or a recovery code. A
+passkey is a second step, too (accounts/passkeys/).
 
-A person is asked for a code only after the right password. Attempts are counted in the database, so
+A person is asked for it only after the right password. Attempts are counted in the database, so
 that they stay limited while Redis is away (docs/decisions/0013-sign-in-is-our-own.md).
 """
 
@@ -12,10 +13,10 @@ import secrets
 from datetime import datetime
 
 from django.db import transaction
-from django.db.models import BooleanField, Exists, ExpressionWrapper, OuterRef, QuerySet
+from django.db.models import BooleanField, Exists, ExpressionWrapper, OuterRef, Q, QuerySet
 
 from accounts.audit import Actor, record
-from accounts.models import Membership, RecoveryCode, SecondFactor, Team, User
+from accounts.models import Membership, Passkey, RecoveryCode, SecondFactor, Team, User
 from accounts.sign_in import one_time_codes
 from accounts.sign_in.sessions import end_all
 from database import encryption
@@ -39,7 +40,19 @@ class TriesSpent(Exception):
 
 
 def is_on(user: User) -> bool:
+    """Returns whether the person has a second step: an authenticator app or a passkey."""
+    return User.objects.filter(_has_second_step("pk"), pk=user.pk).exists()
+
+
+def has_app(user: User) -> bool:
     return SecondFactor.objects.filter(user=user).exists()
+
+
+def with_second_step(memberships: QuerySet[Membership]) -> QuerySet[Membership]:
+    """Adds `has_second_step` about the person of each membership."""
+    return memberships.annotate(
+        has_second_step=ExpressionWrapper(_has_second_step("user"), output_field=BooleanField())
+    )
 
 
 def with_owed(users: QuerySet[User]) -> QuerySet[User]:
@@ -48,10 +61,9 @@ def with_owed(users: QuerySet[User]) -> QuerySet[User]:
     required = Membership.objects.filter(
         user=OuterRef("pk"), team__second_factor_required_at__isnull=False
     )
-    own = SecondFactor.objects.filter(user=OuterRef("pk"))
     return users.annotate(
         owes_second_factor=ExpressionWrapper(
-            Exists(required) & ~Exists(own), output_field=BooleanField()
+            Exists(required) & ~_has_second_step("pk"), output_field=BooleanField()
         )
     )
 
@@ -78,26 +90,50 @@ def turn_on(user: User, secret: str, code: str, *, by: Actor, at: datetime) -> l
         return None
     end_all(user)
     record("second_factor.turned_on", by=by, of=user, team=None)
-    return _store_recovery_codes(user)
+    return store_recovery_codes(user)
 
 
 @transaction.atomic
 def turn_off(user: User, *, by: Actor) -> bool:
-    """Turns the second factor off and returns whether it was on. The caller has checked a code, or
-    has a shell on the server."""
-    RecoveryCode.objects.filter(user=user).delete()
+    """Turns the app off and returns whether it was on; passkeys stay. The caller has checked a
+    code, or has a shell on the server."""
     removed, _ = SecondFactor.objects.filter(user=user).delete()
+    forget_unused_codes(user)
     if removed:
         record("second_factor.turned_off", by=by, of=user, team=None)
     return bool(removed)
 
 
 @transaction.atomic
+def remove_all(user: User, *, by: Actor, since: datetime | None = None) -> bool:
+    """Removes the app and the passkeys, or only those that were set up since then, and the recovery
+    codes if no second step remains. Returns whether there were any."""
+    app, passkeys = SecondFactor.objects.filter(user=user), Passkey.objects.filter(user=user)
+    if since is not None:
+        app, passkeys = app.filter(created_at__gte=since), passkeys.filter(created_at__gte=since)
+    names = list(passkeys.values_list("name", flat=True))
+    passkeys.delete()
+    for name in names:
+        record("passkey.removed", by=by, of=user, team=None, name=name)
+    has_app, _ = app.delete()
+    if has_app:
+        record("second_factor.turned_off", by=by, of=user, team=None)
+    forget_unused_codes(user)
+    return bool(has_app or names)
+
+
+def forget_unused_codes(user: User) -> None:
+    """Deletes the recovery codes of a person without a second step."""
+    if not is_on(user):
+        RecoveryCode.objects.filter(user=user).delete()
+
+
+@transaction.atomic
 def renew_recovery_codes(user: User, *, by: Actor) -> list[str]:
     """Replaces the recovery codes with ten new ones, to be shown once."""
-    SecondFactor.objects.select_for_update().get(user=user)
+    User.objects.select_for_update(no_key=True).get(pk=user.pk)
     record("second_factor.codes_renewed", by=by, of=user, team=None)
-    return _store_recovery_codes(user)
+    return store_recovery_codes(user)
 
 
 @transaction.atomic
@@ -106,11 +142,14 @@ def check(user: User, typed: str, *, by: Actor, at: datetime) -> bool:
 
     A recovery code is too long to be guessed, so it works even after too many wrong codes.
     """
-    factor = SecondFactor.objects.select_for_update().get(user=user)
+    factor = SecondFactor.objects.select_for_update().filter(user=user).first()
     code = plain(typed)
     if not code.isdigit() and _use_recovery_code(user, code, at=at):
         record("second_factor.recovery_code_used", by=by, of=user, team=None)
         return True
+    if factor is None:  # a person with passkeys, whose attempts the caller counts
+        record("second_factor.code_refused", by=by, of=user, team=None)
+        return False
     _take_a_try(factor, now_us=int(at.timestamp() * 1_000_000))
     step = _fitting_step(factor, code, at=at)
     if step is None:
@@ -136,6 +175,13 @@ def plain(typed: str) -> str:
     return "".join(typed.split()).replace("-", "").lower()
 
 
+def _has_second_step(user: str) -> Q:
+    """Returns the condition for a query whose column `user` is a person's id."""
+    own = {"user": OuterRef(user)}
+    app, passkey = SecondFactor.objects.filter(**own), Passkey.objects.filter(**own)
+    return Exists(app) | Exists(passkey)
+
+
 def _take_a_try(factor: SecondFactor, *, now_us: int) -> None:
     full_at = max(factor.tries_us, now_us) + ATTEMPT_US
     too_early = full_at - now_us - ATTEMPTS * ATTEMPT_US
@@ -154,7 +200,8 @@ def _fitting_step(factor: SecondFactor, code: str, *, at: datetime) -> int | Non
     return one_time_codes.fitting_step(secret, code, at=at, after=factor.last_step)
 
 
-def _store_recovery_codes(user: User) -> list[str]:
+def store_recovery_codes(user: User) -> list[str]:
+    """Replaces the recovery codes."""
     RecoveryCode.objects.filter(user=user).delete()
     codes = ["".join(secrets.choice(LETTERS) for _ in range(15)) for _ in range(RECOVERY_CODES)]
     RecoveryCode.objects.bulk_create(

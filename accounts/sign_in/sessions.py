@@ -11,6 +11,7 @@ from datetime import UTC, datetime, timedelta
 from operator import attrgetter
 from typing import Any
 
+from django.conf import settings
 from django.contrib.auth import HASH_SESSION_KEY, SESSION_KEY
 from django.contrib.sessions.backends.base import SessionBase
 from django.db import transaction
@@ -21,6 +22,7 @@ from django.utils.crypto import constant_time_compare, salted_hmac
 from accounts.audit import Actor, record
 from accounts.models import Session, User
 from accounts.sign_in import user_agents
+from accounts.sign_in.owed_factor import PROVIDERS_FACTOR
 from accounts.sign_in.session_store import SessionStore
 from database.clock import database_now
 
@@ -29,6 +31,17 @@ SEEN_EVERY = timedelta(hours=1)  # SESSION_COOKIE_AGE counts from then
 PASSWORD_HOLDS = timedelta(minutes=15)
 SIGNED_IN, SEEN, PASSWORD = "signed_in_at", "seen_at", "password_at"
 BROWSER = "browser"
+# Of a session that began with an account of a provider (accounts/oidc/).
+PROVIDER = "provider_at"
+
+
+@dataclass(frozen=True, slots=True)
+class ByProvider:
+    """Describes how a provider signed a person in: when it asked them last (0 if it does not say),
+    and whether for a second factor."""
+
+    asked_at: float
+    asked_for_factor: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +69,7 @@ def keep_or_end(session: SessionBase, *, at: datetime) -> None:
     """Ends a session that is too old; called at each visit before the person is looked up."""
     if SESSION_KEY not in session:
         return
-    if _age(session, SIGNED_IN, at) > LONGEST:
+    if _is_over(session, at=at):
         session.flush()
     elif _age(session, SEEN, at) > SEEN_EVERY:
         session[SEEN] = at.timestamp()
@@ -64,6 +77,21 @@ def keep_or_end(session: SessionBase, *, at: datetime) -> None:
 
 def password_was_written(session: SessionBase, *, at: datetime) -> None:
     session[PASSWORD] = at.timestamp()
+
+
+def provider_signed_in(session: SessionBase, how: ByProvider, *, at: datetime) -> None:
+    """Stores that a provider signed the person in. If it asked them long ago, Wake asks again
+    before a sensitive change."""
+    session[PROVIDER] = at.timestamp()
+    session[PROVIDERS_FACTOR] = how.asked_for_factor
+    session[PASSWORD] = min(how.asked_at, at.timestamp())
+
+
+def provider_asked_again(session: SessionBase, *, at: datetime) -> None:
+    """Stores that the person signed in at the provider once more, who still knows them."""
+    session[PASSWORD] = at.timestamp()
+    if PROVIDER in session:
+        session[PROVIDER] = at.timestamp()
 
 
 def is_password_fresh(session: SessionBase, *, at: datetime) -> bool:
@@ -89,14 +117,17 @@ def sign_ins(user: User, *, here: SessionBase, at: datetime) -> list[SignIn]:
 
 
 @transaction.atomic
-def sign_out(user: User, mark: str, *, here: SessionBase, by: Actor, at: datetime) -> bool:
-    """Ends another sign-in of the same person; returns False if it has ended already."""
+def sign_out(
+    user: User, mark: str, *, here: SessionBase, by: Actor, at: datetime
+) -> dict[str, Any] | None:
+    """Ends another sign-in of the same person; returns what its session held, or None if it has
+    ended already."""
     for key, data in _valid_sessions(user, at=at):
         if constant_time_compare(_mark(key), mark) and key != here.session_key:
             Session.objects.filter(pk=key).delete()
             record("person.signed_out_elsewhere", by=by, of=user, team=None, browser=data[BROWSER])
-            return True
-    return False
+            return data
+    return None
 
 
 def sign_out_everywhere(user: User, *, by: Actor) -> None:
@@ -121,14 +152,25 @@ def _valid_sessions(user: User, *, at: datetime) -> Iterator[tuple[str, dict[str
     for row in Session.objects.filter(user=user, expire_date__gt=at):
         data = SessionStore(row.pk).decode(row.session_data)
         auth_hash = data.get(HASH_SESSION_KEY, "")
-        is_young = at.timestamp() - data.get(SIGNED_IN, 0) <= LONGEST.total_seconds()
-        if is_young and constant_time_compare(auth_hash, user.get_session_auth_hash()):
+        if not _is_over(data, at=at) and constant_time_compare(
+            auth_hash, user.get_session_auth_hash()
+        ):
             yield row.pk, data
+
+
+def _is_over(session: SessionBase | dict[str, Any], *, at: datetime) -> bool:
+    """Returns whether the session is too old. One that began with a provider ends sooner, because
+    Wake does not hear that the person left; without passwords, no other one counts."""
+    if _age(session, SIGNED_IN, at) > LONGEST:
+        return True
+    if PROVIDER in session:
+        return _age(session, PROVIDER, at) > timedelta(hours=settings.WAKE_OIDC_SESSION_HOURS)
+    return not settings.WAKE_PASSWORDS
 
 
 def _mark(key: str) -> str:
     return salted_hmac("accounts.sign_in.sessions", key, algorithm="sha256").hexdigest()[:32]
 
 
-def _age(session: SessionBase, name: str, at: datetime) -> timedelta:
+def _age(session: SessionBase | dict[str, Any], name: str, at: datetime) -> timedelta:
     return timedelta(seconds=at.timestamp() - session.get(name, 0))

@@ -8,10 +8,10 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from accounts import operator
 from accounts.agents.keys import TooManyKeys
 from accounts.agents.signing_secrets import SecretUnreadable
 from accounts.models import ApiKey
+from accounts.setup import operator
 
 
 class Command(BaseCommand):

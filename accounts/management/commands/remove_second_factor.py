@@ -1,5 +1,5 @@
-"""`manage.py remove_second_factor` helps a person who lost their authenticator and their recovery
-codes."""
+"""`manage.py remove_second_factor` helps a person who lost their authenticator, their passkeys and
+their recovery codes."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from accounts import operator
+from accounts.setup import operator
 
 
 class Command(BaseCommand):
     help = (
-        "Turns off two-step sign-in for a person and ends their sessions. Verify first that the "
+        "Turns off two-step sign-in for a person, removes their passkeys and ends their "
+        "sessions. Verify first that the "
         "request really comes from that person."
     )
 

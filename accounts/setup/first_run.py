@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from django.db import transaction
 
-from accounts import operator
 from accounts.models import ApiKey, Membership, User
+from accounts.setup import operator
 
 FIRST_AGENT = "my-first-agent"
 

@@ -12,7 +12,7 @@ from django.db import transaction
 
 from accounts.agents import keys, registration, signing_secrets
 from accounts.audit import Actor, record
-from accounts.look_alikes import nfc
+from accounts.characters.look_alikes import nfc
 from accounts.models import Agent, Membership, Team, User
 from accounts.sign_in import passwords, second_factor, sessions
 from accounts.teams import members
@@ -122,11 +122,29 @@ def change_password(email: str, password: str) -> User:
 
 @transaction.atomic
 def remove_second_factor(email: str) -> User:
-    """Turns off the second factor of a person who lost it. Raises NoSecondFactor."""
+    """Removes the app, the passkeys and the recovery codes of a person who lost them. Raises
+    NoSecondFactor."""
     user = User.objects.filter(email=email.strip().lower()).first()
-    if user is None or not second_factor.turn_off(user, by=OPERATOR):
+    if user is None or not second_factor.remove_all(user, by=OPERATOR):
         raise NoSecondFactor(NoSecondFactor.__doc__)
     sessions.end_all(user)
+    return user
+
+
+@transaction.atomic
+def reset_sign_in(email: str) -> User:
+    """Removes every way in which a person signs in, so that the provider may connect them by their
+    address (accounts/oidc/identities.py). Raises NoSuchPerson."""
+    user = User.objects.select_for_update().filter(email=email.strip().lower()).first()
+    if user is None:
+        raise NoSuchPerson(NoSuchPerson.__doc__)
+    user.set_unusable_password()
+    user.save(update_fields=["password"])
+    user.identities.all().delete()
+    user.passkeys.all().delete()
+    second_factor.forget_unused_codes(user)
+    sessions.end_all(user)
+    record("person.sign_in_reset", by=OPERATOR, of=user, team=None)
     return user
 
 

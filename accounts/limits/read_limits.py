@@ -17,7 +17,7 @@ from django.core.cache import cache
 from django.http import HttpRequest
 from redis.exceptions import RedisError
 
-from accounts import throttles
+from accounts.limits import throttles
 
 SHARES = 20
 MINUTE = 60

@@ -1,5 +1,5 @@
 """Limits requests that have no row of their own, such as bad keys, sign-ins and resets. Reads have
-a limit of their own (accounts/read_limits.py).
+a limit of their own (accounts/limits/read_limits.py).
 
 django-ratelimit counts them in the cache. While the cache is away, it limits nothing: a limit that
 fails closed would turn a Redis outage into an outage of the inbox. Attempts at passwords are
@@ -33,10 +33,13 @@ BAD_KEYS = "60/m"
 SIGN_INS = attempts.Limit(10, 60)
 SIGN_INS_OF_A_NETWORK = attempts.Limit(60, 60)
 SIGN_INS_OF_A_PERSON = attempts.Limit(60, 3_600)
+PROVIDER_SIGN_INS = "120/m"  # a whole office may begin its day behind one address
 RESETS_FOR_AN_ADDRESS = ("3/h", "8/d")
 INVITATIONS_OF_A_PERSON = "40/d"
 TEST_CALLBACKS = "10/m"
 DNS_LOOKUPS = "10/m"
+CHANNEL_MESSAGES = "10/m"
+LINK_CODES = attempts.Limit(20, 86_400)
 CSP_REPORTS = "60/m"
 HOUR = 3_600
 ANONYMOUS_BYTES = 100 * 2**20  # an hour for one network: ten of the longest messages
@@ -115,6 +118,12 @@ def may_mail_a_reset(request: HttpRequest, email: str) -> bool:
     return True
 
 
+def count_provider_sign_in(request: HttpRequest) -> None:
+    """Raises TooMany if one network begins too many sign-ins with the provider: each stores a
+    session."""
+    _count(request, group="provider", rate=PROVIDER_SIGN_INS, key=lambda: client_network(request))
+
+
 def count_sign_up(request: HttpRequest) -> None:
     """Raises TooMany if one network signs up too many people, or tries out addresses."""
     _count(request, group="sign-up", rate="10/h", key=lambda: client_network(request))
@@ -139,6 +148,17 @@ def count_test_callback(request: HttpRequest) -> None:
     _count(request, group="test_callback", rate=TEST_CALLBACKS, key=lambda: str(request.user.pk))
 
 
+def count_channel_message(request: HttpRequest) -> None:
+    """Raises TooMany. A test of a channel, or a code for it, occupies a thread, too."""
+    _count(request, group="channel", rate=CHANNEL_MESSAGES, key=lambda: str(request.user.pk))
+
+
+def count_link_code(request: HttpRequest) -> None:
+    """Raises TooMany. Each code that links an account has a few tries, and a person could have new
+    codes sent all day; counted in the database, too."""
+    _count_attempt(request, ("link-code", LINK_CODES, str(request.user.pk)))
+
+
 def count_csp_report(request: HttpRequest) -> None:
     """Raises TooMany if one network sends too many reports of its browsers."""
     _count(request, group="csp-report", rate=CSP_REPORTS, key=lambda: client_network(request))
@@ -152,7 +172,7 @@ def count_dns_lookup(request: HttpRequest) -> None:
 def count_bytes(network: str, size: int) -> None:
     """Raises TooMany. It counts the bytes that anonymous A2A callers of one network send to be
     stored, because a few long calls weigh as much as thousands of short ones
-    (accounts/read_limits.py)."""
+    (accounts/limits/read_limits.py)."""
     if not may_ask_cache():
         return
     hour, passed = divmod(int(time.time()), HOUR)

@@ -1,0 +1,1 @@
+"""Knows which characters people cannot see, or cannot tell apart."""

@@ -1,0 +1,1 @@
+"""Limits how often people, agents and callers may ask."""

@@ -1,0 +1,44 @@
+"""Defines who people are at an OpenID Connect provider, and what Wake keeps of the provider."""
+
+from __future__ import annotations
+
+from django.db import models
+
+from accounts.models.people import User
+from database.clock import database_now
+
+
+class Identity(models.Model):
+    """Connects a person to an account at a provider. The provider identifies the account by its
+    subject, which it never gives to another account; an address may get another owner."""
+
+    issuer = models.CharField(max_length=255)
+    subject = models.CharField(max_length=255)
+    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="identities")
+    # As the provider named it at the last sign-in; only shown.
+    email = models.CharField(max_length=254, blank=True)
+    connected_at = models.DateTimeField(default=database_now)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["issuer", "subject"], name="identity_of_one_person"),
+            models.UniqueConstraint(fields=["issuer", "user"], name="one_identity_a_person"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.user} at {self.issuer}"
+
+
+class ProviderDocument(models.Model):
+    """Keeps a JSON document of the provider (its configuration, its keys), so that sign-ins do not
+    depend on an answer each time (accounts/oidc/documents.py)."""
+
+    url = models.CharField(max_length=512, primary_key=True)
+    # Text and not JSON: PostgreSQL refuses U+0000 in JSON, and the text is a stranger's.
+    content = models.TextField()
+    fetched_at = models.DateTimeField()
+    # Counts failed attempts, too: the provider is not asked again at once.
+    asked_at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return self.url

@@ -1,0 +1,1 @@
+"""Adds, checks and removes passkeys (WebAuthn)."""

@@ -1,0 +1,1 @@
+"""Sets up teams, people and agents for the operator of a server."""
