@@ -253,3 +253,25 @@ def insert_into(model: type[models.Model]) -> str:
     quote = connection.ops.quote_name
     columns = ", ".join(quote(str(field.column)) for field in fields_of(model))
     return f"INSERT INTO {quote(model._meta.db_table)} ({columns})"
+
+
+def insert_from(source: str, model: type[models.Model], given: Mapping[str, str] = {}) -> str:
+    """Returns an INSERT of a row of the model for each row of `source`, with the parameters of
+    `parameters_of`. `given` are SQL expressions by attribute; each other column is a parameter."""
+    columns = ", ".join(
+        # A parameter in a SELECT needs its type; without a length, so that a text that is too long
+        # is refused and not cut.
+        given.get(field.attname) or f"%s::{str(field.db_type(connection)).partition('(')[0]}"
+        for field in fields_of(model)
+    )
+    return f"{insert_into(model)} SELECT {columns} FROM {source}"  # noqa: S608 - our own names
+
+
+def parameters_of(row: models.Model, given: Mapping[str, str] = {}, **others: Any) -> list[Any]:
+    """Returns the parameters of `insert_from` for this row. `others` replaces values by
+    attribute."""
+    return [
+        others.get(field.attname, value)
+        for field, value in zip(fields_of(type(row)), values_of(row), strict=True)
+        if "%s" in given.get(field.attname, "%s")
+    ]

@@ -1,4 +1,5 @@
-"""Columns for what agents and people wrote, encrypted while WAKE_ENCRYPT_CONTENT is on.
+"""Columns for what agents and people wrote, encrypted while WAKE_ENCRYPT_CONTENT is on, and for
+secrets, which always are.
 
 A value is decrypted when its attribute is read, not when its row is loaded: lists load columns that
 they do not show, and one row whose key is gone must not make the others unreadable
@@ -119,6 +120,16 @@ class ContentTextField(ContentField, models.TextField):  # type: ignore[type-arg
     def get_db_prep_save(self, value: Any, connection: Any) -> Any:
         if isinstance(value, str | Ciphertext):
             value = as_stored(value)
+        return super().get_db_prep_save(value, connection)
+
+
+class SecretTextField(ContentTextField):
+    """Stores a secret, such as an address that anyone who knows it can post to: it is encrypted
+    whether or not content is."""
+
+    def get_db_prep_save(self, value: Any, connection: Any) -> Any:
+        if isinstance(value, str) and value:
+            value = Ciphertext.of(value.encode())
         return super().get_db_prep_save(value, connection)
 
 

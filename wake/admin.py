@@ -14,7 +14,7 @@ from accounts.admin.people import TeamAdmin
 from accounts.admin.read_only import ReadOnlyAdmin
 from accounts.models import Team
 from wake.callbacks import allowlist
-from wake.models import Callback, CallbackAttempt, CallbackHost, Delivery, Response
+from wake.models import Callback, CallbackAttempt, CallbackHost, Delivery, Response, UploadedBlob
 
 if TYPE_CHECKING:
     ModelForm = forms.ModelForm[CallbackHost]
@@ -117,6 +117,28 @@ class ResponseAdmin(ReadOnlyAdmin):
     @admin.display(description="answer to", ordering="delivery__headline")
     def headline_text(self, response: Response) -> str:
         return isolated(response.delivery.headline)
+
+
+@admin.register(UploadedBlob)
+class UploadedBlobAdmin(ReadOnlyAdmin):
+    """Tells of the files of agents; their bytes are never shown here."""
+
+    fields = (
+        "id",
+        ("team", "agent", "mode"),
+        ("media_type", "size"),
+        ("is_picture", "width", "height", "is_animated"),
+        ("sha256", "uploaded_sha256"),
+        ("created_at", "expires_at"),
+    )
+    list_display = ("id", "agent", "team", "media_type", "size", "mode", "created_at")
+    list_select_related = ("agent", "team")
+    list_filter = ("is_picture", "mode", "team")
+    search_fields = ("=id", "=sha256", "=uploaded_sha256", "agent__agent_id")
+    ordering = ("-created_at",)
+
+    def get_queryset(self, request: HttpRequest) -> Any:
+        return UploadedBlob.objects.without_content()
 
 
 class AttemptInline(TabularInline):

@@ -14,7 +14,7 @@ from django.db import connection, transaction
 
 from accounts.agents import keys, quota
 from accounts.audit import agent_actor, event_of
-from accounts.look_alikes import nfc
+from accounts.characters.look_alikes import nfc
 from accounts.models import Agent, ApiKey, AuditEvent
 from database import outages
 from database.clock import microseconds

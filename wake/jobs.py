@@ -10,6 +10,7 @@ from django.dispatch import receiver
 
 from database.clock import database_now
 from wake import deadlines, responses, retention, signals
+from wake.assignment import escalation
 from wake.blobs import removal
 from wake.callbacks import circuit_breaker, sending
 from wake.callbacks.wake_up import WakeUp
@@ -37,6 +38,11 @@ def release_due_responses() -> None:
 @shared_task
 def time_out_overdue() -> None:
     deadlines.time_out_overdue(at=database_now())
+
+
+@shared_task
+def escalate_due() -> None:
+    escalation.escalate_due(at=database_now())
 
 
 @shared_task

@@ -36,6 +36,7 @@ COLUMNS = (
     "response__release_at",
     "response__responded_at",
     "response__picked_up_at",
+    "response__quorum_json",
 )
 COUNT_AT_MOST = 10_000
 POLL, SWEEP = Response.Route.POLL, Response.Route.SWEEP
@@ -56,6 +57,7 @@ class Row(NamedTuple):
     release_at: datetime | None
     responded_at: datetime | None
     picked_up_at: datetime | None
+    quorum_json: str | None
 
     @classmethod
     def read(cls, columns: tuple[Any, ...]) -> Row:
@@ -91,6 +93,7 @@ class Row(NamedTuple):
             answered_at=self.answered_at,
             responded_at=self.responded_at,
             is_erased=is_erased,
+            quorum_json=self.quorum_json,
             at=at,
         )
 

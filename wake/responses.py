@@ -17,9 +17,10 @@ from accounts.models import Agent, User
 from database import sweeps
 from wake import signals
 from wake.assignment.taking import check_may_answer
+from wake.assignment.votes import Quorum, quorum_of, vote, without_vote_of
 from wake.callbacks import outbox
 from wake.cursor import stamp_activity
-from wake.models import Callback, Delivery, Draft, Response
+from wake.models import Callback, Delivery, Draft, Response, Vote
 from wake.models.responses import ResponseQuerySet
 from wake.signals import notify_inbox
 
@@ -82,11 +83,14 @@ def respond(
     edited_json: str | None = None,
     knows_replaced: bool = False,
     address: str = "",
+    via: str = "",
     at: datetime,
-) -> Response:
+) -> Response | Vote:
     """Stores the answer and holds it (docs/protocol.md, Answering). The same answer of the same
     person again returns the stored one. `edited_json` is the JSON text of an object or a string.
+    Returns the person's vote if it is an approval, and more people have to approve.
     A delivery that was replaced takes an answer from a person who knows it (`knows_replaced`).
+    `via` names another way than the pages, for the audit.
 
     Raises NotAllowed (or its subclass NotAssigned), AlreadyAnswered, ContentChanged (or its
     subclasses ContentErased, Withdrawn and Replaced), NothingToSend, EditNotWanted or BadEdit.
@@ -100,10 +104,7 @@ def respond(
     rows = Delivery.objects.select_for_update(of=("self",)).select_related("agent", "team")
     delivery = rows.get(pk=delivery.pk)
     if earlier := Response.objects.filter(delivery=delivery).first():
-        if (earlier.by_id, earlier.status) == (by.pk, status) and (
-            earlier.feedback,
-            earlier.edited_json,
-        ) == (feedback, edited_json):
+        if _is_same(earlier, by, status, feedback, edited_json):
             return earlier
         raise AlreadyAnswered(earlier)
     check_may_answer(delivery, by=by)
@@ -115,6 +116,17 @@ def respond(
         raise Replaced(Replaced.__doc__)
     if delivery.is_closed or content_hash != delivery.content_hash:
         raise ContentChanged(ContentChanged.__doc__)
+    quorum = quorum_of(delivery)
+    if quorum and status != Response.Status.APPROVED:
+        quorum = without_vote_of(by, quorum)
+    elif quorum:
+        is_new = vote(delivery, by=by, feedback=feedback, at=at)
+        quorum = quorum_of(delivery) or quorum
+        if quorum.missing:
+            if is_new:
+                _record_vote(delivery, quorum, by=by, address=address, via=via, at=at)
+            return Vote.objects.get(delivery=delivery, user=by)
+        feedback = quorum.feedback
     response = Response.objects.create(
         delivery=delivery,
         status=status,
@@ -122,6 +134,7 @@ def respond(
         edited_json=edited_json,
         by=by,
         by_name=by.display_name,
+        quorum_json=quorum.as_json(status=status, by_name=by.display_name, at=at) if quorum else "",
         answered_at=at,
         release_at=at + delivery.hold(settings.WAKE_HOLD_SECONDS, at),
     )
@@ -137,12 +150,43 @@ def respond(
         status=status,
         late=response.is_late,
         content_hash=content_hash,
+        **({"via": via} if via else {}),
     )
     notify_inbox([delivery])
     if not settings.WAKE_HOLD_SECONDS:
         release(response, at=at)
         response.refresh_from_db()
     return response
+
+
+def _record_vote(
+    delivery: Delivery, quorum: Quorum, *, by: User, address: str, via: str, at: datetime
+) -> None:
+    Draft.objects.filter(delivery=delivery, user=by).delete()
+    record(
+        "delivery.voted",
+        by=person(by, address),
+        of=delivery,
+        team=delivery.team_id,
+        at=at,
+        needed=quorum.needed,
+        have=quorum.have,
+        content_hash=delivery.content_hash,
+        **({"via": via} if via else {}),
+    )
+    notify_inbox([delivery])
+
+
+def _is_same(
+    earlier: Response, by: User, status: str, feedback: str, edited_json: str | None
+) -> bool:
+    """Returns whether this person gave this very answer. The response to several votes has the
+    words of all of them."""
+    if (earlier.by_id, earlier.status, earlier.edited_json) != (by.pk, status, edited_json):
+        return False
+    votes = Vote.objects.filter(delivery=earlier.delivery_id, user=by)
+    own = votes.first() if earlier.quorum_json else None
+    return feedback == (own.feedback if own else earlier.feedback)
 
 
 @transaction.atomic
@@ -192,29 +236,43 @@ def release_due_of(agent_id: UUID, *, at: datetime) -> int:
 
 
 @transaction.atomic
-def take_back(delivery: Delivery, *, by: User, address: str = "", at: datetime) -> Draft:
-    """Undoes an answer that was not sent yet, and saves it as a draft of the person who gave it.
+def take_back(
+    delivery: Delivery, *, by: User, address: str = "", via: str = "", at: datetime
+) -> Draft:
+    """Undoes an answer that was not sent yet, or the vote of a person while more are missing, and
+    saves it as a draft of the person who gave it. Without one of its votes, an approval waits for
+    people again.
 
-    Raises NotAllowed (unless `by` is that person or an owner), PickedUp, or Response.DoesNotExist,
-    also if retention has erased the answer.
+    Raises NotAllowed (unless `by` is that person, voted for it or is an owner), PickedUp, or
+    Response.DoesNotExist, also if retention has erased the answer.
     """
     delivery = Delivery.objects.select_for_update().get(pk=delivery.pk)
     # Locked callback first, then response, as a sender does (wake/callbacks/attempts.py).
     list(Callback.objects.select_for_update().filter(response__delivery=delivery).values_list("pk"))
     responses = Response.objects.filter(delivery__erased_at__isnull=True)
-    response = responses.select_for_update(of=("self",)).get(delivery=delivery)
-    if response.by_id != by.pk and not is_owner(by, delivery.team_id):
+    response = responses.select_for_update(of=("self",)).filter(delivery=delivery).first()
+    own = Vote.objects.filter(delivery=delivery, user=by).first()
+    if response is None:
+        if own is None or delivery.answered_at is not None or delivery.erased_at is not None:
+            raise Response.DoesNotExist
+        return _withdraw_vote(delivery, own, by=by, address=address, via=via, at=at)
+    is_vote = own is not None and own.is_part_of(response) and may_answer(by, delivery.team_id)
+    if response.by_id != by.pk and not is_vote and not is_owner(by, delivery.team_id):
         raise NotAllowed(NotAllowed.__doc__)
     if response.sent_at is not None:
         raise PickedUp(response)
-    draft, _ = Draft.objects.update_or_create(
-        delivery=delivery,
-        user=response.by or by,
-        defaults={
-            "feedback": response.feedback,
-            "edited_json": response.edited_json,
-            "saved_at": at,
-        },
+    whose, given = response.by or by, None
+    if response.status == Response.Status.APPROVED:
+        given = own or Vote.objects.filter(delivery=delivery, user=whose).first()
+    if given:
+        whose = given.user or by
+        Vote.objects.filter(pk=given.pk).delete()
+    draft = _save_draft(
+        delivery,
+        whose,
+        feedback=given.feedback if given else response.feedback,
+        edited_json=response.edited_json,
+        at=at,
     )
     response.delete()
     delivery.status = Delivery.Status.PENDING
@@ -229,9 +287,39 @@ def take_back(delivery: Delivery, *, by: User, address: str = "", at: datetime) 
         status=response.status,
         content_hash=delivery.content_hash,
         after_seconds=round((at - response.answered_at).total_seconds(), 3),
+        **({"via": via} if via else {}),
     )
     notify_inbox([delivery])
     signals.taken_back.send(sender=Response, delivery=delivery)
+    return draft
+
+
+def _withdraw_vote(
+    delivery: Delivery, own: Vote, *, by: User, address: str, via: str, at: datetime
+) -> Draft:
+    draft = _save_draft(delivery, by, feedback=own.feedback, edited_json=None, at=at)
+    own.delete()
+    record(
+        "vote.taken_back",
+        by=person(by, address),
+        of=delivery,
+        team=delivery.team_id,
+        at=at,
+        content_hash=own.content_hash,
+        **({"via": via} if via else {}),
+    )
+    notify_inbox([delivery])
+    return draft
+
+
+def _save_draft(
+    delivery: Delivery, user: User, *, feedback: str, edited_json: str | None, at: datetime
+) -> Draft:
+    draft, _ = Draft.objects.update_or_create(
+        delivery=delivery,
+        user=user,
+        defaults={"feedback": feedback, "edited_json": edited_json, "saved_at": at},
+    )
     return draft
 
 

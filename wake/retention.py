@@ -25,6 +25,7 @@ from wake.models import (
     Draft,
     Response,
     Retention,
+    Vote,
 )
 from wake.models.callbacks import CallbackQuerySet
 
@@ -127,6 +128,7 @@ def _erase(ids: list[UUID], *, at: datetime) -> None:
         erased_at=at,
     )
     Response.objects.filter(delivery__in=ids).update(feedback="", edited_json=None)
+    Vote.objects.filter(delivery__in=ids).update(feedback="")
     Draft.objects.filter(delivery__in=ids).delete()
     removal.remove_with(ids)
     erase_callbacks(Callback.objects.filter(response__delivery__in=ids), at=at)

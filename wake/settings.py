@@ -151,8 +151,8 @@ if REDIS_URL:
             "BACKEND": "django.core.cache.backends.redis.RedisCache",
             "LOCATION": REDIS_URL,
             "KEY_PREFIX": "wake",
-            # Rate limits fail open (accounts/throttles.py): a frozen Redis may cost a request this
-            # long, once.
+            # Rate limits fail open (accounts/limits/throttles.py): a frozen Redis may cost a
+            # request this long, once.
             "OPTIONS": {"socket_timeout": 0.2, "socket_connect_timeout": 0.2},
         }
     }
@@ -205,6 +205,21 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
 ]
 
+# Signing in with the company's account (docs/sign-in.md), where WAKE_OIDC_ISSUER says whose.
+WAKE_OIDC_ISSUER = os.environ.get("WAKE_OIDC_ISSUER", "").strip()
+WAKE_OIDC_CLIENT_ID = os.environ.get("WAKE_OIDC_CLIENT_ID", "").strip()
+WAKE_OIDC_CLIENT_SECRET = env.secret_text("WAKE_OIDC_CLIENT_SECRET", "WAKE_OIDC_CLIENT_SECRET_FILE")
+WAKE_OIDC_NAME = os.environ.get("WAKE_OIDC_NAME", "").strip() or "your company account"
+WAKE_OIDC_SCOPES = os.environ.get("WAKE_OIDC_SCOPES", "").strip() or "openid email profile"
+WAKE_OIDC_DOMAINS = [domain.lower() for domain in env.words("WAKE_OIDC_DOMAINS")]
+WAKE_OIDC_GROUPS = env.group_roles("WAKE_OIDC_GROUPS")
+WAKE_OIDC_GROUPS_CLAIM = os.environ.get("WAKE_OIDC_GROUPS_CLAIM", "").strip() or "groups"
+WAKE_OIDC_SESSION_HOURS = env.number("WAKE_OIDC_SESSION_HOURS", default=12, low=1, high=720)
+# Whether the provider asks everyone for a second factor, and whether it can ask again.
+WAKE_OIDC_SECOND_FACTOR = env.flag("WAKE_OIDC_SECOND_FACTOR") is True
+WAKE_OIDC_ASKS_AGAIN = env.flag("WAKE_OIDC_ASKS_AGAIN") is not False
+WAKE_PASSWORDS = env.flag("WAKE_PASSWORDS") is not False
+
 # Mail, which is digests and links to a new password: by SMTP where EMAIL_HOST says which server; in
 # development it is printed instead, and else nothing is sent.
 EMAIL_HOST = os.environ.get("EMAIL_HOST", "").strip()
@@ -219,6 +234,17 @@ EMAIL_TIMEOUT = 10
 DEFAULT_FROM_EMAIL = (
     os.environ.get("EMAIL_FROM", "").strip()
     or f"Wake <wake@{urlsplit(WAKE_ORIGIN).hostname or 'localhost'}>"
+)
+# Hosts, or host:port, that notifications may go to although their addresses are private.
+WAKE_NOTIFICATION_HOSTS = frozenset(env.words("WAKE_NOTIFICATION_HOSTS"))
+# Answering in Slack (docs/notifications.md), where all of the first three are set.
+WAKE_SLACK_BOT_TOKEN = env.secret_text("WAKE_SLACK_BOT_TOKEN", "WAKE_SLACK_BOT_TOKEN_FILE")
+WAKE_SLACK_SIGNING_SECRET = env.secret_text(
+    "WAKE_SLACK_SIGNING_SECRET", "WAKE_SLACK_SIGNING_SECRET_FILE"
+)
+WAKE_SLACK_WORKSPACE = os.environ.get("WAKE_SLACK_WORKSPACE", "").strip()
+WAKE_SLACK_API_URL = (
+    os.environ.get("WAKE_SLACK_API_URL", "").strip().rstrip("/") or "https://slack.com/api"
 )
 WAKE_SENDS_MAIL = bool(EMAIL_HOST) or DEVELOPMENT
 _mail = "smtp" if EMAIL_HOST else "console" if DEVELOPMENT else "dummy"

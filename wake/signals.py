@@ -17,6 +17,7 @@ from wake.models import Delivery
 released = Signal()  # response, with its delivery
 taken_back = Signal()  # delivery, whose response is gone
 erased = Signal()  # delivery_ids
+assigned = Signal()  # delivery, user_ids and at: people were added to it after it was delivered
 work_due = Signal()
 
 

@@ -76,6 +76,28 @@ class Blob(msgspec.Struct):
     expires_at: Time
 
 
+class Quorum(msgspec.Struct):
+    """Says how many people had to approve, and how many have (docs/protocol.md, Quorum)."""
+
+    needed: int
+    have: int
+
+
+class Decision(msgspec.Struct):
+    """Says what one person decided."""
+
+    status: Literal["approved", "rejected", "redirected"]
+    by: str
+    at: Time
+
+
+class Votes(msgspec.Struct):
+    """Holds the two keys as rows store them."""
+
+    quorum: Quorum
+    decisions: list[Decision]
+
+
 class Answer(msgspec.Struct):
     """Answers GET /wake/v1/response/{delivery_id}. An item of the sweep and the body of a callback
     are the same, byte for byte.
@@ -94,6 +116,9 @@ class Answer(msgspec.Struct):
     expired: bool
     late: bool
     erased: bool
+    # Only in an answer to a delivery that needed more than one approval.
+    quorum: Quorum | msgspec.UnsetType = msgspec.UNSET
+    decisions: list[Decision] | msgspec.UnsetType = msgspec.UNSET
 
 
 class Sweep(msgspec.Struct):
@@ -138,10 +163,12 @@ def answer(
     answered_at: datetime | None = None,
     responded_at: datetime | None = None,
     is_erased: bool = False,
+    quorum_json: str | None = None,
     at: datetime,
 ) -> Answer:
     """Builds an answer. `at` is the instant of reading, which decides whether an unanswered
     delivery has expired."""
+    votes = msgspec.json.decode(quorum_json, type=Votes) if quorum_json else None
     return Answer(
         delivery_id=delivery_id,
         status=status,  # type: ignore[arg-type]
@@ -152,6 +179,8 @@ def answer(
         expired=expires_at is not None and (responded_at or at) >= expires_at,
         late=bool(responded_at and answered_at and expires_at and answered_at >= expires_at),
         erased=is_erased,
+        quorum=votes.quorum if votes else msgspec.UNSET,
+        decisions=votes.decisions if votes else msgspec.UNSET,
     )
 
 

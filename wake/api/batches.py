@@ -12,10 +12,10 @@ from django.http import HttpRequest, HttpResponse
 from drf_spectacular.utils import extend_schema
 from rest_framework.exceptions import ErrorDetail, ValidationError
 
-from accounts import throttles
 from accounts.agents import keys
 from accounts.agents.quota import Allowance, KeyEnded, QuotaSpent
 from accounts.authentication import remembered_key
+from accounts.limits import throttles
 from accounts.models import ApiKey
 from database import outages
 from database.clock import database_now

@@ -6,9 +6,9 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from drf_spectacular.utils import extend_schema
 
-from accounts import read_limits, throttles
 from accounts.agents import keys
 from accounts.authentication import remembered_key
+from accounts.limits import read_limits, throttles
 from database.clock import database_now
 from wake import wire
 from wake.api import errors, openapi

@@ -13,7 +13,7 @@ from django.http import Http404, HttpResponse
 from rest_framework import exceptions
 
 from accounts.agents.quota import AgentPaused, Allowance, KeyEnded, QuotaSpent
-from accounts.throttles import TooMany
+from accounts.limits.throttles import TooMany
 from database import outages
 from database.clock import database_now
 from database.encryption import Unreadable

@@ -15,9 +15,9 @@ from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
-from accounts import read_limits, throttles
 from accounts.agents import keys
 from accounts.authentication import key_of, remembered_key
+from accounts.limits import read_limits, throttles
 from database.clock import database_now
 from database.idempotency import BadIdempotencyKey, Idempotency
 from database.uuids import NIL, uuid_or_none

@@ -25,6 +25,12 @@ class Assigned:
         return version.rule.name if version else None
 
     @property
+    def needs_votes(self) -> bool:
+        """Returns whether more than one person has to approve (wake/assignment/votes.py)."""
+        version = self.assignment.rule_version
+        return version is not None and version.needed > 1
+
+    @property
     def able(self) -> list[AssignedPerson]:
         """Returns those who may still answer in the team."""
         return [person for person in self.people if person.can_answer]  # type: ignore[attr-defined]
@@ -54,6 +60,19 @@ class Assigned:
             for person in self.people
             if person.deputy_for
         )
+
+    @property
+    def added(self) -> list[str]:
+        """Returns `Bo was added after 30 minutes without an answer.`, a sentence for each step."""
+        steps: dict[int, list[str]] = {}
+        for person in self.people:
+            if person.added_after is not None:
+                steps.setdefault(person.added_after, []).append(person.name)
+        return [
+            f"{in_words(names)} {'was' if len(names) == 1 else 'were'} added after "
+            f"{in_minutes(minutes)} without an answer."
+            for minutes, names in sorted(steps.items())
+        ]
 
     @property
     def names(self) -> str:
@@ -91,6 +110,15 @@ def assignment_of(delivery: Delivery) -> Assigned | None:
     rows = Assignment.objects.select_related("rule_version__rule")
     without_people = rows.filter(delivery=delivery).first()
     return Assigned(without_people) if without_people else None
+
+
+def in_minutes(minutes: int) -> str:
+    """Returns `30 minutes`, `2 hours` or `1 day`, in the largest unit that fits."""
+    for unit, size in (("day", 24 * 60), ("hour", 60), ("minute", 1)):
+        if minutes % size == 0:
+            number = minutes // size
+            return f"{number} {unit}{'' if number == 1 else 's'}"
+    raise ValueError(minutes)
 
 
 def in_words(names: list[str]) -> str:

@@ -18,9 +18,13 @@ from accounts.teams import members
 from database.clock import microseconds
 from wake.assignment.details import is_number, is_pointer
 from wake.models import Delivery, Rule, RuleVersion
+from wake.models.rules import EscalationStep
 
 MOST_RULES = 50
 LONGEST_DAYS = 90
+MOST_STEPS = 3
+MOST_NEEDED = 5
+LONGEST_MINUTES = 7 * 24 * 60
 ROLES = (Membership.Role.OWNER, Membership.Role.REVIEWER)
 NUMERIC = {RuleVersion.Operator.AT_LEAST, RuleVersion.Operator.AT_MOST}
 
@@ -49,14 +53,18 @@ class Terms(TypedDict):
     people: list[int]
     role: str
     only_they: bool
+    needed: int
+    escalation: list[EscalationStep]
     expires_at: datetime
 
 
 @transaction.atomic
-def add(team: Team, name: str, terms: Terms, *, seen: int, by: Actor, at: datetime) -> Rule:
-    """Adds a rule at the end of the list, and turns it on. `seen` is the version of the rules that
-    the person saw. Raises RulesChanged, TooManyRules, BadRule or NoLongerOwner."""
-    team = _locked(team.pk, seen=seen, by=by)
+def add(
+    team: Team, name: str, terms: Terms, *, rules_version: int, by: Actor, at: datetime
+) -> Rule:
+    """Adds a rule at the end of the list, and turns it on. `rules_version` is the one that the
+    person saw. Raises RulesChanged, TooManyRules, BadRule or NoLongerOwner."""
+    team = _locked(team.pk, rules_version=rules_version, by=by)
     rules = _rules(team)
     if len(rules) >= MOST_RULES:
         raise TooManyRules(TooManyRules.__doc__)
@@ -75,10 +83,12 @@ def add(team: Team, name: str, terms: Terms, *, seen: int, by: Actor, at: dateti
 
 
 @transaction.atomic
-def change(rule: Rule, name: str, terms: Terms, *, seen: int, by: Actor, at: datetime) -> Rule:
+def change(
+    rule: Rule, name: str, terms: Terms, *, rules_version: int, by: Actor, at: datetime
+) -> Rule:
     """Adds a version to the rule. What it assigned before stays assigned. Raises RulesChanged,
     BadRule or NoLongerOwner."""
-    team, rule = _held(rule, seen=seen, by=by)
+    team, rule = _held(rule, rules_version=rules_version, by=by)
     _check(team, terms, at=at)
     before, rule.name = rule.name, name
     rule.version += 1
@@ -92,10 +102,10 @@ def change(rule: Rule, name: str, terms: Terms, *, seen: int, by: Actor, at: dat
 
 
 @transaction.atomic
-def move(rule: Rule, *, up: bool, seen: int, by: Actor, at: datetime) -> None:
+def move(rule: Rule, *, up: bool, rules_version: int, by: Actor, at: datetime) -> None:
     """Swaps the rule with the one above or below it; at the end of the list nothing happens. Raises
     RulesChanged or NoLongerOwner."""
-    team, rule = _held(rule, seen=seen, by=by)
+    team, rule = _held(rule, rules_version=rules_version, by=by)
     rules = _rules(team)
     place = [other.pk for other in rules].index(rule.pk)
     if not 0 <= (to := place - 1 if up else place + 1) < len(rules):
@@ -109,9 +119,9 @@ def move(rule: Rule, *, up: bool, seen: int, by: Actor, at: datetime) -> None:
 
 
 @transaction.atomic
-def switch(rule: Rule, *, on: bool, seen: int, by: Actor, at: datetime) -> None:
+def switch(rule: Rule, *, on: bool, rules_version: int, by: Actor, at: datetime) -> None:
     """Turns the rule on or off. Raises RulesChanged or NoLongerOwner."""
-    team, rule = _held(rule, seen=seen, by=by)
+    team, rule = _held(rule, rules_version=rules_version, by=by)
     state = Rule.State.ON if on else Rule.State.OFF
     if rule.state == state:
         return
@@ -122,28 +132,28 @@ def switch(rule: Rule, *, on: bool, seen: int, by: Actor, at: datetime) -> None:
 
 
 @transaction.atomic
-def remove(rule: Rule, *, seen: int, by: Actor, at: datetime) -> None:
+def remove(rule: Rule, *, rules_version: int, by: Actor, at: datetime) -> None:
     """Takes the rule off the list. It and its versions stay for the deliveries that they assigned.
     Raises RulesChanged or NoLongerOwner."""
-    team, rule = _held(rule, seen=seen, by=by)
+    team, rule = _held(rule, rules_version=rules_version, by=by)
     rule.removed_at = at
     rule.save(update_fields=["removed_at"])
     _record("rule.removed", rule, by=by, at=at)
     _publish(team, at)
 
 
-def _locked(team_id: int, *, seen: int, by: Actor) -> Team:
+def _locked(team_id: int, *, rules_version: int, by: Actor) -> Team:
     members.hold_as_owner(team_id, by=by)
     team = Team.objects.get(pk=team_id)
-    if team.rules_version != seen:
+    if team.rules_version != rules_version:
         raise RulesChanged(RulesChanged.__doc__)
     return team
 
 
-def _held(rule: Rule, *, seen: int, by: Actor) -> tuple[Team, Rule]:
+def _held(rule: Rule, *, rules_version: int, by: Actor) -> tuple[Team, Rule]:
     """Returns the team, which is locked, and the rule as it is now. It is not removed, because the
     person saw it in this version of the rules."""
-    team = _locked(rule.team_id, seen=seen, by=by)
+    team = _locked(rule.team_id, rules_version=rules_version, by=by)
     return team, Rule.objects.get(pk=rule.pk)
 
 
@@ -171,12 +181,29 @@ def _check(team: Team, terms: Terms, *, at: datetime) -> None:
     agents = Agent.objects.filter(team=team, pk__in=terms["agents"])
     if agents.count() != len(set(terms["agents"])):
         raise BadRule("Choose agents of this team.")
-    people = Membership.objects.that_answer().filter(team=team, user__in=terms["people"])
-    if people.count() != len(set(terms["people"])):
-        raise BadRule("Choose people who may answer in this team.")
-    if terms["role"] not in {"", *ROLES} or not (terms["people"] or terms["role"]):
-        raise BadRule("Choose at least one person, or a role.")
+    _check_people(team, terms["people"], terms["role"])
+    if not 1 <= terms["needed"] <= MOST_NEEDED:
+        raise BadRule(f"A rule asks for 1 to {MOST_NEEDED} people.")
     _check_comparison(terms)
+    _check_escalation(team, terms["escalation"])
+
+
+def _check_escalation(team: Team, steps: list[EscalationStep]) -> None:
+    if len(steps) > MOST_STEPS:
+        raise BadRule(f"A rule has at most {MOST_STEPS} steps of escalation.")
+    minutes = [step["minutes"] for step in steps]
+    if minutes != sorted(set(minutes)) or not all(0 < each <= LONGEST_MINUTES for each in minutes):
+        raise BadRule("Each step of escalation comes later than the one before, within 7 days.")
+    for step in steps:
+        _check_people(team, step["people"], step["role"])
+
+
+def _check_people(team: Team, people: list[int], role: str) -> None:
+    able = Membership.objects.that_answer().filter(team=team, user__in=people)
+    if able.count() != len(set(people)):
+        raise BadRule("Choose people who may answer in this team.")
+    if role not in {"", *ROLES} or not (people or role):
+        raise BadRule("Choose at least one person, or a role.")
 
 
 def _check_comparison(terms: Terms) -> None:

@@ -4,8 +4,8 @@ nothing."""
 from __future__ import annotations
 
 import time
-from collections import Counter
-from dataclasses import dataclass
+from collections import defaultdict
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from accounts.models import ApiKey, Team
@@ -16,17 +16,43 @@ DAYS = 30
 MOST_TRIED = 500
 SECONDS = 2.0
 AT_ONCE = 50
-COLUMNS = ("team", "agent", "type", "thread")
+MOST_NAMED = 5
+COLUMNS = ("team", "agent", "type", "thread", "headline", "status")
+
+
+@dataclass(slots=True)
+class Matched:
+    """Counts the deliveries that a rule matches, those of them that people answered, and those that
+    they approved. The newest that they did not approve are named."""
+
+    deliveries: int = 0
+    answered: int = 0
+    approved: int = 0
+    not_approved: list[Delivery] = field(default_factory=list)
+
+    def add(self, delivery: Delivery) -> None:
+        self.deliveries += 1
+        if delivery.status == Delivery.Status.PENDING:
+            return
+        self.answered += 1
+        if delivery.status == Delivery.Status.APPROVED:
+            self.approved += 1
+        elif len(self.not_approved) < MOST_NAMED:
+            self.not_approved.append(delivery)
 
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """Counts the deliveries that were tried, and how many of them each rule would have assigned, by
-    the id of its version. `is_cut` says that there are older ones, which were left out."""
+    """Counts the deliveries that were tried, and says which of them each rule would have assigned,
+    by the id of its version. `is_cut` says that there are older ones, which were left out."""
 
     tried: int
-    counts: Counter[int]
+    matched: dict[int, Matched]
     is_cut: bool
+
+    @property
+    def unmatched(self) -> int:
+        return self.tried - sum(each.deliveries for each in self.matched.values())
 
 
 def replay(team: Team, *, at: datetime) -> Replay:
@@ -37,15 +63,15 @@ def replay(team: Team, *, at: datetime) -> Replay:
     since = at - timedelta(days=DAYS)
     recent = recent.filter(activity_at__gte=since, created_at__gte=since).with_content()
     rows = _needed(recent, rules).order_by("-activity_at")[: MOST_TRIED + 1]
-    counts: Counter[int] = Counter()
+    matched: defaultdict[int, Matched] = defaultdict(Matched)
     tried, stop_at = 0, time.monotonic() + SECONDS
     for delivery in rows.iterator(chunk_size=AT_ONCE):
         if tried == MOST_TRIED or time.monotonic() > stop_at:
-            return Replay(tried, counts, is_cut=True)
+            return Replay(tried, matched, is_cut=True)
         tried += 1
         if version := first_match(rules, delivery, at=at):
-            counts[version.pk] += 1
-    return Replay(tried, counts, is_cut=False)
+            matched[version.pk].add(delivery)
+    return Replay(tried, matched, is_cut=False)
 
 
 def version_of(delivery: Delivery, *, at: datetime) -> RuleVersion | None:

@@ -9,7 +9,6 @@ from datetime import datetime, timedelta
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Sum
 
 from accounts.agents import keys, quota
 from accounts.audit import agent_actor, record
@@ -87,7 +86,7 @@ def _store(blob: UploadedBlob, *, key: ApiKey, address: str, at: datetime) -> Up
     Team.objects.select_for_update(no_key=True).only("pk").get(pk=blob.team_id)
     if earlier := _again(blob):
         return Uploaded(earlier, at + UNUSED_FOR, replayed=True)
-    stored = UploadedBlob.objects.filter(team=blob.team_id).aggregate(all=Sum("size"))["all"] or 0
+    stored = UploadedBlob.objects.bytes_by_team([blob.team_id]).get(blob.team_id, 0)
     if stored + blob.size > settings.WAKE_MAX_TEAM_BLOB_BYTES:
         raise StorageFull(
             f"The files of this team hold {stored:,} bytes, and may hold "

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import socket
+from collections.abc import Collection
 from concurrent.futures import ThreadPoolExecutor
 from ipaddress import ip_address, ip_network
 
 import aiohttp
 from aiohttp.abc import AbstractResolver, ResolveResult
 
-from wake.callbacks.allowlist import HTTPS_PORT, Refused, is_loopback_name
+from wake.callbacks.allowlist import HTTPS_PORT, Refused, is_loopback_name, is_trusted
 
 LOOKUP_SECONDS = 3.0
 
@@ -84,20 +85,23 @@ class LookupThreads(ThreadPoolExecutor):
 class CheckedResolver(AbstractResolver):
     """Resolves a host name once, and returns its addresses only if callbacks may connect to all of
     them. aiohttp connects to exactly these addresses, and still uses the name for the Host header,
-    SNI and the certificate."""
+    SNI and the certificate. A `trusted` host may have private addresses."""
 
-    def __init__(self, dns: AbstractResolver) -> None:
+    def __init__(self, dns: AbstractResolver, *, trusted: Collection[str] = ()) -> None:
         self._dns = dns
+        self._trusted = trusted
 
     async def resolve(
         self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
     ) -> list[ResolveResult]:
         addresses = await self._dns.resolve(host, port, family)
+        if is_trusted(host, port, self._trusted):
+            return addresses
         may_connect = is_loopback if is_loopback_name(host) else is_public
         if not all(may_connect(address["host"]) for address in addresses):
             raise Refused(
                 "address_denied",
-                f"{host} resolves to a private or reserved address: callbacks may not go there.",
+                f"{host} resolves to a private or reserved address, to which nothing is sent.",
             )
         return addresses
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cache
 from urllib.parse import urlsplit
@@ -128,8 +129,9 @@ def canonical(pattern: str) -> str:
     return f"*.{name}" if wildcard else name
 
 
-def parse(url: str) -> Destination:
-    """Splits the URL of a callback. Raises Refused if no allowlist can allow it."""
+def parse(url: str, *, trusted: Collection[str] = ()) -> Destination:
+    """Splits the URL of a callback. Raises Refused if no allowlist can allow it. A host that is
+    `trusted`, by its name or as `host:port`, may be asked without TLS."""
     if AMBIGUOUS.search(url) or "#" in url:
         raise Refused("bad_url", "A callback URL must not contain spaces, backslashes or #.")
     try:
@@ -147,10 +149,11 @@ def parse(url: str) -> Destination:
     if parts.scheme not in {"https", "http"}:
         raise Refused("https_required", "Callbacks go to https:// addresses only.")
     host = _canonical_host(parts.hostname or "")
-    if parts.scheme == "http" and not is_loopback_name(host):
-        raise Refused("https_required", "Callbacks go to https:// addresses only.")
     if port is None:
         port = HTTPS_PORT if parts.scheme == "https" else 80
+    is_open = is_loopback_name(host) or is_trusted(host, port, trusted)
+    if parts.scheme == "http" and not is_open:
+        raise Refused("https_required", "Callbacks go to https:// addresses only.")
     return Destination(parts.scheme, host, _checked_port(port), target)
 
 
@@ -176,6 +179,10 @@ def _checked_port(port: int) -> int:
     if not 0 < port <= 65_535:
         raise Refused("bad_port", "A port is a number between 1 and 65535.")
     return port
+
+
+def is_trusted(host: str, port: int, trusted: Collection[str]) -> bool:
+    return host in trusted or f"{host}:{port}" in trusted
 
 
 def is_loopback_name(host: str) -> bool:

@@ -1,4 +1,4 @@
-"""Sends callbacks. No other code of the server makes HTTP requests."""
+"""Sends callbacks and notifications. Only accounts/oidc/outgoing.py makes other HTTP requests."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import os
 import re
 import ssl
 import time
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 
 import aiohttp
@@ -48,6 +48,7 @@ class Outcome:
 
 class HttpClient:
     """Holds the connections of one sender. It is created, used and closed inside its event loop.
+    `trusted` hosts may have private addresses, and be asked without TLS.
 
     aiohttp makes and keeps the connections and parses the answers. Its ClientSession, which costs
     more than both (docs/decisions/0045-callbacks-are-written-to-the-connection.md), is not used.
@@ -59,14 +60,16 @@ class HttpClient:
         dns: AbstractResolver | None = None,
         tls: ssl.SSLContext | None = None,
         deadline: float = DEADLINE_SECONDS,
+        trusted: Collection[str] = (),
     ) -> None:
         self._deadline = deadline
+        self._trusted = trusted
         self._tls: ssl.SSLContext | bool = tls or True
         self._origins: dict[str, aiohttp.ClientRequest] = {}
         self._loop = asyncio.get_running_loop()
         self._loop.set_default_executor(LookupThreads(max_workers=LOOKUP_THREADS))
         self._connections = aiohttp.TCPConnector(
-            resolver=CheckedResolver(dns or aiohttp.ThreadedResolver()),
+            resolver=CheckedResolver(dns or aiohttp.ThreadedResolver(), trusted=trusted),
             limit=0,  # the outbox claims no more than its host limits allow
             keepalive_timeout=2,  # later, the other side may have closed the connection
         )
@@ -80,7 +83,8 @@ class HttpClient:
         started = time.monotonic()
         try:
             async with asyncio.timeout(self._deadline):
-                outcome = await self._exchange(parse(url), body, headers)
+                destination = parse(url, trusted=self._trusted)
+                outcome = await self._exchange(destination, body, headers)
         except (
             *(Refused, TimeoutError, aiohttp.ClientError, HttpProcessingError),
             *(OSError, UnicodeError),

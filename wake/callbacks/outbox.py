@@ -47,6 +47,7 @@ def queue(response: Response) -> Callback:
         edited_json=response.edited_json,
         answered_at=response.answered_at,
         responded_at=response.responded_at,
+        quorum_json=response.quorum_json,
         at=response.answered_at,
     )
     url, host = _address(delivery)

@@ -1,4 +1,4 @@
-"""Signs callbacks as the specification and Standard Webhooks demand."""
+"""Signs callbacks and notifications as the specification and Standard Webhooks demand."""
 
 from __future__ import annotations
 
@@ -25,10 +25,17 @@ def sign(body: bytes, *, secrets: Sequence[str], message_id: str, at: datetime) 
     """
     if not secrets:
         raise NoSecret(NoSecret.__doc__)
+    standard = standard_headers(body, secrets=secrets, message_id=message_id, at=at)
+    return {"X-Wake-Signature": _plain(body, secrets[0]), **standard}
+
+
+def standard_headers(
+    body: bytes, *, secrets: Sequence[str], message_id: str, at: datetime
+) -> dict[str, str]:
+    """Returns those of Standard Webhooks alone, which notifications have."""
     timestamp = str(int(at.timestamp()))
     standard = (_standard(body, secret, message_id, timestamp) for secret in secrets)
     return {
-        "X-Wake-Signature": _plain(body, secrets[0]),
         "webhook-id": message_id,
         "webhook-timestamp": timestamp,
         "webhook-signature": " ".join(standard),

@@ -181,7 +181,8 @@ class Episode:
             edited_json=answer["edited"].strip() if "edited" in answer else None,
             at=at,
         )
-        release(response, at=response.release_at)
+        if isinstance(response, Response):
+            release(response, at=response.release_at)
 
     def _try(self, attempt: Script, at: datetime) -> None:
         """Settles an attempt as a sender would, without sending anything."""

@@ -11,11 +11,11 @@ from django.http import HttpResponse
 from rest_framework.exceptions import AuthenticationFailed, NotAuthenticated, PermissionDenied
 from rest_framework.request import Request
 
-from accounts import throttles
 from accounts.agents.quota import KeyEnded
 from accounts.authentication import key_of
+from accounts.limits import throttles
+from accounts.limits.read_limits import count_read
 from accounts.models.names import is_visible
-from accounts.read_limits import count_read
 from wake.api import errors
 from wake.api.parsers import JsonObject, Malformed, parse_object, parse_strictly, read_body
 from wake.api.views import ProtocolView, json_response

@@ -8,6 +8,7 @@ from wake.models.heartbeats import Heartbeat
 from wake.models.responses import Draft, Response
 from wake.models.retention import Retention
 from wake.models.rules import AssignedPerson, Assignment, Rule, RuleVersion
+from wake.models.votes import Vote
 
 __all__ = [
     "AssignedPerson",
@@ -28,4 +29,5 @@ __all__ = [
     "RuleVersion",
     "StoredFile",
     "UploadedBlob",
+    "Vote",
 ]

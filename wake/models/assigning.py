@@ -1,4 +1,4 @@
-"""Builds the statement that assigns a delivery to the people of a rule, as the team is now."""
+"""Builds the statement that assigns a delivery to named people, as the team is now."""
 
 from __future__ import annotations
 
@@ -6,35 +6,37 @@ import json
 from datetime import datetime
 from functools import cache
 from typing import Any
+from uuid import UUID
 
 from django.db import connection
 
-from wake.models.rules import RuleVersion
+from wake.models.rules import Assignment
 
 
 @cache
 def insert_people() -> str:
     """Returns an INSERT that selects from `assigned`, which its caller has to define: the
-    `delivery_id` of the assignment. It assigns to those whom the rule names and who may answer, and
-    to the deputies of those of them who are away, unless the rule names the deputy, too."""
+    `delivery_id` of the assignment, the `team_id`, the instant (`at`), and the `role` and the
+    `people` who are named. It assigns to those who are named and may answer, and to the deputies of
+    those of them who are away, unless the deputy is named, too."""
     return f"""
         INSERT INTO wake_assignedperson (assignment_id, user_id, name, deputy_for)
         SELECT assigned.delivery_id, person.id, person.display_name, ''
-          FROM assigned, accounts_membership AS member
+          FROM assigned
+          JOIN accounts_membership AS member ON member.team_id = assigned.team_id
           JOIN accounts_user AS person ON person.id = member.user_id AND person.is_active
-         WHERE member.team_id = %s AND member.role IN ('owner', 'reviewer')
-           AND {_is_named("member")}
+         WHERE member.role IN ('owner', 'reviewer') AND {_is_named("member")}
         UNION ALL
         SELECT assigned.delivery_id, deputy.id, deputy.display_name, MIN(away.display_name)
-          FROM assigned, accounts_absence AS absence
-          JOIN accounts_user AS away ON away.id = absence.user_id AND away.is_active
-          JOIN accounts_membership AS member ON member.user_id = away.id
+          FROM assigned
+          JOIN accounts_membership AS member ON member.team_id = assigned.team_id
+          JOIN accounts_user AS away ON away.id = member.user_id AND away.is_active
+          JOIN accounts_absence AS absence
+            ON absence.user_id = away.id AND absence.until > assigned.at
           JOIN accounts_membership AS other
             ON other.user_id = absence.deputy_id AND other.team_id = member.team_id
           JOIN accounts_user AS deputy ON deputy.id = other.user_id AND deputy.is_active
-         WHERE absence.until > %s
-           AND member.team_id = %s AND member.role IN ('owner', 'reviewer')
-           AND {_is_named("member")}
+         WHERE member.role IN ('owner', 'reviewer') AND {_is_named("member")}
            AND other.role IN ('owner', 'reviewer') AND NOT {_is_named("other")}
          GROUP BY assigned.delivery_id, deputy.id, deputy.display_name
     """  # noqa: S608 - our own names
@@ -42,12 +44,36 @@ def insert_people() -> str:
 
 def _is_named(membership: str) -> str:
     is_one_of = (
-        "= ANY(%s)" if connection.vendor == "postgresql" else "IN (SELECT value FROM json_each(%s))"
+        "= ANY(assigned.people)"
+        if connection.vendor == "postgresql"
+        else "IN (SELECT value FROM json_each(assigned.people))"
     )
-    return f"({membership}.role = %s OR {membership}.user_id {is_one_of})"
+    return f"({membership}.role = assigned.role OR {membership}.user_id {is_one_of})"
 
 
-def people_parameters(version: RuleVersion, *, team_id: int, at: datetime) -> list[Any]:
-    people = version.people if connection.vendor == "postgresql" else json.dumps(version.people)
-    named, now = (version.role, people), connection.ops.adapt_datetimefield_value(at)
-    return [team_id, *named, now, team_id, *named, *named]
+def named_columns() -> str:
+    """Returns the columns `role` and `people` of `assigned`, with the parameters `named`."""
+    if connection.vendor == "postgresql":
+        return "%s::text AS role, %s::bigint[] AS people"
+    return "%s AS role, %s AS people"
+
+
+def named(people: list[int], role: str) -> list[Any]:
+    return [role, people if connection.vendor == "postgresql" else json.dumps(people)]
+
+
+def add_people(
+    delivery_id: UUID, people: list[int], role: str, *, team_id: int, at: datetime
+) -> None:
+    """Assigns a delivery that has an assignment to these people, too."""
+    instant = "%s::timestamptz" if connection.vendor == "postgresql" else "%s"
+    statement = f"""
+        WITH assigned AS (
+            SELECT delivery_id, %s AS team_id, {instant} AS at, {named_columns()}
+              FROM wake_assignment WHERE delivery_id = %s)
+        {insert_people()} ON CONFLICT DO NOTHING
+    """  # noqa: S608 - our own names
+    now = connection.ops.adapt_datetimefield_value(at)
+    key = Assignment._meta.pk.get_db_prep_value(delivery_id, connection)
+    with connection.cursor() as cursor:
+        cursor.execute(statement, [team_id, now, *named(people, role), key])

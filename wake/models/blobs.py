@@ -5,12 +5,13 @@ from __future__ import annotations
 
 import re
 import uuid
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from django.db import models
-from django.db.models import Exists, OuterRef, Q
+from django.db.models import Exists, OuterRef, Q, Sum
 
 from accounts.models import Agent, ApiKey, Team
 from database.encrypted_columns import ContentBinaryField
@@ -50,6 +51,11 @@ class StoredFile(models.Model):
 class UploadedBlobQuerySet(models.QuerySet["UploadedBlob"]):
     def of_agent(self, agent: Agent, mode: str) -> UploadedBlobQuerySet:
         return self.filter(agent=agent, mode=mode)
+
+    def bytes_by_team(self, team_ids: Collection[int]) -> dict[int, int]:
+        """Returns how many bytes each team's files hold. Index: blob_bytes_of_a_team."""
+        sums = self.filter(team__in=team_ids).order_by().values_list("team").annotate(Sum("size"))
+        return dict(sums)
 
     def expired(self, at: datetime) -> UploadedBlobQuerySet:
         """Returns blobs that nothing keeps any more, unless a delivery uses them. Index:

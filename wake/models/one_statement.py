@@ -9,25 +9,39 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 from functools import cache
-from typing import Any
 
-from django.db import IntegrityError, connection, models
+from django.db import IntegrityError, connection
 
 from accounts.agents import quota
 from accounts.models import ApiKey, AuditEvent
 from database.clock import EPOCH, microseconds
-from database.compiled_queries import fields_of, insert_into, values_of
-from wake.models.assigning import insert_people, people_parameters
+from database.compiled_queries import insert_from, parameters_of
+from wake.models.assigning import insert_people, named, named_columns
 from wake.models.deliveries import Delivery
 from wake.models.rules import Assignment
 
-# What the stamp decides. Every other column is a parameter.
-STAMPED = {
+# What the stamp decides, and what a new delivery does not have yet. Every other column is a
+# parameter. psycopg parses a statement with more than 50 of them each time that it is run.
+GIVEN = {
+    "team_id": "stamped.team_id",
+    "agent_id": "stamped.id",
     "created_at": "stamped.at",
     "activity_at": "stamped.at",
     "expires_at": "stamped.at + %s::interval",
     "at": "stamped.at",
+    "status": f"'{Delivery.Status.PENDING}'",
+    "is_internal": "false",
+    "withdrawn_reason": "''",
+    "acknowledged_by": "''",
+    "supersedes_id": "NULL",
+    "answered_at": "NULL",
+    "timed_out_at": "NULL",
+    "superseded_at": "NULL",
+    "withdrawn_at": "NULL",
+    "acknowledged_at": "NULL",
+    "erased_at": "NULL",
 }
+OF_THE_ASSIGNMENT = {"delivery_id": "delivered.id", "steps_done": "0"}
 
 
 def store(
@@ -48,14 +62,14 @@ def store(
         *(now_us, agent.pk, agent.team_id, agent.agent_id, agent.hourly_limit),
         agent.rules_version,
         *(agent.pk, key.mode, delivery.idempotency_key),
-        *(now_us, interval, key.pk, agent.pk, now_us + (burst - 1) * interval, at),
-        *_parameters(delivery, expires_at=timeout),
-        *_parameters(event),
+        *(now_us, interval, key.pk, now_us + (burst - 1) * interval, at),
+        *parameters_of(delivery, GIVEN, expires_at=timeout),
+        *parameters_of(event, GIVEN),
     ]
     if assignment and (version := assignment.rule_version):
         parameters += [
-            *_parameters(assignment),
-            *people_parameters(version, team_id=agent.team_id, at=at),
+            *parameters_of(assignment, OF_THE_ASSIGNMENT),
+            *named(version.people, version.role),
         ]
     try:
         with connection.cursor() as cursor:
@@ -73,8 +87,9 @@ def store(
 
 @cache
 def _statement(*, is_assigned: bool) -> str:
-    """Joins the key's row to the stamp, so the agent is locked first, as everywhere."""
-    return f"""
+    """Joins the key's row to the stamp, so the agent is locked first, as everywhere. On one line,
+    because psycopg does not keep what it parsed of statements above 4,096 characters."""
+    statement = f"""
         WITH stamped AS (
             UPDATE accounts_agent
                SET activity_us = GREATEST(activity_us + 1, %s)
@@ -83,44 +98,30 @@ def _statement(*, is_assigned: bool) -> str:
                AND NOT EXISTS (
                    SELECT FROM wake_delivery
                     WHERE agent_id = %s AND lane = %s AND idempotency_key = %s::text)
-            RETURNING activity_us,
+            RETURNING id, team_id, activity_us,
                 'epoch'::timestamptz + activity_us * interval '1 microsecond' AS at
         ), spent AS (
             UPDATE accounts_apikey
                SET quota_us = GREATEST(quota_us, %s) + %s
               FROM stamped
-             WHERE id = %s AND agent_id = %s AND quota_us <= %s
+             WHERE accounts_apikey.id = %s AND agent_id = stamped.id AND quota_us <= %s
                AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > %s)
             RETURNING quota_us
         ), delivered AS (
-            {insert_into(Delivery)} SELECT {_columns(Delivery)} FROM stamped, spent
+            {insert_from("stamped, spent", Delivery, GIVEN)} RETURNING id
         ), recorded AS (
-            {insert_into(AuditEvent)} SELECT {_columns(AuditEvent)} FROM stamped, spent
+            {insert_from("stamped, spent", AuditEvent, GIVEN)}
         ){_assigned() if is_assigned else ""}
         SELECT activity_us, quota_us FROM stamped, spent
     """  # noqa: S608 - our own names
+    return " ".join(statement.split())
 
 
 def _assigned() -> str:
-    return f""", assigned AS (
-            {insert_into(Assignment)} SELECT {_columns(Assignment)} FROM stamped, spent
-            RETURNING delivery_id
+    return f""", stored AS (
+            {insert_from("delivered", Assignment, OF_THE_ASSIGNMENT)} RETURNING delivery_id
+        ), assigned AS (
+            SELECT stored.delivery_id, stamped.team_id, stamped.at, {named_columns()}
+              FROM stored, stamped
         ), people AS ({insert_people()})
     """  # noqa: S608 - our own names
-
-
-def _columns(model: type[models.Model]) -> str:
-    """Returns what each column gets. A parameter in a SELECT needs its type; without a length, so
-    that a text that is too long is refused and not cut."""
-    return ", ".join(
-        STAMPED.get(field.attname) or f"%s::{str(field.db_type(connection)).partition('(')[0]}"
-        for field in fields_of(model)
-    )
-
-
-def _parameters(row: models.Model, **others: Any) -> list[Any]:
-    return [
-        others.get(field.attname, value)
-        for field, value in zip(fields_of(type(row)), values_of(row), strict=True)
-        if "%s" in STAMPED.get(field.attname, "%s")
-    ]

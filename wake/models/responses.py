@@ -53,6 +53,8 @@ class Response(models.Model):
         User, null=True, on_delete=models.SET_NULL, related_name="responses", db_index=False
     )
     by_name = models.CharField(max_length=80)
+    # What the agent is told of the votes, as JSON; empty where one approval was enough.
+    quorum_json = models.TextField(blank=True, default="", db_default="")
 
     answered_at = models.DateTimeField(default=database_now)
     release_at = models.DateTimeField()
@@ -91,6 +93,13 @@ class Response(models.Model):
     def edited_content(self) -> Any:
         """Returns a dict, a str or None."""
         return None if self.edited_json is None else json.loads(self.edited_json)
+
+    @property
+    def approvers(self) -> list[str]:
+        """Returns the names of those who approved together; empty where one approval was
+        enough."""
+        decisions = json.loads(self.quorum_json)["decisions"] if self.quorum_json else []
+        return [each["by"] for each in decisions if each["status"] == self.Status.APPROVED]
 
     @property
     def is_late(self) -> bool:

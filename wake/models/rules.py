@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Collection
-from typing import Any
+from datetime import datetime
+from typing import Any, TypedDict
 
 from django.db import models
 from django.db.models import Exists, F, OuterRef, Q
@@ -14,6 +15,14 @@ from wake.models.deliveries import Delivery
 
 LONGEST_POINTER = 200
 LONGEST_VALUE = 200
+
+
+class EscalationStep(TypedDict):
+    """Names whom a rule assigns a delivery to after so many minutes without an answer, too."""
+
+    minutes: int
+    people: list[int]
+    role: str
 
 
 class Rule(models.Model):
@@ -86,6 +95,15 @@ class RuleVersion(models.Model):
     role = models.CharField(max_length=10, choices=Membership.Role, blank=True)
     only_they = models.BooleanField()
 
+    # How many people have to approve (wake/assignment/votes.py).
+    needed = models.PositiveSmallIntegerField(default=1, db_default=1)
+
+    # What happens without an answer: at most three steps in the order of their minutes since the
+    # delivery, each {"minutes", "people", "role"}, whose people are assigned then, too.
+    escalation: models.JSONField[Any, list[EscalationStep]] = models.JSONField(
+        default=list, db_default=[]
+    )
+
     expires_at = models.DateTimeField()
     created_at = models.DateTimeField()
     created_by = models.CharField(max_length=80)
@@ -99,6 +117,12 @@ class RuleVersion(models.Model):
 
     def __str__(self) -> str:
         return f"version {self.number} of {self.rule_id}"
+
+
+class AssignmentQuerySet(models.QuerySet["Assignment"]):
+    def due_to_escalate(self, at: datetime) -> AssignmentQuerySet:
+        """Returns those whose next step of escalation has come. Index: assignments_to_escalate."""
+        return self.filter(escalates_at__lte=at)
 
 
 class Assignment(models.Model):
@@ -123,6 +147,21 @@ class Assignment(models.Model):
     )
     # Whether the others may not answer (wake/assignment/assigned.py).
     only_they = models.BooleanField()
+    # How many steps of the rule's escalation are done, and when the next one is due; null if none
+    # follows (wake/assignment/escalation.py).
+    steps_done = models.PositiveSmallIntegerField(default=0, db_default=0)
+    escalates_at = models.DateTimeField(null=True)
+
+    objects = AssignmentQuerySet.as_manager()
+
+    class Meta:
+        indexes = [
+            models.Index(
+                fields=["escalates_at"],
+                condition=Q(escalates_at__isnull=False),
+                name="assignments_to_escalate",
+            )
+        ]
 
     def __str__(self) -> str:
         return f"Assignment of {self.delivery_id}"
@@ -157,6 +196,9 @@ class AssignedPerson(models.Model):
     deputy_for = models.CharField(max_length=80, blank=True, default="", db_default="")
     # When they took it themselves; None for those whom the rule assigned.
     taken_at = models.DateTimeField(null=True)
+    # After how many minutes without an answer they were added; None for those who were there from
+    # the beginning.
+    added_after = models.PositiveIntegerField(null=True)
 
     objects = AssignedPersonQuerySet.as_manager()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from typing import Any
+from urllib.parse import urlsplit
 
 from django.apps import AppConfig
 from django.conf import settings
@@ -16,6 +17,7 @@ from database import encryption
 
 SHORTEST_SECRET_KEY = 50
 SHORTEST_ENCRYPTION_KEY = 32
+LOOPBACK = {"127.0.0.1", "::1", "localhost"}
 HOW_TO_MAKE_ONE = 'python3 -c "import secrets; print(secrets.token_urlsafe(48))"'
 
 
@@ -44,6 +46,42 @@ def encrypted_content_has_a_key(
             id="wake.E005",
         )
     ]
+
+
+@register(Tags.security)
+def the_sign_in_provider_is_complete(
+    app_configs: Sequence[AppConfig] | None, **kwargs: Any
+) -> list[CheckMessage]:
+    """Refuses an issuer over plain http, which anyone on the way could answer for, and passwords
+    that are switched off while nothing else signs people in."""
+    issuer = settings.WAKE_OIDC_ISSUER
+    if not issuer and settings.WAKE_PASSWORDS:
+        return []
+    if not issuer:
+        what = "WAKE_PASSWORDS is 0, and without WAKE_OIDC_ISSUER no one could sign in."
+        return [Error(what, hint="Set WAKE_OIDC_ISSUER (docs/sign-in.md).", id="wake.E007")]
+    parts = urlsplit(issuer)
+    is_local = parts.scheme == "http" and parts.hostname in LOOPBACK
+    if not parts.hostname or parts.query or (parts.scheme != "https" and not is_local):
+        what = f"WAKE_OIDC_ISSUER must be an https address without a query, not {issuer!r}."
+        return [Error(what, hint="Copy it from your provider.", id="wake.E008")]
+    if not settings.WAKE_OIDC_CLIENT_ID:
+        what = "WAKE_OIDC_ISSUER is set, and WAKE_OIDC_CLIENT_ID is not."
+        return [Error(what, hint="Register Wake with the provider first.", id="wake.E009")]
+    return []
+
+
+@register(Tags.security)
+def the_slack_app_is_complete(
+    app_configs: Sequence[AppConfig] | None, **kwargs: Any
+) -> list[CheckMessage]:
+    """Refuses a part of the settings, with which answering in Slack would silently be off."""
+    names = ["WAKE_SLACK_SIGNING_SECRET", "WAKE_SLACK_BOT_TOKEN", "WAKE_SLACK_WORKSPACE"]
+    missing = [name for name in names if not getattr(settings, name)]
+    if not missing or missing == names:
+        return []
+    what = f"Answering in Slack also needs {' and '.join(missing)}."
+    return [Error(what, hint="Set all three (docs/notifications.md), or none.", id="wake.E010")]
 
 
 @register(Tags.database)

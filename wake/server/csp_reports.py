@@ -18,7 +18,7 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.csrf import csrf_exempt
 
-from accounts.throttles import TooMany, count_csp_report
+from accounts.limits.throttles import TooMany, count_csp_report
 from wake.api.errors import plain_error
 from wake.api.parsers import Malformed, parse_strictly
 

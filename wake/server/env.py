@@ -1,12 +1,16 @@
 """Reads environment variables for the settings."""
 
 import os
+import re
 import secrets
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from database.bounded_connections import BoundedConnection
+
+ROLES = ("owner", "reviewer", "reader")
+SLUG = re.compile(r"[-a-zA-Z0-9_]{1,50}")
 
 
 class BadVariable(ValueError):
@@ -23,6 +27,34 @@ def flag(name: str) -> bool | None:
 def words(name: str) -> list[str]:
     """Returns the parts of a comma-separated list, without spaces."""
     return [word.strip() for word in os.environ.get(name, "").split(",") if word.strip()]
+
+
+def secret_text(name: str, file: str) -> str:
+    """Returns the variable `name`, or the content of the file that the variable `file` names, which
+    keeps a secret out of the environment. Raises BadVariable."""
+    path = os.environ.get(file, "").strip()
+    if not path:
+        return os.environ.get(name, "").strip()
+    try:
+        return Path(path).read_text().strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadVariable(f"{file} names a file that cannot be read: {path!r}.") from error
+
+
+def group_roles(name: str) -> list[tuple[str, str, str]]:
+    """Returns `wake-admins=main:owner,wake=main:reviewer` as (group, team, role). The last `=`
+    counts, because groups of a directory have it in their names. Raises BadVariable."""
+    lines = []
+    for word in words(name):
+        group, _, target = word.rpartition("=")
+        team, _, role = target.partition(":")
+        if not (group.strip() and SLUG.fullmatch(team) and role in ROLES):
+            raise BadVariable(
+                f"{name} must look like wake-admins=main:owner,wake=main:reviewer (group=team:role,"
+                f" with one of the roles {', '.join(ROLES)}), not {word!r}."
+            )
+        lines.append((group.strip(), team, role))
+    return lines
 
 
 def number(name: str, *, default: int, low: int, high: int) -> int:

@@ -7,7 +7,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from accounts.models import Team
-from accounts.operator import OPERATOR
+from accounts.setup.operator import OPERATOR
 from wake.callbacks import allowlist
 
 

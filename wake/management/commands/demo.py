@@ -9,8 +9,9 @@ from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from accounts import access, first_run, operator
+from accounts import access
 from accounts.models import Membership, Team, User
+from accounts.setup import first_run, operator
 from database.clock import database_now
 from wake.management import episodes
 from wake.management.commands.up import FIRST_EMAIL

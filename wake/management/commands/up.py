@@ -20,7 +20,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import OperationalError, connection
 from psycopg_pool import PoolTimeout
 
-from accounts import first_run, operator
+from accounts.setup import first_run, operator
 from wake.server.run import roles
 from wake.server.run.greeting import greeting
 from wake.server.run.supervisor import run_together

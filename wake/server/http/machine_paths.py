@@ -30,6 +30,7 @@ MACHINE_PATHS = (
     MachinePath("/.well-known/"),
     MachinePath("/artifacts/"),  # files of tasks; the link is signed
     MachinePath("/csp-reports/", body_limit="WAKE_MAX_REPORT_BYTES"),  # sent by browsers themselves
+    MachinePath("/slack/", body_limit="WAKE_MAX_BODY_BYTES"),  # signed by Slack
     MachinePath("/healthz/"),
     MachinePath("/readyz/"),
 )

@@ -23,7 +23,7 @@ SEND_SECONDS = 60.0
 class ConnectionGivenBack:
     """Gives the thread's connection to the database back when the answer is complete. Django does
     so only after the client has read it. A streamed answer gives it back between its parts
-    (inbox/pages/streaming.py)."""
+    (inbox/audit/streaming.py)."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self.get_response = get_response

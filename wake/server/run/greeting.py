@@ -9,7 +9,7 @@ from pathlib import Path
 
 from django.conf import settings
 
-from accounts.first_run import Welcome
+from accounts.setup.first_run import Welcome
 
 FIRST_DELIVERY = {
     "provider": "curl",

@@ -1,0 +1,100 @@
+"""Assigns deliveries that wait to more people, step by step, as their rule says.
+
+A step adds people and tells them why. It removes no one, and decides nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from functools import partial
+from uuid import UUID
+
+from accounts.audit import SYSTEM, record
+from database.sweeps import sweep
+from wake import signals
+from wake.models import AssignedPerson, Assignment, Delivery, Response
+from wake.models.assigning import add_people
+from wake.models.rules import EscalationStep
+
+AT_ONCE = 200
+LATER = timedelta(minutes=1)
+
+
+def due_at(
+    steps: Sequence[EscalationStep], *, done: int, delivered_at: datetime
+) -> datetime | None:
+    """Returns when the next step is due; None if none is left."""
+    return delivered_at + timedelta(minutes=steps[done]["minutes"]) if done < len(steps) else None
+
+
+def escalate_due(*, at: datetime) -> int:
+    """Takes the steps that are due; returns how many people were added. Deliveries that wait for no
+    answer any more take none."""
+    due = Assignment.objects.due_to_escalate(at).order_by("escalates_at")
+    return sweep(
+        due.select_related("delivery", "rule_version"),
+        partial(_escalate, at=at),
+        what="steps of escalation",
+        at_once=AT_ONCE,
+        # An answer holds the delivery; the row is then left to the next sweep.
+        locks=("self", "delivery"),
+        postpone=partial(_postpone, at=at),
+    )
+
+
+def _escalate(assignment: Assignment, *, at: datetime) -> int:
+    delivery, version = assignment.delivery, assignment.rule_version
+    if Response.objects.filter(delivery=delivery, responded_at__isnull=True).exists():
+        return 0  # an answer that is held may still be undone: the next sweep looks again
+    if version is None or not _waits(delivery, at=at):
+        assignment.escalates_at = None
+        assignment.save(update_fields=["escalates_at"])
+        return 0
+    step = version.escalation[assignment.steps_done]
+    added = _add(delivery, step, at=at)
+    assignment.steps_done += 1
+    assignment.escalates_at = due_at(
+        version.escalation, done=assignment.steps_done, delivered_at=delivery.created_at
+    )
+    assignment.save(update_fields=["steps_done", "escalates_at"])
+    if added:
+        minutes = step["minutes"]
+        names = [person.name for person in added]
+        record(
+            "delivery.escalated",
+            by=SYSTEM,
+            of=delivery,
+            team=delivery.team_id,
+            at=at,
+            minutes=minutes,
+            people=names,
+        )
+        user_ids = [person.user_id for person in added]
+        signals.assigned.send(None, delivery=delivery, user_ids=user_ids, at=at)
+        signals.notify_inbox([delivery])
+    return len(added)
+
+
+def _waits(delivery: Delivery, *, at: datetime) -> bool:
+    if delivery.expires_at is not None and delivery.expires_at <= at:
+        return False
+    return Delivery.objects.awaiting_response().filter(pk=delivery.pk).exists()
+
+
+def _add(delivery: Delivery, step: EscalationStep, *, at: datetime) -> list[AssignedPerson]:
+    """Assigns to those of the step who may answer now, and to the deputies of those who are away.
+    Returns those who were not assigned before."""
+    rows = AssignedPerson.objects.filter(assignment=delivery.pk)
+    before = set(rows.values_list("pk", flat=True))
+    add_people(delivery.pk, step["people"], step["role"], team_id=delivery.team_id, at=at)
+    added = [person for person in rows.order_by("pk") if person.pk not in before]
+    for person in added:
+        person.added_after = step["minutes"]
+    AssignedPerson.objects.bulk_update(added, ["added_after"])
+    return added
+
+
+def _postpone(delivery_id: UUID, *, at: datetime) -> None:
+    """Lets a step that failed wait behind the others."""
+    Assignment.objects.filter(pk=delivery_id).update(escalates_at=at + LATER)
