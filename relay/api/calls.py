@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from django.db import connection
 
-from accounts import throttles
+from accounts.limits import throttles
 from database.clock import database_now
 from database.idempotency import Idempotency
 from database.uuids import NIL, uuid_or_none
@@ -19,7 +19,7 @@ from relay.protocol.dialects import Configuration, Json
 from relay.protocol.fields import Fields
 from relay.protocol.parts import media_types
 from relay.protocol.versions import Version
-from relay.tasks import lifecycle
+from relay.tasks import lifecycle, sending
 
 # Writing a task takes up to nine times its size in memory, so few long ones are written at a time.
 LONG_TASK = 1_000_000  # bytes
@@ -64,7 +64,7 @@ def accept_message(call: Call) -> tuple[Task, Configuration]:
         raise dialects.ContentTypeNotSupported(dialects.ContentTypeNotSupported.__doc__)
     if call.caller is None:
         throttles.count_bytes(call.network, call.size)
-    task = lifecycle.send(
+    task = sending.send(
         call.card,
         call.caller,
         replace(incoming, accepted_output_modes=configuration.accepted_output_modes),

@@ -8,7 +8,7 @@ from http import HTTPStatus
 
 from django.http import HttpResponse
 
-from accounts.throttles import TooMany
+from accounts.limits.throttles import TooMany
 from database import outages
 from database.encryption import Unreadable
 from database.idempotency import IdempotencyConflict
@@ -17,7 +17,7 @@ from relay.api.calls import UnsupportedOperation
 from relay.protocol import dialects, jsonrpc
 from relay.protocol.fields import InvalidParams
 from relay.streams.places import TooManyStreams
-from relay.tasks import lifecycle, pushes, room
+from relay.tasks import lifecycle, pushes, room, sending
 from wake.api.errors import MESSAGES, RETRY_OUTAGE_AFTER, RETRY_UNREADABLE_AFTER, unavailable
 from wake.api.event_streams import CannotStream
 from wake.api.parsers import Malformed
@@ -44,7 +44,7 @@ CODES: dict[type[Exception], int] = {
 }
 # The member of the request that is wrong, for errors of verbs that do not know its name.
 FIELDS: dict[type[Exception], str] = {
-    lifecycle.ContextMismatch: "message.contextId",
+    sending.ContextMismatch: "message.contextId",
     IdempotencyConflict: "Idempotency-Key",
 }
 
@@ -84,7 +84,7 @@ def respond(body: jsonrpc.Json, *, status: int = HTTPStatus.OK) -> HttpResponse:
 def _status(exception: Exception) -> tuple[int, int]:
     """Returns the HTTP status, and after how many seconds to try again, or 0."""
     match exception:
-        case lifecycle.AgentBusy() | TooManyStreams():
+        case sending.AgentBusy() | TooManyStreams():
             return HTTPStatus.OK, exception.retry_after
         case TooMany():
             return HTTPStatus.TOO_MANY_REQUESTS, exception.retry_after
@@ -97,7 +97,7 @@ def _status(exception: Exception) -> tuple[int, int]:
 
 def _message_of(exception: Exception) -> str:
     match exception:
-        case lifecycle.AgentBusy() | TooManyStreams():
+        case sending.AgentBusy() | TooManyStreams():
             return str(exception)
         case TooMany():
             return MESSAGES["rate_limited"]

@@ -9,7 +9,7 @@ from django.http import HttpRequest, HttpResponse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
-from accounts import read_limits, throttles
+from accounts.limits import read_limits, throttles
 from database.encryption import Unreadable
 from relay.content import blobs
 from wake.api.errors import RETRY_UNREADABLE_AFTER

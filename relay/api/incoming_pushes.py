@@ -13,7 +13,7 @@ from http import HTTPStatus
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
 
-from accounts import read_limits, throttles
+from accounts.limits import read_limits, throttles
 from database.clock import database_now
 from relay.api import errors
 from relay.cards import callers
@@ -23,7 +23,7 @@ from relay.protocol.dialects import Incoming, Json
 from relay.protocol.fields import Fields, InvalidParams
 from relay.protocol.parts import PARTS_AT_MOST, media_types, read_parts
 from relay.protocol.stream_events import GENERATION
-from relay.tasks import lifecycle
+from relay.tasks import sending
 from relay.tasks.pushes import HOP, TOKEN_HEADER
 from wake.api.errors import plain_error
 
@@ -60,7 +60,7 @@ REFUSALS: dict[type[Exception], tuple[int, str]] = {
     ),
     TooFar: (HTTPStatus.UNPROCESSABLE_ENTITY, "too_far"),
     throttles.TooMany: (HTTPStatus.TOO_MANY_REQUESTS, "rate_limited"),
-    lifecycle.AgentBusy: (HTTPStatus.SERVICE_UNAVAILABLE, "busy"),
+    sending.AgentBusy: (HTTPStatus.SERVICE_UNAVAILABLE, "busy"),
 }
 
 
@@ -154,7 +154,7 @@ def _go_on(request: HttpRequest, card: Card, body: Json, *, size: int, at: datet
         metadata={SOURCE: news.task_id, HOP: hop},
         reference_task_ids=[news.task_id],
     )
-    return lifecycle.send(
+    return sending.send(
         card,
         caller,
         incoming,
@@ -187,6 +187,6 @@ def _refuse(reason: Exception) -> HttpResponse:
     refusal = plain_error(status, code, str(reason))
     if isinstance(reason, callers.UnknownCaller):
         refusal["WWW-Authenticate"] = CHALLENGE
-    if isinstance(reason, (throttles.TooMany, lifecycle.AgentBusy)):
+    if isinstance(reason, (throttles.TooMany, sending.AgentBusy)):
         refusal["Retry-After"] = str(reason.retry_after)
     return refusal

@@ -12,7 +12,7 @@ from relay.models import PushConfig, Task
 from relay.protocol import dialects
 from relay.protocol.dialects import Json
 from relay.protocol.versions import Version
-from relay.tasks import lifecycle, push_queue, pushes
+from relay.tasks import lifecycle, push_queue, pushes, sending
 
 
 class MethodNotFound(Exception):
@@ -72,7 +72,7 @@ def list_(call: Call) -> Json:
 
 def cancel(call: Call) -> Json:
     task = calls.own_task(call, "id")
-    by = lifecycle.caller_actor(call.caller, call.address)
+    by = sending.caller_actor(call.caller, call.address)
     try:
         return _written(lifecycle.cancel(task, by=by, at=database_now()), call)
     except lifecycle.TaskIsTerminal:

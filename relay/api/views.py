@@ -12,7 +12,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.http.request import UnreadablePostError
 from django.views.decorators.csrf import csrf_exempt
 
-from accounts import read_limits, throttles
+from accounts.limits import read_limits, throttles
 from database.clock import database_now
 from database.idempotency import BadIdempotencyKey, Idempotency
 from relay.api import cross_origin, errors, incoming_pushes, methods

@@ -10,9 +10,9 @@ from django.db import transaction
 from django.db.models import Q
 from django.http import HttpRequest
 
-from accounts import throttles
 from accounts.agents import keys
 from accounts.audit import Actor, record
+from accounts.limits import throttles
 from accounts.models import Team
 from database.compiled_queries import CompiledQuery, parameter
 from database.notifications import notify

@@ -15,8 +15,8 @@ from rest_framework.request import Request
 
 from accounts.agents.topics import topic_of
 from accounts.authentication import key_of
+from accounts.limits.throttles import client_address
 from accounts.models import ApiKey
-from accounts.throttles import client_address
 from database.clock import database_now
 from relay.connector import session as connect
 from relay.connector.session import Session

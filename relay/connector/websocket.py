@@ -20,8 +20,8 @@ from django.core.handlers.asgi import ASGIRequest
 
 from accounts.agents import keys
 from accounts.agents.topics import topic_of
+from accounts.limits.throttles import TooMany, client_address, count_bad_key
 from accounts.models import ApiKey
-from accounts.throttles import TooMany, client_address, count_bad_key
 from database import notifications, outages
 from database.clock import database_now
 from relay.connector import session as connect

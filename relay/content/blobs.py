@@ -48,6 +48,11 @@ def store_all_large(
     return stored
 
 
+def has_large(parts: Iterable[Json]) -> bool:
+    """Returns whether any of these parts is stored as a row of its own."""
+    return any("raw" in part and size_of(part) > LARGE for part in parts)
+
+
 def with_urls(parts: Iterable[Json]) -> list[Json]:
     """Returns the parts as they are sent, with links in place of large files."""
     return [_with_url(part) for part in parts]
@@ -120,7 +125,7 @@ def _of_blob(blob: Blob) -> File:
 
 def _stored(task_id: UUID, part: Json, new: list[Blob], *, at: datetime) -> Json:
     """Returns a part as a row stores it, and adds the row of a large file to `new`."""
-    if "raw" not in part or size_of(part) <= LARGE:
+    if not has_large([part]):
         return part
     content = base64.b64decode(part["raw"])
     blob = Blob(

@@ -7,6 +7,7 @@ from uuid import UUID
 
 from django.db.models import Min
 from django.http import Http404, HttpResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
 
@@ -14,13 +15,16 @@ from accounts.access import agents_of
 from database.batched_queries import PAGE, Cursor, older_than
 from database.clock import database_now
 from database.encrypted_columns import length_of
+from inbox.delivery.picture_response import picture_response
 from inbox.delivery.timeline import callback_line
-from inbox.pages.page import PersonRequest, page
+from inbox.pages.page import PersonRequest, for_person, page
+from inbox.rendering.files import digest_of
 from relay.content import blobs
 from relay.models import Context, Event, Message, Task
 from relay.pages import turns
 from relay.tasks.blocks import text_of
 from relay.tasks.headlines import cut
+from wake.models import File
 from wake.server.http.downloads import download
 
 MOST_EVENTS = 200
@@ -94,12 +98,15 @@ def context_detail(request: PersonRequest, pk: UUID) -> HttpResponse:
 @page
 def file(request: PersonRequest, pk: UUID, kind: str, row: int, number: int) -> HttpResponse:
     """Downloads a file of a message or an artifact."""
-    task = find_task(request, pk)
-    parts = turns.parts_of(task, kind, row)
-    stored = blobs.file_of(task, parts[number]) if number < len(parts) else None
-    if stored is None:
-        raise Http404
-    return download(stored)
+    return download(_file_of(find_task(request, pk), kind, row, number))
+
+
+@require_safe
+@for_person
+def picture(request: PersonRequest, pk: UUID, kind: str, row: int, number: int) -> HttpResponseBase:
+    """Shows a file that is a picture, written again."""
+    content = _file_of(find_task(request, pk), kind, row, number).content
+    return picture_response(request, content, digest_of(content))
 
 
 def find_task(request: PersonRequest, pk: UUID) -> Task:
@@ -107,6 +114,15 @@ def find_task(request: PersonRequest, pk: UUID) -> Task:
     404."""
     theirs = Task.objects.for_person(request.user)
     return get_object_or_404(theirs.select_related("agent__team", "context", "caller"), pk=pk)
+
+
+def _file_of(task: Task, kind: str, row: int, number: int) -> File:
+    """Raises Http404."""
+    parts = turns.parts_of(task, kind, row)
+    stored = blobs.file_of(task, parts[number]) if number < len(parts) else None
+    if stored is None:
+        raise Http404
+    return stored
 
 
 def _events(task: Task) -> list[Event]:

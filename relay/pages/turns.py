@@ -14,6 +14,7 @@ from inbox.rendering.details import Details, render
 from relay.content.compact_json import dumps
 from relay.models import Artifact, Message, Task
 from relay.tasks.blocks import blocks_of, file_line, speaker
+from wake.blobs.pictures import MEDIA_TYPES
 
 MESSAGES, ARTIFACTS = "messages", "artifacts"
 TURNS_A_PAGE = 20
@@ -22,14 +23,23 @@ LONGEST_PAGE = 10_000_000  # characters of the content of artifacts
 
 
 @dataclass(frozen=True, slots=True)
+class TurnFile:
+    """Shows a file by its label. `picture` is the URL of the picture that it is; empty for other
+    files."""
+
+    label: str
+    url: str
+    picture: str
+
+
+@dataclass(frozen=True, slots=True)
 class Turn:
-    """Shows a message or an artifact. `files` are pairs of a label and a URL; `frame` is the ID of
-    its frame on the page."""
+    """Shows a message or an artifact. `frame` is the ID of its frame on the page."""
 
     title: str
     at: datetime
     details: Details | None
-    files: list[tuple[str, str]]
+    files: list[TurnFile]
     frame: str
     about: str = ""
 
@@ -91,10 +101,13 @@ def _turn(
         title=title,
         at=at,
         details=render(dumps(page)) if text_parts else None,
-        files=[
-            (file_line(part), reverse("task-file", args=[task.pk, kind, row.pk, number]))
-            for number, part in files
-        ],
+        files=[_file(part, [task.pk, kind, row.pk, number]) for number, part in files],
         frame=f"{kind}-{row.pk}",
         about=about,
     )
+
+
+def _file(part: dict[str, Any], address: list[Any]) -> TurnFile:
+    is_picture = part.get("mediaType") in MEDIA_TYPES
+    picture = reverse("task-picture", args=address) if is_picture else ""
+    return TurnFile(file_line(part), reverse("task-file", args=address), picture)

@@ -13,6 +13,11 @@ urlpatterns = [
         task_pages.file,
         name="task-file",
     ),
+    path(
+        "tasks/<uuid:pk>/pictures/<slug:kind>/<int:row>/<int:number>",
+        task_pages.picture,
+        name="task-picture",
+    ),
     path("agents/<uuid:pk>/tasks/", task_pages.task_list, name="agent-tasks"),
     path("contexts/<uuid:pk>/", task_pages.context_detail, name="context"),
     path("agents/<uuid:pk>/card/", card_pages.agent_card, name="agent-card"),

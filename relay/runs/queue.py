@@ -45,12 +45,17 @@ def enqueue(task: Task, message: Message, *, at: datetime, decision: Json | None
     locked."""
     run = new_run(task, message, at=at, decision=decision)
     insert(run)
+    wake_connectors(task)
     return run
 
 
-def new_run(task: Task, message: Message, *, at: datetime, decision: Json | None = None) -> Run:
-    """Returns a run for the caller to store in this transaction, whose commit wakes connectors."""
+def wake_connectors(task: Task) -> None:
+    """Wakes the connectors of the task's agent, once the transaction has committed."""
     notify(topic_of(task.agent_id))
+
+
+def new_run(task: Task, message: Message, *, at: datetime, decision: Json | None = None) -> Run:
+    """Returns a run for the caller to store, who then wakes the connectors."""
     return Run(
         agent=task.agent,
         task=task,

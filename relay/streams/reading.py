@@ -63,11 +63,16 @@ def events_after(
         if size > BYTES_AT_ONCE:
             break
     batch.has_more = bool(events) and not batch.is_over and not is_newest
-    if batch.is_over and task.is_direct and event.message:
+    if batch.is_over and event.message and _is_direct(task_id):
         message = dialects.write_message(event.message, version)
         result = {"message": message} if version == "1.0" else message
         batch.direct = stream_events.write_answer(request, result)
     return batch
+
+
+def _is_direct(task_id: UUID) -> bool:
+    """Asks again, because the run may have ended after the task was read."""
+    return Task.objects.filter(pk=task_id, is_direct=True).exists()
 
 
 class _Artifacts:

@@ -21,7 +21,7 @@ from relay.tasks.artifacts import ResultTooLarge
 State = Task.State
 
 # A task with this many messages ignores the text of further progress reports. The other half of
-# lifecycle.MESSAGES_AT_MOST is for callers, people and results.
+# sending.MESSAGES_AT_MOST is for callers, people and results.
 WORDS_WITHIN = 500
 # A task with this many events refuses further pieces of artifacts, because each is also a push.
 PIECES_WITHIN = 2_000

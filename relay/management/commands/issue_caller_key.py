@@ -10,8 +10,8 @@ from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import transaction
 
-from accounts import operator
 from accounts.models import Team
+from accounts.setup import operator
 from database.clock import database_now
 from relay.cards import callers, publishing
 from relay.models import Card

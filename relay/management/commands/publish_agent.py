@@ -11,7 +11,7 @@ from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import transaction
 
-from accounts import operator
+from accounts.setup import operator
 from database.clock import database_now
 from relay.cards import cards, publishing
 from relay.cards.skills import read_skills
