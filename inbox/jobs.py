@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from celery import shared_task
 
+from database.clock import database_now
+from inbox.channels import noting, sending
 from inbox.notifications import digests, reminders
+from inbox.people.passkeys import mails as passkey_mails
 from inbox.people.sign_in import address_mails, password_resets
 from inbox.people.teams import invitation_mails
 from inbox.search import index
+from inbox.slack import presses, replies
 
 
 @shared_task
@@ -31,6 +35,11 @@ def send_due_address_changes() -> None:
 
 
 @shared_task
+def send_due_passkey_notices() -> None:
+    passkey_mails.send_due()
+
+
+@shared_task
 def send_due_invitations() -> None:
     invitation_mails.send_due()
 
@@ -38,3 +47,28 @@ def send_due_invitations() -> None:
 @shared_task
 def index_new_words() -> None:
     index.index_new()
+
+
+@shared_task
+def note_notifications() -> None:
+    noting.note_new(at=database_now())
+
+
+@shared_task
+def send_due_notifications() -> None:
+    sending.send_due()
+
+
+@shared_task
+def forget_settled_notifications() -> None:
+    noting.forget_settled(at=database_now())
+
+
+@shared_task
+def send_due_slack_replies() -> None:
+    replies.send_due()
+
+
+@shared_task
+def forget_old_slack_requests() -> None:
+    presses.forget_old(at=database_now())

@@ -18,6 +18,8 @@ from inbox.assignment import rule_views, take_views, try_views
 from inbox.audit import views as audit_views
 from inbox.callbacks import allowlist_views, test_callback_views
 from inbox.callbacks import views as callback_views
+from inbox.channels import channel_views
+from inbox.channels import views as channel_list_views
 from inbox.connect import views as connect_views
 from inbox.deadlines import views as deadline_views
 from inbox.delivery import file_views
@@ -29,17 +31,27 @@ from inbox.list import acknowledgement_views
 from inbox.list import views as list_views
 from inbox.live import views as live_views
 from inbox.pages import go, help, install
+from inbox.people.passkeys import settings_views as passkey_settings_views
+from inbox.people.passkeys import sign_in_views as passkey_views
 from inbox.people.settings import absence_views, address_views, profile_views
 from inbox.people.settings import views as settings_views
-from inbox.people.sign_in import password_reset_views, reauthentication, security_views
+from inbox.people.sign_in import (
+    password_reset_views,
+    provider_views,
+    reauthentication,
+    security_views,
+)
 from inbox.people.sign_in import views as sign_in_views
 from inbox.people.teams import invitation_views, member_views, retention_views
 from inbox.people.teams import views as team_views
 from inbox.search import views as search_views
+from inbox.slack import views as slack_views
 from inbox.snoozing import views as snoozing_views
 from inbox.statistics import views as statistics_views
+from inbox.web_push import views as web_push_views
 
 urlpatterns = [
+    path("slack/interactions", slack_views.slack_interactions, name="slack-interactions"),
     path("", list_views.inbox_list, name="inbox"),
     path("pulse", list_views.inbox_updates, name="inbox-updates"),
     path("live", live_views.live, name="live"),
@@ -55,6 +67,14 @@ urlpatterns = [
     path("welcome/", connect_views.welcome_page, name="welcome"),
     path("login/", sign_in_views.SignIn.as_view(), name="login"),
     path("login/code/", sign_in_views.sign_in_code, name="sign-in-code"),
+    path("login/passkey", passkey_views.sign_in_with_passkey, name="passkey"),
+    path("login/passkey/options", passkey_views.offer_sign_in, name="passkey-options"),
+    path("login/code/passkey", passkey_views.take_second_step, name="passkey-second-step"),
+    path(
+        "login/code/passkey/options",
+        passkey_views.offer_second_step,
+        name="passkey-second-step-options",
+    ),
     path("login/reset/", password_reset_views.request_reset, name="reset"),
     path("login/reset/asked/", password_reset_views.reset_requested, name="reset-requested"),
     path(
@@ -62,10 +82,19 @@ urlpatterns = [
         password_reset_views.NewPassword.as_view(),
         name="reset-password",
     ),
+    path("login/provider/", provider_views.begin_sign_in, name="provider"),
+    path("login/provider/back/", provider_views.come_back, name="provider-back"),
     path("login/address/<str:token>/", address_views.restore_address, name="restore-address"),
     path("logout/", sign_in_views.SignOut.as_view(), name="logout"),
     path("join/<str:token>/", invitation_views.join_team, name="join"),
     path("sudo/", reauthentication.confirm_password, name="confirm-password"),
+    path("sudo/provider", provider_views.ask_again, name="confirm-with-provider"),
+    path("sudo/passkey", passkey_views.confirm_with_passkey, name="confirm-with-passkey"),
+    path(
+        "sudo/passkey/options",
+        passkey_views.offer_confirmation,
+        name="confirm-with-passkey-options",
+    ),
     path("deliveries/<uuid:pk>/", delivery_views.delivery_detail, name="delivery"),
     path("deliveries/<uuid:pk>/pulse", delivery_views.delivery_updates, name="delivery-updates"),
     path("deliveries/<uuid:pk>/assignment", take_views.take_delivery, name="take"),
@@ -161,6 +190,44 @@ urlpatterns = [
     path("settings/theme/", settings_views.theme_settings, name="settings-theme"),
     path("settings/digest/", settings_views.digest_settings, name="settings-digest"),
     path("settings/quiet-hours/", settings_views.quiet_hours_settings, name="settings-quiet-hours"),
+    path(
+        "settings/notifications/",
+        channel_list_views.notification_settings,
+        name="settings-notifications",
+    ),
+    path(
+        "settings/notifications/add/",
+        channel_list_views.add_channel,
+        name="settings-channel-new",
+    ),
+    path(
+        "settings/notifications/browser/", web_push_views.add_browser, name="settings-browser-new"
+    ),
+    path(
+        "settings/notifications/teams/<slug:slug>/add/",
+        channel_list_views.add_team_channel,
+        name="settings-team-channel-new",
+    ),
+    path(
+        "settings/notifications/<uuid:pk>/",
+        channel_views.channel,
+        name="settings-channel",
+    ),
+    path(
+        "settings/notifications/<uuid:pk>/code",
+        channel_views.send_code,
+        name="settings-channel-code",
+    ),
+    path(
+        "settings/notifications/<uuid:pk>/test",
+        channel_views.send_test,
+        name="settings-channel-test",
+    ),
+    path(
+        "settings/notifications/<uuid:pk>/remove",
+        channel_views.remove_channel,
+        name="settings-channel-remove",
+    ),
     path("settings/absence/", absence_views.absence_settings, name="settings-absence"),
     path(
         "settings/saved-replies/", saved_reply_views.saved_reply_list, name="settings-saved-replies"
@@ -200,6 +267,36 @@ urlpatterns = [
         "settings/security/recovery-codes",
         security_views.renew_recovery_codes,
         name="settings-recovery-codes",
+    ),
+    path(
+        "settings/security/provider/connect",
+        provider_views.connect_account,
+        name="settings-provider-connect",
+    ),
+    path(
+        "settings/security/provider/disconnect",
+        provider_views.disconnect_account,
+        name="settings-provider-disconnect",
+    ),
+    path(
+        "settings/security/passkeys/new/",
+        passkey_settings_views.add_passkey,
+        name="settings-passkey-new",
+    ),
+    path(
+        "settings/security/passkeys/new/options",
+        passkey_settings_views.offer_new_passkey,
+        name="settings-passkey-new-options",
+    ),
+    path(
+        "settings/security/passkeys/<uuid:pk>/",
+        passkey_settings_views.passkey_detail,
+        name="settings-passkey",
+    ),
+    path(
+        "settings/security/passkeys/<uuid:pk>/remove",
+        passkey_settings_views.remove_passkey,
+        name="settings-passkey-remove",
     ),
     path("settings/teams/", team_views.team_settings, name="settings-teams"),
     path("settings/teams/<slug:slug>/name", team_views.rename_team, name="settings-team-name"),

@@ -34,9 +34,16 @@ class AnswerStatus:
     is_late: bool
 
 
-def answer_status(response: Response, viewer: Viewer, *, at: datetime) -> AnswerStatus:
+def answer_status(
+    response: Response, viewer: Viewer, *, has_voted: bool = False, at: datetime
+) -> AnswerStatus:
     """Returns the status of a response that is loaded with its delivery and its callback."""
-    may_undo = response.by_id == viewer.user.pk or viewer.is_owner(response.delivery.team_id)
+    team_id = response.delivery.team_id
+    may_undo = (
+        response.by_id == viewer.user.pk
+        or viewer.is_owner(team_id)
+        or (has_voted and viewer.may_answer(team_id))
+    )
     answered = when(response.answered_at, now=at)
     title = outcome_words(response)
     return AnswerStatus(

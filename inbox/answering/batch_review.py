@@ -11,7 +11,7 @@ from uuid import UUID
 from django.db.models import F
 from django.http import QueryDict
 
-from accounts.invisible import reveal
+from accounts.characters.invisible import reveal
 from database.encrypted_columns import length_of
 from database.encryption import Unreadable
 from inbox.answering.forms import LONGEST_FEEDBACK

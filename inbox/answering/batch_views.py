@@ -10,7 +10,7 @@ from django.http import Http404, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_POST, require_safe
 
-from accounts.throttles import client_address
+from accounts.limits.throttles import client_address
 from database.clock import database_now
 from inbox.answering import batch_review, batches
 from inbox.answering.batches import Batch
@@ -62,6 +62,7 @@ def batch_result(request: PersonRequest, pk: UUID) -> HttpResponse:
         "filters": FilterState.from_form(request.GET),
         "lines": lines,
         "on_their_way": sum(line.is_on_its_way for line in lines),
+        "is_waiting": any(line.is_vote for line in lines),
         "is_partly_undone": any(line.is_taken_back for line in lines),
         "can_be_undone": any(line.can_be_undone for line in lines),
     }

@@ -25,7 +25,7 @@ from inbox.delivery.reading import mark_many_read
 from inbox.list.rows import UNUSED_COLUMNS
 from inbox.pages.viewer import Viewer
 from wake.assignment.taking import NotAssigned
-from wake.models import Delivery, Response
+from wake.models import Delivery, Response, Vote
 from wake.responses import (
     AlreadyAnswered,
     ContentChanged,
@@ -41,8 +41,10 @@ KEY = "batches"
 MOST_BATCHES = 3
 
 SENT, ANSWERED_FIRST, CHANGED, GONE, FAILED = "sent", "first", "changed", "gone", "failed"
-WITHDRAWN, NOT_ASSIGNED = "withdrawn", "others"
+WITHDRAWN, NOT_ASSIGNED, VOTED = "withdrawn", "others", "voted"
+ACCEPTED = {SENT, VOTED}
 MESSAGES = {
+    VOTED: "Your approval counts. It waits for others to agree, and you can undo it on its page.",
     CHANGED: "It changed after you read it. Read it again, then answer.",
     WITHDRAWN: str(Withdrawn.__doc__),
     NOT_ASSIGNED: str(NotAssigned.__doc__),
@@ -77,7 +79,7 @@ class Batch:
         session[KEY] = [stored, *session.get(KEY, [])][:MOST_BATCHES]
 
     def ids(self, *, sent: bool) -> list[UUID]:
-        return [pk for pk, _, outcome in self.results if (outcome == SENT) is sent]
+        return [pk for pk, _, outcome in self.results if (outcome in ACCEPTED) is sent]
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +100,10 @@ class Line:
     @property
     def is_taken_back(self) -> bool:
         return self.outcome == SENT and self.answer_status is None
+
+    @property
+    def is_vote(self) -> bool:
+        return self.outcome == VOTED
 
     @property
     def is_on_its_way(self) -> bool:
@@ -124,14 +130,16 @@ def send(choices: Iterable[Choice], *, by: User, note: str, address: str, at: da
         delivery = deliveries.get(choice.pk)
         outcome = _send(delivery, choice, by, note, address) if delivery else GONE
         results.append((choice.pk, choice.status, outcome))
-    is_sent = all(outcome == SENT for _, _, outcome in results)
+    is_sent = all(outcome in ACCEPTED for _, _, outcome in results)
     return Batch(uuid4(), "" if is_sent else note, results)
 
 
 def take_all_back(batch: Batch, *, by: User, address: str) -> None:
     """Takes back the answers that the agent does not have yet; the page tells about the others."""
     own_deliveries = Delivery.objects.for_person(by).defer(*UNUSED_COLUMNS)
-    for delivery in own_deliveries.in_bulk(batch.ids(sent=True)).values():
+    for delivery in own_deliveries.in_bulk(
+        [pk for pk, _, outcome in batch.results if outcome == SENT]
+    ).values():
         try:
             take_back(delivery, by=by, address=address, at=database_now())
         except (PickedUp, NotAllowed, Response.DoesNotExist):
@@ -162,7 +170,7 @@ def _note(stored: str) -> str:
 
 def _send(delivery: Delivery, choice: Choice, by: User, note: str, address: str) -> str:
     try:
-        respond(
+        given = respond(
             delivery,
             by=by,
             status=choice.status,
@@ -184,7 +192,7 @@ def _send(delivery: Delivery, choice: Choice, by: User, note: str, address: str)
     except DatabaseError:
         log.exception("The answer to %s cannot be stored", delivery.pk)
         return FAILED
-    return SENT
+    return VOTED if isinstance(given, Vote) else SENT
 
 
 def _line(

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 
-from accounts.invisible import reveal
+from accounts.characters.invisible import reveal
 from database.encryption import Unreadable
 from inbox.editing.choices import chosen, questions
 from inbox.editing.edits import Original

@@ -12,8 +12,8 @@ from django.shortcuts import render
 from django.views.decorators.http import require_POST
 
 from accounts.access import NotAllowed, may_answer
-from accounts.invisible import reveal
-from accounts.throttles import client_address
+from accounts.characters.invisible import reveal
+from accounts.limits.throttles import client_address
 from database.clock import database_now
 from inbox.answering.answer_status import answer_status
 from inbox.answering.forms import AnswerForm
@@ -28,7 +28,7 @@ from inbox.models import SavedReply
 from inbox.pages.filter_state import FilterState
 from inbox.pages.page import PersonRequest, SeeOther, find_delivery, page
 from inbox.pages.viewer import Viewer
-from wake.models import Delivery, Response
+from wake.models import Delivery, Response, Vote
 from wake.responses import (
     AlreadyAnswered,
     BadEdit,
@@ -41,6 +41,7 @@ from wake.responses import (
     take_back,
 )
 
+VOTED = "Your approval counts. It waits for others to agree:"
 NOTHING_TO_SEND = "Nothing to send yet. Change something or write a message."
 
 
@@ -56,7 +57,7 @@ def answer_delivery(request: PersonRequest, pk: UUID) -> HttpResponse:
     now, filters = database_now(), FilterState.from_form(request.POST)
     following = next_to_open([pk], request.POST, filters, request.user, at=now)
     try:
-        respond(
+        given = respond(
             delivery,
             by=request.user,
             status=form.cleaned_data["status"],
@@ -79,6 +80,8 @@ def answer_delivery(request: PersonRequest, pk: UUID) -> HttpResponse:
     except (ContentChanged, EditNotWanted, BadEdit) as reason:
         form.add_error(None, str(reason))
         return _not_sent(request, delivery, form)
+    if isinstance(given, Vote):
+        messages.success(request, f"{VOTED} {reveal(delivery.headline)}")
     return after_answer(pk, following, filters)
 
 

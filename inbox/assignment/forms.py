@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -10,11 +11,12 @@ from django import forms
 from accounts.models import Membership
 from inbox.assignment.sentences import TYPES, Names
 from inbox.pages.name_field import NameField
-from wake.assignment.rules import LONGEST_DAYS, Terms
+from wake.assignment.rules import LONGEST_DAYS, LONGEST_MINUTES, MOST_NEEDED, MOST_STEPS, Terms
 from wake.models import RuleVersion
-from wake.models.rules import LONGEST_POINTER, LONGEST_VALUE
+from wake.models.rules import LONGEST_POINTER, LONGEST_VALUE, EscalationStep
 
 INPUT = {"class": "input"}
+STEPS = range(1, MOST_STEPS + 1)
 ROLES = [
     ("", "No role"),
     (Membership.Role.OWNER, "All owners"),
@@ -26,6 +28,24 @@ def _boxes(**options: Any) -> forms.TypedMultipleChoiceField:
     return forms.TypedMultipleChoiceField(
         required=False, widget=forms.CheckboxSelectMultiple, **options
     )
+
+
+def _fields_of_step(step: int) -> dict[str, forms.Field]:
+    """Returns the fields of one step of escalation."""
+    return {
+        f"after_{step}": forms.IntegerField(
+            label=f"Step {step}: after (minutes)",
+            required=False,
+            min_value=1,
+            max_value=LONGEST_MINUTES,
+            widget=forms.NumberInput(attrs=INPUT),
+            help_text="Counted from the delivery. Empty: no such step.",
+        ),
+        f"people_{step}": _boxes(label="Assign to, too", coerce=int),
+        f"role_{step}": forms.ChoiceField(
+            label="And to", required=False, choices=ROLES, widget=forms.Select(attrs=INPUT)
+        ),
+    }
 
 
 class RuleForm(forms.Form):
@@ -79,6 +99,15 @@ class RuleForm(forms.Form):
         required=False,
         help_text="An owner can still take a delivery.",
     )
+    needed = forms.IntegerField(
+        label="People who have to approve",
+        required=False,
+        min_value=1,
+        max_value=MOST_NEEDED,
+        initial=1,
+        widget=forms.NumberInput(attrs=INPUT),
+        help_text="One rejection or redirect decides at once.",
+    )
     days = forms.IntegerField(
         label="Ends after (days)",
         min_value=1,
@@ -90,10 +119,29 @@ class RuleForm(forms.Form):
 
     def __init__(self, *args: Any, names: Names, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        for name, choices in (("agents", names.agents), ("people", names.people)):
-            field = self.fields[name]
-            assert isinstance(field, forms.ChoiceField)  # noqa: S101 - for the type checker
-            field.choices = list(choices.items())
+        for step in STEPS:
+            self.fields |= _fields_of_step(step)
+        self._offer("agents", names.agents)
+        for name in ("people", *(f"people_{step}" for step in STEPS)):
+            self._offer(name, names.people)
+
+    def _offer(self, name: str, choices: Mapping[Any, str]) -> None:
+        field = self.fields[name]
+        assert isinstance(field, forms.ChoiceField)  # noqa: S101 - for the type checker
+        field.choices = list(choices.items())
+
+    @property
+    def main_fields(self) -> list[forms.BoundField]:
+        return [self[name] for name in self.fields if not name[-1].isdigit()]
+
+    @property
+    def step_fields(self) -> list[forms.BoundField]:
+        return [self[name] for name in self.fields if name[-1].isdigit()]
+
+    @property
+    def has_steps(self) -> bool:
+        """Returns whether the fields of escalation have something to show."""
+        return any(field.value() or field.errors for field in self.step_fields)
 
     def terms(self, *, at: datetime) -> Terms:
         """Returns what rules.add() and rules.change() take."""
@@ -109,12 +157,42 @@ class RuleForm(forms.Form):
             "people": data["people"],
             "role": data["role"],
             "only_they": data["only_they"],
+            "needed": data["needed"] or 1,
+            "escalation": self._escalation(),
             "expires_at": at + timedelta(days=data["days"]),
         }
+
+    def _escalation(self) -> list[EscalationStep]:
+        """Returns the steps that have a time."""
+        data = self.cleaned_data
+        return [
+            {
+                "minutes": data[f"after_{step}"],
+                "people": data[f"people_{step}"],
+                "role": data[f"role_{step}"],
+            }
+            for step in STEPS
+            if data[f"after_{step}"]
+        ]
 
 
 def initial_of(version: RuleVersion) -> dict[str, Any]:
     """Returns what the form of an existing rule shows; its time begins again."""
     fields = ("agents", "types", "thread_prefix", "pointer", "operator", "value", "people", "role")
     same = {name: getattr(version, name) for name in fields}
-    return {**same, "only_they": version.only_they, "rule_name": version.rule.name}
+    steps = {
+        f"{name}_{number}": value
+        for number, step in enumerate(version.escalation, 1)
+        for name, value in (
+            ("after", step["minutes"]),
+            ("people", step["people"]),
+            ("role", step["role"]),
+        )
+    }
+    return {
+        **same,
+        **steps,
+        "only_they": version.only_they,
+        "needed": version.needed,
+        "rule_name": version.rule.name,
+    }

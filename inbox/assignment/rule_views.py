@@ -16,7 +16,7 @@ from accounts.access import is_owner, teams_of
 from accounts.models import Team
 from database.clock import database_now
 from inbox.assignment.forms import RuleForm, initial_of
-from inbox.assignment.sentences import Names, assigns, matches
+from inbox.assignment.sentences import Names, assigns, escalates, matches
 from inbox.pages.owners import team_of_an_owner
 from inbox.pages.page import PersonRequest, SeeOther, actor, form_page, page
 from inbox.people.settings.views import posted, settings_page
@@ -31,8 +31,11 @@ MOST_DIGITS = 18
 @require_safe
 @page
 def rule_settings(request: PersonRequest) -> HttpResponse:
-    """Lists the teams of the person, each with a link to its rules."""
-    return settings_page(request, "rules", teams=own_teams(request.user))
+    """Shows the rules of the person's team, or lists their teams."""
+    teams = own_teams(request.user)
+    if len(teams) == 1:
+        return rules_page(request, teams[0].team)
+    return settings_page(request, "rules", teams=teams)
 
 
 @require_safe
@@ -47,9 +50,9 @@ def add_rule(request: PersonRequest, slug: str) -> HttpResponse:
     team = team_of_an_owner(request, slug, refusal=REFUSED)
     form = RuleForm(posted(request), names=Names.of(team))
 
-    def add(seen: int, at: datetime) -> None:
+    def add(rules_version: int, at: datetime) -> None:
         name, terms = form.cleaned_data["rule_name"], form.terms(at=at)
-        rules.add(team, name, terms, seen=seen, by=actor(request), at=at)
+        rules.add(team, name, terms, rules_version=rules_version, by=actor(request), at=at)
 
     return _form_page(request, team, form, add)
 
@@ -61,9 +64,11 @@ def change_rule(request: PersonRequest, slug: str, pk: UUID) -> HttpResponse:
     version = _version(team, pk)
     form = RuleForm(posted(request), initial=initial_of(version), names=Names.of(team))
 
-    def change(seen: int, at: datetime) -> None:
+    def change(rules_version: int, at: datetime) -> None:
         name, terms = form.cleaned_data["rule_name"], form.terms(at=at)
-        rules.change(version.rule, name, terms, seen=seen, by=actor(request), at=at)
+        rules.change(
+            version.rule, name, terms, rules_version=rules_version, by=actor(request), at=at
+        )
 
     return _form_page(request, team, form, change, version=version)
 
@@ -99,13 +104,16 @@ def rules_page(request: PersonRequest, team: Team, **context: Any) -> HttpRespon
             "rule": version.rule,
             "matches": matches(version, names),
             "assigns": assigns(version, names),
+            "escalates": escalates(version, names),
             "is_over": version.expires_at <= now,
         }
         for version in RuleVersion.objects.of_team(team)
     ]
     can_change = is_owner(request.user, team.pk)
     is_full = len(lines) >= rules.MOST_RULES
+    has_other_teams = teams_of(request.user).count() > 1
     context = {"team": team, "lines": lines, "now": now, "is_full": is_full, **context}
+    context["has_other_teams"] = has_other_teams
     return settings_page(request, "rules-of-a-team", can_change=can_change, **context)
 
 
@@ -120,7 +128,7 @@ def _form_page(
     with what was typed, so that it can be sent again."""
     if form.is_valid():
         try:
-            store(_seen(request), database_now())
+            store(_rules_version(request), database_now())
         except (rules.RulesChanged, rules.TooManyRules, rules.BadRule) as reason:
             form.add_error(None, str(reason))
             team.refresh_from_db(fields=["rules_version"])
@@ -137,7 +145,7 @@ def _changed(
     team = team_of_an_owner(request, slug, refusal=REFUSED)
     rule = _version(team, pk).rule
     try:
-        change(rule, seen=_seen(request), by=actor(request), at=database_now())
+        change(rule, rules_version=_rules_version(request), by=actor(request), at=database_now())
     except rules.RulesChanged as reason:
         messages.warning(request, str(reason))
     return SeeOther("settings-team-rules", slug=team.slug)
@@ -152,8 +160,8 @@ def _version(team: Team, pk: UUID) -> RuleVersion:
     return found
 
 
-def _seen(request: PersonRequest) -> int:
+def _rules_version(request: PersonRequest) -> int:
     """Returns the version of the rules that the page showed; 0 for a text that is none, which is
     the version of a team without rules."""
-    text = request.POST.get("seen", "")
+    text = request.POST.get("rules_version", "")
     return int(text) if text.isascii() and text.isdigit() and len(text) <= MOST_DIGITS else 0

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Self
 
 from accounts.models import Agent, Membership, Team
-from wake.assignment.assigned import in_words
+from wake.assignment.assigned import in_minutes, in_words
 from wake.models import Delivery, RuleVersion
 
 TYPES: dict[str, str] = {
@@ -17,6 +17,7 @@ TYPES: dict[str, str] = {
     Delivery.Type.UPDATE: "updates",
 }
 ROLES = {Membership.Role.OWNER: "all owners", Membership.Role.REVIEWER: "all reviewers"}
+NUMBERS = {2: "Two", 3: "Three", 4: "Four", 5: "Five"}
 LEFT = "a person who can no longer answer"
 
 
@@ -70,13 +71,29 @@ def matches(version: RuleVersion, names: Names) -> str:
 
 def assigns(version: RuleVersion, names: Names) -> str:
     """Returns `go to Alice and all owners. Only they can answer.`"""
-    people = [names.people.get(pk, LEFT) for pk in version.people]
-    whom = in_words([*_once(people), *([ROLES[_role(version)]] if version.role else [])])
-    return f"go to {whom}.{' Only they can answer.' if version.only_they else ''}"
+    only_they = " Only they can answer." if version.only_they else ""
+    return f"go to {_whom(version.people, version.role, names)}.{only_they}{_needs(version)}"
 
 
-def _role(version: RuleVersion) -> Membership.Role:
-    return Membership.Role(version.role)
+def _needs(version: RuleVersion) -> str:
+    if version.needed == 1:
+        return ""
+    people = "of them" if version.only_they else "people"
+    return f" {NUMBERS[version.needed]} {people} must agree."
+
+
+def escalates(version: RuleVersion, names: Names) -> str:
+    """Returns `After 30 minutes without an answer also to Bob.`, a sentence for each step."""
+    return " ".join(
+        f"After {in_minutes(step['minutes'])} without an answer also to "
+        f"{_whom(step['people'], step['role'], names)}."
+        for step in version.escalation
+    )
+
+
+def _whom(people: Iterable[int], role: str, names: Names) -> str:
+    named = [names.people.get(pk, LEFT) for pk in people]
+    return in_words([*_once(named), *([ROLES[Membership.Role(role)]] if role else [])])
 
 
 def _once(names: Iterable[str]) -> list[str]:

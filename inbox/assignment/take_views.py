@@ -9,7 +9,7 @@ from django.http import HttpResponse
 from django.views.decorators.http import require_POST
 
 from accounts.access import NotAllowed
-from accounts.throttles import client_address
+from accounts.limits.throttles import client_address
 from database.clock import database_now
 from inbox.pages.filter_state import FilterState
 from inbox.pages.page import PersonRequest, SeeOther, find_delivery, page

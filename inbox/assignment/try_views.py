@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from django.http import HttpResponse
@@ -17,16 +17,25 @@ from inbox.assignment.rule_views import rules_page
 from inbox.assignment.sentences import Names
 from inbox.pages.page import PersonRequest, page
 from wake.assignment import trying
+from wake.assignment.trying import Matched
 from wake.models import Delivery, RuleVersion
 
 NOT_THERE = "There is no delivery with this ID in this team."
 
 
 @dataclass(frozen=True, slots=True)
-class Trial:
-    """Holds the sentences of a result, and the delivery if one was tried."""
+class Line:
+    """Holds a sentence of a result, and the deliveries that it speaks of."""
 
-    sentences: list[str]
+    sentence: str
+    deliveries: list[Delivery] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """Holds the lines of a result, and the delivery if one was tried."""
+
+    lines: list[Line]
     delivery: Delivery | None = None
 
 
@@ -44,27 +53,44 @@ def _one(team: Team, text: str, *, at: datetime) -> Trial:
     pk = uuid_or_none(text.rstrip("/").rpartition("/")[2])
     delivery = Delivery.objects.for_team(team).with_content().in_bulk([pk]).get(pk) if pk else None
     if delivery is None:
-        return Trial([NOT_THERE])
+        return Trial([Line(NOT_THERE)])
     version = trying.version_of(delivery, at=at)
     if version is None:
-        return Trial(["No rule matches it, so it would be for everyone who may answer."], delivery)
+        everyone = "No rule matches it, so it would be for everyone who may answer."
+        return Trial([Line(everyone)], delivery)
     people = Names.of(team).assigned(version)
-    return Trial([f"It would go to {people} by “{version.rule.name}”."], delivery)
+    return Trial([Line(f"It would go to {people} by “{version.rule.name}”.")], delivery)
 
 
 def _recent(team: Team, *, at: datetime) -> Trial:
     replay, names = trying.replay(team, at=at), Names.of(team)
     days = f"the last {trying.DAYS} days"
     if not replay.tried:
-        return Trial([f"Nothing was delivered in {days}."])
-    sentences = [
-        f"{replay.counts[version.pk]} of {replay.tried} would have gone to "
-        f"{names.assigned(version)} by “{version.rule.name}”."
-        for version in RuleVersion.objects.of_team(team)
-        if replay.counts[version.pk]
-    ]
-    others = replay.tried - replay.counts.total()
-    sentences.append(f"{others} of {replay.tried} match no rule.")
+        return Trial([Line(f"Nothing was delivered in {days}.")])
+    lines = []
+    for version in RuleVersion.objects.of_team(team):
+        if matched := replay.matched.get(version.pk):
+            lines.append(
+                Line(
+                    f"{matched.deliveries} of {replay.tried} would have gone to "
+                    f"{names.assigned(version)} by “{version.rule.name}”."
+                )
+            )
+            lines += _answers(matched)
+    lines.append(Line(f"{replay.unmatched} of {replay.tried} match no rule."))
     if replay.is_cut:
-        sentences.append(f"These are the newest {replay.tried} of {days}.")
-    return Trial(sentences)
+        lines.append(Line(f"These are the newest {replay.tried} of {days}."))
+    return Trial(lines)
+
+
+def _answers(matched: Matched) -> list[Line]:
+    """Says how people answered what the rule matches."""
+    if not matched.answered:
+        return []
+    line = f"People approved {matched.approved} of the {matched.answered} that they answered."
+    others = matched.answered - matched.approved
+    if others > len(matched.not_approved):
+        line += f" The newest {len(matched.not_approved)} of the other {others}:"
+    elif others:
+        line += " Not approved:"
+    return [Line(line, matched.not_approved)]

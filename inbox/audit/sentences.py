@@ -20,6 +20,7 @@ KINDS = {
     "caller": "A2A caller",
     "system": "Wake",
     "operator": "CLI",
+    "provider": "sign-in provider",
 }
 CALLERS = {
     "public": "anyone",
@@ -54,6 +55,8 @@ def link(event: AuditEvent) -> str:
                 return ""
         case "callbackhost":
             return reverse("settings-allowlist")
+        case "channel":
+            return reverse("settings-notifications")
         case "rule":
             return reverse("settings-rules")
         case "membership" | "invitation":
@@ -73,13 +76,18 @@ def short(address: str) -> str:
 
 def _answered(actor: str, detail: Detail) -> str:
     status = ANSWERS.get(str(detail.get("status")), "answered")
-    return f"{actor} {status}{' after the deadline' if detail.get('late') else ''}"
+    late = " after the deadline" if detail.get("late") else ""
+    return f"{actor} {status}{late}{_via(detail)}"
 
 
 def _taken_back(actor: str, detail: Detail) -> str:
     seconds = detail.get("after_seconds")
     after = f" after {seconds:.0f} s" if isinstance(seconds, int | float) else ""
-    return f"Undone by {actor}{after}"
+    return f"Undone by {actor}{after}{_via(detail)}"
+
+
+def _via(detail: Detail) -> str:
+    return f" via {detail['via']}" if detail.get("via") else ""
 
 
 def _picked_up(actor: str, detail: Detail) -> str:
@@ -182,6 +190,13 @@ EVENTS: dict[str, tuple[str, Say]] = {
     "delivery.answered": ("Answered", _answered),
     "blob.uploaded": ("File uploaded", _does("uploaded a file")),
     "response.taken_back": ("Answer undone", _taken_back),
+    "delivery.voted": (
+        "Approved by one",
+        lambda actor, detail: (
+            f"{actor} approved it: {detail.get('have', 1)} of {detail.get('needed', 2)} people have"
+        ),
+    ),
+    "vote.taken_back": ("Approval undone", _does("undid their approval")),
     "response.picked_up": ("Answer fetched", _picked_up),
     "delivery.timed_out": ("Expired", lambda actor, detail: "Expired without an answer"),
     "delivery.acknowledged": ("Acknowledged", _does("acknowledged it")),
@@ -190,6 +205,10 @@ EVENTS: dict[str, tuple[str, Say]] = {
     "delivery.comment_removed": ("Comment removed", _does("removed a comment")),
     "delivery.brought_back": ("Moved to inbox", _does("moved it to the inbox")),
     "delivery.taken": ("Taken", _does("took it")),
+    "delivery.escalated": (
+        "Escalated",
+        lambda actor, detail: "Assigned to more people, because no one had answered",
+    ),
     "callback.sent_again": ("Callback sent again", _does("sent the callback again")),
     "callback.rehearsed": ("Test callback sent", _test_callback_sent),
     "callback.given_up": ("Callback failed", _given_up),
@@ -238,6 +257,10 @@ EVENTS: dict[str, tuple[str, Say]] = {
         "Late result",
         lambda actor, detail: f"{actor} sent a result after the task had ended, so it was ignored",
     ),
+    "channel.added": ("Channel added", _does("added a channel for notifications")),
+    "channel.changed": ("Channel changed", _does("changed what a channel tells")),
+    "channel.removed": ("Channel removed", _does("removed a channel for notifications")),
+    "channel.verified": ("Channel verified", _does("verified a channel for notifications")),
     "rule.added": ("Rule added", _of_rule("added")),
     "rule.changed": ("Rule changed", _of_rule("changed")),
     "rule.moved": ("Rule moved", _of_rule("moved")),

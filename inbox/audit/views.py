@@ -18,9 +18,9 @@ from inbox.audit.chain_tips import chain_entry_of, chain_tips
 from inbox.audit.folding import days_of
 from inbox.audit.lines import lines_of
 from inbox.audit.sentences import EVENTS
+from inbox.audit.streaming import streamed
 from inbox.pages import team_filter
 from inbox.pages.page import PersonRequest, page
-from inbox.pages.streaming import streamed
 from inbox.pages.viewer import Viewer
 from inbox.people.teams.teams import people_of
 

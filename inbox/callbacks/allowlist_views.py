@@ -10,7 +10,7 @@ from django.http import HttpResponse
 from django.shortcuts import get_object_or_404
 from django.views.decorators.http import require_POST, require_safe
 
-from accounts.throttles import TooMany, count_dns_lookup
+from accounts.limits.throttles import TooMany, count_dns_lookup
 from inbox.pages.owners import still_owned, team_of_an_owner
 from inbox.pages.page import PersonRequest, SeeOther, actor, page, too_many
 from inbox.people.settings.forms import HostForm

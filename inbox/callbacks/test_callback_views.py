@@ -9,8 +9,8 @@ from uuid import UUID
 from django.http import HttpResponse
 from django.shortcuts import render
 
+from accounts.limits.throttles import TooMany, count_test_callback
 from accounts.models import Agent
-from accounts.throttles import TooMany, count_test_callback
 from database.clock import database_now
 from inbox.agents.forms import TestCallbackForm
 from inbox.pages.owners import owned_agent

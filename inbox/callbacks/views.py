@@ -12,7 +12,7 @@ from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_POST, require_safe
 
 from accounts.access import NotAllowed, agents_of
-from accounts.throttles import client_address
+from accounts.limits.throttles import client_address
 from database.batched_queries import Cursor
 from database.clock import database_now
 from database.uuids import uuid_or_none

@@ -11,8 +11,8 @@ from django.utils import timezone
 
 from accounts.models import ApiKey, User
 from database.batched_queries import first_of_each
+from inbox.list.lists import TEAM, each_team
 from inbox.list.rows import Row, assumption_of, row_of, with_assumption
-from inbox.pages.lists import TEAM, each_team
 from inbox.pages.local_time import instant, zone_of
 from inbox.pages.viewer import Viewer
 from wake.models import Delivery, DeliveryQuerySet
@@ -49,7 +49,7 @@ def until_when(back: datetime, *, at: datetime) -> str:
 
 def open_deadlines(team: Any, *, after: datetime, until: datetime) -> DeliveryQuerySet:
     """Returns what a person can still answer in one team, including what they snoozed; updates ask
-    for nothing. `team` may be a parameter (inbox/pages/lists.py). Index: windows_of_a_team."""
+    for nothing. `team` may be a parameter (inbox/list/lists.py). Index: windows_of_a_team."""
     rows = Delivery.objects.for_team(team).awaiting_response()
     closing = rows.filter(mode=ApiKey.Mode.LIVE, expires_at__gt=after, expires_at__lte=until)
     return closing.exclude(type=Delivery.Type.UPDATE)

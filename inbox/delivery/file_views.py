@@ -8,27 +8,18 @@ from uuid import UUID
 from django.http import Http404, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404
-from django.utils.cache import get_conditional_response
 from django.views.decorators.http import require_safe
 
 from database.uuids import uuid_or_none
+from inbox.delivery.picture_response import picture_response
 from inbox.pages.page import PersonRequest, for_person, page
 from inbox.rendering.blocks import blocks_in
-from inbox.rendering.files import decoded, digest_of, inline_data, inline_picture
+from inbox.rendering.files import decoded, digest_of, inline_data
 from inbox.rendering.json_text import read
-from wake.blobs.pictures import NotShowable, Picture
-from wake.models import Attachment, Delivery, File, UploadedBlob
+from wake.blobs.pictures import NotShowable
+from wake.models import Attachment, Delivery, File
 from wake.models.blobs import AttachmentQuerySet
 from wake.server.http.downloads import download
-
-PICTURE_HEADERS = {
-    "Content-Security-Policy": "default-src 'none'; sandbox",
-    "X-Content-Type-Options": "nosniff",
-    # The browser keeps it and asks each time, so that what was erased, or is no longer theirs, is
-    # not shown to a person who signed out.
-    "Cache-Control": "private, no-cache",
-}
-EXTENSIONS = {"image/png": "png", "image/jpeg": "jpg"}
 
 
 @require_safe
@@ -36,14 +27,8 @@ EXTENSIONS = {"image/png": "png", "image/jpeg": "jpg"}
 def picture(request: PersonRequest, pk: UUID, digest: str) -> HttpResponseBase:
     """Shows a picture of the delivery, by the hash of its bytes."""
     attachment = _attachments(request, pk).with_picture(digest).first()
-    inline = b"" if attachment else _inline(request, pk, digest)
-    response = get_conditional_response(request, etag=f'"{digest}"')
-    if response is None:
-        response = _shown(attachment.blob, digest) if attachment else _rewritten(inline, digest)
-    for name, value in PICTURE_HEADERS.items():
-        response[name] = value
-    response["ETag"] = f'"{digest}"'
-    return response
+    shown = attachment.blob if attachment else _inline(request, pk, digest)
+    return picture_response(request, shown, digest)
 
 
 @require_safe
@@ -88,21 +73,3 @@ def _name(delivery: Delivery, blob: UUID) -> str:
 
 def _blocks(delivery: Delivery) -> list[Any] | None:
     return blocks_in(read(delivery.details_json)) if delivery.details_json else None
-
-
-def _shown(picture: UploadedBlob | Picture, digest: str) -> HttpResponse:
-    """Returns an uploaded picture, or one that was written again just now."""
-    name = f"{digest[:12]}.{EXTENSIONS[picture.media_type]}"
-    return HttpResponse(
-        bytes(picture.content),
-        content_type=picture.media_type,
-        headers={"Content-Disposition": f'inline; filename="{name}"'},
-    )
-
-
-def _rewritten(content: bytes, digest: str) -> HttpResponse:
-    """Raises Http404 for what the page does not show either."""
-    try:
-        return _shown(inline_picture(content), digest)
-    except NotShowable:
-        raise Http404 from None

@@ -13,9 +13,9 @@ from django.http import HttpResponseRedirect, QueryDict
 
 from accounts.models import User
 from database.batched_queries import PAGE, Cursor, first_of_each, older_than
+from inbox.list.lists import TEAM, TYPE, Lists, each_type
 from inbox.list.sections import TITLES, URGENCY
 from inbox.pages.filter_state import FilterState
-from inbox.pages.lists import TEAM, TYPE, Lists, each_type
 from inbox.pages.page import SeeOther
 from inbox.pages.viewer import Viewer
 from inbox.snoozing.snoozes import without_snoozed

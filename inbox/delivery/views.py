@@ -16,7 +16,7 @@ from inbox.answering.answer_status import answer_status
 from inbox.answering.drafts import draft_of
 from inbox.answering.forms import AnswerForm
 from inbox.assignment import claims
-from inbox.assignment.of_delivery import assignment_context
+from inbox.assignment.of_delivery import assignment_context, has_voted
 from inbox.deadlines import wording as deadline_wording
 from inbox.delivery import neighbours, reading, revisions, timeline
 from inbox.discussion.comments import discussion_of
@@ -133,7 +133,8 @@ def delivery_page(
         context["is_own_answer"] = response.by_id == request.user.pk
     if delivery.erased_at is not None:
         return render(request, "inbox/delivery/erased.html", context | extra, status=status)
-    if response is None and viewer.may_answer(delivery.team_id) and not context["is_blocked"]:
+    may_answer = viewer.may_answer(delivery.team_id) and not context["is_blocked"]
+    if response is None and may_answer and not context.get("has_voted"):
         context |= _form(delivery, form, request)
     if context["is_open"]:
         context["since"] = updates.mark(now)
@@ -163,7 +164,9 @@ def _answer(delivery: Delivery, response: Response, viewer: Viewer) -> dict[str,
     is_chosen = bool(edited) or response.status == Response.Status.APPROVED
     return {
         "response": response,
-        "answer_status": answer_status(response, viewer, at=database_now()),
+        "answer_status": answer_status(
+            response, viewer, has_voted=has_voted(response, viewer.user), at=database_now()
+        ),
         "changes": changes(as_typed(original.json), as_typed(edited)) if edited else None,
         "chosen": questions(original, chosen(original, edited)) if is_chosen else [],
     }

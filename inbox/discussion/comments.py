@@ -14,6 +14,7 @@ from django.db.models import Exists, OuterRef
 from accounts.access import NotAllowed, is_owner
 from accounts.audit import person, record
 from accounts.models import Membership, User
+from inbox.channels.noting import note_mentions
 from inbox.discussion.mentions import mentioned_in
 from inbox.models import Comment, Mention
 from wake.models import Delivery, DeliveryQuerySet
@@ -48,10 +49,11 @@ def write_comment(
     comment = Comment.objects.create(
         pk=pk, delivery=locked, author=by, author_name=by.display_name, text=text, written_at=at
     )
-    Mention.objects.bulk_create(
+    mentions = Mention.objects.bulk_create(
         Mention(user=user, delivery=locked, comment=comment)
         for user in mentioned_in(text, team_id=locked.team_id, by=by)
     )
+    note_mentions(mentions, delivery=locked, at=at)
     actor = person(by, address)
     record("delivery.commented", by=actor, of=locked, team=locked.team_id, at=at, comment=str(pk))
 

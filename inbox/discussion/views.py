@@ -11,7 +11,7 @@ from django.shortcuts import render
 from django.views.decorators.http import require_POST, require_safe
 
 from accounts.access import NotAllowed
-from accounts.throttles import client_address
+from accounts.limits.throttles import client_address
 from database.clock import database_now
 from inbox.delivery.views import delivery_page
 from inbox.discussion import comments, mentions

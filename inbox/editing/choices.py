@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from accounts.invisible import reveal
+from accounts.characters.invisible import reveal
 from inbox.editing.edits import NOT_AN_OPTION, Original, Unreadable, ticked
 from inbox.rendering.blocks import Choice, Option
 from inbox.rendering.json_text import read, written

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import groupby, islice
 from typing import Literal
 
-from accounts.invisible import reveal
+from accounts.characters.invisible import reveal
 from inbox.editing.step_budget import Comparison, StepBudget
 
 CONTEXT_LINES = 3

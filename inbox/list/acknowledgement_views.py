@@ -6,7 +6,7 @@ from django.contrib import messages
 from django.http import HttpResponse
 from django.views.decorators.http import require_POST
 
-from accounts.throttles import client_address
+from accounts.limits.throttles import client_address
 from database.clock import database_now
 from inbox.delivery.neighbours import after_answer, next_to_open
 from inbox.list import acknowledged

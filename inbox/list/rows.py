@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Self
@@ -18,8 +18,8 @@ from inbox.deadlines.wording import closes_soon, deadline_text
 from inbox.delivery.reading import with_reading
 from inbox.list.just_done import Done
 from inbox.pages.viewer import Viewer
-from wake.assignment.assigned import Assigned
-from wake.models import Delivery, DeliveryQuerySet, Response
+from wake.assignment.assigned import Assigned, in_words
+from wake.models import Delivery, DeliveryQuerySet, Response, Vote
 
 # A row shows none of these, and the first may be 256 kB.
 UNUSED_COLUMNS = ("details_json", "extensions", "assumption", "callback_webhook")
@@ -49,6 +49,9 @@ class Row:
     is_mine: bool = False
     # Whether a rule lets only others answer.
     is_blocked: bool = False
+    # Who approved it, if more have to, and whether this person did.
+    approved_by: str = ""
+    has_voted: bool = False
     # Where a search found its words, if the row does not show it otherwise.
     excerpt: str = ""
     # A colleague who reads it now.
@@ -69,7 +72,7 @@ class Row:
     @property
     def may_send(self) -> bool:
         """Returns whether this person may answer it, and not only acknowledge it."""
-        return self.may_answer and not self.is_blocked
+        return self.may_answer and not self.is_blocked and not self.has_voted
 
     @property
     def may_be_acknowledged(self) -> bool:
@@ -112,7 +115,12 @@ def assumption_of(delivery: Delivery) -> str:
 
 
 def row_of(
-    delivery: Delivery, viewer: Viewer, *, at: datetime, assigned: Assigned | None = None
+    delivery: Delivery,
+    viewer: Viewer,
+    *,
+    at: datetime,
+    assigned: Assigned | None = None,
+    votes: Sequence[Vote] = (),
 ) -> Row:
     """Builds a row from a `listed` delivery; one from `waiting` fills every field."""
     agent: str = delivery.agent_name  # type: ignore[attr-defined]
@@ -134,4 +142,6 @@ def row_of(
         is_mine=assigned is not None and assigned.is_to(viewer.user.pk),
         is_blocked=assigned is not None and assigned.blocks(viewer.user.pk),
         reader=getattr(delivery, "reader", None) or "",
+        approved_by=in_words([vote.name for vote in votes]),
+        has_voted=any(vote.user_id == viewer.user.pk for vote in votes),
     )

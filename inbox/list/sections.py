@@ -16,13 +16,14 @@ from inbox.deadlines.closing_soon import open_deadlines
 from inbox.deadlines.wording import CONTINUES, SOON
 from inbox.list.acknowledged import button_value
 from inbox.list.just_done import Done, JustDone
+from inbox.list.lists import TEAM, TYPE, Lists, each_team, each_type
 from inbox.list.rows import Row, row_of, waiting
-from inbox.pages.lists import TEAM, TYPE, Lists, each_team, each_type
 from inbox.search.excerpts import excerpts_of
 from inbox.search.query_language import Query
 from inbox.search.search import Search
 from inbox.snoozing.snoozes import without_snoozed
 from wake.assignment.assigned import assigned_to, only_of
+from wake.assignment.votes import voters_of
 from wake.models import Delivery, DeliveryQuerySet, Response
 
 TITLES: dict[str, str] = {
@@ -180,7 +181,11 @@ def inbox(
     loaded = load_first_of_each(newest, columns=partial(waiting, viewer=viewer, at=at))
     deliveries = sorted(loaded, key=attrgetter("created_at", "pk"), reverse=True)
     assigned = assigned_to([row.pk for row in deliveries]) if ruled_team_ids else {}
-    listed = [row_of(row, viewer, at=at, assigned=assigned.get(row.pk)) for row in deliveries]
+    voted = voters_of([pk for pk, each in assigned.items() if each.needs_votes])
+    listed = [
+        row_of(row, viewer, at=at, assigned=assigned.get(row.pk), votes=voted.get(row.pk, ()))
+        for row in deliveries
+    ]
     sections = [
         _section(type, [row for row in listed if row.delivery.type == type]) for type in types
     ]

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from accounts.models import ApiKey, AuditEvent
 from database.batched_queries import MICROSECOND, count_each, first_of_each
 from database.clock import EPOCH
-from inbox.pages.lists import TEAM, TYPE, each_type
+from inbox.list.lists import TEAM, TYPE, each_type
 from inbox.pages.viewer import Viewer
 from wake.models import Delivery
 

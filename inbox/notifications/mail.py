@@ -16,8 +16,8 @@ from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils import timezone
 
-from accounts.invisible import reveal
-from accounts.models import AddressChange, Invitation, User
+from accounts.characters.invisible import reveal
+from accounts.models import AddressChange, Invitation, PasskeyNotice, User
 from accounts.sign_in import second_factor
 from accounts.sign_in.address_changes import CONFIRM_WITHIN, UNDO_WITHIN
 from accounts.teams.invitations import OPEN_FOR
@@ -111,6 +111,7 @@ def send_reset(user: User, *, uid: str, token: str) -> None:
         "url": _url("reset-password", uid, token),
         "minutes": settings.PASSWORD_RESET_TIMEOUT // 60,
         "has_second_factor": second_factor.is_on(user),
+        "passkeys": user.passkeys.count(),
     }
     _deliver(
         _compose(user.email, subject="Wake: reset your password", template="reset", context=context)
@@ -142,6 +143,24 @@ def send_address_changed(change: AddressChange, text: str) -> None:
     _deliver(
         _compose(change.old_email, subject=subject, template="address_changed", context=context)
     )
+
+
+def send_passkey_notice(notice: PasskeyNotice) -> None:
+    """Tells a person that a passkey of theirs was added, removed or copied; raises NotTaken."""
+    subject = {
+        PasskeyNotice.Kind.ADDED: "Wake: a passkey was added",
+        PasskeyNotice.Kind.REMOVED: "Wake: a passkey was removed",
+        PasskeyNotice.Kind.COPIED: "Wake: a passkey was refused",
+    }[PasskeyNotice.Kind(notice.kind)]
+    context = {
+        "origin": settings.WAKE_ORIGIN,
+        "email": notice.email,
+        "passkey": unlinked(notice.passkey),
+        "kind": notice.kind,
+        "security_url": _url("settings-security"),
+        "reset_url": _url("reset"),
+    }
+    _deliver(_compose(notice.email, subject=subject, template="passkey", context=context))
 
 
 def send_invitation(invitation: Invitation, text: str) -> None:

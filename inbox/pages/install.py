@@ -16,6 +16,7 @@ from django.views.decorators.cache import cache_control
 from django.views.decorators.http import require_safe
 
 BRAND, PAPER = "#1F5F6B", "#FBFAF7"
+ICON = "img/icon-192.png"
 KEPT_FILES = ("css/app.css", "css/outside-inbox.css", "img/wake.svg")
 one_hour = cache_control(max_age=3600)
 
@@ -36,7 +37,7 @@ def manifest(request: HttpRequest) -> HttpResponse:
         "theme_color": BRAND,
         "icons": [
             _icon("img/wake.svg", "any", "image/svg+xml"),
-            _icon("img/icon-192.png", "192x192"),
+            _icon(ICON, "192x192"),
             _icon("img/icon-512.png", "512x512"),
             {**_icon("img/icon-maskable-512.png", "512x512"), "purpose": "maskable"},
         ],
@@ -59,7 +60,12 @@ def offline(request: HttpRequest) -> HttpResponse:
 def service_worker(request: HttpRequest) -> HttpResponse:
     """Returns the script; a new release changes the names of its files, and so the script."""
     files = [static(name) for name in KEPT_FILES]
-    context = {"page": reverse("offline"), "files": files}
+    context = {
+        "page": reverse("offline"),
+        "files": files,
+        "inbox": reverse("inbox"),
+        "icon": static(ICON),
+    }
     script = "inbox/pages/service_worker.js"
     response = render(request, script, context, content_type="text/javascript")
     response["Cache-Control"] = "no-cache"

@@ -6,7 +6,7 @@ from typing import Any
 
 from django import forms
 
-from accounts.look_alikes import nfc
+from accounts.characters.look_alikes import nfc
 from accounts.models import SINGLE_LINE
 from accounts.models.names import visible
 

@@ -21,8 +21,9 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
 from accounts.audit import Actor, person
+from accounts.limits.throttles import client_address
 from accounts.models import Membership, User
-from accounts.throttles import client_address
+from accounts.sign_in.owed_factor import is_owed
 from database.compiled_queries import CompiledQuery, parameter
 from database.encryption import Unreadable
 from inbox.answering.drafts import with_draft
@@ -38,7 +39,9 @@ log = logging.getLogger(__name__)
 P = ParamSpec("P")
 # What a person may open who has to set up a second factor first, by the name of the address.
 OPEN_WITHOUT_SECOND_FACTOR = {
-    *("confirm-password", "settings-leave", "settings-security", "settings-second-factor"),
+    *("confirm-password", "confirm-with-provider", "settings-leave", "settings-security"),
+    *("confirm-with-passkey", "confirm-with-passkey-options", "settings-second-factor"),
+    *("settings-passkey-new", "settings-passkey-new-options"),
 }
 form_page = require_http_methods(["GET", "HEAD", "POST"])
 
@@ -98,7 +101,7 @@ def for_person(
 
 def _must_set_up_second_factor(request: HttpRequest) -> bool:
     """Returns whether the person has to set one up before they may open this address."""
-    owes = getattr(request.user, "owes_second_factor", False)  # second_factor.with_owed
+    owes = is_owed(request)
     here = request.resolver_match.url_name if request.resolver_match else None
     return owes and here not in OPEN_WITHOUT_SECOND_FACTOR
 

@@ -10,7 +10,7 @@ from typing import Any
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from accounts.invisible import reveal
+from accounts.characters.invisible import reveal
 from inbox.rendering.blocks import MOST_BLOCKS, Choice, Control, FieldBlock, Option, controls, cut
 from inbox.rendering.charts import Chart, chart_of, drawn
 from inbox.rendering.files import FileBlocks, Files, without_data

@@ -12,7 +12,7 @@ from typing import Any
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from accounts.invisible import reveal
+from accounts.characters.invisible import reveal
 from inbox.rendering.json_text import Number
 
 LINE, BAR = "line", "bar"

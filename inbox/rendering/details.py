@@ -16,7 +16,7 @@ import bleach
 from django.utils.safestring import SafeString, mark_safe
 from markdown_it.token import Token
 
-from accounts.invisible import reveal
+from accounts.characters.invisible import reveal
 from inbox.rendering.blocks import blocks_in
 from inbox.rendering.blocks_html import blocks_html
 from inbox.rendering.diff_html import diff_html

@@ -15,7 +15,7 @@ from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from accounts.invisible import reveal
+from accounts.characters.invisible import reveal
 from database.uuids import uuid_or_none
 from inbox.rendering.render_cache import cached
 from inbox.rendering.tree import quiet

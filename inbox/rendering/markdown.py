@@ -11,7 +11,7 @@ from markdown_it.rules_block import StateBlock
 from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 
-from accounts.invisible import reveal
+from accounts.characters.invisible import reveal
 from inbox.rendering.links import ABSOLUTE, REL, hidden_host
 from inbox.rendering.syntax_colours import coloured
 

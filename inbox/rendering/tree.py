@@ -9,7 +9,7 @@ from typing import Any
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from accounts.invisible import reveal
+from accounts.characters.invisible import reveal
 from inbox.editing.step_budget import StepBudget
 from inbox.editing.word_diffs import Changes
 from inbox.rendering import shapes

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Any
 
-from accounts.invisible import reveal
+from accounts.characters.invisible import reveal
 from inbox.editing.step_budget import StepBudget
 from inbox.editing.word_diffs import MOST_LINES, Changes, Line, changes
 from inbox.rendering.json_text import Number, written

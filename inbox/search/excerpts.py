@@ -9,7 +9,7 @@ from uuid import UUID
 from django.conf import settings
 from django.utils.safestring import SafeString
 
-from accounts.invisible import reveal
+from accounts.characters.invisible import reveal
 from database.encryption import Unreadable
 from inbox.search.index import texts_in
 from inbox.search.marks import first_match, marked

@@ -15,7 +15,7 @@ from django.utils import timezone
 
 from accounts.models import Agent, ApiKey
 from inbox.answering.outcome_words import STATUS_LABELS
-from inbox.pages.bar_chart import HEIGHT, LEAST, WIDTH
+from inbox.statistics.bar_chart import HEIGHT, LEAST, WIDTH
 from inbox.statistics.figures import QUARTER_SECONDS, Quarter, first_day
 from wake.models import Delivery, Response
 

@@ -11,8 +11,8 @@ from django.template.loader import render_to_string
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from accounts.invisible import reveal
-from accounts.look_alikes import foreign_scripts
+from accounts.characters.invisible import reveal
+from accounts.characters.look_alikes import foreign_scripts
 from inbox.answering.outcome_words import status_words
 from inbox.delivery.attachments import files_of
 from inbox.editing.word_diffs import Changes

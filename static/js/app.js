@@ -7,6 +7,7 @@ const modules = {
   "live-changes": () => import("./live-changes.js"),
   menu: async () => ({ default: (await import("./answer-bar.js")).menu }),
   "offline-page": () => import("./offline-page.js"),
+  passkey: () => import("./passkey.js"),
   selection: async () => ({ default: (await import("./updates.js")).selection }),
   "show-password": () => import("./show-password.js"),
   "submit-once": () => import("./submit-once.js"),
@@ -14,6 +15,7 @@ const modules = {
   "time-zone": () => import("./time-zone.js"),
   updates: () => import("./updates.js"),
   "updates-later": () => later,
+  "web-push": () => import("./web-push.js"),
 };
 const LATER_MS = 2000;
 // For a page that is often left at once: what keeps it up to date is loaded if it stays open.

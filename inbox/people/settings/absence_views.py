@@ -9,8 +9,8 @@ from django import forms
 from django.http import HttpResponse
 from django.utils import timezone
 
+from accounts.limits.throttles import client_address
 from accounts.models import User
-from accounts.throttles import client_address
 from database.clock import database_now
 from inbox.pages.page import PersonRequest, form_page, page
 from inbox.people.settings.absence import absence_of, change_absence, possible_deputies

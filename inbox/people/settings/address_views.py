@@ -12,8 +12,8 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.cache import never_cache
 
+from accounts.limits.throttles import client_address, may_mail_a_reset
 from accounts.sign_in import address_changes, known_browsers
-from accounts.throttles import client_address, may_mail_a_reset
 from database.clock import database_now
 from inbox.notifications.mail import is_printed
 from inbox.pages.page import PersonRequest, SeeOther, form_page, page

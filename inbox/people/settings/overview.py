@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from django.conf import settings
 from django.urls import reverse
 
-from accounts.models import SecondFactor, User
+from accounts.models import User
+from accounts.sign_in import second_factor
 from database.clock import database_now
-from inbox.models import Preferences, SavedReply
+from inbox.channels.listing import failing_for
+from inbox.models import Channel, Preferences, SavedReply
 from inbox.pages.attention import Note
 from inbox.people.settings.absence import absence_of
 from inbox.people.settings.preferences import preferences_of
@@ -48,18 +50,23 @@ class Overview:
 
 
 def overview_of(user: User) -> Overview:
-    """Asks six queries, however many teams there are."""
+    """Asks eight queries, however many teams there are."""
     preferences, teams = preferences_of(user), own_teams_with_hosts(user)
-    factor = SecondFactor.objects.of(user)
-    has_factor = factor is not None
+    channels, failing = Channel.objects.filter(user=user).count(), failing_for(user)
+    has_factor = second_factor.is_on(user)
     return Overview(
-        own=list(_own_concerns(user, preferences, has_factor=has_factor)),
+        own=list(_own_concerns(user, preferences, channels, has_factor=has_factor)),
         teams=list(_team_concerns(teams)),
-        notes=list(_notes(user, preferences, teams, has_factor=has_factor)),
+        notes=[
+            *_notes(user, preferences, teams, has_factor=has_factor),
+            *(_note_of(channel) for channel in failing),
+        ],
     )
 
 
-def _own_concerns(user: User, preferences: Preferences, *, has_factor: bool) -> Iterator[Concern]:
+def _own_concerns(
+    user: User, preferences: Preferences, channels: int, *, has_factor: bool
+) -> Iterator[Concern]:
     has_quiet_hours = preferences.quiet_from is not None
     two_step = "Two-step on" if has_factor else "Two-step off"
     replies = str(SavedReply.objects.of(user).count() or "None")
@@ -72,7 +79,11 @@ def _own_concerns(user: User, preferences: Preferences, *, has_factor: bool) -> 
         "settings-profile",
     )
     yield Concern(
-        "security", "Security", "Two-step sign-in and sessions.", two_step, "settings-security"
+        "security",
+        "Security",
+        "Two-step sign-in, passkeys and sessions.",
+        two_step,
+        "settings-security",
     )
     yield Concern(
         "theme",
@@ -101,9 +112,16 @@ def _own_concerns(user: User, preferences: Preferences, *, has_factor: bool) -> 
     yield Concern(
         "quiet-hours",
         "Quiet hours",
-        "When we hold e-mails back.",
+        "When we hold e-mails and notifications back.",
         "On" if has_quiet_hours else "Off",
         "settings-quiet-hours",
+    )
+    yield Concern(
+        "notifications",
+        "Notifications",
+        "Where you are told that something waits.",
+        str(channels or "None"),
+        "settings-notifications",
     )
     yield Concern(
         "absence",
@@ -177,3 +195,9 @@ def _notes(
             are = "member signs" if without == 1 else "members sign"
             words = f"{own.team}: {without} {are} in without a second step."
             yield Note(words, reverse("settings-members"))
+
+
+def _note_of(channel: Channel) -> Note:
+    href = reverse("settings-channel", args=[channel.pk])
+    state = "is suspended" if channel.suspended_at else "is failing"
+    return Note(f"The channel {channel.name} {state}: {channel.error}", href)

@@ -9,13 +9,14 @@ from django.http import HttpResponse
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_POST
 
-from accounts.sign_in.passwords import change_password
-from accounts.throttles import TooMany, client_address, count_sign_in
+from accounts.limits.throttles import TooMany, client_address, count_sign_in
+from accounts.sign_in.passwords import change_password, has_password, require_password
 from database.clock import database_now
 from inbox.pages.page import PersonRequest, actor, form_page, page, too_many
 from inbox.people.settings.forms import PasswordForm, ProfileForm
 from inbox.people.settings.profile import change_profile
 from inbox.people.settings.views import posted, saved, settings_page
+from inbox.web_push import browsers
 
 CHANGED = "Password changed. You were signed out on every other device."
 
@@ -37,6 +38,7 @@ def profile(request: PersonRequest) -> HttpResponse:
 def password(request: PersonRequest) -> HttpResponse:
     """Changes the password. Tries count as sign-ins, so that a page left open is no place to
     guess."""
+    require_password(request.user)
     try:
         count_sign_in(request, request.user.email)
     except TooMany as error:
@@ -45,14 +47,17 @@ def password(request: PersonRequest) -> HttpResponse:
     if not form.is_valid():
         return _show(request, password_form=form)
     new = form.cleaned_data["new_password1"]
-    change_password(request.user, new, by=actor(request))
+    by, now = actor(request), database_now()
+    change_password(request.user, new, by=by)
+    browsers.turn_off_others(request.user, request.session, by=by, at=now)
     update_session_auth_hash(request, request.user)
     return saved(request, "settings-profile", CHANGED)
 
 
 def _show(request: PersonRequest, **context: Any) -> HttpResponse:
-    own_form, password_form = ProfileForm(initial=_own(request)), PasswordForm(request.user)
-    context = {"form": own_form, "password_form": password_form, **context}
+    if has_password(request.user):
+        context = {"password_form": PasswordForm(request.user), **context}
+    context = {"form": ProfileForm(initial=_own(request)), **context}
     return settings_page(request, "profile", **context)
 
 

@@ -16,15 +16,17 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from accounts.audit import person
+from accounts.limits.throttles import TooMany, client_address, count_reset, may_mail_a_reset
 from accounts.models import User
 from accounts.sign_in import known_browsers
 from accounts.sign_in.passwords import change_password
-from accounts.throttles import TooMany, client_address, count_reset, may_mail_a_reset
 from database.clock import database_now
 from inbox.notifications.mail import is_printed
 from inbox.pages.page import SeeOther, form_page, too_many
 from inbox.people.sign_in import password_resets
 from inbox.people.sign_in.forms import NewPasswordForm, ResetForm
+from inbox.people.sign_in.views import passwords_are_off
+from inbox.web_push import browsers
 
 CHANGED = "Password changed. Sign in with your new password."
 
@@ -33,6 +35,8 @@ CHANGED = "Password changed. Sign in with your new password."
 @form_page
 def request_reset(request: HttpRequest) -> HttpResponse:
     """Answers with the same page in the same time, whether or not the address is known."""
+    if not settings.WAKE_PASSWORDS:
+        return passwords_are_off(request)
     if request.method != "POST":
         return _ask(request, ResetForm())
     try:
@@ -65,6 +69,11 @@ class NewPassword(PasswordResetConfirmView):
     form_class = NewPasswordForm
     token_generator = password_resets.tokens
 
+    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
+        if not settings.WAKE_PASSWORDS:
+            return passwords_are_off(request)
+        return super().dispatch(request, *args, **kwargs)
+
     def get_user(self, uidb64: str) -> Any:
         user = super().get_user(uidb64)
         return user if user is not None and user.is_active else None
@@ -79,7 +88,9 @@ class NewPassword(PasswordResetConfirmView):
             self.validlink = False
             return self.render_to_response(self.get_context_data())
         new = form.cleaned_data["new_password1"]
-        change_password(user, new, by=person(user, client_address(self.request)))
+        by = person(user, client_address(self.request))
+        change_password(user, new, by=by)
+        browsers.turn_off_others(user, {}, by=by, at=database_now())
         del self.request.session[INTERNAL_RESET_SESSION_TOKEN]
         messages.success(self.request, CHANGED)
         response = SeeOther("login")

@@ -76,9 +76,16 @@ def _answer(claimed: ResetRequest) -> bool:
     """Returns whether a mail was sent; raises ServerAway. A worker that dies in between sends it
     twice."""
     user = User.objects.filter(email=claimed.email.strip().lower(), is_active=True).first()
-    is_sent = user is not None and _send(user, claimed)
+    is_sent = user is not None and _may_have_one(user) and _send(user, claimed)
     claimed.delete()
     return is_sent
+
+
+def _may_have_one(user: User) -> bool:
+    """Returns False for a person who has no password because a provider signs them in: a mail must
+    not give them a second way, which would stay when they leave."""
+    is_signed_in_elsewhere = not user.has_usable_password() and user.identities.exists()
+    return settings.WAKE_PASSWORDS and not is_signed_in_elsewhere
 
 
 def _send(user: User, claimed: ResetRequest) -> bool:

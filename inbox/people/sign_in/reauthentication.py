@@ -16,8 +16,11 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.debug import sensitive_post_parameters
 
 from accounts.audit import Actor, record
+from accounts.limits.throttles import TooMany, client_address, count_sign_in, may_record_failure
+from accounts.oidc.identities import identity_of
+from accounts.oidc.provider import configured
 from accounts.sign_in import sessions
-from accounts.throttles import TooMany, client_address, count_sign_in, may_record_failure
+from accounts.sign_in.passwords import has_password, require_password
 from database.clock import database_now
 from inbox.pages.page import PersonRequest, SeeOther, form_page, page, page_of_the_form, too_many
 from inbox.people.sign_in.forms import ConfirmPasswordForm
@@ -55,6 +58,7 @@ def confirm_password(request: PersonRequest) -> HttpResponse:
     guess."""
     if request.method != "POST":
         return _ask(request, ConfirmPasswordForm(request.user))
+    require_password(request.user)
     try:
         count_sign_in(request, request.user.email)
     except TooMany as error:
@@ -71,7 +75,14 @@ def confirm_password(request: PersonRequest) -> HttpResponse:
 
 def _ask(request: PersonRequest, form: ConfirmPasswordForm, **context: Any) -> HttpResponse:
     status = HTTPStatus.UNPROCESSABLE_ENTITY if form.errors else HTTPStatus.OK
-    context = {"form": form, "next": _to(request), **context}
+    provider = configured()
+    context = {
+        "form": form,
+        "next": _to(request),
+        "has_password": has_password(request.user),
+        "provider": provider if provider and identity_of(request.user, provider) else None,
+        **context,
+    }
     return render(request, "inbox/people/reauthentication.html", context, status=status)
 
 

@@ -11,8 +11,11 @@ from django.http import HttpResponse
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_POST, require_safe
 
-from accounts.models import SecondFactor
+from accounts.models import Passkey, SecondFactor
+from accounts.oidc.identities import identity_of
+from accounts.oidc.provider import configured
 from accounts.sign_in import one_time_codes, second_factor, sessions
+from accounts.sign_in.passwords import has_password
 from database import encryption
 from database.clock import database_now
 from inbox.pages.page import PersonRequest, SeeOther, actor, form_page, page, too_many
@@ -20,24 +23,32 @@ from inbox.people.settings.views import posted, saved, settings_page
 from inbox.people.sign_in.forms import CodeForm
 from inbox.people.sign_in.qr_codes import qr_code
 from inbox.people.sign_in.reauthentication import requires_password
+from inbox.web_push import browsers
 
 SECRET = "second_factor_secret"  # noqa: S105 - its name in the session, where it is encrypted
 SIGNED_OUT_THERE = "Signed out that browser."
 ENDED_ALREADY = "That browser was already signed out."
 SIGNED_OUT = "Signed out everywhere else."
 TURNED_OFF = "Two-step sign-in is off."
+APP_REMOVED = "Your app's codes no longer work. Your passkeys do."
 
 
 @require_safe
 @page
 def security_settings(request: PersonRequest) -> HttpResponse:
-    now = database_now()
+    now, provider = database_now(), configured()
     return settings_page(
         request,
         "security/overview",
         now=now,
+        provider=provider,
+        identity=identity_of(request.user, provider) if provider else None,
+        has_password=has_password(request.user),
+        provider_hours=settings.WAKE_OIDC_SESSION_HOURS,
         sessions=sessions.sign_ins(request.user, here=request.session, at=now),
         factor=SecondFactor.objects.of(request.user),
+        passkeys=list(Passkey.objects.of(request.user)),
+        passkeys_sign_in=settings.WAKE_PASSWORDS,
         codes_left=second_factor.recovery_codes_left(request.user),
         longest=sessions.LONGEST.days,
         idle=settings.SESSION_COOKIE_AGE // (24 * 3600),
@@ -51,7 +62,9 @@ def sign_out_elsewhere(request: PersonRequest) -> HttpResponse:
     """Signs out one other browser, which `browser` names."""
     mark, by, now = request.POST.get("browser", ""), actor(request), database_now()
     ended = sessions.sign_out(request.user, mark, here=request.session, by=by, at=now)
-    message = SIGNED_OUT_THERE if ended else ENDED_ALREADY
+    if ended is not None:
+        browsers.turn_off(request.user, ended, by=by, at=now)
+    message = SIGNED_OUT_THERE if ended is not None else ENDED_ALREADY
     return saved(request, "settings-security", message)
 
 
@@ -59,7 +72,9 @@ def sign_out_elsewhere(request: PersonRequest) -> HttpResponse:
 @page
 @requires_password
 def sign_out_everywhere(request: PersonRequest) -> HttpResponse:
-    sessions.sign_out_everywhere(request.user, by=actor(request))
+    by, now = actor(request), database_now()
+    sessions.sign_out_everywhere(request.user, by=by)
+    browsers.turn_off_others(request.user, request.session, by=by, at=now)
     update_session_auth_hash(request, request.user)
     return saved(request, "settings-security", SIGNED_OUT)
 
@@ -69,9 +84,9 @@ def sign_out_everywhere(request: PersonRequest) -> HttpResponse:
 @page
 @requires_password
 def set_up_second_factor(request: PersonRequest) -> HttpResponse:
-    """Turns two-step sign-in on. The secret waits in the session until one of its codes was
-    typed."""
-    if second_factor.is_on(request.user):
+    """Turns two-step sign-in by an app on. The secret waits in the session until one of its codes
+    was typed."""
+    if second_factor.has_app(request.user):
         return SeeOther("settings-security")
     secret = _waiting_secret(request)
     form = CodeForm(posted(request))
@@ -85,7 +100,7 @@ def set_up_second_factor(request: PersonRequest) -> HttpResponse:
         return _show_secret(request, secret, form)
     update_session_auth_hash(request, request.user)
     del request.session[SECRET]
-    return _show_codes(request, codes)
+    return show_codes(request, codes)
 
 
 @require_POST
@@ -94,7 +109,7 @@ def set_up_second_factor(request: PersonRequest) -> HttpResponse:
 def renew_recovery_codes(request: PersonRequest) -> HttpResponse:
     if not second_factor.is_on(request.user):
         return SeeOther("settings-security")
-    return _show_codes(request, second_factor.renew_recovery_codes(request.user, by=actor(request)))
+    return show_codes(request, second_factor.renew_recovery_codes(request.user, by=actor(request)))
 
 
 @sensitive_post_parameters()
@@ -102,7 +117,7 @@ def renew_recovery_codes(request: PersonRequest) -> HttpResponse:
 @page
 @requires_password
 def turn_off_second_factor(request: PersonRequest) -> HttpResponse:
-    if not second_factor.is_on(request.user):
+    if not second_factor.has_app(request.user):
         return SeeOther("settings-security")
     form = CodeForm(posted(request))
     if not form.is_valid():
@@ -118,7 +133,8 @@ def turn_off_second_factor(request: PersonRequest) -> HttpResponse:
         form.refuse()
         return settings_page(request, "security/turn-off", form=form)
     second_factor.turn_off(request.user, by=by)
-    return saved(request, "settings-security", TURNED_OFF)
+    is_on = second_factor.is_on(request.user)
+    return saved(request, "settings-security", APP_REMOVED if is_on else TURNED_OFF)
 
 
 def _waiting_secret(request: PersonRequest) -> str:
@@ -137,7 +153,7 @@ def _show_secret(request: PersonRequest, secret: str, form: CodeForm) -> HttpRes
     return settings_page(request, "security/set-up", form=form, **context)
 
 
-def _show_codes(request: PersonRequest, codes: list[str]) -> HttpResponse:
+def show_codes(request: PersonRequest, codes: list[str]) -> HttpResponse:
     """Shows the recovery codes without a redirect: they are stored nowhere in clear and shown
     once."""
     return settings_page(request, "security/recovery-codes", codes=codes)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from http import HTTPStatus
 from typing import Any
 
+from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth import login
 from django.contrib.auth.forms import AuthenticationForm
@@ -16,13 +17,15 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 
 from accounts.audit import Actor, person, record
-from accounts.models import User
-from accounts.sign_in import known_browsers, pending_second_factor, second_factor
-from accounts.throttles import TooMany, client_address, count_sign_in, may_record_failure
+from accounts.limits.throttles import TooMany, client_address, count_sign_in, may_record_failure
+from accounts.models import Passkey, User
+from accounts.oidc import provider
+from accounts.sign_in import known_browsers, pending_second_factor, second_factor, sessions
 from database.clock import database_now
 from inbox.pages.page import SeeOther, form_page, too_many
 from inbox.people.settings.profile import adopt_time_zone
 from inbox.people.sign_in.forms import CodeForm, SignInForm
+from inbox.web_push import browsers
 
 
 class SignIn(LoginView):
@@ -30,7 +33,13 @@ class SignIn(LoginView):
     form_class = SignInForm
     redirect_authenticated_user = True
 
+    def get_context_data(self, **context: Any) -> dict[str, Any]:
+        context |= {"provider": provider.configured(), "passwords": settings.WAKE_PASSWORDS}
+        return super().get_context_data(**context)
+
     def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        if not settings.WAKE_PASSWORDS:
+            return passwords_are_off(request)
         try:
             count_sign_in(request, request.POST.get("username", ""))
         except TooMany as error:
@@ -63,26 +72,29 @@ class SignIn(LoginView):
 @never_cache
 @form_page
 def sign_in_code(request: HttpRequest) -> HttpResponse:
-    """Asks for the code of people with two-step sign-in."""
+    """Asks people with two-step sign-in for the code. Their passkeys are checked elsewhere
+    (inbox/people/passkeys/sign_in_views.py)."""
     now = database_now()
     user = pending_second_factor.person_of(request.session, at=now)
     if user is None:
         return SeeOther("login")
     form = CodeForm(request.POST if request.method == "POST" else None)
     if not form.is_valid():
-        return _ask_for_code(request, form)
+        return _ask_for_code(request, user, form)
     by = person(user, client_address(request))
     try:
+        if not second_factor.has_app(user):
+            count_sign_in(request, user.email)
         is_right = second_factor.check(user, form.typed, by=by, at=now)
-    except second_factor.TriesSpent as error:
+    except (TooMany, second_factor.TriesSpent) as error:
         minutes = -(-error.retry_after // 60)
-        return too_many(_ask_for_code(request, form, minutes=minutes), error.retry_after)
+        return too_many(_ask_for_code(request, user, form, minutes=minutes), error.retry_after)
     if not is_right:
         form.refuse()
-        return _ask_for_code(request, form)
+        return _ask_for_code(request, user, form)
     if form.is_recovery_code:
         messages.success(request, _codes_left(second_factor.recovery_codes_left(user)))
-    return sign_in(request, user, to=pending_second_factor.finish(request.session))
+    return finish_sign_in(request, user)
 
 
 class SignOut(LogoutView):
@@ -92,23 +104,50 @@ class SignOut(LogoutView):
         if isinstance(request.user, User):
             actor = person(request.user, client_address(request))
             record("person.signed_out", by=actor, of=request.user, team=None)
+            browsers.turn_off(request.user, request.session, by=actor, at=database_now())
         response = super().post(request, *args, **kwargs)
         # Drafts are kept by the browser (static/js/draft.js), which the next person may use, too.
         response["Clear-Site-Data"] = '"storage"'
         return response
 
 
-def sign_in(request: HttpRequest, user: User, *, to: str) -> HttpResponse:
+def finish_sign_in(request: HttpRequest, user: User) -> HttpResponse:
+    """Signs the person in after the second step."""
+    to, how = pending_second_factor.finish(request.session)
+    return sign_in(request, user, to=to, how=how)
+
+
+def sign_in(
+    request: HttpRequest,
+    user: User,
+    *,
+    to: str,
+    how: sessions.ByProvider | None = None,
+    time_zone: str = "",
+) -> HttpResponse:
     """Signs the person in with a new session key, and remembers their browser and its time zone.
-    The form's field `time_zone` is empty without JavaScript."""
+    The form's field `time_zone` is empty without JavaScript. `how` is None for a password."""
     login(request, user)
-    address, zone = client_address(request), request.POST.get("time_zone", "")
-    record("person.signed_in", by=person(user, address), of=user, team=None)
-    if adopt_time_zone(user, zone, at=database_now(), address=address):
+    address, now = client_address(request), database_now()
+    if how is None:
+        record("person.signed_in", by=person(user, address), of=user, team=None)
+    else:
+        sessions.provider_signed_in(request.session, how, at=now)
+        name = settings.WAKE_OIDC_NAME
+        record("person.signed_in", by=person(user, address), of=user, team=None, provider=name)
+    zone = time_zone or request.POST.get("time_zone", "")
+    if adopt_time_zone(user, zone, at=now, address=address):
         messages.success(request, f"Times are in {zone}, as in your browser.")
     response = HttpResponse(status=HTTPStatus.SEE_OTHER, headers={"Location": iri_to_uri(to)})
     known_browsers.remember(request, response, user.email)
     return response
+
+
+def passwords_are_off(request: HttpRequest) -> HttpResponse:
+    """Answers 403 to a form or a link about passwords while WAKE_PASSWORDS is 0."""
+    context = {"provider": provider.configured()}
+    status = HTTPStatus.FORBIDDEN
+    return render(request, "inbox/people/oidc/passwords_off.html", context, status=status)
 
 
 def _codes_left(count: int) -> str:
@@ -117,11 +156,14 @@ def _codes_left(count: int) -> str:
     return f"You used a recovery code. {count} {'is' if count == 1 else 'are'} left."
 
 
-def _ask_for_code(request: HttpRequest, form: CodeForm, **context: Any) -> HttpResponse:
+def _ask_for_code(request: HttpRequest, user: User, form: CodeForm, **context: Any) -> HttpResponse:
     status = HTTPStatus.UNPROCESSABLE_ENTITY if form.errors else HTTPStatus.OK
-    return render(
-        request, "inbox/people/sign_in_code.html", {"form": form, **context}, status=status
-    )
+    context = {
+        **{"form": form, "has_app": second_factor.has_app(user)},
+        **{"has_passkeys": Passkey.objects.of(user).exists()},
+        **context,
+    }
+    return render(request, "inbox/people/sign_in_code.html", context, status=status)
 
 
 def _user_or_unknown(email: str) -> User:

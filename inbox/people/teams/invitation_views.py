@@ -18,16 +18,17 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_POST
 
+from accounts.limits.throttles import TooMany, client_address, count_sign_up, may_mail_an_invitation
 from accounts.models import Invitation, Membership, Team, User
+from accounts.oidc.provider import configured
 from accounts.teams import invitations, members
-from accounts.throttles import TooMany, client_address, count_sign_up, may_mail_an_invitation
 from database.clock import database_now
 from inbox.notifications.mail import reaches_people
 from inbox.pages.owners import still_owned, team_of_an_owner
 from inbox.pages.page import PersonRequest, SeeOther, actor, form_page, page, too_many
 from inbox.people.settings.views import saved, settings_page
 from inbox.people.sign_in.reauthentication import requires_password
-from inbox.people.sign_in.views import sign_in
+from inbox.people.sign_in.views import passwords_are_off, sign_in
 from inbox.people.teams.forms import InvitationForm, SignUpForm
 from inbox.people.teams.member_views import MEMBERS_REFUSED
 
@@ -145,6 +146,8 @@ def _join(request: HttpRequest, invitation: Invitation, user: User) -> HttpRespo
 def _sign_up(request: HttpRequest, invitation: Invitation, token: str) -> HttpResponse:
     if request.method != "POST":
         return _ask(request, invitation, SignUpForm(invitation), token)
+    if not settings.WAKE_PASSWORDS:
+        return passwords_are_off(request)
     form = SignUpForm(invitation, request.POST)
     if not form.is_valid():  # an invalid form tries no address, so it is not counted
         return _ask(request, invitation, form, token)
@@ -173,7 +176,11 @@ def _ask(
     request: HttpRequest, invitation: Invitation, form: SignUpForm, token: str, **context: Any
 ) -> HttpResponse:
     status = HTTPStatus.UNPROCESSABLE_ENTITY if form.errors else HTTPStatus.OK
-    context = {"invitation": invitation, "form": form, "back": _back(token), **context}
+    context = {
+        **{"invitation": invitation, "form": form, "back": _back(token), "token": token},
+        **{"provider": configured(), "passwords": settings.WAKE_PASSWORDS},
+        **context,
+    }
     return render(request, "inbox/people/join_new.html", context, status=status)
 
 

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from django.conf import settings
 from django.http import HttpResponse
 from django.views.decorators.http import require_POST, require_safe
 
+from accounts.limits.throttles import client_address
 from accounts.models import Team
-from accounts.throttles import client_address
 from database.clock import database_now
 from inbox.pages.owners import still_owned, team_of_an_owner
 from inbox.pages.page import PersonRequest, page
 from inbox.people.settings.forms import RetentionForm
 from inbox.people.settings.views import saved, settings_page
 from inbox.people.teams.teams import own_teams
+from wake.models import UploadedBlob
 from wake.retention import COUNT_LIMIT, count_erasable, days_kept, keep_content
 
 RETENTION_REFUSED = "Only team owners can change retention"
@@ -51,15 +53,18 @@ def _show(
     """Shows the page, with the form that was sent under its own team."""
     teams = own_teams(request.user)
     days_by_team = days_kept(own.team for own in teams)
+    stored = UploadedBlob.objects.bytes_by_team([own.team.pk for own in teams])
     lines = [
         (
             own,
             days_by_team.get(own.team.pk),
             form if own.team.pk == team_id else _form(own.team, days_by_team),
+            stored.get(own.team.pk, 0),
         )
         for own in teams
     ]
-    return settings_page(request, "retention", lines=lines, form=form, erases=erases)
+    room = settings.WAKE_MAX_TEAM_BLOB_BYTES
+    return settings_page(request, "retention", lines=lines, form=form, erases=erases, room=room)
 
 
 def _form(team: Team, days_by_team: dict[int, int]) -> RetentionForm:

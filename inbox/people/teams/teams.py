@@ -9,6 +9,7 @@ from itertools import groupby
 
 from accounts.access import teams_of
 from accounts.models import Invitation, Membership, Team, User
+from accounts.sign_in import second_factor
 from wake.models import CallbackHost
 
 
@@ -27,15 +28,18 @@ class OwnTeam:
     @property
     def without_second_factor(self) -> int:
         """Counts the members who sign in with a password alone."""
-        return sum(not hasattr(membership.user, "second_factor") for membership in self.people)
+        return sum(
+            not membership.has_second_step  # type: ignore[attr-defined]  # own_teams() adds it
+            for membership in self.people
+        )
 
 
 def own_teams(user: User) -> list[OwnTeam]:
     """Returns the teams with their members by name, and who has a second factor; one query."""
-    rows = Membership.objects.filter(team__in=teams_of(user)).select_related(
-        "team", "user__second_factor"
+    rows = Membership.objects.filter(team__in=teams_of(user)).select_related("team", "user")
+    ordered = second_factor.with_second_step(rows).order_by(
+        "team__name", "team_id", "user__display_name", "pk"
     )
-    ordered = rows.order_by("team__name", "team_id", "user__display_name", "pk")
     teams = []
     for team, members in groupby(ordered, lambda membership: membership.team):
         people = list(members)

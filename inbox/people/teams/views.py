@@ -6,8 +6,8 @@ from django.contrib import messages
 from django.http import HttpResponse
 from django.views.decorators.http import require_POST
 
+from accounts.limits.throttles import client_address
 from accounts.teams import teams
-from accounts.throttles import client_address
 from inbox.pages.owners import still_owned, team_of_an_owner
 from inbox.pages.page import PersonRequest, SeeOther, actor, form_page, page
 from inbox.people.settings.views import posted, saved, settings_page

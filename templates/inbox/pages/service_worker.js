@@ -1,6 +1,9 @@
-// Shows the page about a missing connection instead of the browser's. It keeps no other page.
+// Shows the page about a missing connection instead of the browser's, and notifications. It keeps no
+// other page.
 const PAGE = "{{ page }}";
 const FILES = [PAGE{% for file in files %}, "{{ file }}"{% endfor %}];
+const INBOX = "{{ inbox }}";
+const ICON = "{{ icon }}";
 const CACHE = `offline ${FILES.join(" ")}`;
 
 self.addEventListener("install", (event) => {
@@ -19,3 +22,40 @@ self.addEventListener("fetch", (event) => {
   if (request.method !== "GET" || (request.mode !== "navigate" && !isFile)) return;
   event.respondWith(fetch(request).catch(() => caches.match(isFile ? request.url : PAGE)));
 });
+
+// Browsers end the subscription of a page whose push shows nothing.
+self.addEventListener("push", (event) => {
+  const { title = "Wake", body = "", path = INBOX, tag = "" } = read(event.data);
+  const shown = { body, tag, renotify: Boolean(tag), icon: ICON, data: { path } };
+  event.waitUntil(self.registration.showNotification(title, shown));
+});
+
+self.addEventListener("notificationclick", (event) => {
+  event.notification.close();
+  event.waitUntil(open(event.notification.data?.path));
+});
+
+function read(data) {
+  try {
+    return data.json();
+  } catch {
+    return {};
+  }
+}
+
+// Goes to a window that shows the page already, or that shows the list, where nothing is being
+// written, or else to a new one.
+async function open(path) {
+  const url = here(path);
+  const windows = await self.clients.matchAll({ type: "window", includeUncontrolled: true });
+  const same = windows.find((client) => client.url.split("#")[0] === url);
+  if (same) return same.focus();
+  const list = windows.find((client) => client.url.split(/[?#]/)[0] === here(INBOX));
+  const moved = await list?.navigate(url).catch(() => null);
+  return moved ? moved.focus() : self.clients.openWindow(url);
+}
+
+function here(path) {
+  const url = new URL(typeof path === "string" ? path : INBOX, self.location.origin);
+  return url.origin === self.location.origin ? url.href : here(INBOX);
+}

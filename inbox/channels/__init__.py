@@ -1,0 +1,1 @@
+"""Notifies people and teams where they are: by mail, chat, phone or webhook."""

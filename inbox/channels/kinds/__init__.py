@@ -1,0 +1,1 @@
+"""Holds one module for each kind of channel."""

@@ -1,0 +1,194 @@
+"""Defines where people and teams want to be notified, of what, and what is due to be told."""
+
+from __future__ import annotations
+
+import uuid
+from datetime import datetime
+
+from django.db import models
+from django.db.models import Q
+
+from accounts.models import SINGLE_LINE, Agent, Team, User
+from database.encrypted_columns import SecretTextField
+from wake.models import Delivery
+
+
+class Event(models.TextChoices):
+    """Lists what a channel can tell. The last three are about the channel itself."""
+
+    QUESTION = "question", "Questions and outputs that wait for an answer"
+    ALERT = "alert", "Alerts"
+    CLOSING = "closing", "Deadlines that are close"
+    ASSUMED = "assumed", "Agents that carried on without an answer"
+    ASSIGNED = "assigned", "What is assigned to me"
+    MENTION = "mention", "Comments that mention me"
+    DIGEST = "digest", "The digest of what waits for me"
+    CODE = "code", "The code that verifies the channel"
+    TEST = "test", "A test"
+
+
+class ChannelQuerySet(models.QuerySet["Channel"]):
+    def of(self, user: User) -> ChannelQuerySet:
+        """Returns their own, and those of their teams."""
+        return self.filter(Q(user=user) | Q(team__memberships__user=user))
+
+    def working(self) -> ChannelQuerySet:
+        """Returns those that are verified and not suspended."""
+        return self.filter(verified_at__isnull=False, suspended_at__isnull=True)
+
+
+class Channel(models.Model):
+    """Says where a person or a team wants to be notified."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    user = models.ForeignKey(User, null=True, on_delete=models.CASCADE, related_name="channels")
+    team = models.ForeignKey(Team, null=True, on_delete=models.CASCADE, related_name="channels")
+    # One of inbox/channels/kinds/.
+    kind = models.CharField(max_length=16)
+    name = models.CharField(max_length=40, validators=[SINGLE_LINE])
+    # As its kind reads it: a URL, or a JSON text. Empty for a person's own e-mail address.
+    address: models.TextField[str, str] = SecretTextField(blank=True)
+    # What its kind needs besides: a token, or the secret that signs.
+    secret: models.TextField[str, str] = SecretTextField(blank=True)
+    added_by = models.ForeignKey(
+        User, null=True, on_delete=models.SET_NULL, related_name="+", db_index=False
+    )
+    created_at = models.DateTimeField()
+    verified_at = models.DateTimeField(null=True)
+    # The code is computed from this moment (inbox/channels/channels.py).
+    code_sent_at = models.DateTimeField(null=True)
+    code_tries = models.PositiveSmallIntegerField(default=0)
+    failing_since = models.DateTimeField(null=True)
+    failures = models.PositiveSmallIntegerField(default=0)
+    # Nothing is sent before, because the last attempt failed.
+    retry_at = models.DateTimeField(null=True)
+    suspended_at = models.DateTimeField(null=True)
+    error = models.CharField(max_length=200, blank=True)
+
+    objects = ChannelQuerySet.as_manager()
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(user__isnull=False, team__isnull=True)
+                | Q(user__isnull=True, team__isnull=False),
+                name="channels_are_a_persons_or_a_teams",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class NotificationRule(models.Model):
+    """Says what a channel tells. Nothing is chosen at first."""
+
+    channel = models.OneToOneField(
+        Channel, on_delete=models.CASCADE, primary_key=True, related_name="rule"
+    )
+    # Values of Event.
+    events = models.JSONField(default=list)
+    # Ids of agents; empty for all.
+    agents = models.JSONField(default=list)
+    only_assigned = models.BooleanField(default=False)
+    # What was delivered before is not told.
+    since = models.DateTimeField()
+    next_digest_at = models.DateTimeField(null=True)
+
+    class Meta:
+        indexes = [
+            models.Index(
+                fields=["next_digest_at"],
+                condition=Q(next_digest_at__isnull=False),
+                name="digests_of_channels_due",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"Rule of {self.channel_id}"
+
+
+class NotificationQuerySet(models.QuerySet["Notification"]):
+    def due(self, at: datetime) -> NotificationQuerySet:
+        """Returns the longest overdue first. Index: notifications_due."""
+        return self.filter(due_at__lte=at).order_by("due_at")
+
+
+class Notification(models.Model):
+    """Stores one thing to tell through one channel. Those of a channel that are waiting become one
+    message. The row locks neither a delivery nor a channel, so that writing it waits for nothing,
+    and a comment does not fail because a channel is removed meanwhile."""
+
+    class Outcome(models.TextChoices):
+        WAITING = "", "Waiting"
+        SENT = "sent", "Sent"
+        SEEN = "seen", "Opened or answered before"
+        GONE = "gone", "No longer theirs, erased, or replaced"
+        FAILED = "failed", "Not sent"
+
+    id = models.BigAutoField(primary_key=True)
+    channel = models.ForeignKey(
+        Channel,
+        on_delete=models.CASCADE,
+        related_name="notifications",
+        db_constraint=False,
+        db_index=False,
+    )
+    event = models.CharField(max_length=8, choices=Event)
+    delivery = models.ForeignKey(
+        Delivery,
+        null=True,
+        on_delete=models.CASCADE,
+        related_name="+",
+        db_constraint=False,
+        db_index=False,
+    )
+    # Tells two of one event apart: the id of the delivery, or of the mention, or a moment.
+    key = models.CharField(max_length=64)
+    created_at = models.DateTimeField()
+    # When to tell it or, while a worker sends it, when another may try. Null when it is settled.
+    due_at = models.DateTimeField(null=True)
+    # The message that it was last sent with, and when.
+    message_id = models.UUIDField(null=True)
+    claimed_at = models.DateTimeField(null=True)
+    outcome = models.CharField(max_length=6, choices=Outcome, default=Outcome.WAITING, blank=True)
+
+    objects = NotificationQuerySet.as_manager()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["channel", "event", "key"], name="one_notification_of_one_thing"
+            )
+        ]
+        indexes = [
+            models.Index(
+                fields=["due_at"], condition=Q(due_at__isnull=False), name="notifications_due"
+            ),
+            models.Index(fields=["channel", "claimed_at"], name="messages_of_a_channel"),
+            models.Index(
+                fields=["created_at"],
+                condition=Q(due_at__isnull=True),
+                name="settled_notifications",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.event} for {self.channel_id}"
+
+
+class NotedUntil(models.Model):
+    """Marks how far an agent's deliveries were read for notifications: the last activity stamp, in
+    microseconds since 1970."""
+
+    agent = models.OneToOneField(
+        Agent,
+        on_delete=models.CASCADE,
+        primary_key=True,
+        related_name="noted_until",
+        db_constraint=False,
+    )
+    activity_us = models.BigIntegerField(default=0)
+
+    def __str__(self) -> str:
+        return f"{self.agent_id} until {self.activity_us}"

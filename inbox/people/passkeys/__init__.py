@@ -1,0 +1,1 @@
+"""Lets people sign in with passkeys, and manage them."""

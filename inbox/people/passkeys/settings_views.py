@@ -1,0 +1,111 @@
+"""Lets people add, rename and remove their passkeys."""
+
+from __future__ import annotations
+
+from functools import partial
+from uuid import UUID
+
+from django.contrib.auth import update_session_auth_hash
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404
+from django.views.decorators.http import require_POST
+
+from accounts.models import Passkey
+from accounts.passkeys import registration
+from accounts.passkeys.challenges import Purpose
+from accounts.passkeys.refusals import PasskeyRefused
+from accounts.passkeys.relying_parties import relying_party, where_they_work
+from accounts.sign_in import second_factor, user_agents
+from database.clock import database_now
+from inbox.pages.page import PersonRequest, actor, form_page, page
+from inbox.people.passkeys.ceremonies import audit_refusal, offer, taken
+from inbox.people.passkeys.forms import PasskeyForm
+from inbox.people.settings.views import posted, saved, settings_page
+from inbox.people.sign_in.reauthentication import requires_password
+from inbox.people.sign_in.security_views import show_codes
+
+ADDED = "Passkey added. You can sign in with it."
+REMOVED = "Passkey removed. You were signed out on every other device."
+
+
+@form_page
+@page
+@requires_password
+def add_passkey(request: PersonRequest) -> HttpResponse:
+    """Adds the passkey that the browser has made."""
+    browser = user_agents.in_words(request.headers.get("User-Agent", ""))
+    form = PasskeyForm(posted(request), initial={"name": browser})
+    if not form.is_valid():
+        return _ask(request, form)
+    try:
+        party, challenge = taken(request, Purpose.ADD, of=request.user)
+        codes = registration.add(
+            request.user,
+            request.POST.get("credential", ""),
+            name=form.cleaned_data["name"],
+            party=party,
+            challenge=challenge,
+            by=actor(request),
+            at=database_now(),
+        )
+    except PasskeyRefused as error:
+        audit_refusal(request, error, of=request.user)
+        form.add_error(None, str(error))
+        return _ask(request, form)
+    if not codes:
+        return saved(request, "settings-security", ADDED)
+    update_session_auth_hash(request, request.user)
+    return show_codes(request, codes)
+
+
+@require_POST
+@page
+@requires_password
+def offer_new_passkey(request: PersonRequest) -> HttpResponse:
+    options = partial(registration.creation_options, request.user)
+    return offer(request, Purpose.ADD, options, of=request.user)
+
+
+@form_page
+@page
+def passkey_detail(request: PersonRequest, pk: UUID) -> HttpResponse:
+    """Shows one passkey, to rename or remove it."""
+    passkey = _find(request, pk)
+    form = PasskeyForm(posted(request), initial={"name": passkey.name})
+    if not form.is_valid():
+        now = database_now()
+        return settings_page(request, "security/passkey", form=form, passkey=passkey, now=now)
+    registration.rename(passkey, form.cleaned_data["name"], by=actor(request))
+    return saved(request, "settings-security")
+
+
+@require_POST
+@page
+@requires_password
+def remove_passkey(request: PersonRequest, pk: UUID) -> HttpResponse:
+    registration.remove(_find(request, pk), by=actor(request), at=database_now())
+    request.user.refresh_from_db(fields=["session_epoch"])
+    update_session_auth_hash(request, request.user)
+    is_on = second_factor.is_on(request.user)
+    return saved(
+        request, "settings-security", REMOVED if is_on else f"{REMOVED} Two-step sign-in is off."
+    )
+
+
+def _find(request: PersonRequest, pk: UUID) -> Passkey:
+    return get_object_or_404(Passkey.objects.of(request.user), pk=pk)
+
+
+def _ask(request: PersonRequest, form: PasskeyForm) -> HttpResponse:
+    host = request.get_host()
+    return settings_page(
+        request,
+        "security/passkey-new",
+        form=form,
+        works_here=relying_party(host) is not None,
+        works_at=where_they_work(host),
+        required_by=second_factor.teams_requiring(request.user),
+        is_first=not second_factor.is_on(request.user),
+        is_full=Passkey.objects.of(request.user).count() >= registration.MOST,
+        most=registration.MOST,
+    )

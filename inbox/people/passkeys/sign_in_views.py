@@ -1,0 +1,109 @@
+"""Signs people in with a passkey: instead of the password, as the second step after it, and when
+Wake asks again before a sensitive change."""
+
+from __future__ import annotations
+
+from functools import partial
+from http import HTTPStatus
+from urllib.parse import urlencode
+
+from django.conf import settings
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
+from django.utils.encoding import iri_to_uri
+from django.utils.http import url_has_allowed_host_and_scheme
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_POST
+
+from accounts.limits.throttles import TooMany
+from accounts.passkeys.assertions import request_options
+from accounts.passkeys.challenges import Purpose
+from accounts.passkeys.refusals import PasskeyRefused
+from accounts.sign_in import pending_second_factor, sessions
+from database.clock import database_now
+from inbox.pages.page import PersonRequest, SeeOther, page
+from inbox.people.passkeys.ceremonies import offer, proved
+from inbox.people.sign_in.views import finish_sign_in, passwords_are_off, sign_in
+
+
+@require_POST
+@never_cache
+def offer_sign_in(request: HttpRequest) -> HttpResponse:
+    return offer(request, Purpose.SIGN_IN, partial(request_options, of=None, must_verify=True))
+
+
+@require_POST
+@never_cache
+def sign_in_with_passkey(request: HttpRequest) -> HttpResponse:
+    """Signs in without a password and without a code, because the device has checked the person.
+    While WAKE_PASSWORDS is 0, only the provider does that: it knows who has left."""
+    if not settings.WAKE_PASSWORDS:
+        return passwords_are_off(request)
+    to = _to(request)
+    try:
+        user = proved(request, Purpose.SIGN_IN, of=None, must_verify=True)
+    except (PasskeyRefused, TooMany) as error:
+        return _refused(request, error, "login")
+    return sign_in(request, user, to=to)
+
+
+@require_POST
+@never_cache
+def offer_second_step(request: HttpRequest) -> HttpResponse:
+    user = pending_second_factor.person_of(request.session, at=database_now())
+    if user is None:
+        return SeeOther("login")
+    options = partial(request_options, of=user, must_verify=False)
+    return offer(request, Purpose.SECOND_STEP, options, of=user)
+
+
+@require_POST
+@never_cache
+def take_second_step(request: HttpRequest) -> HttpResponse:
+    """Takes a passkey after the password. The password has said who it is, so the device need not
+    check it."""
+    user = pending_second_factor.person_of(request.session, at=database_now())
+    if user is None:
+        return SeeOther("login")
+    try:
+        proved(request, Purpose.SECOND_STEP, of=user, must_verify=False)
+    except (PasskeyRefused, TooMany) as error:
+        return _refused(request, error, "sign-in-code")
+    return finish_sign_in(request, user)
+
+
+@require_POST
+@page
+def offer_confirmation(request: PersonRequest) -> HttpResponse:
+    options = partial(request_options, of=request.user, must_verify=True)
+    return offer(request, Purpose.CONFIRM, options, of=request.user)
+
+
+@require_POST
+@page
+def confirm_with_passkey(request: PersonRequest) -> HttpResponse:
+    """Takes a passkey instead of the password that is asked for again."""
+    to = _to(request)
+    try:
+        proved(request, Purpose.CONFIRM, of=request.user, must_verify=True)
+    except (PasskeyRefused, TooMany) as error:
+        return _refused(request, error, "confirm-password")
+    sessions.password_was_written(request.session, at=database_now())
+    return HttpResponse(status=HTTPStatus.SEE_OTHER, headers={"Location": iri_to_uri(to)})
+
+
+def _refused(request: HttpRequest, error: PasskeyRefused | TooMany, name: str) -> HttpResponse:
+    """Returns to the page of the form, which says why."""
+    if isinstance(error, TooMany):
+        messages.warning(request, f"Too many attempts. Try again in {error.retry_after} s.")
+    else:
+        messages.warning(request, str(error))
+    to = request.POST.get("next", "")
+    return SeeOther(name, query=urlencode({"next": to}) if to else "")
+
+
+def _to(request: HttpRequest) -> str:
+    """Returns the page to continue with, on this server only."""
+    to = request.POST.get("next", "")
+    return to if url_has_allowed_host_and_scheme(to, {request.get_host()}) else reverse("inbox")

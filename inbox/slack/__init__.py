@@ -1,0 +1,1 @@
+"""Answers deliveries from Slack: presses of buttons, and what messages show after them."""

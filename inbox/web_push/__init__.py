@@ -1,0 +1,1 @@
+"""Notifies people in their browsers, by web push."""
