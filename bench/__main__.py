@@ -7,7 +7,7 @@ import argparse
 from collections.abc import Callable
 
 from bench import a2a_send, bursts, callbacks, frozen_redis, growth, hot_paths, pages
-from bench.results import Row, print_table
+from bench.tools.results import Row, print_table
 
 DELIVERIES = 10_000  # earlier ones of each agent
 

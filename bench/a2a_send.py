@@ -2,7 +2,7 @@
 in PostgreSQL.
 
 The SDK needs an environment of its own, whose Python BENCH_A2A_PYTHON names
-(bench/a2a_reference.py); without it the row is skipped.
+(bench/references/a2a_server.py); without it the row is skipped.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from pathlib import Path
 
 import psycopg
 
-from bench import http_load, processes, servers
-from bench.results import Row
+from bench.tools import http_load, processes, servers
+from bench.tools.results import Row
 
 NAME = "A2A send"
 ACCEPT, GOAL = 0.5, 0.3
@@ -88,7 +88,7 @@ def _seconds(port: int, pid: int, request: bytes, times: int) -> float:
 def _reference() -> Iterator[tuple[int, int]]:
     """Starts the SDK's server; yields its port and its process id."""
     port = servers.free_port()
-    command = [PYTHON, str(Path(__file__).with_name("a2a_reference.py")), str(port)]
+    command = [PYTHON, str(Path(__file__).parent / "references/a2a_server.py"), str(port)]
     process = subprocess.Popen(  # noqa: S603 - our own server
         [*command, servers.DATABASE], stderr=subprocess.DEVNULL
     )

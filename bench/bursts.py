@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import threading
 
-from bench import http_load, servers
 from bench.hot_paths import BODY
-from bench.results import Row
+from bench.tools import http_load, servers
+from bench.tools.results import Row
 
 CROWD = 100
 

@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import NamedTuple
 
-from bench import servers
-from bench.results import Row
+from bench.tools import servers
+from bench.tools.results import Row
 
 
 class Case(NamedTuple):
@@ -60,7 +60,7 @@ def _row(case: Case, callbacks: int) -> Row:
 @contextmanager
 def _receivers(case: Case) -> Iterator[list[str]]:
     """Starts one process that listens on a port for each host; yields the ports."""
-    command = [sys.executable, "-m", "bench.receiver", str(case.seconds), str(case.hosts)]
+    command = [sys.executable, "-m", "bench.tools.receiver", str(case.seconds), str(case.hosts)]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)  # noqa: S603 - our own
     assert process.stdout  # noqa: S101 - for the type checker
     try:

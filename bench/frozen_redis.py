@@ -16,9 +16,9 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from bench import http_load, servers
 from bench.hot_paths import BODY
-from bench.results import Row
+from bench.tools import http_load, servers
+from bench.tools.results import Row
 
 AGENTS = 20
 READS_PER_MINUTE = 1_200

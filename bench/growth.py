@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bench import hot_paths
-from bench.results import Row
+from bench.tools.results import Row
 
 AGENTS = 2  # of hot_paths, each with its share of the deliveries
 FEW, MANY = 10_000, 1_000_000

@@ -15,9 +15,9 @@ from uuid import UUID
 
 import psycopg
 
-from bench import http_load, processes, servers
-from bench.postgresql_alone import DETAILS, DurableWork
-from bench.results import Row
+from bench.references.postgresql_alone import DETAILS, DurableWork
+from bench.tools import http_load, processes, servers
+from bench.tools.results import Row
 
 ACCEPT, GOAL = 1.5, 1.0
 WARM_UP = 200
@@ -46,7 +46,7 @@ def medians(*, requests: int, rounds: int, deliveries: int) -> dict[str, tuple[f
     with (
         servers.granian("wake.web:application", "--interface", "asginl") as wake,
         servers.granian(
-            "bench.lean_reference:application",
+            "bench.references.lean:application",
             *("--interface", "wsgi", "--blocking-threads", str(servers.THREADS)),
         ) as lean,
     ):

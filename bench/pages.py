@@ -9,8 +9,8 @@ import sys
 
 import psycopg
 
-from bench import http_load, processes, servers
-from bench.results import Row
+from bench.tools import http_load, processes, servers
+from bench.tools.results import Row
 
 ROWS = 50
 WARM_UP = 40

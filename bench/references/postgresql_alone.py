@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import psycopg
 from psycopg.types.json import Jsonb
 
-from bench import processes
-from bench.servers import DATABASE
+from bench.tools import processes
+from bench.tools.servers import DATABASE
 
 DETAILS = '{"url": "https://example.com/report", "word_count": 3200}'
 ANSWER = (

@@ -1,5 +1,5 @@
 """Serves an agent with the official SDK, with its tasks in PostgreSQL, the reference of
-bench/a2a_send.py: `PYTHON bench/a2a_reference.py PORT DATABASE_URL`.
+bench/a2a_send.py: `PYTHON bench/references/a2a_server.py PORT DATABASE_URL`.
 
 It runs in an environment of its own (`a2a-sdk[http-server,postgresql]` and uvicorn), and imports
 nothing of this project. Its agent leaves each task submitted, as Wake does until a connector comes.

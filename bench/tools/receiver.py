@@ -1,5 +1,7 @@
-"""Accepts each POST after a delay (bench/callbacks.py): `python -m bench.receiver SECONDS COUNT`
-listens on COUNT ports, prints them, and serves until it is ended."""
+"""Accepts each POST after a delay (bench/callbacks.py).
+
+`python -m bench.tools.receiver SECONDS COUNT` listens on COUNT ports, prints them, and serves
+until it is ended."""
 
 from __future__ import annotations
 

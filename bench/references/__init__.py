@@ -1,0 +1,1 @@
+"""Does the same work as Wake with less around it, for comparison."""
