@@ -6,7 +6,7 @@ BIN = $(VENV)/bin
 
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
-.PHONY: help run demo test coverage soak check bench figures fmt lock audit sbom
+.PHONY: help run demo test system coverage soak check bench figures pictures fmt lock audit sbom
 
 help: ## lists the targets
 	@sed -n 's/^\([a-z]*\):.*## /  make \1|/p' $(MAKEFILE_LIST) | awk -F '|' '{ printf "%-16s%s\n", $$1, $$2 }'
@@ -18,8 +18,11 @@ demo: $(VENV)/.installed ## fills the inbox with a realistic week
 	@$(BIN)/python manage.py migrate --verbosity 0
 	@$(BIN)/python manage.py demo
 
-test: $(VENV)/.installed-dev ## runs all tests, on SQLite and, if it answers, on PostgreSQL
-	@$(BIN)/python -m tests.suite
+test: $(VENV)/.installed-dev ## runs the tests, on SQLite and, if it answers, on PostgreSQL
+	@$(BIN)/python -m tests.suite test
+
+system: $(VENV)/.installed-dev ## runs the tests that run whole servers, proxies or official SDKs
+	@$(BIN)/python -m tests.suite system
 
 coverage: $(VENV)/.installed-dev ## runs the tests on one database once more, and measures coverage
 	@$(BIN)/python -m tests.suite coverage
@@ -48,6 +51,9 @@ bench: $(VENV)/.installed-dev ## compares deliveries, polls and sweeps with a le
 
 figures: $(VENV)/.installed-dev ## measures the code, for docs/architecture.md
 	@$(BIN)/python tests/architecture/figures.py
+
+pictures: $(VENV)/.installed-dev ## takes the pictures of the README again, in Chromium
+	@$(BIN)/python -m tests.pictures
 
 fmt: $(VENV)/.installed-dev ## formats the code
 	$(BIN)/ruff check --fix-only --quiet .

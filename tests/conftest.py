@@ -18,6 +18,7 @@ pytest_plugins = [
     f"tests.fixtures.{name}"
     for name in (
         *("database", "people", "agents", "deliveries", "rules", "receivers", "encryption"),
+        *("letters", "sign_in_provider"),
     )
 ]
 
@@ -52,7 +53,7 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Puts slow tests first, so that no worker begins a long one when the others are done."""
-    items.sort(key=lambda item: item.get_closest_marker("slow") is None)
+    items.sort(key=lambda item: not any(map(item.get_closest_marker, ("slow", "system"))))
 
 
 def pytest_collection_finish() -> None:

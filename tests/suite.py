@@ -1,13 +1,13 @@
-"""Runs the tests for `make test`, and measures them for `make coverage`.
+"""Runs the tests for `make test` and `make system`, and measures them for `make coverage`.
 
-`make test` runs everything on SQLite, then on PostgreSQL if it answers. Tests marked `once`
-(pyproject.toml) run on the last of the databases only, and the others get a fifth of the generated
-examples of tests/stress/hostile. With CI=true, a database or a broker that does not answer is a
-failure.
+`make test` runs all tests but those marked `system` (pyproject.toml), first on SQLite, then on
+PostgreSQL if it answers; `make system` runs the others in the same way. Tests marked `once` run on
+the last of the databases only, and the others get a fifth of the generated examples of
+tests/stress/hostile. With CI=true, a database or a broker that does not answer is a failure.
 
-`make coverage` is a run of its own, because measuring makes every test slower. It runs on
-PostgreSQL, which reaches more of the code, and on SQLite where no PostgreSQL answers. It leaves out
-the tests marked `no_cover`, and still has to reach what pyproject.toml promises.
+`make coverage` is a run of its own, because measuring makes every test slower. It runs both kinds
+on PostgreSQL, which reaches more of the code, and on SQLite where no PostgreSQL answers. It leaves
+out the tests marked `no_cover`, and still has to reach what pyproject.toml promises.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import os
 import re
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import psycopg
@@ -28,30 +29,39 @@ REDIS = "redis://127.0.0.1:6379/0"
 # Two more than there are cores, because many tests wait for other processes.
 AT_ONCE = min((os.cpu_count() or 1) + 2, 4)
 MEASURED = ("--cov", "--cov-report=", "--cov-fail-under=0", "-m", "not no_cover")
-LATER = ("-m", "not once")
+# The marks of the tests that a target runs.
+KINDS = {"test": "not system", "system": "system"}
 FEWER_EXAMPLES = {"WAKE_TEST_FEWER_EXAMPLES": "1"}
 SUMMARY = re.compile(r"=.* (passed|failed|errors?|no tests ran)\b.* in .*=")
 
 
-def main(*arguments: str) -> int:
-    return _measure() if "coverage" in arguments else _test()
+def main(target: str) -> int:
+    return _measure() if target == "coverage" else _test(target)
 
 
-def _test() -> int:
+def _test(target: str) -> int:
+    began, kind = time.monotonic(), KINDS[target]
     url, redis = _postgresql(), _redis()
     missing = [name for name, found in {"PostgreSQL": url, "Redis": redis}.items() if not found]
     databases = {"SQLite": ""} | ({"PostgreSQL": url} if url else {})
     *others, last = databases
     results = {
-        name: _run(name, url, *LATER, **FEWER_EXAMPLES) if name in others else _run(name, url)
+        name: _run(name, url, "-m", f"{kind} and not once", **FEWER_EXAMPLES)
+        if name in others
+        else _run(name, url, "-m", kind)
         for name, url in databases.items()
     }
     recap = [
         *(f"{name}: {summary}" for name, (_, summary) in results.items()),
-        *(f"What {name} deselected is marked `once` and ran on {last}." for name in others),
+        *(f"Tests marked `once` ran on {last} only, not on {name}." for name in others),
         *(f"Of generated examples {name} got a fifth, and {last} all." for name in others),
         *(f"{name} does not answer, so its part was not run." for name in missing),
+        f"It took {(time.monotonic() - began) / 60:.1f} minutes.",
     ]
+    if target == "test":
+        recap.append(
+            "Left out: whole servers, proxies, official SDKs and old databases. Run `make system`."
+        )
     _say("", *recap)
     is_ci = os.environ.get("CI", "").lower() in {"1", "true", "yes"}
     failed = any(code for code, _ in results.values()) or (is_ci and missing)
@@ -120,4 +130,4 @@ def _say(*lines: str) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main(*sys.argv[1:]))
+    sys.exit(main(sys.argv[1]))

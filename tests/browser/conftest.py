@@ -17,7 +17,6 @@ from tests.browser.screen import Open, Screen
 from tests.browser.world import World, build
 from tests.types import Answer, MakeDelivery
 
-HERE = Path(__file__).parent
 # The same engine without windows of its own needs a third less CPU time.
 HEADLESS = shutil.which("chromium-headless-shell")
 CHROMIUM = Path(os.environ.get("WAKE_CHROMIUM") or HEADLESS or "/usr/bin/chromium")
@@ -30,7 +29,7 @@ ON_EVERY_DATABASE = {"test_sign_in.py", "test_story.py", "test_team_story.py", "
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        if item.path.parent == HERE:
+        if item.nodeid.startswith("tests/browser/"):
             item.add_marker(pytest.mark.slow)
             if item.path.name not in ON_EVERY_DATABASE:
                 item.add_marker(pytest.mark.once)

@@ -23,7 +23,7 @@ ANY = {
     StringConverter: "any",
 }
 # What a person did in this session is behind it: test_accessibility does it first. And the link in
-# a mail, which tests/browser/test_sign_in.py opens.
+# a mail, which tests/browser/people/test_sign_in.py opens.
 AFTER_AN_ACT = {"batch-result", "reset-password"}
 # Of a page, and asked for by a script of it.
 A_PIECE = {"connect-updates", "delivery-updates"}

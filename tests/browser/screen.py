@@ -98,7 +98,8 @@ class Screen:
         return self.press("Sign out")
 
     def problems(self) -> list[str]:
-        """Returns the page's problems on a desktop and on phones, in light and in dark."""
+        """Returns the page's problems on a desktop and on phones, in light and in dark, and with
+        text of twice the size (WCAG 1.4.4)."""
         self.page.evaluate(AXE)
         found = []
         for width in WIDTHS:
@@ -107,6 +108,10 @@ class Screen:
                 self.page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
                 found += [f"{width} {scheme}, {problem}" for problem in self.violations(rules)]
             found += [f"{width}, outside: {text[:80]}" for text in self.outside()]
+        self.page.set_viewport_size({"width": 390, "height": 844})
+        self.page.evaluate("document.documentElement.style.fontSize = '200%'")
+        found += [f"large text, outside: {text[:80]}" for text in self.outside()]
+        self.page.evaluate("document.documentElement.style.fontSize = ''")
         return found
 
     def violations(self, rules: dict[str, Any]) -> list[str]:

@@ -10,7 +10,7 @@ import pytest
 
 from accounts.models import ApiKey, User
 from tests.browser.screen import Open
-from tests.people import PASSWORD
+from tests.fixtures.people import PASSWORD
 from tests.types import Age
 
 BRIEF = {"title": "Market report", "audience": "the board", "sections": ["Findings", "Prices"]}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -13,16 +14,16 @@ from django.utils import timezone
 from accounts.agents import aliases, keys
 from accounts.agents.keys import mint, revoke
 from accounts.audit import SYSTEM, person
-from accounts.models import AddressChange, Agent, ApiKey, AuditEvent, Membership, User
+from accounts.models import AddressChange, Agent, ApiKey, AuditEvent, Membership, Passkey, User
 from accounts.sign_in import address_changes
 from accounts.teams import invitations
-from inbox.models import SavedReply
+from inbox.models import Channel, NotificationRule, SavedReply
 from inbox.snoozing import snoozes
 from relay.cards import callers
 from relay.cards.publishing import publish
 from relay.models import Task
 from relay.protocol.dialects import Incoming
-from relay.tasks import lifecycle
+from relay.tasks import sending
 from tests.fixtures.rules import terms_with
 from tests.types import Answer, MakeDelivery
 from tests.wake.blobs.drawing import drawn
@@ -84,7 +85,9 @@ class World:
     colleague: Membership
     link: str
     rule: Rule
+    channel: Channel
     blob: UploadedBlob
+    passkey: Passkey
     confirming: str
     undoing: str
 
@@ -127,9 +130,34 @@ def build(make: MakeDelivery, answer: Answer, *, key: ApiKey, alice: User, bob: 
         colleague,
         link,
         rule,
+        _channel(agent, at=now),
         blob,
+        _passkey(alice),
         confirming=mailed[1],
         undoing=_changed_address(bob, at=now),
+    )
+
+
+def _channel(agent: Agent, *, at: datetime) -> Channel:
+    """Makes a channel of the team that fails."""
+    channel = Channel.objects.create(
+        team=agent.team,
+        kind="webhook",
+        name="w" * 40,
+        address=f"https://{'w' * 60}.example.com/{'w' * 60}",
+        created_at=at,
+        verified_at=at,
+        failing_since=at,
+        retry_at=at,
+        error="w" * 200,
+    )
+    NotificationRule.objects.create(channel=channel, events=["question", "alert"], since=at)
+    return channel
+
+
+def _passkey(alice: User) -> Passkey:
+    return Passkey.objects.create(
+        user=alice, name="w" * 80, credential_id=b"world", public_key=b"key", is_backed_up=True
     )
 
 
@@ -147,7 +175,7 @@ def _rule(agent: Agent, by: User, *, at: datetime) -> Rule:
         only_they=True,
     )
     team = agent.team
-    return rules.add(team, "w" * 80, terms, seen=team.rules_version, by=person(by), at=at)
+    return rules.add(team, "w" * 80, terms, rules_version=team.rules_version, by=person(by), at=at)
 
 
 def _changed_address(user: User, *, at: datetime) -> str:
@@ -174,8 +202,10 @@ def _asked(agent: Agent, *, at: datetime) -> Task:
         description="w" * 200,
         skills=[{"id": "x", "name": "x" * 80, "description": "Finds ten.", "tags": ["market"]}],
     )
-    parts = [{"raw": "aGVsbG8=", "filename": f"{'w' * 80}.txt"}, {"text": "w" * 200}]
-    return lifecycle.send(card, caller, Incoming(message_id="m1", parts=parts), at=timezone.now())
+    raw = base64.b64encode(drawn()).decode()
+    picture = {"raw": raw, "filename": f"{'w' * 80}.png", "mediaType": "image/png"}
+    parts = [picture, {"text": "w" * 200}]
+    return sending.send(card, caller, Incoming(message_id="m1", parts=parts), at=timezone.now())
 
 
 def _waiting(make: MakeDelivery, *, key: ApiKey, blob: UploadedBlob) -> dict[str, Delivery]:
@@ -240,6 +270,12 @@ def as_fields(world: World) -> dict[str, Any]:
     """For `reverse`, of each address that names an object."""
     delivery = {"pk": world.deliveries["report"].pk}
     team = {"slug": world.agent.team.slug}
+    file = {
+        "pk": world.task.pk,
+        "kind": "messages",
+        "row": world.task.messages.get().pk,
+        "number": 0,
+    }
     return {
         "delivery": delivery,
         "editor": delivery,
@@ -263,19 +299,18 @@ def as_fields(world: World) -> dict[str, Any]:
         "caller-key-new": {"pk": world.agent.pk},
         "agent-tasks": {"pk": world.agent.pk},
         "task": {"pk": world.task.pk},
-        "task-file": {
-            "pk": world.task.pk,
-            "kind": "messages",
-            "row": world.task.messages.get().pk,
-            "number": 0,
-        },
+        "task-file": file,
+        "task-picture": file,
         "context": {"pk": world.task.context_id},
         "audit-event": {
             "pk": AuditEvent.objects.filter(team_id=world.agent.team_id).latest("pk").pk
         },
         "callback": {"pk": world.callback.pk},
         "settings-saved-reply": {"pk": world.saved_reply.pk},
+        "settings-passkey": {"pk": world.passkey.pk},
         "settings-leave": team,
+        "settings-team-channel-new": team,
+        "settings-channel": {"pk": world.channel.pk},
         "settings-team-rules": team,
         "settings-rule-new": team,
         "settings-rules-try": team,

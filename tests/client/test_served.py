@@ -12,13 +12,13 @@ import pytest
 
 import wake_client
 from accounts.models import Agent
-from tests.agent_client import AgentClient
-from tests.served import served
+from tests.fixtures.agent_client import AgentClient
+from tests.fixtures.served import served
 from tests.wake.blobs.drawing import drawn
 from wake.models import Attachment, Delivery
 from wake_client import AsyncWakeClient, WakeClient, blocks
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.system]
 
 
 def test_a_question_is_asked_answered_and_swept(

@@ -18,8 +18,8 @@ from accounts.audit.events import SYSTEM
 from accounts.models import Agent, ApiKey, User
 from database import clock
 from database.clock import database_now
-from tests.agent_client import AgentClient
-from tests.served import served
+from tests.fixtures.agent_client import AgentClient
+from tests.fixtures.served import served
 from wake.deadlines import time_out_overdue
 from wake.models import Delivery, Response
 from wake.responses import release_due

@@ -1,4 +1,4 @@
-"""Tests copy a migrated database that fits the migrations (tests/migrated.py)."""
+"""Tests copy a migrated database that fits the migrations (tests/fixtures/migrated.py)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from django.db.models.signals import post_migrate
 
-from tests.migrated import FOLDER, ROOT, SOURCES, made_once
+from tests.fixtures.migrated import FOLDER, ROOT, SOURCES, made_once
 
 IMPORT = re.compile(
     r"^(?:from|import) ((?:database|accounts|wake|inbox|relay)[\w.]*)(?: import (\w+))?", re.M

@@ -13,13 +13,13 @@ from psycopg_pool import PoolClosed, PoolTimeout
 
 from accounts.models import Agent
 from database.outages import is_away, is_busy, will_pass
-from tests.agent_client import AgentClient
 from tests.database.locks import (
     database_locked_elsewhere,
     discard_connection,
     locked_elsewhere,
     waiting_for_a_moment,
 )
+from tests.fixtures.agent_client import AgentClient
 from wake.models import Delivery
 
 on_postgresql = pytest.mark.skipif(not settings.DATABASE_URL, reason="about PostgreSQL")

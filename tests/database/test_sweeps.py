@@ -20,8 +20,8 @@ from database import sweeps
 from inbox.models import Preferences, Searchable
 from inbox.notifications import reminders
 from inbox.search.index import index_new
-from tests.agent_client import AgentClient
 from tests.database.locks import locked_elsewhere
+from tests.fixtures.agent_client import AgentClient
 from tests.types import Age, Answer, MakeDelivery
 from wake.deadlines import time_out_overdue
 from wake.models import Delivery, Response

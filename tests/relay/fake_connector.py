@@ -10,7 +10,7 @@ from accounts.models import ApiKey
 from relay.connector.session import Session
 from relay.models import CallerKey, Card, Connector, Task
 from relay.protocol.dialects import Incoming
-from relay.tasks import lifecycle
+from relay.tasks import sending
 
 T0 = datetime(2027, 3, 1, 9, tzinfo=UTC)
 Frame = dict[str, Any]
@@ -27,7 +27,7 @@ def ask(
     ids = {name: given.pop(name) for name in ("task_id", "context_id") if name in given}
     given.setdefault("at", T0)
     message = Incoming(message_id=str(uuid.uuid4()), parts=[{"text": text}], **ids)
-    return lifecycle.send(card, caller, message, **given)
+    return sending.send(card, caller, message, **given)
 
 
 class FakeConnector:

@@ -18,7 +18,7 @@ from typing import Any
 import httpx
 import psycopg
 
-from tests.served import Server
+from tests.fixtures.served import Server
 from tests.stress.concurrency.threads import at_once
 from tests.stress.faults.ledger import Ledger, one_of_each
 from tests.stress.faults.servers import Postgres, RedisServer

@@ -13,7 +13,7 @@ from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 from openapi_spec_validator import OpenAPIV31SpecValidator, validate
 
 from accounts.models import Agent
-from tests.agent_client import AgentClient
+from tests.fixtures.agent_client import AgentClient
 from tests.types import Answer
 
 

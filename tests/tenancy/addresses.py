@@ -46,8 +46,17 @@ ROOMS: dict[str, Callable[[TeamData], Any]] = {
         data.task.messages.get().pk,
         0,
     ),
+    "tasks/<uuid:pk>/pictures/<slug:kind>/<int:row>/<int:number>": lambda data: (
+        data.task.pk,
+        "messages",
+        data.task.messages.get().pk,
+        0,
+    ),
     "contexts/<uuid:pk>": lambda data: data.task.context_id,
     "settings/saved-replies/<uuid:pk>": lambda data: data.saved_reply.pk,
+    "settings/notifications/<uuid:pk>": lambda data: data.channel.pk,
+    "settings/notifications/teams/<slug:slug>": lambda data: data.team.slug,
+    "settings/security/passkeys/<uuid:pk>": lambda data: data.passkey.pk,
     "settings/rules/<slug:slug>": lambda data: data.team.slug,
     "settings/rules/<slug:slug>/<uuid:pk>": lambda data: (data.team.slug, data.rule.pk),
     "settings/allowlist/<slug:slug>": lambda data: data.team.slug,
@@ -101,7 +110,7 @@ class Address:
     @property
     def is_protocol(self) -> bool:
         names = ("wake", "^wake", "mcp", "@", "connect", ".well-known", "artifacts")
-        return self.route.startswith((*names, "healthz", "readyz", "csp-reports"))
+        return self.route.startswith((*names, "healthz", "readyz", "csp-reports", "slack"))
 
     def path_in(self, data: TeamData) -> str:
         return self._with(iter(self._ids(data)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID, uuid4
@@ -12,15 +13,25 @@ from django.utils import timezone
 
 from accounts.agents import aliases, keys, signing_secrets
 from accounts.audit import SYSTEM, person, record
-from accounts.models import Agent, ApiKey, AuditEvent, ClaimedId, Invitation, Membership, Team, User
+from accounts.models import (
+    Agent,
+    ApiKey,
+    AuditEvent,
+    ClaimedId,
+    Invitation,
+    Membership,
+    Passkey,
+    Team,
+    User,
+)
 from accounts.teams import invitations
 from inbox.answering.batches import Batch
-from inbox.models import Comment, SavedReply
+from inbox.models import Channel, Comment, NotificationRule, PushKey, SavedReply
 from relay.cards import callers
 from relay.cards.publishing import publish
 from relay.models import CallerKey, Card, Task
 from relay.protocol.dialects import Incoming
-from relay.tasks import lifecycle
+from relay.tasks import sending
 from tests.fixtures.rules import terms_with
 from tests.inbox.person import Person
 from tests.wake.blobs.drawing import drawn
@@ -69,6 +80,8 @@ class TeamData:
     invitation: Invitation
     rule: Rule
     blob: UploadedBlob
+    channel: Channel
+    passkey: Passkey
 
     def row_of(self, model: type[Model]) -> Any:
         """Returns the id of the object of this model, for the admin."""
@@ -101,6 +114,7 @@ def build(team: Team, *, words: str) -> TeamData:
         feedback=words,
         at=timezone.now(),
     )
+    assert isinstance(response, Response)
     release(response, at=response.answered_at)
     callback = Callback.objects.get(response=response)
     attempt = CallbackAttempt.objects.create(
@@ -119,16 +133,15 @@ def build(team: Team, *, words: str) -> TeamData:
     claim = aliases.grant(agent, f"{words}-*", by=SYSTEM)
     caller_key, _ = callers.mint(team, name=f"{words} caller", by=SYSTEM)
     card = publish(agent, by=SYSTEM, at=timezone.now(), callers=[caller_key], description=words)
-    parts = [{"raw": "aGVsbG8=", "filename": words}, {"text": words}]
-    task = lifecycle.send(
-        card, caller_key, Incoming(message_id="m1", parts=parts), at=timezone.now()
-    )
+    raw = base64.b64encode(drawn()).decode()
+    parts = [{"raw": raw, "filename": words, "mediaType": "image/png"}, {"text": words}]
+    task = sending.send(card, caller_key, Incoming(message_id="m1", parts=parts), at=timezone.now())
     invitation, _ = invitations.invite(team, role="reader", by=owner, at=timezone.now())
     rule = rules.add(
         team,
         f"{words} rule",
         terms_with(people=[owner.pk], thread_prefix=words),
-        seen=0,
+        rules_version=0,
         by=person(owner),
         at=timezone.now(),
     )
@@ -138,14 +151,45 @@ def build(team: Team, *, words: str) -> TeamData:
     return TeamData(
         words, team, owner, agent, key, text, delivery, response, callback, attempt, target, host,
         saved_reply, comment, event, batch, caller_key, claim, card, task, membership, invitation,
-        rule, blob,
+        rule, blob, _channel(team, words), _passkey(owner, words),
     )  # fmt: skip
 
 
+def _passkey(owner: User, words: str) -> Passkey:
+    credential_id = words.encode()
+    return Passkey.objects.create(
+        user=owner, name=words, credential_id=credential_id, public_key=b"key"
+    )
+
+
+def _channel(team: Team, words: str) -> Channel:
+    now = timezone.now()
+    channel = Channel.objects.create(
+        team=team,
+        kind="ntfy",
+        name=words,
+        address=f"https://ntfy.sh/{words}",
+        created_at=now,
+        verified_at=now,
+    )
+    NotificationRule.objects.create(channel=channel, events=["question"], since=now)
+    return channel
+
+
 def everything() -> dict[str, list[dict[str, Any]]]:
-    """Returns every row of the project, by model."""
+    """Returns every row of the project, by model. The server's own key of web push is none of
+    anyone's: it is made when the page that needs it is first opened."""
     models = [model for app in ("accounts", "wake", "inbox", "relay") for model in _models(app)]
+    models.remove(PushKey)
     return {model.__name__: list(model._base_manager.order_by("pk").values()) for model in models}
+
+
+def without_own_channels(rows: dict[str, Any]) -> dict[str, Any]:
+    """Leaves out the channels that people added for themselves, and what these tell."""
+    of_teams = [row for row in rows["Channel"] if row["team_id"] is not None]
+    ids = {row["id"] for row in of_teams}
+    rules = [row for row in rows["NotificationRule"] if row["channel_id"] in ids]
+    return {**rows, "Channel": of_teams, "NotificationRule": rules}
 
 
 def _models(app: str) -> list[type[Model]]:

@@ -15,8 +15,8 @@ from django.utils import timezone
 from accounts.audit import person
 from accounts.models import User
 from accounts.sign_in import one_time_codes, second_factor
-from tests.agent_client import AgentClient
-from tests.people import PASSWORD
+from tests.fixtures.agent_client import AgentClient
+from tests.fixtures.people import PASSWORD
 from tests.tenancy import addresses
 from tests.tenancy.team_data import TeamData, everything
 

@@ -10,13 +10,14 @@ import pytest
 from django.conf import settings
 from django.db.models import Model
 from django.utils import timezone
+from psycopg import _queries
 
 from accounts.agents import keys
 from accounts.agents.quota import AgentPaused, Allowance, KeyEnded, QuotaSpent
 from accounts.models import Absence, Agent, ApiKey, AuditEvent, Membership, User
 from database.compiled_queries import fields_of
 from database.idempotency import Idempotency
-from tests.agent_client import AgentClient
+from tests.fixtures.agent_client import AgentClient
 from tests.types import MakeRule
 from wake.deliveries import deliver
 from wake.models import AssignedPerson, Assignment, Delivery, one_statement
@@ -175,3 +176,12 @@ def test_a_limit_lowered_since_applies(key: ApiKey) -> None:
 
     assert allowance
     assert allowance.limit == 1
+
+
+@pytest.mark.parametrize("is_assigned", [False, True])
+def test_psycopg_keeps_the_parsed_statement(is_assigned: bool) -> None:
+    """It parses a longer one each time that it is run."""
+    statement = one_statement._statement(is_assigned=is_assigned)
+
+    assert statement.count("%s") <= _queries.MAX_CACHED_STATEMENT_PARAMS
+    assert len(statement) <= _queries.MAX_CACHED_STATEMENT_LENGTH

@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 
 from accounts.models import User
-from tests.people import PASSWORD
+from tests.fixtures.people import PASSWORD
 
 
 @pytest.fixture

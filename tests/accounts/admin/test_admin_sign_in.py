@@ -8,7 +8,7 @@ from django.test import Client
 from django.urls import reverse
 
 from accounts.models import Agent, ApiKey, AuditEvent, User
-from tests.people import PASSWORD
+from tests.fixtures.people import PASSWORD
 from tests.types import SignedIn
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
@@ -16,12 +17,29 @@ from django.utils import timezone
 
 from accounts.agents import keys, registration, signing_secrets
 from accounts.audit import SYSTEM
-from accounts.models import Agent, ApiKey, AuditEvent, ClaimedId, SigningSecret, Team, User
+from accounts.models import (
+    Agent,
+    ApiKey,
+    AuditEvent,
+    ClaimedId,
+    Passkey,
+    SigningSecret,
+    Team,
+    User,
+)
 from relay.cards import callers
 from relay.cards.publishing import publish
 from relay.models import CallerKey, Card
 from tests.types import Answer, MakeDelivery
-from wake.models import Callback, CallbackAttempt, CallbackHost, Delivery, Response
+from wake.blobs.uploads import upload
+from wake.models import (
+    Callback,
+    CallbackAttempt,
+    CallbackHost,
+    Delivery,
+    Response,
+    UploadedBlob,
+)
 
 Filled = Callable[..., None]
 MODELS = sorted(admin.site._registry, key=lambda model: model.__name__)
@@ -33,8 +51,11 @@ READ_ONLY = [
     CallerKey,
     Card,
     Delivery,
+    Passkey,
     Response,
+    UploadedBlob,
 ]
+NO_RESULTS = re.compile(rb"\b0 results")
 CONTENT = "ripe-for-the-inbox-only"
 
 
@@ -71,6 +92,11 @@ def fill(team: Team, alice: User, bob: User, answer: Answer) -> Callable[[int], 
                 at=timezone.now(),
             ).delivery
             answer(delivery, "redirected", feedback=CONTENT)
+            credential_id = agent.agent_id.encode()
+            Passkey.objects.create(
+                user=alice, name="A phone", credential_id=credential_id, public_key=b"k"
+            )
+            upload(key, CONTENT.encode(), content_type="text/plain", at=timezone.now())
             CallbackAttempt.objects.create(
                 callback=Callback.objects.get(agent=agent),
                 number=1,
@@ -107,7 +133,7 @@ def test_every_list_and_every_page_answers(operator: Client, fill: Filled) -> No
     pages = every_page(operator)
 
     assert {model.__name__ for model in MODELS} >= {model.__name__ for model in READ_ONLY}
-    assert all(b"0 results" not in content for content in pages.values())
+    assert [url for url, content in pages.items() if NO_RESULTS.search(content)] == []
     assert len(pages) > 5 * len(MODELS)
 
 
@@ -155,7 +181,11 @@ def test_a_list_takes_as_many_queries_for_twenty_rows_as_for_two(
     assert queries() == before <= 8
 
 
-@pytest.mark.parametrize("model", READ_ONLY, ids=lambda model: model.__name__)
+@pytest.mark.parametrize(
+    "model",
+    [model for model in READ_ONLY if model is not Passkey],  # one can be removed
+    ids=lambda model: model.__name__,
+)
 def test_history_can_be_read_and_not_changed(operator: Client, fill: Filled, model: Any) -> None:
     fill(1)
     row = model.objects.first()

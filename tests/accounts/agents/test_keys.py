@@ -14,8 +14,8 @@ from accounts import authentication
 from accounts.agents import keys
 from accounts.audit import SYSTEM, person
 from accounts.models import Agent, ApiKey, AuditEvent, Team, User
-from tests.agent_client import AgentClient
-from tests.spec.test_errors import error_of
+from tests.fixtures.agent_client import AgentClient
+from tests.spec.http.test_errors import error_of
 from wake.models import Delivery
 
 

@@ -15,8 +15,8 @@ from accounts.agents import hourly_limits, keys, quota
 from accounts.audit import SYSTEM, person
 from accounts.models import Agent, ApiKey, AuditEvent, User
 from database.clock import microseconds
-from tests.agent_client import AgentClient
-from tests.spec.test_errors import error_of
+from tests.fixtures.agent_client import AgentClient
+from tests.spec.http.test_errors import error_of
 from wake.models import Delivery
 
 NOW = datetime(2027, 1, 15, 8, tzinfo=UTC)

@@ -11,9 +11,9 @@ from django.core.management import CommandError, call_command
 
 from accounts.agents import aliases
 from accounts.audit import SYSTEM
-from accounts.look_alikes import foreign_scripts, look, mixes_scripts
+from accounts.characters.look_alikes import foreign_scripts, look, mixes_scripts
 from accounts.models import Agent, Team, User
-from tests.agent_client import AgentClient
+from tests.fixtures.agent_client import AgentClient
 from wake.models import Delivery
 
 CYRILLIC = "\u0440\u0430\u0443\u0440\u0430"  # looks like paypa

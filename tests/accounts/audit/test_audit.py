@@ -9,7 +9,7 @@ from django.utils import timezone
 from accounts.agents import registration
 from accounts.audit import SYSTEM, Actor, agent_actor, person, record, record_many
 from accounts.models import Agent, AuditEvent, Team, User
-from tests.agent_client import AgentClient
+from tests.fixtures.agent_client import AgentClient
 from tests.types import MakeDelivery
 from wake.models import Delivery
 

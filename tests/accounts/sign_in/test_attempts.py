@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from accounts import throttles
+from accounts.limits import throttles
 from accounts.models import SignInAttempts, User
 from accounts.sign_in import attempts
-from tests.people import PASSWORD
+from tests.fixtures.people import PASSWORD
 
 AT = datetime(2026, 11, 22, 12, tzinfo=UTC)
 THREE = attempts.Limit(3, 60)

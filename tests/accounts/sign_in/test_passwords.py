@@ -17,8 +17,8 @@ from accounts.models import AuditEvent, SecondFactor, User
 from accounts.sign_in import pending_second_factor
 from inbox.people.sign_in import password_resets
 from tests.accounts.sign_in.test_second_factor import Authenticator
+from tests.fixtures.people import PASSWORD
 from tests.inbox.person import Person
-from tests.people import PASSWORD
 
 NEW = "another pair of words"
 TWICE = {"new_password1": NEW, "new_password2": NEW}

@@ -11,7 +11,7 @@ from django.utils import timezone
 from accounts.audit import person
 from accounts.models import AuditEvent, Invitation, Membership, Team, User
 from accounts.teams import invitations, members
-from tests.people import PASSWORD
+from tests.fixtures.people import PASSWORD
 
 AT = timezone.now()
 NEW = "another pair of words"

@@ -22,7 +22,7 @@ from tests.types import Answer
 from tests.wake.server.up import eventually
 from wake.models import Delivery
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.system
 CLAUDE = """
 import json, subprocess, sys
 words = sys.argv[1:]

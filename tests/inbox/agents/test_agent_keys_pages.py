@@ -15,7 +15,7 @@ from accounts.agents import keys, registration, show_once, signing_secrets
 from accounts.audit import SYSTEM
 from accounts.models import Agent, ApiKey, AuditEvent, Membership, SigningSecret, Team, User
 from relay.models import CallerKey
-from tests.agent_client import AgentClient
+from tests.fixtures.agent_client import AgentClient
 from tests.inbox.person import Person, text_of
 
 

@@ -10,7 +10,7 @@ from accounts.agents import hourly_limits
 from accounts.audit import SYSTEM
 from accounts.models import Agent, ApiKey, AuditEvent
 from database.clock import EPOCH
-from tests.agent_client import AgentClient
+from tests.fixtures.agent_client import AgentClient
 from tests.inbox.person import Person, text_of
 
 

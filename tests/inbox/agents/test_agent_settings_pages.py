@@ -14,7 +14,7 @@ from accounts.agents import aliases, quota, show_once, signing_secrets
 from accounts.audit import SYSTEM
 from accounts.models import Agent, ApiKey, AuditEvent, ClaimedId
 from inbox.pages.times import midnight
-from tests.agent_client import AgentClient
+from tests.fixtures.agent_client import AgentClient
 from tests.inbox.person import Person, text_of
 from tests.types import MakeDelivery
 

@@ -9,7 +9,7 @@ import pytest
 from django.db import connection
 
 from accounts.models import Membership
-from tests.agent_client import AgentClient
+from tests.fixtures.agent_client import AgentClient
 from tests.inbox.person import Person, text_of
 from tests.types import Age, MakeDelivery
 from wake.models import Delivery, Response

@@ -12,7 +12,7 @@ import pytest
 from django.test import Client
 
 from inbox.editing.edits import Original
-from tests.agent_client import AgentClient
+from tests.fixtures.agent_client import AgentClient
 from tests.inbox.person import Person, text_of
 from tests.types import MakeDelivery
 from wake.models import Delivery, Response

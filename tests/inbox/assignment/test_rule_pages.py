@@ -18,17 +18,22 @@ from wake.models import Rule, RuleVersion
 RULES = "/settings/rules/garden/"
 
 
-def seen(team: Team) -> int:
+def rules_version(team: Team) -> int:
     return Team.objects.get(pk=team.pk).rules_version
 
 
 def form(team: Team, **fields: Any) -> dict[str, Any]:
-    given = {"rule_name": "Refunds", "role": "owner", "days": "30", "seen": seen(team)}
+    given = {
+        "rule_name": "Refunds",
+        "role": "owner",
+        "days": "30",
+        "rules_version": rules_version(team),
+    }
     return {**given, **fields}
 
 
 def act(who: Person, rule: Rule, action: str, **fields: Any) -> Any:
-    given = {"seen": seen(rule.team), **fields}
+    given = {"rules_version": rules_version(rule.team), **fields}
     return who.client.post(f"{RULES}{rule.pk}/{action}", given, follow=True)
 
 
@@ -101,7 +106,7 @@ def test_a_click_on_an_old_page_changes_nothing(
 ) -> None:
     rule = make_rule(people=[bob])
 
-    answer = act(alices, rule, "remove", seen=stale)
+    answer = act(alices, rule, "remove", rules_version=stale)
 
     assert "The rules have changed since you opened this page." in text_of(answer)
     assert Rule.objects.get().removed_at is None
@@ -117,7 +122,7 @@ def test_a_form_of_an_old_page_keeps_what_was_typed_and_can_be_sent_again(
 
     assert refused.status_code == HTTPStatus.UNPROCESSABLE_ENTITY
     assert b'value="Refunds"' in refused.content
-    assert f'value="{seen(team)}"'.encode() in refused.content
+    assert f'value="{rules_version(team)}"'.encode() in refused.content
     alices.client.post(f"{RULES}new/", form(team))
     assert listed(team) == ["A rule", "Refunds"]
 
@@ -169,6 +174,44 @@ def test_the_last_days_are_tried(
     assert "Off" not in text.partition("Try the rules")[2]
 
 
+def test_the_trial_says_how_people_answered(
+    make_rule: MakeRule, make_delivery: MakeDelivery, answer: Any, alices: Person
+) -> None:
+    make_rule("Owners", role="owner")
+    rejected, redirected = make_delivery(headline="Pay twice"), make_delivery(headline="Refund")
+    answer(rejected, "rejected")
+    answer(redirected, "redirected", feedback="Less.")
+    for _ in range(2):
+        answer(make_delivery())
+    answer(make_delivery(headline="Undoable"), "rejected", held=True)
+    make_delivery()
+
+    page = alices.get(f"{RULES}try/")
+
+    text = " ".join(text_of(page).split())
+    assert "6 of 6 would have gone to alice by “Owners”." in text
+    assert "People approved 2 of the 4 that they answered. Not approved:" in text
+    assert "Rejected: Pay twice" in text
+    assert "Redirected: Refund" in text
+    assert "Undoable" not in text
+    assert f'href="/deliveries/{rejected.pk}/"' in page.content.decode()
+
+
+def test_the_trial_names_only_so_many_answers(
+    make_rule: MakeRule, make_delivery: MakeDelivery, answer: Any, alices: Person, monkeypatch: Any
+) -> None:
+    monkeypatch.setattr("wake.assignment.trying.MOST_NAMED", 1)
+    make_rule("Owners", role="owner")
+    answer(make_delivery(headline="Older"), "rejected")
+    answer(make_delivery(headline="Newer"), "rejected")
+
+    text = " ".join(text_of(alices.get(f"{RULES}try/")).split())
+
+    assert "People approved 0 of the 2 that they answered. The newest 1 of the other 2:" in text
+    assert "Rejected: Newer" in text
+    assert "Older" not in text
+
+
 def test_only_so_many_are_tried(
     make_rule: MakeRule, make_delivery: MakeDelivery, alices: Person, monkeypatch: Any
 ) -> None:
@@ -218,4 +261,45 @@ def test_a_delivery_of_another_team_is_not_there(
 
 def test_the_overview_leads_to_the_rules(alices: Person) -> None:
     assert "Which deliveries are for whom." in text_of(alices.get("/settings/"))
-    assert "Garden" in text_of(alices.get("/settings/rules/"))
+    assert "Rules of Garden" in text_of(alices.get("/settings/rules/"))
+
+
+def test_a_member_of_two_teams_chooses_whose_rules(
+    alices: Person, make_rule: MakeRule, mallory: User
+) -> None:
+    make_rule(role="owner")
+    other = mallory.memberships.get().team
+    Membership.objects.create(user=alices.user, team=other, role=Membership.Role.READER)
+
+    page = text_of(alices.get("/settings/rules/"))
+
+    assert "Garden Has rules" in page
+    assert "Other No rules" in page
+    assert "Rules of all teams" in text_of(alices.get(RULES))
+
+
+def test_a_rule_says_to_whom_it_escalates(alices: Person, bobs: Person, team: Team) -> None:
+    steps = {"after_1": "30", "people_1": [str(bobs.user.pk)], "after_2": "120", "role_2": "owner"}
+
+    page = alices.client.post(f"{RULES}new/", form(team, **steps), follow=True)
+
+    assert "After 30 minutes without an answer also to bob." in text_of(page)
+    assert "After 2 hours without an answer also to all owners." in text_of(page)
+    version = RuleVersion.objects.get()
+    assert version.escalation == [
+        {"minutes": 30, "people": [bobs.user.pk], "role": ""},
+        {"minutes": 120, "people": [], "role": "owner"},
+    ]
+    again = alices.get(f"{RULES}{version.rule_id}/").content.decode()
+    assert 'name="after_2" value="120"' in again
+    assert '<details class="fold" open>' in again
+
+
+def test_steps_in_the_wrong_order_are_refused(alices: Person, team: Team) -> None:
+    steps = {"after_1": "60", "role_1": "owner", "after_2": "30", "role_2": "owner"}
+
+    page = alices.client.post(f"{RULES}new/", form(team, **steps))
+
+    assert page.status_code == 422
+    assert "Each step of escalation comes later than the one before" in text_of(page)
+    assert not RuleVersion.objects.exists()

@@ -16,7 +16,7 @@ from accounts.audit import SYSTEM, Actor, person, record, record_many
 from accounts.models import Agent, ApiKey, AuditEvent, Team, User
 from inbox.audit import events as audit_events
 from inbox.audit.sentences import EVENTS
-from tests.agent_client import AgentClient
+from tests.fixtures.agent_client import AgentClient
 from tests.inbox.person import Person, text_of
 from tests.types import Answer, MakeDelivery
 from wake.acknowledgements import acknowledge

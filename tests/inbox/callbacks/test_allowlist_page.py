@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from aiohttp.abc import AbstractResolver
 
-from accounts import throttles
+from accounts.limits import throttles
 from accounts.models import AuditEvent, Membership, Team, User
 from inbox.callbacks import allowlist_views
 from tests.types import SignedIn

@@ -14,7 +14,7 @@ from django.test.utils import CaptureQueriesContext
 from accounts.audit import SYSTEM
 from accounts.models import Agent, ApiKey, Membership, Team, User
 from relay.cards.publishing import publish
-from tests.agent_client import AgentClient
+from tests.fixtures.agent_client import AgentClient
 from tests.inbox.person import Person, text_of
 from tests.types import MakeDelivery
 

@@ -13,7 +13,7 @@ from django.test.utils import CaptureQueriesContext
 
 from accounts.models import User
 from inbox.search.index import searchable
-from tests.agent_client import AgentClient
+from tests.fixtures.agent_client import AgentClient
 from tests.inbox.person import Person, text_of
 from tests.wake.blobs import drawing
 from tests.wake.blobs.drawing import animated, chunks, drawn, opened

@@ -13,7 +13,7 @@ from django.utils import timezone
 from accounts.models import Agent, AuditEvent, Team, User
 from inbox.discussion import comments
 from inbox.models import Comment, Mention
-from tests.agent_client import AgentClient
+from tests.fixtures.agent_client import AgentClient
 from tests.inbox.person import Person, text_of
 from tests.types import Answer, MakeDelivery
 from wake import retention

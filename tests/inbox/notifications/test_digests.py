@@ -15,7 +15,7 @@ from inbox.models import Preferences
 from inbox.notifications import digests
 from inbox.people.settings.preferences import change_preferences
 from inbox.snoozing import snoozes
-from tests.agent_client import AgentClient
+from tests.fixtures.agent_client import AgentClient
 from tests.inbox.notifications.times import utc
 from tests.types import MakeDelivery, Prefer
 

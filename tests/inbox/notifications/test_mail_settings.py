@@ -7,8 +7,6 @@ import os
 import socketserver
 import subprocess
 import sys
-import threading
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -16,6 +14,7 @@ import pytest
 from accounts.models import User
 from inbox.models import Preferences
 from inbox.notifications import digests
+from tests.fixtures.letters import Letterbox
 from tests.inbox.notifications.times import utc
 
 NINE = utc("2026-11-02 09:00")
@@ -60,33 +59,6 @@ def test_the_environment_configures_the_mail_server(
     )
 
     assert json.loads(process.stdout) == expected
-
-
-class Letterbox(socketserver.StreamRequestHandler):
-    """Implements the part of RFC 5321 that one mail needs and answers 250 to everything else."""
-
-    def handle(self) -> None:
-        self.wfile.write(b"220 letterbox\r\n")
-        for line in self.rfile:
-            command = line[:4].upper()
-            if command == b"DATA":
-                self.wfile.write(b"354 go on\r\n")
-                lines = list(iter(self.rfile.readline, b".\r\n"))
-                self.server.letters.append(b"".join(lines).decode())  # type: ignore[attr-defined]
-            self.wfile.write(b"221 bye\r\n" if command == b"QUIT" else b"250 OK\r\n")
-
-
-@pytest.fixture
-def letters(settings: Any) -> Iterator[list[str]]:
-    """Returns the mails that a real mail server on this machine received."""
-    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Letterbox) as server:
-        server.letters = []  # type: ignore[attr-defined]
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
-        settings.EMAIL_HOST, settings.EMAIL_PORT = server.server_address[:2]
-        settings.EMAIL_USE_TLS = settings.EMAIL_USE_SSL = False
-        yield server.letters  # type: ignore[attr-defined]
-        server.shutdown()
 
 
 def test_a_digest_arrives_at_a_real_mail_server(

@@ -16,7 +16,7 @@ from accounts.models import User
 from inbox.models import Reminder
 from inbox.notifications import reminders
 from inbox.notifications.reminders import PAUSE
-from tests.agent_client import AgentClient
+from tests.fixtures.agent_client import AgentClient
 from tests.inbox.notifications.times import utc
 from tests.types import MakeDelivery, Prefer
 from wake.models import Delivery

@@ -9,7 +9,7 @@ from django.core.cache.backends.base import BaseCache
 from django.test import Client
 
 from accounts.models import User
-from tests.agent_client import AgentClient
+from tests.fixtures.agent_client import AgentClient
 
 PAGES = ("/", "/history/", "/agents/", "/callbacks/", "/audit/", "/settings/profile/", "/snoozed/")
 

@@ -15,10 +15,10 @@ from accounts.models import AddressChange, AuditEvent, User
 from accounts.sign_in import sessions as sign_ins
 from database.clock import database_now
 from inbox.people.sign_in import address_mails, password_resets
+from tests.fixtures.people import PASSWORD
 from tests.inbox.people.test_joining import invite, link_on, sign_up
 from tests.inbox.people.test_sessions import is_in
 from tests.inbox.person import Person, text_of
-from tests.people import PASSWORD
 
 NEW = "alice@new.example.com"
 

@@ -17,8 +17,8 @@ from django.utils import timezone
 from accounts.models import AuditEvent, Invitation, Team, User
 from accounts.sign_in import sessions
 from inbox.people.teams import invitation_mails
+from tests.fixtures.people import PASSWORD
 from tests.inbox.person import Person, text_of
-from tests.people import PASSWORD
 
 INVITE = "/settings/members/garden/invite/"
 NEW = "another pair of words"

@@ -13,8 +13,8 @@ from django.test.utils import CaptureQueriesContext
 from accounts.models import AuditEvent, User
 from inbox.models import Preferences
 from tests.accounts.sign_in.test_second_factor import Authenticator
+from tests.fixtures.people import PASSWORD
 from tests.inbox.person import Person, text_of
-from tests.people import PASSWORD
 from tests.types import Prefer, SignedIn
 
 NEW_PASSWORD = "an even longer sentence"

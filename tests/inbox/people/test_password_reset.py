@@ -18,9 +18,9 @@ from accounts.models import AuditEvent, ResetRequest, User
 from accounts.sign_in import second_factor
 from inbox.people.sign_in import password_resets
 from tests.accounts.sign_in.test_second_factor import Authenticator
+from tests.fixtures.people import PASSWORD
 from tests.inbox.people.test_sessions import is_in
 from tests.inbox.person import Person, text_of
-from tests.people import PASSWORD
 
 NEW = "another pair of words"
 

@@ -11,7 +11,7 @@ from django.utils import timezone
 from accounts.audit import person
 from accounts.models import AuditEvent, Team, User
 from accounts.sign_in import one_time_codes, second_factor, sessions
-from tests.agent_client import AgentClient
+from tests.fixtures.agent_client import AgentClient
 from tests.inbox.person import Person, text_of
 from tests.types import MakeDelivery
 from wake.models import Delivery, Response

@@ -14,8 +14,8 @@ from accounts.audit import person
 from accounts.models import AuditEvent, SecondFactor, User
 from accounts.sign_in import one_time_codes, pending_second_factor, second_factor
 from inbox.people.sign_in.qr_codes import qr_code
+from tests.fixtures.people import PASSWORD
 from tests.inbox.person import Person, text_of
-from tests.people import PASSWORD
 
 SETTINGS = "/settings/security/"
 SET_UP, OFF = f"{SETTINGS}codes/", f"{SETTINGS}codes/off/"

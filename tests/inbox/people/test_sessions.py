@@ -13,8 +13,8 @@ from django.utils import timezone
 
 from accounts.models import AuditEvent, Membership, Session, User
 from accounts.sign_in import sessions
+from tests.fixtures.people import PASSWORD
 from tests.inbox.person import Person, text_of
-from tests.people import PASSWORD
 
 SECURITY = "/settings/security/"
 SEEN_AT = f"http://testserver{SECURITY}"

@@ -12,11 +12,11 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
+from accounts.limits.throttles import SIGN_INS
 from accounts.models import AuditEvent, User
-from accounts.throttles import SIGN_INS
 from tests.accounts.sign_in.test_second_factor import Authenticator
+from tests.fixtures.people import PASSWORD
 from tests.inbox.person import Person, text_of
-from tests.people import PASSWORD
 from tests.types import MakeDelivery
 
 NO_MATCH = "Wrong e-mail or password. Try again or reset your password."

@@ -7,8 +7,8 @@ from django.core.exceptions import ValidationError
 
 from accounts.models import Agent, AuditEvent, Team, User
 from accounts.teams.teams import MOST_OWNED
+from tests.fixtures.people import PASSWORD
 from tests.inbox.person import Person, text_of
-from tests.people import PASSWORD
 
 TEAMS = "/settings/teams/"
 

@@ -8,10 +8,10 @@ import pytest
 from django.test import Client
 
 from accounts.models import AuditEvent, User
+from tests.fixtures.people import PASSWORD
 from tests.inbox.people.test_joining import invite as invited
 from tests.inbox.people.test_joining import link_on, sign_up
 from tests.inbox.person import Person, text_of
-from tests.people import PASSWORD
 
 
 def sign_in(user: User, zone: str) -> Any:

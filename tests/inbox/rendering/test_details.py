@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from accounts.invisible import reveal
+from accounts.characters.invisible import reveal
 from inbox.rendering import details
 from inbox.rendering.details import Details, formatted, render
 from inbox.rendering.links import REL

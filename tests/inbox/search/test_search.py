@@ -15,7 +15,7 @@ from database.batched_queries import PAGE
 from inbox.pages.viewer import Viewer
 from inbox.search.query_language import read
 from inbox.search.search import Search
-from tests.agent_client import AgentClient
+from tests.fixtures.agent_client import AgentClient
 from tests.types import Age, Answer, Find
 from wake.deliveries import deliver
 from wake.models import Delivery

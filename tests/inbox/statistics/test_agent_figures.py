@@ -15,10 +15,10 @@ from django.utils import timezone
 from accounts.models import Agent, ApiKey, User
 from database.clock import microseconds
 from inbox.delivery.reading import mark_read
-from inbox.pages.bar_chart import HEIGHT, bars
 from inbox.pages.times import amount
 from inbox.statistics import figures
-from tests.agent_client import AgentClient
+from inbox.statistics.bar_chart import HEIGHT, bars
+from tests.fixtures.agent_client import AgentClient
 from tests.inbox.person import Person, text_of
 from tests.types import Age, Answer, MakeDelivery
 from wake.deadlines import time_out_overdue

@@ -18,7 +18,7 @@ from accounts.models import Agent, User
 from inbox.delivery.reading import mark_read
 from inbox.statistics import edit_sizes
 from inbox.statistics.statistics import Period, statistics_of
-from tests.agent_client import AgentClient
+from tests.fixtures.agent_client import AgentClient
 from tests.inbox.person import Person, text_of
 from tests.types import Answer, MakeDelivery
 from wake.models import Delivery, Response

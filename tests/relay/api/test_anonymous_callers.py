@@ -9,13 +9,13 @@ import pytest
 from django.http import HttpRequest
 from django.utils import timezone
 
-from accounts import throttles
 from accounts.audit import SYSTEM
+from accounts.limits import throttles
 from accounts.models import ApiKey
 from relay.api import calls
 from relay.models import CallerKey, Card, Context, Message, Task
 from relay.runs import queue as run_queue
-from relay.tasks import lifecycle
+from relay.tasks import lifecycle, sending
 from tests.relay.calling import Caller
 from tests.relay.fake_connector import FakeConnector, ask
 from wake.api.parsers import Malformed, parse_strictly
@@ -58,10 +58,10 @@ def test_anonymous_callers_leave_capacity_for_others(
     for _ in range(2):
         ask(card, None, network="192.0.2.1")
 
-    with pytest.raises(lifecycle.AgentBusy):
+    with pytest.raises(sending.AgentBusy):
         ask(card, None, network="192.0.2.1")
     ask(card, None, network="192.0.2.2")
-    with pytest.raises(lifecycle.AgentBusy):
+    with pytest.raises(sending.AgentBusy):
         ask(card, None, network="192.0.2.3")
 
     assert [ask(card, caller_key, network="192.0.2.1").network for _ in range(4)] == [""] * 4
@@ -76,7 +76,7 @@ def test_tasks_that_wait_for_anonymous_callers_take_no_extra_capacity(
     connector.end(connector.run(), "auth_required", text="Who are you?")
     ask(card, None, network="192.0.2.1")
 
-    with pytest.raises(lifecycle.AgentBusy):
+    with pytest.raises(sending.AgentBusy):
         ask(card, None, task_id=str(task.pk))
 
     assert Task.objects.get(pk=task.pk).state == State.AUTH_REQUIRED

@@ -16,7 +16,7 @@ from accounts.models import ApiKey
 from relay.models import Card, Task
 from relay.protocol import dialects
 from relay.tasks import lifecycle
-from tests.long_polls import Clock, wait_by
+from tests.fixtures.long_polls import Clock, wait_by
 from tests.relay.calling import Caller, State
 from tests.relay.fake_connector import FakeConnector
 from wake.api import long_poll

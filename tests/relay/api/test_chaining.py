@@ -19,7 +19,7 @@ from relay.api.incoming_pushes import HOPS_AT_MOST
 from relay.cards import callers, publishing
 from relay.models import Artifact, Card, Message, Run, Task
 from relay.protocol.dialects import Incoming, PushIn
-from relay.tasks import lifecycle, pushes, transitions
+from relay.tasks import pushes, sending, transitions
 from tests.relay.calling import queue_pushes
 from wake.callbacks.sending import send_due
 from wake.models import Callback, CallbackAttempt
@@ -297,7 +297,7 @@ def test_one_agent_ends_and_its_push_starts_the_next(
     push = PushIn("next", url, token=caller_key, scheme="bearer", version=version)
     incoming = Incoming(message_id="m-1", parts=[{"text": "Review it"}])
     at = timezone.now()
-    task = lifecycle.send(first, caller, incoming, push=push, at=timezone.now())
+    task = sending.send(first, caller, incoming, push=push, at=timezone.now())
 
     task = transitions.transition(task.pk, State.WORKING, at=at)
     report = json.dumps([{"text": "All checks passed"}])
@@ -332,7 +332,7 @@ def test_two_agents_that_push_to_each_other_come_to_an_end(
     first = publishing.publish(agent, by=SYSTEM, at=timezone.now())
     caller = callers.find(caller_key, at=timezone.now())
     others = {first.pk: f"{live_server.url}/{second}", second.pk: f"{live_server.url}/{first}"}
-    lifecycle.send(
+    sending.send(
         first, caller, Incoming(message_id="m-1", parts=[{"text": "Review it"}]), at=timezone.now()
     )
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from accounts import throttles
 from accounts.audit import SYSTEM
+from accounts.limits import throttles
 from accounts.models import ApiKey, Team, User
 from relay.cards import callers
 from relay.models import CallerKey, Card, Task

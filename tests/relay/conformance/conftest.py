@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.migrated import migrated_folder
+from tests.fixtures.migrated import migrated_folder
 from tests.relay.conformance.caller import Caller
 from tests.relay.conformance.server import Relay, connected, manage
 from tests.wake.callbacks.receiver import Receiver

@@ -11,7 +11,7 @@ from tests.relay.conformance.caller import Caller
 pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="finds the processes in /proc"),
     pytest.mark.once,  # the server brings its own database
-    pytest.mark.slow,
+    pytest.mark.system,
 ]
 
 

@@ -18,7 +18,7 @@ from tests.wake.server.up import eventually
 pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="finds the processes in /proc"),
     pytest.mark.once,  # the server brings its own database
-    pytest.mark.slow,
+    pytest.mark.system,
 ]
 
 

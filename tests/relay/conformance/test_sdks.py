@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.peers import command
+from tests.fixtures.peers import command
 from tests.relay.conformance.line import Line
 from tests.relay.conformance.server import Relay
 from tests.wake.callbacks.receiver import Received, Receiver
@@ -22,7 +22,7 @@ from tests.wake.server.up import eventually
 pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="finds the processes in /proc"),
     pytest.mark.once,  # the server brings its own database
-    pytest.mark.slow,
+    pytest.mark.system,
 ]
 
 CREDENTIALS = "what-only-the-caller-knows"

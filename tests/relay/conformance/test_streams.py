@@ -13,7 +13,7 @@ from tests.relay.conformance.caller import Caller
 pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="finds the processes in /proc"),
     pytest.mark.once,  # the server brings its own database
-    pytest.mark.slow,
+    pytest.mark.system,
 ]
 SEND = {"1.0": "SendStreamingMessage", "0.3": "message/stream"}
 SUBSCRIBE = {"1.0": "SubscribeToTask", "0.3": "tasks/resubscribe"}

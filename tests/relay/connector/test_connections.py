@@ -15,9 +15,9 @@ from django.db import OperationalError
 from django.test import Client
 from django.utils import timezone
 
-from accounts import throttles
 from accounts.agents import keys
 from accounts.audit import SYSTEM
+from accounts.limits import throttles
 from accounts.models import ApiKey
 from database import notifications
 from relay.connector.session import Session

@@ -16,10 +16,10 @@ from accounts.agents import keys
 from accounts.audit import SYSTEM
 from accounts.models import ApiKey
 from relay.models import CallerKey, Card, Run, Task
+from tests.fixtures.served import Server
 from tests.relay.fake_connector import Frame, ask, of
-from tests.served import Server
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.system]
 PATIENCE_SECONDS = 30
 
 

@@ -23,6 +23,7 @@ from tests.inbox.person import Person, text_of
 from tests.relay.calling import queue_pushes
 from tests.relay.fake_connector import FakeConnector, ask, of
 from tests.types import Answer
+from tests.wake.blobs.drawing import SVG, drawn, opened
 from wake.models import Delivery
 
 HOSTILE = "<script>alert(1)</script> [click](javascript:alert(1)) <img src=x onerror=alert(1)>"
@@ -130,6 +131,37 @@ def test_a_file_is_only_ever_downloaded(task: Task, ritas: Person, mallory: User
     assert Person(mallory).get(path).status_code == 404
     for elsewhere in ("artifacts/1/0", "messages/1/9", f"tasks/{artifact.pk}/1"):
         assert ritas.get(f"/tasks/{task.pk}/files/{elsewhere}").status_code == 404
+
+
+def test_a_picture_is_shown_as_it_was_written_again(
+    card: Card,
+    caller_key: CallerKey,
+    connector: FakeConnector,
+    ritas: Person,
+    mallory: User,
+) -> None:
+    task = ask(card, caller_key, "Draw both.", at=timezone.now())
+    files = {"chart.png": drawn(comment="secret"), "page.png": SVG}
+    parts = [
+        {"raw": base64.b64encode(content).decode(), "filename": name, "mediaType": "image/png"}
+        for name, content in files.items()
+    ]
+    artifacts = [{"artifactId": "charts", "parts": parts}]
+    run = connector.run(at=timezone.now())
+    connector.end(run, "completed", artifacts=artifacts, at=timezone.now())
+    path = f"/tasks/{task.pk}/pictures/artifacts/{task.artifacts.get().pk}"
+    assert f'src="{path}/0"' in ritas.get(f"/tasks/{task.pk}/").content.decode()
+
+    picture = ritas.get(f"{path}/0")
+
+    assert picture["Content-Type"] == "image/png"
+    assert picture["Content-Security-Policy"] == "default-src 'none'; sandbox"
+    assert opened(picture.content).size == opened(files["chart.png"]).size
+    assert ritas.get(f"{path}/1").status_code == 404
+    assert ritas.get(f"{path}/2").status_code == 404
+    assert Person(mallory).get(f"{path}/0").status_code == 404
+    again = ritas.client.get(f"{path}/0", headers={"If-None-Match": picture["ETag"]})
+    assert again.status_code == 304
 
 
 def test_a_context_shows_its_tasks(

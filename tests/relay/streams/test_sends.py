@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 from asgiref.sync import async_to_sync
+from django.db import connection
 from django.utils import timezone
 
 from relay.models import Task
-from relay.streams import stream
+from relay.streams import reading, stream
 from tests.relay.calling import Caller, move
 from tests.relay.fake_connector import FakeConnector, of
 from tests.relay.streams.listening import (
@@ -82,6 +83,23 @@ def test_an_agent_that_answers_with_a_message_streams_that_alone(
 
     (only,) = story()
     assert (only.kind, only.texts) == ("message", ["Just this."])
+
+
+def test_a_message_of_the_agent_is_seen_if_it_ends_while_its_events_are_read(
+    newer: Caller, connector: FakeConnector
+) -> None:
+    task = Task.objects.get(pk=newer.send()["id"])
+    frame = connector.run(at=timezone.now())
+
+    def end_before_the_events(execute: Any, sql: str, *rest: Any) -> Any:
+        if 'FROM "relay_event"' in sql and not Task.objects.get(pk=task.pk).is_terminal:
+            connector.end(frame, "completed", text="Just this.", direct=True, at=timezone.now())
+        return execute(sql, *rest)
+
+    with connection.execute_wrapper(end_before_the_events):
+        batch = reading.events_after(task.pk, 1, "1.0", "req-1", ends={State.COMPLETED})
+
+    assert b"Just this." in batch.direct
 
 
 def test_a_send_is_over_when_the_agent_asks(either: Caller, connector: FakeConnector) -> None:

@@ -14,12 +14,12 @@ import pytest
 from django.utils import timezone
 
 from relay.models import CallerKey, Card, Task
+from tests.fixtures.served import Server
 from tests.relay.calling import move
 from tests.relay.fake_connector import ask
-from tests.served import Server
 from tests.wake.server.up import eventually
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.system]
 State = Task.State
 
 

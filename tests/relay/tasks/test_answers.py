@@ -13,8 +13,8 @@ from accounts.audit import SYSTEM
 from accounts.models import ApiKey, AuditEvent, User
 from relay.models import CallerKey, Card, Message, Run, Task
 from relay.protocol.dialects import Incoming
-from relay.tasks import lifecycle
-from tests.agent_client import AgentClient
+from relay.tasks import lifecycle, sending
+from tests.fixtures.agent_client import AgentClient
 from tests.inbox.person import Person, text_of
 from tests.relay.calling import Caller
 from tests.relay.fake_connector import FakeConnector, ask, now
@@ -164,7 +164,7 @@ def test_a_caller_cannot_approve_itself(
         task_id=str(task.pk),
     )
 
-    lifecycle.send(card, caller_key, message, at=timezone.now())
+    sending.send(card, caller_key, message, at=timezone.now())
 
     assert now(task).state == Task.State.INPUT_REQUIRED
     assert not Run.objects.exclude(decision_json="").exists()

@@ -11,7 +11,7 @@ import pytest
 from accounts.models import ApiKey, User
 from database.idempotency import Idempotency
 from relay.models import CallerKey, Card, Message, Run, Task
-from relay.tasks import lifecycle, lost_runs, reports
+from relay.tasks import lifecycle, lost_runs, reports, sending
 from tests.relay.fake_connector import T0, FakeConnector, after, ask, now
 from tests.stress.concurrency.threads import at_once
 from wake.models import Delivery, Response
@@ -93,13 +93,14 @@ def test_an_approval_during_a_cancellation_leaves_a_canceled_task(
         held = respond(
             delivery, by=alice, status="approved", content_hash=delivery.content_hash, at=after(1)
         )
+        assert isinstance(held, Response)
 
         at_once(
             lambda held=held: release(  # type: ignore[misc]
                 Response.objects.select_related("delivery__agent").get(pk=held.pk), at=after(2)
             ),
             lambda task=task: lifecycle.cancel(  # type: ignore[misc]
-                task, by=lifecycle.caller_actor(caller_key), at=after(2)
+                task, by=sending.caller_actor(caller_key), at=after(2)
             ),
         )
 
@@ -138,6 +139,7 @@ def _answer(delivery: Delivery, by: User, status: str) -> str:
         response = respond(
             delivery, by=by, status=status, content_hash=hash_, feedback=words, at=after(1)
         )
+        assert isinstance(response, Response)
     except AlreadyAnswered:
         return "AlreadyAnswered"
     release(Response.objects.select_related("delivery__agent").get(pk=response.pk), at=after(2))

@@ -17,7 +17,7 @@ from relay.cards import callers
 from relay.models import CallerKey, Card, Context, Event, Message, PushConfig, Run, Task
 from relay.protocol.dialects import Incoming, PushIn
 from relay.runs import queue as run_queue
-from relay.tasks import lifecycle, transitions
+from relay.tasks import lifecycle, sending, transitions
 from relay.tasks.lifecycle import IllegalTransition, TaskIsTerminal, TaskNotFound
 from tests.relay.calling import queue_pushes
 from tests.relay.fake_connector import T0, FakeConnector, after, ask, now
@@ -149,7 +149,7 @@ def test_the_same_context_id_of_another_caller_is_another_context(
 def test_a_task_belongs_to_one_context(card: Card, caller_key: CallerKey) -> None:
     task = ask(card, caller_key, context_id="quarter")
 
-    with pytest.raises(lifecycle.ContextMismatch):
+    with pytest.raises(sending.ContextMismatch):
         ask(card, caller_key, task_id=str(task.pk), context_id="year")
 
     assert ask(card, caller_key, task_id=str(task.pk), context_id="quarter").pk == task.pk
@@ -159,7 +159,7 @@ def test_the_same_message_id_twice_is_two_tasks(card: Card, caller_key: CallerKe
     """Callers choose the ids of messages freely: only an Idempotency-Key marks a repetition."""
     message = Incoming(message_id="m-1", parts=[{"text": "Go"}])
 
-    first, second = (lifecycle.send(card, caller_key, message, at=T0) for _ in range(2))
+    first, second = (sending.send(card, caller_key, message, at=T0) for _ in range(2))
 
     assert first.pk != second.pk
 
@@ -195,7 +195,7 @@ def test_a_full_queue_takes_no_more_tasks(
     monkeypatch.setattr(run_queue, "QUEUE_AT_MOST", 2)
     tasks = [ask(card, caller_key) for _ in range(2)]
 
-    with pytest.raises(lifecycle.AgentBusy) as busy:
+    with pytest.raises(sending.AgentBusy) as busy:
         ask(card, caller_key)
 
     assert busy.value.retry_after > 0
@@ -273,7 +273,7 @@ def test_a_result_after_a_cancel_is_dropped_and_audited(
     task = ask(card, caller_key)
     given = connector.run()
 
-    lifecycle.cancel(task, by=lifecycle.caller_actor(caller_key), at=after(1))
+    lifecycle.cancel(task, by=sending.caller_actor(caller_key), at=after(1))
     stop = connector.look(at=after(2))
     answered = connector.end(given, "completed", at=after(3), text="Done anyway.")
 

@@ -10,7 +10,7 @@ import pytest
 from django.utils import timezone
 
 from accounts.models import AuditEvent, User
-from tests.agent_client import AgentClient
+from tests.fixtures.agent_client import AgentClient
 from tests.stress.concurrency.threads import at_once, retried
 from tests.types import Age, Answer, MakeDelivery
 from wake.deadlines import time_out_overdue

@@ -10,7 +10,7 @@ from uuid import UUID
 from django.db import transaction
 from django.utils import timezone
 
-from tests.agent_client import AgentClient
+from tests.fixtures.agent_client import AgentClient
 from tests.stress.concurrency.threads import at_once, retried
 from tests.wake.blobs.drawing import drawn
 from tests.wake.blobs.showing import file, page

@@ -17,12 +17,12 @@ from accounts.models import Agent, Team
 from relay.cards import callers
 from relay.cards.publishing import publish
 from relay.models import Task
-from tests.agent_client import AgentClient
-from tests.served import served
+from tests.fixtures.agent_client import AgentClient
+from tests.fixtures.served import served
 from tests.stress.concurrency.threads import at_once
 
 pytestmark = [
-    pytest.mark.slow,
+    pytest.mark.system,
     pytest.mark.skipif(not settings.DATABASE_URL, reason="about PostgreSQL's connections"),
 ]
 GENEROUS = {"WAKE_QUOTA_LIVE": "36000000/10000000", "WAKE_READS_PER_MINUTE": "1000000"}

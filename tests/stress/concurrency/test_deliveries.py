@@ -13,8 +13,8 @@ from django.utils import timezone
 from accounts.agents import keys
 from accounts.audit import SYSTEM
 from accounts.models import ApiKey
-from tests.agent_client import AgentClient
-from tests.served import served
+from tests.fixtures.agent_client import AgentClient
+from tests.fixtures.served import served
 from tests.stress.concurrency.threads import at_once, retried
 from wake.models import Delivery
 

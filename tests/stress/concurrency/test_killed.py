@@ -12,12 +12,12 @@ import httpx
 import pytest
 from django.db import connection
 
-from tests.agent_client import AgentClient
-from tests.served import Server
+from tests.fixtures.agent_client import AgentClient
+from tests.fixtures.served import Server
 from tests.stress.concurrency.threads import at_once
 from wake.models import Delivery
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.system
 
 SENDERS, KILLS = 8, 2
 

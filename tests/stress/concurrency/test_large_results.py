@@ -19,7 +19,7 @@ from relay.cards.publishing import publish
 from relay.protocol.dialects import PushIn
 from relay.protocol.versions import Version
 from relay.tasks import pushes
-from tests.agent_client import AgentClient
+from tests.fixtures.agent_client import AgentClient
 from tests.relay.calling import queue_pushes
 from tests.relay.fake_connector import FakeConnector, ask
 from tests.stress.concurrency.threads import at_once

@@ -9,7 +9,7 @@ from django.utils import timezone
 from accounts.agents import hourly_limits
 from accounts.audit import SYSTEM
 from accounts.models import Agent, AuditEvent
-from tests.agent_client import AgentClient
+from tests.fixtures.agent_client import AgentClient
 from tests.stress.concurrency.threads import at_once, retried
 from wake.models import Delivery
 

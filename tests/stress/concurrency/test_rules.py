@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Any
 
 from django.utils import timezone
@@ -12,16 +13,19 @@ from accounts.audit import person
 from accounts.models import Agent, ApiKey, AuditEvent, Team, User
 from tests.fixtures.rules import terms_with
 from tests.stress.concurrency.threads import at_once
-from tests.types import MakeRule
+from tests.types import MakeDelivery, MakeRule
 from wake.assignment import rules
+from wake.assignment.escalation import escalate_due
 from wake.deliveries import deliver
-from wake.models import AssignedPerson, Assignment, Delivery, Rule, RuleVersion
+from wake.models import AssignedPerson, Assignment, Delivery, Response, Rule, RuleVersion
+from wake.models.rules import EscalationStep
+from wake.responses import respond
 
 
-def moving(rule: Rule, *, up: bool, seen: int, by: User) -> Callable[[], str]:
+def moving(rule: Rule, *, up: bool, rules_version: int, by: User) -> Callable[[], str]:
     def move() -> str:
         try:
-            rules.move(rule, up=up, seen=seen, by=person(by), at=timezone.now())
+            rules.move(rule, up=up, rules_version=rules_version, by=person(by), at=timezone.now())
         except rules.RulesChanged:
             return "changed"
         return "moved"
@@ -34,11 +38,11 @@ def test_of_two_changes_of_the_order_one_is_made(
 ) -> None:
     """Both owners saw the same list, and the second one's click would move another rule."""
     first, _, third = [make_rule(name, people=[bob]) for name in ("1", "2", "3")]
-    seen = Team.objects.get(pk=team.pk).rules_version
+    rules_version = Team.objects.get(pk=team.pk).rules_version
 
     outcomes = at_once(
-        *[moving(third, up=True, seen=seen, by=alice) for _ in range(3)],
-        *[moving(first, up=False, seen=seen, by=alice) for _ in range(3)],
+        *[moving(third, up=True, rules_version=rules_version, by=alice) for _ in range(3)],
+        *[moving(first, up=False, rules_version=rules_version, by=alice) for _ in range(3)],
     )
 
     assert Counter(outcomes) == {"moved": 1, "changed": 5}
@@ -69,8 +73,15 @@ def test_deliveries_follow_the_rules_of_their_moment(
     def changing() -> str:
         for number in range(6):
             terms = terms_with(people=[[alice.pk], [bob.pk]][number % 2])
-            seen = Team.objects.get(pk=team.pk).rules_version
-            rules.change(rule, "A rule", terms, seen=seen, by=person(alice), at=timezone.now())
+            rules_version = Team.objects.get(pk=team.pk).rules_version
+            rules.change(
+                rule,
+                "A rule",
+                terms,
+                rules_version=rules_version,
+                by=person(alice),
+                at=timezone.now(),
+            )
         return "changed"
 
     outcomes = at_once(delivering, delivering, changing)
@@ -84,3 +95,37 @@ def test_deliveries_follow_the_rules_of_their_moment(
     assert AssignedPerson.objects.count() == 20
     versions = set(Agent.objects.values_list("rules_version", flat=True))
     assert versions == {Team.objects.get(pk=team.pk).rules_version}
+
+
+def test_no_step_of_escalation_follows_an_answer(
+    make_rule: MakeRule, make_delivery: MakeDelivery, alice: User, bob: User
+) -> None:
+    """Two workers escalate what a person answers at the same moment: a step is before the answer,
+    or it is not taken."""
+    make_rule(people=[alice], escalation=[EscalationStep(minutes=1, people=[bob.pk], role="")])
+    deliveries = [make_delivery() for _ in range(20)]
+    later = timezone.now() + timedelta(minutes=2)
+
+    def escalating() -> int:
+        return sum(escalate_due(at=later) for _ in range(5))
+
+    def answering() -> int:
+        for delivery in deliveries:
+            respond(
+                delivery,
+                by=alice,
+                status="approved",
+                content_hash=delivery.content_hash,
+                at=timezone.now(),
+            )
+        return 0
+
+    added = sum(at_once(escalating, escalating, answering))
+
+    assert Response.objects.count() == 20
+    events = AuditEvent.objects.filter(event="delivery.escalated")
+    assert AssignedPerson.objects.filter(user=bob).count() == events.count() == added
+    answered = dict(
+        AuditEvent.objects.filter(event="delivery.answered").values_list("object_id", "pk")
+    )
+    assert [event.pk for event in events if event.pk > answered[event.object_id]] == []

@@ -13,7 +13,7 @@ from django.db import connection, transaction
 from django.utils import timezone
 
 from accounts.models import Agent, AuditEvent, User
-from tests.agent_client import AgentClient
+from tests.fixtures.agent_client import AgentClient
 from tests.stress.concurrency.threads import at_once, retried
 from tests.types import Age, Answer, MakeDelivery
 from wake.deliveries import deliver
@@ -45,6 +45,7 @@ def test_a_sweep_misses_nothing_while_many_commit_with_delays(
                 content_hash=delivery.content_hash,
                 at=timezone.now(),
             )
+            assert isinstance(response, Response)
             with transaction.atomic():
                 release(response, at=timezone.now())
                 time.sleep(dice.random() * 0.004)

@@ -20,7 +20,7 @@ from relay.tasks.lifecycle import TaskIsTerminal
 from tests.relay.fake_connector import FakeConnector, ask
 from tests.stress.concurrency.threads import at_once
 from wake.deadlines import time_out_overdue
-from wake.models import Delivery
+from wake.models import Delivery, Response
 from wake.responses import ContentChanged, release, respond
 
 ROUNDS = 6
@@ -67,6 +67,7 @@ def _answer(question: Delivery, by: User) -> None:
     response = respond(
         question, by=by, status="approved", content_hash=content_hash, at=timezone.now()
     )
+    assert isinstance(response, Response)
     release(response, at=timezone.now())
 
 

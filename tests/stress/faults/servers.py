@@ -16,7 +16,7 @@ import psycopg
 from redis import Redis
 from redis.exceptions import RedisError
 
-from tests.migrated import made_once, migrated
+from tests.fixtures.migrated import made_once, migrated
 from tests.wake.server.up import free_port
 
 PATIENCE_SECONDS = 60

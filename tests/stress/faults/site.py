@@ -11,7 +11,7 @@ from typing import Any
 
 import httpx
 
-from tests.served import Server
+from tests.fixtures.served import Server
 from tests.wake.callbacks.world import AGENT, World
 
 PASSWORD = "correct horse battery"
@@ -25,7 +25,7 @@ class Site(World):
     @property
     def env(self) -> dict[str, str]:
         ours = {
-            "DJANGO_SETTINGS_MODULE": "tests.served_settings",
+            "DJANGO_SETTINGS_MODULE": "tests.fixtures.served_settings",
             "WAKE_TEST_DATABASE": self.database_url.rpartition("/")[2],
         }
         return {**super().env, **GENEROUS, **ours}

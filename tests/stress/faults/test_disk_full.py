@@ -16,13 +16,13 @@ from django.db.backends.signals import connection_created
 from django.test import Client
 
 from accounts.models import User
-from tests.agent_client import AgentClient
+from tests.fixtures.agent_client import AgentClient
 from tests.stress.faults.parts import Parts
 from tests.stress.faults.site import AgentAt, PersonAt
 from tests.wake.callbacks.world import eventually
 from wake.models import Delivery, Response
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.system
 
 UNLIMITED = 4_294_967_294  # pages, the most that SQLite allows
 

@@ -18,7 +18,7 @@ from tests.stress.faults.site import AgentAt, PersonAt
 from tests.stress.faults.test_disk_full import form_in, refused
 from tests.wake.callbacks.world import eventually
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.system
 
 SENDERS = 3
 

@@ -8,7 +8,7 @@ import pytest
 
 from tests.wake.callbacks.world import HOME
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.system
 
 RELIABILITY = (HOME / "docs/reliability.md").read_text()
 

@@ -19,7 +19,7 @@ from tests.stress.faults.parts import Parts
 from tests.stress.faults.site import AgentAt, PersonAt
 from tests.wake.callbacks.world import eventually
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.system
 
 # Its time-outs are 0.2 s for a limit, which is then skipped, and one and two for the wake-up.
 AT_NORMAL_SPEED = 1.0

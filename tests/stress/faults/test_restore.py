@@ -21,7 +21,7 @@ from tests.stress.faults.site import AgentAt, PersonAt
 from tests.wake.callbacks.receiver import Receiver
 from tests.wake.callbacks.world import HOME, World, eventually
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.system
 
 OPERATIONS = (HOME / "docs/operations.md").read_text()
 

@@ -10,8 +10,8 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 
-from tests.agent_client import AgentClient
-from tests.served import served
+from tests.fixtures.agent_client import AgentClient
+from tests.fixtures.served import served
 from wake.models import Delivery
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]

@@ -11,7 +11,7 @@ from django.test.utils import CaptureQueriesContext
 from accounts.audit import SYSTEM
 from accounts.models import ApiKey, AuditEvent, Membership, User
 from accounts.teams import members
-from tests.agent_client import AgentClient
+from tests.fixtures.agent_client import AgentClient
 from tests.types import MakeDelivery, MakeRule
 from tests.wake.mcp.client import McpClient
 from wake.assignment.assigned import assigned_to, assignment_of

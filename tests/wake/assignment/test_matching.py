@@ -18,7 +18,7 @@ from wake.deliveries import deliver
 from wake.models import Assignment, Delivery, Rule
 
 
-def seen(team: Team) -> int:
+def rules_version(team: Team) -> int:
     return Team.objects.get(pk=team.pk).rules_version
 
 
@@ -82,7 +82,9 @@ def test_the_first_match_wins_in_the_order_of_the_list(
     third = make_rule("Third", people=[alice])
     assert rule_of(make_delivery()) == "Second"
 
-    rules.move(third, up=True, seen=seen(team), by=person(alice), at=timezone.now())
+    rules.move(
+        third, up=True, rules_version=rules_version(team), by=person(alice), at=timezone.now()
+    )
 
     assert rule_of(make_delivery()) == "Third"
     assert rule_of(make_delivery(type="alert")) == "First"
@@ -94,8 +96,8 @@ def test_rules_that_are_off_removed_or_over_match_nothing(
     by, now = person(alice), timezone.now()
     off, removed = make_rule("Off", people=[bob]), make_rule("Removed", people=[bob])
     make_rule("Over", people=[bob], expires_at=now + timedelta(days=1))
-    rules.switch(off, on=False, seen=seen(team), by=by, at=now)
-    rules.remove(removed, seen=seen(team), by=by, at=now)
+    rules.switch(off, on=False, rules_version=rules_version(team), by=by, at=now)
+    rules.remove(removed, rules_version=rules_version(team), by=by, at=now)
 
     assert rule_of(make_delivery(at=now)) == "Over"
     assert rule_of(make_delivery(at=now + timedelta(days=1))) is None
@@ -119,7 +121,9 @@ def test_a_change_reaches_a_process_that_remembers_key_and_rules(
     assert rule_of(delivered()) is None
     rule = make_rule("Bo's", people=[bob])
     assert rule_of(delivered()) == "Bo's"
-    rules.switch(rule, on=False, seen=seen(team), by=person(alice), at=timezone.now())
+    rules.switch(
+        rule, on=False, rules_version=rules_version(team), by=person(alice), at=timezone.now()
+    )
     assert rule_of(delivered()) is None
 
 
@@ -129,13 +133,13 @@ def test_a_new_agent_has_the_rules_of_its_team(make_rule: MakeRule, team: Team, 
 
     registration.register(agent, by=SYSTEM)
 
-    assert Agent.objects.get(pk=agent.pk).rules_version == seen(team) > 0
+    assert Agent.objects.get(pk=agent.pk).rules_version == rules_version(team) > 0
 
 
 def test_rules_of_another_team_do_not_matter(make_delivery: MakeDelivery, mallory: User) -> None:
     theirs = mallory.teams.get()
     terms = terms_with(people=[mallory.pk])
-    rules.add(theirs, "Theirs", terms, seen=0, by=person(mallory), at=timezone.now())
+    rules.add(theirs, "Theirs", terms, rules_version=0, by=person(mallory), at=timezone.now())
 
     assert rule_of(make_delivery()) is None
     assert Rule.objects.count() == 1

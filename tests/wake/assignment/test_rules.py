@@ -18,7 +18,7 @@ from wake.assignment.rules import BadRule, RulesChanged, TooManyRules
 from wake.models import Rule, RuleVersion
 
 
-def seen(team: Team) -> int:
+def rules_version(team: Team) -> int:
     return Team.objects.get(pk=team.pk).rules_version
 
 
@@ -38,11 +38,11 @@ def test_every_version_stays_and_every_change_is_audited(
     first, second = make_rule("First", people=[bob]), make_rule("Second", people=[bob])
 
     terms = terms_with(people=[alice.pk], only_they=True)
-    rules.change(first, "The first", terms, seen=seen(team), by=by, at=now)
-    rules.move(second, up=True, seen=seen(team), by=by, at=now)
-    rules.switch(second, on=False, seen=seen(team), by=by, at=now)
-    rules.switch(second, on=True, seen=seen(team), by=by, at=now)
-    rules.remove(second, seen=seen(team), by=by, at=now)
+    rules.change(first, "The first", terms, rules_version=rules_version(team), by=by, at=now)
+    rules.move(second, up=True, rules_version=rules_version(team), by=by, at=now)
+    rules.switch(second, on=False, rules_version=rules_version(team), by=by, at=now)
+    rules.switch(second, on=True, rules_version=rules_version(team), by=by, at=now)
+    rules.remove(second, rules_version=rules_version(team), by=by, at=now)
 
     versions = RuleVersion.objects.filter(rule=first).order_by("number")
     assert [(one.number, one.people, one.only_they) for one in versions] == [
@@ -66,13 +66,13 @@ def test_what_changes_nothing_is_no_event(
     make_rule: MakeRule, team: Team, alice: User, bob: User
 ) -> None:
     rule, by, now = make_rule(people=[bob]), person(alice), timezone.now()
-    before = seen(team)
+    before = rules_version(team)
 
-    rules.move(rule, up=True, seen=before, by=by, at=now)
-    rules.move(rule, up=False, seen=before, by=by, at=now)
-    rules.switch(rule, on=True, seen=before, by=by, at=now)
+    rules.move(rule, up=True, rules_version=before, by=by, at=now)
+    rules.move(rule, up=False, rules_version=before, by=by, at=now)
+    rules.switch(rule, on=True, rules_version=before, by=by, at=now)
 
-    assert seen(team) == before
+    assert rules_version(team) == before
     assert len(events()) == 1
 
 
@@ -80,13 +80,15 @@ def test_each_change_has_a_version_that_all_agents_have(
     make_rule: MakeRule, team: Team, agent: Agent, alice: User, bob: User
 ) -> None:
     Agent.objects.create(team=team, agent_id="writing-agent-02")
-    assert seen(team) == 0
+    assert rules_version(team) == 0
 
     rule = make_rule(people=[bob])
-    first = seen(team)
-    rules.switch(rule, on=False, seen=first, by=person(alice), at=timezone.now() - timedelta(1))
+    first = rules_version(team)
+    rules.switch(
+        rule, on=False, rules_version=first, by=person(alice), at=timezone.now() - timedelta(1)
+    )
 
-    assert seen(team) == first + 1  # also when the clock went back
+    assert rules_version(team) == first + 1  # also when the clock went back
     assert set(Agent.objects.values_list("rules_version", flat=True)) == {first + 1}
 
 
@@ -94,15 +96,19 @@ def test_a_change_of_rules_that_changed_meanwhile_is_refused(
     make_rule: MakeRule, team: Team, alice: User, bob: User
 ) -> None:
     rule, by, now = make_rule(people=[bob]), person(alice), timezone.now()
-    before = seen(team)
+    before = rules_version(team)
     make_rule("Another one", people=[bob])
 
     for change in (
-        lambda: rules.move(rule, up=False, seen=before, by=by, at=now),
-        lambda: rules.switch(rule, on=False, seen=before, by=by, at=now),
-        lambda: rules.remove(rule, seen=before, by=by, at=now),
-        lambda: rules.change(rule, "New", terms_with(role="owner"), seen=before, by=by, at=now),
-        lambda: rules.add(team, "New", terms_with(role="owner"), seen=before, by=by, at=now),
+        lambda: rules.move(rule, up=False, rules_version=before, by=by, at=now),
+        lambda: rules.switch(rule, on=False, rules_version=before, by=by, at=now),
+        lambda: rules.remove(rule, rules_version=before, by=by, at=now),
+        lambda: rules.change(
+            rule, "New", terms_with(role="owner"), rules_version=before, by=by, at=now
+        ),
+        lambda: rules.add(
+            team, "New", terms_with(role="owner"), rules_version=before, by=by, at=now
+        ),
     ):
         with pytest.raises(RulesChanged):
             change()
@@ -113,7 +119,12 @@ def test_a_change_of_rules_that_changed_meanwhile_is_refused(
 def test_only_owners_change_rules(team: Team, alice: User, bob: User) -> None:
     with pytest.raises(NoLongerOwner):
         rules.add(
-            team, "Mine", terms_with(people=[bob.pk]), seen=0, by=person(bob), at=timezone.now()
+            team,
+            "Mine",
+            terms_with(people=[bob.pk]),
+            rules_version=0,
+            by=person(bob),
+            at=timezone.now(),
         )
 
     assert not Rule.objects.exists()
@@ -149,7 +160,7 @@ def test_what_a_rule_cannot_say(team: Team, alice: User, bob: User, terms: Any) 
             team,
             "Bad",
             terms_with(**{"people": [bob.pk], **terms}),
-            seen=0,
+            rules_version=0,
             by=person(alice),
             at=timezone.now(),
         )
@@ -168,7 +179,7 @@ def test_readers_and_outsiders_cannot_be_assigned(
             team,
             "Bad",
             terms_with(people=[other.pk]),
-            seen=0,
+            rules_version=0,
             by=person(alice),
             at=timezone.now(),
         )
@@ -182,7 +193,7 @@ def test_an_agent_of_another_team_cannot_be_named(team: Team, alice: User, mallo
             team,
             "Bad",
             terms_with(people=[alice.pk], agents=[str(theirs.pk)]),
-            seen=0,
+            rules_version=0,
             by=person(alice),
             at=timezone.now(),
         )

@@ -13,7 +13,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from accounts.models import Agent
-from tests.agent_client import AgentClient
+from tests.fixtures.agent_client import AgentClient
 from tests.types import MakeDelivery
 from tests.wake.blobs.drawing import drawn
 from tests.wake.blobs.showing import file, image, inline, page

@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from accounts.agents import quota
 from accounts.models import Agent, ApiKey, AuditEvent, Team
-from tests.agent_client import AgentClient
+from tests.fixtures.agent_client import AgentClient
 from tests.wake.blobs import drawing
 from tests.wake.blobs.drawing import animated, drawn, opened
 from wake.blobs import pictures

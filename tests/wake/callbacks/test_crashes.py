@@ -25,7 +25,7 @@ from wake.callbacks.sending import send_due
 from wake.models import Callback, CallbackAttempt, Response
 from wake.responses import PickedUp, take_back
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.system
 
 
 def at_once(*works: Callable[[], Any]) -> list[Any]:

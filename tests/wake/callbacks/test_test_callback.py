@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from accounts import throttles
 from accounts.agents.signing_secrets import secrets_of
+from accounts.limits import throttles
 from accounts.models import Agent, AuditEvent, SigningSecret
 from tests.inbox.person import Person, text_of
 from tests.wake.callbacks.receiver import Receiver, answering

@@ -22,7 +22,7 @@ from uuid import uuid4
 import psycopg
 from psycopg import sql
 
-from tests.migrated import migrated
+from tests.fixtures.migrated import migrated
 
 HOME = Path(__file__).parents[3]
 AGENT = "research-agent-01"

@@ -10,11 +10,11 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
-from accounts import first_run
 from accounts.agents import keys
 from accounts.agents.signing_secrets import secrets_of
 from accounts.models import Agent, ApiKey, AuditEvent, Membership, Team, User
-from tests.agent_client import AgentClient
+from accounts.setup import first_run
+from tests.fixtures.agent_client import AgentClient
 
 pytestmark = pytest.mark.django_db
 

@@ -11,15 +11,15 @@ import pytest
 
 from accounts.models import ApiKey, User
 from database.clock import database_now
-from tests.peers import command
-from tests.served import served
+from tests.fixtures.peers import command
+from tests.fixtures.served import served
 from tests.wake.server.up import eventually
 from wake.mcp import protocol
 from wake.mcp.tools import TOOLS
-from wake.models import Delivery
+from wake.models import Delivery, Response
 from wake.responses import release, respond
 
-pytestmark = [pytest.mark.slow, pytest.mark.django_db(transaction=True)]
+pytestmark = [pytest.mark.system, pytest.mark.django_db(transaction=True)]
 PEERS = Path(__file__).parent / "peers"
 # Their modes, and the revision that each of them agrees on.
 NEWEST, HANDSHAKE = protocol.STATELESS_VERSION, protocol.HANDSHAKE_VERSIONS[0]
@@ -41,6 +41,7 @@ def answer(row: Delivery, bob: User) -> None:
         edited_json='{"choice":"B"}',
         at=now,
     )
+    assert isinstance(response, Response)
     release(response, at=now)
 
 

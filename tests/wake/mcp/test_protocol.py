@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from tests.agent_client import AgentClient
+from tests.fixtures.agent_client import AgentClient
 from tests.wake.mcp.client import HANDSHAKE, STATELESS, McpClient
 from wake.mcp import protocol, wording
 from wake.models import Delivery

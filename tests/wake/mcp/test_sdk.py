@@ -15,8 +15,8 @@ from mcp.client.streamable_http import streamable_http_client
 from accounts.models import ApiKey, User
 from database.clock import database_now
 from tests.client.connector.relay import CLIENT
-from tests.served import Server, served
-from wake.models import Delivery
+from tests.fixtures.served import Server, served
+from wake.models import Delivery, Response
 from wake.responses import release, respond
 
 pytestmark = [pytest.mark.slow, pytest.mark.django_db(transaction=True)]
@@ -58,6 +58,7 @@ def test_in_every_mode(interface: str, key: ApiKey, bob: User) -> None:
                 edited_json='{"choice":"B"}',
                 at=now,
             )
+            assert isinstance(response, Response)
             release(response, at=now)
             checked, found, failed = talk(
                 origin,

@@ -13,8 +13,8 @@ import pytest
 
 from accounts.models import ApiKey, User
 from database.clock import database_now
-from tests.agent_client import AgentClient
-from tests.long_polls import Clock, wait_by
+from tests.fixtures.agent_client import AgentClient
+from tests.fixtures.long_polls import Clock, wait_by
 from tests.wake.mcp.client import HANDSHAKE, McpClient
 from tests.wake.mcp.test_tools import QUESTION, REPORT, answer
 from wake.mcp import protocol

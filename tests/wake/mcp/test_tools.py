@@ -10,10 +10,10 @@ import pytest
 
 from accounts.models import ApiKey, User
 from database.clock import database_now
-from tests.long_polls import Clock, wait_by
+from tests.fixtures.long_polls import Clock, wait_by
 from tests.wake.mcp.client import McpClient
 from wake.mcp.tools import SAME_CALL, TOOLS
-from wake.models import Delivery
+from wake.models import Delivery, Response
 from wake.responses import release, respond
 
 pytestmark = pytest.mark.django_db
@@ -25,6 +25,7 @@ def answer(pk: str, by: User, status: str, **more: Any) -> None:
     row = Delivery.objects.get(pk=pk)
     now = database_now()
     response = respond(row, by=by, status=status, content_hash=row.content_hash, at=now, **more)
+    assert isinstance(response, Response)
     release(response, at=now)
 
 

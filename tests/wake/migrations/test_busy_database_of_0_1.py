@@ -20,7 +20,7 @@ from psycopg import sql
 from tests.wake.migrations.test_database_of_0_1 import VERSION_0_1, _agent, _answered
 from tests.wake.server.up import ROOT, clean_environment
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.system]
 
 ROWS = 60_000
 HELD_SECONDS = 3

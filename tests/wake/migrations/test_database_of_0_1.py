@@ -16,7 +16,7 @@ from accounts.audit import totals
 from wake.callbacks.kinds import kind_of
 from wake.models import Callback, Delivery, FailingTarget
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.system]
 
 VERSION_0_1 = [
     ("accounts", "0008_hourly_limit_of_an_agent"),

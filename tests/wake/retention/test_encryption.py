@@ -15,7 +15,7 @@ from accounts.audit import SYSTEM
 from accounts.models import SigningSecret, User
 from database.encrypted_columns import CIPHER, MARK, PLAIN
 from inbox.models import SavedReply
-from tests.agent_client import AgentClient
+from tests.fixtures.agent_client import AgentClient
 from tests.inbox.person import Person, text_of
 from tests.types import Age, Answer, MakeDelivery
 from tests.wake.callbacks.receiver import Receiver, answering

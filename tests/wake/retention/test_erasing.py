@@ -17,7 +17,7 @@ from accounts.access import NotAllowed
 from accounts.models import AuditEvent, Team, User
 from inbox.models import Searchable
 from inbox.search.index import index_new
-from tests.agent_client import AgentClient
+from tests.fixtures.agent_client import AgentClient
 from tests.types import Answer, MakeDelivery
 from tests.wake.callbacks.receiver import Receiver, answering
 from tests.wake.retention.stored import tables_with
@@ -239,7 +239,7 @@ def test_teams_take_turns_and_each_batch_is_one_event(
 
     assert erase_old(at=later) == 5
 
-    events = AuditEvent.objects.filter(event="retention.erased")
+    events = AuditEvent.objects.filter(event="retention.erased").order_by("pk")
     assert [event.detail for event in events] == [{"count": 2}, {"count": 2}, {"count": 1}]
     assert {(event.actor_kind, event.object_name) for event in events} == {("system", "Garden")}
 

@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from accounts.models import Membership, Team, User
+from accounts.models import ApiKey, Membership, Team, User
 from tests.inbox.person import Person, text_of
 from tests.types import Answer, MakeDelivery, SignedIn
+from wake.blobs.uploads import upload
 from wake.models import Callback, CallbackAttempt, Delivery, Response, Retention
 from wake.retention import erase_old
 
@@ -39,6 +40,18 @@ def test_an_owner_sets_and_sees_the_retention(alice: User, team: Team, signed_in
 
     client.post(KEEP, {"days": ""})
     assert days_of(team) is None
+
+
+def test_the_page_tells_the_bytes_of_the_teams_files(
+    alice: User, key: ApiKey, signed_in: SignedIn, settings: Any
+) -> None:
+    settings.WAKE_MAX_TEAM_BLOB_BYTES = 10_240
+    for content in (b"a" * 1024, b"b" * 2048):
+        upload(key, content, content_type="text/plain", at=timezone.now())
+
+    page = text_of(signed_in(alice).get("/settings/retention/")).replace("\xa0", " ")
+
+    assert "Files of agents: 3.0 KB of 10.0 KB used." in page
 
 
 def test_the_page_warns_of_immediate_erasure(

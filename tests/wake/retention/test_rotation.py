@@ -14,7 +14,7 @@ from database import encryption
 from database.encrypted_columns import CIPHER
 from inbox.models import SavedReply
 from inbox.search import index
-from tests.agent_client import AgentClient
+from tests.fixtures.agent_client import AgentClient
 from tests.types import Answer, MakeDelivery
 from tests.wake.retention.stored import KEY, stored, tables_with
 from wake.management import reencryption

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from accounts import throttles
-from tests.spec.test_errors import error_of
+from accounts.limits import throttles
+from tests.spec.http.test_errors import error_of
 from wake.server import csp_reports
 from wake.server.http.machine_paths import row_of
 

@@ -15,7 +15,7 @@ from django.core.management.base import SystemCheckError
 from accounts.agents import signing_secrets
 from accounts.audit import SYSTEM
 from accounts.models import Agent, SigningSecret, Team
-from tests.migrated import migrated_folder
+from tests.fixtures.migrated import migrated_folder
 from tests.wake.server.up import ROOT, clean_environment, free_port
 
 OLD, NEW, OTHER = ("o" * 48, "n" * 48, "x" * 48)

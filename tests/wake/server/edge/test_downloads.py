@@ -13,7 +13,7 @@ import pytest
 from django.utils import timezone
 
 from accounts.models import AuditEvent, Team, User
-from tests.served import served
+from tests.fixtures.served import served
 from tests.types import SignedIn
 
 pytestmark = pytest.mark.django_db(transaction=True)

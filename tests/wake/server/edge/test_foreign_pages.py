@@ -14,8 +14,8 @@ from accounts.audit import SYSTEM
 from accounts.models import Agent
 from relay.cards.publishing import publish
 from relay.models import Card, Task
-from tests.served import served
-from tests.spec.test_production import PRODUCTION
+from tests.fixtures.served import served
+from tests.spec.http.test_production import PRODUCTION
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

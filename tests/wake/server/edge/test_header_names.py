@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from accounts.models import AuditEvent, Team, User
-from tests.served import served
+from tests.fixtures.served import served
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

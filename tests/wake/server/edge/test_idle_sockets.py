@@ -12,11 +12,11 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 
-from tests.agent_client import AgentClient
-from tests.served import PATIENCE_SECONDS, served
+from tests.fixtures.agent_client import AgentClient
+from tests.fixtures.served import PATIENCE_SECONDS, served
 from wake.server.run import roles
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.system]
 
 # More than there are threads, and more than the 1,024 connections that granian takes by default.
 IDLE = 1_100

@@ -12,14 +12,14 @@ from pathlib import Path
 import pytest
 
 from accounts.models import AuditEvent, Team, User
-from tests.agent_client import AgentClient
-from tests.served import served
-from tests.spec.test_production import PRODUCTION
+from tests.fixtures.agent_client import AgentClient
+from tests.fixtures.served import served
+from tests.spec.http.test_production import PRODUCTION
 from tests.wake.server.edge.proxies import HOST, PROGRAMS, Missing, Proxy, proxied
 from wake.server.http.machine_paths import MACHINE_PATHS
 from wake.server.run import roles
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.once, pytest.mark.slow]
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.once, pytest.mark.system]
 
 IDLE = 150  # more than there are threads; the examples allow one address 200 connections
 LONGEST_SECONDS = 40

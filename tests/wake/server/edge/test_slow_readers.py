@@ -21,9 +21,9 @@ from accounts.audit import SYSTEM
 from accounts.models import ApiKey
 from relay.cards.publishing import publish
 from relay.models import Card
-from tests.agent_client import AgentClient
+from tests.fixtures.agent_client import AgentClient
+from tests.fixtures.served import PATIENCE_SECONDS, served
 from tests.relay.fake_connector import ask
-from tests.served import PATIENCE_SECONDS, served
 from wake.server.http import slow_readers
 from wake.server.http.request_threads import PART_BYTES
 from wake.server.http.slow_readers import SlowReaders
@@ -35,7 +35,7 @@ LONG = "x" * 9_500_000
 PARTS = 5
 
 
-@pytest.mark.slow
+@pytest.mark.system
 @pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has no pool of connections")
 @pytest.mark.django_db(transaction=True)
 def test_clients_that_do_not_read_hold_no_connection(key: ApiKey, caller: AgentClient) -> None:

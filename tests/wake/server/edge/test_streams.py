@@ -17,16 +17,16 @@ from accounts.models import Agent, Team
 from relay.cards import callers
 from relay.cards.publishing import publish
 from relay.models import Task
+from tests.fixtures.served import served
 from tests.relay.calling import move
 from tests.relay.fake_connector import ask
-from tests.served import served
-from tests.spec.test_production import PRODUCTION
+from tests.spec.http.test_production import PRODUCTION
 from tests.wake.server.edge.proxies import PROGRAMS, Missing, Proxy, proxied
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),
     pytest.mark.once,
-    pytest.mark.slow,
+    pytest.mark.system,
 ]
 State = Task.State
 # A proxy that collects events would pass the first on with the second, or at its time-out.

@@ -11,6 +11,7 @@ from django.urls import URLPattern, URLResolver, get_resolver
 from wake.server.http.machine_paths import MACHINE_PATHS, is_machine_path, row_of
 
 PAGES = ("inbox.", "relay.pages.", "accounts.admin.", "django.contrib.admin.")
+PROGRAMS = ("inbox.slack.",)
 
 
 def routes(resolver: URLResolver, before: str = "") -> Iterator[tuple[str, bool]]:
@@ -18,7 +19,8 @@ def routes(resolver: URLResolver, before: str = "") -> Iterator[tuple[str, bool]
     for pattern in resolver.url_patterns:
         route = f"{before}{pattern.pattern}".replace("^", "")
         if isinstance(pattern, URLPattern):
-            yield f"/{route}", f"{pattern.callback.__module__}.".startswith(PAGES)
+            module = f"{pattern.callback.__module__}."
+            yield f"/{route}", module.startswith(PAGES) and not module.startswith(PROGRAMS)
         else:
             is_admin = route == "admin/"
             yield from ((each, is_page or is_admin) for each, is_page in routes(pattern, route))

@@ -13,7 +13,7 @@ import pytest
 
 from tests.wake.server.up import ROOT, eventually
 
-pytestmark = [pytest.mark.once, pytest.mark.slow]
+pytestmark = [pytest.mark.once, pytest.mark.system]
 
 # A child that hears no SIGTERM, with a child of its own.
 STUBBORN = """

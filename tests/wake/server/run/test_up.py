@@ -16,13 +16,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.migrated import migrated_folder
+from tests.fixtures.migrated import migrated_folder
 from tests.wake.server.up import Up, eventually, printed, up_in
 
 pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="finds the processes in /proc"),
     pytest.mark.once,  # it brings its own SQLite
-    pytest.mark.slow,
+    pytest.mark.system,
 ]
 
 

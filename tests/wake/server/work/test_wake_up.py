@@ -11,7 +11,7 @@ from redis import Redis
 
 from tests.wake.callbacks.world import Wire, World, eventually
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.system
 
 # The broker's time-outs are one and two seconds: a request that waits for one is slower than this.
 AT_NORMAL_SPEED = 1.0

@@ -13,7 +13,7 @@ from tests.wake.callbacks.receiver import Receiver, slowly
 from tests.wake.callbacks.verifying import verify
 from tests.wake.callbacks.world import World, eventually
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.system
 
 # Starting a worker takes seconds on a busy machine, so waits end early and give up late.
 PATIENCE = 120

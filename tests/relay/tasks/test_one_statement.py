@@ -1,0 +1,113 @@
+"""A task that is stored in one statement is the task that is stored step by step
+(docs/decisions/0042-a-new-task-is-stored-at-once.md)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.conf import settings
+from django.db.models import Model
+from django.utils import timezone
+from psycopg import _queries
+
+from accounts.models import AuditEvent
+from database.compiled_queries import fields_of
+from relay.models import CallerKey, Card, Task
+from relay.protocol.dialects import Incoming
+from relay.runs import queue
+from relay.tasks import one_statement, sending
+from relay.tasks.sending import AgentBusy
+
+pytestmark = pytest.mark.skipif(not settings.DATABASE_URL, reason="about PostgreSQL")
+
+# What is different in each task.
+IDS = {"id", "task_id", "context_id", "message_id", "object_id"}
+INCOMING = Incoming(
+    message_id="m1",
+    parts=[{"text": "Größer 🎉, 100 % and %s"}, {"data": {"z": [1.5, None]}}],
+    metadata={"a": "ü"},
+    reference_task_ids=["t1"],
+    accepted_output_modes=["text/plain"],
+)
+
+
+@pytest.mark.parametrize("is_encrypted", [False, True], ids=["plain", "encrypted"])
+def test_both_ways_store_the_same(
+    card: Card,
+    caller_key: CallerKey,
+    is_encrypted: bool,
+    settings: Any,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    settings.WAKE_ENCRYPT_CONTENT = is_encrypted
+    at = timezone.now()
+
+    first = sending.send(card, caller_key, INCOMING, address="192.0.2.1", hop=2, at=at)
+    at_once = stored(first)
+    monkeypatch.setattr(one_statement, "store", lambda *_: False)
+    second = sending.send(card, caller_key, INCOMING, address="192.0.2.1", hop=2, at=at)
+
+    assert at_once == stored(second)
+
+
+def stored(task: Task) -> list[dict[str, Any]]:
+    """Returns the fields of all rows of a task, without the ids that differ."""
+    rows: list[Model] = [
+        task.context,
+        Task.objects.get(pk=task.pk),
+        task.messages.get(),
+        task.runs.get(),
+        task.events.get(),
+        AuditEvent.objects.get(object_id=str(task.pk)),
+    ]
+    run, message = task.runs.get(), task.messages.get()
+    assert run.message_id == message.pk
+    assert message.context_id == task.context_id
+    return [
+        {
+            field.attname: getattr(row, field.attname)
+            for field in fields_of(type(row))
+            if field.attname not in IDS
+        }
+        for row in rows
+    ]
+
+
+def test_a_new_task_is_one_statement(
+    card: Card, caller_key: CallerKey, django_assert_num_queries: Any
+) -> None:
+    with django_assert_num_queries(1):
+        task = sending.send(card, caller_key, INCOMING, at=timezone.now())
+
+    assert task.only_message == task.messages.get()
+
+
+def test_a_queue_that_is_nearly_full_is_counted_under_the_lock(
+    card: Card, caller_key: CallerKey, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(queue, "QUEUE_AT_MOST", 4)
+    monkeypatch.setattr(one_statement, "WAITING_AT_MOST", 2)
+    stored_at_once: list[bool] = []
+    store = one_statement.store
+
+    def spy(*rows: Any) -> bool:
+        stored_at_once.append(store(*rows))
+        return stored_at_once[-1]
+
+    monkeypatch.setattr(one_statement, "store", spy)
+
+    for _ in range(4):
+        sending.send(card, caller_key, INCOMING, at=timezone.now())
+    with pytest.raises(AgentBusy):
+        sending.send(card, caller_key, INCOMING, at=timezone.now())
+
+    assert stored_at_once == [True, True, False, False, False]
+
+
+def test_psycopg_keeps_the_parsed_statement() -> None:
+    """It parses a longer one each time that it is run."""
+    statement = one_statement._statement()
+
+    assert statement.count("%s") <= _queries.MAX_CACHED_STATEMENT_PARAMS
+    assert len(statement) <= _queries.MAX_CACHED_STATEMENT_LENGTH
