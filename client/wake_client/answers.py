@@ -92,7 +92,8 @@ class Answer:
     `edited_content` is an object or a text, and only set if the delivery was redirected. `expired`
     means that the deadline passed without an answer, `late` that the answer came after it, and
     `erased` that the server has deleted the answer's text since. They stay false with a server that
-    does not have these extensions.
+    does not have these extensions. `quorum` ("needed", "have") and `decisions` ("status", "by" and
+    "at" of each person) are set if several people had to approve.
     """
 
     delivery_id: str
@@ -104,6 +105,8 @@ class Answer:
     expired: bool = False
     late: bool = False
     erased: bool = False
+    quorum: dict[str, int] | None = None
+    decisions: list[dict[str, str]] | None = None
 
     @property
     def is_answered(self) -> bool:
@@ -128,6 +131,8 @@ class Answer:
                 expired=bool(body.get("expired")),
                 late=bool(body.get("late")),
                 erased=bool(body.get("erased")),
+                quorum=body.get("quorum"),
+                decisions=body.get("decisions"),
             )
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise _not_wake(error) from error
