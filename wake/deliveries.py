@@ -54,6 +54,7 @@ class DeliveryFields(TypedDict):
     thread: NotRequired[str]
     supersedes: NotRequired[uuid.UUID | None]
     priority: NotRequired[str]
+    quorum: NotRequired[int | None]
     extensions: NotRequired[dict[str, Any]]
 
 
@@ -220,6 +221,7 @@ def _deliver(
     if supersedes := fields.get("supersedes"):
         _supersede(delivery, earlier_id=supersedes, at=created_at)
     version = matching.version_for(delivery, agent, at=created_at)
+    assigning.raise_to(version, delivery)
     insert(delivery)
     if references.may_name_blobs(delivery.details_json):
         references.attach(delivery)
@@ -253,6 +255,7 @@ def _deliver_at_once(
             return None
     delivery = _delivery(key.agent, fields, key=key, idempotency=idempotency, created_at=at)
     version = matching.version_for(delivery, key.agent, at=at)
+    assigning.raise_to(version, delivery)
     allowance = one_statement.store(
         delivery,
         _received(delivery, version, address=address),

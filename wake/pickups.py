@@ -18,6 +18,7 @@ from accounts.models import ApiKey
 from database.compiled_queries import CompiledQuery, parameter
 from database.encrypted_columns import opened, stored
 from wake import wire
+from wake.assignment.votes import quorums_of
 from wake.models import Delivery, DeliveryQuerySet, Response
 from wake.responses import release_due_of
 
@@ -29,6 +30,7 @@ COLUMNS = (
     "status",
     "activity_at",
     "erased_at",
+    "quorum",
     "response__id",
     stored("response__feedback"),
     stored("response__edited_json"),
@@ -50,6 +52,7 @@ class Row(NamedTuple):
     status: str
     activity_at: datetime
     erased_at: datetime | None
+    quorum: int | None
     response_id: UUID | None
     feedback: str | None
     edited_json: str | None
@@ -77,12 +80,17 @@ class Row(NamedTuple):
         """Returns whether it is released and was never picked up."""
         return self.responded_at is not None and self.picked_up_at is None
 
-    def answer(self, at: datetime) -> wire.Answer:
+    def answer(self, at: datetime, quorum: wire.Quorum | None) -> wire.Answer:
         """Returns the answer on the wire. A held one is still `pending` and without its texts."""
         is_erased = self.erased_at is not None
         if self.responded_at is None:
             return wire.answer(
-                delivery_id=self.id, expires_at=self.expires_at, is_erased=is_erased, at=at
+                delivery_id=self.id,
+                expires_at=self.expires_at,
+                is_erased=is_erased,
+                waits_for=quorum
+                and wire.Quorum(quorum.needed, min(quorum.have, quorum.needed - 1)),
+                at=at,
             )
         return wire.answer(
             delivery_id=self.id,
@@ -139,7 +147,7 @@ def read(key: ApiKey, delivery_id: UUID, *, at: datetime) -> wire.Answer | None:
     if row is None:
         keys.check_again(key, at=at)
         return None
-    return row.answer(at)
+    return _answers([row], key=key, at=at)[0]
 
 
 def sweep(key: ApiKey, query: SweepQuery, *, at: datetime) -> wire.Sweep:
@@ -165,7 +173,7 @@ def sweep(key: ApiKey, query: SweepQuery, *, at: datetime) -> wire.Sweep:
     if not page:
         keys.check_again(key, at=at)
     return wire.Sweep(
-        deliveries=[row.answer(at) for row in page],
+        deliveries=_answers(page, key=key, at=at),
         # There were more when the page was read, even if some answers were taken back since.
         total=max(count_of.count(**values), len(page) + 1) if more else len(page),
         has_more=more,
@@ -213,6 +221,17 @@ def mark_internal_picked_up(delivery_ids: Collection[UUID], *, at: datetime) -> 
     Response.objects.bulk_update(responses, ["picked_up_at", "picked_up_by"])
     deliveries = [response.delivery for response in responses]
     record_many("response.picked_up", by=SYSTEM, of=deliveries, at=at, route=route)
+
+
+def _answers(rows: list[Row], *, key: ApiKey, at: datetime) -> list[wire.Answer]:
+    """Makes no query unless a row waits for more than one approval. The last vote of a held answer
+    does not count, because it can still be undone."""
+    waiting = {row.id: row.quorum for row in rows if row.quorum and row.responded_at is None}
+    quorums = {
+        pk: wire.Quorum(quorum.needed, min(quorum.have, quorum.needed - 1))
+        for pk, quorum in quorums_of(waiting, team_id=key.agent.team_id).items()
+    }
+    return [row.answer(at, quorums.get(row.id)) for row in rows]
 
 
 def _find(key: ApiKey, delivery_id: UUID, *, at: datetime) -> Row | None:

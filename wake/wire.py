@@ -77,7 +77,7 @@ class Blob(msgspec.Struct):
 
 
 class Quorum(msgspec.Struct):
-    """Says how many people had to approve, and how many have (docs/protocol.md, Quorum)."""
+    """Says how many people have to approve, and how many have (docs/protocol.md, Quorum)."""
 
     needed: int
     have: int
@@ -116,7 +116,7 @@ class Answer(msgspec.Struct):
     expired: bool
     late: bool
     erased: bool
-    # Only in an answer to a delivery that needed more than one approval.
+    # Only of a delivery that needs more than one approval: the decisions with its answer.
     quorum: Quorum | msgspec.UnsetType = msgspec.UNSET
     decisions: list[Decision] | msgspec.UnsetType = msgspec.UNSET
 
@@ -164,10 +164,11 @@ def answer(
     responded_at: datetime | None = None,
     is_erased: bool = False,
     quorum_json: str | None = None,
+    waits_for: Quorum | None = None,
     at: datetime,
 ) -> Answer:
     """Builds an answer. `at` is the instant of reading, which decides whether an unanswered
-    delivery has expired."""
+    delivery has expired. `waits_for` is the quorum of one that waits."""
     votes = msgspec.json.decode(quorum_json, type=Votes) if quorum_json else None
     return Answer(
         delivery_id=delivery_id,
@@ -179,7 +180,7 @@ def answer(
         expired=expires_at is not None and (responded_at or at) >= expires_at,
         late=bool(responded_at and answered_at and expires_at and answered_at >= expires_at),
         erased=is_erased,
-        quorum=votes.quorum if votes else msgspec.UNSET,
+        quorum=votes.quorum if votes else waits_for or msgspec.UNSET,
         decisions=votes.decisions if votes else msgspec.UNSET,
     )
 

@@ -7,30 +7,32 @@ from typing import Any
 from accounts.models import User
 from inbox.pages.viewer import Viewer
 from wake.assignment.assigned import assignment_of
-from wake.assignment.votes import quorum_in
+from wake.assignment.votes import quorum_of
 from wake.models import Delivery, Response, Vote
 
 
 def assignment_context(delivery: Delivery, viewer: Viewer) -> dict[str, Any]:
     """Makes one or two queries in a team that has had a rule, and none in others. `is_blocked` says
     that a rule lets only others answer, and `may_take` that taking.take() would accept. `quorum` is
-    None if one approval is enough, else it makes two queries more; `has_voted` says that this
-    person approved and others are missing."""
-    if not viewer.has_rules(delivery.team_id):
-        return {"assigned": None, "is_mine": False, "is_blocked": False, "may_take": False}
-    assigned, user_id = assignment_of(delivery), viewer.user.pk
+    None if one approval is enough, else it makes three queries more; `has_voted` says that this
+    person approved and others are missing, and `agent_asks` that the agent asked for more people
+    than a rule does."""
+    assigned, user_id = None, viewer.user.pk
+    is_open = not (delivery.answered_at or delivery.is_closed or delivery.erased_at)
+    if has_rules := viewer.has_rules(delivery.team_id):
+        assigned = assignment_of(delivery)
     is_mine = assigned is not None and assigned.is_to(user_id)
     is_blocked = assigned is not None and assigned.blocks(user_id)
     may_act = viewer.is_owner if is_blocked else viewer.may_answer
-    is_open = not (delivery.answered_at or delivery.is_closed or delivery.erased_at)
-    quorum = quorum_in(delivery, assigned) if is_open else None
+    quorum = quorum_of(delivery) if is_open else None
     return {
         "quorum": quorum,
         "has_voted": quorum is not None and quorum.waits_after(user_id),
+        "agent_asks": (delivery.quorum or 1) > (assigned.needed if assigned else 1),
         "assigned": assigned,
         "is_mine": is_mine,
         "is_blocked": is_blocked,
-        "may_take": is_open and not is_mine and may_act(delivery.team_id),
+        "may_take": has_rules and is_open and not is_mine and may_act(delivery.team_id),
     }
 
 

@@ -181,7 +181,7 @@ def inbox(
     loaded = load_first_of_each(newest, columns=partial(waiting, viewer=viewer, at=at))
     deliveries = sorted(loaded, key=attrgetter("created_at", "pk"), reverse=True)
     assigned = assigned_to([row.pk for row in deliveries]) if ruled_team_ids else {}
-    voted = voters_of([pk for pk, each in assigned.items() if each.needs_votes])
+    voted = voters_of([row.pk for row in deliveries if row.quorum])
     listed = [
         row_of(row, viewer, at=at, assigned=assigned.get(row.pk), votes=voted.get(row.pk, ()))
         for row in deliveries

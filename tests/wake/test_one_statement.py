@@ -39,6 +39,7 @@ ALL: dict[str, Any] = {
     "on_timeout": "proceed",
     "thread": "a thread",
     "priority": "high",
+    "quorum": 2,
     "extensions": {"more": ["of", {"it": None}]},
 }
 
@@ -68,14 +69,16 @@ def test_both_ways_store_the_same(
 def test_both_ways_assign_the_same(
     key: ApiKey, make_rule: MakeRule, bob: User, only_they: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    make_rule(people=[bob], role="owner", only_they=only_they)
+    make_rule(people=[bob], role="owner", only_they=only_they, needed=3)
     carla = User.objects.create_user("carla@example.com")
     Membership.objects.create(team=key.agent.team, user=carla, role="reviewer")
     at = timezone.now()
     Absence.objects.create(user=bob, until=at + timedelta(days=1), deputy=carla)
 
     def assigned() -> Any:
-        pk = deliver(keys.look_up_again(key, at=at).agent, key=key, at=at, **REQUIRED).delivery.pk
+        agent = keys.look_up_again(key, at=at).agent
+        pk = deliver(agent, key=key, at=at, **REQUIRED).delivery.pk
+        assert Delivery.objects.get(pk=pk).quorum == 3
         people = AssignedPerson.objects.filter(assignment=pk).order_by("name")
         assignment = Assignment.objects.filter(pk=pk).values("rule_version", "only_they").get()
         return assignment, list(people.values("user", "name", "deputy_for", "taken_at"))

@@ -107,6 +107,7 @@ class DeliveryPayload(serializers.Serializer[Delivery]):
     priority = serializers.ChoiceField(
         required=False, allow_null=True, choices=["low", "normal", "high"]
     )
+    quorum = WholeNumber(required=False, allow_null=True, min_value=2, max_value=5)
 
     def read(self, body: JsonObject) -> dict[str, Any]:
         """Returns the keywords of deliver(): the fields that are there and not null, `details` as

@@ -25,10 +25,10 @@ class Assigned:
         return version.rule.name if version else None
 
     @property
-    def needs_votes(self) -> bool:
-        """Returns whether more than one person has to approve (wake/assignment/votes.py)."""
+    def needed(self) -> int:
+        """Returns how many people its rule asks to approve."""
         version = self.assignment.rule_version
-        return version is not None and version.needed > 1
+        return version.needed if version else 1
 
     @property
     def able(self) -> list[AssignedPerson]:

@@ -8,6 +8,12 @@ from wake.models import Assignment, Delivery, RuleVersion
 from wake.models.assigning import add_people
 
 
+def raise_to(version: RuleVersion | None, delivery: Delivery) -> None:
+    """Makes the unsaved delivery ask for what its rule asks for, if that is more."""
+    if version and version.needed > (delivery.quorum or 1):
+        delivery.quorum = version.needed
+
+
 def assign(delivery: Delivery, version: RuleVersion) -> None:
     """Stores the assignment, and the people whom the rule names as the team is at this moment. On
     PostgreSQL, one_statement.store() does it with the delivery if nothing is in the way."""

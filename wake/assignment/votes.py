@@ -1,17 +1,17 @@
-"""Counts the approvals of deliveries whose rule asks for more than one."""
+"""Counts the approvals of deliveries that need more than one, because a rule or the agent asks."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from uuid import UUID
 
-from django.db.models import Exists, OuterRef
+from django.db.models import Exists, F, OuterRef
 
 from accounts.models import Membership, User
-from wake.assignment.assigned import Assigned, assignment_of, in_words
+from wake.assignment.assigned import assigned_to, in_words
 from wake.models import Delivery, Vote
 
 
@@ -63,26 +63,33 @@ class Quorum:
 
 
 def quorum_of(delivery: Delivery) -> Quorum | None:
-    """Returns None if one approval is enough. Makes no query in a team that never had a rule; the
-    delivery is loaded with its team."""
-    return quorum_in(delivery, assignment_of(delivery)) if delivery.team.rules_version else None
+    """Returns None if one approval is enough, without a query."""
+    asked = {delivery.pk: delivery.quorum} if delivery.quorum else {}
+    return quorums_of(asked, team_id=delivery.team_id).get(delivery.pk)
 
 
-def quorum_in(delivery: Delivery, assigned: Assigned | None) -> Quorum | None:
-    """Counts the votes; two queries. A rule that asks for more people than may answer asks for all
-    of them, so that every delivery can be answered."""
-    version = assigned.assignment.rule_version if assigned else None
-    if assigned is None or version is None or not assigned.needs_votes:
-        return None
-    able = Membership.objects.that_answer().filter(team=delivery.team_id, user__is_active=True)
-    voters = [pk for pk in able.values_list("user", flat=True) if not assigned.blocks(pk)]
-    votes = Vote.objects.filter(
-        delivery=delivery, content_hash=delivery.content_hash, user__in=voters
-    )
-    return Quorum(
-        needed=max(1, min(version.needed, len(voters))),
-        votes=list(votes.order_by("voted_at", "pk")),
-    )
+def quorums_of(asked: Mapping[UUID, int], *, team_id: int) -> dict[UUID, Quorum]:
+    """Counts the votes for deliveries of one team, which are given with how many each asks for.
+    Makes three queries, and none without deliveries. Who asks for more people than may answer asks
+    for all of them, so that every delivery can be answered."""
+    if not asked:
+        return {}
+    assigned = assigned_to(asked)
+    member = Membership.objects.that_answer().filter(team=team_id, user__is_active=True)
+    able = list(member.values_list("user", flat=True))
+    given = Vote.objects.filter(delivery__in=asked, content_hash=F("delivery__content_hash"))
+    votes: dict[UUID, list[Vote]] = {}
+    for each in given.order_by("voted_at", "pk"):
+        votes.setdefault(each.delivery_id, []).append(each)
+    quorums = {}
+    for pk, people in asked.items():
+        of = assigned.get(pk)
+        voters = {user for user in able if not (of and of.blocks(user))}
+        quorums[pk] = Quorum(
+            needed=max(1, min(people, len(voters))),
+            votes=[each for each in votes.get(pk, []) if each.user_id in voters],
+        )
+    return quorums
 
 
 def vote(delivery: Delivery, *, by: User, feedback: str, at: datetime) -> bool:

@@ -160,6 +160,7 @@ class Episode:
             on_timeout=script.get("on_timeout", ""),
             thread=script.get("thread", ""),
             priority=script.get("priority", Delivery.Priority.NORMAL),
+            quorum=script.get("quorum"),
             supersedes=earlier.values_list("pk", flat=True).first(),
             key=key,
             idempotency=Idempotency(self.mark, self.mark),

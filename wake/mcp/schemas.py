@@ -81,6 +81,12 @@ SINCE = text(40, "next_since of the last call; leave it out for all answers.")
 LIMIT = {"type": "integer", "minimum": 1, "maximum": MOST_ROWS, "default": 50}
 THREAD = limited("thread", "A name that deliveries about the same matter share.")
 PRIORITY = {"type": "string", "enum": list(LIMITS["priority"].choices)}
+QUORUM = {
+    "type": "integer",
+    "minimum": LIMITS["quorum"].min_value,
+    "maximum": LIMITS["quorum"].max_value,
+    "description": "How many people have to approve, if one is not enough.",
+}
 IDEMPOTENCY_KEY = text(
     LONGEST_KEY,
     "Calls with the same key make one delivery. Usually not needed: equal calls within ten "

@@ -141,6 +141,9 @@ class Delivery(models.Model):
     priority = models.CharField(
         max_length=6, choices=Priority, default=Priority.NORMAL, db_default=Priority.NORMAL
     )
+    # How many people have to approve: what the agent asks for, or its rule if that is more. null is
+    # one (wake/assignment/votes.py).
+    quorum = models.PositiveSmallIntegerField(null=True)
     # Another app of this server made it and takes its answer. The agent did not submit it, so its
     # key does not see it under /wake/.
     is_internal = models.BooleanField(default=False, db_default=False, db_column="relayed")
@@ -187,6 +190,10 @@ class Delivery(models.Model):
             models.CheckConstraint(
                 condition=Q(timeout_seconds__isnull=True) | Q(timeout_seconds__range=(60, 604_800)),
                 name="timeout_within_a_week",
+            ),
+            models.CheckConstraint(
+                condition=Q(quorum__isnull=True) | Q(quorum__range=(2, 5)),
+                name="quorum_of_two_to_five",
             ),
             models.CheckConstraint(
                 condition=Q(status="pending") | Q(answered_at__isnull=False),

@@ -68,7 +68,7 @@ Flow = Generator[Request | Pause, Any, Result]
 class OptionalFields(TypedDict, total=False):
     """Lists the fields of a delivery that may be left out, in the server's order.
 
-    The last five are extensions; `GET /wake/v1` lists those that a server has.
+    The last six are extensions; `GET /wake/v1` lists those that a server has.
     """
 
     details: dict[str, Any] | str | None
@@ -79,6 +79,7 @@ class OptionalFields(TypedDict, total=False):
     thread: str | None
     supersedes: str | None
     priority: Literal["low", "normal", "high"] | None
+    quorum: int | None
 
 
 class Unsent(OptionalFields):

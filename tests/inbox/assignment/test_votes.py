@@ -85,6 +85,27 @@ def test_each_of_them_can_undo_the_answer(delivery: Delivery, alices: Person, bo
     assert not Response.objects.exists()
 
 
+def test_the_pages_ask_for_votes_that_the_agent_wants(
+    make_delivery: MakeDelivery, alices: Person, bobs: Person
+) -> None:
+    """The team has no rules."""
+    delivery = make_delivery(headline="Refund 40 euros", quorum=2)
+
+    assert "waiting for two more. The agent asked for it." in text_of(alices.see(delivery))
+    alices.answer(delivery)
+
+    assert "you approved, waiting for others" in text_of(alices.get("/"))
+    assert "1 of 2 approved" in text_of(bobs.see(delivery))
+    bobs.answer(delivery)
+    assert Response.objects.get().by == bobs.user
+
+
+def test_the_page_says_that_the_agent_asks_only_if_no_rule_does(
+    delivery: Delivery, alices: Person
+) -> None:
+    assert "The agent asked" not in text_of(alices.see(delivery))
+
+
 def test_slack_offers_no_button_for_it(delivery: Delivery) -> None:
     assert not can_answer_here(delivery)
 

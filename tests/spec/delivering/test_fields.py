@@ -170,6 +170,28 @@ def test_a_priority_is_optional(caller: AgentClient, fields: dict[str, Any], sto
     assert Delivery.objects.get().priority == stored
 
 
+@pytest.mark.parametrize(
+    ("fields", "stored"), [({}, None), ({"quorum": None}, None), ({"quorum": 2}, 2)]
+)
+def test_a_quorum_is_optional(
+    caller: AgentClient, fields: dict[str, Any], stored: int | None
+) -> None:
+    """ "`quorum`: 2 to 5: how many people have to approve" """
+    caller.deliver(**fields)
+
+    assert Delivery.objects.get().quorum == stored
+
+
+@pytest.mark.parametrize("quorum", [0, 1, 6, -2, 2.0, True, "2", [2]])
+def test_a_quorum_out_of_range_is_422(caller: AgentClient, quorum: Any) -> None:
+    answer = caller.post(caller.payload(quorum=quorum))
+
+    assert answer.status_code == 422
+    (field,) = answer.json()["error"]["fields"]
+    assert field["field"] == "quorum"
+    assert not Delivery.objects.exists()
+
+
 @pytest.mark.parametrize("priority", ["urgent", "HIGH", "", 1, ["high"]])
 def test_an_unknown_priority_is_422(caller: AgentClient, priority: Any) -> None:
     answer = caller.post(caller.payload(priority=priority))

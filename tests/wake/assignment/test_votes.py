@@ -6,9 +6,12 @@ from datetime import timedelta
 
 import msgspec
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from accounts.models import AuditEvent, Membership, Team, User
+from tests.fixtures.agent_client import AgentClient
 from tests.types import Answer, MakeDelivery, MakeRule
 from wake import wire
 from wake.assignment.votes import quorum_of
@@ -233,10 +236,93 @@ def test_a_vote_stops_no_deadline(delivery: Delivery, alice: User, bob: User) ->
     assert not Response.objects.exists()
 
 
-def test_a_team_without_rules_makes_no_query(
+def test_one_approval_makes_no_query(
     make_delivery: MakeDelivery, django_assert_num_queries: object
 ) -> None:
-    row = Delivery.objects.select_related("team").get(pk=make_delivery().pk)
+    row = Delivery.objects.get(pk=make_delivery().pk)
 
     with django_assert_num_queries(0):  # type: ignore[operator]
         assert quorum_of(row) is None
+
+
+def test_an_agent_asks_for_a_quorum_without_a_rule(
+    make_delivery: MakeDelivery, alice: User, bob: User
+) -> None:
+    delivery = make_delivery(quorum=2)
+
+    assert isinstance(say(delivery, alice), Vote)
+    assert isinstance(say(delivery, bob), Response)
+
+
+@pytest.mark.parametrize(("asked", "needed"), [(None, 3), (2, 3), (4, 4)])
+def test_an_agent_only_raises_what_the_rule_asks_for(
+    make_rule: MakeRule, make_delivery: MakeDelivery, asked: int | None, needed: int
+) -> None:
+    make_rule(role="owner", needed=3)
+
+    assert make_delivery(quorum=asked).quorum == needed
+
+
+def test_a_rule_of_one_person_lowers_no_quorum(
+    make_rule: MakeRule, make_delivery: MakeDelivery, bob: User
+) -> None:
+    make_rule(role="owner")
+
+    assert make_delivery(quorum=2).quorum == 2
+
+
+def test_an_agent_waits_for_no_more_people_than_may_answer(
+    make_rule: MakeRule, make_delivery: MakeDelivery, bob: User, carla: User
+) -> None:
+    make_rule(people=[bob], only_they=True)
+    delivery = make_delivery(quorum=5)
+
+    assert isinstance(say(delivery, bob), Response)
+
+
+def test_a_poll_says_what_is_missing(
+    delivery: Delivery, caller: AgentClient, alice: User, bob: User
+) -> None:
+    say(delivery, alice)
+
+    for body in (caller.poll(str(delivery.pk)), *caller.sweep()["deliveries"]):
+        assert body["status"] == "pending"
+        assert body["quorum"] == {"needed": 2, "have": 1}
+        assert "decisions" not in body
+
+
+def test_a_held_answer_counts_no_last_vote(
+    delivery: Delivery, caller: AgentClient, alice: User, bob: User
+) -> None:
+    """The person can still undo it, and an agent must not act on it before."""
+    say(delivery, alice)
+    response = say(delivery, bob)
+    assert isinstance(response, Response)
+
+    assert caller.poll(str(delivery.pk))["quorum"] == {"needed": 2, "have": 1}
+
+    release(response, at=response.release_at)
+    assert caller.poll(str(delivery.pk))["quorum"] == {"needed": 2, "have": 2}
+
+
+def test_a_sweep_counts_the_votes_of_all_its_deliveries_together(
+    make_delivery: MakeDelivery,
+    caller: AgentClient,
+    alice: User,
+    bob: User,
+) -> None:
+    for _ in range(3):
+        say(make_delivery(quorum=2), alice)
+    make_delivery()
+    caller.sweep()
+
+    with CaptureQueriesContext(connection) as one:
+        caller.sweep(limit=1)
+    with CaptureQueriesContext(connection) as four:
+        page = caller.sweep()
+
+    assert [each.get("quorum") for each in page["deliveries"]] == [
+        *[{"needed": 2, "have": 1}] * 3,
+        None,
+    ]
+    assert len(four) <= len(one)
