@@ -5,13 +5,13 @@ from __future__ import annotations
 from celery import shared_task
 
 from database.clock import database_now
-from inbox.channels import noting, sending
 from inbox.notifications import digests, reminders
+from inbox.notifications.channels import noting, sending
+from inbox.notifications.slack import presses, replies
 from inbox.people.passkeys import mails as passkey_mails
 from inbox.people.sign_in import address_mails, password_resets
 from inbox.people.teams import invitation_mails
 from inbox.search import index
-from inbox.slack import presses, replies
 
 
 @shared_task

@@ -10,8 +10,8 @@ from uuid import UUID
 
 from django.dispatch import receiver
 
-from inbox.channels.noting import note_assigned
-from inbox.discussion.comments import erase_comments
+from inbox.delivery.discussion.comments import erase_comments
+from inbox.notifications.channels.noting import note_assigned
 from inbox.search import index
 from wake import signals
 from wake.models import Delivery

@@ -12,24 +12,27 @@ from inbox.agents import (
     secret_views,
 )
 from inbox.agents import views as agent_views
+from inbox.agents.connect import views as connect_views
 from inbox.answering import batch_views, saved_reply_views
 from inbox.answering import views as answering_views
+from inbox.answering.editing import views as editing_views
 from inbox.assignment import rule_views, take_views, try_views
 from inbox.audit import views as audit_views
 from inbox.callbacks import allowlist_views, test_callback_views
 from inbox.callbacks import views as callback_views
-from inbox.channels import channel_views
-from inbox.channels import views as channel_list_views
-from inbox.connect import views as connect_views
 from inbox.deadlines import views as deadline_views
 from inbox.delivery import file_views
 from inbox.delivery import views as delivery_views
-from inbox.discussion import views as discussion_views
-from inbox.editing import views as editing_views
+from inbox.delivery.discussion import views as discussion_views
 from inbox.history import views as history_views
 from inbox.list import acknowledgement_views
 from inbox.list import views as list_views
-from inbox.live import views as live_views
+from inbox.list.live import views as live_views
+from inbox.list.snoozing import views as snoozing_views
+from inbox.notifications.channels import channel_views
+from inbox.notifications.channels import views as channel_list_views
+from inbox.notifications.slack import views as slack_views
+from inbox.notifications.web_push import views as web_push_views
 from inbox.pages import go, help, install
 from inbox.people.passkeys import settings_views as passkey_settings_views
 from inbox.people.passkeys import sign_in_views as passkey_views
@@ -45,10 +48,7 @@ from inbox.people.sign_in import views as sign_in_views
 from inbox.people.teams import invitation_views, member_views, retention_views
 from inbox.people.teams import views as team_views
 from inbox.search import views as search_views
-from inbox.slack import views as slack_views
-from inbox.snoozing import views as snoozing_views
 from inbox.statistics import views as statistics_views
-from inbox.web_push import views as web_push_views
 
 urlpatterns = [
     path("slack/interactions", slack_views.slack_interactions, name="slack-interactions"),

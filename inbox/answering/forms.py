@@ -7,7 +7,7 @@ from typing import Any
 from django import forms
 from django.conf import settings
 
-from inbox.editing import choices, edits
+from inbox.answering.editing import choices, edits
 from wake.models import Delivery, Response
 
 LONGEST_FEEDBACK = 20_000

@@ -8,8 +8,8 @@ from contextlib import suppress
 
 from accounts.characters.invisible import reveal
 from database.encryption import Unreadable
-from inbox.editing.choices import chosen, questions
-from inbox.editing.edits import Original
+from inbox.answering.editing.choices import chosen, questions
+from inbox.answering.editing.edits import Original
 from wake.models import Delivery, Response
 
 ANSWERED, CHANGES_REQUESTED = "Answered", "Changes requested"

@@ -22,7 +22,7 @@ def saved_reply_list(request: PersonRequest) -> HttpResponse:
     if _is_saved(form):
         return saved(request, "settings-saved-replies")
     grouped = saved_replies.by_answer(SavedReply.objects.of(request.user))
-    return settings_page(request, "saved-replies", form=form, groups=grouped)
+    return settings_page(request, "saved-replies/list", form=form, groups=grouped)
 
 
 @form_page
@@ -32,7 +32,7 @@ def saved_reply_detail(request: PersonRequest, pk: UUID) -> HttpResponse:
     form = SavedReplyForm(posted(request), instance=reply)
     if _is_saved(form):
         return saved(request, "settings-saved-replies")
-    return settings_page(request, "saved-reply", form=form, saved_reply=reply)
+    return settings_page(request, "saved-replies/saved-reply", form=form, saved_reply=reply)
 
 
 @require_POST

@@ -16,14 +16,14 @@ from accounts.characters.invisible import reveal
 from accounts.limits.throttles import client_address
 from database.clock import database_now
 from inbox.answering.answer_status import answer_status
+from inbox.answering.editing.choices import clicked, questions
+from inbox.answering.editing.views import editor_page
 from inbox.answering.forms import AnswerForm
 from inbox.answering.outcome_words import status_words
 from inbox.answering.saved_replies import by_answer, with_saved_reply
 from inbox.delivery import revisions
 from inbox.delivery.neighbours import after_answer, next_to_open
 from inbox.delivery.views import delivery_page
-from inbox.editing.choices import clicked, questions
-from inbox.editing.views import editor_page
 from inbox.models import SavedReply
 from inbox.pages.filter_state import FilterState
 from inbox.pages.page import PersonRequest, SeeOther, find_delivery, page

@@ -35,7 +35,7 @@ def rule_settings(request: PersonRequest) -> HttpResponse:
     teams = own_teams(request.user)
     if len(teams) == 1:
         return rules_page(request, teams[0].team)
-    return settings_page(request, "rules", teams=teams)
+    return settings_page(request, "rules/list", teams=teams)
 
 
 @require_safe
@@ -114,7 +114,7 @@ def rules_page(request: PersonRequest, team: Team, **context: Any) -> HttpRespon
     has_other_teams = teams_of(request.user).count() > 1
     context = {"team": team, "lines": lines, "now": now, "is_full": is_full, **context}
     context["has_other_teams"] = has_other_teams
-    return settings_page(request, "rules-of-a-team", can_change=can_change, **context)
+    return settings_page(request, "rules/of-a-team", can_change=can_change, **context)
 
 
 def _form_page(
@@ -135,7 +135,7 @@ def _form_page(
         else:
             messages.success(request, "Saved.")
             return SeeOther("settings-team-rules", slug=team.slug)
-    return settings_page(request, "rule", team=team, form=form, version=version)
+    return settings_page(request, "rules/rule", team=team, form=form, version=version)
 
 
 def _changed(

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 
 from database.batched_queries import first_of_each
 from database.uuids import uuid_or_none
+from inbox.answering.editing.edits import Original, as_typed
+from inbox.answering.editing.step_budget import STEPS, StepBudget
+from inbox.answering.editing.word_diffs import Changes, changes
 from inbox.answering.outcome_words import outcome_words
-from inbox.editing.edits import Original, as_typed
-from inbox.editing.step_budget import STEPS, StepBudget
-from inbox.editing.word_diffs import Changes, changes
 from wake.models import Delivery, DeliveryQuerySet, Response
 
 MOST_EARLIER = 10

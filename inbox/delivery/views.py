@@ -14,24 +14,24 @@ from database.clock import database_now
 from database.uuids import uuid_or_none
 from inbox.answering.answer_status import answer_status
 from inbox.answering.drafts import draft_of
+from inbox.answering.editing.choices import chosen, clicked, questions
+from inbox.answering.editing.edits import Field, Original, as_typed, proposed_fields, typed_into
+from inbox.answering.editing.word_diffs import changes
 from inbox.answering.forms import AnswerForm
 from inbox.assignment import claims
 from inbox.assignment.of_delivery import assignment_context, has_voted
 from inbox.deadlines import wording as deadline_wording
 from inbox.delivery import neighbours, reading, revisions, timeline
-from inbox.discussion.comments import discussion_of
-from inbox.discussion.mentions import mark_seen_if_possible
-from inbox.editing.choices import chosen, clicked, questions
-from inbox.editing.edits import Field, Original, as_typed, proposed_fields, typed_into
-from inbox.editing.word_diffs import changes
+from inbox.delivery.discussion.comments import discussion_of
+from inbox.delivery.discussion.mentions import mark_seen_if_possible
 from inbox.list import updates
 from inbox.list.just_done import just_done
+from inbox.list.snoozing import snoozes
 from inbox.pages.filter_state import FilterState
 from inbox.pages.page import PersonRequest, SeeOther, find_delivery, page
 from inbox.pages.panels import panels
 from inbox.pages.viewer import Viewer
 from inbox.people.settings.preferences import opens_next
-from inbox.snoozing import snoozes
 from wake.models import Callback, Delivery, Response
 
 # An answer to these is a reply, and most of them need none.

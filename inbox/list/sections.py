@@ -18,10 +18,10 @@ from inbox.list.acknowledged import button_value
 from inbox.list.just_done import Done, JustDone
 from inbox.list.lists import TEAM, TYPE, Lists, each_team, each_type
 from inbox.list.rows import Row, row_of, waiting
+from inbox.list.snoozing.snoozes import without_snoozed
 from inbox.search.excerpts import excerpts_of
 from inbox.search.query_language import Query
 from inbox.search.search import Search
-from inbox.snoozing.snoozes import without_snoozed
 from wake.assignment.assigned import assigned_to, only_of
 from wake.assignment.votes import voters_of
 from wake.models import Delivery, DeliveryQuerySet, Response

@@ -13,7 +13,7 @@ from django.views.decorators.http import require_POST, require_safe
 from database.batched_queries import Cursor
 from database.clock import database_now
 from database.uuids import uuid_or_none
-from inbox.connect import welcome
+from inbox.agents.connect import welcome
 from inbox.deadlines import closing_soon
 from inbox.history import history
 from inbox.history.history import HistoryRow

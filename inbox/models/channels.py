@@ -43,7 +43,7 @@ class Channel(models.Model):
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     user = models.ForeignKey(User, null=True, on_delete=models.CASCADE, related_name="channels")
     team = models.ForeignKey(Team, null=True, on_delete=models.CASCADE, related_name="channels")
-    # One of inbox/channels/kinds/.
+    # One of inbox/notifications/channels/kinds/.
     kind = models.CharField(max_length=16)
     name = models.CharField(max_length=40, validators=[SINGLE_LINE])
     # As its kind reads it: a URL, or a JSON text. Empty for a person's own e-mail address.
@@ -55,7 +55,7 @@ class Channel(models.Model):
     )
     created_at = models.DateTimeField()
     verified_at = models.DateTimeField(null=True)
-    # The code is computed from this moment (inbox/channels/channels.py).
+    # The code is computed from this moment (inbox/notifications/channels/channels.py).
     code_sent_at = models.DateTimeField(null=True)
     code_tries = models.PositiveSmallIntegerField(default=0)
     failing_since = models.DateTimeField(null=True)

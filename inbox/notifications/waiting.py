@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from accounts.models import ApiKey, User
-from inbox.discussion.mentions import NewMentions, new_mentions
+from inbox.delivery.discussion.mentions import NewMentions, new_mentions
 from inbox.list.rows import listed
+from inbox.list.snoozing.snoozes import without_snoozed
 from inbox.models import Reminder
-from inbox.snoozing.snoozes import without_snoozed
 from wake.models import Delivery, DeliveryQuerySet
 
 MOST_LISTED = 10

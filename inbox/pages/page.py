@@ -27,8 +27,8 @@ from accounts.sign_in.owed_factor import is_owed
 from database.compiled_queries import CompiledQuery, parameter
 from database.encryption import Unreadable
 from inbox.answering.drafts import with_draft
+from inbox.delivery.discussion.comments import with_discussion
 from inbox.delivery.timeline import with_key
-from inbox.discussion.comments import with_discussion
 from inbox.pages.deep_calls import with_room
 from wake.blobs.pictures import TooManyPictures
 from wake.models import Delivery

@@ -8,7 +8,7 @@ from typing import Self
 
 from accounts.models import Membership, User
 from database.compiled_queries import CompiledQuery, parameter
-from inbox.discussion.mentions import with_mention_count
+from inbox.delivery.discussion.mentions import with_mention_count
 
 
 @dataclass(frozen=True)

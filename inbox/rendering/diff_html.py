@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from inbox.editing.word_diffs import Changes, Line
+from inbox.answering.editing.word_diffs import Changes, Line
 
 SIGNED = {"added", "removed"}
 ADDED, REMOVED = "<ins>{}</ins>", "<del>{}</del>"

@@ -10,8 +10,8 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from accounts.characters.invisible import reveal
-from inbox.editing.step_budget import StepBudget
-from inbox.editing.word_diffs import Changes
+from inbox.answering.editing.step_budget import StepBudget
+from inbox.answering.editing.word_diffs import Changes
 from inbox.rendering import shapes
 from inbox.rendering.diff_html import diff_html
 from inbox.rendering.json_text import Number

@@ -8,8 +8,8 @@ from itertools import islice
 from typing import Any
 
 from accounts.characters.invisible import reveal
-from inbox.editing.step_budget import StepBudget
-from inbox.editing.word_diffs import MOST_LINES, Changes, Line, changes
+from inbox.answering.editing.step_budget import StepBudget
+from inbox.answering.editing.word_diffs import MOST_LINES, Changes, Line, changes
 from inbox.rendering.json_text import Number, written
 
 BEFORE, AFTER = "before", "after"

@@ -8,9 +8,9 @@ from statistics import median
 
 from database.encrypted_columns import length_of
 from database.encryption import Unreadable
-from inbox.editing.edits import Original, as_typed
-from inbox.editing.step_budget import StepBudget
-from inbox.editing.word_diffs import share_changed
+from inbox.answering.editing.edits import Original, as_typed
+from inbox.answering.editing.step_budget import StepBudget
+from inbox.answering.editing.word_diffs import share_changed
 from wake.models import Delivery, DeliveryQuerySet
 
 MOST_EDITS = 50

@@ -13,9 +13,9 @@ from django.utils.safestring import SafeString
 
 from accounts.characters.invisible import reveal
 from accounts.characters.look_alikes import foreign_scripts
+from inbox.answering.editing.word_diffs import Changes
 from inbox.answering.outcome_words import status_words
 from inbox.delivery.attachments import files_of
-from inbox.editing.word_diffs import Changes
 from inbox.pages import times
 from inbox.pages.monograms import Monogram
 from inbox.pages.monograms import monogram as monogram_of

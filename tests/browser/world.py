@@ -17,8 +17,8 @@ from accounts.audit import SYSTEM, person
 from accounts.models import AddressChange, Agent, ApiKey, AuditEvent, Membership, Passkey, User
 from accounts.sign_in import address_changes
 from accounts.teams import invitations
+from inbox.list.snoozing import snoozes
 from inbox.models import Channel, NotificationRule, SavedReply
-from inbox.snoozing import snoozes
 from relay.cards import callers
 from relay.cards.publishing import publish
 from relay.models import Task

@@ -21,7 +21,7 @@ from wake_client.http.flows import OptionalFields
 FROM_THE_CONSTRUCTOR = ["agent_id", "provider"]
 FIELDS = DELIVERY_PAYLOAD.get_fields()
 HOUSE = Path(__file__).parents[2]
-SNIPPETS = sorted((HOUSE / "templates/inbox/connect/snippets").glob("*.txt"))
+SNIPPETS = sorted((HOUSE / "templates/inbox/agents/connect/snippets").glob("*.txt"))
 REQUIRED = [name for name, field in FIELDS.items() if field.required]
 
 

@@ -11,8 +11,8 @@ from django.urls import reverse
 from accounts.models import User
 from accounts.sign_in import second_factor
 from database.clock import database_now
-from inbox.channels.listing import failing_for
 from inbox.models import Channel, Preferences, SavedReply
+from inbox.notifications.channels.listing import failing_for
 from inbox.pages.attention import Note
 from inbox.people.settings.absence import absence_of
 from inbox.people.settings.preferences import preferences_of

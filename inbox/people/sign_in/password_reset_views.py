@@ -22,11 +22,11 @@ from accounts.sign_in import known_browsers
 from accounts.sign_in.passwords import change_password
 from database.clock import database_now
 from inbox.notifications.mail import is_printed
+from inbox.notifications.web_push import browsers
 from inbox.pages.page import SeeOther, form_page, too_many
 from inbox.people.sign_in import password_resets
 from inbox.people.sign_in.forms import NewPasswordForm, ResetForm
 from inbox.people.sign_in.views import passwords_are_off
-from inbox.web_push import browsers
 
 CHANGED = "Password changed. Sign in with your new password."
 

@@ -18,12 +18,12 @@ from accounts.sign_in import one_time_codes, second_factor, sessions
 from accounts.sign_in.passwords import has_password
 from database import encryption
 from database.clock import database_now
+from inbox.notifications.web_push import browsers
 from inbox.pages.page import PersonRequest, SeeOther, actor, form_page, page, too_many
 from inbox.people.settings.views import posted, saved, settings_page
 from inbox.people.sign_in.forms import CodeForm
 from inbox.people.sign_in.qr_codes import qr_code
 from inbox.people.sign_in.reauthentication import requires_password
-from inbox.web_push import browsers
 
 SECRET = "second_factor_secret"  # noqa: S105 - its name in the session, where it is encrypted
 SIGNED_OUT_THERE = "Signed out that browser."

@@ -22,10 +22,10 @@ from accounts.models import Passkey, User
 from accounts.oidc import provider
 from accounts.sign_in import known_browsers, pending_second_factor, second_factor, sessions
 from database.clock import database_now
+from inbox.notifications.web_push import browsers
 from inbox.pages.page import SeeOther, form_page, too_many
 from inbox.people.settings.profile import adopt_time_zone
 from inbox.people.sign_in.forms import CodeForm, SignInForm
-from inbox.web_push import browsers
 
 
 class SignIn(LoginView):

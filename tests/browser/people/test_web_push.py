@@ -13,7 +13,7 @@ from playwright.sync_api import Worker, expect
 from accounts.models import User
 from inbox.models import Channel
 from tests.browser.screen import Open, Screen
-from tests.inbox.web_push.push_service import Browser
+from tests.inbox.notifications.web_push.push_service import Browser
 from tests.wake.callbacks.receiver import Receiver
 
 PAGE = "/settings/notifications/browser/"

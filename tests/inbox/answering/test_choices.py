@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from inbox.editing.edits import Original
+from inbox.answering.editing.edits import Original
 from tests.fixtures.agent_client import AgentClient
 from tests.inbox.person import Person, text_of
 from tests.types import MakeDelivery

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from inbox.channels.kinds.slack_app import can_answer_here
+from inbox.notifications.channels.kinds.slack_app import can_answer_here
 from tests.inbox.person import Person, text_of
 from tests.types import MakeDelivery, MakeRule
 from wake.models import Delivery, Response, Vote

@@ -11,8 +11,8 @@ from django.utils import timezone
 
 from accounts.models import Team, User
 from inbox.delivery.neighbours import Neighbours, neighbours
+from inbox.list.snoozing import snoozes
 from inbox.pages.viewer import Viewer
-from inbox.snoozing import snoozes
 from tests.types import Answer, MakeDelivery
 from wake.models import Delivery
 

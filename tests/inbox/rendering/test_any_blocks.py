@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from inbox.editing.edits import FIELDS, Original, Unreadable, edited_json, fields
+from inbox.answering.editing.edits import FIELDS, Original, Unreadable, edited_json, fields
 from inbox.rendering.blocks import Choice
 from inbox.rendering.details import TAGS, render
 from tests.inbox.rendering.test_blocks import OWN

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from inbox.editing.word_diffs import Changes
+from inbox.answering.editing.word_diffs import Changes
 from inbox.rendering.details import render
 from inbox.rendering.unified_diffs import unified
 

@@ -10,7 +10,7 @@ import pytest
 
 from accounts.audit import SYSTEM
 from accounts.models import ApiKey, User
-from inbox.editing.edits import Original
+from inbox.answering.editing.edits import Original
 from inbox.rendering.details import render
 from relay.models import CallerKey, Card, Message, Task, TaskDelivery
 from relay.runs.queue import LEASE

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from accounts.models import ApiKey, User
-from inbox.editing import edits
+from inbox.answering.editing import edits
 from inbox.urls import urlpatterns
 from relay.pages import urls
 from tests.stress.hostile.asking import ask, examples

@@ -11,7 +11,7 @@ from django.urls import URLPattern, URLResolver, get_resolver
 from wake.server.http.machine_paths import MACHINE_PATHS, is_machine_path, row_of
 
 PAGES = ("inbox.", "relay.pages.", "accounts.admin.", "django.contrib.admin.")
-PROGRAMS = ("inbox.slack.",)
+PROGRAMS = ("inbox.notifications.slack.",)
 
 
 def routes(resolver: URLResolver, before: str = "") -> Iterator[tuple[str, bool]]:

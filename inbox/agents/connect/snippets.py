@@ -1,0 +1,145 @@
+"""Fills the snippets that connect an agent with its id and this server's address, never with a
+key."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from dataclasses import dataclass, replace
+from functools import cache
+
+from django.conf import settings
+
+from accounts.models import Agent
+
+# Each file works as it stands, for this agent and this server.
+EXAMPLES = re.compile(r"[\"']research-agent-01[\"']|https://wake\.example\.com")
+
+
+ASKS_AND_WAITS = "A tool that asks a person and waits for the answer."
+
+
+@dataclass(frozen=True, slots=True)
+class Snippet:
+    """Shows a text to copy. `hint` says what to do with it; the text comes from
+    templates/inbox/agents/connect/snippets/`name`.txt."""
+
+    name: str
+    title: str
+    hint: str
+    text: str = ""
+
+
+KINDS = (
+    Snippet(
+        "mcp-claude-code",
+        "Claude Code",
+        "Run this in a terminal where WAKE_API_KEY is set. Claude Code can then deliver, ask and "
+        "read answers.",
+    ),
+    Snippet(
+        "mcp-codex",
+        "Codex CLI",
+        "Add it to ~/.codex/config.toml, and start Codex where WAKE_API_KEY is set.",
+    ),
+    Snippet(
+        "mcp-cursor",
+        "Cursor",
+        "Save it as .cursor/mcp.json in a project, and start Cursor where WAKE_API_KEY is set.",
+    ),
+    Snippet(
+        "mcp-vscode",
+        "VS Code",
+        "Save it as .vscode/mcp.json in a project. VS Code asks for the key and keeps it.",
+    ),
+    Snippet(
+        "mcp-claude-desktop",
+        "Claude Desktop",
+        "Install wake-client (pip install ./client from a checkout of Wake), run wake login once, "
+        "and add this to claude_desktop_config.json.",
+    ),
+    Snippet(
+        "hook",
+        "Permission prompts",
+        "People answer the permission prompts of Claude Code here, also on a phone. Install "
+        "wake-client first. For Codex or Cursor, write codex or cursor in the second line.",
+    ),
+    Snippet("curl", "curl", "Run this in a terminal where WAKE_API_KEY is set."),
+    Snippet(
+        "system-prompt",
+        "System prompt",
+        "For any agent that can make HTTP requests. It follows the template in the specification.",
+    ),
+    Snippet(
+        "python",
+        "Python",
+        "Save it as wake_inbox.py and import it, or run it to ask a sample question. It uses only "
+        "the standard library.",
+    ),
+    Snippet(
+        "wake-client",
+        "Python with wake-client",
+        "Install it from a checkout of Wake: pip install ./client (Python 3.11 or later). It "
+        "retries and never delivers twice.",
+    ),
+    Snippet(
+        "node",
+        "Node",
+        "Save it as wake.mjs and import it, or run it to ask a sample question. It needs Node 18 "
+        "or later and no packages.",
+    ),
+    Snippet(
+        "claude-code",
+        "Claude Code, as a skill",
+        "Save it as .claude/skills/wake/SKILL.md in a project, and set WAKE_API_KEY before you "
+        "start Claude Code. It asks before it runs curl for the first time.",
+    ),
+    Snippet("openai-agents", "OpenAI Agents SDK", ASKS_AND_WAITS),
+    Snippet("langgraph", "LangGraph", ASKS_AND_WAITS),
+    Snippet("crewai", "CrewAI", ASKS_AND_WAITS),
+    Snippet(
+        "n8n",
+        "n8n",
+        "Paste it into an empty workflow, then choose a Bearer Auth credential with the key in "
+        "both HTTP nodes.",
+    ),
+)
+
+
+def snippets(agent: Agent) -> list[Snippet]:
+    return [
+        replace(kind, text=fill(_text(kind.name), _value(kind, agent), origin=settings.WAKE_ORIGIN))
+        for kind in KINDS
+    ]
+
+
+def _value(kind: Snippet, agent: Agent) -> str:
+    """Returns the agent's id. n8n takes a text that begins with `=` for an expression: such an id
+    becomes an expression that returns it, with braces escaped, because two of them would end it."""
+    if kind.name != "n8n" or not agent.agent_id.startswith("="):
+        return agent.agent_id
+    text = json.dumps(agent.agent_id).replace("{", r"\u007b").replace("}", r"\u007d")
+    return f"={{{{ {text} }}}}"
+
+
+def fill(text: str, agent_id: str, *, origin: str) -> str:
+    """Inserts the id as JSON text, which is also valid Python, JavaScript and YAML, and harmless in
+    a here-document. In single quotes it is a word of a shell."""
+    ids = {'"': json.dumps(agent_id, ensure_ascii=False), "'": shlex.quote(agent_id)}
+    return EXAMPLES.sub(lambda match: ids.get(match[0][0], origin), text)
+
+
+@cache
+def _text(name: str) -> str:
+    path = (
+        settings.BASE_DIR
+        / "templates"
+        / "inbox"
+        / "agents"
+        / "connect"
+        / "snippets"
+        / f"{name}.txt"
+    )
+    text: str = path.read_text(encoding="utf-8")
+    return text

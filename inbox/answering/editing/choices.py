@@ -1,0 +1,93 @@
+"""Shows choice blocks as radio buttons and checkboxes, and reads what a person clicked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from accounts.characters.invisible import reveal
+from inbox.answering.editing.edits import NOT_AN_OPTION, Original, Unreadable, ticked
+from inbox.rendering.blocks import Choice, Option
+from inbox.rendering.json_text import read, written
+
+NOTHING_CHOSEN = "Choose at least one of the options, or “None of these”."
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A choice block in a form; `chosen` are the options that are selected."""
+
+    choice: Choice
+    input_name: str
+    chosen: list[Option]
+
+
+def choices_of(original: Original) -> dict[str, Choice]:
+    """Returns the choice blocks by the name of their input. An input is not named as its block is,
+    because that name is the agent's and could be one of ours."""
+    blocks = [block for block in original.controls.values() if isinstance(block, Choice)]
+    return {f"choice-{place}" if place else "choice": block for place, block in enumerate(blocks)}
+
+
+def questions(original: Original, values: Mapping[str, Any]) -> list[Question]:
+    """Returns the choices as they are shown, each with its value by the name of its block."""
+    return [
+        Question(choice, input_name, choice.chosen(values.get(choice.name)))
+        for input_name, choice in choices_of(original).items()
+    ]
+
+
+def chosen(original: Original, edited_json: str | None) -> dict[str, Any]:
+    """Returns the values that an edit chose by the name of their block; without an edit, the
+    recommended ones."""
+    edited = read(edited_json) if edited_json else None
+    values = edited if isinstance(edited, dict) else original.proposed
+    return {
+        choice.name: values.get(choice.name)
+        for choice in choices_of(original).values()
+        if choice.accepts(values.get(choice.name))
+    }
+
+
+def clicked(original: Original, data: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the values that a form sent, by the name of their block, without invalid ones and
+    without those that the form did not have."""
+    values = {}
+    for input_name, choice in choices_of(original).items():
+        if input_name in data:
+            value = _posted(choice, data, input_name)
+            if choice.accepts(value):
+                values[choice.name] = value
+    return values
+
+
+def all_clicked(original: Original, data: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the choices that were made, by the name of their block. Raises Unreadable if one is
+    missing or was not shown, or if nothing was chosen.
+
+    Checkboxes without a tick are null and not an empty list: a person who left them out did not say
+    "none of these"."""
+    choices = choices_of(original)
+    values = clicked(original, data)
+    for choice in choices.values():
+        if values.get(choice.name) is None:
+            label = reveal(choice.label) if len(choices) > 1 else ""
+            raise Unreadable(f"{label}: {NOT_AN_OPTION}" if label else NOT_AN_OPTION)
+    if not any(values.values()) and (choices or not original.controls):
+        raise Unreadable(NOTHING_CHOSEN if choices else NOT_AN_OPTION)
+    return {name: value or None for name, value in values.items()}
+
+
+def with_values(original: Original, values: Mapping[str, Any]) -> str:
+    """Returns the proposal with these values, by the name of their block."""
+    return written({**original.proposed, **values})
+
+
+def _posted(choice: Choice, data: Mapping[str, Any], input_name: str) -> Any:
+    """Returns the id, or the list of ids in the order of the options."""
+    if not choice.is_multiple:
+        return data[input_name]
+    ids = ticked(data, input_name)
+    known = [option.id for option in choice.chosen(ids)]
+    return known if len(known) == len(ids) else ids

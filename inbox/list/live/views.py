@@ -1,0 +1,43 @@
+"""Serves the stream that tells an open page to ask for what is new."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+
+from django.http import HttpRequest, HttpResponse
+from django.views.decorators.http import require_GET
+
+from inbox.list.live.changes import Follower
+from inbox.list.live.stream import ChangesStream, TooManyStreams, take_place
+from inbox.list.updates import read_mark
+from inbox.pages import team_filter
+from inbox.pages.page import PersonRequest, page
+from inbox.pages.viewer import Viewer
+from wake.api import event_streams
+
+
+@require_GET
+def live(request: HttpRequest) -> HttpResponse:
+    """Returns 204 if there is no stream, which tells a browser not to come back; the page then
+    asks from time to time. A redirect to the sign-in would be an error in its
+    console."""
+    if not request.user.is_authenticated:
+        return HttpResponse(status=HTTPStatus.NO_CONTENT)
+    response: HttpResponse = _live(request)
+    return response
+
+
+@page
+def _live(request: PersonRequest) -> HttpResponse:
+    since = read_mark(request.GET.get("since", ""))
+    viewer = team_filter.chosen(Viewer.of(request.user), request.GET)
+    session_key = request.session.session_key
+    if since is None or session_key is None or not viewer.team_ids:
+        return HttpResponse(status=HTTPStatus.NO_CONTENT)
+    try:
+        event_streams.check(request)
+        place = take_place(request.user.pk)
+    except (event_streams.CannotStream, TooManyStreams):
+        return HttpResponse(status=HTTPStatus.NO_CONTENT)
+    stream = ChangesStream(Follower(viewer, session_key, since), place)
+    return event_streams.hand_over(request, stream)

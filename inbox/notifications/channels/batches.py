@@ -1,0 +1,211 @@
+"""Claims what is due for a channel, as one message: outside quiet hours, and below the limit."""
+
+from __future__ import annotations
+
+import uuid
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta, tzinfo
+from typing import Any
+
+from django.conf import settings
+from django.db import transaction
+from django.db.models import Max
+from django.urls import reverse
+
+from accounts.characters.invisible import reveal
+from inbox.models import Channel, Event, Notification
+from inbox.notifications.channels.digests import digest_text
+from inbox.notifications.channels.message import MOST_LISTED, Item, Message
+from inbox.notifications.channels.needed import Facts, outcome_of, settle
+from inbox.notifications.channels.noting import A_MINUTE, AN_HOUR, CONTINUES
+from inbox.notifications.quiet_hours import after_quiet
+from inbox.pages.local_time import zone_of
+from inbox.people.settings.preferences import preferences_of
+from wake.models import Delivery
+
+Outcome = Notification.Outcome
+
+# What one person is sent in an hour, through all of their channels.
+MOST_AN_HOUR = 6
+MOST_READ = 500
+# Longer than a mail server may take (EMAIL_TIMEOUT a step).
+LEASE = timedelta(minutes=5)
+A_DAY = timedelta(days=1)
+# Which event stands for a delivery that there is more than one thing to say about.
+RANKS = {
+    event: rank
+    for rank, event in enumerate(
+        (
+            *(Event.ASSIGNED, Event.CLOSING, Event.ASSUMED, Event.ALERT, Event.QUESTION),
+            *(Event.MENTION, Event.DIGEST),
+        )
+    )
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """A message that was claimed. Its rows carry `message_id`."""
+
+    channel: Channel
+    message: Message
+    message_id: uuid.UUID
+
+
+def due_channels(at: datetime) -> list[uuid.UUID]:
+    """Returns the channels with something due, the longest overdue first."""
+    due = Notification.objects.due(at).exclude(channel__retry_at__gt=at)
+    return list(dict.fromkeys(due.values_list("channel", flat=True)[:MOST_READ]))
+
+
+@transaction.atomic
+def claim(channel_id: uuid.UUID, *, at: datetime) -> Batch | None:
+    """Claims what this channel is to be told now, until LEASE ends. Returns None if that is
+    nothing, if it has to wait, or if another worker holds a channel of the same person."""
+    channel = _lock(channel_id)
+    if channel is None or (channel.retry_at is not None and channel.retry_at > at):
+        return None
+    due = channel.notifications.filter(due_at__lte=at + A_MINUTE)
+    if channel.verified_at is None or channel.suspended_at is not None:
+        settle(due, Outcome.FAILED)
+        return None
+    wait_until = _wait_until(channel, at=at)
+    if wait_until > at:
+        channel.notifications.due(at).update(due_at=wait_until)
+        return None
+    rows = _still_needed(channel, list(due.order_by("pk")), at=at)
+    return _claim(channel, rows, at=at) if rows else None
+
+
+def _lock(channel_id: uuid.UUID) -> Channel | None:
+    """Locks the channel, and all others of its person, so that the limit is exact."""
+    found = Channel.objects.filter(pk=channel_id).values_list("user", flat=True).first()
+    of_owner = {"user": found} if found else {"pk": channel_id}
+    channels = Channel.objects.filter(**of_owner).order_by("pk")
+    locked = channels.select_for_update(skip_locked=True, of=("self",), no_key=True)
+    rows = list(locked.select_related("user__preferences", "added_by", "rule"))
+    if len(rows) < channels.count():
+        return None
+    return next((channel for channel in rows if channel.pk == channel_id), None)
+
+
+def _wait_until(channel: Channel, *, at: datetime) -> datetime:
+    """Returns when the next message may be sent; `at` if that is now."""
+    may_send_at = at
+    if channel.user is not None:
+        preferences, zone = preferences_of(channel.user), zone_of(channel.user)
+        may_send_at = after_quiet(preferences, zone, at=at) or at + A_DAY
+    sent = Notification.objects.filter(**_same_owner(channel), claimed_at__gt=at - AN_HOUR)
+    messages = sent.values("message_id").annotate(at=Max("claimed_at")).order_by("-at")
+    times = list(messages.values_list("at", "channel")[:MOST_AN_HOUR])
+    last = max((moment for moment, pk in times if pk == channel.pk), default=None)
+    if last is not None:
+        may_send_at = max(may_send_at, last + A_MINUTE)
+    if channel.user is not None and len(times) == MOST_AN_HOUR:
+        may_send_at = max(may_send_at, times[-1][0] + AN_HOUR)
+    return may_send_at
+
+
+def _same_owner(channel: Channel) -> dict[str, Any]:
+    return {"channel": channel} if channel.user is None else {"channel__user": channel.user}
+
+
+def _still_needed(
+    channel: Channel, rows: Sequence[Notification], *, at: datetime
+) -> list[tuple[Notification, Delivery | None]]:
+    """Settles what is no longer to be told, and returns the rest with their deliveries."""
+    facts = Facts.about(channel, rows, at=at)
+    outcomes = {row: outcome_of(row, facts) for row in rows}
+    for outcome in (Outcome.SEEN, Outcome.GONE):
+        settle([row for row in rows if outcomes[row] == outcome], outcome)
+    waiting = [row for row in rows if outcomes[row] == Outcome.WAITING]
+    return [(row, facts.deliveries.get(row.delivery_id)) for row in waiting]  # type: ignore[arg-type]  # a digest has none
+
+
+def _claim(
+    channel: Channel, rows: Sequence[tuple[Notification, Delivery | None]], *, at: datetime
+) -> Batch | None:
+    message_id = uuid.uuid4()
+    message = _message(channel, rows, message_id, at=at)
+    if message is None:
+        settle([row for row, _ in rows], Outcome.SEEN)
+        return None
+    ids = [row.pk for row, _ in rows]
+    Notification.objects.filter(pk__in=ids).update(message_id=message_id, claimed_at=at)
+    channel.retry_at = at + LEASE
+    channel.save(update_fields=["retry_at"])
+    return Batch(channel, message, message_id)
+
+
+def _message(
+    channel: Channel,
+    rows: Sequence[tuple[Notification, Delivery | None]],
+    message_id: uuid.UUID,
+    *,
+    at: datetime,
+) -> Message | None:
+    """Returns None for a digest of nothing."""
+    told: dict[Any, tuple[Event, Delivery]] = {}
+    for row, delivery in sorted(rows, key=lambda pair: (RANKS[Event(pair[0].event)], pair[0].pk)):
+        if delivery is not None:
+            key = row.pk if row.event == Event.MENTION else delivery.pk
+            told.setdefault(key, (_event(row, delivery, at=at), delivery))
+    summary = ""
+    if channel.user is not None and any(row.event == Event.DIGEST for row, _ in rows):
+        summary = digest_text(channel.user, at=at)
+    if not (told or summary):
+        return None
+    items = [_item(event, delivery) for event, delivery in list(told.values())[:MOST_LISTED]]
+    return Message(
+        id=str(message_id),
+        at=at,
+        zone=_zone(channel),
+        purpose=Event.DIGEST if summary else items[0].event,
+        url=items[0].url if len(told) == 1 and not summary else _url("inbox"),
+        items=items,
+        counts=Counter(event for event, _ in told.values()),
+        count=len(told),
+        summary=summary,
+        names_zone=channel.user is None,
+    )
+
+
+def _event(row: Notification, delivery: Delivery, *, at: datetime) -> Event:
+    """Returns what to say of it: when quiet hours end, a deadline that was close may be over."""
+    carried_on = delivery.is_past_deadline(at) and delivery.on_timeout in CONTINUES
+    return Event.ASSUMED if row.event == Event.CLOSING and carried_on else Event(row.event)
+
+
+def _item(event: Event, delivery: Delivery) -> Item:
+    return Item(
+        event=event,
+        headline=reveal(delivery.headline),
+        agent=reveal(delivery.agent.agent_id),
+        deadline=delivery.expires_at,
+        url=_url("delivery", delivery.pk),
+        delivery_id=str(delivery.pk),
+        content_hash=delivery.content_hash,
+    )
+
+
+def own_message(channel: Channel, purpose: Event, *, at: datetime, code: str = "") -> Message:
+    """Returns a message about the channel itself: a test, or its code."""
+    return Message(
+        id=str(uuid.uuid4()),
+        at=at,
+        zone=_zone(channel),
+        purpose=purpose,
+        url=_url("settings-notifications"),
+        code=code,
+    )
+
+
+def _zone(channel: Channel) -> tzinfo:
+    person = channel.user or channel.added_by
+    return UTC if person is None else zone_of(person)
+
+
+def _url(name: str, *arguments: Any) -> str:
+    return settings.WAKE_ORIGIN + reverse(name, args=arguments)

@@ -1,0 +1,41 @@
+"""Sends notifications to a person's own e-mail address."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.core.mail import EmailMessage
+from django.urls import reverse
+
+from accounts.characters.invisible import reveal
+from inbox.models import Channel
+from inbox.notifications.channels.kinds.kind import CannotSend, Kind
+from inbox.notifications.channels.message import Message
+from inbox.notifications.mail import unlinked
+
+
+def _prepare(channel: Channel, message: Message) -> EmailMessage:
+    """Writes plain text, to the address that the person has now."""
+    assert channel.user is not None  # noqa: S101 - teams have no channel of this kind
+    if not settings.WAKE_SENDS_MAIL:
+        raise CannotSend("this server sends no mail")
+    settings_url = settings.WAKE_ORIGIN + reverse("settings-notifications")
+    lines = [unlinked(line) for line in [message.title, *message.lines]]
+    words = [*lines, "", message.url, "", f"Choose what you are told: {settings_url}", ""]
+    return EmailMessage(
+        subject=f"Wake: {reveal(message.title)}",
+        body="\n".join(words),
+        to=[channel.user.email],
+        headers={"Auto-Submitted": "auto-generated", "List-Unsubscribe": f"<{settings_url}>"},
+    )
+
+
+KIND = Kind(
+    name="email",
+    title="E-mail",
+    check=lambda text: "",
+    mask=lambda address: "Your e-mail address",
+    prepare=_prepare,
+    for_teams=False,
+    needs_no_code=True,
+    is_available=lambda: bool(settings.WAKE_SENDS_MAIL),
+)

@@ -1,0 +1,105 @@
+"""Decides, just before a message is sent, which of its notifications are still to be told."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from accounts.access import teams_answered_by, teams_of
+from inbox.assignment.claims import LASTS
+from inbox.models import Channel, Event, Mention, Notification, Reading, Snooze
+from inbox.notifications.channels.audience import FOR_THOSE_WHO_ANSWER
+from wake.models import Delivery
+
+Outcome = Notification.Outcome
+COLUMNS = (
+    *("team", "headline", "claimed_agent_id", "content_hash", "created_at", "expires_at"),
+    *("on_timeout", "answered_at", "acknowledged_at", "superseded_at", "erased_at"),
+    "agent__agent_id",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """Holds what is true now of some deliveries and of the person who is told; a team's channel has
+    no person. `seen` says when the person last had a delivery open, as far as is known."""
+
+    deliveries: dict[UUID, Delivery]
+    teams: set[int]
+    answers_in: set[int]
+    seen: dict[UUID, datetime]
+    snoozed: set[UUID]
+    open_mentions: set[str]
+
+    @classmethod
+    def about(cls, channel: Channel, rows: Sequence[Notification], *, at: datetime) -> Facts:
+        ids = {row.delivery_id for row in rows if row.delivery_id is not None}
+        found = Delivery.objects.filter(pk__in=ids).select_related("agent").only(*COLUMNS)
+        deliveries = {row.pk: row for row in found}
+        user = channel.user
+        if user is None:
+            team: Any = channel.team_id
+            return cls(deliveries, {team}, {team}, {}, set(), set())
+        teams = teams_of(user).values_list("pk", flat=True) if user.is_active else []
+        readings = Reading.objects.filter(user=user, delivery__in=ids)
+        keys = [row.key for row in rows if row.event == Event.MENTION]
+        mentions = Mention.objects.unseen().filter(user=user, pk__in=keys)
+        snoozed = Snooze.objects.of(user, at=at).filter(delivery__in=ids)
+        return cls(
+            deliveries,
+            teams=set(teams),
+            answers_in=set(teams_answered_by(user).values_list("team", flat=True)),
+            seen={row.delivery_id: _last_seen(row) for row in readings},
+            snoozed=set(snoozed.values_list("delivery", flat=True)),
+            open_mentions={str(pk) for pk in mentions.values_list("pk", flat=True)},
+        )
+
+
+def _last_seen(reading: Reading) -> datetime:
+    """Returns the last renewal of the page, which teams with rules store, or the first opening."""
+    if reading.reading_until is None:
+        return reading.opened_at
+    return max(reading.opened_at, reading.reading_until - LASTS)
+
+
+def outcome_of(row: Notification, facts: Facts) -> Outcome:
+    """Returns WAITING for what is to be told, else why not."""
+    if row.event == Event.DIGEST:
+        return Outcome.WAITING if facts.teams else Outcome.GONE
+    delivery = facts.deliveries.get(row.delivery_id) if row.delivery_id else None
+    if delivery is None or delivery.team_id not in facts.teams or delivery.erased_at is not None:
+        return Outcome.GONE
+    if row.event == Event.MENTION:
+        return Outcome.WAITING if row.key in facts.open_mentions else Outcome.SEEN
+    if delivery.superseded_at is not None:
+        return Outcome.GONE
+    if row.event in FOR_THOSE_WHO_ANSWER and delivery.team_id not in facts.answers_in:
+        return Outcome.GONE
+    is_done = delivery.answered_at is not None or delivery.acknowledged_at is not None
+    return Outcome.SEEN if is_done or _was_seen(row, delivery, facts) else Outcome.WAITING
+
+
+def _was_seen(row: Notification, delivery: Delivery, facts: Facts) -> bool:
+    """Returns whether the person looked at it since there was this to see."""
+    seen_at = facts.seen.get(delivery.pk)
+    match row.event:
+        case Event.CLOSING:
+            return False
+        case Event.ASSUMED:
+            assert delivery.expires_at is not None  # noqa: S101 - noted only with a deadline
+            return seen_at is not None and seen_at >= delivery.expires_at
+        case Event.ASSIGNED:
+            return seen_at is not None and seen_at >= row.created_at
+    return seen_at is not None or delivery.pk in facts.snoozed
+
+
+def settle(rows: Iterable[Notification], outcome: Outcome) -> None:
+    """Stores that nothing is to be done with these rows any more."""
+    ids = [row.pk for row in rows]
+    if ids:
+        Notification.objects.filter(pk__in=ids, outcome=Outcome.WAITING).update(
+            outcome=outcome, due_at=None
+        )

@@ -1,0 +1,110 @@
+"""Sends due messages, many at the same time, and settles them.
+
+Nothing is locked while a message is sent. If the worker dies meanwhile, its rows are due again when
+the lease of their channel ends: a message may arrive twice, but never gets lost.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Iterator, Sequence
+from datetime import datetime, timedelta
+from functools import partial
+
+from django.db import transaction
+
+from database import sweeps
+from database.clock import database_now
+from inbox.models import Channel, Notification
+from inbox.notifications.channels.batches import Batch, claim, due_channels
+from inbox.notifications.channels.kinds.kind import Result
+from inbox.notifications.channels.needed import settle
+from inbox.notifications.channels.transport import OpenClient, exchange, open_client, read
+from wake.callbacks.http_client import Outcome
+
+AT_ONCE = 20
+DRAIN_SECONDS = 30.0
+BACK_OFF = [timedelta(minutes=minutes) for minutes in (1, 5, 15, 60, 180)]
+SUSPENDED_AFTER = timedelta(days=1)
+LONGEST_ERROR = 200
+
+
+def send_due(
+    *, clock: Callable[[], datetime] = database_now, client: OpenClient = open_client
+) -> int:
+    """Sends what is due, and takes no more after half a minute; returns how many messages
+    arrived."""
+    return sweeps.each(
+        _claimed(due_channels(clock()), clock),
+        partial(_send_together, clock=clock, client=client),
+        what="notifications",
+        seconds=DRAIN_SECONDS,
+    )
+
+
+def _claimed(
+    channels: Sequence[uuid.UUID], clock: Callable[[], datetime]
+) -> Iterator[Sequence[Batch]]:
+    """Claims as many channels as are sent at the same time, as the sweep asks for them."""
+    for start in range(0, len(channels), AT_ONCE):
+        batches: list[Batch] = []
+        work = partial(_claim_into, batches, clock=clock)
+        sweeps.each(channels[start : start + AT_ONCE], work, what="channels")
+        yield batches
+
+
+def _claim_into(
+    batches: list[Batch], channel_id: uuid.UUID, *, clock: Callable[[], datetime]
+) -> int:
+    batch = claim(channel_id, at=clock())
+    if batch is not None:
+        batches.append(batch)
+    return batch is not None
+
+
+def _send_together(
+    batches: Sequence[Batch], *, clock: Callable[[], datetime], client: OpenClient
+) -> int:
+    outcomes = exchange([(batch.channel, batch.message) for batch in batches], client=client)
+    pairs = list(zip(batches, outcomes, strict=True))
+    work = partial(_settle, at=clock())
+    return sweeps.each(pairs, work, what="messages")
+
+
+@transaction.atomic
+def _settle(sent: tuple[Batch, Outcome], *, at: datetime) -> bool:
+    """Stores how sending ended, unless the lease ended and another worker has claimed the rows
+    since."""
+    batch, outcome = sent
+    channel = Channel.objects.select_for_update(no_key=True).filter(pk=batch.channel.pk).first()
+    rows = Notification.objects.filter(message_id=batch.message_id, outcome="")
+    if channel is None or not rows.exists():
+        return False
+    result = read(channel, outcome)
+    if result.arrived:
+        settle(rows, Notification.Outcome.SENT)
+    note_result(channel, result, at=at)
+    return result.arrived
+
+
+def note_result(channel: Channel, result: Result, *, at: datetime) -> None:
+    """Stores in the channel's row how an attempt ended. After a failure it waits longer each time,
+    and after a day of failures, or if its address is gone, it is suspended."""
+    channel.error = result.problem[:LONGEST_ERROR]
+    if result.arrived:
+        channel.failures, channel.failing_since, channel.retry_at = 0, None, None
+    else:
+        wait = BACK_OFF[min(channel.failures, len(BACK_OFF) - 1)]
+        channel.retry_at = at + max(wait, timedelta(seconds=result.retry_after))
+        channel.failures = min(channel.failures + 1, len(BACK_OFF))
+        channel.failing_since = channel.failing_since or at
+        if result.is_gone or at - channel.failing_since >= SUSPENDED_AFTER:
+            _suspend(channel, at=at)
+    names = ["error", "failures", "failing_since", "retry_at", "suspended_at"]
+    channel.save(update_fields=names)
+
+
+def _suspend(channel: Channel, *, at: datetime) -> None:
+    """Gives up what waits: it stays in the inbox, and the pages of settings say so."""
+    channel.suspended_at = at
+    settle(channel.notifications.filter(due_at__isnull=False), Notification.Outcome.FAILED)

@@ -1,0 +1,180 @@
+"""Does what a press of a button in Slack asks for, by the verbs that the pages use."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from django.conf import settings
+from django.db import IntegrityError, transaction
+
+from accounts.access import NotAllowed
+from accounts.models import User
+from accounts.sign_in import second_factor
+from inbox.models import Channel, SlackReply, SlackRequest
+from inbox.models.slack import LONGEST_NOTE
+from inbox.notifications.channels.kinds.addresses import check_url
+from inbox.notifications.channels.kinds.kind import BadAddress
+from inbox.notifications.channels.kinds.slack_app import NAME, can_answer_here
+from wake.models import Delivery, Response
+from wake.responses import AlreadyAnswered, ContentChanged, PickedUp, respond, take_back
+
+VIA = "Slack"
+HOSTS = ["hooks.slack.com", "hooks.slack-gov.com"]
+A_SECOND = timedelta(seconds=1)
+SEEN_FOR = timedelta(hours=1)
+ANSWERS = {"approved", "rejected"}
+NOT_LINKED = "This Slack account is not linked to Wake. Link it in Wake: Settings, Notifications."
+OWES = "Your team requires two-step sign-in. Open Wake and set it up first."
+NOT_THERE = "This delivery is no longer in your inbox."
+CHANGED = "The agent sent a new version. Open it in Wake."
+LATE = "The deadline has passed. Open it in Wake to answer all the same."
+OPEN = "Open it in Wake to answer."
+SENT = "The answer was sent to the agent and cannot be undone."
+NOTHING_TO_UNDO = "There is no answer to undo."
+
+
+class Repeated(Exception):
+    """This request came before."""
+
+
+class Foreign(Exception):
+    """This press is from another workspace."""
+
+
+@dataclass(frozen=True, slots=True)
+class Press:
+    """One press of a button, as Slack describes it (block_actions)."""
+
+    action: str
+    value: str
+    member: str
+    workspaces: frozenset[str]
+    response_url: str
+
+    @classmethod
+    def read(cls, payload: Any) -> Press | None:
+        """Returns None for what is not a press of one of our buttons."""
+        match payload:
+            case {
+                "type": "block_actions",
+                "user": {"id": str(member), **user},
+                "team": {"id": str(workspace)},
+                "actions": [{"action_id": str(action), "value": str(value)}],
+                "response_url": str(url),
+            } if action in {*ANSWERS, "undo"}:
+                home = str(user.get("team_id", workspace))
+                return cls(action, value, member, frozenset({workspace, home}), url)
+        return None
+
+
+@transaction.atomic
+def press(pressed: Press, *, signature: str, at: datetime) -> None:
+    """Answers or undoes once, and queues what the message says afterwards. Raises Foreign and
+    Repeated."""
+    if pressed.workspaces != {settings.WAKE_SLACK_WORKSPACE}:
+        raise Foreign(Foreign.__doc__)
+    _count_once(signature, at=at)
+    channel, delivery_id, content_hash = _named(pressed)
+    if channel is None or channel.user is None or delivery_id is None:
+        _queue(pressed, note=NOT_LINKED, at=at)
+        return
+    if _owes_second_factor(channel.user):
+        _queue(pressed, note=OWES, at=at)
+        return
+    delivery = Delivery.objects.for_person(channel.user.pk).filter(pk=delivery_id).first()
+    if delivery is None:
+        _queue(pressed, note=NOT_THERE, at=at)
+        return
+    note = _do(pressed.action, delivery, by=channel.user, content_hash=content_hash, at=at)
+    _queue(pressed, note=note, channel=channel, delivery=delivery, at=at)
+    held = Response.objects.held().filter(delivery=delivery, by=channel.user).first()
+    if held is not None:
+        over_at = held.release_at + A_SECOND  # the message then loses its Undo
+        _queue(pressed, channel=channel, delivery=delivery, at=over_at)
+
+
+def forget_old(*, at: datetime) -> None:
+    """Removes requests that are too old to be accepted again."""
+    SlackRequest.objects.filter(received_at__lt=at - SEEN_FOR).delete()
+
+
+def _count_once(signature: str, *, at: datetime) -> None:
+    key = hashlib.sha256(signature.encode()).hexdigest()
+    try:
+        with transaction.atomic():
+            SlackRequest.objects.create(key=key, received_at=at)
+    except IntegrityError:
+        raise Repeated(Repeated.__doc__) from None
+
+
+def _named(pressed: Press) -> tuple[Channel | None, UUID | None, str]:
+    """Returns the channel that the message was sent through, if it is still linked to the member
+    who pressed, and the delivery and its content."""
+    try:
+        channel_id, delivery_id, content_hash = pressed.value.split("|")
+        ids = UUID(channel_id), UUID(delivery_id)
+    except ValueError:
+        return None, None, ""
+    rows = Channel.objects.filter(pk=ids[0], kind=NAME, verified_at__isnull=False)
+    channel = rows.select_related("user").filter(user__is_active=True).first()
+    if channel is None or channel.address != pressed.member:
+        return None, None, ""
+    return channel, ids[1], content_hash
+
+
+def _owes_second_factor(user: User) -> bool:
+    """Returns whether pages are closed to this person until they set it up."""
+    (found,) = second_factor.with_owed(User.objects.filter(pk=user.pk))
+    return bool(found.owes_second_factor)  # type: ignore[attr-defined]  # annotated
+
+
+def _do(action: str, delivery: Delivery, *, by: User, content_hash: str, at: datetime) -> str:
+    """Returns what to tell the person, if it was not done."""
+    try:
+        if action == "undo":
+            if not Response.objects.filter(delivery=delivery, by=by).exists():
+                return NOTHING_TO_UNDO  # an owner could undo another person's, which is not meant
+            take_back(delivery, by=by, via=VIA, at=at)
+            return ""
+        return _answer(action, delivery, by=by, content_hash=content_hash, at=at)
+    except (NotAllowed, AlreadyAnswered) as reason:
+        return str(reason)
+    except ContentChanged:
+        return CHANGED
+    except PickedUp:
+        return SENT
+    except Response.DoesNotExist:
+        return NOTHING_TO_UNDO
+
+
+def _answer(status: str, delivery: Delivery, *, by: User, content_hash: str, at: datetime) -> str:
+    if delivery.answered_at is None:
+        if delivery.superseded_at is not None or delivery.content_hash != content_hash:
+            return CHANGED
+        if delivery.is_past_deadline(at):
+            return LATE
+        if not can_answer_here(delivery):
+            return OPEN
+    respond(delivery, by=by, status=status, content_hash=content_hash, via=VIA, at=at)
+    return ""
+
+
+def _queue(
+    pressed: Press,
+    *,
+    note: str = "",
+    channel: Channel | None = None,
+    delivery: Delivery | None = None,
+    at: datetime,
+) -> None:
+    """A signed request still names no host but Slack's."""
+    try:
+        url = check_url(pressed.response_url, hosts=HOSTS)
+    except BadAddress:
+        return
+    note = note[:LONGEST_NOTE]
+    SlackReply.objects.create(url=url, note=note, channel=channel, delivery=delivery, due_at=at)

@@ -1,0 +1,111 @@
+"""Updates messages in Slack after a press, by the address that came with it."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.conf import settings
+from django.db import transaction
+from django.urls import reverse
+
+from accounts.access import teams_of
+from accounts.characters.invisible import reveal
+from database.clock import database_now
+from inbox.answering.outcome_words import status_words
+from inbox.models import Channel, SlackReply
+from inbox.notifications.channels.kinds import slack_app
+from inbox.notifications.channels.kinds.kind import Post
+from inbox.notifications.channels.kinds.slack_webhook import escape
+from inbox.notifications.channels.transport import (
+    FAILED_HERE,
+    OpenClient,
+    Prepared,
+    open_client,
+    post_all,
+)
+from wake.models import Delivery, Response
+
+log = logging.getLogger(__name__)
+
+AT_ONCE = 20
+LEASE = timedelta(minutes=1)
+UNLINKED = "This Slack account is no longer linked to Wake."
+# Slack takes five replies within half an hour.
+BACK_OFF = [timedelta(seconds=seconds) for seconds in (5, 30, 300)]
+
+
+def send_due(
+    *, clock: Callable[[], datetime] = database_now, client: OpenClient = open_client
+) -> int:
+    """Sends what is due; returns how many replies arrived."""
+    replies = _claim(at=clock())
+    posts = [_prepare(reply, at=clock()) for reply in replies]
+    outcomes = post_all(posts, client=client) if posts else []
+    for reply, outcome in zip(replies, outcomes, strict=True):
+        _settle(reply, arrived=outcome.arrived, at=clock())
+    return sum(outcome.arrived for outcome in outcomes)
+
+
+def _prepare(reply: SlackReply, *, at: datetime) -> Prepared:
+    """A reply that cannot be prepared holds no other one back: the encryption key of its address,
+    or of the channel's, is gone."""
+    try:
+        return Post.json(reply.url, _content(reply, at=at))
+    except Exception:
+        log.exception("Reply %s to Slack cannot be prepared", reply.pk)
+        return FAILED_HERE
+
+
+@transaction.atomic
+def _claim(*, at: datetime) -> list[SlackReply]:
+    """The lease is committed before anything is sent."""
+    due = SlackReply.objects.due(at).select_for_update(skip_locked=True, of=("self",))
+    replies = list(due.select_related("channel__user", "delivery__agent")[:AT_ONCE])
+    ids = [reply.pk for reply in replies]
+    SlackReply.objects.filter(pk__in=ids).update(due_at=at + LEASE)
+    return replies
+
+
+def _settle(reply: SlackReply, *, arrived: bool, at: datetime) -> None:
+    row = SlackReply.objects.filter(pk=reply.pk)
+    if arrived or reply.tries >= len(BACK_OFF):
+        row.delete()
+    else:
+        row.update(tries=reply.tries + 1, due_at=at + BACK_OFF[reply.tries])
+
+
+def _content(reply: SlackReply, *, at: datetime) -> dict[str, Any]:
+    """Returns what is true now. What is no longer theirs to read is not repeated."""
+    channel, delivery = reply.channel, reply.delivery
+    if channel is None or channel.user is None or delivery is None:
+        text = escape(reply.note or UNLINKED)
+        return {"response_type": "ephemeral", "replace_original": False, "text": text}
+    if delivery.erased_at is not None or not _is_theirs(channel, delivery):
+        text = "This delivery is no longer in your inbox."
+        return {"replace_original": True, "text": text, "blocks": [slack_app.text_block(text)]}
+    response = Response.objects.filter(delivery=delivery).first()
+    lines = [f"{reveal(delivery.agent.agent_id)}: {reveal(delivery.headline)}"]
+    buttons = []
+    if response is not None:
+        answer = status_words(delivery.type, response.status)
+        lines.append(f"{answer} by {reveal(response.by_name)}.")
+        is_held = response.responded_at is None and response.release_at > at
+        if is_held and response.by_id == channel.user_id:
+            buttons.append(slack_app.undo_button(channel, delivery))
+    elif not reply.note and slack_app.can_answer_here(delivery):
+        buttons.extend(slack_app.answer_buttons(channel, delivery))
+    if reply.note:
+        lines.append(reply.note)
+    url = settings.WAKE_ORIGIN + reverse("delivery", args=[delivery.pk])
+    blocks = [
+        slack_app.text_block("\n".join(lines)),
+        slack_app.buttons_block(*buttons, slack_app.open_button(url)),
+    ]
+    return {"replace_original": True, "text": escape("\n".join(lines)), "blocks": blocks}
+
+
+def _is_theirs(channel: Channel, delivery: Delivery) -> bool:
+    return channel.user is not None and teams_of(channel.user).filter(pk=delivery.team_id).exists()

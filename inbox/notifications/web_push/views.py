@@ -1,0 +1,73 @@
+"""Shows the page that turns notifications on in the browser that opens it."""
+
+from __future__ import annotations
+
+from django import forms
+from django.contrib import messages
+from django.http import HttpResponse
+
+from accounts.sign_in import user_agents
+from database.clock import database_now
+from database.encryption import Unreadable
+from inbox.notifications.channels.channels import AlreadyThere, TooManyChannels
+from inbox.notifications.channels.kinds.kind import BadAddress
+from inbox.notifications.channels.kinds.web_push import KIND
+from inbox.notifications.web_push import browsers, vapid
+from inbox.pages.page import PersonRequest, SeeOther, actor, form_page, page
+from inbox.people.settings.views import posted, settings_page
+
+LONGEST = 4_000
+
+
+class BrowserForm(forms.Form):
+    """Takes the subscription that static/js/web-push.js asked the browser for."""
+
+    subscription = forms.CharField(
+        max_length=LONGEST,
+        error_messages={
+            "required": "Your browser sent no subscription. It needs JavaScript for that.",
+            "max_length": "This is no subscription of a browser.",
+        },
+    )
+
+    def clean_subscription(self) -> str:
+        try:
+            return KIND.check(self.cleaned_data["subscription"])
+        except BadAddress as reason:
+            raise forms.ValidationError(str(reason)) from None
+
+
+@form_page
+@page
+def add_browser(request: PersonRequest) -> HttpResponse:
+    form = BrowserForm(posted(request))
+    if form.is_valid():
+        try:
+            channel = browsers.turn_on(
+                request.user,
+                form.cleaned_data["subscription"],
+                name=user_agents.in_words(request.headers.get("User-Agent", "")),
+                here=request.session,
+                by=actor(request),
+                at=database_now(),
+            )
+        except (TooManyChannels, AlreadyThere) as reason:
+            form.add_error(None, str(reason))
+        else:
+            messages.success(request, "Turned on. Choose what it tells you.")
+            return SeeOther("settings-channel", pk=channel.pk)
+    return settings_page(
+        request,
+        "notifications/browser-new",
+        form=form,
+        public_key=_public_key(),
+        here=browsers.added_here(request.user, request.session),
+    )
+
+
+def _public_key() -> str:
+    """Returns an empty text if the encryption key of the pair is gone."""
+    try:
+        return vapid.public_key()
+    except Unreadable:
+        return ""

@@ -1,0 +1,34 @@
+"""Provides an agent's connect page and programs that are copied from it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pytest_django.live_server_helper import LiveServer
+
+from accounts.models import Agent, ApiKey
+from tests.inbox.agents.connect.page import Page
+from tests.inbox.person import Person
+
+
+@pytest.fixture
+def copied(
+    live_server: LiveServer, alices: Person, key: ApiKey, tmp_path: Path, settings: Any
+) -> Callable[[], Page]:
+    """Returns a function that opens the page as it is now."""
+    settings.WAKE_ORIGIN = live_server.url
+
+    def copy() -> Page:
+        text: str = key.text  # type: ignore[attr-defined]
+        return Page(alices, Agent.objects.get(), text, tmp_path)
+
+    return copy
+
+
+@pytest.fixture
+def python() -> str:
+    return sys.executable

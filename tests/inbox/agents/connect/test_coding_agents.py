@@ -1,0 +1,127 @@
+"""What the connect page offers to paste into a coding agent connects it.
+
+The coding agents are not there: their settings are read as they read them, and their requests are
+made.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.inbox.agents.connect.page import Page, delivered, finished
+from tests.types import Answer
+
+Copied = Callable[[], Page]
+FIXTURES = Path(__file__).parents[3] / "client" / "hook" / "fixtures"
+
+
+def _claude_code(page: Page) -> tuple[str, str]:
+    stub = page.folder / "claude"
+    stub.write_text('#!/bin/sh\nprintf "%s\\n" "$@"\n')
+    stub.chmod(0o755)
+    path = f"{page.folder}:{page.environment['PATH']}"
+    words = page.run("bash", "-euc", page.texts["mcp-claude-code"], PATH=path).splitlines()
+    assert words[:5] == ["mcp", "add", "--transport", "http", "wake"]
+    assert words[6] == "--header"
+    return words[5], words[7].removeprefix("Authorization: ")
+
+
+def _codex(page: Page) -> tuple[str, str]:
+    server = tomllib.loads(page.texts["mcp-codex"])["mcp_servers"]["wake"]
+    return server["url"], f"Bearer {page.environment[server['bearer_token_env_var']]}"
+
+
+def _cursor(page: Page) -> tuple[str, str]:
+    server = json.loads(page.texts["mcp-cursor"])["mcpServers"]["wake"]
+    key = page.environment["WAKE_API_KEY"]
+    return server["url"], server["headers"]["Authorization"].replace("${env:WAKE_API_KEY}", key)
+
+
+def _vscode(page: Page) -> tuple[str, str]:
+    config = json.loads(page.texts["mcp-vscode"])
+    [asked], server = config["inputs"], config["servers"]["wake"]
+    placeholder, key = f"${{input:{asked['id']}}}", page.environment["WAKE_API_KEY"]
+    assert (server["type"], asked["password"]) == ("http", True)
+    return server["url"], server["headers"]["Authorization"].replace(placeholder, key)
+
+
+@pytest.mark.parametrize("read", [_claude_code, _codex, _cursor, _vscode])
+def test_the_instructions_for_a_coding_agent_connect_it(
+    copied: Copied, read: Callable[[Page], tuple[str, str]]
+) -> None:
+    """The coding agents are not there: their settings are read as they read them, and their first
+    requests are made."""
+    url, authorization = read(copied())
+    headers = {"Authorization": authorization, "Accept": "application/json, text/event-stream"}
+
+    def call(method: str, **params: Any) -> Any:
+        body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+        response = httpx.post(url, headers=headers, json=body)
+        assert response.status_code == 200, response.text
+        return response.json()["result"]
+
+    initialized = call("initialize", protocolVersion="2025-11-25", capabilities={})
+    fields = {"type": "update", "headline": "Connected", "summary": "By one line."}
+    sent = call("tools/call", name="deliver", arguments=fields)
+
+    assert initialized["serverInfo"]["name"] == "wake"
+    assert sent["structuredContent"]["delivery_id"] == str(delivered().pk)
+
+
+@pytest.fixture
+def wake_path(python: str, tmp_path: Path) -> str:
+    """Returns a PATH on which `wake` is the client of this checkout."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    program = folder / "wake"
+    program.write_text(f'#!/bin/sh\nexec {shlex.quote(python)} -m wake_client "$@"\n')
+    program.chmod(0o755)
+    return f"{folder}:{os.environ['PATH']}"
+
+
+def test_claude_desktop_starts_the_bridge(copied: Copied, wake_path: str) -> None:
+    page = copied()
+    server = json.loads(page.texts["mcp-claude-desktop"])["mcpServers"]["wake"]
+    fields = {"type": "update", "headline": "Connected", "summary": "By a program."}
+    calls = [("initialize", {"protocolVersion": "2025-11-25", "capabilities": {}})]
+    calls += [("tools/call", {"name": "deliver", "arguments": fields})]
+    lines = [
+        json.dumps({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
+        for number, (method, params) in enumerate(calls)
+    ]
+    words = [server["command"], *server["args"]]
+
+    answers = page.shell(
+        f"printf '%s\\n' {shlex.join(lines)} | {shlex.join(words)}", PATH=wake_path
+    )
+
+    results = {answer["id"]: answer["result"] for answer in answers}
+    assert results[0]["serverInfo"]["name"] == "wake"
+    assert results[1]["structuredContent"]["delivery_id"] == str(delivered().pk)
+
+
+def test_a_permission_prompt_is_answered_by_a_person(
+    copied: Copied, answer: Answer, wake_path: str
+) -> None:
+    page = copied()
+    page.run("bash", "-euc", page.texts["hook"], PATH=wake_path)
+    settings = json.loads((page.folder / ".claude" / "settings.json").read_text())
+    hook = settings["hooks"]["PermissionRequest"][0]["hooks"][0]["command"]
+    given = json.loads((FIXTURES / "claude-code-permission-request.json").read_text())["input"]
+    words = f"printf %s {shlex.quote(json.dumps(given))} | {hook}"
+
+    # Only the login knows the key by now.
+    program = page.start("bash", "-euc", words, PATH=wake_path, WAKE_API_KEY="")
+    answer(delivered(), "redirected", edited_json='{"command": "npm ci"}')
+
+    decision = json.loads(finished(program))["hookSpecificOutput"]["decision"]
+    assert decision == {"behavior": "allow", "updatedInput": {"command": "npm ci"}}

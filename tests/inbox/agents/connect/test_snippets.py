@@ -1,0 +1,361 @@
+"""What the connect page offers to paste, run as it stands against a server that listens.
+
+The frameworks themselves (OpenAI Agents SDK, LangChain with LangGraph, CrewAI) are not installed
+here: in their place stand the tiny modules below, so that their programs are imported whole, and
+the tool in each is called. n8n and Claude Code are not there either: their files are read, and the
+requests in them are made.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import json
+import re
+import shlex
+import shutil
+import subprocess
+import textwrap
+import threading
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+import yaml
+from django.conf import settings
+
+from accounts.audit import SYSTEM
+from accounts.models import Agent
+from inbox.agents.connect.snippets import KINDS, fill
+from relay.cards.publishing import publish
+from tests.inbox.agents.connect.page import Page, delivered, finished
+from tests.inbox.person import Person
+from tests.types import Answer
+from wake.models import Delivery
+from wake_client.connector import cli
+
+Copied = Callable[[], Page]
+EXAMPLES = Path(settings.BASE_DIR, "templates", "inbox", "agents", "connect", "snippets")
+HOSTILE = 'it\'s "$(touch x)" `y` \\ <b> \u540d\u524d {{ 1 }}'
+LANTERN = {"feedback": "The second.", "edited_json": '{"names": ["Lantern"]}'}
+STUBS = {
+    "openai-agents": {
+        "agents.py": """
+            class Agent:
+                def __init__(self, *, name, instructions, tools): ...
+            class Runner:
+                run_sync = None
+            def function_tool(function): return function
+        """
+    },
+    "langgraph": {
+        "langchain/__init__.py": "",
+        "langchain/agents.py": """
+            def create_agent(model, *, tools, system_prompt, name): return tools
+        """,
+        "langchain/tools.py": "def tool(function): return function",
+    },
+    "crewai": {
+        "crewai/__init__.py": """
+            class Agent:
+                def __init__(self, *, role, goal, backstory, tools): ...
+            class Task:
+                def __init__(self, *, description, expected_output, agent): ...
+            class Crew:
+                def __init__(self, *, agents, tasks): ...
+        """,
+        "crewai/tools.py": "def tool(name): return lambda function: function",
+    },
+}
+BUILT = {"openai-agents": "agent", "langgraph": "build('a model')", "crewai": "build()"}
+
+
+@pytest.mark.parametrize("name", ["python", "wake-client"])
+def test_a_python_program_asks_and_prints_the_answer(
+    copied: Copied, answer: Answer, python: str, name: str
+) -> None:
+    page = copied()
+    program = page.start(python, page.save(name, "wake_inbox.py"))
+
+    answer(delivered(), "redirected", **LANTERN)
+
+    assert finished(program).endswith("redirected The second. {'names': ['Lantern']}\n")
+    assert delivered().details == {"names": ["Harbour", "Lantern"]}
+
+
+@pytest.fixture
+def node() -> str:
+    program = shutil.which("node")
+    if not program:
+        pytest.skip("There is no node to run the program with.")
+    version = subprocess.run(
+        [program, "--version"], capture_output=True, text=True, check=True
+    ).stdout
+    if int(version.removeprefix("v").partition(".")[0]) < 18:
+        pytest.skip(f"Its fetch came with node 18; this is {version}")
+    return program
+
+
+def test_a_node_program_asks_and_prints_the_answer(
+    copied: Copied, answer: Answer, node: str
+) -> None:
+    page = copied()
+    program = page.start(node, page.save("node", "wake.mjs"))
+
+    answer(delivered(), "redirected", **LANTERN)
+
+    assert finished(program) == "redirected The second. { names: [ 'Lantern' ] }\n"
+
+
+def test_a_node_program_that_is_imported_asks_nothing(copied: Copied, node: str) -> None:
+    page = copied()
+    page.save("node", "wake.mjs")
+
+    printed = page.run(
+        node, "-e", "import('./wake.mjs').then(wake => console.log(typeof wake.wait))"
+    )
+
+    assert printed == "function\n"
+    assert not Delivery.objects.exists()
+
+
+class Away(ThreadingHTTPServer):
+    """Redirects every request to itself under another name, and records the keys that it gets."""
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), _SendsAway)
+        self.origin = f"http://127.0.0.1:{self.server_port}"
+        self.elsewhere = f"http://localhost:{self.server_port}/elsewhere"
+        self.keys: dict[str, str | None] = {}
+
+
+class _SendsAway(BaseHTTPRequestHandler):
+    server: Away
+
+    def do_GET(self) -> None:
+        is_elsewhere = self.path == "/elsewhere"
+        self.server.keys["elsewhere" if is_elsewhere else "here"] = self.headers["Authorization"]
+        body = b'{"status": "approved"}' if is_elsewhere else b""
+        self.send_response(200 if is_elsewhere else 302)
+        self.send_header("Location", self.server.elsewhere)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: Any) -> None:
+        pass
+
+
+@pytest.fixture
+def away() -> Iterator[Away]:
+    with Away() as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield server
+        server.shutdown()
+        thread.join()
+
+
+def test_the_python_program_sends_the_key_to_no_other_server(
+    copied: Copied, away: Away, python: str, settings: Any
+) -> None:
+    settings.WAKE_ORIGIN = away.origin
+    page = copied()
+    page.save("python", "wake_inbox.py")
+
+    printed = page.run(python, "-c", "import wake_inbox; print(wake_inbox.wait('any')['status'])")
+
+    assert printed == "approved\n"
+    key = f"Bearer {page.environment['WAKE_API_KEY']}"
+    assert away.keys == {"here": key, "elsewhere": None}
+
+
+def test_the_node_program_sends_the_key_to_no_other_server(
+    copied: Copied, away: Away, node: str, settings: Any
+) -> None:
+    settings.WAKE_ORIGIN = away.origin
+    page = copied()
+    page.save("node", "wake.mjs")
+    waits = (
+        "import('./wake.mjs').then(wake => wake.wait('any')).catch(() => console.log('refused'))"
+    )
+
+    printed = page.run(node, "-e", waits)
+
+    assert printed == "refused\n"
+    assert away.keys == {"here": f"Bearer {page.environment['WAKE_API_KEY']}"}
+
+
+@pytest.mark.parametrize("agent_id", ["research-agent-01", HOSTILE])
+def test_curl_delivers_and_reads(copied: Copied, agent_id: str) -> None:
+    Agent.objects.update(agent_id=agent_id)
+    page = copied()
+
+    receipt, sweep = page.shell(page.texts["curl"])
+
+    assert receipt["status"] == "received"
+    assert [row["delivery_id"] for row in sweep["deliveries"]] == [receipt["delivery_id"]]
+    assert delivered().claimed_agent_id == agent_id
+
+
+@pytest.mark.parametrize("agent_id", ["research-agent-01", HOSTILE])
+def test_the_claude_code_skill_has_two_fields_and_its_commands_work(
+    copied: Copied, answer: Answer, agent_id: str
+) -> None:
+    Agent.objects.update(agent_id=agent_id)
+    page = copied()
+    _, fields, words = page.texts["claude-code"].split("---\n", 2)
+    deliver, read = re.findall(r"```sh\n(.*?)```", words, re.DOTALL)
+
+    [receipt] = page.shell(deliver)
+    answer(receipt["delivery_id"], "approved", feedback="Good.")
+    [answered] = page.shell(read, DELIVERY_ID=receipt["delivery_id"])
+
+    assert set(yaml.safe_load(fields)) == {"name", "description"}
+    assert yaml.safe_load(fields)["name"] == "wake"
+    assert (answered["status"], answered["feedback"]) == ("approved", "Good.")
+
+
+def test_the_request_in_the_system_prompt_works(copied: Copied) -> None:
+    page = copied()
+    prompt = page.texts["system-prompt"]
+    body = json.loads(prompt[prompt.index("{\n") : prompt.index("\n  }\n") + 5])
+    [url] = re.findall(r"^  POST (\S+)$", prompt, re.MULTILINE)
+
+    for type in re.split(r", | or ", body["type"]):
+        headers = {"Authorization": f"Bearer {page.environment['WAKE_API_KEY']}"}
+        receipt = httpx.post(url, headers=headers, json={**body, "type": type})
+        [path] = re.findall(r"Poll GET (\S+)", prompt)
+        polled = httpx.get(path.format(**receipt.json()), headers=headers).json()
+
+        assert receipt.status_code == 201, receipt.text
+        assert polled["status"] == "pending"
+    assert sorted(Delivery.objects.values_list("type", flat=True)) == sorted(Delivery.Type.values)
+
+
+def test_the_n8n_workflow_is_connected_and_its_requests_work(
+    copied: Copied, answer: Answer
+) -> None:
+    page = copied()
+    workflow = json.loads(page.texts["n8n"])
+    nodes = {node["name"]: node for node in workflow["nodes"]}
+    ways = [
+        (node, way["node"])
+        for node, outputs in workflow["connections"].items()
+        for output in outputs["main"]
+        for way in output
+    ]
+
+    receipt = _request(nodes["Deliver"], page).json()
+    answer(receipt["delivery_id"], "rejected", feedback="No.")
+    answered = _request(nodes["Read the answer"], page, receipt=receipt).json()
+
+    assert {name for way in ways for name in way} == set(nodes)
+    assert ("Still pending?", "Wait a minute") in ways
+    assert (answered["status"], answered["feedback"]) == ("rejected", "No.")
+    assert delivered().provider == "n8n"
+
+
+@pytest.mark.parametrize("agent_id", ["=1", '={{ $env.KEY }} "\\{" \u540d'])
+def test_an_agent_id_is_not_an_n8n_expression(copied: Copied, agent_id: str) -> None:
+    """In n8n, a value that begins with "=" is an expression with JavaScript in braces."""
+    Agent.objects.update(agent_id=agent_id)
+
+    nodes = {node["name"]: node for node in json.loads(copied().texts["n8n"])["nodes"]}
+    fields = nodes["Deliver"]["parameters"]["bodyParameters"]["parameters"]
+    [value] = [field["value"] for field in fields if field["name"] == "agent_id"]
+
+    expression = re.fullmatch(r"=\{\{ ([^{}]+) \}\}", value)
+    assert expression
+    assert json.loads(expression[1]) == agent_id
+
+
+def _request(node: dict[str, Any], page: Page, receipt: Any = None) -> httpx.Response:
+    """Makes a request as n8n does, and evaluates the only expression that the workflow has."""
+    given = node["parameters"]
+    assert (given["authentication"], given["genericAuthType"]) == (
+        "genericCredentialType",
+        "httpBearerAuth",
+    )
+    url = given["url"]
+    if url.startswith("="):
+        expression = "{{ $('Deliver').first().json.delivery_id }}"
+        assert expression in url
+        url = url[1:].replace(expression, receipt["delivery_id"])
+    fields = given.get("bodyParameters", {}).get("parameters", [])
+    assert not [field for field in fields if field["value"].startswith("=")]
+    return httpx.request(
+        given["method"],
+        url,
+        headers={"Authorization": f"Bearer {page.environment['WAKE_API_KEY']}"},
+        json={field["name"]: field["value"] for field in fields} or None,
+    )
+
+
+@pytest.mark.parametrize("name", STUBS)
+def test_the_tool_for_a_framework_asks_and_returns_the_answer(
+    copied: Copied, answer: Answer, python: str, name: str
+) -> None:
+    """Only the framework is a stub; the program and its tool are real."""
+    page = copied()
+    page.save("python", "wake_inbox.py")
+    page.save(name, "program.py")
+    for path, source in STUBS[name].items():
+        stub = Path(page.folder, path)
+        stub.parent.mkdir(exist_ok=True)
+        stub.write_text(textwrap.dedent(source))
+    asks = "program.ask_a_person('Two names are ready', 'Pick one.', 'Harbour, or Lantern.')"
+
+    program = page.start(
+        python, "-c", f"import program; assert program.{BUILT[name]}; print({asks})"
+    )
+    answer(delivered(), "redirected", **LANTERN)
+
+    assert json.loads(finished(program)) == {
+        "status": "redirected",
+        "feedback": "The second.",
+        "edited_content": {"names": ["Lantern"]},
+    }
+
+
+def test_the_command_for_a_published_agent_is_valid(
+    alices: Person, agent: Agent, alice: Any
+) -> None:
+    before = alices.get(f"/agents/{agent.pk}/connect/").context["panels"]
+    publish(agent, by=SYSTEM, at=agent.created_at)
+    parser = argparse.ArgumentParser()
+    cli.add_arguments(parser)
+
+    [panel] = alices.get(f"/agents/{agent.pk}/connect/").context["panels"]
+    words = shlex.split(panel.context["command"])
+
+    assert before == []
+    assert words[:2] == ["wake", "connect"]
+    given = parser.parse_args(words[2 : words.index("--")])
+    assert given.url == panel.context["address"].partition("/@")[0]
+    assert given.key is None
+
+
+@pytest.mark.parametrize("name", [kind.name for kind in KINDS])
+def test_the_agent_id_replaces_the_example(name: str) -> None:
+    example = (EXAMPLES / f"{name}.txt").read_text()
+    text = fill(example, HOSTILE, origin="https://inbox.example.org")
+
+    assert "wake.example.com" not in text
+    assert "research-agent-01" not in text
+    # The key alone says which agent calls over MCP.
+    ids = {json.dumps(HOSTILE, ensure_ascii=False), shlex.quote(HOSTILE)}
+    assert any(id in text for id in ids) or name.startswith("mcp-")
+    assert "https://inbox.example.org" in text or name in STUBS
+
+
+@pytest.mark.parametrize("name", ["python", "wake-client", *STUBS])
+def test_python_reads_the_agent_id_unchanged(name: str) -> None:
+    example = (EXAMPLES / f"{name}.txt").read_text()
+
+    tree = ast.parse(fill(example, HOSTILE, origin="https://inbox.example.org"))
+
+    assert HOSTILE in [node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)]
