@@ -88,8 +88,7 @@ class Row(NamedTuple):
                 delivery_id=self.id,
                 expires_at=self.expires_at,
                 is_erased=is_erased,
-                waits_for=quorum
-                and wire.Quorum(quorum.needed, min(quorum.have, quorum.needed - 1)),
+                waits_for=quorum,
                 at=at,
             )
         return wire.answer(
@@ -224,11 +223,10 @@ def mark_internal_picked_up(delivery_ids: Collection[UUID], *, at: datetime) -> 
 
 
 def _answers(rows: list[Row], *, key: ApiKey, at: datetime) -> list[wire.Answer]:
-    """Makes no query unless a row waits for more than one approval. The last vote of a held answer
-    does not count, because it can still be undone."""
+    """Makes no query unless a row waits for more than one approval."""
     waiting = {row.id: row.quorum for row in rows if row.quorum and row.responded_at is None}
     quorums = {
-        pk: wire.Quorum(quorum.needed, min(quorum.have, quorum.needed - 1))
+        pk: wire.Quorum(**quorum.while_waiting)
         for pk, quorum in quorums_of(waiting, team_id=key.agent.team_id).items()
     }
     return [row.answer(at, quorums.get(row.id)) for row in rows]

@@ -22,6 +22,8 @@ from relay.models.cards import MEDIA_TYPE
 from relay.protocol.fields import Fields
 from relay.protocol.parts import read_parts, write_parts
 from relay.protocol.versions import Version
+from wake.assignment.votes import quorums_of
+from wake.models import Delivery
 
 Json = dict[str, Any]
 
@@ -30,6 +32,8 @@ LONGEST_URL = 2_048
 FOR_PEOPLE = "wake"
 # The ids of a task's messages that the next runs of it will answer, in its metadata.
 WAITING_MESSAGES = "wakeWaitingMessages"
+# How many people have to approve what a task asks, and how many have, in its metadata.
+QUORUM = "wakeQuorum"
 TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,40}", re.ASCII)  # RFC 9110, 5.6.2
 
 
@@ -183,6 +187,7 @@ def write_tasks(
     later = [task for task in tasks if task.generation > 1]
     artifacts_of = artifact_selection.of_tasks(later, longest) if artifacts and later else {}
     waiting = _waiting_messages(later)
+    quorums = _quorums([task for task in later if task.state == Task.State.INPUT_REQUIRED])
     written_tasks = []
     for task in tasks:
         context_id = task.context.context_id
@@ -194,8 +199,9 @@ def write_tasks(
             written["history"] = [
                 _message(message, context_id, version) for message in history[task.pk]
             ]
-        if waiting.get(task.pk):
-            written["metadata"] = {WAITING_MESSAGES: waiting[task.pk]}
+        metadata = {WAITING_MESSAGES: waiting.get(task.pk), QUORUM: quorums.get(task.pk)}
+        if metadata := {name: value for name, value in metadata.items() if value}:
+            written["metadata"] = metadata
         written_tasks.append(written | ({"kind": "task"} if version == "0.3" else {}))
     return written_tasks
 
@@ -285,6 +291,24 @@ def _status(
     name = state.replace("_", "-") if version == "0.3" else f"TASK_STATE_{state.upper()}"
     with_message = {"message": _message(message, context_id, version)} if message else {}
     return {"state": name, **with_message, "timestamp": write_time(at)}
+
+
+def _quorums(tasks: Sequence[Task]) -> dict[UUID, dict[str, int]]:
+    """Returns what is told of the votes on the questions of these tasks of one agent. Makes one
+    query, and three more if a question asks several people."""
+    if not tasks:
+        return {}
+    questions = Delivery.objects.filter(
+        task_delivery__task__in=tasks,
+        type=Delivery.Type.QUESTION,
+        status=Delivery.Status.PENDING,
+        superseded_at__isnull=True,
+        quorum__isnull=False,
+    )
+    rows = list(questions.values_list("pk", "quorum", "task_delivery__task", "team"))
+    asked = {pk: quorum or 1 for pk, quorum, *_ in rows}
+    quorums = quorums_of(asked, team_id=rows[0][-1]) if rows else {}
+    return {task_id: quorums[pk].while_waiting for pk, _, task_id, _ in rows}
 
 
 def _waiting_messages(tasks: Sequence[Task]) -> dict[UUID, list[str]]:

@@ -32,6 +32,12 @@ class Quorum:
         return max(0, self.needed - self.have)
 
     @property
+    def while_waiting(self) -> dict[str, int]:
+        """Returns what the agent is told before the answer. The last vote of a held answer does not
+        count, because it can still be undone."""
+        return {"needed": self.needed, "have": min(self.have, self.needed - 1)}
+
+    @property
     def missing_words(self) -> str:
         """Returns `one`, for `waiting for one more`."""
         return ("no", "one", "two", "three", "four", "five")[self.missing]

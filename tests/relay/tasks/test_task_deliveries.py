@@ -7,18 +7,21 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from django.utils import timezone
 
 from accounts.audit import SYSTEM
 from accounts.models import ApiKey, User
 from inbox.answering.editing.edits import Original
 from inbox.rendering.details import render
 from relay.models import CallerKey, Card, Message, Task, TaskDelivery
+from relay.protocol.dialects import write_task
 from relay.runs.queue import LEASE
 from relay.tasks import lifecycle, lost_runs, unanswered
 from tests.inbox.person import Person, text_of
 from tests.relay.fake_connector import FakeConnector, after, ask
 from tests.types import Answer, MakeRule
 from wake.models import AssignedPerson, Delivery, Response
+from wake.responses import respond
 
 REPORT = {"artifactId": "report", "name": "report.md", "parts": [{"text": "# Ten\n\nAll well."}]}
 
@@ -67,6 +70,29 @@ def test_a_question_of_an_agent_is_assigned_by_a_rule(
 
     assigned = AssignedPerson.objects.get()
     assert (assigned.assignment_id, assigned.user) == (newest().pk, bob)
+
+
+def test_a_task_says_how_many_people_have_approved(
+    end: Callable[..., Task], make_rule: MakeRule, alice: User, bob: User
+) -> None:
+    make_rule(role="owner", needed=2, at=after(0.5))
+    task = end("input_required", text="Which market comes first?")
+    assert write_task(task, "1.0")["metadata"] == {"wakeQuorum": {"needed": 2, "have": 0}}
+
+    question = newest()
+    respond(
+        question, by=bob, status="approved", content_hash=question.content_hash, at=timezone.now()
+    )
+
+    assert write_task(task, "1.0")["metadata"] == {"wakeQuorum": {"needed": 2, "have": 1}}
+
+
+def test_a_task_that_asks_one_person_has_no_quorum(
+    end: Callable[..., Task],
+) -> None:
+    task = end("input_required", text="Which market comes first?")
+
+    assert "metadata" not in write_task(task, "1.0")
 
 
 def test_details_have_the_message_then_artifacts_then_the_request(
