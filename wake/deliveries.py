@@ -61,11 +61,13 @@ class DeliveryFields(TypedDict):
 @dataclass(frozen=True, slots=True)
 class Delivered:
     """Holds the delivery, whether it was stored by an earlier request, and the key's remaining
-    quota (None if no quota was spent)."""
+    quota (None if no quota was spent). `must_wait` says that a rule made the agent wait for the
+    answer, although it meant to go on without one."""
 
     delivery: Delivery
     replayed: bool = False
     allowance: quota.Allowance | None = None
+    must_wait: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,7 +208,7 @@ def _deliver(
     created_at = stamp_activity(agent, at=at)  # the lock: agent, then key, then delivery
     mine = Delivery.objects.of_agent(agent, mode)
     if idempotency and (earlier := idempotency.replay(mine, at=at)):
-        return Delivered(earlier, replayed=True)
+        return Delivered(earlier, replayed=True, must_wait=_was_made_to_wait(earlier, fields))
     if url := fields.get("callback_webhook"):
         allowlist.check(url, team_id=agent.team_id)
     allowance = quota.spend(key, now_us=microseconds(at)) if key else None
@@ -220,8 +222,7 @@ def _deliver(
     )
     if supersedes := fields.get("supersedes"):
         _supersede(delivery, earlier_id=supersedes, at=created_at)
-    version = matching.version_for(delivery, agent, at=created_at)
-    assigning.raise_to(version, delivery)
+    version = _rule_of(delivery, agent, at=created_at)
     insert(delivery)
     if references.may_name_blobs(delivery.details_json):
         references.attach(delivery)
@@ -229,7 +230,7 @@ def _deliver(
     if version:
         assigning.assign(delivery, version)
     notify_inbox([delivery])
-    return Delivered(delivery, allowance=allowance)
+    return Delivered(delivery, allowance=allowance, must_wait=_was_made_to_wait(delivery, fields))
 
 
 def _deliver_at_once(
@@ -254,8 +255,7 @@ def _deliver_at_once(
         except allowlist.Refused:
             return None
     delivery = _delivery(key.agent, fields, key=key, idempotency=idempotency, created_at=at)
-    version = matching.version_for(delivery, key.agent, at=at)
-    assigning.raise_to(version, delivery)
+    version = _rule_of(delivery, key.agent, at=at)
     allowance = one_statement.store(
         delivery,
         _received(delivery, version, address=address),
@@ -266,7 +266,7 @@ def _deliver_at_once(
     if allowance is None:
         return None
     notify_inbox([delivery])
-    return Delivered(delivery, allowance=allowance)
+    return Delivered(delivery, allowance=allowance, must_wait=_was_made_to_wait(delivery, fields))
 
 
 def _delivery(
@@ -278,11 +278,11 @@ def _delivery(
     is_internal: bool = False,
     created_at: datetime,
 ) -> Delivery:
-    """Builds the row, without what it supersedes."""
+    """Builds the row, without what it supersedes and what its rule asks for."""
     content: dict[str, Any] = {**fields}
     agent_id, _ = content.pop("agent_id"), content.pop("supersedes", None)
     timeout = timedelta(seconds=fields.get("timeout_seconds") or 0)
-    delivery = Delivery(
+    return Delivery(
         id=uuid.uuid4(),
         team_id=agent.team_id,
         agent=agent,
@@ -297,8 +297,19 @@ def _delivery(
         expires_at=created_at + timeout if timeout else None,
         activity_at=created_at,
     )
+
+
+def _rule_of(delivery: Delivery, agent: Agent, *, at: datetime) -> RuleVersion | None:
+    """Returns what assigns the unsaved delivery, which then asks for what the rule asks for; its
+    hash is of that."""
+    version = matching.version_for(delivery, agent, at=at)
+    assigning.raise_to(version, delivery)
     delivery.content_hash = _content_hash(delivery)
-    return delivery
+    return version
+
+
+def _was_made_to_wait(delivery: Delivery, fields: DeliveryFields) -> bool:
+    return delivery.on_timeout != fields.get("on_timeout", "")
 
 
 def _received(delivery: Delivery, version: RuleVersion | None, *, address: str) -> AuditEvent:

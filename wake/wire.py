@@ -19,11 +19,13 @@ Time = Annotated[datetime, Meta(tz=True)]
 
 
 class Receipt(msgspec.Struct):
-    """Answers POST /wake/v1/deliver with 201 (spec, "POST /wake/v1/deliver")."""
+    """Answers POST /wake/v1/deliver with 201 (spec, "POST /wake/v1/deliver"). `on_timeout` is there
+    only if a rule of the team changed it (docs/protocol.md, Timeouts)."""
 
     delivery_id: UUID
     status: Literal["received"]
     created_at: Time
+    on_timeout: Literal["hold"] | msgspec.UnsetType = msgspec.UNSET
 
 
 class BatchResult(msgspec.Struct):

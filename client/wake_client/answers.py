@@ -17,18 +17,21 @@ class Receipt:
     """Confirms that a delivery is stored.
 
     `replayed` is true if an earlier request with the same Idempotency-Key had already stored it.
+    `on_timeout` is `hold` if a rule of the team makes the agent wait for the answer, although it
+    meant to go on without one.
     """
 
     delivery_id: str
     created_at: datetime
     replayed: bool = False
+    on_timeout: str | None = None
 
     @classmethod
     def read(cls, body: Any, *, replayed: bool = False) -> Receipt:
         """Reads the body of a response to a delivery. Raises NotWake."""
         try:
             created_at = datetime.fromisoformat(body["created_at"])
-            return cls(str(body["delivery_id"]), created_at, replayed)
+            return cls(str(body["delivery_id"]), created_at, replayed, body.get("on_timeout"))
         except (KeyError, TypeError, ValueError) as error:
             raise _not_wake(error) from error
 

@@ -108,6 +108,11 @@ class RuleForm(forms.Form):
         widget=forms.NumberInput(attrs=INPUT),
         help_text="One rejection or redirect decides at once.",
     )
+    must_wait = forms.BooleanField(
+        label="If no one answers, the agent waits",
+        required=False,
+        help_text="It does not go on by itself after its deadline, even if it planned to.",
+    )
     days = forms.IntegerField(
         label="Ends after (days)",
         min_value=1,
@@ -158,6 +163,7 @@ class RuleForm(forms.Form):
             "role": data["role"],
             "only_they": data["only_they"],
             "needed": data["needed"] or 1,
+            "must_wait": data["must_wait"],
             "escalation": self._escalation(),
             "expires_at": at + timedelta(days=data["days"]),
         }
@@ -194,5 +200,6 @@ def initial_of(version: RuleVersion) -> dict[str, Any]:
         **steps,
         "only_they": version.only_they,
         "needed": version.needed,
+        "must_wait": version.must_wait,
         "rule_name": version.rule.name,
     }

@@ -72,7 +72,9 @@ def matches(version: RuleVersion, names: Names) -> str:
 def assigns(version: RuleVersion, names: Names) -> str:
     """Returns `go to Alice and all owners. Only they can answer.`"""
     only_they = " Only they can answer." if version.only_they else ""
-    return f"go to {_whom(version.people, version.role, names)}.{only_they}{_needs(version)}"
+    waits = " If no one answers, the agent waits." if version.must_wait else ""
+    whom = _whom(version.people, version.role, names)
+    return f"go to {whom}.{only_they}{_needs(version)}{waits}"
 
 
 def _needs(version: RuleVersion) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+import msgspec
 from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.views.decorators.csrf import csrf_exempt
@@ -202,7 +203,9 @@ def nothing_here(request: HttpRequest) -> HttpResponse:
 
 
 def receipt_of(delivered: Delivered) -> wire.Receipt:
-    return wire.Receipt(delivered.delivery.pk, "received", delivered.delivery.created_at)
+    on_timeout: Any = "hold" if delivered.must_wait else msgspec.UNSET
+    delivery = delivered.delivery
+    return wire.Receipt(delivery.pk, "received", delivery.created_at, on_timeout)
 
 
 def _sweep_query(parameters: QueryDict) -> pickups.SweepQuery:

@@ -31,6 +31,11 @@ class Assigned:
         return version.needed if version else 1
 
     @property
+    def must_wait(self) -> bool:
+        version = self.assignment.rule_version
+        return version is not None and version.must_wait
+
+    @property
     def able(self) -> list[AssignedPerson]:
         """Returns those who may still answer in the team."""
         return [person for person in self.people if person.can_answer]  # type: ignore[attr-defined]

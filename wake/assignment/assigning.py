@@ -9,9 +9,14 @@ from wake.models.assigning import add_people
 
 
 def raise_to(version: RuleVersion | None, delivery: Delivery) -> None:
-    """Makes the unsaved delivery ask for what its rule asks for, if that is more."""
-    if version and version.needed > (delivery.quorum or 1):
+    """Makes the unsaved delivery ask for what its rule asks for, if that is more: for more people,
+    and to wait where the agent would go on without an answer."""
+    if version is None:
+        return
+    if version.needed > (delivery.quorum or 1):
         delivery.quorum = version.needed
+    if version.must_wait and delivery.goes_on_unanswered:
+        delivery.on_timeout = Delivery.OnTimeout.HOLD
 
 
 def assign(delivery: Delivery, version: RuleVersion) -> None:

@@ -54,6 +54,7 @@ class Terms(TypedDict):
     role: str
     only_they: bool
     needed: int
+    must_wait: bool
     escalation: list[EscalationStep]
     expires_at: datetime
 

@@ -100,7 +100,8 @@ def _ask(caller: Caller, arguments: JsonObject) -> Result | Task:
     answer = _wait_for(caller.key, receipt.delivery_id, seconds)
     if is_task and answer.status == "pending" and not answer.expired:
         return tasks.started(answer, created_at=receipt.created_at)
-    return Result(answer, wording.answered(answer, assumption=arguments.get("assumption") or ""))
+    plan = wording.plan(receipt, assumption=arguments.get("assumption") or "")
+    return Result(answer, wording.answered(answer, plan=plan))
 
 
 def _check(caller: Caller, arguments: JsonObject) -> Result:

@@ -16,6 +16,10 @@ an answer, and in `timeout_seconds` by when.
 say. rejected: do not do it. pending: no decision yet; never take it for a yes.
 - `withdraw` what needs no answer any more.
 """
+MUST_WAIT = (
+    "A rule of the team says that you wait for the answer, also after the deadline: do not go on "
+    "without it."
+)
 MEANINGS = {
     "approved": "A person approved it. Go on as you delivered it.",
     "rejected": "A person rejected it. Do not do it.",
@@ -24,12 +28,14 @@ MEANINGS = {
 
 
 def delivered(receipt: wire.Receipt) -> str:
-    return f"Delivered; people see it in their inbox. delivery_id: {receipt.delivery_id}"
+    waits = f" {MUST_WAIT}" if receipt.on_timeout == "hold" else ""
+    return f"Delivered; people see it in their inbox.{waits} delivery_id: {receipt.delivery_id}"
 
 
-def answered(answer: wire.Answer, *, assumption: str = "") -> str:
+def answered(answer: wire.Answer, *, plan: str = "") -> str:
+    """`plan` says what the agent does if no answer comes in time."""
     if answer.status == "pending":
-        return _pending(answer, assumption)
+        return _pending(answer, plan)
     lines = [f"{answer.status}: {MEANINGS[answer.status]}"]
     if answer.late:
         lines.append("The answer came after the deadline.")
@@ -67,7 +73,13 @@ def task(answer: wire.Answer, status: str) -> str:
     return f"A person answered: {answer.status}."
 
 
-def _pending(answer: wire.Answer, assumption: str) -> str:
+def plan(receipt: wire.Receipt, *, assumption: str) -> str:
+    if receipt.on_timeout == "hold":
+        return MUST_WAIT
+    return f"You said what you do after the deadline: {assumption}" if assumption else ""
+
+
+def _pending(answer: wire.Answer, plan: str) -> str:
     lines = ["pending: no decision yet. This is no approval."]
     if answer.expires_at is None:
         lines.append("There is no deadline: wait for the answer before you do it.")
@@ -75,8 +87,8 @@ def _pending(answer: wire.Answer, assumption: str) -> str:
         lines.append(f"The deadline passed at {wire.instant(answer.expires_at)} without an answer.")
     else:
         lines.append(f"Deadline: {wire.instant(answer.expires_at)}.")
-    if assumption and answer.expires_at:
-        lines.append(f"You said what you do after the deadline: {assumption}")
+    if plan and answer.expires_at:
+        lines.append(plan)
     if not answer.expired:
         lines.append(f"Go on with other work; call check with delivery_id {answer.delivery_id}.")
     return "\n".join(lines)

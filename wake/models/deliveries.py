@@ -248,6 +248,12 @@ class Delivery(models.Model):
         """Returns a dict, a str or None, as the agent sent it."""
         return None if self.details_json is None else json.loads(self.details_json)
 
+    @property
+    def goes_on_unanswered(self) -> bool:
+        """Returns whether the agent means to go on after its deadline, as it also does if it does
+        not say (docs/protocol.md, Timeouts)."""
+        return self.timeout_seconds is not None and self.on_timeout in {"", self.OnTimeout.PROCEED}
+
     def is_past_deadline(self, at: datetime) -> bool:
         return self.expires_at is not None and at >= self.expires_at
 

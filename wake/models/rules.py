@@ -98,6 +98,10 @@ class RuleVersion(models.Model):
     # How many people have to approve (wake/assignment/votes.py).
     needed = models.PositiveSmallIntegerField(default=1, db_default=1)
 
+    # Whether the agent waits if no one answers in time, also if it meant to go on
+    # (wake/assignment/assigning.py).
+    must_wait = models.BooleanField(default=False, db_default=False)
+
     # What happens without an answer: at most three steps in the order of their minutes since the
     # delivery, each {"minutes", "people", "role"}, whose people are assigned then, too.
     escalation: models.JSONField[Any, list[EscalationStep]] = models.JSONField(

@@ -34,6 +34,19 @@ def test_the_page_names_the_people_and_the_rule(
     assert "Take it" not in reader
 
 
+def test_the_page_says_that_the_rule_makes_the_agent_wait(
+    make_rule: MakeRule, make_delivery: MakeDelivery, alices: Person
+) -> None:
+    make_rule("Refunds", people=[alices.user], must_wait=True)
+
+    waits = text_of(alices.see(make_delivery(timeout_seconds=600, on_timeout="proceed")))
+    stops = text_of(alices.see(make_delivery(timeout_seconds=600, on_timeout="abort")))
+
+    assert "The rule makes the agent wait if no one answers." in waits
+    assert "The agent keeps waiting for you." in waits
+    assert "makes the agent wait" not in stops
+
+
 def test_the_answer_of_another_person_is_refused_in_a_sentence(
     make_rule: MakeRule, make_delivery: MakeDelivery, alices: Person, bobs: Person
 ) -> None:

@@ -53,6 +53,7 @@ def test_an_owner_adds_a_rule_and_the_page_says_it(
         "value": "500",
         "people": [str(bobs.user.pk)],
         "only_they": "on",
+        "must_wait": "on",
     }
 
     saved = alices.client.post(f"{RULES}new/", form(team, **fields), follow=True)
@@ -61,7 +62,8 @@ def test_an_owner_adds_a_rule_and_the_page_says_it(
     assert "Saved." in text
     assert (
         "Questions and alerts from research-agent-01 in threads that begin with “refund-” where "
-        "/order/total is at least “500” go to bob and all owners. Only they can answer." in text
+        "/order/total is at least “500” go to bob and all owners. Only they can answer. If no "
+        "one answers, the agent waits." in text
     )
     version = RuleVersion.objects.get()
     assert timedelta(days=29) < version.expires_at - timezone.now() <= timedelta(days=30)

@@ -322,6 +322,18 @@ def test_an_unanswered_task_without_a_plan_keeps_waiting(end: Callable[..., Task
     assert Task.objects.get(pk=task.pk).state == Task.State.INPUT_REQUIRED
 
 
+def test_a_rule_makes_a_task_wait_that_meant_to_continue(
+    end: Callable[..., Task], make_rule: MakeRule
+) -> None:
+    make_rule(role="owner", must_wait=True, at=after(0.25))
+    task = end("input_required", text="Which?", timeout_seconds=60, on_timeout="proceed")
+
+    assert unanswered.continue_unanswered(at=after(days=9)) == 0
+
+    assert Task.objects.get(pk=task.pk).state == Task.State.INPUT_REQUIRED
+    assert newest().on_timeout == "hold"
+
+
 @pytest.mark.parametrize(
     "text",
     ["\u202e" * 9, "#", "\x07", "```\ncode\n```", "a" * 5_000, "\u2028"],

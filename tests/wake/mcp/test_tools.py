@@ -11,6 +11,7 @@ import pytest
 from accounts.models import ApiKey, User
 from database.clock import database_now
 from tests.fixtures.long_polls import Clock, wait_by
+from tests.types import MakeRule
 from tests.wake.mcp.client import McpClient
 from wake.mcp.tools import SAME_CALL, TOOLS
 from wake.models import Delivery, Response
@@ -88,6 +89,22 @@ def test_a_question_without_an_answer_returns_the_next_step(
     assert "Take the first name." in text
     assert f"call check with delivery_id {row.pk}" in text
     jsonschema.validate(structured, TOOLS["ask"].returns)
+
+
+def test_a_model_is_told_that_it_has_to_wait(
+    either: McpClient, make_rule: MakeRule, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its own plan is not repeated to it."""
+    wait_by(Clock(), monkeypatch)
+    make_rule(role="owner", must_wait=True)
+
+    asked = either.call("ask", **QUESTION, timeout_seconds=3600, assumption="Take the first name.")
+    delivered = either.call("deliver", **REPORT, timeout_seconds=3600)
+
+    for result in (asked, delivered):
+        assert "you wait for the answer, also after the deadline" in result["content"][0]["text"]
+    assert "Take the first name." not in asked["content"][0]["text"]
+    assert delivered["structuredContent"]["on_timeout"] == "hold"
 
 
 def test_a_question_that_is_answered_meanwhile(
