@@ -1,176 +1,222 @@
-"""Concurrent votes, answers, deadlines and changes of roles have one response."""
+"""Votes, answers, deadlines, roles, revisions, rules and steps of escalation of several processes
+have one response, and the agent is told nothing but the four statuses."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.utils import timezone
 
-from accounts.models import Agent, Membership, Team, User
-from tests.stress.concurrency.threads import at_once
-from tests.types import MakeDelivery, MakeRule
-from wake.deadlines import time_out_overdue
-from wake.models import Delivery, Response, Vote
-from wake.responses import AlreadyAnswered, ContentChanged, PickedUp, respond, take_back
+from accounts.models import ApiKey, AuditEvent, Membership, Team, User
+from tests.stress.concurrency.processes import Order, Processes
+from tests.types import MakeRule
+from wake.models import AssignedPerson, Assignment, Delivery, Response, Vote
+from wake.models.rules import EscalationStep
 
-ROUNDS = 10
+pytestmark = pytest.mark.slow
+ROUNDS = 15
+ALICE, BOB, CARLA = (f"{name}@example.com" for name in ("alice", "bob", "carla"))
+
+
+@pytest.fixture(scope="module")
+def processes(django_db_setup: None) -> Iterator[Processes]:
+    """Starts them once, because that takes seconds."""
+    processes = Processes(3)
+    yield processes
+    processes.end()
 
 
 @pytest.fixture
 def carla(team: Team) -> User:
-    user = User.objects.create_user("carla@example.com", display_name="carla")
+    user = User.objects.create_user(CARLA, display_name="carla")
     Membership.objects.create(user=user, team=team, role=Membership.Role.REVIEWER)
     return user
 
 
 @pytest.fixture
-def two_of(agent: Agent, make_rule: MakeRule, bob: User, carla: User) -> None:
+def two_of(key: ApiKey, make_rule: MakeRule, bob: User, carla: User) -> None:
     make_rule(role="owner", needed=2)
 
 
-def voting(delivery: Delivery, by: User, status: str = "approved") -> Callable[[], str]:
-    def vote() -> str:
-        try:
-            given = respond(
-                delivery,
-                by=by,
-                status=status,
-                content_hash=delivery.content_hash,
-                feedback="" if status == "approved" else "No.",
-                at=timezone.now(),
-            )
-        except AlreadyAnswered:
-            return "AlreadyAnswered"
-        return type(given).__name__
-
-    return vote
+def answering(delivery: Delivery, by: str, status: str = "approved") -> Order:
+    return "answer", {"delivery": str(delivery.pk), "by": by, "status": status}
 
 
-def test_two_votes_at_once_make_one_response(
-    two_of: None, make_delivery: MakeDelivery, alice: User, bob: User
-) -> None:
-    """Each would be the first vote if neither saw the other, and the delivery would wait for
-    ever."""
+def asked(processes: Processes, **fields: Any) -> Delivery:
+    ((pk,),) = processes.at_once(("send", fields))
+    return Delivery.objects.get(pk=pk)
+
+
+def approved_by(processes: Processes, delivery: Delivery, by: str) -> None:
+    assert processes.at_once(answering(delivery, by)) == ["Vote"]
+
+
+def test_two_votes_at_once(two_of: None, processes: Processes) -> None:
+    """Meanwhile the agent polls: the quorum is never full before the answer."""
     for _ in range(ROUNDS):
-        delivery = make_delivery()
+        delivery = asked(processes)
 
-        outcomes = at_once(voting(delivery, alice), voting(delivery, bob))
+        *votes, told = processes.at_once(
+            answering(delivery, ALICE),
+            answering(delivery, BOB),
+            ("poll", {"delivery": str(delivery.pk), "times": 10}),
+        )
 
-        assert sorted(outcomes) == ["Response", "Vote"]
+        assert sorted(votes) == ["Response", "Vote"]
         assert Response.objects.filter(delivery=delivery).count() == 1
+        assert {each["status"] for each in told} == {"pending"}
+        assert all(each["have"] < each["needed"] == 2 for each in told)
 
 
-def test_of_three_votes_at_once_one_is_late(
-    two_of: None, make_delivery: MakeDelivery, alice: User, bob: User, carla: User
-) -> None:
+def test_of_three_votes_at_once_one_is_late(two_of: None, processes: Processes) -> None:
     for _ in range(ROUNDS):
-        delivery = make_delivery()
+        delivery = asked(processes)
 
-        outcomes = at_once(*[voting(delivery, by) for by in (alice, bob, carla)])
+        outcomes = processes.at_once(*[answering(delivery, by) for by in (ALICE, BOB, CARLA)])
 
         assert sorted(outcomes) == ["AlreadyAnswered", "Response", "Vote"]
 
 
-def test_the_last_vote_against_a_rejection(
-    two_of: None, make_delivery: MakeDelivery, alice: User, bob: User, carla: User
-) -> None:
+def test_the_last_vote_against_a_rejection(two_of: None, processes: Processes) -> None:
     for _ in range(ROUNDS):
-        delivery = make_delivery()
-        voting(delivery, alice)()
+        delivery = asked(processes)
+        approved_by(processes, delivery, ALICE)
 
-        outcomes = at_once(voting(delivery, bob), voting(delivery, carla, "rejected"))
+        outcomes = processes.at_once(
+            answering(delivery, BOB), answering(delivery, CARLA, "rejected")
+        )
 
         assert sorted(outcomes) == ["AlreadyAnswered", "Response"]
+        assert Response.objects.filter(delivery=delivery).count() == 1
 
 
-def test_the_last_vote_against_an_undone_first(
-    two_of: None, make_delivery: MakeDelivery, alice: User, bob: User
-) -> None:
-    """Whichever comes first, one vote is left, and no response."""
+def test_the_last_vote_against_an_undone_first(two_of: None, processes: Processes) -> None:
     for _ in range(ROUNDS):
-        delivery = make_delivery()
-        voting(delivery, alice)()
+        delivery = asked(processes)
+        approved_by(processes, delivery, ALICE)
 
-        at_once(voting(delivery, bob), _undoing(delivery, alice))
+        outcomes = processes.at_once(
+            answering(delivery, BOB), ("undo", {"delivery": str(delivery.pk), "by": ALICE})
+        )
 
-        assert [vote.user for vote in Vote.objects.filter(delivery=delivery)] == [bob]
+        assert outcomes in (["Response", "undone"], ["Vote", "undone"])
+        assert [
+            vote.user.email for vote in Vote.objects.filter(delivery=delivery) if vote.user
+        ] == [BOB]
         assert not Response.objects.filter(delivery=delivery).exists()
 
 
-def _undoing(delivery: Delivery, by: User) -> Callable[[], str]:
-    def undo() -> str:
-        try:
-            take_back(delivery, by=by, at=timezone.now())
-        except (PickedUp, Response.DoesNotExist) as fact:
-            return type(fact).__name__
-        return "undone"
-
-    return undo
-
-
-def test_the_last_vote_against_the_deadline(
-    two_of: None, make_delivery: MakeDelivery, alice: User, bob: User
-) -> None:
+def test_the_last_vote_against_the_deadline(two_of: None, processes: Processes) -> None:
     for _ in range(ROUNDS):
-        delivery = make_delivery(timeout_seconds=60)
-        voting(delivery, alice)()
+        delivery = asked(processes)
+        approved_by(processes, delivery, ALICE)
+        later = timezone.now() + timedelta(minutes=2)
+        Delivery.objects.filter(pk=delivery.pk).update(
+            timeout_seconds=60, expires_at=later - timedelta(minutes=1)
+        )
 
-        def time_out() -> str:
-            time_out_overdue(at=timezone.now() + timedelta(minutes=2))
-            return "swept"
+        vote, swept = processes.at_once(
+            answering(delivery, BOB), ("time_out", {"at": later.isoformat()})
+        )
 
-        outcomes: list[Any] = at_once(voting(delivery, bob), time_out)
-
-        assert outcomes == ["Response", "swept"]
         delivery.refresh_from_db()
-        assert Response.objects.filter(delivery=delivery).count() == 1
+        assert vote == "Response"
+        assert swept == (delivery.timed_out_at is not None)
         assert delivery.answered_at is not None
+        assert Response.objects.filter(delivery=delivery).count() == 1
 
 
-def test_the_last_vote_while_the_first_person_loses_the_role(
-    two_of: None, make_delivery: MakeDelivery, alice: User, bob: User
-) -> None:
-    """The vote counted the other one, or it did not: one response or none, never two."""
-    member = Membership.objects.filter(user=bob)
+def test_the_last_vote_against_a_lost_role(two_of: None, processes: Processes) -> None:
+    """The vote counted the other one, or it did not. A response names only those who counted."""
     for _ in range(ROUNDS):
-        member.update(role=Membership.Role.REVIEWER)
-        delivery = make_delivery()
-        voting(delivery, bob)()
+        Membership.objects.filter(user__email=BOB).update(role=Membership.Role.REVIEWER)
+        delivery = asked(processes)
+        approved_by(processes, delivery, BOB)
 
-        def demote() -> str:
-            member.update(role=Membership.Role.READER)
-            return "demoted"
+        vote, _demoted = processes.at_once(answering(delivery, ALICE), ("demote", {"who": BOB}))
 
-        outcomes = at_once(voting(delivery, alice), demote)
+        responses = Response.objects.filter(delivery=delivery)
+        assert responses.count() == (vote == "Response")
+        if vote == "Vote":
+            assert processes.at_once(answering(delivery, CARLA)) == ["Response"]
+            assert '"bob"' not in responses.get().quorum_json
 
-        is_answered = Response.objects.filter(delivery=delivery).exists()
-        assert outcomes == ["Response" if is_answered else "Vote", "demoted"]
 
-
-def test_a_vote_against_a_new_version(
-    two_of: None, make_delivery: MakeDelivery, alice: User, bob: User
+def test_the_vote_of_a_person_who_loses_the_role_meanwhile(
+    two_of: None, processes: Processes
 ) -> None:
-    """The new version never has the votes of the old one."""
     for _ in range(ROUNDS):
-        delivery = make_delivery()
-        voting(delivery, alice)()
-        newer: list[Delivery] = []
+        Membership.objects.filter(user__email=BOB).update(role=Membership.Role.REVIEWER)
+        delivery = asked(processes)
+        approved_by(processes, delivery, ALICE)
 
-        def replace(old: Delivery = delivery, newer: list[Delivery] = newer) -> str:
-            newer.append(make_delivery(supersedes=old.pk))
-            return "replaced"
+        vote, _demoted = processes.at_once(answering(delivery, BOB), ("demote", {"who": BOB}))
 
-        def vote(old: Delivery = delivery) -> str:
-            try:
-                return voting(old, bob)()
-            except ContentChanged as fact:
-                return type(fact).__name__
+        assert vote in {"Response", "Vote", "NotAllowed"}
+        assert Response.objects.filter(delivery=delivery).count() == (vote == "Response")
 
-        outcomes = at_once(vote, replace)
 
-        assert outcomes[0] in {"Response", "Replaced", "ContentChanged"}
-        assert not Vote.objects.filter(delivery=newer[0]).exists()
-        assert not Response.objects.filter(delivery=newer[0]).exists()
+def test_the_last_vote_against_a_new_version(two_of: None, processes: Processes) -> None:
+    for _ in range(ROUNDS):
+        delivery = asked(processes)
+        approved_by(processes, delivery, ALICE)
+
+        vote, (newer,) = processes.at_once(
+            answering(delivery, BOB), ("send", {"supersedes": str(delivery.pk)})
+        )
+
+        assert vote in {"Response", "Replaced"}
+        assert Response.objects.filter(delivery=delivery).count() == (vote == "Response")
+        assert not Vote.objects.filter(delivery=newer).exists()
+        assert not Response.objects.filter(delivery=newer).exists()
+
+
+def test_two_rules_for_one_delivery(
+    key: ApiKey, make_rule: MakeRule, processes: Processes, alice: User, bob: User, carla: User
+) -> None:
+    """Two rules match everything, and change places all the time: each delivery is by one of them
+    alone, its people and its quorum."""
+    make_rule("A", people=[alice, bob], needed=2)
+    make_rule("B", people=[carla, alice, bob], needed=3, must_wait=True)
+
+    processes.at_once(
+        ("send", {"times": 15}), ("send", {"times": 15}), ("swap_rules", {"times": 20})
+    )
+
+    assignments = Assignment.objects.select_related("rule_version", "delivery")
+    assert assignments.count() == Delivery.objects.count() == 30
+    for assignment in assignments:
+        version = assignment.rule_version
+        assert version
+        people = assignment.people.values_list("user", flat=True)
+        assert sorted(pk for pk in people if pk) == sorted(version.people)
+        assert assignment.delivery.quorum == version.needed
+
+
+def test_a_step_of_escalation_against_the_answer(
+    key: ApiKey, make_rule: MakeRule, processes: Processes, alice: User, bob: User
+) -> None:
+    """Two workers escalate what a person answers at the same moment: a step is before the answer,
+    or it is not taken."""
+    make_rule(people=[alice], escalation=[EscalationStep(minutes=1, people=[bob.pk], role="")])
+    later = timezone.now() + timedelta(minutes=2)
+    added = 0
+    for _ in range(ROUNDS):
+        delivery = asked(processes)
+
+        answered, *steps = processes.at_once(
+            answering(delivery, ALICE), *[("escalate", {"at": later.isoformat()})] * 2
+        )
+
+        added += sum(steps)
+        assert answered == "Response"
+        assert Response.objects.filter(delivery=delivery).count() == 1
+
+    events = AuditEvent.objects.filter(event="delivery.escalated")
+    assert AssignedPerson.objects.filter(user=bob).count() == events.count() == added
+    answers = AuditEvent.objects.filter(event="delivery.answered")
+    answered_by = dict(answers.values_list("object_id", "pk"))
+    assert [event.pk for event in events if event.pk > answered_by[event.object_id]] == []
