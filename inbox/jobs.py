@@ -65,6 +65,11 @@ def forget_settled_notifications() -> None:
 
 
 @shared_task
+def suspend_channels_of_deactivated_people() -> None:
+    sending.suspend_deactivated(at=database_now())
+
+
+@shared_task
 def send_due_slack_replies() -> None:
     replies.send_due()
 

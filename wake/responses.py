@@ -237,11 +237,17 @@ def release_due_of(agent_id: UUID, *, at: datetime) -> int:
 
 @transaction.atomic
 def take_back(
-    delivery: Delivery, *, by: User, address: str = "", via: str = "", at: datetime
+    delivery: Delivery,
+    *,
+    by: User,
+    only: UUID | None = None,
+    address: str = "",
+    via: str = "",
+    at: datetime,
 ) -> Draft:
     """Undoes an answer that was not sent yet, or the vote of a person while more are missing, and
     saves it as a draft of the person who gave it. Without one of its votes, an approval waits for
-    people again.
+    people again. `only` names the answer that is meant, so that no later one is undone.
 
     Raises NotAllowed (unless `by` is that person, voted for it or is an owner), PickedUp, or
     Response.DoesNotExist, also if retention has erased the answer.
@@ -252,6 +258,8 @@ def take_back(
     responses = Response.objects.filter(delivery__erased_at__isnull=True)
     response = responses.select_for_update(of=("self",)).filter(delivery=delivery).first()
     own = Vote.objects.filter(delivery=delivery, user=by).first()
+    if only and (response is None or response.pk != only):
+        raise Response.DoesNotExist
     if response is None:
         if own is None or delivery.answered_at is not None or delivery.erased_at is not None:
             raise Response.DoesNotExist

@@ -27,6 +27,7 @@ DRAIN_SECONDS = 30.0
 BACK_OFF = [timedelta(minutes=minutes) for minutes in (1, 5, 15, 60, 180)]
 SUSPENDED_AFTER = timedelta(days=1)
 LONGEST_ERROR = 200
+GONE = Notification.Outcome.GONE
 
 
 def send_due(
@@ -108,3 +109,17 @@ def _suspend(channel: Channel, *, at: datetime) -> None:
     """Gives up what waits: it stays in the inbox, and the pages of settings say so."""
     channel.suspended_at = at
     settle(channel.notifications.filter(due_at__isnull=False), Notification.Outcome.FAILED)
+
+
+@transaction.atomic
+def suspend_deactivated(*, at: datetime) -> int:
+    """Suspends the channels of people who were deactivated since, and returns how many. If a person
+    is activated again, each waits until they send a test."""
+    people = Channel.objects.working().filter(user__is_active=False).order_by("pk")
+    ids = list(people.select_for_update(of=("self",), no_key=True).values_list("pk", flat=True))
+    if not ids:
+        return 0
+    settle(Notification.objects.filter(channel__in=ids, due_at__isnull=False), GONE)
+    return Channel.objects.filter(pk__in=ids).update(
+        suspended_at=at, failing_since=at, error="Your account was deactivated."
+    )

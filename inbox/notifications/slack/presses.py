@@ -14,6 +14,7 @@ from django.db import IntegrityError, transaction
 from accounts.access import NotAllowed
 from accounts.models import User
 from accounts.sign_in import second_factor
+from database.uuids import NIL, uuid_or_none
 from inbox.models import Channel, SlackReply, SlackRequest
 from inbox.models.slack import LONGEST_NOTE
 from inbox.notifications.channels.kinds.addresses import check_url
@@ -78,7 +79,7 @@ def press(pressed: Press, *, signature: str, at: datetime) -> None:
     if pressed.workspaces != {settings.WAKE_SLACK_WORKSPACE}:
         raise Foreign(Foreign.__doc__)
     _count_once(signature, at=at)
-    channel, delivery_id, content_hash = _named(pressed)
+    channel, delivery_id, about = _named(pressed)
     if channel is None or channel.user is None or delivery_id is None:
         _queue(pressed, note=NOT_LINKED, at=at)
         return
@@ -89,7 +90,7 @@ def press(pressed: Press, *, signature: str, at: datetime) -> None:
     if delivery is None:
         _queue(pressed, note=NOT_THERE, at=at)
         return
-    note = _do(pressed.action, delivery, by=channel.user, content_hash=content_hash, at=at)
+    note = _do(pressed.action, delivery, by=channel.user, about=about, at=at)
     _queue(pressed, note=note, channel=channel, delivery=delivery, at=at)
     held = Response.objects.held().filter(delivery=delivery, by=channel.user).first()
     if held is not None:
@@ -113,9 +114,10 @@ def _count_once(signature: str, *, at: datetime) -> None:
 
 def _named(pressed: Press) -> tuple[Channel | None, UUID | None, str]:
     """Returns the channel that the message was sent through, if it is still linked to the member
-    who pressed, and the delivery and its content."""
+    who pressed, and the delivery and what the button is about: its content, or the answer to
+    undo."""
     try:
-        channel_id, delivery_id, content_hash = pressed.value.split("|")
+        channel_id, delivery_id, about = pressed.value.split("|")
         ids = UUID(channel_id), UUID(delivery_id)
     except ValueError:
         return None, None, ""
@@ -123,7 +125,7 @@ def _named(pressed: Press) -> tuple[Channel | None, UUID | None, str]:
     channel = rows.select_related("user").filter(user__is_active=True).first()
     if channel is None or channel.address != pressed.member:
         return None, None, ""
-    return channel, ids[1], content_hash
+    return channel, ids[1], about
 
 
 def _owes_second_factor(user: User) -> bool:
@@ -132,15 +134,18 @@ def _owes_second_factor(user: User) -> bool:
     return bool(found.owes_second_factor)  # type: ignore[attr-defined]  # annotated
 
 
-def _do(action: str, delivery: Delivery, *, by: User, content_hash: str, at: datetime) -> str:
+def _do(action: str, delivery: Delivery, *, by: User, about: str, at: datetime) -> str:
     """Returns what to tell the person, if it was not done."""
     try:
         if action == "undo":
-            if not Response.objects.filter(delivery=delivery, by=by).exists():
-                return NOTHING_TO_UNDO  # an owner could undo another person's, which is not meant
-            take_back(delivery, by=by, via=VIA, at=at)
+            named = Response.objects.filter(
+                pk=uuid_or_none(about) or NIL, delivery=delivery, by=by
+            ).first()
+            if named is None:
+                return NOTHING_TO_UNDO  # it was undone before, or is another person's
+            take_back(delivery, by=by, only=named.pk, via=VIA, at=at)
             return ""
-        return _answer(action, delivery, by=by, content_hash=content_hash, at=at)
+        return _answer(action, delivery, by=by, content_hash=about, at=at)
     except (NotAllowed, AlreadyAnswered) as reason:
         return str(reason)
     except ContentChanged:

@@ -94,7 +94,7 @@ def _content(reply: SlackReply, *, at: datetime) -> dict[str, Any]:
         lines.append(f"{answer} by {reveal(response.by_name)}.")
         is_held = response.responded_at is None and response.release_at > at
         if is_held and response.by_id == channel.user_id:
-            buttons.append(slack_app.undo_button(channel, delivery))
+            buttons.append(slack_app.undo_button(channel, response))
     elif not reply.note and slack_app.can_answer_here(delivery):
         buttons.extend(slack_app.answer_buttons(channel, delivery))
     if reply.note:
@@ -108,4 +108,7 @@ def _content(reply: SlackReply, *, at: datetime) -> dict[str, Any]:
 
 
 def _is_theirs(channel: Channel, delivery: Delivery) -> bool:
-    return channel.user is not None and teams_of(channel.user).filter(pk=delivery.team_id).exists()
+    user = channel.user
+    if user is None or not user.is_active:
+        return False
+    return teams_of(user).filter(pk=delivery.team_id).exists()

@@ -57,6 +57,7 @@ app.conf.beat_schedule = {
         "inbox.jobs.note_notifications": 2.0,
         "inbox.jobs.send_due_notifications": 2.0,
         "inbox.jobs.forget_settled_notifications": 600.0,
+        "inbox.jobs.suspend_channels_of_deactivated_people": 60.0,
         "inbox.jobs.send_due_slack_replies": 1.0,
         "inbox.jobs.forget_old_slack_requests": 600.0,
         "relay.jobs.queue_due_pushes": 1.0,

@@ -19,7 +19,7 @@ from inbox.notifications.channels.kinds.slack_webhook import escape
 from inbox.notifications.channels.message import Message
 from wake.assignment.votes import quorum_of
 from wake.callbacks.http_client import Outcome
-from wake.models import Delivery
+from wake.models import Delivery, Response
 
 NAME = "slack_app"
 MEMBER_ID = re.compile(r"[UW][A-Z0-9]{4,20}")
@@ -73,8 +73,9 @@ def answer_buttons(channel: Channel, delivery: Delivery) -> list[Block]:
     ]
 
 
-def undo_button(channel: Channel, delivery: Delivery) -> Block:
-    value = "|".join([str(channel.pk), str(delivery.pk), delivery.content_hash])
+def undo_button(channel: Channel, response: Response) -> Block:
+    """Names the answer that it undoes, and no later one."""
+    value = "|".join([str(channel.pk), str(response.delivery_id), str(response.pk)])
     return _button("Undo", "undo", value=value)
 
 

@@ -11,9 +11,10 @@ from accounts.models import Agent, Team, User
 from inbox.delivery.discussion.comments import write_comment
 from inbox.delivery.reading import mark_read
 from inbox.models import Event, Mention, Notification, Snooze
+from inbox.notifications.channels import channels, sending
 from tests.inbox.notifications.channels.conftest import MakeChannel, work
 from tests.inbox.notifications.times import utc
-from tests.inbox.person import Person
+from tests.inbox.person import Person, text_of
 from tests.types import Answer, MakeDelivery, MakeRule, Prefer
 from tests.wake.callbacks.receiver import Receiver
 from wake import signals
@@ -144,6 +145,41 @@ def test_people_who_left_or_were_deactivated_are_told_nothing(
     make_delivery(at=NINE + HOUR, type="alert")
     work(NINE + HOUR + MINUTE)
     assert Notification.objects.count() == 2
+
+
+def test_channels_of_a_deactivated_person_are_off_until_a_test(
+    bob: User,
+    bobs: Person,
+    make_channel: MakeChannel,
+    make_delivery: MakeDelivery,
+    inbox_of_chat: Receiver,
+) -> None:
+    channel = make_channel(bob, at=NINE - HOUR)
+    make_delivery(at=NINE, type="alert")
+    work(NINE + 2 * SECOND)
+    User.objects.filter(pk=bob.pk).update(is_active=False)
+
+    assert sending.suspend_deactivated(at=NINE + 3 * SECOND) == 1
+    assert sending.suspend_deactivated(at=NINE + 4 * SECOND) == 0
+    User.objects.filter(pk=bob.pk).update(is_active=True)
+    make_delivery(at=NINE + HOUR, type="alert")
+    work(NINE + HOUR + MINUTE)
+    work(NINE + 48 * HOUR)
+
+    assert inbox_of_chat.received == []
+    assert outcomes() == ["gone"]
+    page = text_of(bobs.get(f"/settings/notifications/{channel.pk}/"))
+    assert "suspended" in page
+    assert "Your account was deactivated. Send a test" in page
+    assert channels.send_test(channel, at=NINE + 49 * HOUR).arrived
+    make_delivery(at=NINE + 50 * HOUR, type="alert")
+    assert work(NINE + 50 * HOUR + MINUTE) == 1
+
+
+def test_channels_of_others_are_not_suspended(bob: User, make_channel: MakeChannel) -> None:
+    make_channel(bob, at=NINE)
+
+    assert sending.suspend_deactivated(at=NINE + HOUR) == 0
 
 
 def test_a_reader_is_told_of_alerts_but_not_asked(

@@ -18,9 +18,9 @@ from inbox.models import Channel, SlackReply, SlackRequest
 from inbox.notifications.channels.kinds import slack_app
 from inbox.notifications.slack import presses
 from tests.inbox.notifications.slack.conftest import MEMBER, MINUTE, Slack, ids_of, update, words_of
-from tests.types import MakeRule
+from tests.types import MakeDelivery, MakeRule
 from wake.models import AssignedPerson, Assignment, Delivery, Response, Vote
-from wake.responses import release, respond
+from wake.responses import release, respond, take_back
 
 
 def reject(delivery: Delivery, *, by: User) -> None:
@@ -64,6 +64,41 @@ def test_a_rejection_can_be_undone_in_the_message(
     assert AuditEvent.objects.get(event="response.taken_back").detail["via"] == "Slack"
     update()
     assert ids_of(slack.last) == ["approved", "rejected", "open"]
+
+
+def test_an_old_undo_takes_back_no_later_answer(
+    slack: Slack, tell: Callable[..., Delivery], bob: User
+) -> None:
+    """The person undid the first answer on the page, and answered again."""
+    delivery = tell()
+    slack.press("approved")
+    update()
+    old = slack.last
+    take_back(delivery, by=bob, at=database_now())
+    reject(delivery, by=bob)
+
+    assert slack.press("undo", of=old) == 200
+
+    assert Response.objects.get().status == "rejected"
+    update()
+    assert presses.NOTHING_TO_UNDO in words_of(slack.last)
+
+
+def test_an_undo_of_another_delivery_is_no_button_of_ours(
+    slack: Slack,
+    tell: Callable[..., Delivery],
+    make_delivery: MakeDelivery,
+    bob: User,
+    linked: Channel,
+) -> None:
+    delivery, other = tell(), make_delivery()
+    reject(other, by=bob)
+    for about in (str(Response.objects.get().pk), delivery.content_hash, ""):
+        value = f"{linked.pk}|{delivery.pk}|{about}"
+        button = {"action_id": "undo", "value": value}
+        slack.press("undo", of={"blocks": [{"type": "actions", "elements": [button]}]})
+
+    assert Response.objects.get().delivery == other
 
 
 def test_undo_leaves_the_message_when_the_hold_ends(
@@ -155,6 +190,18 @@ def test_an_unlinked_or_deactivated_person_answers_nothing(
     slack.press("rejected", of=message)
 
     assert not Response.objects.exists()
+
+
+def test_a_message_of_a_deactivated_person_repeats_nothing(
+    slack: Slack, tell: Callable[..., Delivery], bob: User
+) -> None:
+    tell()
+    slack.press("approved")
+    User.objects.filter(pk=bob.pk).update(is_active=False)
+
+    update()
+
+    assert slack.last["text"] == presses.NOT_THERE
 
 
 def test_a_lost_role_is_refused(slack: Slack, tell: Callable[..., Delivery], bob: User) -> None:
