@@ -10,6 +10,7 @@ from django.db.models import Q
 
 from accounts.models import SINGLE_LINE, Agent, Team, User
 from database.encrypted_columns import SecretTextField
+from inbox.models.preferences import EVERY_DAY
 from wake.models import Delivery
 
 
@@ -91,11 +92,24 @@ class NotificationRule(models.Model):
     # Ids of agents; empty for all.
     agents = models.JSONField(default=list)
     only_assigned = models.BooleanField(default=False)
+    # Of a team's channel: when nothing is sent, and how many messages an hour at most; null for no
+    # limit. A person has both for all of their channels together (Preferences, batches.py).
+    quiet_from = models.TimeField(null=True)
+    quiet_until = models.TimeField(null=True)
+    quiet_days = models.CharField(max_length=7, default=EVERY_DAY, db_default=EVERY_DAY)
+    most_an_hour = models.PositiveSmallIntegerField(null=True)
     # What was delivered before is not told.
     since = models.DateTimeField()
     next_digest_at = models.DateTimeField(null=True)
 
     class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(quiet_from__isnull=True, quiet_until__isnull=True)
+                | Q(quiet_from__isnull=False, quiet_until__isnull=False),
+                name="quiet_hours_of_channels_have_both_ends",
+            )
+        ]
         indexes = [
             models.Index(
                 fields=["next_digest_at"],

@@ -93,17 +93,17 @@ def _lock(channel_id: uuid.UUID) -> Channel | None:
 
 def _wait_until(channel: Channel, *, at: datetime) -> datetime:
     """Returns when the next message may be sent; `at` if that is now."""
-    may_send_at = at
-    if channel.user is not None:
-        preferences, zone = preferences_of(channel.user), zone_of(channel.user)
-        may_send_at = after_quiet(preferences, zone, at=at) or at + A_DAY
+    user, rule = channel.user, channel.rule
+    quiet = preferences_of(user) if user is not None else rule
+    most = MOST_AN_HOUR if user is not None else rule.most_an_hour
+    may_send_at = after_quiet(quiet, zone_for(channel), at=at) or at + A_DAY
     sent = Notification.objects.filter(**_same_owner(channel), claimed_at__gt=at - AN_HOUR)
     messages = sent.values("message_id").annotate(at=Max("claimed_at")).order_by("-at")
-    times = list(messages.values_list("at", "channel")[:MOST_AN_HOUR])
+    times = list(messages.values_list("at", "channel")[: most or 1])
     last = max((moment for moment, pk in times if pk == channel.pk), default=None)
     if last is not None:
         may_send_at = max(may_send_at, last + A_MINUTE)
-    if channel.user is not None and len(times) == MOST_AN_HOUR:
+    if len(times) == most:
         may_send_at = max(may_send_at, times[-1][0] + AN_HOUR)
     return may_send_at
 
@@ -161,7 +161,7 @@ def _message(
     return Message(
         id=str(message_id),
         at=at,
-        zone=_zone(channel),
+        zone=zone_for(channel),
         purpose=Event.DIGEST if summary else items[0].event,
         url=items[0].url if len(told) == 1 and not summary else _url("inbox"),
         items=items,
@@ -195,14 +195,15 @@ def own_message(channel: Channel, purpose: Event, *, at: datetime, code: str = "
     return Message(
         id=str(uuid.uuid4()),
         at=at,
-        zone=_zone(channel),
+        zone=zone_for(channel),
         purpose=purpose,
         url=_url("settings-notifications"),
         code=code,
     )
 
 
-def _zone(channel: Channel) -> tzinfo:
+def zone_for(channel: Channel) -> tzinfo:
+    """Returns the time zone of its person, or of the one who added a team's channel."""
     person = channel.user or channel.added_by
     return UTC if person is None else zone_of(person)
 

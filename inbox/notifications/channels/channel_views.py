@@ -47,6 +47,7 @@ def channel(request: PersonRequest, pk: UUID) -> HttpResponse:
                 events=data["events"],
                 agents=data.get("agents", []),
                 only_assigned=data.get("only_assigned", False),
+                limits=form.limits(),
                 by=actor(request),
                 at=database_now(),
             )

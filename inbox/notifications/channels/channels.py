@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hmac
 from collections.abc import Sequence
-from dataclasses import dataclass
-from datetime import datetime, timedelta
+from dataclasses import asdict, dataclass
+from datetime import datetime, time, timedelta
 from typing import Any
 
 from django.db import transaction
@@ -14,7 +14,7 @@ from django.utils.crypto import salted_hmac
 
 from accounts.audit import Actor, record
 from accounts.models import Team, User
-from inbox.models import Channel, Event, NotificationRule
+from inbox.models import EVERY_DAY, Channel, Event, NotificationRule
 from inbox.notifications.channels.batches import own_message
 from inbox.notifications.channels.digests import next_digest_of
 from inbox.notifications.channels.kinds.kind import Result
@@ -53,6 +53,20 @@ class Owner:
         if self.team is not None:
             return Channel.objects.filter(team=self.team)
         return Channel.objects.filter(user=self.user)
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """When a team's channel is quiet, and how many messages it takes in an hour; None for no
+    limit."""
+
+    quiet_from: time | None = None
+    quiet_until: time | None = None
+    quiet_days: str = EVERY_DAY
+    most_an_hour: int | None = None
+
+
+NO_LIMITS = Limits()
 
 
 @transaction.atomic
@@ -122,6 +136,7 @@ def choose(
     events: Sequence[str],
     agents: Sequence[str],
     only_assigned: bool,
+    limits: Limits = NO_LIMITS,
     by: Actor,
     at: datetime,
 ) -> None:
@@ -131,6 +146,8 @@ def choose(
     if not rule.events:
         rule.since = at
     rule.events, rule.agents, rule.only_assigned = list(events), list(agents), only_assigned
+    for name, value in asdict(limits).items():
+        setattr(rule, name, value)
     rule.next_digest_at = next_digest_of(rule, after=at)
     rule.save()
     _record("channel.changed", channel, by=by, at=at, events=list(events), agents=list(agents))

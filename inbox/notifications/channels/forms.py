@@ -9,15 +9,20 @@ from django import forms
 from django.http import QueryDict
 
 from accounts.models import Agent
-from inbox.models import Channel, Event
+from inbox.models import EVERY_DAY, Channel, Event
+from inbox.notifications.channels.batches import zone_for
+from inbox.notifications.channels.channels import Limits
 from inbox.notifications.channels.kinds.kind import BadAddress, Kind
 from inbox.pages.name_field import NameField
+from inbox.people.settings.forms import ENDS_NEXT_DAY, ClockField, DaysField, check_quiet_hours
 
 INPUT = {"class": "input"}
 PLAIN = {**INPUT, "autocapitalize": "none", "autocomplete": "off", "spellcheck": "false"}
 OF_A_TEAM = [Event.QUESTION, Event.ALERT, Event.CLOSING, Event.ASSUMED]
 OF_A_PERSON = [*OF_A_TEAM, Event.ASSIGNED, Event.MENTION, Event.DIGEST]
 LONGEST_EXTRA = 500
+MOST_AN_HOUR = 60
+LIMITS = ("quiet_from", "quiet_until", "quiet_days", "most_an_hour")
 
 
 def events_of(channel: Channel) -> list[Event]:
@@ -87,6 +92,17 @@ class ChoiceForm(forms.Form):
         widget=forms.CheckboxSelectMultiple,
         help_text="None means all agents.",
     )
+    quiet_from = ClockField(label="Quiet from", required=False)
+    quiet_until = ClockField(label="Quiet until", required=False)
+    quiet_days = DaysField(label="Quiet on", required=False)
+    most_an_hour = forms.IntegerField(
+        label="Messages an hour, at most",
+        required=False,
+        min_value=1,
+        max_value=MOST_AN_HOUR,
+        widget=forms.NumberInput(attrs=INPUT),
+        help_text="Empty: no limit. What arrives meanwhile waits, and becomes one message.",
+    )
 
     def __init__(self, data: QueryDict | None, *, channel: Channel, agents: list[Agent]) -> None:
         rule = channel.rule
@@ -95,6 +111,7 @@ class ChoiceForm(forms.Form):
             "events": rule.events,
             "agents": rule.agents,
             "only_assigned": rule.only_assigned,
+            **{name: getattr(rule, name) for name in LIMITS},
         }
         super().__init__(data, initial=initial)
         choices = {
@@ -108,8 +125,28 @@ class ChoiceForm(forms.Form):
         if channel.user_id is None:
             del self.fields["only_assigned"]
             self.fields["events"].label = "Tell the team about"
+            zone = zone_for(channel)
+            self.fields["quiet_until"].help_text = f"{ENDS_NEXT_DAY} Times are in {zone}."
+        else:
+            for name in LIMITS:  # of a person, for all of their channels (Settings, Quiet hours)
+                del self.fields[name]
         if not agents:
             del self.fields["agents"]
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or {}
+        if "quiet_from" in self.fields and not self.errors:
+            check_quiet_hours(self, never="These hours never end. To get nothing, choose nothing.")
+        return cleaned
+
+    def limits(self) -> Limits:
+        data = self.cleaned_data
+        return Limits(
+            quiet_from=data.get("quiet_from"),
+            quiet_until=data.get("quiet_until"),
+            quiet_days=data.get("quiet_days") or EVERY_DAY,
+            most_an_hour=data.get("most_an_hour"),
+        )
 
 
 def _named(agents: Sequence[Agent]) -> list[tuple[str, str]]:

@@ -30,6 +30,7 @@ CONTINENTS = {
     *("Africa", "America", "Antarctica", "Arctic", "Asia"),
     *("Atlantic", "Australia", "Europe", "Indian", "Pacific"),
 }
+ENDS_NEXT_DAY = "Ends the next day if earlier than the start."
 FEW_HOURS = [(hours, f"{hours} hours") for hours in (2, 3, 4, 6, 8, 12)]
 
 
@@ -171,24 +172,31 @@ class DigestForm(forms.Form):
 
 class QuietHoursForm(forms.Form):
     quiet_from = ClockField(label="From", required=False)
-    quiet_until = ClockField(
-        label="Until", required=False, help_text="Ends the next day if earlier than the start."
-    )
+    quiet_until = ClockField(label="Until", required=False, help_text=ENDS_NEXT_DAY)
     quiet_days = DaysField(label="Days", required=False)
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}
         if self.errors:
             return cleaned
-        start, end, days = (cleaned[name] for name in self.fields)
-        if (start is None) != (end is None):
-            missing = "quiet_from" if start is None else "quiet_until"
-            self.add_error(missing, "Enter both times, or leave both empty.")
-        elif start is not None and not days:
-            self.add_error("quiet_days", "Choose at least one day.")
-        elif start is not None and start == end and days == EVERY_DAY:
-            self.add_error(None, "These hours never end. To get no e-mail, set Digest to Never.")
+        check_quiet_hours(
+            self, never="These hours never end. To get no e-mail, set Digest to Never."
+        )
         return cleaned
+
+
+def check_quiet_hours(form: forms.Form, *, never: str) -> None:
+    """Adds an error if one of the times is missing, or the day, or if they never end; `never` is
+    the sentence for that."""
+    names = ("quiet_from", "quiet_until", "quiet_days")
+    start, end, days = (form.cleaned_data[name] for name in names)
+    if (start is None) != (end is None):
+        missing = "quiet_from" if start is None else "quiet_until"
+        form.add_error(missing, "Enter both times, or leave both empty.")
+    elif start is not None and not days:
+        form.add_error("quiet_days", "Choose at least one day.")
+    elif start is not None and start == end and days == EVERY_DAY:
+        form.add_error(None, never)
 
 
 class SavedReplyForm(SavedReplyModelForm):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from datetime import timedelta
+from datetime import time, timedelta
 from typing import Any
 
 import pytest
@@ -11,7 +11,7 @@ from django.core import mail
 
 from accounts.models import Agent, AuditEvent, Membership, Team, User
 from database.clock import database_now
-from inbox.models import Channel, Event
+from inbox.models import Channel, Event, NotificationRule
 from inbox.notifications.channels.channels import CODE_LASTS, MOST_CHANNELS, MOST_TRIES
 from tests.inbox.notifications.channels.conftest import MakeChannel
 from tests.inbox.person import Person, text_of
@@ -199,6 +199,67 @@ def test_owners_add_a_channel_of_the_team(
         assert answer.status_code == 403
     assert alices.get(path, kind="email").status_code == 404
     assert bobs.get(path).status_code == 403
+
+
+def test_owners_give_a_teams_channel_quiet_hours_and_a_limit(
+    alice: User, alices: Person, team: Team, make_channel: MakeChannel
+) -> None:
+    User.objects.filter(pk=alice.pk).update(time_zone="Europe/Berlin")
+    channel = make_channel(team, at=database_now(), added_by=alice)
+    assert "Times are in Europe/Berlin." in text_of(alices.get(page_of(channel)))
+
+    night: dict[str, Any] = {
+        "quiet_from": "22:00",
+        "quiet_until": "07:00",
+        "quiet_days": ["0", "4"],
+    }
+    saved = act(alices, channel, name="Ops", events=["alert"], most_an_hour="3", **night)
+
+    assert "Saved." in text_of(saved)
+    rule = NotificationRule.objects.get()
+    assert (rule.quiet_from, rule.quiet_until, rule.quiet_days) == (time(22), time(7), "04")
+    assert rule.most_an_hour == 3
+    assert b'value="22:00"' in saved.content
+    act(alices, channel, name="Ops", events=["alert"])
+    emptied = NotificationRule.objects.get()
+    assert (emptied.quiet_from, emptied.quiet_until, emptied.most_an_hour) == (None, None, None)
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"quiet_from": "22:00"}, "Enter both times"),
+        ({"quiet_from": "22:00", "quiet_until": "07:00"}, "Choose at least one day."),
+        ({"quiet_from": "9", "quiet_until": "10"}, "Enter a time such as 09:00."),
+        (
+            {"quiet_from": "00:00", "quiet_until": "00:00", "quiet_days": list("0123456")},
+            "These hours never end.",
+        ),
+        ({"most_an_hour": "0"}, "greater than or equal to 1"),
+        ({"most_an_hour": "61"}, "less than or equal to 60"),
+    ],
+)
+def test_limits_that_cannot_be_are_refused(
+    alices: Person, team: Team, make_channel: MakeChannel, fields: dict[str, Any], words: str
+) -> None:
+    channel = make_channel(team, at=database_now())
+
+    refused = act(alices, channel, name="Ops", events=["alert"], **fields)
+
+    assert words in text_of(refused)
+    assert NotificationRule.objects.get().quiet_from is None
+
+
+def test_a_person_has_one_limit_for_all_channels(
+    bob: User, bobs: Person, make_channel: MakeChannel
+) -> None:
+    channel = make_channel(bob, at=database_now())
+
+    act(bobs, channel, name="Mine", most_an_hour="9", quiet_from="22:00", quiet_until="07:00")
+
+    rule = NotificationRule.objects.get()
+    assert (rule.most_an_hour, rule.quiet_from) == (None, None)
+    assert "Quiet from" not in text_of(bobs.get(page_of(channel)))
 
 
 def test_agents_of_several_teams_are_named_with_their_team(

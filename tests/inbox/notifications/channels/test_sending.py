@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, time, timedelta
@@ -12,8 +13,8 @@ from uuid import uuid4
 import pytest
 from django.db import connection, transaction
 
-from accounts.models import User
-from inbox.models import Channel, Notification
+from accounts.models import Team, User
+from inbox.models import Channel, Notification, NotificationRule
 from inbox.notifications.channels import noting, sending
 from inbox.notifications.channels.batches import LEASE, MOST_AN_HOUR, claim, due_channels
 from inbox.notifications.channels.kinds.webhook import new_secret
@@ -84,6 +85,43 @@ def test_quiet_hours_hold_messages_back(
     content = inbox_of_chat.received[0].json
     assert content["count"] == 2
     assert content["deliveries"][0]["event"] == "assumed"
+
+
+def test_a_teams_channel_has_quiet_hours_of_its_own(
+    team: Team,
+    alice: User,
+    make_channel: MakeChannel,
+    make_delivery: MakeDelivery,
+    inbox_of_chat: Receiver,
+) -> None:
+    """They are in the time zone of the person who added it: in Berlin it is an hour later."""
+    User.objects.filter(pk=alice.pk).update(time_zone="Europe/Berlin")
+    channel = make_channel(team, at=NINE - HOUR, added_by=alice)
+    quiet = {"quiet_from": time(20), "quiet_until": time(12), "quiet_days": "0123456"}
+    NotificationRule.objects.filter(pk=channel.pk).update(**quiet)
+    make_delivery(at=NINE)
+    make_delivery(at=NINE + HOUR)
+
+    sent = [work(NINE + minutes * MINUTE) for minutes in (5, 60, 119, 120)]
+
+    assert sent == [0, 0, 0, 1]
+    assert inbox_of_chat.received[0].json["count"] == 2
+
+
+def test_a_teams_channel_has_a_limit_of_its_own(
+    team: Team, make_channel: MakeChannel, make_delivery: MakeDelivery, inbox_of_chat: Receiver
+) -> None:
+    limited = make_channel(team, at=NINE - HOUR, path="limited")
+    make_channel(team, at=NINE - HOUR, path="other")
+    NotificationRule.objects.filter(pk=limited.pk).update(most_an_hour=2)
+    for minutes in range(0, 50, 10):
+        make_delivery(at=NINE + minutes * MINUTE)
+        work(NINE + (minutes + 2) * MINUTE)
+
+    assert Counter(each.path for each in inbox_of_chat.received) == {"/limited": 2, "/other": 5}
+
+    work(NINE + 2 * MINUTE + HOUR)
+    assert inbox_of_chat.received[-1].json["count"] == 3
 
 
 def test_a_failure_is_tried_again_less_and_less_often_with_what_is_new(
