@@ -10,11 +10,12 @@ from uuid import uuid4
 
 import pytest
 from django.db.models import Min
+from django.db.models.functions import Coalesce, Greatest
 
 from accounts.models import Team, User
 from inbox.delivery.discussion.comments import write_comment
 from inbox.delivery.reading import mark_read
-from inbox.models import Channel, Event, Notification, Reading
+from inbox.models import Channel, Event, Notification, NotificationRule, Reading
 from inbox.notifications.channels.batches import MOST_AN_HOUR
 from tests.inbox.notifications.channels.conftest import MakeChannel, work
 from tests.inbox.notifications.times import utc
@@ -46,12 +47,12 @@ def traffic(dice: Random) -> list[datetime]:
 
 
 def due_times() -> Iterator[datetime]:
-    """Yields when the jobs have something to do next."""
+    """Yields when the jobs have something to do next. What a channel sends waits for its retry."""
+    retry_at = Coalesce("channel__retry_at", "due_at")
     waiting = Notification.objects.filter(due_at__isnull=False)
-    yield from filter(None, waiting.aggregate(Min("due_at")).values())
-    for channel in Channel.objects.filter(retry_at__isnull=False):
-        assert channel.retry_at is not None
-        yield channel.retry_at
+    yield from filter(None, waiting.aggregate(at=Min(Greatest("due_at", retry_at))).values())
+    digests = NotificationRule.objects.aggregate(at=Min("next_digest_at"))
+    yield from filter(None, digests.values())
 
 
 def run_until(end: datetime, *, at: datetime) -> datetime:
