@@ -204,6 +204,11 @@ urlpatterns = [
         "settings/notifications/browser/", web_push_views.add_browser, name="settings-browser-new"
     ),
     path(
+        "settings/notifications/browser/renewal",
+        web_push_views.renewal,
+        name="settings-browser-renewal",
+    ),
+    path(
         "settings/notifications/teams/<slug:slug>/add/",
         channel_list_views.add_team_channel,
         name="settings-team-channel-new",

@@ -80,6 +80,7 @@ MANY = {
     "channel.added": "channels added",
     "channel.changed": "channels changed",
     "channel.removed": "channels removed",
+    "channel.renewed": "channels renewed",
     "channel.verified": "channels verified",
     "rule.added": "rules added",
     "rule.changed": "rules changed",

@@ -260,6 +260,7 @@ EVENTS: dict[str, tuple[str, Say]] = {
     "channel.added": ("Channel added", _does("added a channel for notifications")),
     "channel.changed": ("Channel changed", _does("changed what a channel tells")),
     "channel.removed": ("Channel removed", _does("removed a channel for notifications")),
+    "channel.renewed": ("Channel renewed", _does("renewed the address of a channel")),
     "channel.verified": ("Channel verified", _does("verified a channel for notifications")),
     "rule.added": ("Rule added", _of_rule("added")),
     "rule.changed": ("Rule changed", _of_rule("changed")),

@@ -65,6 +65,7 @@ def service_worker(request: HttpRequest) -> HttpResponse:
         "files": files,
         "inbox": reverse("inbox"),
         "icon": static(ICON),
+        "renewal": reverse("settings-browser-renewal"),
     }
     script = "inbox/pages/service_worker.js"
     response = render(request, script, context, content_type="text/javascript")

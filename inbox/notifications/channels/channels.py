@@ -129,6 +129,15 @@ def verify(channel: Channel, code: str, *, by: Actor, at: datetime) -> bool:
 
 
 @transaction.atomic
+def readdress(channel: Channel, address: str, *, by: Actor, at: datetime) -> None:
+    """Gives the channel a new address of the same place, in place of the old one. What it tells
+    stays; if it was suspended, it works again from now on."""
+    Channel.objects.filter(pk=channel.pk).update(address=address)
+    _resume(channel, at=at)
+    _record("channel.renewed", channel, by=by, at=at, kind=channel.kind)
+
+
+@transaction.atomic
 def choose(
     channel: Channel,
     *,

@@ -36,6 +36,17 @@ def turn_on(
     return channel
 
 
+@transaction.atomic
+def renew(user: User, address: str, *, here: SessionBase, by: Actor, at: datetime) -> bool:
+    """Replaces the subscription of this browser by the one that the browser has now. Returns False
+    if there is no channel here: it was removed, or the person has signed in again since."""
+    channel = added_here(user, here)
+    if channel is None:
+        return False
+    channels.readdress(channel, address, by=by, at=at)
+    return True
+
+
 def added_here(user: User, here: Session) -> Channel | None:
     """Returns the channel of this browser, if it was turned on since its person signed in."""
     if KEY not in here:

@@ -1,10 +1,13 @@
-"""Shows the page that turns notifications on in the browser that opens it."""
+"""Turns notifications on in the browser that opens the page, and keeps them on."""
 
 from __future__ import annotations
 
+from http import HTTPStatus
+
 from django import forms
 from django.contrib import messages
-from django.http import HttpResponse
+from django.http import HttpResponse, JsonResponse
+from django.middleware.csrf import get_token
 
 from accounts.sign_in import user_agents
 from database.clock import database_now
@@ -63,6 +66,29 @@ def add_browser(request: PersonRequest) -> HttpResponse:
         public_key=_public_key(),
         here=browsers.added_here(request.user, request.session),
     )
+
+
+@form_page
+@page
+def renewal(request: PersonRequest) -> HttpResponse:
+    """Is for the service worker of a browser whose subscription changed
+    (templates/inbox/pages/service_worker.js). Tells it what to subscribe with, or null if it has no
+    channel, and takes the new subscription."""
+    if request.method != "POST":
+        is_on = browsers.added_here(request.user, request.session) is not None
+        key = _public_key() if is_on else ""
+        return JsonResponse({"key": key or None, "token": get_token(request)})
+    form = BrowserForm(request.POST)
+    if not form.is_valid():
+        return HttpResponse(status=HTTPStatus.UNPROCESSABLE_ENTITY)
+    is_renewed = browsers.renew(
+        request.user,
+        form.cleaned_data["subscription"],
+        here=request.session,
+        by=actor(request),
+        at=database_now(),
+    )
+    return HttpResponse(status=HTTPStatus.NO_CONTENT if is_renewed else HTTPStatus.CONFLICT)
 
 
 def _public_key() -> str:

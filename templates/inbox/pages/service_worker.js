@@ -4,6 +4,7 @@ const PAGE = "{{ page }}";
 const FILES = [PAGE{% for file in files %}, "{{ file }}"{% endfor %}];
 const INBOX = "{{ inbox }}";
 const ICON = "{{ icon }}";
+const RENEWAL = "{{ renewal }}";
 const CACHE = `offline ${FILES.join(" ")}`;
 
 self.addEventListener("install", (event) => {
@@ -30,10 +31,30 @@ self.addEventListener("push", (event) => {
   event.waitUntil(self.registration.showNotification(title, shown));
 });
 
+// The browser or its push service has ended the subscription: the channel gets the next one.
+self.addEventListener("pushsubscriptionchange", (event) => {
+  event.waitUntil(renew(event.newSubscription));
+});
+
 self.addEventListener("notificationclick", (event) => {
   event.notification.close();
   event.waitUntil(open(event.notification.data?.path));
 });
+
+// Without a channel of this browser, or after its person signed out, nothing is subscribed again.
+async function renew(given) {
+  const { pushManager } = self.registration;
+  const answer = await fetch(RENEWAL);
+  const { key, token } = answer.redirected ? {} : await answer.json();
+  if (!key) {
+    await (given ?? await pushManager.getSubscription())?.unsubscribe();
+    return;
+  }
+  const subscription = given
+    ?? await pushManager.subscribe({ userVisibleOnly: true, applicationServerKey: key });
+  const body = new URLSearchParams({ subscription: JSON.stringify(subscription) });
+  await fetch(RENEWAL, { method: "POST", body, headers: { "X-CSRFToken": token } });
+}
 
 function read(data) {
   try {

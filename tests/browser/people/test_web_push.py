@@ -12,6 +12,7 @@ from playwright.sync_api import Worker, expect
 
 from accounts.models import User
 from inbox.models import Channel
+from inbox.notifications.web_push import vapid
 from tests.browser.screen import Open, Screen
 from tests.inbox.notifications.web_push.push_service import Browser
 from tests.wake.callbacks.receiver import Receiver
@@ -48,6 +49,22 @@ CLICK = """async (path) => {
   self.dispatchEvent(event);
   await Promise.allSettled(waits);
   return opened;
+}"""
+
+
+# What the service worker gets from the push service, in place of an older subscription.
+CHANGE = """async (subscription) => {
+  const keys = [];
+  PushManager.prototype.subscribe = async (options) => {
+    keys.push(options.applicationServerKey);
+    return { toJSON: () => subscription };
+  };
+  const waits = [];
+  self.dispatchEvent(Object.assign(new Event("pushsubscriptionchange"), {
+    waitUntil: (promise) => waits.push(promise),
+  }));
+  await Promise.all(waits);
+  return keys;
 }"""
 
 
@@ -114,6 +131,35 @@ def test_a_person_turns_it_on_with_one_button(
     assert Channel.objects.get().name == "Chrome on Linux"
     screen.press("Send a test")
     assert browser.read(service.received[0])["title"].startswith("This is a test")
+
+
+def test_a_changed_subscription_reaches_the_server(
+    screen: Screen, start_receiver: Callable[..., Receiver], settings: Any
+) -> None:
+    service = start_receiver()
+    settings.WAKE_NOTIFICATION_HOSTS = {f"127.0.0.1:{service.port}"}
+    old, new = (Browser(f"http://127.0.0.1:{service.port}/push/{name}") for name in ("old", "new"))
+    screen.context.expose_function("noteSubscribed", lambda *_: None)
+    screen.context.add_init_script(SUBSCRIBES % old.subscription)
+    screen.go(PAGE)
+    screen.page.wait_for_selector("html[data-ready]", state="attached")
+    screen.press(BUTTON)
+    expect(screen.page.get_by_text("Turned on.")).to_be_visible()
+
+    keys = worker_of(screen).evaluate(CHANGE, json.loads(new.subscription))
+
+    assert keys == [vapid.public_key()]
+    screen.press("Send a test")
+    (request,) = service.received
+    assert request.path == "/push/new"
+    assert new.read(request)["title"].startswith("This is a test")
+
+
+def test_a_changed_subscription_of_no_channel_is_not_renewed(screen: Screen) -> None:
+    screen.go(PAGE)
+
+    assert worker_of(screen).evaluate(CHANGE, {}) == []
+    assert not Channel.objects.exists()
 
 
 def test_a_browser_that_blocks_notifications_is_told_how_to_allow_them(screen: Screen) -> None:

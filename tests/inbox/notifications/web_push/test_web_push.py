@@ -14,7 +14,7 @@ from django.test import Client
 from django.utils import timezone
 from django.utils.http import urlsafe_base64_encode
 
-from accounts.models import User
+from accounts.models import AuditEvent, User
 from accounts.sign_in import sessions
 from inbox.models import Channel, NotificationRule, PushKey
 from inbox.notifications.channels import sending
@@ -321,6 +321,77 @@ def test_a_person_who_was_deactivated_is_told_nothing(
 
     assert work(NINE + MINUTE) == 0
     assert push_service.received == []
+
+
+RENEWAL = f"{PAGE}renewal"
+
+
+def test_a_changed_subscription_keeps_the_channel_and_what_it_tells(
+    bobs: Person, browser: Browser, push_service: Receiver, make_delivery: MakeDelivery
+) -> None:
+    turn_on(bobs, browser)
+    channel = Channel.objects.get()
+    NotificationRule.objects.update(events=ALL, since=NINE - HOUR)
+    changed = Browser(browser.endpoint.replace("one", "two"))
+    told = bobs.client.get(RENEWAL)
+    assert told.json()["key"] == vapid.public_key()
+    assert "no-store" in told.headers["Cache-Control"]
+
+    answer = bobs.client.post(RENEWAL, {"subscription": changed.subscription})
+
+    assert answer.status_code == 204
+    assert AuditEvent.objects.filter(event="channel.renewed").count() == 1
+    make_delivery(at=NINE)
+    assert work(NINE + MINUTE) == 1
+    (request,) = push_service.received
+    assert request.path == "/push/two"
+    assert changed.read(request)["title"] == "research-agent-01 waits for an answer"
+    assert Channel.objects.get().pk == channel.pk
+
+
+def test_a_renewed_channel_that_was_suspended_works_again(bobs: Person, browser: Browser) -> None:
+    """The push service knew of the end before the browser said so."""
+    turn_on(bobs, browser)
+    Channel.objects.update(suspended_at=NINE, failing_since=NINE, error="Gone.", failures=1)
+
+    bobs.client.post(RENEWAL, {"subscription": Browser(browser.endpoint + "-2").subscription})
+
+    channel = Channel.objects.get()
+    assert (channel.suspended_at, channel.failing_since, channel.error) == (None, None, "")
+    assert channel.rule.since > NINE
+
+
+@pytest.mark.parametrize("text", ["", "{}", "[]", "x" * 5_000])
+def test_a_renewal_without_a_subscription_changes_nothing(
+    bobs: Person, browser: Browser, text: str
+) -> None:
+    turn_on(bobs, browser)
+
+    assert bobs.client.post(RENEWAL, {"subscription": text}).status_code == 422
+    assert Channel.objects.get().address == KIND.check(browser.subscription)
+
+
+def test_a_renewal_goes_to_no_other_server(bobs: Person, browser: Browser, settings: Any) -> None:
+    turn_on(bobs, browser)
+    evil = Browser("https://evil.example/push")
+
+    assert bobs.client.post(RENEWAL, {"subscription": evil.subscription}).status_code == 422
+
+
+def test_only_the_browser_itself_renews_its_channel(
+    bobs: Person, alices: Person, browser: Browser
+) -> None:
+    turn_on(bobs, browser)
+    other = {"subscription": Browser(browser.endpoint + "-2").subscription}
+
+    for who in (Person(bobs.user), alices):
+        assert who.client.get(RENEWAL).json()["key"] is None
+        assert who.client.post(RENEWAL, other).status_code == 409
+    assert Client(enforce_csrf_checks=True).get(RENEWAL).status_code == 302
+    forged = Client(enforce_csrf_checks=True)
+    forged.cookies = bobs.client.cookies
+    assert forged.post(RENEWAL, other).status_code == 403
+    assert Channel.objects.get().address == KIND.check(browser.subscription)
 
 
 def test_another_persons_browser_is_not_there(
