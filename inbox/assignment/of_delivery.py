@@ -16,7 +16,7 @@ def assignment_context(delivery: Delivery, viewer: Viewer) -> dict[str, Any]:
     that a rule lets only others answer, and `may_take` that taking.take() would accept. `quorum` is
     None if one approval is enough, else it makes three queries more; `has_voted` says that this
     person approved and others are missing, and `agent_asks` that the agent asked for more people
-    than a rule does."""
+    than a rule does. `must_wait` says that a rule makes the agent wait if no one answers."""
     assigned, user_id = None, viewer.user.pk
     is_open = not (delivery.answered_at or delivery.is_closed or delivery.erased_at)
     if has_rules := viewer.has_rules(delivery.team_id):
@@ -30,6 +30,7 @@ def assignment_context(delivery: Delivery, viewer: Viewer) -> dict[str, Any]:
         "has_voted": quorum is not None and quorum.waits_after(user_id),
         "agent_asks": (delivery.quorum or 1) > (assigned.needed if assigned else 1),
         "assigned": assigned,
+        "must_wait": assigned is not None and assigned.makes_wait(delivery),
         "is_mine": is_mine,
         "is_blocked": is_blocked,
         "may_take": has_rules and is_open and not is_mine and may_act(delivery.team_id),

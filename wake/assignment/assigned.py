@@ -30,10 +30,11 @@ class Assigned:
         version = self.assignment.rule_version
         return version.needed if version else 1
 
-    @property
-    def must_wait(self) -> bool:
+    def makes_wait(self, delivery: Delivery) -> bool:
+        """Returns whether its rule makes the agent wait if no one answers."""
         version = self.assignment.rule_version
-        return version is not None and version.must_wait
+        waits = delivery.on_timeout == Delivery.OnTimeout.HOLD
+        return waits and version is not None and version.must_wait
 
     @property
     def able(self) -> list[AssignedPerson]:
