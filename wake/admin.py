@@ -64,7 +64,7 @@ class DeliveryAdmin(ReadOnlyAdmin):
         "id",
         "headline_text",
         ("team", "agent", "claimed_agent_id", "provider"),
-        ("type", "priority", "quorum", "mode", "key_hint"),
+        ("type", "priority", "quorum", "irreversible", "mode", "key_hint"),
         ("created_at", "activity_at"),
         ("timeout_seconds", "expires_at", "timed_out_at", "on_timeout"),
         ("status", "answered_at"),

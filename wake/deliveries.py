@@ -55,6 +55,7 @@ class DeliveryFields(TypedDict):
     supersedes: NotRequired[uuid.UUID | None]
     priority: NotRequired[str]
     quorum: NotRequired[int | None]
+    irreversible: NotRequired[bool]
     extensions: NotRequired[dict[str, Any]]
 
 

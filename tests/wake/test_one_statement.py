@@ -40,6 +40,7 @@ ALL: dict[str, Any] = {
     "thread": "a thread",
     "priority": "high",
     "quorum": 2,
+    "irreversible": True,
     "extensions": {"more": ["of", {"it": None}]},
 }
 

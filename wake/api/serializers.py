@@ -71,6 +71,15 @@ class WholeNumber(serializers.IntegerField):
         return data
 
 
+class TrueOrFalse(serializers.BooleanField):
+    """Accepts JSON's true and false only: neither "true" nor 1."""
+
+    def to_internal_value(self, data: Any) -> bool:
+        if not isinstance(data, bool):
+            self.fail("invalid", input=data)
+        return data
+
+
 @extend_schema_field({"type": ["object", "string"]})  # drf-spectacular adds the null
 class Details(serializers.JSONField):
     """Accepts an object, a text or null (spec, "Request fields")."""
@@ -108,6 +117,7 @@ class DeliveryPayload(serializers.Serializer[Delivery]):
         required=False, allow_null=True, choices=["low", "normal", "high"]
     )
     quorum = WholeNumber(required=False, allow_null=True, min_value=2, max_value=5)
+    irreversible = TrueOrFalse(required=False, allow_null=True)
 
     def read(self, body: JsonObject) -> dict[str, Any]:
         """Returns the keywords of deliver(): the fields that are there and not null, `details` as

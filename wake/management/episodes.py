@@ -161,6 +161,7 @@ class Episode:
             thread=script.get("thread", ""),
             priority=script.get("priority", Delivery.Priority.NORMAL),
             quorum=script.get("quorum"),
+            irreversible=script.get("irreversible", False),
             supersedes=earlier.values_list("pk", flat=True).first(),
             key=key,
             idempotency=Idempotency(self.mark, self.mark),

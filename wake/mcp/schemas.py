@@ -87,6 +87,10 @@ QUORUM = {
     "maximum": LIMITS["quorum"].max_value,
     "description": "How many people have to approve, if one is not enough.",
 }
+IRREVERSIBLE = {
+    "type": "boolean",
+    "description": "Whether what you do after an approval cannot be undone.",
+}
 IDEMPOTENCY_KEY = text(
     LONGEST_KEY,
     "Calls with the same key make one delivery. Usually not needed: equal calls within ten "

@@ -144,6 +144,8 @@ class Delivery(models.Model):
     # How many people have to approve: what the agent asks for, or its rule if that is more. null is
     # one (wake/assignment/votes.py).
     quorum = models.PositiveSmallIntegerField(null=True)
+    # What the agent does with an approval cannot be undone, so no rule may approve it.
+    irreversible = models.BooleanField(default=False, db_default=False)
     # Another app of this server made it and takes its answer. The agent did not submit it, so its
     # key does not see it under /wake/.
     is_internal = models.BooleanField(default=False, db_default=False, db_column="relayed")

@@ -68,7 +68,7 @@ Flow = Generator[Request | Pause, Any, Result]
 class OptionalFields(TypedDict, total=False):
     """Lists the fields of a delivery that may be left out, in the server's order.
 
-    The last six are extensions; `GET /wake/v1` lists those that a server has.
+    The last seven are extensions; `GET /wake/v1` lists those that a server has.
     """
 
     details: dict[str, Any] | str | None
@@ -80,6 +80,7 @@ class OptionalFields(TypedDict, total=False):
     supersedes: str | None
     priority: Literal["low", "normal", "high"] | None
     quorum: int | None
+    irreversible: bool | None
 
 
 class Unsent(OptionalFields):

@@ -173,6 +173,7 @@ def _optional(client: WakeClient, arguments: argparse.Namespace) -> OptionalFiel
         "thread": arguments.thread,
         "priority": arguments.priority,
         "quorum": arguments.quorum,
+        "irreversible": arguments.irreversible or None,
         "supersedes": arguments.supersedes,
     }
     return cast(OptionalFields, fields)
@@ -213,6 +214,9 @@ def _add_content(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--thread", metavar="NAME", help="groups deliveries that belong together")
     parser.add_argument("--priority", choices=["low", "normal", "high"])
     parser.add_argument("--quorum", type=int, metavar="PEOPLE", help="2 to 5 have to approve")
+    parser.add_argument(
+        "--irreversible", action="store_true", help="what follows an approval cannot be undone"
+    )
     parser.add_argument("--supersedes", metavar="ID", help="the delivery that this one replaces")
     parser.add_argument("--idempotency-key", metavar="KEY", help="the same key is one delivery")
 

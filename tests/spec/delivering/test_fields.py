@@ -192,6 +192,27 @@ def test_a_quorum_out_of_range_is_422(caller: AgentClient, quorum: Any) -> None:
     assert not Delivery.objects.exists()
 
 
+@pytest.mark.parametrize(
+    ("fields", "stored"),
+    [({}, False), ({"irreversible": None}, False), ({"irreversible": True}, True)],
+)
+def test_an_agent_says_what_cannot_be_undone(
+    caller: AgentClient, fields: dict[str, Any], stored: bool
+) -> None:
+    """ "`irreversible`: `true` if what follows an approval cannot be undone" """
+    caller.deliver(**fields)
+
+    assert Delivery.objects.get().irreversible is stored
+
+
+@pytest.mark.parametrize("irreversible", ["true", 1, 0, "", [True]])
+def test_irreversible_takes_only_true_or_false(caller: AgentClient, irreversible: Any) -> None:
+    answer = caller.post(caller.payload(irreversible=irreversible))
+
+    (field,) = error_of(answer, 422, "invalid_field")["fields"]
+    assert field["field"] == "irreversible"
+
+
 @pytest.mark.parametrize("priority", ["urgent", "HIGH", "", 1, ["high"]])
 def test_an_unknown_priority_is_422(caller: AgentClient, priority: Any) -> None:
     answer = caller.post(caller.payload(priority=priority))
