@@ -17,7 +17,8 @@ from database import clock, notifications
 pytest_plugins = [
     f"tests.fixtures.{name}"
     for name in (
-        *("database", "people", "agents", "deliveries", "rules", "receivers", "encryption"),
+        *("database", "people", "agents", "deliveries", "rules", "answering_rules"),
+        *("receivers", "encryption"),
         *("letters", "sign_in_provider"),
     )
 ]

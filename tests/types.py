@@ -8,7 +8,7 @@ from django.test import Client
 
 from accounts.models import User
 from inbox.models import Preferences
-from wake.models import Callback, Delivery, Response, Rule
+from wake.models import AnsweringRule, Callback, Delivery, Response, Rule
 
 MakeDelivery = Callable[..., Delivery]
 Answer = Callable[..., Response]
@@ -18,3 +18,4 @@ SignedIn = Callable[[User], Client]
 Prefer = Callable[..., Preferences]
 Find = Callable[..., list[str]]
 MakeRule = Callable[..., Rule]
+MakeAnsweringRule = Callable[..., AnsweringRule]

@@ -10,6 +10,7 @@ from django.dispatch import receiver
 
 from database.clock import database_now
 from wake import deadlines, responses, retention, signals
+from wake.answering import trials
 from wake.assignment import escalation
 from wake.blobs import removal
 from wake.callbacks import circuit_breaker, sending
@@ -43,6 +44,11 @@ def time_out_overdue() -> None:
 @shared_task
 def escalate_due() -> None:
     escalation.escalate_due(at=database_now())
+
+
+@shared_task
+def answer_by_rules() -> None:
+    trials.note_and_answer(at=database_now())
 
 
 @shared_task

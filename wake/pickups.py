@@ -39,6 +39,7 @@ COLUMNS = (
     "response__responded_at",
     "response__picked_up_at",
     "response__quorum_json",
+    "response__rule_version_id",
 )
 COUNT_AT_MOST = 10_000
 POLL, SWEEP = Response.Route.POLL, Response.Route.SWEEP
@@ -61,6 +62,7 @@ class Row(NamedTuple):
     responded_at: datetime | None
     picked_up_at: datetime | None
     quorum_json: str | None
+    rule_version_id: int | None
 
     @classmethod
     def read(cls, columns: tuple[Any, ...]) -> Row:
@@ -101,6 +103,7 @@ class Row(NamedTuple):
             responded_at=self.responded_at,
             is_erased=is_erased,
             quorum_json=self.quorum_json,
+            is_by_rule=self.rule_version_id is not None,
             at=at,
         )
 

@@ -12,7 +12,7 @@ from django.conf import settings
 from django.db import transaction
 
 from accounts.access import NotAllowed, is_owner, may_answer
-from accounts.audit import person, record
+from accounts.audit import Actor, person, record
 from accounts.models import Agent, User
 from database import sweeps
 from wake import signals
@@ -20,7 +20,7 @@ from wake.assignment.taking import check_may_answer
 from wake.assignment.votes import Quorum, quorum_of, vote, without_vote_of
 from wake.callbacks import outbox
 from wake.cursor import stamp_activity
-from wake.models import Callback, Delivery, Draft, Response, Vote
+from wake.models import AnsweringVersion, Callback, Delivery, Draft, Response, Trial, Vote
 from wake.models.responses import ResponseQuerySet
 from wake.signals import notify_inbox
 
@@ -127,30 +127,60 @@ def respond(
                 _record_vote(delivery, quorum, by=by, address=address, via=via, at=at)
             return Vote.objects.get(delivery=delivery, user=by)
         feedback = quorum.feedback
-    response = Response.objects.create(
-        delivery=delivery,
-        status=status,
-        feedback=feedback,
-        edited_json=edited_json,
-        by=by,
-        by_name=by.display_name,
-        quorum_json=quorum.as_json(status=status, by_name=by.display_name, at=at) if quorum else "",
-        answered_at=at,
-        release_at=at + delivery.hold(settings.WAKE_HOLD_SECONDS, at),
+    Draft.objects.filter(delivery=delivery, user=by).delete()
+    return _store(
+        Response(
+            delivery=delivery,
+            status=status,
+            feedback=feedback,
+            edited_json=edited_json,
+            by=by,
+            by_name=by.display_name,
+            quorum_json=(
+                quorum.as_json(status=status, by_name=by.display_name, at=at) if quorum else ""
+            ),
+            answered_at=at,
+        ),
+        by=person(by, address),
+        via=via,
     )
+
+
+def approve_by_rule(delivery: Delivery, version: AnsweringVersion, *, at: datetime) -> Response:
+    """Approves a delivery that waits, for a rule of its team, and holds the answer. The caller has
+    locked the agent and the delivery."""
+    name = version.rule.name
+    return _store(
+        Response(
+            delivery=delivery,
+            status=Response.Status.APPROVED,
+            by_name=f"the rule “{name}”",
+            rule_version=version,
+            answered_at=at,
+        ),
+        by=Actor("rule", str(version.rule_id), name),
+        rule_version=version.number,
+    )
+
+
+def _store(response: Response, *, by: Actor, via: str = "", **detail: Any) -> Response:
+    """Stores the answer to a locked delivery, and holds or releases it."""
+    delivery, at = response.delivery, response.answered_at
+    response.release_at = at + delivery.hold(settings.WAKE_HOLD_SECONDS, at)
+    response.save(force_insert=True)
     delivery.answered_at = at
     delivery.save(update_fields=["answered_at"])
-    Draft.objects.filter(delivery=delivery, user=by).delete()
     record(
         "delivery.answered",
-        by=person(by, address),
+        by=by,
         of=delivery,
         team=delivery.team_id,
         at=at,
-        status=status,
+        status=response.status,
         late=response.is_late,
-        content_hash=content_hash,
+        content_hash=delivery.content_hash,
         **({"via": via} if via else {}),
+        **detail,
     )
     notify_inbox([delivery])
     if not settings.WAKE_HOLD_SECONDS:
@@ -247,10 +277,11 @@ def take_back(
 ) -> Draft:
     """Undoes an answer that was not sent yet, or the vote of a person while more are missing, and
     saves it as a draft of the person who gave it. Without one of its votes, an approval waits for
-    people again. `only` names the answer that is meant, so that no later one is undone.
+    people again, and so does what a rule approved. `only` names the answer that is meant, so that
+    no later one is undone.
 
-    Raises NotAllowed (unless `by` is that person, voted for it or is an owner), PickedUp, or
-    Response.DoesNotExist, also if retention has erased the answer.
+    Raises NotAllowed (unless `by` is that person, voted for it, is an owner, or may answer what a
+    rule approved), PickedUp, or Response.DoesNotExist, also if retention has erased the answer.
     """
     delivery = Delivery.objects.select_for_update().get(pk=delivery.pk)
     # Locked callback first, then response, as a sender does (wake/callbacks/attempts.py).
@@ -265,7 +296,9 @@ def take_back(
             raise Response.DoesNotExist
         return _withdraw_vote(delivery, own, by=by, address=address, via=via, at=at)
     is_vote = own is not None and own.is_part_of(response) and may_answer(by, delivery.team_id)
-    if response.by_id != by.pk and not is_vote and not is_owner(by, delivery.team_id):
+    is_of_rule = response.rule_version_id is not None and may_answer(by, delivery.team_id)
+    is_own = response.by_id == by.pk or is_vote or is_of_rule
+    if not is_own and not is_owner(by, delivery.team_id):
         raise NotAllowed(NotAllowed.__doc__)
     if response.sent_at is not None:
         raise PickedUp(response)
@@ -282,6 +315,10 @@ def take_back(
         edited_json=response.edited_json,
         at=at,
     )
+    if response.rule_version_id is not None:
+        Trial.objects.filter(delivery=delivery, version=response.rule_version_id).update(
+            taken_back_at=at
+        )
     response.delete()
     delivery.status = Delivery.Status.PENDING
     delivery.answered_at = None

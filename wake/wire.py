@@ -100,6 +100,12 @@ class Votes(msgspec.Struct):
     decisions: list[Decision]
 
 
+class Rule(msgspec.Struct):
+    """Says that a rule answered, and no person (docs/protocol.md, Rules that answer)."""
+
+    kind: Literal["rule"] = "rule"
+
+
 class Answer(msgspec.Struct):
     """Answers GET /wake/v1/response/{delivery_id}. An item of the sweep and the body of a callback
     are the same, byte for byte.
@@ -121,6 +127,8 @@ class Answer(msgspec.Struct):
     # Only of a delivery that needs more than one approval: the decisions with its answer.
     quorum: Quorum | msgspec.UnsetType = msgspec.UNSET
     decisions: list[Decision] | msgspec.UnsetType = msgspec.UNSET
+    # Only where a rule answered.
+    responded_by: Rule | msgspec.UnsetType = msgspec.UNSET
 
 
 class Sweep(msgspec.Struct):
@@ -167,6 +175,7 @@ def answer(
     is_erased: bool = False,
     quorum_json: str | None = None,
     waits_for: Quorum | None = None,
+    is_by_rule: bool = False,
     at: datetime,
 ) -> Answer:
     """Builds an answer. `at` is the instant of reading, which decides whether an unanswered
@@ -184,6 +193,7 @@ def answer(
         erased=is_erased,
         quorum=votes.quorum if votes else waits_for or msgspec.UNSET,
         decisions=votes.decisions if votes else msgspec.UNSET,
+        responded_by=Rule() if is_by_rule else msgspec.UNSET,
     )
 
 

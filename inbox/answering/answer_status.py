@@ -42,7 +42,7 @@ def answer_status(
     may_undo = (
         response.by_id == viewer.user.pk
         or viewer.is_owner(team_id)
-        or (has_voted and viewer.may_answer(team_id))
+        or ((has_voted or response.rule_version_id is not None) and viewer.may_answer(team_id))
     )
     answered = when(response.answered_at, now=at)
     title = outcome_words(response)

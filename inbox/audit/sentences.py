@@ -18,6 +18,7 @@ KINDS = {
     "person": "person",
     "agent": "agent",
     "caller": "A2A caller",
+    "rule": "rule",
     "system": "Wake",
     "operator": "CLI",
     "provider": "sign-in provider",
@@ -33,11 +34,19 @@ ANSWERS = {"approved": "approved", "rejected": "rejected"}  # all others are ans
 def sentence(event: AuditEvent) -> str:
     """Returns `Mira approved`, `Undone by Mira after 4 s` or `Expired without an answer`."""
     _, say = EVENTS.get(event.event, ("", None))
-    actor = "CLI" if event.actor_kind == "operator" else event.actor_name or "Someone"
+    actor = _actor(event)
     if say is None:
         happened = event.event.replace(".", " ").replace("_", " ")
         return f"{actor}: {happened}"
     return say(actor, event.detail)
+
+
+def _actor(event: AuditEvent) -> str:
+    if event.actor_kind == "operator":
+        return "CLI"
+    if event.actor_kind == "rule":
+        return f"The rule “{event.actor_name}”"
+    return event.actor_name or "Someone"
 
 
 def kind(event: AuditEvent) -> str:
@@ -57,7 +66,7 @@ def link(event: AuditEvent) -> str:
             return reverse("settings-allowlist")
         case "channel":
             return reverse("settings-notifications")
-        case "rule":
+        case "rule" | "answeringrule":
             return reverse("settings-rules")
         case "membership" | "invitation":
             return reverse("settings-members")
@@ -180,6 +189,21 @@ def _of_rule(verb: str) -> Say:
     return say
 
 
+def _of_answering_rule(verb: str) -> Say:
+    def say(actor: str, detail: Detail) -> str:
+        reason = f": “{detail['reason']}”" if detail.get("reason") else ""
+        version = detail.get("version", "?")
+        return f"{actor} {verb} a rule that answers (version {version}){reason}"
+
+    return say
+
+
+def _back_to_shadow(actor: str, detail: Detail) -> str:
+    if "contradicted" in detail:
+        return "A rule that answers went back to shadow, because people disagreed with it"
+    return _of_answering_rule("returned to shadow")(actor, detail)
+
+
 def _does(verb: str) -> Say:
     return lambda actor, detail: f"{actor} {verb}"
 
@@ -268,6 +292,12 @@ EVENTS: dict[str, tuple[str, Say]] = {
     "rule.turned_on": ("Rule turned on", _of_rule("turned on")),
     "rule.turned_off": ("Rule turned off", _of_rule("turned off")),
     "rule.removed": ("Rule removed", _of_rule("removed")),
+    "answering_rule.added": ("Answering rule added", _of_answering_rule("added")),
+    "answering_rule.changed": ("Answering rule changed", _of_answering_rule("changed")),
+    "answering_rule.turned_on": ("Answering rule turned on", _of_answering_rule("turned on")),
+    "answering_rule.turned_off": ("Answering rule turned off", _of_answering_rule("turned off")),
+    "answering_rule.back_to_shadow": ("Answering rule back to shadow", _back_to_shadow),
+    "answering_rule.removed": ("Answering rule removed", _of_answering_rule("removed")),
     "retention.changed": ("Retention changed", _retention_changed),
     "retention.erased": ("Content erased", _erased),
     "retention.erased_tasks": (

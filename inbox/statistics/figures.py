@@ -163,12 +163,12 @@ def days_of(agent: Agent, *, at: datetime, count: int = DAYS) -> list[Day]:
 
 
 def _answers(agent: Agent, at: datetime) -> Answers:
-    """Returns the newest answers. Index: answers_of_an_agent."""
+    """Returns the newest answers of people. Index: answers_of_an_agent."""
     opened = Reading.objects.filter(user=OuterRef("response__by"), delivery=OuterRef("pk"))
     rows = (
         Delivery.objects.of_agent(agent, ApiKey.Mode.LIVE)
         .exclude(status=Delivery.Status.PENDING)
-        .filter(activity_at__gte=first_day(at))
+        .filter(activity_at__gte=first_day(at), response__rule_version__isnull=True)
         .order_by("-activity_at")
         .annotate(is_opened=Exists(opened))
         .values_list("created_at", "answered_at", "is_opened")

@@ -52,6 +52,7 @@ def lines(statistics: Statistics) -> list[Line]:
             for kind in Delivery.Type
         ),
         Line("Answers", str(now.answers), str(before.answers)),
+        *([_by_rules(now, before)] if now.by_rules or before.by_rules else []),
         *(
             Line(
                 STATUS_LABELS[kind],
@@ -79,6 +80,10 @@ def _of(count: int, all: int) -> str:
 
 def _missed(period: Period) -> str:
     return _of(period.missed, period.windows) if period.windows else "no deadlines"
+
+
+def _by_rules(now: Period, before: Period) -> Line:
+    return Line("Given by rules", str(now.by_rules), str(before.by_rules))
 
 
 def _unopened(period: Period) -> str:

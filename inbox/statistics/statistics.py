@@ -40,7 +40,8 @@ REPLACED_IN_TIME = Q(superseded_at__isnull=False, superseded_at__lte=F("expires_
 @dataclass(slots=True)
 class Period:
     """Holds the figures of one period. `windows` counts deadlines that have passed; half of the
-    answers came within `half`, nine in ten within `most`.
+    answers of people came within `half`, nine in ten within `most`. Rules gave `by_rules` of the
+    answers.
 
     Of the `edits`, the newest `compared` were measured, and half of those changed up to `changed`
     percent. `gone` counts redirects whose content was erased.
@@ -57,6 +58,7 @@ class Period:
     unopened: int = 0
     edits: int = 0
     gone: int = 0
+    by_rules: int = 0
     compared: int = 0
     changed: int | None = None
 
@@ -96,12 +98,13 @@ def statistics_of(agent: Agent, *, days: int, at: datetime) -> Statistics:
         period.windows += windows
         period.missed += missed
     answered = _answered(agent, now, before)
-    for is_now, status, count, unopened, edits, gone in _answers(answered, now):
+    for is_now, status, count, unopened, edits, gone, by_rules in _answers(answered, now):
         period = periods[is_now]
         period.answered[status] = count
         period.unopened += unopened
         period.edits += edits
         period.gone += gone
+        period.by_rules += by_rules
     for is_now, span in _times(answered, now):  # the shorter one first
         period = periods[is_now]
         period.half = span if period.half is None else period.half
@@ -142,8 +145,9 @@ def _answered(agent: Agent, now: Period, before: Period) -> DeliveryQuerySet:
 
 
 def _answers(answered: DeliveryQuerySet, now: Period) -> QuerySet[Delivery, Any]:
-    """Counts answers, those given without opening, edits and erased redirects by period and status.
-    A deleted account's answers never count as unopened, because its readings are gone."""
+    """Counts answers, those given without opening, edits, erased redirects and those of rules by
+    period and status. A deleted account's answers never count as unopened, because its readings are
+    gone."""
     opened = Reading.objects.filter(user=OuterRef("response__by"), delivery=OuterRef("pk"))
     return (
         answered.order_by()
@@ -154,14 +158,16 @@ def _answers(answered: DeliveryQuerySet, now: Period) -> QuerySet[Delivery, Any]
             unopened=Count("pk", filter=Q(is_opened=False, response__by__isnull=False)),
             edits=Count("pk", filter=Q(response__edited_json__isnull=False)),
             gone=Count("pk", filter=REDIRECTED & Q(erased_at__isnull=False)),
+            by_rules=Count("pk", filter=Q(response__rule_version__isnull=False)),
         )
-        .values_list("is_now", "status", "count", "unopened", "edits", "gone")
+        .values_list("is_now", "status", "count", "unopened", "edits", "gone", "by_rules")
     )
 
 
 def _times(answered: DeliveryQuerySet, now: Period) -> QuerySet[Delivery, Any]:
-    """Returns the time within which half, and nine in ten, of each period's answers came: the
-    nearest rank, so each is the time of a real answer."""
+    """Returns the time within which half, and nine in ten, of each period's answers of people came:
+    the nearest rank, so each is the time of a real answer."""
+    answered = answered.filter(response__rule_version__isnull=True)
     took = ExpressionWrapper(F("answered_at") - F("created_at"), output_field=DurationField())
     ranked = answered.annotate(is_now=_is(Q(answered_at__gte=now.start)), took=took).annotate(
         rank=Window(RowNumber(), partition_by="is_now", order_by="took"),

@@ -5,21 +5,25 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from functools import cache
-from typing import NamedTuple
+from typing import Generic, NamedTuple, TypeVar
 from uuid import UUID
 
 from accounts.models import Agent, Team
 from database.compiled_queries import CompiledQuery, parameter
 from wake.assignment.details import Details
 from wake.models import Delivery, Rule, RuleVersion
+from wake.models.rules import Match
 
 MOST_TEAMS = 10_000
 
 
-class LiveRule(NamedTuple):
+Version = TypeVar("Version", bound=Match)
+
+
+class LiveRule(NamedTuple, Generic[Version]):
     """Holds what a rule asks for, as it is compared fastest."""
 
-    version: RuleVersion
+    version: Version
     agents: frozenset[UUID]
     types: frozenset[str]
     thread_prefix: str
@@ -41,7 +45,7 @@ class LiveRule(NamedTuple):
 
 class _Kept(NamedTuple):
     rules_version: int
-    rules: Sequence[LiveRule]
+    rules: Sequence[LiveRule[RuleVersion]]
 
 
 _kept: dict[int, _Kept] = {}
@@ -59,7 +63,7 @@ def version_for(delivery: Delivery, agent: Agent, *, at: datetime) -> RuleVersio
 
 
 def first_match(
-    rules: Iterable[LiveRule], delivery: Delivery, *, at: datetime
+    rules: Iterable[LiveRule[RuleVersion]], delivery: Delivery, *, at: datetime
 ) -> RuleVersion | None:
     details = Details(delivery)
     for rule in rules:
@@ -68,18 +72,18 @@ def first_match(
     return None
 
 
-def live_rules(versions: Iterable[RuleVersion]) -> list[LiveRule]:
+def live_rules(versions: Iterable[RuleVersion]) -> list[LiveRule[RuleVersion]]:
     """Returns the rules that are on."""
-    return [
-        LiveRule(
-            version,
-            frozenset(map(UUID, version.agents)),
-            frozenset(version.types),
-            version.thread_prefix,
-        )
-        for version in versions
-        if version.rule.state == Rule.State.ON
-    ]
+    return [live(version) for version in versions if version.rule.state == Rule.State.ON]
+
+
+def live(version: Version) -> LiveRule[Version]:
+    return LiveRule(
+        version,
+        frozenset(map(UUID, version.agents)),
+        frozenset(version.types),
+        version.thread_prefix,
+    )
 
 
 def _read(team_id: int, rules_version: int) -> _Kept:

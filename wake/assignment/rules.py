@@ -41,8 +41,8 @@ class BadRule(Exception):
     """A rule cannot say this; the message says why."""
 
 
-class Terms(TypedDict):
-    """Lists what a rule says: the columns of a version."""
+class MatchTerms(TypedDict):
+    """Lists which deliveries a rule is for, and until when."""
 
     agents: list[str]
     types: list[str]
@@ -50,13 +50,18 @@ class Terms(TypedDict):
     pointer: str
     operator: str
     value: str
+    expires_at: datetime
+
+
+class Terms(MatchTerms):
+    """Lists what a rule says: the columns of a version."""
+
     people: list[int]
     role: str
     only_they: bool
     needed: int
     must_wait: bool
     escalation: list[EscalationStep]
-    expires_at: datetime
 
 
 @transaction.atomic
@@ -173,19 +178,25 @@ def _publish(team: Team, at: datetime) -> None:
     agents.update(rules_version=team.rules_version)
 
 
-def _check(team: Team, terms: Terms, *, at: datetime) -> None:
-    """Raises BadRule. Agents, people and the time may have changed since the page was made."""
+def check_match(team_id: int, terms: MatchTerms, *, at: datetime) -> None:
+    """Checks which deliveries a rule is for, and until when. Agents and the time may have changed
+    since the page was made. Raises BadRule."""
     if not at < terms["expires_at"] <= at + timedelta(days=LONGEST_DAYS):
         raise BadRule(f"A rule ends within {LONGEST_DAYS} days.")
     if not set(terms["types"]) <= set(Delivery.Type.values):
         raise BadRule("Choose types of deliveries.")
-    agents = Agent.objects.filter(team=team, pk__in=terms["agents"])
+    agents = Agent.objects.filter(team=team_id, pk__in=terms["agents"])
     if agents.count() != len(set(terms["agents"])):
         raise BadRule("Choose agents of this team.")
+    _check_comparison(terms)
+
+
+def _check(team: Team, terms: Terms, *, at: datetime) -> None:
+    """Raises BadRule. People may have left since the page was made."""
+    check_match(team.pk, terms, at=at)
     _check_people(team, terms["people"], terms["role"])
     if not 1 <= terms["needed"] <= MOST_NEEDED:
         raise BadRule(f"A rule asks for 1 to {MOST_NEEDED} people.")
-    _check_comparison(terms)
     _check_escalation(team, terms["escalation"])
 
 
@@ -207,7 +218,7 @@ def _check_people(team: Team, people: list[int], role: str) -> None:
         raise BadRule("Choose at least one person, or a role.")
 
 
-def _check_comparison(terms: Terms) -> None:
+def _check_comparison(terms: MatchTerms) -> None:
     if not terms["operator"]:
         return
     if terms["operator"] not in RuleVersion.Operator:

@@ -79,7 +79,7 @@ def version_of(delivery: Delivery, *, at: datetime) -> RuleVersion | None:
     return first_match(live_rules(RuleVersion.objects.of_team(delivery.team_id)), delivery, at=at)
 
 
-def _needed(rows: DeliveryQuerySet, rules: list[LiveRule]) -> DeliveryQuerySet:
+def _needed(rows: DeliveryQuerySet, rules: list[LiveRule[RuleVersion]]) -> DeliveryQuerySet:
     """Loads details only if a rule compares a value in them."""
     compares = any(rule.version.operator for rule in rules)
     return rows.only(*COLUMNS, *(["details_json"] if compares else []))

@@ -48,6 +48,7 @@ def queue(response: Response) -> Callback:
         answered_at=response.answered_at,
         responded_at=response.responded_at,
         quorum_json=response.quorum_json,
+        is_by_rule=response.rule_version_id is not None,
         at=response.answered_at,
     )
     url, host = _address(delivery)

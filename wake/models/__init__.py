@@ -1,6 +1,7 @@
 """Defines what agents deliver, whom it is assigned to, what people answer, and the callbacks that
 carry answers."""
 
+from wake.models.answering_rules import AnsweringRule, AnsweringVersion, Trial, TriedUntil
 from wake.models.blobs import Attachment, File, StoredFile, UploadedBlob
 from wake.models.callbacks import Callback, CallbackAttempt, CallbackHost, FailingTarget
 from wake.models.deliveries import Delivery, DeliveryQuerySet
@@ -11,6 +12,8 @@ from wake.models.rules import AssignedPerson, Assignment, Rule, RuleVersion
 from wake.models.votes import Vote
 
 __all__ = [
+    "AnsweringRule",
+    "AnsweringVersion",
     "AssignedPerson",
     "Assignment",
     "Attachment",
@@ -28,6 +31,8 @@ __all__ = [
     "Rule",
     "RuleVersion",
     "StoredFile",
+    "Trial",
+    "TriedUntil",
     "UploadedBlob",
     "Vote",
 ]

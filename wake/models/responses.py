@@ -13,6 +13,7 @@ from django.db.models import Q
 from accounts.models import User
 from database.clock import database_now
 from database.encrypted_columns import ContentTextField
+from wake.models.answering_rules import AnsweringVersion
 from wake.models.deliveries import Delivery
 
 
@@ -53,6 +54,15 @@ class Response(models.Model):
         User, null=True, on_delete=models.SET_NULL, related_name="responses", db_index=False
     )
     by_name = models.CharField(max_length=80)
+    # The version of the rule that gave it instead of a person; `by_name` names the rule.
+    rule_version = models.ForeignKey(
+        AnsweringVersion,
+        null=True,
+        on_delete=models.PROTECT,
+        related_name="+",
+        db_constraint=False,
+        db_index=False,
+    )
     # What the agent is told of the votes, as JSON; empty where one approval was enough.
     quorum_json = models.TextField(blank=True, default="", db_default="")
 

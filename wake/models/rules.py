@@ -66,9 +66,9 @@ class RuleVersionQuerySet(models.QuerySet["RuleVersion"]):
         return self.filter(rule=pk)
 
 
-class RuleVersion(models.Model):
-    """Stores what a rule says: which deliveries it is for, and whom it assigns them to. An empty
-    list or text matches every delivery. It never changes."""
+class Match(models.Model):
+    """Says which deliveries a rule is for, and until when. An empty list or text matches every
+    delivery."""
 
     class Operator(models.TextChoices):
         IS = "is", "is"
@@ -76,11 +76,6 @@ class RuleVersion(models.Model):
         AT_LEAST = "at_least", "is at least"
         AT_MOST = "at_most", "is at most"
         CONTAINS = "contains", "contains"
-
-    rule = models.ForeignKey(
-        Rule, on_delete=models.CASCADE, related_name="versions", db_index=False
-    )
-    number = models.PositiveIntegerField()
 
     agents: models.JSONField[Any, list[str]] = models.JSONField(default=list)
     types: models.JSONField[Any, list[str]] = models.JSONField(default=list)
@@ -90,6 +85,20 @@ class RuleVersion(models.Model):
     pointer = models.CharField(max_length=LONGEST_POINTER, blank=True)
     operator = models.CharField(max_length=8, choices=Operator, blank=True)
     value = models.CharField(max_length=LONGEST_VALUE, blank=True)
+    expires_at = models.DateTimeField()
+
+    class Meta:
+        abstract = True
+
+
+class RuleVersion(Match):
+    """Stores what a rule says: which deliveries it is for, and whom it assigns them to. It never
+    changes."""
+
+    rule = models.ForeignKey(
+        Rule, on_delete=models.CASCADE, related_name="versions", db_index=False
+    )
+    number = models.PositiveIntegerField()
 
     people: models.JSONField[Any, list[int]] = models.JSONField(default=list)
     role = models.CharField(max_length=10, choices=Membership.Role, blank=True)
@@ -108,7 +117,6 @@ class RuleVersion(models.Model):
         default=list, db_default=[]
     )
 
-    expires_at = models.DateTimeField()
     created_at = models.DateTimeField()
     created_by = models.CharField(max_length=80)
 

@@ -40,6 +40,7 @@ app.conf.beat_schedule = {
         "wake.jobs.take_up_orphans": 60.0,
         "wake.jobs.time_out_overdue": 3.0,
         "wake.jobs.escalate_due": 10.0,
+        "wake.jobs.answer_by_rules": 2.0,
         "wake.jobs.erase_old_content": 60.0,
         "wake.jobs.remove_unused_blobs": 600.0,
         "accounts.jobs.forget_expired_sessions": 600.0,

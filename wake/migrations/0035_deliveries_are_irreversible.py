@@ -2,7 +2,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies = [("wake", "0033_quorum_of_two_to_five")]
+    dependencies = [("wake", "0034_rules_make_agents_wait")]
 
     operations = [
         migrations.AddField(

@@ -1,0 +1,342 @@
+"""A rule notes what it would approve, and once it is on it approves it."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import UUID, uuid4
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from accounts.audit import person
+from accounts.models import AuditEvent, Membership, Team, User
+from tests.fixtures.agent_client import AgentClient
+from tests.types import Answer, MakeAnsweringRule, MakeDelivery, MakeRule
+from wake.answering import rules, trials
+from wake.answering.results import results_of
+from wake.answering.trials import note_and_answer
+from wake.models import AnsweringRule, AnsweringVersion, Callback, Delivery, Response, Trial
+from wake.responses import release, release_due, respond, take_back
+
+HOURS = timedelta(hours=1)
+
+
+@pytest.fixture(autouse=True)
+def no_sample(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trials, "SAMPLE", 2**128)
+
+
+def work() -> int:
+    return note_and_answer(at=timezone.now())
+
+
+def test_a_rule_in_shadow_notes_what_it_would_approve(
+    make_answering_rule: MakeAnsweringRule, make_delivery: MakeDelivery
+) -> None:
+    make_answering_rule()
+    delivery = make_delivery()
+
+    assert work() == 0
+
+    trial = Trial.objects.get()
+    assert (trial.delivery, trial.due_at) == (delivery, None)
+    assert not Response.objects.exists()
+    assert work() == 0
+    assert Trial.objects.count() == 1
+
+
+def test_a_rule_that_is_on_approves(
+    make_answering_rule: MakeAnsweringRule, make_delivery: MakeDelivery
+) -> None:
+    rule = make_answering_rule(on=True)
+    delivery = make_delivery(timeout_seconds=600)
+
+    assert work() == 1
+
+    response = Response.objects.get()
+    assert (response.status, response.by, response.by_name) == (
+        "approved",
+        None,
+        "the rule “Small refunds”",
+    )
+    assert response.responded_at is None, "people can undo it"
+    assert Trial.objects.get().approved_at is not None
+    event = AuditEvent.objects.get(event="delivery.answered")
+    assert (event.actor_kind, event.actor_id) == ("rule", str(rule.pk))
+    assert event.detail["rule_version"] == 1
+    assert event.object_id == str(delivery.pk)
+    assert work() == 0
+
+
+def test_the_agent_is_told_that_a_rule_answered(
+    make_answering_rule: MakeAnsweringRule, caller: AgentClient, allowed_host: str
+) -> None:
+    make_answering_rule(on=True)
+    pk = caller.deliver(callback_webhook=f"https://{allowed_host}/wake")
+    work()
+    assert "responded_by" not in caller.get(f"response/{pk}").json(), "it is held"
+
+    release_due(at=timezone.now() + HOURS)
+
+    polled = caller.get(f"response/{pk}")
+    assert polled.json()["status"] == "approved"
+    assert polled.json()["responded_by"] == {"kind": "rule"}
+    [swept] = caller.get("responses").json()["deliveries"]
+    assert swept == polled.json()
+    assert bytes(Callback.objects.get().body) == polled.content
+
+
+def test_an_answer_of_a_person_does_not_say_who(
+    make_answering_rule: MakeAnsweringRule, caller: AgentClient, answer: Answer
+) -> None:
+    make_answering_rule()
+    pk = caller.deliver()
+    answer(pk)
+
+    assert "responded_by" not in caller.get(f"response/{pk}").json()
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [{"type": "alert"}, {"type": "update"}, {"irreversible": True}, {"quorum": 2}],
+    ids=lambda fields: next(iter(fields)),
+)
+def test_some_deliveries_are_for_people_alone(
+    make_answering_rule: MakeAnsweringRule, make_delivery: MakeDelivery, fields: dict[str, Any]
+) -> None:
+    make_answering_rule(on=True)
+    make_delivery(**fields)
+
+    assert work() == 0
+    assert not Trial.objects.exists()
+
+
+def test_what_only_some_may_answer_is_for_them(
+    make_answering_rule: MakeAnsweringRule,
+    make_rule: MakeRule,
+    make_delivery: MakeDelivery,
+    alice: User,
+) -> None:
+    make_answering_rule(on=True)
+    make_rule(people=[alice], only_they=True)
+    make_delivery()
+
+    assert work() == 0
+    assert not Trial.objects.exists()
+
+
+def test_questions_of_another_app_and_test_deliveries_are_left_out(
+    make_answering_rule: MakeAnsweringRule, make_delivery: MakeDelivery, in_test_mode: AgentClient
+) -> None:
+    make_answering_rule(on=True)
+    make_delivery(type="question", is_internal=True)
+    in_test_mode.deliver()
+
+    assert work() == 0
+    assert not Trial.objects.exists()
+
+
+def test_a_rule_is_for_what_it_names(
+    make_answering_rule: MakeAnsweringRule, make_delivery: MakeDelivery
+) -> None:
+    make_answering_rule(pointer="/total", operator="at_most", value="20", types=["question"])
+    small = make_delivery(type="question", details_json='{"total": 19.5}')
+    make_delivery(type="question", details_json='{"total": 21}')
+    make_delivery(type="output", details_json='{"total": 1}')
+
+    work()
+
+    assert [trial.delivery for trial in Trial.objects.all()] == [small]
+
+
+def test_what_came_before_the_rule_is_not_its_own(
+    make_answering_rule: MakeAnsweringRule, make_delivery: MakeDelivery, answer: Answer
+) -> None:
+    earlier = make_delivery()
+    rule = make_answering_rule()
+    shadowed = make_delivery()
+    rules.turn_on(
+        rule,
+        version=1,
+        reason="Tried by hand before.",
+        by=person(User.objects.get(email="alice@example.com")),
+        at=timezone.now(),
+    )
+    answer(earlier)  # moves its stamp, so that it is read again
+
+    assert work() == 0
+
+    assert [trial.delivery for trial in Trial.objects.all()] == [shadowed]
+
+
+def test_one_in_ten_goes_to_people(
+    make_answering_rule: MakeAnsweringRule,
+    make_delivery: MakeDelivery,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.undo()
+    make_answering_rule(on=True)
+    for last_digit in (1, 0, 9):
+        pk = UUID(int=uuid4().int // 10 * 10 + last_digit)
+        monkeypatch.setattr("wake.deliveries.uuid.uuid4", lambda pk=pk: pk)
+        make_delivery()
+        monkeypatch.undo()
+
+    assert work() == 2
+    [sampled] = Trial.objects.filter(approved_at__isnull=True)
+    assert (sampled.due_at, sampled.delivery_id.int % 10) == (None, 0)
+
+
+def test_a_rule_approves_at_most_so_many_a_day(
+    make_answering_rule: MakeAnsweringRule, make_delivery: MakeDelivery
+) -> None:
+    noon = datetime(2026, 5, 4, 12, tzinfo=UTC)
+    rule = make_answering_rule(on=True, most_a_day=2, at=noon)
+    for _ in range(3):
+        make_delivery(at=noon)
+
+    assert note_and_answer(at=noon) == 2
+    assert note_and_answer(at=noon + 11 * HOURS) == 0, "the third is for people"
+    make_delivery(at=noon + 12 * HOURS)
+    assert note_and_answer(at=noon + 12 * HOURS) == 1, "a new day"
+    rule.refresh_from_db()
+    assert rule.counted == 1
+
+
+def test_a_rule_ends(make_answering_rule: MakeAnsweringRule, make_delivery: MakeDelivery) -> None:
+    now = timezone.now()
+    make_answering_rule(on=True, expires_at=now + HOURS)
+    make_delivery()
+
+    assert note_and_answer(at=now + HOURS) == 0
+    assert not Response.objects.exists()
+
+
+@pytest.mark.parametrize("shadow", [False, True])
+def test_a_rule_that_is_off_approves_nothing_more(
+    make_answering_rule: MakeAnsweringRule,
+    make_delivery: MakeDelivery,
+    alice: User,
+    monkeypatch: pytest.MonkeyPatch,
+    shadow: bool,
+) -> None:
+    rule = make_answering_rule(on=True)
+    make_delivery()
+    # Noted while the rule is on, and due.
+    monkeypatch.setattr(trials, "ANSWERS_AT_ONCE", 0)
+    work()
+    assert Trial.objects.get().due_at is not None
+    monkeypatch.setattr(trials, "ANSWERS_AT_ONCE", 9)
+
+    rules.turn_off(rule, shadow=shadow, version=1, by=person(alice), at=timezone.now())
+
+    assert work() == 0
+    assert not Response.objects.exists()
+    assert Trial.objects.get().due_at is None
+
+
+def test_a_person_who_answers_first_decides(
+    make_answering_rule: MakeAnsweringRule, make_delivery: MakeDelivery, answer: Answer
+) -> None:
+    rule = make_answering_rule(on=True)
+    answer(make_delivery(), "rejected")
+
+    assert work() == 0
+
+    assert Response.objects.get().status == "rejected"
+    results = results_of(AnsweringVersion.objects.get(rule=rule))
+    assert (results.agreed, results.contradicted) == (0, 1)
+
+
+def test_a_delivery_that_waits_no_more_is_left(
+    make_answering_rule: MakeAnsweringRule, make_delivery: MakeDelivery
+) -> None:
+    make_answering_rule(on=True)
+    first = make_delivery()
+    make_delivery(supersedes=first.pk)
+    overdue = make_delivery(timeout_seconds=60)
+
+    assert note_and_answer(at=timezone.now() + HOURS) == 1
+    assert Response.objects.get().delivery not in {first, overdue}
+
+
+def test_undoing_what_a_rule_approved_returns_it_to_shadow(
+    make_answering_rule: MakeAnsweringRule, make_delivery: MakeDelivery, team: Team, bob: User
+) -> None:
+    Membership.objects.filter(user=bob).update(role="reviewer")
+    rule = make_answering_rule(on=True)
+    delivery = make_delivery()
+    work()
+
+    take_back(delivery, by=bob, at=timezone.now())
+
+    assert work() == 0, "it waits for people now"
+    make_delivery()
+    assert work() == 0
+    rule.refresh_from_db()
+    assert rule.state == "shadow"
+    assert rule.stopped_itself_at is not None
+    event = AuditEvent.objects.get(event="answering_rule.back_to_shadow")
+    assert (event.actor_kind, event.detail["contradicted"]) == ("system", 1)
+    assert not Response.objects.exists()
+    again = respond(
+        delivery,
+        by=bob,
+        status="approved",
+        content_hash=delivery.content_hash,
+        at=timezone.now(),
+    )
+    assert isinstance(again, Response)
+    release(again, at=timezone.now())
+    assert results_of(AnsweringVersion.objects.get(rule=rule)).contradicted == 1
+
+
+def test_an_answer_is_released_at_once_without_a_hold(
+    make_answering_rule: MakeAnsweringRule, make_delivery: MakeDelivery, settings: Any
+) -> None:
+    settings.WAKE_HOLD_SECONDS = 0
+    make_answering_rule(on=True)
+    make_delivery()
+
+    assert work() == 1
+    assert Delivery.objects.get().status == "approved"
+
+
+def test_the_first_rule_that_is_on_answers_and_the_others_are_tried(
+    make_answering_rule: MakeAnsweringRule, make_delivery: MakeDelivery
+) -> None:
+    at = timezone.now() - HOURS
+    names = ["In shadow", "First", "Second"]
+    for number, name in enumerate(names):
+        make_answering_rule(name, on=number > 0, at=at + timedelta(seconds=number))
+    make_delivery()
+
+    assert work() == 1
+
+    assert Response.objects.get().by_name == "the rule “First”"
+    assert Trial.objects.count() == 3
+
+
+def test_without_rules_it_makes_three_queries(make_delivery: MakeDelivery) -> None:
+    make_delivery()
+
+    with CaptureQueriesContext(
+        connection,
+    ) as queries:
+        work()
+
+    assert len(queries) == 3
+
+
+def test_a_removed_rule_is_not_tried(
+    make_answering_rule: MakeAnsweringRule, make_delivery: MakeDelivery
+) -> None:
+    rule = make_answering_rule()
+    AnsweringRule.objects.filter(pk=rule.pk).update(removed_at=timezone.now())
+    make_delivery()
+    work()
+
+    assert not Trial.objects.exists()
