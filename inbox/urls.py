@@ -16,7 +16,7 @@ from inbox.agents.connect import views as connect_views
 from inbox.answering import batch_views, saved_reply_views
 from inbox.answering import views as answering_views
 from inbox.answering.editing import views as editing_views
-from inbox.assignment import rule_views, take_views, try_views
+from inbox.assignment import answering_rule_views, rule_views, take_views, try_views
 from inbox.audit import views as audit_views
 from inbox.callbacks import allowlist_views, test_callback_views
 from inbox.callbacks import views as callback_views
@@ -347,6 +347,31 @@ urlpatterns = [
     path("settings/rules/", rule_views.rule_settings, name="settings-rules"),
     path("settings/rules/<slug:slug>/", rule_views.team_rules, name="settings-team-rules"),
     path("settings/rules/<slug:slug>/new/", rule_views.add_rule, name="settings-rule-new"),
+    path(
+        "settings/rules/<slug:slug>/answering/new/",
+        answering_rule_views.add_answering_rule,
+        name="settings-answering-rule-new",
+    ),
+    path(
+        "settings/rules/<slug:slug>/answering/<uuid:pk>/",
+        answering_rule_views.answering_rule,
+        name="settings-answering-rule",
+    ),
+    path(
+        "settings/rules/<slug:slug>/answering/<uuid:pk>/change/",
+        answering_rule_views.change_answering_rule,
+        name="settings-answering-rule-change",
+    ),
+    path(
+        "settings/rules/<slug:slug>/answering/<uuid:pk>/switch",
+        answering_rule_views.switch_answering_rule,
+        name="settings-answering-rule-switch",
+    ),
+    path(
+        "settings/rules/<slug:slug>/answering/<uuid:pk>/remove",
+        answering_rule_views.remove_answering_rule,
+        name="settings-answering-rule-remove",
+    ),
     path("settings/rules/<slug:slug>/try/", try_views.try_rules, name="settings-rules-try"),
     path("settings/rules/<slug:slug>/<uuid:pk>/", rule_views.change_rule, name="settings-rule"),
     path(

@@ -11,9 +11,19 @@ from django import forms
 from accounts.models import Membership
 from inbox.assignment.sentences import TYPES, Names
 from inbox.pages.name_field import NameField
-from wake.assignment.rules import LONGEST_DAYS, LONGEST_MINUTES, MOST_NEEDED, MOST_STEPS, Terms
+from wake.answering.rules import MOST_A_DAY
+from wake.answering.rules import TYPES as ANSWERED
+from wake.answering.rules import Terms as AnsweringTerms
+from wake.assignment.rules import (
+    LONGEST_DAYS,
+    LONGEST_MINUTES,
+    MOST_NEEDED,
+    MOST_STEPS,
+    MatchTerms,
+    Terms,
+)
 from wake.models import RuleVersion
-from wake.models.rules import LONGEST_POINTER, LONGEST_VALUE, EscalationStep
+from wake.models.rules import LONGEST_POINTER, LONGEST_VALUE, EscalationStep, Match
 
 INPUT = {"class": "input"}
 STEPS = range(1, MOST_STEPS + 1)
@@ -48,8 +58,8 @@ def _fields_of_step(step: int) -> dict[str, forms.Field]:
     }
 
 
-class RuleForm(forms.Form):
-    """Takes everything that a rule says; what is empty matches every delivery."""
+class MatchForm(forms.Form):
+    """Takes which deliveries a rule is for; what is empty matches every delivery."""
 
     rule_name = NameField(
         label="Name",
@@ -90,6 +100,41 @@ class RuleForm(forms.Form):
         max_length=LONGEST_VALUE,
         widget=forms.TextInput(attrs={**INPUT, "dir": "auto"}),
     )
+    days = forms.IntegerField(
+        label="Ends after (days)",
+        min_value=1,
+        max_value=LONGEST_DAYS,
+        initial=LONGEST_DAYS,
+        widget=forms.NumberInput(attrs=INPUT),
+        help_text=f"At most {LONGEST_DAYS}. Save the rule again to extend it.",
+    )
+
+    def __init__(self, *args: Any, names: Names, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._offer("agents", names.agents)
+
+    def _offer(self, name: str, choices: Mapping[Any, str]) -> None:
+        field = self.fields[name]
+        assert isinstance(field, forms.ChoiceField)  # noqa: S101 - for the type checker
+        field.choices = list(choices.items())
+
+    def match_terms(self, *, at: datetime) -> MatchTerms:
+        data = self.cleaned_data
+        is_comparing = bool(data["operator"])
+        return {
+            "agents": data["agents"],
+            "types": data["types"],
+            "thread_prefix": data["thread_prefix"],
+            "pointer": data["pointer"] if is_comparing else "",
+            "operator": data["operator"],
+            "value": data["value"] if is_comparing else "",
+            "expires_at": at + timedelta(days=data["days"]),
+        }
+
+
+class RuleForm(MatchForm):
+    """Takes everything that an assignment rule says."""
+
     people = _boxes(label="Assign to", coerce=int)
     role = forms.ChoiceField(
         label="And to", required=False, choices=ROLES, widget=forms.Select(attrs=INPUT)
@@ -113,27 +158,14 @@ class RuleForm(forms.Form):
         required=False,
         help_text="It does not go on by itself after its deadline, even if it planned to.",
     )
-    days = forms.IntegerField(
-        label="Ends after (days)",
-        min_value=1,
-        max_value=LONGEST_DAYS,
-        initial=LONGEST_DAYS,
-        widget=forms.NumberInput(attrs=INPUT),
-        help_text=f"At most {LONGEST_DAYS}. Save the rule again to extend it.",
-    )
 
     def __init__(self, *args: Any, names: Names, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
+        super().__init__(*args, names=names, **kwargs)
+        self.fields["days"] = self.fields.pop("days")  # last of the main fields
         for step in STEPS:
             self.fields |= _fields_of_step(step)
-        self._offer("agents", names.agents)
         for name in ("people", *(f"people_{step}" for step in STEPS)):
             self._offer(name, names.people)
-
-    def _offer(self, name: str, choices: Mapping[Any, str]) -> None:
-        field = self.fields[name]
-        assert isinstance(field, forms.ChoiceField)  # noqa: S101 - for the type checker
-        field.choices = list(choices.items())
 
     @property
     def main_fields(self) -> list[forms.BoundField]:
@@ -151,21 +183,14 @@ class RuleForm(forms.Form):
     def terms(self, *, at: datetime) -> Terms:
         """Returns what rules.add() and rules.change() take."""
         data = self.cleaned_data
-        is_comparing = bool(data["operator"])
         return {
-            "agents": data["agents"],
-            "types": data["types"],
-            "thread_prefix": data["thread_prefix"],
-            "pointer": data["pointer"] if is_comparing else "",
-            "operator": data["operator"],
-            "value": data["value"] if is_comparing else "",
+            **self.match_terms(at=at),
             "people": data["people"],
             "role": data["role"],
             "only_they": data["only_they"],
             "needed": data["needed"] or 1,
             "must_wait": data["must_wait"],
             "escalation": self._escalation(),
-            "expires_at": at + timedelta(days=data["days"]),
         }
 
     def _escalation(self) -> list[EscalationStep]:
@@ -182,10 +207,31 @@ class RuleForm(forms.Form):
         ]
 
 
+class AnsweringRuleForm(MatchForm):
+    """Takes everything that a rule that answers says."""
+
+    types = _boxes(label="Types", choices=[(each, TYPES[each].capitalize()) for each in ANSWERED])
+    most_a_day = forms.IntegerField(
+        label="At most a day",
+        min_value=1,
+        max_value=MOST_A_DAY,
+        initial=50,
+        widget=forms.NumberInput(attrs=INPUT),
+        help_text="More than that goes to people. A day is a day in UTC.",
+    )
+
+    def terms(self, *, at: datetime) -> AnsweringTerms:
+        """Returns what rules.add() and rules.change() of wake/answering/ take."""
+        return {**self.match_terms(at=at), "most_a_day": self.cleaned_data["most_a_day"]}
+
+
+def match_of(version: Match) -> dict[str, Any]:
+    fields = ("agents", "types", "thread_prefix", "pointer", "operator", "value")
+    return {name: getattr(version, name) for name in fields}
+
+
 def initial_of(version: RuleVersion) -> dict[str, Any]:
     """Returns what the form of an existing rule shows; its time begins again."""
-    fields = ("agents", "types", "thread_prefix", "pointer", "operator", "value", "people", "role")
-    same = {name: getattr(version, name) for name in fields}
     steps = {
         f"{name}_{number}": value
         for number, step in enumerate(version.escalation, 1)
@@ -196,8 +242,10 @@ def initial_of(version: RuleVersion) -> dict[str, Any]:
         )
     }
     return {
-        **same,
+        **match_of(version),
         **steps,
+        "people": version.people,
+        "role": version.role,
         "only_they": version.only_they,
         "needed": version.needed,
         "must_wait": version.must_wait,

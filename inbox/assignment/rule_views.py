@@ -15,12 +15,14 @@ from django.views.decorators.http import require_POST, require_safe
 from accounts.access import is_owner, teams_of
 from accounts.models import Team
 from database.clock import database_now
+from inbox.assignment.answering_rule_views import answering_lines
 from inbox.assignment.forms import RuleForm, initial_of
 from inbox.assignment.sentences import Names, assigns, escalates, matches
 from inbox.pages.owners import team_of_an_owner
 from inbox.pages.page import PersonRequest, SeeOther, actor, form_page, page
 from inbox.people.settings.views import posted, settings_page
 from inbox.people.teams.teams import own_teams
+from wake.answering.rules import MOST_RULES as MOST_ANSWERING
 from wake.assignment import rules
 from wake.models import Rule, RuleVersion
 
@@ -114,6 +116,8 @@ def rules_page(request: PersonRequest, team: Team, **context: Any) -> HttpRespon
     has_other_teams = teams_of(request.user).count() > 1
     context = {"team": team, "lines": lines, "now": now, "is_full": is_full, **context}
     context["has_other_teams"] = has_other_teams
+    context["answering"] = answering_lines(team, names, now=now)
+    context["answering_is_full"] = len(context["answering"]) >= MOST_ANSWERING
     return settings_page(request, "rules/of-a-team", can_change=can_change, **context)
 
 

@@ -9,6 +9,7 @@ from typing import Self
 from accounts.models import Agent, Membership, Team
 from wake.assignment.assigned import in_minutes, in_words
 from wake.models import Delivery, RuleVersion
+from wake.models.rules import Match
 
 TYPES: dict[str, str] = {
     Delivery.Type.QUESTION: "questions",
@@ -54,7 +55,7 @@ class Names:
         return in_words(names) or "everyone who may answer"
 
 
-def matches(version: RuleVersion, names: Names) -> str:
+def matches(version: Match, names: Names) -> str:
     """Returns `Questions and alerts from research-agent-01 where /total is at least 500`."""
     types = in_words([TYPES[each] for each in version.types]) or "all deliveries"
     parts = [types.capitalize()]

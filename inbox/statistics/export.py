@@ -69,6 +69,7 @@ def _figures(period: Period) -> dict[str, Any]:
         "edits_compared": period.compared,
         "half_of_edits_changed_up_to_percent": period.changed,
         "redirects_erased": period.gone,
+        "answered_by_rules": period.by_rules,
     }
 
 

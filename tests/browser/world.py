@@ -24,15 +24,17 @@ from relay.cards.publishing import publish
 from relay.models import Task
 from relay.protocol.dialects import Incoming
 from relay.tasks import sending
+from tests.fixtures.answering_rules import answering_terms
 from tests.fixtures.rules import terms_with
 from tests.types import Answer, MakeDelivery
 from tests.wake.blobs.drawing import drawn
 from tests.wake.blobs.showing import file, image
+from wake.answering import rules as answering_rules
 from wake.assignment import rules
 from wake.blobs.uploads import upload
 from wake.callbacks.attempts import settle
 from wake.callbacks.http_client import Outcome
-from wake.models import Callback, Delivery, Rule, UploadedBlob
+from wake.models import AnsweringRule, Callback, Delivery, Rule, Trial, UploadedBlob
 
 REPORT = (
     "# Report\n\nTen **competitors**, see [the sheet](https://sheets.example.com/1).\n\n"
@@ -85,6 +87,7 @@ class World:
     colleague: Membership
     link: str
     rule: Rule
+    answering_rule: AnsweringRule
     channel: Channel
     blob: UploadedBlob
     passkey: Passkey
@@ -130,6 +133,7 @@ def build(make: MakeDelivery, answer: Answer, *, key: ApiKey, alice: User, bob: 
         colleague,
         link,
         rule,
+        _answering_rule(agent, alice, at=now),
         _channel(agent, at=now),
         blob,
         _passkey(alice),
@@ -176,6 +180,19 @@ def _rule(agent: Agent, by: User, *, at: datetime) -> Rule:
     )
     team = agent.team
     return rules.add(team, "w" * 80, terms, rules_version=team.rules_version, by=person(by), at=at)
+
+
+def _answering_rule(agent: Agent, by: User, *, at: datetime) -> AnsweringRule:
+    """Is on, with as much to show as there can be."""
+    terms = answering_terms(agents=[str(agent.pk)], thread_prefix="w" * 128, at=at)
+    rule = answering_rules.add(agent.team, "w" * 60, terms, by=person(by), at=at)
+    answering_rules.turn_on(rule, version=1, reason="w" * 280, by=person(by), at=at)
+    version, trial = rule.versions.get(), {"created_at": at}
+    rejected, *others = Delivery.objects.filter(agent=agent).order_by("created_at")[:3]
+    Trial.objects.create(delivery=rejected, version=version, taken_back_at=at, **trial)
+    for delivery in others:
+        Trial.objects.create(delivery=delivery, version=version, approved_at=at, **trial)
+    return rule
 
 
 def _changed_address(user: User, *, at: datetime) -> str:
@@ -315,6 +332,9 @@ def as_fields(world: World) -> dict[str, Any]:
         "settings-rule-new": team,
         "settings-rules-try": team,
         "settings-rule": {**team, "pk": world.rule.pk},
+        "settings-answering-rule-new": team,
+        "settings-answering-rule": {**team, "pk": world.answering_rule.pk},
+        "settings-answering-rule-change": {**team, "pk": world.answering_rule.pk},
         "settings-invite": team,
         "settings-member": {**team, "pk": world.colleague.pk},
         "join": {"token": world.link},

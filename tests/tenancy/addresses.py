@@ -59,6 +59,10 @@ ROOMS: dict[str, Callable[[TeamData], Any]] = {
     "settings/security/passkeys/<uuid:pk>": lambda data: data.passkey.pk,
     "settings/rules/<slug:slug>": lambda data: data.team.slug,
     "settings/rules/<slug:slug>/<uuid:pk>": lambda data: (data.team.slug, data.rule.pk),
+    "settings/rules/<slug:slug>/answering/<uuid:pk>": lambda data: (
+        data.team.slug,
+        data.answering_rule.pk,
+    ),
     "settings/allowlist/<slug:slug>": lambda data: data.team.slug,
     "settings/retention/<slug:slug>": lambda data: data.team.slug,
     "settings/teams/<slug:slug>": lambda data: data.team.slug,

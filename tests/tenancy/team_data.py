@@ -32,13 +32,16 @@ from relay.cards.publishing import publish
 from relay.models import CallerKey, Card, Task
 from relay.protocol.dialects import Incoming
 from relay.tasks import sending
+from tests.fixtures.answering_rules import answering_terms
 from tests.fixtures.rules import terms_with
 from tests.inbox.person import Person
 from tests.wake.blobs.drawing import drawn
+from wake.answering import rules as answering_rules
 from wake.assignment import rules
 from wake.blobs.uploads import upload
 from wake.deliveries import deliver
 from wake.models import (
+    AnsweringRule,
     Attachment,
     Callback,
     CallbackAttempt,
@@ -79,6 +82,7 @@ class TeamData:
     membership: Membership
     invitation: Invitation
     rule: Rule
+    answering_rule: AnsweringRule
     blob: UploadedBlob
     channel: Channel
     passkey: Passkey
@@ -145,13 +149,20 @@ def build(team: Team, *, words: str) -> TeamData:
         by=person(owner),
         at=timezone.now(),
     )
+    answering_rule = answering_rules.add(
+        team,
+        f"{words} answers",
+        answering_terms(thread_prefix=words),
+        by=person(owner),
+        at=timezone.now(),
+    )
     team.refresh_from_db()
     blob = upload(key, drawn(), content_type="image/png", at=timezone.now()).blob
     Attachment.objects.create(delivery=delivery, blob=blob)
     return TeamData(
         words, team, owner, agent, key, text, delivery, response, callback, attempt, target, host,
         saved_reply, comment, event, batch, caller_key, claim, card, task, membership, invitation,
-        rule, blob, _channel(team, words), _passkey(owner, words),
+        rule, answering_rule, blob, _channel(team, words), _passkey(owner, words),
     )  # fmt: skip
 
 

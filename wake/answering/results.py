@@ -26,7 +26,7 @@ COLUMNS = (
 @dataclass(frozen=True, slots=True)
 class Results:
     """Counts the newest deliveries that a version of a rule matches: those that people approved,
-    and those that they did not, of which the newest are named."""
+    and those that they did not. The newest of these are in `contradictions`."""
 
     agreed: int
     contradicted: int

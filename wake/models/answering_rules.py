@@ -66,6 +66,9 @@ class AnsweringVersionQuerySet(models.QuerySet["AnsweringVersion"]):
         current = newest.filter(rule__team=team, rule__removed_at__isnull=True)
         return current.select_related("rule").order_by("rule__created_at", "rule")
 
+    def of_rule(self, pk: uuid.UUID) -> AnsweringVersionQuerySet:
+        return self.filter(rule=pk)
+
     def at_work(self, at: datetime) -> AnsweringVersionQuerySet:
         """Returns the newest versions that are on or in shadow, and have not ended."""
         newest = self.filter(number=F("rule__version"), expires_at__gt=at)
@@ -110,6 +113,11 @@ class TrialQuerySet(models.QuerySet["Trial"]):
     def due(self, at: datetime) -> TrialQuerySet:
         """Returns deliveries that a rule may approve now. Index: trials_to_answer."""
         return self.filter(due_at__lte=at)
+
+    def approved_by(self, rule: uuid.UUID) -> TrialQuerySet:
+        """Returns what any version of the rule approved, the newest first."""
+        rows = self.filter(version__rule=rule, approved_at__isnull=False)
+        return rows.order_by("-approved_at", "-pk")
 
     def judged(self) -> TrialQuerySet:
         """Returns those whose deliveries people answered, or whose approval they undid. An answer

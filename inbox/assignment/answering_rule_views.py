@@ -1,0 +1,186 @@
+"""Shows the rules of a team that answer, with what they would have approved and what they did;
+owners change them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from django.contrib import messages
+from django.core.paginator import Paginator
+from django.http import Http404, HttpResponse
+from django.shortcuts import get_object_or_404
+from django.views.decorators.http import require_POST, require_safe
+
+from accounts.access import is_owner, teams_of
+from accounts.models import Team
+from database.clock import database_now
+from inbox.assignment.forms import AnsweringRuleForm, match_of
+from inbox.assignment.sentences import Names, matches
+from inbox.pages.owners import team_of_an_owner
+from inbox.pages.page import PersonRequest, SeeOther, actor, form_page, page
+from inbox.people.settings.views import posted, settings_page
+from inbox.people.sign_in.reauthentication import ask_if_stale
+from wake.answering import results, rules
+from wake.assignment.rules import BadRule, RulesChanged
+from wake.models import AnsweringRule, AnsweringVersion, Trial
+
+REFUSED = "Only team owners can change rules that answer"
+AT_ONCE = 50
+MOST_DIGITS = 9
+LONGEST_REASON = 280
+
+
+def answering_lines(team: Team, names: Names, *, now: datetime) -> list[dict[str, Any]]:
+    """Returns a line for each rule of the team that answers; two queries."""
+    versions = list(AnsweringVersion.objects.of_team(team))
+    counted = results.results_of_all(versions)
+    return [
+        {
+            "version": version,
+            "rule": version.rule,
+            "matches": matches(version, names),
+            "results": counted[version.pk],
+            "is_over": version.expires_at <= now,
+        }
+        for version in versions
+    ]
+
+
+@require_safe
+@page
+def answering_rule(request: PersonRequest, slug: str, pk: UUID) -> HttpResponse:
+    """Shows what a rule says, how people answered what it matches, and what it approved."""
+    team = get_object_or_404(teams_of(request.user), slug=slug)
+    return _rule_page(request, team, _version(team, pk))
+
+
+@form_page
+@page
+def add_answering_rule(request: PersonRequest, slug: str) -> HttpResponse:
+    team = team_of_an_owner(request, slug, refusal=REFUSED)
+    form = AnsweringRuleForm(posted(request), names=Names.of(team))
+
+    def add(at: datetime) -> AnsweringRule:
+        name, terms = form.cleaned_data["rule_name"], form.terms(at=at)
+        return rules.add(team, name, terms, by=actor(request), at=at)
+
+    return _form_page(request, team, form, add)
+
+
+@form_page
+@page
+def change_answering_rule(request: PersonRequest, slug: str, pk: UUID) -> HttpResponse:
+    team = team_of_an_owner(request, slug, refusal=REFUSED)
+    version = _version(team, pk)
+    initial = {
+        **match_of(version),
+        "rule_name": version.rule.name,
+        "most_a_day": version.most_a_day,
+    }
+    form = AnsweringRuleForm(posted(request), initial=initial, names=Names.of(team))
+
+    def change(at: datetime) -> AnsweringRule:
+        name, terms, seen = form.cleaned_data["rule_name"], form.terms(at=at), _seen(request)
+        return rules.change(version.rule, name, terms, version=seen, by=actor(request), at=at)
+
+    return _form_page(request, team, form, change, version=version)
+
+
+@require_POST
+@page
+def switch_answering_rule(request: PersonRequest, slug: str, pk: UUID) -> HttpResponse:
+    """Turns the rule on or off or back to shadow, as `state` says. To turn it on, the person gives
+    their password again."""
+    team = team_of_an_owner(request, slug, refusal=REFUSED)
+    version, state = _version(team, pk), request.POST.get("state")
+    is_on, is_shadow = state == AnsweringRule.State.ON, state == AnsweringRule.State.SHADOW
+    if is_on and (stale := ask_if_stale(request)):
+        return stale
+    reason = request.POST.get("reason", "")[:LONGEST_REASON]
+    given: dict[str, Any] = {"version": _seen(request), "by": actor(request), "at": database_now()}
+    try:
+        if is_on:
+            rules.turn_on(version.rule, reason=reason, **given)
+        else:
+            rules.turn_off(version.rule, shadow=is_shadow, **given)
+    except rules.NotTriedEnough as problem:
+        return _rule_page(request, team, version, problem=str(problem), typed=reason)
+    except RulesChanged as changed:
+        messages.warning(request, str(changed))
+    return SeeOther("settings-answering-rule", slug=team.slug, pk=pk)
+
+
+@require_POST
+@page
+def remove_answering_rule(request: PersonRequest, slug: str, pk: UUID) -> HttpResponse:
+    team = team_of_an_owner(request, slug, refusal=REFUSED)
+    try:
+        rule = _version(team, pk).rule
+        rules.remove(rule, version=_seen(request), by=actor(request), at=database_now())
+    except RulesChanged as reason:
+        messages.warning(request, str(reason))
+    return SeeOther("settings-team-rules", slug=team.slug)
+
+
+def _rule_page(
+    request: PersonRequest, team: Team, version: AnsweringVersion, **context: Any
+) -> HttpResponse:
+    names, now = Names.of(team), database_now()
+    approved = Trial.objects.approved_by(version.rule_id).select_related("delivery")
+    pages = Paginator(approved.defer("delivery__details_json"), AT_ONCE)
+    context = {
+        "team": team,
+        "rule": version.rule,
+        "version": version,
+        "matches": matches(version, names),
+        "results": results.results_of(version),
+        "enough": results.ENOUGH,
+        "is_over": version.expires_at <= now,
+        "approved": pages.get_page(request.GET.get("page")),
+        "can_change": is_owner(request.user, team.pk),
+        "now": now,
+        **context,
+    }
+    response = settings_page(request, "rules/answering-rule", **context)
+    if "problem" in context:
+        response.status_code = 422
+    return response
+
+
+def _form_page(
+    request: PersonRequest,
+    team: Team,
+    form: AnsweringRuleForm,
+    store: Callable[[datetime], AnsweringRule],
+    version: AnsweringVersion | None = None,
+) -> HttpResponse:
+    if form.is_valid():
+        try:
+            rule = store(database_now())
+        except (RulesChanged, rules.TooManyRules, BadRule) as reason:
+            form.add_error(None, str(reason))
+        else:
+            messages.success(request, "Saved. It is in shadow now.")
+            return SeeOther("settings-answering-rule", slug=team.slug, pk=rule.pk)
+    return settings_page(
+        request, "rules/answering-rule-form", team=team, form=form, version=version
+    )
+
+
+def _version(team: Team, pk: UUID) -> AnsweringVersion:
+    """Returns what the rule says now; raises Http404 for a rule of another team or a removed
+    one."""
+    found = AnsweringVersion.objects.of_team(team).of_rule(pk).first()
+    if found is None:
+        raise Http404
+    return found
+
+
+def _seen(request: PersonRequest) -> int:
+    """Returns the version of the rule that the page showed; 0, which no rule has, for a text that
+    is none."""
+    text = request.POST.get("version", "")
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= MOST_DIGITS else 0

@@ -1,0 +1,221 @@
+"""Rules that answer have a page with their results; owners turn them on and off."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from http import HTTPStatus
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from accounts.models import Membership, Team, User
+from accounts.sign_in import sessions
+from tests.inbox.person import Person, text_of
+from tests.types import Answer, MakeAnsweringRule, MakeDelivery
+from wake.answering import trials
+from wake.answering.trials import note_and_answer
+from wake.models import AnsweringRule, Response
+
+RULES = "/settings/rules/garden/"
+NEW = f"{RULES}answering/new/"
+
+
+@pytest.fixture(autouse=True)
+def no_sample(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trials, "SAMPLE", 2**128)
+
+
+def page_of(rule: AnsweringRule, action: str = "") -> str:
+    return f"{RULES}answering/{rule.pk}/{action}"
+
+
+def act(who: Person, rule: AnsweringRule, action: str, **fields: Any) -> Any:
+    version = AnsweringRule.objects.get(pk=rule.pk).version
+    return who.client.post(page_of(rule, action), {"version": version, **fields}, follow=True)
+
+
+def state_of(rule: AnsweringRule) -> str:
+    return AnsweringRule.objects.get(pk=rule.pk).state
+
+
+def test_an_owner_adds_a_rule_which_begins_in_shadow(alices: Person, bobs: Person) -> None:
+    fields = {
+        "rule_name": "Small refunds",
+        "types": ["question"],
+        "pointer": "/total",
+        "operator": "at_most",
+        "value": "20",
+        "most_a_day": "30",
+        "days": "14",
+    }
+
+    saved = text_of(alices.client.post(NEW, fields, follow=True))
+
+    assert "Saved. It is in shadow now." in saved
+    assert "Questions where /total is at most “20”: approved, at most 30 a day." in saved
+    assert "It approves nothing." in saved
+    assert "People have answered nothing that it matches yet." in saved
+    listed = text_of(bobs.get(RULES))
+    assert "Small refunds" in listed
+    assert "shadow" in listed
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"types": []}, "Choose questions, outputs, or both."),
+        ({"types": ["alert"]}, "alert is not one of the available choices."),
+        ({"most_a_day": "501"}, "less than or equal to 500"),
+        ({"rule_name": " "}, "Enter a name."),
+    ],
+)
+def test_a_wrong_form_keeps_what_was_typed(
+    alices: Person, fields: dict[str, Any], message: str
+) -> None:
+    given = {"rule_name": "Refunds", "types": ["output"], "most_a_day": "9", "days": "14"}
+
+    answer = alices.client.post(NEW, {**given, "thread_prefix": "refund-", **fields})
+
+    assert answer.status_code == HTTPStatus.UNPROCESSABLE_ENTITY
+    assert message in text_of(answer)
+    assert b'value="refund-"' in answer.content
+    assert not AnsweringRule.objects.exists()
+
+
+def test_the_page_compares_with_what_people_answered(
+    alices: Person,
+    make_answering_rule: MakeAnsweringRule,
+    make_delivery: MakeDelivery,
+    answer: Answer,
+) -> None:
+    rule = make_answering_rule()
+    for _ in range(2):
+        answer(make_delivery())
+    wrong = make_delivery(headline="Refund to a stranger")
+    answer(wrong, "rejected")
+    note_and_answer(at=timezone.now())
+
+    page = alices.get(page_of(rule))
+
+    assert "People approved 2 of the 3 that they answered." in text_of(page)
+    assert "Rejected: Refund to a stranger" in text_of(page)
+    assert f"/deliveries/{wrong.pk}/".encode() in page.content
+
+
+def test_a_rule_is_turned_on_with_a_reason_and_off_with_one_click(
+    alices: Person, make_answering_rule: MakeAnsweringRule
+) -> None:
+    rule = make_answering_rule()
+
+    refused = act(alices, rule, "switch", state="on", reason="no idea")
+    assert refused.status_code == HTTPStatus.UNPROCESSABLE_ENTITY
+    assert "Say why to turn it on anyway." in text_of(refused)
+    assert b'value="no idea"' in refused.content
+    assert state_of(rule) == "shadow"
+
+    on = text_of(act(alices, rule, "switch", state="on", reason="We tried it by hand."))
+    assert "“We tried it by hand.”" in on
+    assert state_of(rule) == "on"
+
+    act(alices, rule, "switch", state="off")
+    assert state_of(rule) == "off"
+    act(alices, rule, "switch", state="shadow")
+    assert state_of(rule) == "shadow"
+
+
+def test_turning_on_asks_for_the_password_and_turning_off_does_not(
+    alices: Person, make_answering_rule: MakeAnsweringRule
+) -> None:
+    rule = make_answering_rule()
+    session = alices.client.session
+    session[sessions.PASSWORD] = (timezone.now() - timedelta(minutes=16)).timestamp()
+    session.save()
+
+    asked = act(alices, rule, "switch", state="on", reason="We tried it by hand.")
+    assert asked.redirect_chain[0][0].startswith("/sudo/")
+    assert state_of(rule) == "shadow"
+
+    act(alices, rule, "switch", state="off")
+    assert state_of(rule) == "off"
+
+
+def test_the_page_lists_what_it_approved(
+    bobs: Person, make_answering_rule: MakeAnsweringRule, make_delivery: MakeDelivery
+) -> None:
+    rule = make_answering_rule(on=True)
+    delivery = make_delivery(headline="Refund of 9 euros")
+    note_and_answer(at=timezone.now())
+
+    text = text_of(bobs.get(page_of(rule)))
+    assert "Refund of 9 euros" in text
+    detail = bobs.get(f"/deliveries/{delivery.pk}/")
+    assert "Approved by the rule “Small refunds”" in text_of(detail)
+
+
+def test_a_reviewer_undoes_what_a_rule_approved(
+    bobs: Person,
+    make_answering_rule: MakeAnsweringRule,
+    make_delivery: MakeDelivery,
+    team: Team,
+) -> None:
+    Membership.objects.filter(user=bobs.user).update(role="reviewer")
+    rule = make_answering_rule(on=True)
+    delivery = make_delivery()
+    note_and_answer(at=timezone.now())
+    assert b"/undo" in bobs.get(f"/deliveries/{delivery.pk}/").content
+
+    bobs.client.post(f"/deliveries/{delivery.pk}/undo", follow=True)
+
+    assert not Response.objects.exists()
+    make_delivery()
+    note_and_answer(at=timezone.now())
+    page = text_of(bobs.get(page_of(rule)))
+    assert "It went back to shadow by itself" in page
+    assert "undone" in page
+    assert "stopped itself" in text_of(bobs.get(RULES))
+
+
+def test_a_page_of_an_earlier_version_changes_nothing(
+    alices: Person, make_answering_rule: MakeAnsweringRule
+) -> None:
+    rule = make_answering_rule()
+
+    for version in ("0", "2", "x", "9" * 5000):
+        text = text_of(act(alices, rule, "remove", version=version))
+        assert "The rules have changed since you opened this page." in text
+
+    assert AnsweringRule.objects.get().removed_at is None
+    assert "Refunds" not in text_of(alices.get(page_of(rule)))
+    changed = {
+        "rule_name": "Refunds",
+        "types": ["output"],
+        "most_a_day": "9",
+        "days": "14",
+    }
+    assert "version 2" in text_of(act(alices, rule, "change/", **changed))
+
+
+def test_a_removed_rule_is_not_there(
+    alices: Person, make_answering_rule: MakeAnsweringRule, alice: User
+) -> None:
+    rule = make_answering_rule()
+
+    act(alices, rule, "remove")
+
+    assert alices.get(page_of(rule)).status_code == HTTPStatus.NOT_FOUND
+    assert "Small refunds" not in text_of(alices.get(RULES))
+
+
+def test_a_long_list_has_pages(
+    alices: Person, make_answering_rule: MakeAnsweringRule, make_delivery: MakeDelivery
+) -> None:
+    now = timezone.now()
+    rule = make_answering_rule(on=True, most_a_day=500, at=now)
+    for number in range(51):
+        make_delivery(headline=f"Refund {number:02}", at=now + timedelta(seconds=number + 1))
+    note_and_answer(at=now + timedelta(minutes=5))
+
+    assert "?page=2" in alices.get(page_of(rule)).content.decode()
+    assert alices.get(page_of(rule, "?page=2")).content.count(b"Refund ") == 1
+    assert alices.get(page_of(rule, f"?page={'9' * 5000}")).status_code == HTTPStatus.OK
