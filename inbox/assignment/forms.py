@@ -106,7 +106,7 @@ class MatchForm(forms.Form):
         max_value=LONGEST_DAYS,
         initial=LONGEST_DAYS,
         widget=forms.NumberInput(attrs=INPUT),
-        help_text=f"At most {LONGEST_DAYS}. Save the rule again to extend it.",
+        help_text=f"At most {LONGEST_DAYS}.",
     )
 
     def __init__(self, *args: Any, names: Names, **kwargs: Any) -> None:
@@ -161,7 +161,8 @@ class RuleForm(MatchForm):
 
     def __init__(self, *args: Any, names: Names, **kwargs: Any) -> None:
         super().__init__(*args, names=names, **kwargs)
-        self.fields["days"] = self.fields.pop("days")  # last of the main fields
+        self.fields["days"] = days = self.fields.pop("days")  # last of the main fields
+        days.help_text = f"{days.help_text} Save the rule again to extend it."
         for step in STEPS:
             self.fields |= _fields_of_step(step)
         for name in ("people", *(f"people_{step}" for step in STEPS)):

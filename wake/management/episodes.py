@@ -21,12 +21,14 @@ from accounts.models import Agent, ApiKey, ClaimedId, Team, User
 from database.idempotency import Idempotency
 from wake import pickups
 from wake.acknowledgements import acknowledge
+from wake.answering import rules as answering_rules
+from wake.assignment.rules import LONGEST_DAYS
 from wake.callbacks import allowlist, attempts
 from wake.callbacks.http_client import Outcome
 from wake.deadlines import time_out_overdue
 from wake.deliveries import deliver
 from wake.management.drawings import drawn
-from wake.models import Callback, Delivery, Response
+from wake.models import AnsweringRule, Callback, Delivery, Response
 from wake.responses import release, respond
 
 FOLDER = Path(__file__).with_name("demo")
@@ -53,7 +55,24 @@ def play(team: Team, *, people: dict[str, User], by: Actor, at: datetime) -> int
     events = [event for episode in new for event in episode.events()]
     for _, happen in sorted(events, key=lambda event: event[0]):
         happen()
+    if new and not AnsweringRule.objects.filter(team=team).exists():
+        _try_a_rule(team, by=by, at=min(each.begins for each in new) - timedelta(days=1))
     return len(new)
+
+
+def _try_a_rule(team: Team, *, by: Actor, at: datetime) -> None:
+    """Adds a rule in shadow since before the first delivery, so that its page has results."""
+    terms: answering_rules.Terms = {
+        "agents": [],
+        "types": [Delivery.Type.OUTPUT],
+        "thread_prefix": "",
+        "pointer": "",
+        "operator": "",
+        "value": "",
+        "most_a_day": 50,
+        "expires_at": at + timedelta(days=LONGEST_DAYS),
+    }
+    answering_rules.add(team, "Routine outputs", terms, by=by, at=at)
 
 
 def casts(team: Team, *, by: Actor, at: datetime) -> list[Cast]:
