@@ -27,6 +27,15 @@ from wake.models.rules import LONGEST_POINTER, LONGEST_VALUE, EscalationStep, Ma
 
 INPUT = {"class": "input"}
 STEPS = range(1, MOST_STEPS + 1)
+GROUPS: list[tuple[str, tuple[str, ...]]] = [
+    ("", ("rule_name",)),
+    (
+        "Which deliveries",
+        ("types", "agents", "thread_prefix", "pointer", "operator", "value"),
+    ),
+    ("Who answers", ("people", "role", "only_they", "needed", "must_wait")),
+    ("How long", ("days",)),
+]
 ROLES = [
     ("", "No role"),
     (Membership.Role.OWNER, "All owners"),
@@ -169,8 +178,9 @@ class RuleForm(MatchForm):
             self._offer(name, names.people)
 
     @property
-    def main_fields(self) -> list[forms.BoundField]:
-        return [self[name] for name in self.fields if not name[-1].isdigit()]
+    def groups(self) -> list[tuple[str, list[forms.BoundField]]]:
+        """Returns the fields below their headings, without those of escalation."""
+        return [(heading, [self[name] for name in names]) for heading, names in GROUPS]
 
     @property
     def step_fields(self) -> list[forms.BoundField]:
