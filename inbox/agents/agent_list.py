@@ -61,6 +61,10 @@ def _notes(agent: Any, at: datetime) -> Iterator[Note]:
     path = reverse("agent", args=[agent.pk])
     if agent.slowed_at is not None and agent.slowed_at >= midnight(at):
         yield Note(f"{agent} reached its rate limit today. It may be stuck in a loop.", path)
+    if agent.failing:
+        are = "callback is" if agent.failing == 1 else "callbacks are"
+        words = f"{agent.failing} {are} failing for {agent}. It can still fetch the answers."
+        yield Note(words, f"{reverse('callbacks')}?state=waiting&agent={agent.pk}")
     if agent.key_ends_at is not None and agent.key_ends_at - at <= SOON:
         words = f"A key of {agent} expires {when(agent.key_ends_at, now=at)}."
         yield Note(words, f"{path}#keys")

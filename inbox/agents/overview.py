@@ -62,12 +62,14 @@ def listed_agents(viewer: Viewer, *, text: str, is_archived: bool, at: datetime)
     waiting = Delivery.objects.filter(
         team=OuterRef("team"), agent=OuterRef("pk"), mode=ApiKey.Mode.LIVE
     )
+    failing = callbacks.unfinished_of(OuterRef("pk"), team_id=OuterRef("team")).filter(tries__gt=0)
     ends = Q(keys__expires_at__gt=at, keys__revoked_at=None)
     rows = with_provider(agents).annotate(
         last_seen=Max("keys__last_used_at"),
         slowed_at=Max("keys__slowed_at"),
         key_ends_at=Min("keys__expires_at", filter=ends),
         waiting=_CountOf(waiting.awaiting_response().values("pk")[:COUNTED_AT_MOST]),
+        failing=_CountOf(failing.values("pk")[:COUNTED_AT_MOST]),
     )
     matching = Q(agent_id__icontains=text) | Q(provider__icontains=text) if text else Q()
     return rows.filter(matching).order_by("agent_id", "pk")

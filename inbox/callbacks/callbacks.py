@@ -114,7 +114,7 @@ def suspended(viewer: Viewer) -> list[FailingTarget]:
     return list(mine.suspended().select_related("team").order_by("suspended_at")[:MOST_TARGETS])
 
 
-def unfinished_of(agent_id: UUID, *, team_id: Any) -> CallbackQuerySet:
+def unfinished_of(agent_id: UUID | OuterRef, *, team_id: Any) -> CallbackQuerySet:
     """Returns the agent's callbacks that are not sent yet. Index: callbacks_not_delivered."""
     rows = Callback.objects.not_delivered().unfinished()
     return rows.filter(agent_id=agent_id, team_id=team_id)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from datetime import timedelta
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from django.test import Client
@@ -16,7 +17,10 @@ from accounts.models import Agent, ApiKey, AuditEvent, ClaimedId
 from inbox.pages.times import midnight
 from tests.fixtures.agent_client import AgentClient
 from tests.inbox.person import Person, text_of
-from tests.types import MakeDelivery
+from tests.types import Answer, MakeDelivery
+from wake.callbacks.attempts import settle
+from wake.callbacks.http_client import Outcome
+from wake.models import Callback
 
 
 def rotate(person: Person, agent: Agent, **fields: Any) -> Any:
@@ -204,6 +208,22 @@ def test_the_list_of_agents_marks_those_limited_today(
 
     assert words not in before
     assert words in text_of(alices.get("/agents/"))
+
+
+def test_the_list_of_agents_says_whose_callbacks_fail(
+    alices: Person, allowed_host: str, make_delivery: MakeDelivery, answer: Answer
+) -> None:
+    delivery = make_delivery(callback_webhook="https://hooks.example.com/answers")
+    callback = Callback.objects.get(response=answer(delivery))
+    before = text_of(alices.get("/agents/"))
+
+    callback.tries, callback.lease = 1, uuid4()
+    callback.save(update_fields=["tries", "lease"])
+    settle([(callback, Outcome(status_code=500))], at=timezone.now())
+
+    assert "No agent needs your attention." in before
+    after = text_of(alices.get("/agents/"))
+    assert "1 callback is failing for research-agent-01. It can still fetch the answers." in after
 
 
 @pytest.mark.parametrize(
