@@ -106,16 +106,17 @@ def delivery_page(
         mark_seen_if_possible(delivery, by=request.user, at=now)
     if request.method == "GET":
         claims.claim(delivery, viewer, at=now)
+    is_open = response is None and not delivery.is_closed
     context = {
         "now": now,
         "viewer": viewer,
         "filters": filters,
         "delivery": delivery,
-        "is_open": response is None and not delivery.is_closed,
+        "is_open": is_open,
         "team": viewer.team_label(delivery.team_id),
-        "deadline": "" if delivery.is_closed else deadline_wording.deadline_text(delivery, now),
-        "time_left": "" if delivery.is_closed else deadline_wording.time_left(delivery, now),
-        "closes_soon": not delivery.is_closed and deadline_wording.closes_soon(delivery, now),
+        "deadline": deadline_wording.deadline_text(delivery, now) if is_open else "",
+        "time_left": deadline_wording.time_left(delivery, now) if is_open else "",
+        "closes_soon": is_open and deadline_wording.closes_soon(delivery, now),
         "is_past": delivery.is_past_deadline(now),
         "plan": deadline_wording.plan(delivery),
         "missed": deadline_wording.missed_text(delivery, now),

@@ -250,6 +250,20 @@ def test_a_key_that_was_revoked_is_named(
     assert "The API key used for this delivery was revoked" in text_of(alices.see(delivery))
 
 
+def test_an_answered_delivery_waits_for_nothing(
+    bobs: Person, make_delivery: MakeDelivery, answer: Answer
+) -> None:
+    delivery = make_delivery(timeout_seconds=6000, on_timeout="hold")
+    before = text_of(bobs.see(delivery))
+
+    answer(delivery)
+
+    after = text_of(bobs.see(delivery))
+    assert "waiting for you; due" in before
+    assert "waiting for you" not in after
+    assert "in 1 h" not in after
+
+
 def test_an_answer_shows_its_text_and_the_changes_of_its_edit(
     bobs: Person, make_delivery: MakeDelivery, answer: Answer
 ) -> None:
