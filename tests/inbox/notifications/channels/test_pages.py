@@ -135,7 +135,9 @@ def test_a_suspended_channel_works_again_after_a_test(
     channel = make_channel(bob, at=now, **past)
 
     assert "The channel My webhook is suspended: HTTP 410" in text_of(bobs.get("/settings/"))
-    assert "Nothing has been sent here since" in text_of(bobs.get(page_of(channel)))
+    page = text_of(bobs.get(page_of(channel)))
+    assert "Nothing has been sent here since" in page
+    assert "HTTP 410. Send a test" in page
     act(bobs, channel, "test")
 
     channel = Channel.objects.get()
