@@ -201,7 +201,8 @@ function keepPlace(event) {
   const undone = to.endsWith("/undo") && (button.value?.split(",")[0] || to.split("/").at(-2));
   const at = all.indexOf(row);
   const next = row && (openRow(all, at, 1) ?? openRow(all, at, -1));
-  const neighbour = button.closest(".answer-bar") && document.querySelector(".pager [rel=next], .pager [rel=prev]");
+  const pager = button.closest(".answer-bar") && document.querySelector(".pager");
+  const neighbour = pager?.querySelector("[rel=next]") ?? pager?.querySelector("[rel=prev]");
   const onward = neighbour?.pathname.split("/")[2];
   const id = undone || onward ? `row-${undone || onward}` : next?.id;
   if (id) store({ id, row: row?.id, top: row?.getBoundingClientRect().top });

@@ -67,6 +67,17 @@ def test_an_approval_leads_on_to_the_next_row_and_undo_leads_back(
     expect(row(inbox, outputs[0])).to_be_focused()
 
 
+def test_an_answer_on_its_page_leads_on_to_the_next_row(
+    inbox: Page, outputs: list[Delivery]
+) -> None:
+    press_and_go(inbox, "j", "j", "o")
+
+    press_and_go(inbox, "a")
+
+    assert Response.objects.get().delivery == outputs[1]
+    expect(row(inbox, outputs[2])).to_be_focused()
+
+
 def test_without_a_focused_row_keys_answer_nothing(inbox: Page) -> None:
     before = inbox.url
 
