@@ -71,6 +71,15 @@ def test_an_owner_adds_a_rule_and_the_page_says_it(
     assert b"<button" not in bobs.get(RULES).content.partition(b'id="try"')[0].partition(b"<ol")[2]
 
 
+def test_every_field_of_the_form_is_on_its_page(alices: Person, agent: Agent, team: Team) -> None:
+    response = alices.get(f"/settings/rules/{team.slug}/new/")
+
+    page = response.content.decode()
+    assert [name for name in response.context["form"].fields if f'name="{name}"' not in page] == []
+    headings = [page.index(f">{words}</h3>") for words in ("Which deliveries", "Who answers")]
+    assert headings == sorted(headings)
+
+
 def test_a_change_makes_a_version(
     make_rule: MakeRule, alices: Person, team: Team, bob: User
 ) -> None:
