@@ -33,8 +33,8 @@ class UnsupportedOperation(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """Holds a call of one agent. A send waits for at most `wait_seconds`. `size` are the bytes that
-    are not counted yet.
+    """Holds a call of one agent. A send waits until `wait_until`, an instant of
+    `time.monotonic()`. `size` are the bytes that are not counted yet.
 
     `check_streaming` raises CannotStream in a server process that does not stream, `write_error`
     writes an error in the middle of a stream, and `last_event_id` is that of a client that comes
@@ -48,7 +48,7 @@ class Call:
     id: jsonrpc.Id
     check_streaming: Callable[[], None]
     write_error: Callable[[Exception], Json]
-    wait_seconds: float = 0
+    wait_until: float = 0
     idempotency: Idempotency | None = None
     last_event_id: str = ""
     address: str = ""

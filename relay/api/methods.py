@@ -13,6 +13,7 @@ from relay.protocol import dialects
 from relay.protocol.dialects import Json
 from relay.protocol.versions import Version
 from relay.tasks import lifecycle, push_queue, pushes, sending
+from wake.api.long_poll import seconds_until
 
 
 class MethodNotFound(Exception):
@@ -37,7 +38,7 @@ Method = Callable[[Call], Any]
 
 def send(call: Call) -> Json:
     task, configuration = calls.accept_message(call)
-    seconds = call.wait_seconds if configuration.blocking else 0
+    seconds = seconds_until(call.wait_until) if configuration.blocking else 0
     reply = lifecycle.reply_with(lifecycle.wait_for(task, seconds=seconds))
     if reply.message:
         name, body = "message", dialects.write_message(reply.message, call.version)

@@ -27,6 +27,7 @@ from relay.protocol.versions import Version
 from relay.streams.stream import TaskStream
 from wake.api import event_streams
 from wake.api.errors import plain_error
+from wake.api.long_poll import arrived_at
 from wake.api.parsers import BodyTooLarge, Malformed, declared_length, parse_strictly, stream_of
 
 LONGEST_WAIT_SECONDS = 30
@@ -107,7 +108,7 @@ def _answer(
             id=id,
             check_streaming=partial(event_streams.check, request),
             write_error=partial(errors.body_of, id),
-            wait_seconds=_wait_seconds(request),
+            wait_until=arrived_at(request) + _wait_seconds(request),
             idempotency=_idempotency(request, asked.params),
             last_event_id=request.headers.get("Last-Event-ID", ""),
             address=throttles.client_address(request),

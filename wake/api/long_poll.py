@@ -10,10 +10,13 @@ from typing import TypeVar
 
 from django.conf import settings
 from django.db import connection
+from django.http import HttpRequest
 
 from database import notifications
 
 STEP_SECONDS = 0.5
+# Where the edge notes when a request arrived (wake/server/http/body_limit.py).
+ARRIVED = "wake.arrived"
 _places = threading.BoundedSemaphore(settings.WAKE_MAX_WAITING)
 
 Result = TypeVar("Result")
@@ -36,14 +39,26 @@ def long_poll(
     try:
         deadline = time.monotonic() + seconds
         with notifications.listening(topic, woken.set) if topic else nullcontext():
-            while not until(result) and time.monotonic() < deadline:
+            while not until(result) and (left := deadline - time.monotonic()) > 0:
                 if not connection.in_atomic_block:
                     connection.close()  # returns it to the pool: waiting takes no connection
-                pause(woken, STEP_SECONDS)
+                pause(woken, min(STEP_SECONDS, left))
                 result = look()
         return result
     finally:
         _places.release()
+
+
+def arrived_at(request: HttpRequest) -> float:
+    """Returns when the request arrived, on the clock of `time.monotonic()`. By now it may have
+    waited for a thread and a connection."""
+    noted = getattr(request, "scope", request.META).get(ARRIVED)
+    return time.monotonic() if noted is None else float(noted)
+
+
+def seconds_until(deadline: float) -> float:
+    """Returns the seconds that are left, at least none."""
+    return max(0.0, deadline - time.monotonic())
 
 
 def pause(woken: threading.Event, seconds: float) -> None:

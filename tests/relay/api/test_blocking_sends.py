@@ -154,6 +154,20 @@ def test_a_blocking_send_waits_as_long_as_the_caller_asks(
     assert task["status"]["state"] == "TASK_STATE_SUBMITTED"
 
 
+@pytest.mark.parametrize(("ago", "seconds"), [(2.5, 1.5), (3.75, 0.25), (5.0, 0)])
+def test_a_blocking_send_counts_its_wait_from_when_the_request_arrived(
+    ago: float, seconds: float, newer: Caller, key: ApiKey, meanwhile: Meanwhile
+) -> None:
+    """The SDKs count so: under load, a request waits for a thread before its message is stored."""
+    FakeConnector(key, at=timezone.now())
+    clock = meanwhile(nothing)
+    newer.client.defaults[long_poll.ARRIVED] = str(-ago)
+
+    newer.send()
+
+    assert clock.waited == seconds
+
+
 def test_when_too_many_callers_wait_a_send_returns_at_once(
     newer: Caller, key: ApiKey, meanwhile: Meanwhile, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -7,6 +7,7 @@ limit, anyone could fill the disk, or hold connections open with one byte each.
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from typing import Any
@@ -15,6 +16,7 @@ from django.conf import settings
 from django.http import HttpResponse
 
 from wake.api import errors
+from wake.api.long_poll import ARRIVED
 from wake.api.parsers import declared_length
 from wake.server.http.machine_paths import PAGE_LIMIT, row_of
 
@@ -42,6 +44,7 @@ class BodyLimit:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
+        scope[ARRIVED] = time.monotonic()
         row = row_of(scope["path"])
         limit = getattr(settings, row.body_limit if row else PAGE_LIMIT)
         declared = declared_length(dict(scope["headers"]).get(b"content-length", b""))

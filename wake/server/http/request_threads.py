@@ -15,6 +15,7 @@ from typing import IO, Any
 
 from django.db import close_old_connections
 
+from wake.api.long_poll import ARRIVED
 from wake.server.http.body_limit import Receive, Send
 
 WsgiApp = Callable[[dict[str, Any], Any], Iterable[bytes]]
@@ -144,4 +145,6 @@ def environ_of(scope: dict[str, Any], body: IO[bytes], length: int) -> dict[str,
     for name in ("HTTP_TRANSFER_ENCODING", "HTTP_CONTENT_LENGTH"):
         environ.pop(name, None)
     environ["CONTENT_LENGTH"] = str(length)
+    if ARRIVED in scope:
+        environ[ARRIVED] = scope[ARRIVED]
     return environ
