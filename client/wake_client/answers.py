@@ -96,7 +96,8 @@ class Answer:
     means that the deadline passed without an answer, `late` that the answer came after it, and
     `erased` that the server has deleted the answer's text since. They stay false with a server that
     does not have these extensions. `quorum` ("needed", "have") and `decisions` ("status", "by" and
-    "at" of each person) are set if several people had to approve.
+    "at" of each person) are set if several people had to approve, and `responded_by`, which is
+    {"kind": "rule"}, if a rule of the team answered instead of a person.
     """
 
     delivery_id: str
@@ -110,6 +111,7 @@ class Answer:
     erased: bool = False
     quorum: dict[str, int] | None = None
     decisions: list[dict[str, str]] | None = None
+    responded_by: dict[str, str] | None = None
 
     @property
     def is_answered(self) -> bool:
@@ -136,6 +138,7 @@ class Answer:
                 erased=bool(body.get("erased")),
                 quorum=body.get("quorum"),
                 decisions=body.get("decisions"),
+                responded_by=body.get("responded_by"),
             )
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise _not_wake(error) from error
