@@ -9,7 +9,7 @@ import pytest
 
 from tests.fixtures.served import served
 
-pytestmark = [pytest.mark.once, pytest.mark.slow]
+pytestmark = [pytest.mark.once, pytest.mark.slow, pytest.mark.django_db]
 
 PRODUCTION = {
     "WAKE_DEV": "",
@@ -21,7 +21,7 @@ PRODUCTION = {
 
 
 @pytest.fixture(scope="module")
-def origin() -> Iterator[str]:
+def origin(django_db_setup: None) -> Iterator[str]:
     with served("wsgi", **PRODUCTION) as origin:
         yield origin
 
