@@ -26,6 +26,8 @@ MEANINGS = {
     "redirected": "A person changed it. Do it as feedback and edited_content say, not as before.",
 }
 
+BY_RULE = "A rule of the team approved it. Go on as you delivered it."
+
 
 def delivered(receipt: wire.Receipt) -> str:
     waits = f" {MUST_WAIT}" if receipt.on_timeout == "hold" else ""
@@ -36,7 +38,8 @@ def answered(answer: wire.Answer, *, plan: str = "") -> str:
     """`plan` says what the agent does if no answer comes in time."""
     if answer.status == "pending":
         return _pending(answer, plan)
-    lines = [f"{answer.status}: {MEANINGS[answer.status]}"]
+    meaning = BY_RULE if answer.responded_by else MEANINGS[answer.status]
+    lines = [f"{answer.status}: {meaning}"]
     if answer.late:
         lines.append("The answer came after the deadline.")
     if answer.erased:
@@ -70,7 +73,8 @@ def task(answer: wire.Answer, status: str) -> str:
         return f"No decision yet. Waits {limit} for a person."
     if answer.status == "pending":
         return "The deadline passed without an answer."
-    return f"A person answered: {answer.status}."
+    who = "A rule of the team" if answer.responded_by else "A person"
+    return f"{who} answered: {answer.status}."
 
 
 def plan(receipt: wire.Receipt, *, assumption: str) -> str:

@@ -15,9 +15,11 @@ from accounts.audit import person
 from accounts.models import AuditEvent, Membership, Team, User
 from tests.fixtures.agent_client import AgentClient
 from tests.types import Answer, MakeAnsweringRule, MakeDelivery, MakeRule
+from wake import wire
 from wake.answering import rules, trials
 from wake.answering.results import results_of
 from wake.answering.trials import note_and_answer
+from wake.mcp import wording
 from wake.models import AnsweringRule, AnsweringVersion, Callback, Delivery, Response, Trial
 from wake.responses import release, release_due, respond, take_back
 
@@ -87,6 +89,16 @@ def test_the_agent_is_told_that_a_rule_answered(
     [swept] = caller.get("responses").json()["deliveries"]
     assert swept == polled.json()
     assert bytes(Callback.objects.get().body) == polled.content
+
+
+def test_a_model_is_told_that_a_rule_approved() -> None:
+    rows: dict[str, Any] = {"delivery_id": uuid4(), "expires_at": None, "at": timezone.now()}
+    by_rule = wire.answer(**rows, status="approved", is_by_rule=True)
+    by_person = wire.answer(**rows, status="approved")
+
+    assert "approved: A rule of the team approved it." in wording.answered(by_rule)
+    assert "approved: A person approved it." in wording.answered(by_person)
+    assert wording.task(by_rule, "completed") == "A rule of the team answered: approved."
 
 
 def test_an_answer_of_a_person_does_not_say_who(
