@@ -16,11 +16,13 @@ from accounts.access import NotAllowed
 from accounts.audit import person
 from accounts.models import Agent, ApiKey, Membership, Team, User
 from wake import pickups
+from wake.answering import rules as answering_rules
+from wake.answering.trials import note_and_answer
 from wake.assignment import rules
 from wake.assignment.escalation import escalate_due
 from wake.deadlines import time_out_overdue
 from wake.deliveries import deliver
-from wake.models import Delivery, Response, Rule
+from wake.models import AnsweringRule, Delivery, Response, Rule
 from wake.responses import (
     AlreadyAnswered,
     ContentChanged,
@@ -67,6 +69,18 @@ def escalate(at: str) -> int:
     return escalate_due(at=datetime.fromisoformat(at))
 
 
+def answer_by_rules() -> int:
+    """Returns how many deliveries rules approved."""
+    return note_and_answer(at=timezone.now())
+
+
+def turn_off(rule: str) -> str:
+    owner = person(User.objects.get(email="alice@example.com"))
+    row = AnsweringRule.objects.get(pk=rule)
+    answering_rules.turn_off(row, version=row.version, by=owner, at=timezone.now())
+    return "off"
+
+
 def demote(who: str) -> str:
     Membership.objects.filter(user__email=who).update(role=Membership.Role.READER)
     return "demoted"
@@ -111,7 +125,10 @@ def poll(delivery: str, times: int) -> list[dict[str, Any]]:
 
 ACTIONS: dict[str, Callable[..., Any]] = {
     action.__name__: action
-    for action in (answer, undo, time_out, escalate, demote, send, swap_rules, poll)
+    for action in (
+        *(answer, undo, time_out, escalate, answer_by_rules, turn_off),
+        *(demote, send, swap_rules, poll),
+    )
 }
 
 

@@ -1,77 +1,72 @@
-"""Rules that answer, people and workers at the same moment: one response, and never above the limit
-of a day."""
+"""Rules that answer, people and workers of several processes: one response, and never above the
+limit of a day."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from uuid import UUID
-
 import pytest
-from django.utils import timezone
 
-from accounts.models import User
-from tests.stress.concurrency.threads import at_once
-from tests.types import MakeAnsweringRule, MakeDelivery
-from wake.answering import trials
-from wake.answering.trials import note_and_answer
+from accounts.models import ApiKey, User
+from tests.stress.concurrency.processes import Order, Processes
+from tests.types import MakeAnsweringRule
+from wake.answering.trials import SAMPLE
 from wake.models import AnsweringRule, Delivery, Response, Trial
-from wake.responses import AlreadyAnswered, respond
 
-ROUNDS = 10
-
-
-@pytest.fixture(autouse=True)
-def no_sample(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(trials, "SAMPLE", 2**128)
+pytestmark = pytest.mark.slow
+ROUNDS = 15
+WORK: Order = ("answer_by_rules", {})
 
 
-def work() -> int:
-    return note_and_answer(at=timezone.now())
+def sent(processes: Processes, times: int = 1) -> list[Delivery]:
+    """Returns deliveries of which none belongs to the sample for people."""
+    (ids,) = processes.at_once(("send", {"times": times}))
+    return [row for row in Delivery.objects.filter(pk__in=ids) if row.pk.int % SAMPLE]
 
 
-def rejecting(delivery: Delivery, by: User) -> Callable[[], int]:
-    def reject() -> int:
-        try:
-            respond(
-                delivery,
-                by=by,
-                status="rejected",
-                content_hash=delivery.content_hash,
-                at=timezone.now(),
-            )
-        except AlreadyAnswered:
-            return 0
-        return 1
-
-    return reject
-
-
-def test_a_person_and_a_rule_at_once_make_one_response(
-    make_answering_rule: MakeAnsweringRule, make_delivery: MakeDelivery, alice: User
+def test_a_person_and_a_rule(
+    key: ApiKey, make_answering_rule: MakeAnsweringRule, alice: User, processes: Processes
 ) -> None:
     make_answering_rule(on=True)
     for _ in range(ROUNDS):
-        delivery = make_delivery()
+        for delivery in sent(processes):
+            reject = {"delivery": str(delivery.pk), "by": alice.email, "status": "rejected"}
 
-        outcomes = at_once(work, rejecting(delivery, alice))
+            approved, rejected = processes.at_once(WORK, ("answer", reject))
+            processes.at_once(WORK)
 
-        response = Response.objects.get(delivery=delivery)
-        trial = Trial.objects.filter(delivery=delivery).first()
-        is_by_rule = response.rule_version_id is not None
-        assert outcomes == ([1, 0] if is_by_rule else [0, 1])
-        assert is_by_rule == (trial is not None and trial.approved_at is not None)
+            response = Response.objects.get(delivery=delivery)
+            is_by_rule = response.rule_version_id is not None
+            assert (approved, rejected) == (
+                (1, "AlreadyAnswered") if is_by_rule else (0, "Response")
+            )
+            approvals = Trial.objects.filter(delivery=delivery, approved_at__isnull=False)
+            assert approvals.exists() == is_by_rule
 
 
-def test_workers_at_once_keep_the_limit_of_a_day(
-    make_answering_rule: MakeAnsweringRule, make_delivery: MakeDelivery
+def test_workers_keep_the_limit_of_a_day(
+    key: ApiKey, make_answering_rule: MakeAnsweringRule, processes: Processes
 ) -> None:
     make_answering_rule(on=True, most_a_day=7)
-    made: list[UUID] = [make_delivery().pk for _ in range(15)]
+    deliveries = sent(processes, 20)
 
-    outcomes = at_once(work, work, work)
-    work()
+    processes.at_once(WORK, WORK, WORK)
+    processes.at_once(WORK)
 
-    assert sum(outcomes) <= 7
-    assert Response.objects.filter(delivery__in=made).count() == 7
+    assert Response.objects.filter(delivery__in=deliveries).count() == 7
     assert AnsweringRule.objects.get().counted == 7
     assert not Trial.objects.filter(due_at__isnull=False).exists()
+
+
+def test_a_rule_that_is_turned_off_meanwhile(
+    key: ApiKey, make_answering_rule: MakeAnsweringRule, processes: Processes
+) -> None:
+    """What it approves before that is stored whole, and it approves nothing after."""
+    rule = make_answering_rule(on=True, most_a_day=500)
+    sent(processes, 20)
+
+    approved, off = processes.at_once(WORK, ("turn_off", {"rule": str(rule.pk)}))
+    later = sent(processes, 3)
+    assert processes.at_once(WORK, WORK) == [0, 0]
+
+    assert off == "off"
+    assert Response.objects.count() == approved == Trial.objects.exclude(approved_at=None).count()
+    assert not Response.objects.filter(delivery__in=later).exists()

@@ -3,7 +3,6 @@ have one response, and the agent is told nothing but the four statuses."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
 
@@ -19,14 +18,6 @@ from wake.models.rules import EscalationStep
 pytestmark = pytest.mark.slow
 ROUNDS = 15
 ALICE, BOB, CARLA = (f"{name}@example.com" for name in ("alice", "bob", "carla"))
-
-
-@pytest.fixture(scope="module")
-def processes(django_db_setup: None) -> Iterator[Processes]:
-    """Starts them once, because that takes seconds."""
-    processes = Processes(3)
-    yield processes
-    processes.end()
 
 
 @pytest.fixture
