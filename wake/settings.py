@@ -47,7 +47,7 @@ WAKE_MAX_BLOB_BYTES = env.number(
     "WAKE_MAX_BLOB_BYTES", default=10_485_760, low=1_024, high=67_108_864
 )
 WAKE_MAX_TEAM_BLOB_BYTES = env.number(
-    "WAKE_MAX_TEAM_BLOB_BYTES", default=1_000_000_000, low=1_024, high=10**12
+    "WAKE_MAX_TEAM_BLOB_BYTES", default=1_073_741_824, low=1_024, high=10**12
 )
 WAKE_READS_PER_MINUTE = env.number("WAKE_READS_PER_MINUTE", default=1_200, low=1, high=1_000_000)
 # A long poll holds a thread: many under ASGI, which has one for each request, few under WSGI, which
