@@ -101,8 +101,13 @@ class AnsweringVersion(Match):
         return f"version {self.number} of {self.rule_id}"
 
 
-# People approved it, too; or they rejected or redirected it, or undid what the rule approved.
-AGREED = Q(approved_at__isnull=True, delivery__status=Delivery.Status.APPROVED)
+# A person approved it, too, and no other rule did; or they rejected or redirected it, or undid what
+# the rule approved.
+AGREED = Q(
+    approved_at__isnull=True,
+    delivery__status=Delivery.Status.APPROVED,
+    delivery__response__rule_version__isnull=True,
+)
 CONTRADICTED = Q(taken_back_at__isnull=False) | Q(
     approved_at__isnull=True,
     delivery__status__in=[Delivery.Status.REJECTED, Delivery.Status.REDIRECTED],

@@ -330,6 +330,10 @@ def test_the_first_rule_that_is_on_answers_and_the_others_are_tried(
 
     assert Response.objects.get().by_name == "the rule “First”"
     assert Trial.objects.count() == 3
+    release_due(at=timezone.now() + HOURS)
+    assert Delivery.objects.get().status == "approved"
+    judged = [results_of(version).judged for version in AnsweringVersion.objects.all()]
+    assert judged == [0, 0, 0], "no person answered it"
 
 
 def test_without_rules_it_makes_three_queries(make_delivery: MakeDelivery) -> None:
