@@ -153,6 +153,20 @@ def test_the_page_lists_what_it_approved(
     assert "Approved by the rule “Small refunds”" in text_of(detail)
 
 
+def test_a_person_who_is_too_late_is_told_of_the_rule(
+    bobs: Person, make_answering_rule: MakeAnsweringRule, make_delivery: MakeDelivery
+) -> None:
+    make_answering_rule(on=True)
+    delivery = make_delivery()
+    note_and_answer(at=timezone.now())
+    form = {"status": "rejected", "content_hash": delivery.content_hash}
+
+    answer = bobs.client.post(f"/deliveries/{delivery.pk}/response", form)
+
+    assert answer.status_code == HTTPStatus.CONFLICT
+    assert "The rule “Small refunds” answered first" in text_of(answer)
+
+
 def test_a_reviewer_undoes_what_a_rule_approved(
     bobs: Person,
     make_answering_rule: MakeAnsweringRule,
