@@ -17,7 +17,7 @@ WORK: Order = ("answer_by_rules", {})
 
 
 def sent(processes: Processes, times: int = 1) -> list[Delivery]:
-    """Returns deliveries of which none belongs to the sample for people."""
+    """Returns those deliveries that are not in the sample for people."""
     (ids,) = processes.at_once(("send", {"times": times}))
     return [row for row in Delivery.objects.filter(pk__in=ids) if row.pk.int % SAMPLE]
 
