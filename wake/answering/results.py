@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from operator import attrgetter
 
-from django.db.models import Count
+from django.db.models import Q
 
+from database.batched_queries import load_first_of_each
 from wake.models import AnsweringVersion, Trial
-from wake.models.answering_rules import AGREED, CONTRADICTED
 
 ENOUGH = 20
 # At most one contradiction in so many answers of people.
 ONE_IN = 100
-NEWEST = 500
+NEWEST = 100
 MOST_NAMED = 20
 COLUMNS = (
     *("version", "created_at", "approved_at", "taken_back_at"),
@@ -48,27 +48,31 @@ class Results:
 
 
 def results_of(version: AnsweringVersion, *, since: datetime | None = None) -> Results:
-    """Makes one query. `since` leaves out older trials. Index: trials_of_a_version."""
-    trials = Trial.objects.filter(version=version).judged()
-    if since is not None:
-        trials = trials.filter(created_at__gte=since)
-    trials = trials.select_related("delivery").order_by("-created_at").only(*COLUMNS)
-    newest = list(trials[:NEWEST])
-    contradictions = [trial for trial in newest if trial.is_contradicted]
+    """Makes one query. `since` leaves out older trials."""
+    return results_of_all([version], since=since)[version.pk]
+
+
+def results_of_all(
+    versions: Sequence[AnsweringVersion], *, since: datetime | None = None
+) -> dict[int, Results]:
+    """Returns the results of each version by its id, in one query. Index: trials_of_a_version."""
+    recent = Q(created_at__gte=since) if since else Q()
+    judged = Trial.objects.filter(recent).judged().order_by("-created_at", "-pk")
+    rows = load_first_of_each(
+        [judged.filter(version=version.pk) for version in versions],
+        NEWEST,
+        columns=lambda rows: rows.select_related("delivery").only(*COLUMNS),
+    )
+    trials: dict[int, list[Trial]] = {version.pk: [] for version in versions}
+    for trial in sorted(rows, key=attrgetter("created_at", "pk"), reverse=True):
+        trials[trial.version_id].append(trial)
+    return {pk: _results(each) for pk, each in trials.items()}
+
+
+def _results(judged: Sequence[Trial]) -> Results:
+    contradictions = [trial for trial in judged if trial.is_contradicted]
     return Results(
-        agreed=len(newest) - len(contradictions),
+        agreed=len(judged) - len(contradictions),
         contradicted=len(contradictions),
         contradictions=contradictions[:MOST_NAMED],
     )
-
-
-def results_of_all(versions: Sequence[AnsweringVersion]) -> dict[Any, Results]:
-    """Counts all trials of several versions, by their ids, and names none. Makes one query."""
-    rows = (
-        Trial.objects.filter(version__in=versions)
-        .order_by()
-        .values("version")
-        .annotate(agreed=Count("pk", filter=AGREED), other=Count("pk", filter=CONTRADICTED))
-    )
-    counted = {row["version"]: Results(row["agreed"], row["other"]) for row in rows}
-    return {version.pk: counted.get(version.pk, Results(0, 0)) for version in versions}

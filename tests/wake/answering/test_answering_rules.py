@@ -6,6 +6,8 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from accounts.audit import person
@@ -13,7 +15,7 @@ from accounts.models import AuditEvent, Team, User
 from accounts.teams.members import NoLongerOwner
 from tests.fixtures.answering_rules import answering_terms
 from tests.types import Answer, MakeAnsweringRule, MakeDelivery
-from wake.answering import rules
+from wake.answering import results, rules
 from wake.answering.results import results_of
 from wake.answering.trials import note_and_answer
 from wake.assignment.rules import BadRule, RulesChanged
@@ -72,6 +74,28 @@ def test_one_contradiction_in_twenty_is_too_many(
     assert (rule.state, rule.on_reason) == ("on", "It was a typing error.")
     event = AuditEvent.objects.get(event="answering_rule.turned_on")
     assert event.detail["reason"] == "It was a typing error."
+
+
+def test_the_newest_hundred_answers_count(
+    make_answering_rule: MakeAnsweringRule,
+    make_delivery: MakeDelivery,
+    answer: Answer,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert results.NEWEST == 100
+    monkeypatch.setattr(results, "NEWEST", 2)
+    rule, other = make_answering_rule(), make_answering_rule("Other", types=["question"])
+    tried(rule, make_delivery, answer, agreed=0, other=1)
+    tried(rule, make_delivery, answer, agreed=2)
+    versions = list(AnsweringVersion.objects.of_team(rule.team_id))
+
+    with CaptureQueriesContext(connection) as queries:
+        of_all = results.results_of_all(versions)
+
+    assert len(queries) == 1
+    judged = {version.rule_id: of_all[version.pk] for version in versions}
+    assert (judged[rule.pk].agreed, judged[rule.pk].contradicted) == (2, 0)
+    assert judged[other.pk].judged == 0
 
 
 def test_a_changed_rule_begins_in_shadow_with_no_results(
