@@ -188,12 +188,8 @@ def insert_many(rows: Sequence[models.Model]) -> None:
     model = type(rows[0])
     database = connections[DEFAULT_DB_ALIAS]  # `connection` finds it again for each attribute
     if database.vendor == "postgresql":
-        columns = [
-            [field.get_db_prep_save(getattr(row, field.attname), database) for row in rows]
-            for field in fields_of(model)
-        ]
         with database.cursor() as cursor:
-            cursor.execute(_insert_arrays(model), columns)
+            cursor.execute(*_insert_arrays(rows, database))
         return
     at_once = connection.ops.bulk_batch_size(fields_of(model), rows)
     with connection.cursor() as cursor:
@@ -231,12 +227,39 @@ def _insert_together(made_of: tuple[type[models.Model], ...]) -> str:
     return f"WITH {', '.join(first)} {_insert_of(made_of[-1])}"
 
 
+def _insert_arrays(rows: Sequence[models.Model], database: Any) -> tuple[str, list[Any]]:
+    """Returns an INSERT and its parameters: one value for a column in which all rows have the same,
+    as in most columns, and an array for each other one."""
+    same: list[bool] = []
+    values, arrays = [], []
+    for field in fields_of(type(rows[0])):
+        column = [getattr(row, field.attname) for row in rows]
+        # The first one is an array always, because it says how many rows there are. In JSON, equal
+        # values may be written differently: 1 and true.
+        may_be_same = bool(same) and not isinstance(field, models.JSONField)
+        same.append(may_be_same and column.count(column[0]) == len(column))
+        if same[-1]:
+            values.append(field.get_db_prep_save(column[0], database))
+        else:
+            arrays.append([field.get_db_prep_save(value, database) for value in column])
+    return _statement_of_arrays(type(rows[0]), tuple(same)), values + arrays
+
+
 @cache
-def _insert_arrays(model: type[models.Model]) -> str:
-    """Returns an INSERT with an array for each column, which is the same for any number of rows."""
-    types = [str(field.db_type(connection)).split("(")[0] for field in fields_of(model)]
-    arrays = ", ".join(f"%s::{each}[]" for each in types)
-    return f"{insert_into(model)} SELECT * FROM UNNEST({arrays})"  # noqa: S608 - no values
+def _statement_of_arrays(model: type[models.Model], same: tuple[bool, ...]) -> str:
+    """Returns an INSERT that is the same for any number of rows."""
+    quote = connection.ops.quote_name
+    names, selected, arrays = [], [], []
+    for field, is_same in zip(fields_of(model), same, strict=True):
+        kind, name = str(field.db_type(connection)).split("(")[0], quote(str(field.column))
+        selected.append(f"%s::{kind}" if is_same else name)
+        if not is_same:
+            names.append(name)
+            arrays.append(f"%s::{kind}[]")
+    return (
+        f"{insert_into(model)} SELECT {', '.join(selected)}"  # noqa: S608 - no values
+        f" FROM UNNEST({', '.join(arrays)}) AS given ({', '.join(names)})"
+    )
 
 
 def _note_stored(row: models.Model) -> None:
@@ -270,8 +293,11 @@ def insert_from(source: str, model: type[models.Model], given: Mapping[str, str]
 def parameters_of(row: models.Model, given: Mapping[str, str] = {}, **others: Any) -> list[Any]:
     """Returns the parameters of `insert_from` for this row. `others` replaces values by
     attribute."""
+    database = connections[DEFAULT_DB_ALIAS]
     return [
-        others.get(field.attname, value)
-        for field, value in zip(fields_of(type(row)), values_of(row), strict=True)
+        others[field.attname]
+        if field.attname in others
+        else field.get_db_prep_save(getattr(row, field.attname), database)
+        for field in fields_of(type(row))
         if "%s" in given.get(field.attname, "%s")
     ]

@@ -41,6 +41,12 @@ def notify(*topics: str) -> None:
     transaction.on_commit(partial(_send, topics), robust=True)
 
 
+def notify_own(topic: str) -> None:
+    """Wakes what listens in this process, once the transaction has committed. For a caller whose
+    own statement notifies the others, with `pg_notify` on CHANNEL."""
+    transaction.on_commit(partial(_wake, [topic]), robust=True)
+
+
 def notify_soon(topic: str) -> None:
     """Like `notify`, for transactions on a hot path, which must not pay for a statement more. What
     listens in this process is woken at the commit; other processes within SOON_SECONDS."""

@@ -12,11 +12,13 @@ from collections.abc import Callable, Iterable, Sequence
 from math import inf
 from typing import Any, TypeVar
 
-from django.db import models, transaction
+from django.db import connection, models, transaction
 
 from database.outages import is_away
 
 log = logging.getLogger(__name__)
+
+ASKED_EVERY_SECONDS = 0.1  # https://www.sqlite.org/c3ref/busy_timeout.html
 
 Item = TypeVar("Item")
 Row = TypeVar("Row", bound=models.Model)
@@ -65,6 +67,14 @@ def sweep_together(
         return work(list(_unlocked(due, locks).filter(pk__in=pks)))
 
     return together(_ids(due, locks, at_once), claim_and_work, what=what, postpone=postpone)
+
+
+def give_way(*, since: float) -> None:
+    """Lets other writers of SQLite begin before the next of several long transactions; the last one
+    ran since that instant of `time.monotonic()`. SQLite has no queue of writers: each asks again at
+    the latest after ASKED_EVERY_SECONDS, and found the file locked again each time."""
+    if connection.vendor == "sqlite" and time.monotonic() - since > ASKED_EVERY_SECONDS:
+        time.sleep(1.1 * ASKED_EVERY_SECONDS)
 
 
 def each(

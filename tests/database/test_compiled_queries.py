@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 from django.db import IntegrityError, transaction
 
-from accounts.models import Membership, Team, User
+from accounts.models import AuditEvent, Membership, Team, User
 from database.compiled_queries import (
     CompiledQuery,
     CompiledUpdate,
@@ -77,6 +78,37 @@ def test_many_rows_are_inserted_as_they_are(team: Team) -> None:
 
     stored = CallbackHost.objects.order_by("pk").values_list("pattern", flat=True)
     assert list(stored) == patterns
+
+
+@pytest.mark.parametrize(
+    ("names", "details"),
+    [
+        (["Alice"], [{"late": True}]),
+        (["Alice", "Alice"], [{"late": 1}, {"late": True}]),
+        (["Alice", "Bo", "Alice"], [{}, {"a": None}, {}]),
+    ],
+)
+def test_columns_with_one_value_and_with_several_are_inserted_as_they_are(
+    team: Team, names: list[str], details: list[dict[str, Any]]
+) -> None:
+    insert_many(
+        [
+            AuditEvent(
+                at=team.created_at,
+                team_id=None if detail else team.pk,
+                event="agent.paused",
+                actor_name=name,
+                detail=detail,
+            )
+            for name, detail in zip(names, details, strict=True)
+        ]
+    )
+
+    stored = AuditEvent.objects.order_by("pk").filter(event="agent.paused")
+    assert [row.actor_name for row in stored] == names
+    assert json.dumps([row.detail for row in stored]) == json.dumps(details)
+    assert [row.team_id for row in stored] == [None if each else team.pk for each in details]
+    assert {row.at for row in stored} == {team.created_at}
 
 
 def test_rows_of_different_tables_are_stored_together_or_not_at_all(team: Team) -> None:
