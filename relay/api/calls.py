@@ -9,14 +9,14 @@ from dataclasses import dataclass, replace
 
 from django.db import connection
 
-from accounts.limits import throttles
+from accounts.limits import read_limits, throttles
 from database.clock import database_now
 from database.idempotency import Idempotency
 from database.uuids import NIL, uuid_or_none
 from relay.models import CallerKey, Card, Task
 from relay.protocol import dialects, jsonrpc
-from relay.protocol.dialects import Configuration, Json
-from relay.protocol.fields import Fields
+from relay.protocol.dialects import Configuration, Incoming, Json
+from relay.protocol.fields import Fields, InvalidParams
 from relay.protocol.parts import media_types
 from relay.protocol.versions import Version
 from relay.tasks import lifecycle, sending
@@ -58,16 +58,13 @@ class Call:
 
 def accept_message(call: Call) -> tuple[Task, Configuration]:
     """Stores the message of a send; returns its task, and how the caller wants to be answered."""
-    incoming = dialects.read_message(call.params.get("message"))
-    configuration = dialects.read_configuration(call.params.get("configuration"), call.version)
-    if not call.card.takes(media_types(incoming.parts)):
-        raise dialects.ContentTypeNotSupported(dialects.ContentTypeNotSupported.__doc__)
+    incoming, configuration = _read_message(call)
     if call.caller is None:
         throttles.count_bytes(call.network, call.size)
     task = sending.send(
         call.card,
         call.caller,
-        replace(incoming, accepted_output_modes=configuration.accepted_output_modes),
+        incoming,
         idempotency=call.idempotency,
         push=configuration.push,
         address=call.address,
@@ -75,6 +72,31 @@ def accept_message(call: Call) -> tuple[Task, Configuration]:
         at=database_now(),
     )
     return task, configuration
+
+
+def accept_at_once(call: Call, caller: CallerKey) -> tuple[Task, Configuration] | None:
+    """Does what accept_message() does for the usual message, with a card and a caller that may only
+    be remembered. Returns None for any other message and for each that would be refused; then
+    nothing was stored, and accept_message() says what it is. Raises throttles.TooMany."""
+    try:
+        incoming, configuration = _read_message(call)
+    except (InvalidParams, UnsupportedOperation, dialects.ContentTypeNotSupported):
+        return None
+    if call.idempotency or configuration.push or not sending.fits_one_statement(incoming):
+        return None
+    read_limits.count_read(caller.pk)
+    at = database_now()
+    task = sending.send_at_once(call.card, caller, incoming, address=call.address, at=at)
+    return (task, configuration) if task else None
+
+
+def _read_message(call: Call) -> tuple[Incoming, Configuration]:
+    incoming = dialects.read_message(call.params.get("message"))
+    configuration = dialects.read_configuration(call.params.get("configuration"), call.version)
+    if not call.card.takes(media_types(incoming.parts)):
+        raise dialects.ContentTypeNotSupported(dialects.ContentTypeNotSupported.__doc__)
+    modes = configuration.accepted_output_modes
+    return replace(incoming, accepted_output_modes=modes), configuration
 
 
 def own_task(call: Call, name: str) -> Task:

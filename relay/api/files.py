@@ -6,12 +6,14 @@ import logging
 from http import HTTPStatus
 
 from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from accounts.limits import read_limits, throttles
 from database.encryption import Unreadable
 from relay.content import blobs
+from relay.protocol import cross_origin
 from wake.api.errors import RETRY_UNREADABLE_AFTER
 from wake.server.http.downloads import download
 
@@ -20,7 +22,7 @@ log = logging.getLogger(__name__)
 
 @require_safe
 @never_cache
-def linked_file(request: HttpRequest, token: str) -> HttpResponse:
+def linked_file(request: HttpRequest, token: str) -> HttpResponseBase:
     """Serves a download. A link that is too old, forged or to an erased file is a 404; a file whose
     encryption key is missing is a 503, as the task itself is. Reads are counted by network, because
     a link needs no key."""
@@ -32,7 +34,7 @@ def linked_file(request: HttpRequest, token: str) -> HttpResponse:
     except Unreadable:
         log.exception("A file cannot be read: WAKE_ENCRYPTION_KEYS lacks the key of its row")
         return _unreadable()
-    return download(file) if file else _not_found()
+    return cross_origin.readable_by_all(download(file)) if file else _not_found()
 
 
 def _not_found() -> HttpResponse:

@@ -10,7 +10,7 @@ from relay.api import calls, streaming, task_list
 from relay.api.calls import Call
 from relay.models import PushConfig, Task
 from relay.protocol import dialects
-from relay.protocol.dialects import Json
+from relay.protocol.dialects import Configuration, Json
 from relay.protocol.versions import Version
 from relay.tasks import lifecycle, push_queue, pushes, sending
 from wake.api.long_poll import seconds_until
@@ -37,7 +37,11 @@ Method = Callable[[Call], Any]
 
 
 def send(call: Call) -> Json:
-    task, configuration = calls.accept_message(call)
+    return answer_send(call, *calls.accept_message(call))
+
+
+def answer_send(call: Call, task: Task, configuration: Configuration) -> Json:
+    """Waits for the task if the caller wants to, and writes it."""
     seconds = seconds_until(call.wait_until) if configuration.blocking else 0
     reply = lifecycle.reply_with(lifecycle.wait_for(task, seconds=seconds))
     if reply.message:

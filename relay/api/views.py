@@ -4,6 +4,7 @@ agents."""
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from functools import partial
 from typing import Any, TypeGuard
 
@@ -15,12 +16,13 @@ from django.views.decorators.csrf import csrf_exempt
 from accounts.limits import read_limits, throttles
 from database.clock import database_now
 from database.idempotency import BadIdempotencyKey, Idempotency
-from relay.api import cross_origin, errors, incoming_pushes, methods
+from relay.api import calls, errors, incoming_pushes, methods
 from relay.api.calls import Call
-from relay.cards import callers, cards
+from relay.api.methods import Method
+from relay.cards import callers, cards, remembered
 from relay.models import CallerKey, Card
 from relay.pages import public as public_pages
-from relay.protocol import jsonrpc, versions
+from relay.protocol import cross_origin, jsonrpc, versions
 from relay.protocol.dialects import ContentTypeNotSupported, Json
 from relay.protocol.fields import Fields, InvalidParams
 from relay.protocol.versions import Version
@@ -53,20 +55,21 @@ def agent(request: HttpRequest, handle: str, name: str) -> HttpResponse:
 def _call(request: HttpRequest, handle: str, name: str) -> HttpResponse:
     if _is_from_a_foreign_page(request):
         return plain_error(403, "forbidden", "Pages of other origins may not call this server.")
-    card = cards.published_at(handle, name)
-    if card is None:
-        raise Http404
-    if cross_origin.is_preflight(request):
-        return cross_origin.answer_preflight(request)
-    value, size, broken = None, 0, None
+    is_preflight, is_long = cross_origin.is_preflight(request), _is_long(request)
+    value, size = None, 0
     try:
-        is_anonymous = False
-        if _is_long(request):  # a caller without access is refused before it is read
+        if not (is_preflight or is_long):
+            value, size = _read(request)
+            if answer := _answer_at_once(request, handle, name, value, size=size):
+                return answer
+        card = cards.published_at(handle, name)
+        if card is None:
+            raise Http404
+        if is_preflight:
+            return cross_origin.answer_preflight(request)
+        if is_long:  # a caller without access is refused before it is read
             is_anonymous = incoming_pushes.caller_of(request, card, at=database_now()) is None
-        try:
-            value, size = _json(request, count=is_anonymous)
-        except Malformed as failure:
-            broken = failure
+            value, size = _read(request, count=is_anonymous)
         if _is_push(value):
             return incoming_pushes.accept(request, card, value, size=size)
         caller = callers.authenticate(request, card, at=database_now())
@@ -83,7 +86,31 @@ def _call(request: HttpRequest, handle: str, name: str) -> HttpResponse:
         refusal = plain_error(403, "forbidden", str(failure))
         refusal["WWW-Authenticate"] = f'{CHALLENGE}, error="insufficient_scope"'
         return refusal
-    return _answer(request, card, caller, broken or value, size=size)
+    if caller:
+        remembered.keep(handle, name, card, caller)
+    return _answer(request, card, caller, value, size=size)
+
+
+def _answer_at_once(
+    request: HttpRequest, handle: str, name: str, value: Any, *, size: int
+) -> HttpResponse | None:
+    """Answers the usual message of a caller who is remembered, without looking the card and the key
+    up. Returns None for everything else, and then nothing was stored: the usual way answers it.
+    Raises throttles.TooMany."""
+    found = remembered.find(request, handle, name)
+    if found is None:
+        return None
+    try:
+        method, call = _asked(request, found.card, found.caller, value, size=size)
+    except Exception:  # the usual way refuses it, and logs what it does not expect
+        return None
+    if method is not methods.send:
+        return None
+    accepted = calls.accept_at_once(call, found.caller)
+    if accepted is None:
+        return None
+    callers.touch(found.caller, at=database_now())
+    return _respond(request, call, lambda: methods.answer_send(call, *accepted))
 
 
 def _answer(
@@ -91,36 +118,51 @@ def _answer(
 ) -> HttpResponse:
     """Answers in JSON-RPC, with the id of the request where it has one. `value` is the JSON of the
     body, or the reason why the body is none."""
-    id = jsonrpc.id_of(value)
     try:
-        if request.content_type or not isinstance(value, Malformed):
-            _check_content_type(request)
-        if isinstance(value, Malformed):
-            raise value  # noqa: TRY301 - one place answers errors
-        asked = jsonrpc.read(value)
-        version = _version(request, card)
-        method = methods.find(asked.method, version)
-        call = Call(
-            card=card,
-            caller=caller,
-            version=version,
-            params=Fields(asked.params),
-            id=id,
-            check_streaming=partial(event_streams.check, request),
-            write_error=partial(errors.body_of, id),
-            wait_until=arrived_at(request) + _wait_seconds(request),
-            idempotency=_idempotency(request, asked.params),
-            last_event_id=request.headers.get("Last-Event-ID", ""),
-            address=throttles.client_address(request),
-            network=throttles.client_network(request),
-            size=size,
-        )
-        result = method(call)
+        method, call = _asked(request, card, caller, value, size=size)
+    except Exception as failure:  # errors.refuse() logs unexpected errors
+        return errors.refuse(jsonrpc.id_of(value), failure)
+    return _respond(request, call, partial(method, call))
+
+
+def _asked(
+    request: HttpRequest, card: Card, caller: CallerKey | None, value: Any, *, size: int
+) -> tuple[Method, Call]:
+    """Returns the method that the request asks for, and what to call it with. Raises what
+    errors.refuse() answers."""
+    id = jsonrpc.id_of(value)
+    if request.content_type or not isinstance(value, Malformed):
+        _check_content_type(request)
+    if isinstance(value, Malformed):
+        raise value
+    asked = jsonrpc.read(value)
+    version = _version(request, card)
+    return methods.find(asked.method, version), Call(
+        card=card,
+        caller=caller,
+        version=version,
+        params=Fields(asked.params),
+        id=id,
+        check_streaming=partial(event_streams.check, request),
+        write_error=partial(errors.body_of, id),
+        wait_until=arrived_at(request) + _wait_seconds(request),
+        idempotency=_idempotency(request, asked.params),
+        last_event_id=request.headers.get("Last-Event-ID", ""),
+        address=throttles.client_address(request),
+        network=throttles.client_network(request),
+        size=size,
+    )
+
+
+def _respond(request: HttpRequest, call: Call, run: Callable[[], Any]) -> HttpResponse:
+    """Answers with what `run` returns, or with the error that it raises."""
+    try:
+        result = run()
         if isinstance(result, TaskStream):
             return event_streams.hand_over(request, result)
-        return errors.respond(jsonrpc.answered(id, result))
+        return errors.respond(jsonrpc.answered(call.id, result))
     except Exception as failure:  # errors.refuse() logs unexpected errors
-        return errors.refuse(id, failure)
+        return errors.refuse(call.id, failure)
 
 
 def _is_from_a_foreign_page(request: HttpRequest) -> bool:
@@ -137,21 +179,24 @@ def _is_long(request: HttpRequest) -> bool:
     return not length or declared_length(length) > LONG
 
 
-def _json(request: HttpRequest, *, count: bool) -> tuple[Any, int]:
-    """Returns the JSON of the body, and its size in bytes if it is still to be counted; raises
-    Malformed, BodyTooLarge or throttles.TooMany. It does not read `request.body`, whose limit is
-    for forms. `count` is for long bodies without a key: parsing one takes seconds, so its bytes are
-    counted before that."""
+def _read(request: HttpRequest, *, count: bool = False) -> tuple[Any, int]:
+    """Returns the JSON of the body, or the reason why it is none, and its size in bytes if it is
+    still to be counted. Raises BodyTooLarge or throttles.TooMany. It does not read `request.body`,
+    whose limit is for forms. `count` is for long bodies without a key: parsing one takes seconds,
+    so its bytes are counted before that."""
     limit = settings.WAKE_MAX_A2A_BYTES
     try:
         body = stream_of(request).read(limit + 1)
     except UnreadablePostError:
-        raise Malformed("The body ended too early.") from None
+        return Malformed("The body ended too early."), 0
     if len(body) > limit:
         raise BodyTooLarge(BodyTooLarge.__doc__)
     if count:
         throttles.count_bytes(throttles.client_network(request), len(body))
-    return parse_strictly(body), 0 if count else len(body)
+    try:
+        return parse_strictly(body), 0 if count else len(body)
+    except Malformed as reason:
+        return reason, 0
 
 
 def _is_push(value: Any) -> TypeGuard[Json]:

@@ -81,6 +81,13 @@ def touch(key: CallerKey, *, at: datetime) -> None:
     if key.last_used_at is None or key.last_used_at < since:
         unused = Q(last_used_at__isnull=True) | Q(last_used_at__lt=since)
         CallerKey.objects.filter(unused, pk=key.pk).update(last_used_at=at)
+        key.last_used_at = at  # it may be remembered
+
+
+def bearer_of(request: HttpRequest) -> str:
+    """Returns the text of the key that the request sends; empty if it sends none."""
+    scheme, _, text = request.headers.get("Authorization", "").partition(" ")
+    return text.strip() if scheme.lower() == "bearer" else ""
 
 
 def authenticate(request: HttpRequest, card: Card, *, at: datetime) -> CallerKey | None:
@@ -88,10 +95,9 @@ def authenticate(request: HttpRequest, card: Card, *, at: datetime) -> CallerKey
     not work raises UnknownCaller even for a public agent: as an anonymous caller its holder would
     not find their tasks again. Raises CallerNotAllowed, and throttles.TooMany after too many bad
     keys."""
-    credentials = request.headers.get("Authorization", "")
-    scheme, _, text = credentials.partition(" ")
-    key = find(text.strip(), at=at) if scheme.lower() == "bearer" else None
-    if key is None and (credentials or not card.accepts(None)):
+    text = bearer_of(request)
+    key = find(text, at=at) if text else None
+    if key is None and (request.headers.get("Authorization") or not card.accepts(None)):
         throttles.count_bad_key(request)
         raise UnknownCaller(UnknownCaller.__doc__)
     if key is not None:

@@ -3,6 +3,9 @@ version of A2A gets the card of that version."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import wraps
+
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404
@@ -12,15 +15,32 @@ from django.views.decorators.http import require_safe
 
 from relay.cards import cards
 from relay.models import Card
-from relay.protocol import versions
+from relay.protocol import cross_origin, versions
+
+READS = "GET, HEAD"
+View = Callable[..., HttpResponseBase]
 
 
-@require_safe
+def for_every_site(view: View) -> View:
+    """Lets pages of other sites ask for a card by its version, too: for a request with such a
+    header a browser first asks whether the page may send it."""
+    safe = require_safe(view)
+
+    @wraps(view)
+    def answer(request: HttpRequest, **address: str) -> HttpResponseBase:
+        if cross_origin.is_preflight(request):
+            return cross_origin.allow(READS)
+        return safe(request, **address)
+
+    return answer
+
+
+@for_every_site
 def of_agent(request: HttpRequest, handle: str, name: str) -> HttpResponseBase:
     return _answer(request, get_object_or_404(Card.objects.at(handle, name)))
 
 
-@require_safe
+@for_every_site
 def of_handle(request: HttpRequest, handle: str) -> HttpResponseBase:
     """Redirects to the card of the only agent of a team. Clients that resolve the card's path
     against `/@handle/agent` look here, because the last part of an address without a slash is
@@ -29,10 +49,10 @@ def of_handle(request: HttpRequest, handle: str) -> HttpResponseBase:
     if len(cards_there) != 1:
         raise Http404
     to = cards.path_of(cards_there[0]) + cards.PATH
-    return _for_everybody(HttpResponseRedirect(to, preserve_request=True))
+    return cross_origin.readable_by_all(HttpResponseRedirect(to, preserve_request=True))
 
 
-@require_safe
+@for_every_site
 def of_root(request: HttpRequest) -> HttpResponseBase:
     return _answer(request, get_object_or_404(Card.objects.at_root()))
 
@@ -46,11 +66,5 @@ def _answer(request: HttpRequest, card: Card) -> HttpResponseBase:
     whole["Cache-Control"] = f"public, max-age={cards.KEPT_FOR}"
     answer = get_conditional_response(request, etag, changed_at, whole)
     assert answer is not None  # noqa: S101 - for the type checker: it is `whole`, a 304 or a 412
-    return _for_everybody(answer)
-
-
-def _for_everybody(response: HttpResponseBase) -> HttpResponseBase:
-    """Allows every origin to read the response, and a 304 as well: a browser would otherwise keep
-    the card from the page that asked."""
-    response["Access-Control-Allow-Origin"] = "*"
-    return response
+    # A 304 as well: a browser would otherwise keep the card from the page that asked.
+    return cross_origin.readable_by_all(answer)

@@ -3,6 +3,7 @@ runs."""
 
 from relay.models.cards import CallerKey, Card
 from relay.models.pushes import PushConfig, PushNotification
+from relay.models.references import TaskReference
 from relay.models.runs import (
     SEEN_WITHIN,
     SENDS_WITHIN,
@@ -39,4 +40,5 @@ __all__ = [
     "Task",
     "TaskDelivery",
     "TaskQuerySet",
+    "TaskReference",
 ]

@@ -84,6 +84,15 @@ class TaskQuerySet(models.QuerySet["Task"]):
             agent__archived_at__isnull=True,
         )
 
+    def that_refer_to(self, task: Task) -> TaskQuerySet:
+        """Returns tasks that refer to this one, the newest first. Index:
+        tasks_that_refer_to_a_task."""
+        return self.filter(references__earlier=task).order_by("-references__pk")
+
+    def referred_to_by(self, task: Task) -> TaskQuerySet:
+        """Returns the earlier tasks that this one refers to. Index: one_reference_to_a_task."""
+        return self.filter(referred_by__task=task).order_by("-referred_by__pk")
+
     def open(self) -> TaskQuerySet:
         return self.filter(terminal_at__isnull=True)
 

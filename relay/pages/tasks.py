@@ -20,7 +20,7 @@ from inbox.delivery.timeline import callback_line
 from inbox.pages.page import PersonRequest, for_person, page
 from inbox.rendering.files import digest_of
 from relay.content import blobs
-from relay.models import Context, Event, Message, Task
+from relay.models import Context, Event, Message, Task, TaskQuerySet, TaskReference
 from relay.pages import turns
 from relay.tasks.blocks import text_of
 from relay.tasks.headlines import cut
@@ -29,6 +29,7 @@ from wake.server.http.downloads import download
 
 MOST_EVENTS = 200
 MOST_TASKS = 100
+MOST_LINKS = 20
 LINE = 120
 LONGEST_REQUEST = 1_000_000
 NO_TEXT = "No text"
@@ -58,6 +59,7 @@ def task_detail(request: PersonRequest, pk: UUID) -> HttpResponse:
         "task_deliveries": task.task_deliveries.select_related("delivery").order_by("-generation")[
             :MOST_EVENTS
         ],
+        **_links(request, task),
     }
     return render(request, "relay/tasks/task.html", context)
 
@@ -114,6 +116,18 @@ def find_task(request: PersonRequest, pk: UUID) -> Task:
     404."""
     theirs = Task.objects.for_person(request.user)
     return get_object_or_404(theirs.select_related("agent__team", "context", "caller"), pk=pk)
+
+
+def _links(request: PersonRequest, task: Task) -> dict[str, TaskQuerySet]:
+    """Returns the tasks that this one refers to, and those that refer to it, which the person may
+    see. Most tasks have none."""
+    if not TaskReference.objects.of(task).exists():
+        return {}
+    theirs = Task.objects.for_person(request.user).select_related("agent")
+    return {
+        "earlier": theirs.referred_to_by(task)[:MOST_LINKS],
+        "later": theirs.that_refer_to(task)[:MOST_LINKS],
+    }
 
 
 def _file_of(task: Task, kind: str, row: int, number: int) -> File:

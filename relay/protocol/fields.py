@@ -7,6 +7,7 @@ and older clients send. Null counts as absent, and unknown members are ignored.
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import Any
 
 # What the database keeps of an id that is not ours.
@@ -127,5 +128,6 @@ class Fields:
         return f"{self.path}.{name}" if self.path else name
 
 
+@cache  # of the specification's names
 def _snake(name: str) -> str:
     return _capital.sub(lambda letter: f"_{letter[0].lower()}", name)

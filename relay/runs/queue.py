@@ -17,7 +17,7 @@ from accounts.agents.topics import topic_of
 from accounts.models import Agent
 from database.compiled_queries import CompiledQuery, insert, parameter
 from database.encryption import Unreadable
-from database.notifications import notify
+from database.notifications import notify, notify_own
 from relay.content.history import newest
 from relay.models import Card, Connector, Message, Run, Task
 from relay.protocol.dialects import Json
@@ -52,6 +52,11 @@ def enqueue(task: Task, message: Message, *, at: datetime, decision: Json | None
 def wake_connectors(task: Task) -> None:
     """Wakes the connectors of the task's agent, once the transaction has committed."""
     notify(topic_of(task.agent_id))
+
+
+def wake_own_connectors(task: Task) -> None:
+    """Wakes the connectors of this process alone, for a statement that notifies the others."""
+    notify_own(topic_of(task.agent_id))
 
 
 def new_run(task: Task, message: Message, *, at: datetime, decision: Json | None = None) -> Run:

@@ -16,6 +16,7 @@ from wake.models import Delivery
 HIGHEST_NUMBER = 2**31 - 1
 LONGEST_ASSUMPTION = 2_000
 SHORTEST_WINDOW, LONGEST_WINDOW = 60, 604_800
+SMALLEST_QUORUM, LARGEST_QUORUM = 2, 5
 # The states that a run may end with; only people and callers cancel.
 ENDS = {
     Task.State.COMPLETED,
@@ -55,8 +56,8 @@ class Outcome:
 
 def read_result(value: Json) -> Outcome:
     """Reads `{state, message{parts}|text, artifacts?, direct?, timeout_seconds?, assumption?,
-    on_timeout?}`. An invalid result becomes a failed run that says why, because sending it again
-    would not change it."""
+    on_timeout?, priority?, quorum?, irreversible?}`. An invalid result becomes a failed run that
+    says why, because sending it again would not change it."""
     try:
         return _read(Fields(value, "result"))
     except InvalidParams as reason:
@@ -120,18 +121,25 @@ def _message_of(result: Fields) -> tuple[list[Json], Json]:
 
 
 def _of_the_question(result: Fields) -> Json:
-    """Returns what the agent adds for the people who will be asked (docs/protocol.md, Timeouts).
-    Invalid values are left out, because the question itself matters more."""
+    """Returns what the agent adds for the people who will be asked (docs/protocol.md, Fields).
+    Invalid values are left out, because the question itself matters more, but for those without
+    which a single person might approve too quickly: raises InvalidParams."""
     seconds, on_timeout = result.get("timeout_seconds"), result.get("on_timeout")
-    assumption = result.get("assumption")
-    hints: Json = {}
+    assumption, priority = result.get("assumption"), result.get("priority")
+    given: Json = {}
     if isinstance(seconds, int) and not isinstance(seconds, bool):
-        hints["timeout_seconds"] = max(SHORTEST_WINDOW, min(LONGEST_WINDOW, seconds))
+        given["timeout_seconds"] = max(SHORTEST_WINDOW, min(LONGEST_WINDOW, seconds))
     if isinstance(assumption, str) and assumption:
-        hints["assumption"] = assumption[:LONGEST_ASSUMPTION]
+        given["assumption"] = assumption[:LONGEST_ASSUMPTION]
     if on_timeout in Delivery.OnTimeout.values:
-        hints["on_timeout"] = on_timeout
-    return {"wake": hints} if hints else {}
+        given["on_timeout"] = on_timeout
+    if priority in Delivery.Priority.values:
+        given["priority"] = priority
+    if quorum := result.number("quorum", low=SMALLEST_QUORUM, high=LARGEST_QUORUM):
+        given["quorum"] = quorum
+    if result.flag("irreversible"):
+        given["irreversible"] = True
+    return {"wake": given} if given else {}
 
 
 def _names(states: Iterable[Any]) -> list[str]:

@@ -5,9 +5,8 @@ from __future__ import annotations
 
 import logging
 import math
-from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, TypedDict
 
 from database.encryption import Unreadable
 from relay.content.compact_json import dumps
@@ -38,13 +37,15 @@ FOLLOWS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Window:
-    """Says how long a question may stay unanswered, and what the agent does then."""
+class QuestionFields(TypedDict, total=False):
+    """Holds the fields of a delivery that the agent sets with its question."""
 
-    seconds: int | None = None
-    assumption: str = ""
-    on_timeout: str = ""
+    timeout_seconds: int | None
+    assumption: str
+    on_timeout: str
+    priority: str
+    quorum: int | None
+    irreversible: bool
 
 
 def deliver_event(task: Task, event: Event) -> None:
@@ -57,12 +58,12 @@ def deliver_event(task: Task, event: Event) -> None:
                 event,
                 Type.QUESTION,
                 message=task.status_message,
-                window=_left(question, event.at),
+                fields=_fields_left(question, event.at),
             )
         return
     kind = _kind(task, event)
     new_delivery = (
-        _show(task, event, kind, message=event.message, window=_window(event)) if kind else None
+        _show(task, event, kind, message=event.message, fields=_fields_set(event)) if kind else None
     )
     _withdraw_others(task, new_delivery, at=event.at)
 
@@ -100,7 +101,7 @@ def _withdraw_others(task: Task, except_for: Delivery | None, *, at: datetime) -
 
 
 def _show(
-    task: Task, event: Event, kind: Type, *, message: Message | None, window: Window
+    task: Task, event: Event, kind: Type, *, message: Message | None, fields: QuestionFields
 ) -> Delivery:
     request = task.messages.order_by("pk").first()
     headline, summary, details = _texts(task, kind, message, request)
@@ -112,13 +113,11 @@ def _show(
         headline=headline,
         summary=summary,
         details_json=details,
-        timeout_seconds=window.seconds,
-        assumption=window.assumption,
-        on_timeout=window.on_timeout,
         thread=str(task.context_id),
         supersedes=_earlier(task, kind),
         is_internal=True,
         at=event.at,
+        **fields,
     ).delivery
     TaskDelivery.objects.create(delivery=delivery, task=task, generation=event.generation)
     return delivery
@@ -181,21 +180,28 @@ def _names_of_artifacts(task: Task) -> list[str]:
     return [artifact.name for artifact in task.artifacts.only("task", "name")]
 
 
-def _window(event: Event) -> Window:
-    """Returns the window that the agent set with its question (relay/runs/results.py has checked
-    it)."""
+def _fields_set(event: Event) -> QuestionFields:
+    """Returns what the agent set with its question (relay/runs/results.py has checked it)."""
     message = event.message
     if message is None or event.state != State.INPUT_REQUIRED:
-        return Window()
-    hints = message.metadata.get("wake", {}) if message.source == Message.Source.AGENT else {}
-    return Window(
-        hints.get("timeout_seconds"), hints.get("assumption", ""), hints.get("on_timeout", "")
-    )
+        return {}
+    if message.source != Message.Source.AGENT:
+        return {}
+    fields: QuestionFields = message.metadata.get("wake", {})
+    return fields
 
 
-def _left(question: Delivery, at: datetime) -> Window:
-    """Returns the rest of the window of a question that is shown again."""
-    if question.expires_at is None:
-        return Window(None, question.assumption, question.on_timeout)
-    seconds = math.ceil((question.expires_at - at).total_seconds())
-    return Window(max(seconds, SHORTEST_WINDOW), question.assumption, question.on_timeout)
+def _fields_left(question: Delivery, at: datetime) -> QuestionFields:
+    """Returns the fields of a question that is shown again, with the rest of its window."""
+    seconds = None
+    if question.expires_at is not None:
+        left = math.ceil((question.expires_at - at).total_seconds())
+        seconds = max(left, SHORTEST_WINDOW)
+    return {
+        "timeout_seconds": seconds,
+        "assumption": question.assumption,
+        "on_timeout": question.on_timeout,
+        "priority": question.priority,
+        "quorum": question.quorum,
+        "irreversible": question.irreversible,
+    }

@@ -1,7 +1,7 @@
-"""Stores a new task in one statement of PostgreSQL: the agent's lock, the count of its queue, and
-the rows of the task.
+"""Stores a new task in one statement of PostgreSQL: the agent's lock, the count of its queue, the
+rows of the task, and the notification of its connectors.
 
-Step by step, as sending.send() does it otherwise, these are six round trips
+Step by step, as sending.send() does it otherwise, these are seven round trips
 (docs/decisions/0042-a-new-task-is-stored-at-once.md).
 """
 
@@ -11,9 +11,11 @@ from functools import cache
 
 from django.db import connection
 
+from accounts.agents.topics import topic_of
 from accounts.models import AuditEvent
 from database.compiled_queries import insert_from, parameters_of
-from relay.models import Context, Event, Message, Run, Task
+from database.notifications import CHANNEL
+from relay.models import Card, Context, Event, Message, Run, Task
 from relay.runs import queue
 
 # The count is as old as the statement, which may have waited for the lock. So this way is for
@@ -71,19 +73,24 @@ OF_THE_EVENT = {
 }
 
 
-def store(task: Task, message: Message, run: Run, event: Event, audit_event: AuditEvent) -> bool:
-    """Inserts the rows and the task's context. Returns False, without an insert, if the
-    agent's queue is nearly full, or if the agent does not exist any more."""
+def store(
+    card: Card, task: Task, message: Message, run: Run, event: Event, audit_event: AuditEvent
+) -> bool:
+    """Inserts the rows and the task's context, and wakes the connectors in other processes. Returns
+    False, without an insert, if the agent's queue is nearly full, if the card, its agent or its
+    address are not as they were read, or if the caller's key has ended."""
+    agent, at = card.agent, task.created_at
     most = max(0, queue.QUEUE_AT_MOST - WAITING_AT_MOST)
     parameters = [
-        *(task.created_at, task.agent_id),
-        *(task.agent_id, most, most),
+        *(at, task.caller_id, at, agent.pk, agent.agent_id, agent.team.slug, card.updated_at),
+        *(agent.pk, most, most),
         *parameters_of(task.context, SHARED),
         *parameters_of(task, OF_THE_TASK),
         *parameters_of(message, OF_THE_MESSAGE),
         *parameters_of(run, OF_THE_RUN),
         *parameters_of(event, OF_THE_EVENT),
         *parameters_of(audit_event, SHARED),
+        topic_of(agent.pk),
     ]
     with connection.cursor() as cursor:
         cursor.execute(_statement(), parameters)
@@ -96,10 +103,19 @@ def store(task: Task, message: Message, run: Run, event: Event, audit_event: Aud
 
 @cache
 def _statement() -> str:
-    return f"""
+    """Returns it on one line: psycopg does not keep what it parsed of long statements."""
+    statement = f"""
         WITH agent AS (
-            SELECT id AS agent_id, team_id, %s::timestamptz AS at
-              FROM accounts_agent WHERE id = %s FOR NO KEY UPDATE
+            SELECT agent.id AS agent_id, agent.team_id, %s::timestamptz AS at
+              FROM accounts_agent AS agent
+              JOIN accounts_team AS team ON team.id = agent.team_id
+              JOIN relay_card AS card ON card.agent_id = agent.id
+              JOIN relay_callerkey AS caller
+                ON caller.id = %s AND caller.revoked_at IS NULL
+               AND (caller.expires_at IS NULL OR caller.expires_at > %s)
+             WHERE agent.id = %s AND agent.agent_id = %s AND agent.archived_at IS NULL
+               AND team.slug = %s AND card.enabled AND card.updated_at = %s
+               FOR NO KEY UPDATE OF agent
         ), room AS (
             SELECT * FROM agent
              WHERE (SELECT COUNT(*) FROM (
@@ -118,5 +134,6 @@ def _statement() -> str:
         ), recorded AS (
             {insert_from("room", AuditEvent, SHARED)}
         )
-        SELECT id FROM new_message
+        SELECT id, pg_notify('{CHANNEL}', %s) FROM new_message
     """  # noqa: S608 - our own names
+    return " ".join(statement.split())

@@ -8,6 +8,7 @@ receivers takes seconds (docs/decisions/0048-pushes-are-made-from-events.md).
 from __future__ import annotations
 
 import logging
+import time
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
@@ -21,7 +22,7 @@ from django.db.models import QuerySet, prefetch_related_objects
 from database import encryption
 from database.encrypted_columns import length_of
 from database.encryption import Unreadable
-from database.sweeps import sweep_together
+from database.sweeps import give_way, sweep_together
 from relay.models import Artifact, Event, Message, PushConfig, PushNotification, Task
 from relay.models.tasks import EventQuerySet
 from relay.protocol import stream_events
@@ -55,11 +56,13 @@ def queue_due(*, at: datetime) -> int:
     events and pushes it settled."""
     due = Event.objects.with_due_pushes(at).select_related("task__agent", "task__context")
     postpone = partial(_postpone, to=at + PAUSE)
-    settled = 0
+    settled, began = 0, time.monotonic()
     while some := sweep_together(
         due, _queue, what="events", at_once=EVENTS_AT_ONCE, postpone=postpone
     ):
         settled += some
+        give_way(since=began)
+        began = time.monotonic()
     return settled
 
 

@@ -20,7 +20,7 @@ from relay.models import CallerKey, Card, Context, Event, Message, Run, Task
 from relay.protocol.dialects import Incoming, PushIn
 from relay.protocol.fields import InvalidParams
 from relay.runs import queue as run_queue
-from relay.tasks import one_statement, pushes, room, transitions
+from relay.tasks import one_statement, pushes, references, room, transitions
 from relay.tasks.room import TaskIsFull
 from relay.tasks.transitions import TaskIsTerminal, TaskNotFound, transition
 
@@ -74,10 +74,9 @@ def send(
     Raises TaskNotFound, TaskIsTerminal, TaskIsFull, ContextIsFull, ContextMismatch, AgentBusy,
     IdempotencyConflict, and InvalidParams; then nothing is stored.
     """
-    names_nothing = not (incoming.task_id or incoming.context_id or idempotency or push or source)
     task = None
-    if caller and names_nothing:
-        task = _send_in_one_statement(card, caller, incoming, address=address, hop=hop, at=at)
+    if caller and not (idempotency or push or source) and fits_one_statement(incoming):
+        task = send_at_once(card, caller, incoming, address=address, hop=hop, at=at)
     if task:
         return task
     with transaction.atomic():
@@ -95,20 +94,35 @@ def send(
         )
 
 
-def _send_in_one_statement(
-    card: Card, caller: CallerKey, incoming: Incoming, *, address: str, hop: int, at: datetime
+def fits_one_statement(incoming: Incoming) -> bool:
+    """Returns whether send_at_once() can store the message: on PostgreSQL, if it names no task or
+    context that may exist, and has no large file."""
+    names_earlier = (
+        incoming.task_id or incoming.context_id or references.uuids_in(incoming.reference_task_ids)
+    )
+    is_postgresql = connection.vendor == "postgresql"
+    return is_postgresql and not names_earlier and not blobs.has_large(incoming.parts)
+
+
+def send_at_once(
+    card: Card,
+    caller: CallerKey,
+    incoming: Incoming,
+    *,
+    address: str = "",
+    hop: int = 0,
+    at: datetime,
 ) -> Task | None:
-    """Does what _send_step_by_step() does for a new task in a new context. Returns None if anything
-    is in the way, and then nothing was stored; the other way finds out what it is."""
-    if connection.vendor != "postgresql" or blobs.has_large(incoming.parts):
-        return None
+    """Does what send() does for a message that fits_one_statement(). Returns None if anything is in
+    the way, and then nothing was stored; send() finds out what it is. Card and caller may be
+    remembered (relay/cards/remembered.py)."""
     context = _new_context(card.agent, caller, at=at)
     task, message, rows = _new_task(
         card, caller, incoming, context=context, hop=hop, address=address, at=at
     )
-    if not one_statement.store(task, message, *rows):
+    if not one_statement.store(card, task, message, *rows):
         return None
-    run_queue.wake_connectors(task)
+    run_queue.wake_own_connectors(task)
     return task
 
 
@@ -164,6 +178,7 @@ def _send_step_by_step(
     insert_with_key(message)
     rows[0].message = message
     insert_each([task, *rows] if incoming.context_id else [context, task, *rows])
+    references.link(task, incoming.reference_task_ids)
     run_queue.wake_connectors(task)
     if incoming.context_id:
         room.check_context(context)
@@ -236,6 +251,7 @@ def _continue(task: Task, incoming: Incoming, card: Card, *, address: str, at: d
     follows their answer."""
     by = caller_actor(task.caller, address)
     message = transitions.add_message(task, **_fields_of(incoming, task), at=at)
+    references.link(task, incoming.reference_task_ids)
     room.check_task(task)
     room.check_context(task.context)
     record("task.continued", by=by, of=task, team=task.agent.team_id, at=at)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from django.utils import timezone
 
@@ -12,6 +14,12 @@ from relay.cards.publishing import publish
 from relay.models import CallerKey, Card
 from tests.relay.calling import Caller
 from tests.relay.fake_connector import FakeConnector
+
+
+@pytest.fixture(autouse=True)
+def answered_at_once(settings: Any) -> None:
+    """A send does not wait for a connector that is there, unless its test is about that."""
+    settings.WAKE_A2A_WAIT_SECONDS = 0
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from typing import Any, NoReturn
+from typing import Any
 
 import pytest
 from django.http import HttpRequest
@@ -88,11 +88,11 @@ def test_the_body_of_a_refused_caller_is_not_read(
 ) -> None:
     read: list[HttpRequest] = []
 
-    def reading(request: HttpRequest, *, count: bool) -> NoReturn:
+    def reading(request: HttpRequest, *, count: bool) -> tuple[Malformed, int]:
         read.append(request)
-        raise Malformed("It is long.")
+        return Malformed("It is long."), 0
 
-    monkeypatch.setattr("relay.api.views._json", reading)
+    monkeypatch.setattr("relay.api.views._read", reading)
     long = "x" * 65_537
 
     refused = Caller(card).post(long)

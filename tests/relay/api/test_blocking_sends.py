@@ -46,6 +46,11 @@ class Held:
 Meanwhile: TypeAlias = Callable[[Callable[[], Any]], Clock]
 
 
+@pytest.fixture(autouse=True)
+def usual_wait(answered_at_once: None, settings: Any) -> None:
+    settings.WAKE_A2A_WAIT_SECONDS = 4
+
+
 @pytest.fixture
 def meanwhile(monkeypatch: pytest.MonkeyPatch) -> Meanwhile:
     def happens(what: Callable[[], Any]) -> Clock:

@@ -75,7 +75,7 @@ def test_a_page_of_another_site_may_call_with_a_caller_key(newer: Caller) -> Non
     assert asked.status_code == 204
     assert asked["Access-Control-Allow-Methods"] == "POST"
     allowed = asked["Access-Control-Allow-Headers"].split(", ")
-    assert {"Authorization", "A2A-Version", "Content-Type"} <= {*allowed}
+    assert {"Authorization", "A2A-Version", "X-A2A-Extensions", "Content-Type"} <= {*allowed}
     assert (answered.status_code, refused.status_code) == (200, 401)
     for response in (asked, answered, refused):
         assert response["Access-Control-Allow-Origin"] == "*"

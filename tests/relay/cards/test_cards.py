@@ -175,6 +175,23 @@ def test_a_card_is_read_from_any_site_and_kept_for_a_minute(card: Card) -> None:
     assert "Cross-Origin-Resource-Policy" not in answer
 
 
+@pytest.mark.parametrize("path", [CARD, "/@garden/.well-known/agent-card.json"])
+def test_a_page_of_another_site_may_name_a_version_of_the_card(path: str, card: Card) -> None:
+    """The JavaScript SDK does, so that a browser asks first whether it may."""
+    asked = {
+        "Origin": "https://elsewhere.example",
+        "Access-Control-Request-Method": "GET",
+        "Access-Control-Request-Headers": "a2a-version,authorization",
+    }
+
+    answer = Client().options(path, headers=asked)
+
+    assert (answer.status_code, answer.content) == (204, b"")
+    assert answer["Access-Control-Allow-Origin"] == "*"
+    assert answer["Access-Control-Allow-Methods"] == "GET, HEAD"
+    assert {"A2A-Version", "Authorization"} <= {*answer["Access-Control-Allow-Headers"].split(", ")}
+
+
 def test_a_caller_with_the_current_card_gets_304(card: Card) -> None:
     etag = read()["ETag"]
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 from django.utils import timezone
 
@@ -16,11 +14,6 @@ from tests.relay.fake_connector import FakeConnector
 @pytest.fixture(autouse=True)
 def held_for_a_moment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stream, "HELD_SECONDS", 0.1)
-
-
-@pytest.fixture(autouse=True)
-def no_blocking_sends(settings: Any) -> None:
-    settings.WAKE_A2A_WAIT_SECONDS = 0
 
 
 @pytest.fixture

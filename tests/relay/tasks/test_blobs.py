@@ -78,6 +78,13 @@ def test_the_link_is_a_download_without_a_key_or_a_session(blob: Blob) -> None:
     assert not file.cookies
 
 
+def test_a_page_of_another_site_that_has_the_link_reads_the_file(blob: Blob) -> None:
+    """A page may call an agent with a caller key, and gets such links."""
+    file = Client(headers={"Origin": "https://elsewhere.example"}).get(path_of(blob))
+
+    assert file["Access-Control-Allow-Origin"] == "*"
+
+
 @pytest.mark.parametrize("media_type", ["text/html", "text/html\r\nX-A: b", "", "a" * 99, "é/è"])
 def test_an_invalid_media_type_is_not_sent(task: Task, media_type: str) -> None:
     blobs.store_large(task, [part(LARGE, mediaType=media_type)], timezone.now())

@@ -286,6 +286,34 @@ def test_an_agent_sets_its_timeout_and_its_plan(end: Callable[..., Task]) -> Non
     assert question.assumption == "I take Europe."
 
 
+def test_an_agent_asks_for_several_people_and_says_what_cannot_be_undone(
+    end: Callable[..., Task], card: Card, caller_key: CallerKey
+) -> None:
+    fields = {"priority": "high", "quorum": 3, "irreversible": True}
+    task = end("input_required", text="Delete the branch?", **fields)
+    first = newest()
+
+    ask(card, caller_key, "The old one.", task_id=str(task.pk), at=after(6))
+
+    for question in (first, newest()):
+        assert {name: getattr(question, name) for name in fields} == fields
+    assert newest().supersedes == first
+
+
+@pytest.mark.parametrize(
+    "invalid", [{"quorum": "2"}, {"quorum": 9}, {"irreversible": "yes"}], ids=str
+)
+def test_an_invalid_field_that_protects_people_fails_the_run(
+    end: Callable[..., Task], invalid: dict[str, Any]
+) -> None:
+    task = end("input_required", text="Delete the branch?", **invalid)
+
+    task.refresh_from_db()
+    assert task.state == Task.State.FAILED
+    assert task.status_message
+    assert next(iter(invalid)) in str(task.status_message.parts)
+
+
 def test_an_unanswered_task_continues_with_its_assumption_and_no_approval(
     end: Callable[..., Task], key: ApiKey
 ) -> None:

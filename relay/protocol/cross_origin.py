@@ -1,4 +1,5 @@
-"""Lets pages of other sites call agents from a browser (CORS), with a caller key only.
+"""Lets pages of other sites read cards and linked files in a browser (CORS), and call agents with a
+caller key only.
 
 A page without a key could otherwise call the public agents of a server that its visitor can reach
 and the page's own site cannot, such as one on an internal network.
@@ -9,6 +10,7 @@ from __future__ import annotations
 from http import HTTPStatus
 
 from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
 
 HEADERS = (
     "Authorization",
@@ -16,6 +18,7 @@ HEADERS = (
     "Accept",
     "A2A-Version",
     "A2A-Extensions",
+    "X-A2A-Extensions",  # its name in 0.3, which SDKs send as well
     "Idempotency-Key",
     "Last-Event-ID",
     "Prefer",
@@ -32,13 +35,25 @@ def answer_preflight(request: HttpRequest) -> HttpResponse:
     """Allows a call with an Authorization header. A browser takes an answer without these headers
     as a refusal."""
     asked = request.headers.get("Access-Control-Request-Headers", "").lower().split(",")
-    answer = HttpResponse(status=HTTPStatus.NO_CONTENT)
     if "authorization" in {name.strip() for name in asked}:
-        answer["Access-Control-Allow-Origin"] = "*"
-        answer["Access-Control-Allow-Methods"] = "POST"
-        answer["Access-Control-Allow-Headers"] = ", ".join(HEADERS)
-        answer["Access-Control-Max-Age"] = str(KEPT_FOR)
+        return allow("POST")
+    return HttpResponse(status=HTTPStatus.NO_CONTENT)
+
+
+def allow(methods: str) -> HttpResponse:
+    """Answers a preflight: pages of other sites may use these methods, with the headers of A2A."""
+    answer = HttpResponse(status=HTTPStatus.NO_CONTENT)
+    answer["Access-Control-Allow-Origin"] = "*"
+    answer["Access-Control-Allow-Methods"] = methods
+    answer["Access-Control-Allow-Headers"] = ", ".join(HEADERS)
+    answer["Access-Control-Max-Age"] = str(KEPT_FOR)
     return answer
+
+
+def readable_by_all(response: HttpResponseBase) -> HttpResponseBase:
+    """Lets any page read what its address alone opens: a card, or a file by its signed link."""
+    response["Access-Control-Allow-Origin"] = "*"
+    return response
 
 
 def readable(response: HttpResponse, request: HttpRequest) -> HttpResponse:
