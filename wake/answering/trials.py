@@ -42,7 +42,10 @@ ANSWERS_AT_ONCE = 200
 LATER = timedelta(minutes=1)
 # Of the deliveries that a rule may approve, one in so many still goes to people.
 SAMPLE = 10
-COLUMNS = ("team", "agent", "type", "thread", "created_at", "activity_at", "quorum", "irreversible")
+COLUMNS = (
+    *("team", "agent", "type", "thread", "created_at", "activity_at", "quorum", "irreversible"),
+    *("supersedes", "is_internal"),
+)
 
 
 def note_and_answer(*, at: datetime) -> int:
@@ -107,12 +110,15 @@ def _read_on(agent_id: UUID, *, at: datetime) -> int:
 
 def _eligible(rows: Sequence[Delivery]) -> Iterator[Delivery]:
     """Yields what rules may answer at all: no alert and no update, nothing that cannot be undone,
-    nothing that several people or only some have to answer, and no question of another app."""
+    nothing that several people or only some have to answer, and no question of another app. A
+    revision goes to people, too: they may have rejected the one before it, and an agent whose
+    delivery went to people could otherwise send it again until a rule approves it."""
     only_some = Assignment.objects.filter(delivery__in=rows, only_they=True)
     excluded = set(only_some.values_list("pk", flat=True)) if rows else set()
     for row in rows:
         is_for_one = row.quorum is None and row.pk not in excluded
-        if row.type in TYPES and is_for_one and not row.irreversible and not row.is_internal:
+        is_for_people = row.irreversible or row.is_internal or row.supersedes_id is not None
+        if row.type in TYPES and is_for_one and not is_for_people:
             yield row
 
 
@@ -172,6 +178,8 @@ def _may_answer(rule: AnsweringRule, trial: Trial, *, at: datetime) -> bool:
         return False
     waits = Delivery.objects.awaiting_response().filter(pk=delivery.pk)
     if delivery.is_past_deadline(at) or delivery.is_closed or not waits.exists():
+        return False
+    if delivery.agent.paused_at is not None:  # an owner stopped it, perhaps because of this
         return False
     if Draft.objects.filter(delivery=delivery).exists():  # a person is at it
         return False

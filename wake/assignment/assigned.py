@@ -4,42 +4,46 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass, field
+from functools import cache
+from typing import NamedTuple
 from uuid import UUID
 
 from django.db.models import Exists, OuterRef
 
+from database.compiled_queries import CompiledQuery, list_parameter
 from wake.models import AssignedPerson, Assignment, Delivery, DeliveryQuerySet
+
+
+class Person(NamedTuple):
+    """Names one of the people of an assignment (models.AssignedPerson). `can_answer` says whether
+    they still may."""
+
+    user_id: int | None
+    name: str
+    deputy_for: str
+    added_after: int | None
+    can_answer: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Assigned:
-    """Holds the people of one assignment. `rule` is None if a person took the delivery, and no rule
-    had assigned it."""
+    """Holds one assignment and its people. `rule` is None if a person took the delivery, and no
+    rule had assigned it; `needed` is how many people the rule asks to approve."""
 
-    assignment: Assignment
-    people: list[AssignedPerson] = field(default_factory=list)
-
-    @property
-    def rule(self) -> str | None:
-        version = self.assignment.rule_version
-        return version.rule.name if version else None
-
-    @property
-    def needed(self) -> int:
-        """Returns how many people its rule asks to approve."""
-        version = self.assignment.rule_version
-        return version.needed if version else 1
+    for_them_only: bool
+    rule: str | None
+    needed: int
+    must_wait: bool
+    people: list[Person] = field(default_factory=list)
 
     def makes_wait(self, delivery: Delivery) -> bool:
         """Returns whether its rule makes the agent wait if no one answers."""
-        version = self.assignment.rule_version
-        waits = delivery.on_timeout == Delivery.OnTimeout.HOLD
-        return waits and version is not None and version.must_wait
+        return self.must_wait and delivery.on_timeout == Delivery.OnTimeout.HOLD
 
     @property
-    def able(self) -> list[AssignedPerson]:
+    def able(self) -> list[Person]:
         """Returns those who may still answer in the team."""
-        return [person for person in self.people if person.can_answer]  # type: ignore[attr-defined]
+        return [person for person in self.people if person.can_answer]
 
     @property
     def is_left_alone(self) -> bool:
@@ -49,7 +53,7 @@ class Assigned:
 
     @property
     def only_they(self) -> bool:
-        return self.assignment.only_they and not self.is_left_alone
+        return self.for_them_only and not self.is_left_alone
 
     def is_to(self, user_id: int) -> bool:
         return any(person.user_id == user_id for person in self.people)
@@ -87,12 +91,29 @@ class Assigned:
 
 
 def assigned_to(ids: Collection[UUID]) -> dict[UUID, Assigned]:
-    """Returns the assignments of these deliveries that have people; one query."""
-    assigned: dict[UUID, Assigned] = {}
-    for person in AssignedPerson.objects.of_deliveries(ids):
-        assignment = person.assignment
-        assigned.setdefault(assignment.pk, Assigned(assignment)).people.append(person)
-    return assigned
+    """Returns the assignments of these deliveries; one query."""
+    found: dict[UUID, Assigned] = {}
+    for pk, only_they, rule, needed, must_wait, person_id, *person in _of_deliveries().rows(
+        ids=ids
+    ):
+        if pk not in found:
+            found[pk] = Assigned(only_they, rule, needed or 1, bool(must_wait))
+        if person_id is not None:
+            found[pk].people.append(Person(*person))
+    return found
+
+
+@cache
+def _of_deliveries() -> CompiledQuery:
+    ids = list_parameter("ids", Delivery, "id")
+    version = "rule_version__"
+    return CompiledQuery(
+        lambda: Assignment.objects.of_deliveries(ids).values_list(
+            *("pk", "only_they", f"{version}rule__name", f"{version}needed", f"{version}must_wait"),
+            *("people", "people__user", "people__name", "people__deputy_for"),
+            *("people__added_after", "can_answer"),
+        )
+    )
 
 
 def only_of(rows: DeliveryQuerySet, people: Collection[int]) -> DeliveryQuerySet:
@@ -110,12 +131,7 @@ def _is_assigned_to(people: Collection[int]) -> Exists:
 
 
 def assignment_of(delivery: Delivery) -> Assigned | None:
-    """Returns the assignment of one delivery, also if it has no people."""
-    if assigned := assigned_to([delivery.pk]).get(delivery.pk):
-        return assigned
-    rows = Assignment.objects.select_related("rule_version__rule")
-    without_people = rows.filter(delivery=delivery).first()
-    return Assigned(without_people) if without_people else None
+    return assigned_to([delivery.pk]).get(delivery.pk)
 
 
 def in_minutes(minutes: int) -> str:

@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Callable
 from decimal import Decimal
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, NoReturn
 
 from wake.models import Delivery, RuleVersion
@@ -15,6 +15,9 @@ Operator = RuleVersion.Operator
 # "~" stands only in "~0" and "~1"; each part begins with a slash.
 POINTER = re.compile(r"(?:/(?:[^~/]|~[01])*)*")
 INDEX = re.compile(r"0|[1-9][0-9]{0,9}", re.ASCII)
+
+
+MISSING = object()
 
 
 class Missing(Exception):
@@ -40,18 +43,31 @@ def value_at(pointer: str, details: Any) -> Any:
 
 
 class Details:
-    """Parses the details of one delivery when the first rule asks for a value."""
+    """Parses the details of one delivery when the first rule asks for a value, and looks each value
+    up once for all rules."""
 
     def __init__(self, delivery: Delivery) -> None:
         self._delivery = delivery
+        self._values: dict[str, Any] = {}
 
     def compare(self, pointer: str, operator: str, text: str) -> bool:
         """Returns whether the value there compares so with the text. A value that is missing
         compares with nothing, also not as "is not"."""
-        try:
-            return COMPARISONS[operator](value_at(pointer, self._parsed), text)
-        except (Missing, ArithmeticError):  # a number may be too large to compare
+        if pointer not in self._values:
+            self._values[pointer] = self._value_at(pointer)
+        value = self._values[pointer]
+        if value is MISSING:
             return False
+        try:
+            return COMPARISONS[operator](value, text)
+        except ArithmeticError:  # a number may be too large to compare
+            return False
+
+    def _value_at(self, pointer: str) -> Any:
+        try:
+            return value_at(pointer, self._parsed)
+        except Missing:
+            return MISSING
 
     @cached_property
     def _parsed(self) -> Any:
@@ -59,15 +75,17 @@ class Details:
         if text is None:
             raise Missing(Missing.__doc__)
         try:
-            return json.loads(
-                text, parse_float=Decimal, parse_int=Decimal, parse_constant=_no_number
-            )
+            return _decoder.decode(text)
         except (ValueError, ArithmeticError, RecursionError) as reason:
             raise Missing(Missing.__doc__) from reason
 
 
 def _no_number(text: str) -> NoReturn:
     raise ValueError(text)
+
+
+# Made once: json.loads() with options makes one for each text.
+_decoder = json.JSONDecoder(parse_float=Decimal, parse_int=Decimal, parse_constant=_no_number)
 
 
 def _is(value: Any, text: str) -> bool:
@@ -107,6 +125,7 @@ def _at_most(value: Any, text: str) -> bool:
     return isinstance(value, Decimal) and number is not None and value <= number
 
 
+@lru_cache(maxsize=4096)  # the texts of rules
 def _number(text: str) -> Decimal | None:
     try:
         number = Decimal(text)

@@ -27,20 +27,22 @@ class LiveRule(NamedTuple, Generic[Version]):
     agents: frozenset[UUID]
     types: frozenset[str]
     thread_prefix: str
+    pointer: str
+    operator: str
+    value: str
+    expires_at: datetime
 
     def matches(self, delivery: Delivery, details: Details, *, at: datetime) -> bool:
-        if self.types and delivery.type not in self.types:
+        _, agents, types, thread_prefix, pointer, operator, value, expires_at = self
+        if types and delivery.type not in types:
             return False
-        if self.agents and delivery.agent_id not in self.agents:
+        if agents and delivery.agent_id not in agents:
             return False
-        if self.thread_prefix and not delivery.thread.startswith(self.thread_prefix):
+        if thread_prefix and not delivery.thread.startswith(thread_prefix):
             return False
-        version = self.version
-        if version.expires_at <= at:
+        if expires_at <= at:
             return False
-        return not version.operator or details.compare(
-            version.pointer, version.operator, version.value
-        )
+        return not operator or details.compare(pointer, operator, value)
 
 
 class _Kept(NamedTuple):
@@ -83,6 +85,10 @@ def live(version: Version) -> LiveRule[Version]:
         frozenset(map(UUID, version.agents)),
         frozenset(version.types),
         version.thread_prefix,
+        version.pointer,
+        version.operator,
+        version.value,
+        version.expires_at,
     )
 
 

@@ -9,7 +9,7 @@ from django.db import transaction
 from accounts.access import NotAllowed, is_owner, may_answer
 from accounts.audit import person, record
 from accounts.models import User
-from wake.assignment.assigned import Assigned, assigned_to
+from wake.assignment.assigned import Assigned, assignment_of
 from wake.models import AssignedPerson, Assignment, Delivery
 
 
@@ -26,7 +26,7 @@ def check_may_answer(delivery: Delivery, *, by: User) -> None:
     that never had a rule; the delivery is loaded with its team."""
     if not delivery.team.rules_version:
         return
-    assigned = assigned_to([delivery.pk]).get(delivery.pk)
+    assigned = assignment_of(delivery)
     if assigned and assigned.blocks(by.pk):
         raise NotAssigned.to(assigned)
 
@@ -39,7 +39,7 @@ def take(delivery: Delivery, *, by: User, address: str = "", at: datetime) -> No
         raise NotAllowed(NotAllowed.__doc__)
     if Delivery.objects.select_for_update().get(pk=delivery.pk).answered_at is not None:
         return
-    assigned = assigned_to([delivery.pk]).get(delivery.pk)
+    assigned = assignment_of(delivery)
     if assigned and assigned.is_to(by.pk):
         return
     if assigned and assigned.blocks(by.pk) and not is_owner(by, delivery.team_id):

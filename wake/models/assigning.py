@@ -21,24 +21,28 @@ def insert_people() -> str:
     those of them who are away, unless the deputy is named, too."""
     return f"""
         INSERT INTO wake_assignedperson (assignment_id, user_id, name, deputy_for)
-        SELECT assigned.delivery_id, person.id, person.display_name, ''
-          FROM assigned
-          JOIN accounts_membership AS member ON member.team_id = assigned.team_id
-          JOIN accounts_user AS person ON person.id = member.user_id AND person.is_active
-         WHERE member.role IN ('owner', 'reviewer') AND {_is_named("member")}
-        UNION ALL
-        SELECT assigned.delivery_id, deputy.id, deputy.display_name, MIN(away.display_name)
-          FROM assigned
-          JOIN accounts_membership AS member ON member.team_id = assigned.team_id
-          JOIN accounts_user AS away ON away.id = member.user_id AND away.is_active
-          JOIN accounts_absence AS absence
-            ON absence.user_id = away.id AND absence.until > assigned.at
+        SELECT delivery_id, user_id, name, deputy_for
+          FROM (SELECT assigned.delivery_id, person.id AS user_id, person.display_name AS name,
+                       CASE WHEN {_is_named("member")} THEN '' ELSE ({_away()}) END AS deputy_for
+                  FROM assigned
+                  JOIN accounts_membership AS member ON member.team_id = assigned.team_id
+                  JOIN accounts_user AS person ON person.id = member.user_id
+                 WHERE member.role IN ('owner', 'reviewer') AND person.is_active) AS people
+         WHERE deputy_for IS NOT NULL
+    """  # noqa: S608 - our own names
+
+
+def _away() -> str:
+    """Returns a query for the name of one of the named people for whom `person` is the deputy; it
+    is NULL if there are none."""
+    return f"""
+        SELECT MIN(away.display_name)
+          FROM accounts_absence AS absence
+          JOIN accounts_user AS away ON away.id = absence.user_id AND away.is_active
           JOIN accounts_membership AS other
-            ON other.user_id = absence.deputy_id AND other.team_id = member.team_id
-          JOIN accounts_user AS deputy ON deputy.id = other.user_id AND deputy.is_active
-         WHERE member.role IN ('owner', 'reviewer') AND {_is_named("member")}
-           AND other.role IN ('owner', 'reviewer') AND NOT {_is_named("other")}
-         GROUP BY assigned.delivery_id, deputy.id, deputy.display_name
+            ON other.user_id = away.id AND other.team_id = assigned.team_id
+         WHERE absence.deputy_id = person.id AND absence.until > assigned.at
+           AND other.role IN ('owner', 'reviewer') AND {_is_named("other")}
     """  # noqa: S608 - our own names
 
 
@@ -54,12 +58,15 @@ def _is_named(membership: str) -> str:
 def named_columns() -> str:
     """Returns the columns `role` and `people` of `assigned`, with the parameters `named`."""
     if connection.vendor == "postgresql":
-        return "%s::text AS role, %s::bigint[] AS people"
+        return "%s::text AS role, %s::text::bigint[] AS people"
     return "%s AS role, %s AS people"
 
 
 def named(people: list[int], role: str) -> list[Any]:
-    return [role, people if connection.vendor == "postgresql" else json.dumps(people)]
+    """Returns the values of named_columns(). The list is a text, because psycopg needs longer to
+    convert a list."""
+    listed = json.dumps(people)
+    return [role, "{" + listed[1:-1] + "}" if connection.vendor == "postgresql" else listed]
 
 
 def add_people(

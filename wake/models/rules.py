@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Collection
 from datetime import datetime
 from typing import Any, TypedDict
 
@@ -136,6 +135,15 @@ class AssignmentQuerySet(models.QuerySet["Assignment"]):
         """Returns those whose next step of escalation has come. Index: assignments_to_escalate."""
         return self.filter(escalates_at__lte=at)
 
+    def of_deliveries(self, ids: Any) -> AssignmentQuerySet:
+        """Returns a row for each person, in the order of their names, with `can_answer`: whether
+        they still may. An assignment without people has one row."""
+        member = Membership.objects.that_answer().filter(
+            team=OuterRef("delivery__team"), user=OuterRef("people__user"), user__is_active=True
+        )
+        rows = self.filter(delivery__pk__one_of=ids).annotate(can_answer=Exists(member))
+        return rows.order_by("people__name", "people__pk")
+
 
 class Assignment(models.Model):
     """Says that a rule, or a person who took it, assigned a delivery. `rule_version` is None where
@@ -179,16 +187,6 @@ class Assignment(models.Model):
         return f"Assignment of {self.delivery_id}"
 
 
-class AssignedPersonQuerySet(models.QuerySet["AssignedPerson"]):
-    def of_deliveries(self, ids: Collection[uuid.UUID]) -> AssignedPersonQuerySet:
-        """Returns them in the order of their names, with `can_answer`: whether they still may."""
-        member = Membership.objects.that_answer().filter(
-            team=OuterRef("assignment__delivery__team"), user=OuterRef("user"), user__is_active=True
-        )
-        rows = self.filter(assignment__in=ids).annotate(can_answer=Exists(member))
-        return rows.select_related("assignment__rule_version__rule").order_by("name", "pk")
-
-
 class AssignedPerson(models.Model):
     """Names a person whom a delivery is assigned to, as they were called at that moment."""
 
@@ -211,8 +209,6 @@ class AssignedPerson(models.Model):
     # After how many minutes without an answer they were added; None for those who were there from
     # the beginning.
     added_after = models.PositiveIntegerField(null=True)
-
-    objects = AssignedPersonQuerySet.as_manager()
 
     class Meta:
         constraints = [

@@ -11,8 +11,9 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from accounts.audit import person
-from accounts.models import AuditEvent, Membership, Team, User
+from accounts.agents import registration
+from accounts.audit import SYSTEM, person
+from accounts.models import Agent, AuditEvent, Membership, Team, User
 from tests.fixtures.agent_client import AgentClient
 from tests.types import Answer, MakeAnsweringRule, MakeDelivery, MakeRule
 from wake import wire
@@ -121,6 +122,20 @@ def test_some_deliveries_are_for_people_alone(
 ) -> None:
     make_answering_rule(on=True)
     make_delivery(**fields)
+
+    assert work() == 0
+    assert not Trial.objects.exists()
+
+
+def test_a_revision_is_for_people(
+    make_answering_rule: MakeAnsweringRule, make_delivery: MakeDelivery, answer: Answer
+) -> None:
+    """An agent could otherwise send again what a person rejected, until a rule approves it."""
+    first = make_delivery()
+    answer(first, "rejected")
+    make_answering_rule(on=True)
+
+    make_delivery(supersedes=first.pk)
 
     assert work() == 0
     assert not Trial.objects.exists()
@@ -269,10 +284,25 @@ def test_a_delivery_that_waits_no_more_is_left(
     make_answering_rule(on=True)
     first = make_delivery()
     make_delivery(supersedes=first.pk)
-    overdue = make_delivery(timeout_seconds=60)
+    make_delivery(timeout_seconds=60)  # it is over by then
+    waiting = make_delivery()
 
     assert note_and_answer(at=timezone.now() + HOURS) == 1
-    assert Response.objects.get().delivery not in {first, overdue}
+    assert Response.objects.get().delivery == waiting
+
+
+def test_what_a_paused_agent_delivered_before_is_for_people(
+    make_answering_rule: MakeAnsweringRule, make_delivery: MakeDelivery, agent: Agent
+) -> None:
+    make_answering_rule(on=True)
+    make_delivery()
+
+    registration.pause(agent, by=SYSTEM, at=timezone.now())
+
+    assert work() == 0
+    registration.resume(agent, by=SYSTEM)
+    assert work() == 0
+    assert not Response.objects.exists()
 
 
 def test_undoing_what_a_rule_approved_returns_it_to_shadow(
