@@ -13,13 +13,12 @@ from uuid import UUID
 from django.db import transaction
 
 from accounts.agents import keys
-from accounts.audit import SYSTEM, record_many
 from accounts.models import ApiKey
 from database.compiled_queries import CompiledQuery, parameter
 from database.encrypted_columns import opened, stored
 from wake import wire
 from wake.assignment.votes import quorums_of
-from wake.models import Delivery, DeliveryQuerySet, Response
+from wake.models import Delivery, DeliveryQuerySet, Response, picking_up
 from wake.responses import release_due_of
 
 # The columns of an answer on the wire. Rows are tuples, because polls and sweeps are the most
@@ -192,37 +191,17 @@ def mark_picked_up(rows: list[Row], *, key: ApiKey, route: str, at: datetime) ->
     wait for the next key.
     """
     keys.check_again(key, at=at)
-    fresh = (
-        Response.objects.select_for_update(of=("self",))
-        .select_related("delivery")
-        .filter(pk__in=[row.response_id for row in rows])
-        .filter(responded_at__isnull=False, picked_up_at__isnull=True)
-        .order_by("pk")
-    )
-    responses = list(fresh.defer("delivery__details_json"))
-    for response in responses:
-        response.sent_at = response.sent_at or at
-        response.picked_up_at = at
-        response.picked_up_by = route
-    Response.objects.bulk_update(responses, ["sent_at", "picked_up_at", "picked_up_by"])
-    deliveries = [response.delivery for response in responses]
-    record_many("response.picked_up", by=SYSTEM, of=deliveries, at=at, route=route, key=key.hint)
-    return len(responses)
+    ids = [row.response_id for row in rows if row.response_id]
+    return picking_up.mark_picked_up(ids, route=route, at=at, key=key.hint)
 
 
 @transaction.atomic
 def mark_internal_picked_up(delivery_ids: Collection[UUID], *, at: datetime) -> None:
     """Marks the answers to internal deliveries as picked up, when the agent's machine takes the
     work that they started. Only the first time counts."""
-    fresh = Response.objects.select_for_update(of=("self",)).select_related("delivery")
-    fresh = fresh.filter(delivery__in=delivery_ids, picked_up_at__isnull=True).order_by("pk")
-    responses = list(fresh.defer("delivery__details_json"))
-    route = Response.Route.CONNECTOR
-    for response in responses:
-        response.picked_up_at, response.picked_up_by = at, route
-    Response.objects.bulk_update(responses, ["picked_up_at", "picked_up_by"])
-    deliveries = [response.delivery for response in responses]
-    record_many("response.picked_up", by=SYSTEM, of=deliveries, at=at, route=route)
+    answers = Response.objects.filter(delivery__in=delivery_ids)
+    ids = list(answers.values_list("pk", flat=True))
+    picking_up.mark_picked_up(ids, route=Response.Route.CONNECTOR, at=at)
 
 
 def _answers(rows: list[Row], *, key: ApiKey, at: datetime) -> list[wire.Answer]:

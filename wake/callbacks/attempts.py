@@ -16,7 +16,7 @@ from functools import cache
 from django.db import transaction
 from django.db.models import F
 
-from accounts.audit import SYSTEM, record, record_many
+from accounts.audit import SYSTEM, record
 from database.compiled_queries import (
     CompiledQuery,
     CompiledUpdate,
@@ -29,6 +29,7 @@ from wake.callbacks.http_client import Outcome
 from wake.callbacks.retries import ATTEMPTS_AT_MOST
 from wake.models import Callback, CallbackAttempt, Response
 from wake.models.callbacks import Target
+from wake.models.picking_up import mark_picked_up
 
 Finished = tuple[Callback, Outcome]
 
@@ -109,7 +110,8 @@ def _complete(arrived: Sequence[Callback], *, at: datetime) -> None:
     if arrived:
         _statements().arrived.run(ids=[callback.pk for callback in arrived], at=at)
     if response_ids := [callback.response_id for callback in arrived if callback.response_id]:
-        _mark_picked_up(response_ids, at=at)
+        # A 2xx confirms it. An earlier poll stays as it is.
+        mark_picked_up(response_ids, route=Response.Route.CALLBACK, at=at)
 
 
 def _postpone_all(failed: Sequence[Finished], *, at: datetime) -> None:
@@ -171,18 +173,6 @@ def _give_up(callback: Callback, *, at: datetime) -> None:
     )
 
 
-def _mark_picked_up(response_ids: list[uuid.UUID], *, at: datetime) -> None:
-    """Stamps the responses as picked up, because a 2xx confirms it. An earlier poll stays as it
-    is."""
-    fresh: list[Response] = _statements().fresh.objects(ids=response_ids)
-    if fresh:
-        _statements().picked_up.run(ids=[response.pk for response in fresh], at=at)
-    deliveries = [response.delivery for response in fresh]
-    record_many(
-        "response.picked_up", by=SYSTEM, of=deliveries, at=at, route=Response.Route.CALLBACK
-    )
-
-
 @dataclass(frozen=True, slots=True)
 class _Statements:
     """Holds the statements of every claim and settlement; `ids` are callbacks or responses."""
@@ -192,8 +182,6 @@ class _Statements:
     given_back: CompiledUpdate
     leases: CompiledQuery
     arrived: CompiledUpdate
-    fresh: CompiledQuery
-    picked_up: CompiledUpdate
 
 
 @cache
@@ -202,8 +190,6 @@ def _statements() -> _Statements:
     responses = Response.objects.filter(pk__one_of=list_parameter("ids", Response, "id"))
     locked = callbacks.with_failing_hosts().select_for_update()
     unsent = responses.not_sent().select_for_update().order_by("pk")
-    fresh = responses.filter(picked_up_at__isnull=True).select_for_update(of=("self",))
-    fresh = fresh.select_related("delivery").only("delivery__team_id", "delivery__content_hash")
     return _Statements(
         lease=CompiledUpdate(
             callbacks,
@@ -224,11 +210,5 @@ def _statements() -> _Statements:
             lease=None,
             leased_until=None,
             asked_by_name="",
-        ),
-        fresh=CompiledQuery(lambda: fresh.order_by("pk")),
-        picked_up=CompiledUpdate(
-            responses,
-            picked_up_at=parameter("at", Response, "picked_up_at"),
-            picked_up_by=Response.Route.CALLBACK,
         ),
     )

@@ -181,8 +181,9 @@ def _values_of(targets: Sequence[Target]) -> dict[str, Any]:
 @cache
 def _callbacks() -> CompiledQuery:
     """Returns the query that locks those callbacks, by their ids, that are still due, the oldest
-    first, with what is sent of them."""
+    first. Of an answer it reads what is sent beside the body: the id of its delivery."""
     due = Callback.objects.due(parameter("at", Callback, "due_at"))
     chosen = due.filter(pk__one_of=list_parameter("ids", Callback, "id"))
-    whole = chosen.select_related("response").select_for_update(of=("self",), skip_locked=True)
-    return CompiledQuery(lambda: whole.defer("response__feedback", "response__edited_json"))
+    locked = chosen.select_related("response").select_for_update(of=("self",), skip_locked=True)
+    columns = [column.name for column in Callback._meta.concrete_fields]
+    return CompiledQuery(lambda: locked.only(*columns, "response__delivery"))
