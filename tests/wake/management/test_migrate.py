@@ -42,6 +42,7 @@ def server(db: None) -> Iterator[psycopg.Connection[Any]]:
         call_command("migrate", verbosity=0)
 
 
+@pytest.mark.system
 def test_a_migration_that_waits_for_a_lock_blocks_no_requests(
     server: psycopg.Connection[Any],
 ) -> None:
@@ -105,6 +106,7 @@ def test_a_migration_runs_without_the_request_time_limits(
     assert limit() != "0"
 
 
+@pytest.mark.system
 def test_an_invalid_index_of_a_failed_migration_is_replaced(
     server: psycopg.Connection[Any],
 ) -> None:
@@ -120,6 +122,7 @@ def test_an_invalid_index_of_a_failed_migration_is_replaced(
     assert "WHERE" in row[0]
 
 
+@pytest.mark.system
 def test_a_check_of_a_failed_migration_is_replaced_and_holds_for_old_rows(
     server: psycopg.Connection[Any],
 ) -> None:

@@ -19,7 +19,7 @@ from tests.fixtures.served import Server, served
 from wake.models import Delivery, Response
 from wake.responses import release, respond
 
-pytestmark = [pytest.mark.slow, pytest.mark.django_db(transaction=True)]
+pytestmark = [pytest.mark.system, pytest.mark.django_db(transaction=True)]
 QUESTION = {"headline": "Which name?", "summary": "Both are free.", "options": ["A", "B"]}
 
 

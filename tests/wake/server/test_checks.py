@@ -136,6 +136,7 @@ def manage(tmp_path: Path) -> Manage:
     return run
 
 
+@pytest.mark.system
 @pytest.mark.parametrize("role", ["web", "stream", "worker", "beat", ""])
 def test_no_role_starts_in_an_unsafe_production(manage: Manage, role: str) -> None:
     done = manage("up", *([role] if role else []), WAKE_ORIGIN="https://wake.example.com")
@@ -190,6 +191,7 @@ def test_development_can_be_asked_for_with_a_database(manage: Manage) -> None:
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.system
 def test_an_unreachable_database_is_reported_in_a_sentence(manage: Manage) -> None:
     url = "postgresql://nobody@127.0.0.1:1/nothing"
 

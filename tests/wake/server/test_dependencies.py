@@ -56,7 +56,7 @@ def test_without_network_it_says_that_nothing_was_checked(
     assert "NOT CHECKED" in capsys.readouterr().out
 
 
-@pytest.mark.slow
+@pytest.mark.system
 def test_the_sbom_has_every_locked_dependency_with_its_version(tmp_path: Path) -> None:
     recipe = re.search(r"^sbom:.*\n\t@?(.+)$", (ROOT / "Makefile").read_text(), re.MULTILINE)
     assert recipe

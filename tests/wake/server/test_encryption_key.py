@@ -98,7 +98,7 @@ def data_with_old(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.once
-@pytest.mark.slow
+@pytest.mark.system
 @pytest.mark.parametrize("role", ["web", "stream", "worker", "beat", ""])
 def test_no_role_starts_with_another_key(role: str, data_with_old: Path) -> None:
     done = manage("up", *([role] if role else []), data=data_with_old, key=OTHER)

@@ -30,8 +30,16 @@ App = Callable[[dict[str, Any], Receive, Send], Awaitable[None]]
 # slowly, is cut off.
 MAX_DRAINED_BYTES = 8 * 2**20
 DRAIN_SECONDS = 5.0
+BODY = {b"content-length", b"transfer-encoding"}
 # settings.BODY_SECONDS grows by one second for each of these.
 BYTES_A_SECOND = 2**16
+
+
+def has_no_body(scope: Mapping[str, Any]) -> bool:
+    """Returns whether a request that reads has no body at all (RFC 9112, section 6.3). Then nothing
+    needs to be received, which would take a turn of the event loop."""
+    headers = scope["headers"]
+    return scope["method"] in {"GET", "HEAD"} and not any(name in BODY for name, _ in headers)
 
 
 class BodyLimit:
@@ -45,6 +53,9 @@ class BodyLimit:
             await self.app(scope, receive, send)
             return
         scope[ARRIVED] = time.monotonic()
+        if has_no_body(scope):
+            await self.app(scope, receive, send)
+            return
         row = row_of(scope["path"])
         limit = getattr(settings, row.body_limit if row else PAGE_LIMIT)
         declared = declared_length(dict(scope["headers"]).get(b"content-length", b""))

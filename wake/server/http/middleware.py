@@ -149,14 +149,23 @@ class BrowserSession(BrowserOnly, SessionMiddleware):
     def process_response(self, request: HttpRequest, response: HttpResponse) -> HttpResponse:
         """Shows a page even if its session cannot be stored, as on a full disk, when the request
         only reads. Only the time at which the person was last seen is lost. Django reports some
-        failed writes as a deleted session."""
+        failed writes as a deleted session.
+
+        A request that only reads never deletes the cookie. A browser asks for things in the
+        background, and such an answer can arrive after that of a form which gave the session
+        another key: it would sign the person out."""
+        reads = request.method in READS
         try:
-            return super().process_response(request, response)
+            answer = super().process_response(request, response)
         except (DatabaseError, SessionInterrupted) as failure:
-            if request.method not in READS:
+            if not reads:
                 raise
             logger.warning("A session cannot be stored: %s", failure)
             return response
+        cookie = answer.cookies.get(settings.SESSION_COOKIE_NAME)
+        if reads and cookie is not None and not cookie.value:
+            del answer.cookies[settings.SESSION_COOKIE_NAME]
+        return answer
 
 
 class BrowserCommon(BrowserOnly, CommonMiddleware):

@@ -10,13 +10,14 @@ import asyncio
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from io import BytesIO
 from tempfile import SpooledTemporaryFile
 from typing import IO, Any
 
 from django.db import close_old_connections
 
 from wake.api.long_poll import ARRIVED
-from wake.server.http.body_limit import Receive, Send
+from wake.server.http.body_limit import Receive, Send, has_no_body
 
 WsgiApp = Callable[[dict[str, Any], Any], Iterable[bytes]]
 Headers = list[tuple[bytes, bytes]]
@@ -35,6 +36,10 @@ class RequestThreads:
 
     async def __call__(self, scope: dict[str, Any], receive: Receive, send: Send) -> None:
         """Reads the body, then answers. Sends nothing if the client disconnects before."""
+        threads = self.health.get(scope["path"], self.threads)
+        if has_no_body(scope):
+            await self._answer(environ_of(scope, BytesIO(), 0), threads, send)
+            return
         with SpooledTemporaryFile(max_size=MAX_BYTES_IN_MEMORY) as body:
             while True:
                 message = await receive()
@@ -45,8 +50,7 @@ class RequestThreads:
                     break
             length = body.tell()
             body.seek(0)
-            environ = environ_of(scope, body, length)
-            await self._answer(environ, self.health.get(scope["path"], self.threads), send)
+            await self._answer(environ_of(scope, body, length), threads, send)
 
     async def _answer(
         self, environ: dict[str, Any], threads: ThreadPoolExecutor, send: Send

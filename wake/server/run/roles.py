@@ -63,7 +63,7 @@ def granian(module: str, host: str, port: int, processes: int) -> list[str]:
     return [
         *(sys.executable, "-m", "granian", f"wake.{module}:application"),
         *("--interface", "asginl", "--http", "1", "--ws" if module == "asgi" else "--no-ws"),
-        *("--host", host, "--port", str(port)),
+        *("--loop", "uvloop", "--host", host, "--port", str(port)),
         *("--workers", str(processes), "--workers-kill-timeout", str(STOP_SECONDS)),
         # Idle connections count as well: by default 1,024 of them stop the server.
         *("--backpressure", str(MAX_CONNECTIONS)),

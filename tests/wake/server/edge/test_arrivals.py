@@ -73,6 +73,28 @@ def test_a_request_says_when_it_arrived(through: Any) -> None:
     assert began < arrived_at(request) < ended
 
 
+@pytest.mark.parametrize("method", ["GET", "HEAD"])
+def test_a_request_without_a_body_is_answered_without_asking_for_one(method: str) -> None:
+    answered: list[bytes] = []
+
+    def wsgi(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
+        start_response("200 OK", [])
+        answered.append(environ["wsgi.input"].read())
+        return [b""]
+
+    async def refuse() -> Mapping[str, Any]:
+        raise AssertionError
+
+    edge = BodyLimit(RequestThreads(wsgi, threads=1))
+    asyncio.run(edge({**scope(), "method": method, "headers": []}, refuse, _send))
+
+    assert answered == [b""]
+    for name in (b"content-length", b"transfer-encoding"):
+        asked = edge({**scope(), "method": method, "headers": [(name, b"2")]}, refuse, _send)
+        with pytest.raises(AssertionError):
+            asyncio.run(asked)
+
+
 def test_a_client_cannot_say_when_its_request_arrived() -> None:
     early = {"HTTP_WAKE_ARRIVED": "-5", "REQUEST_METHOD": "POST", "wsgi.input": BytesIO()}
     began = time.monotonic()

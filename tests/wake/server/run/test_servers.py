@@ -63,6 +63,7 @@ def test_wsgi_answers() -> None:
     assert (started, body) == (["200 OK"], b'{"status": "ok"}')
 
 
+@pytest.mark.once
 @pytest.mark.parametrize(("server", "waiting"), [("wsgi", "2"), ("asgi", "100")])
 def test_with_few_threads_few_requests_may_wait(server: str, waiting: str, tmp_path: Any) -> None:
     code = (
@@ -96,6 +97,7 @@ def test_embedded_mode_has_one_web_process(settings: Any) -> None:
     assert option(together["worker"], "--pool") == "threads"
 
 
+@pytest.mark.once
 @pytest.mark.parametrize(("connections", "threads"), [("7", 6), ("1", 1)])
 def test_in_production_there_is_a_thread_for_each_connection_and_one_for_readyz(
     connections: str, threads: int, tmp_path: Any
