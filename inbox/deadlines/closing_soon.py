@@ -12,7 +12,7 @@ from django.utils import timezone
 from accounts.models import ApiKey, User
 from database.batched_queries import first_of_each
 from inbox.list.lists import TEAM, each_team
-from inbox.list.rows import Row, assumption_of, row_of, with_assumption
+from inbox.list.rows import Row, assumptions_of, row_of, with_assumption
 from inbox.pages.local_time import instant, zone_of
 from inbox.pages.viewer import Viewer
 from wake.models import Delivery, DeliveryQuerySet
@@ -63,7 +63,9 @@ def closing_soon(viewer: Viewer, *, at: datetime, until: datetime) -> list[Closi
     )
     lists = each_team(soonest, viewer.answered_team_ids)
     deliveries = sorted(first_of_each(lists, MOST_LISTED + 1), key=attrgetter("expires_at", "pk"))
+    listed = deliveries[: MOST_LISTED + 1]
+    assumptions = assumptions_of(listed, viewer)
     return [
-        ClosingSoon(row_of(delivery, viewer, at=at), assumption_of(delivery))
-        for delivery in deliveries[: MOST_LISTED + 1]
+        ClosingSoon(row_of(delivery, viewer, at=at), assumptions[delivery.pk])
+        for delivery in listed
     ]

@@ -11,7 +11,7 @@ from django.db.models import prefetch_related_objects
 from accounts.models import ApiKey
 from database.batched_queries import PAGE, Cursor, first_of_each, older_than
 from inbox.deadlines.wording import missed_text
-from inbox.list.rows import Row, assumption_of, row_of, with_assumption
+from inbox.list.rows import Row, assumptions_of, row_of, with_assumption
 from inbox.pages.times import when
 from inbox.pages.viewer import Viewer
 from wake.models import Delivery, Response
@@ -31,7 +31,8 @@ class MissedDeadline:
 def page(
     viewer: Viewer, *, at: datetime, before: Cursor | None
 ) -> tuple[list[MissedDeadline], Cursor | None]:
-    """Returns one page and where the next begins; two queries. Index: windows_of_a_team."""
+    """Returns one page and where the next begins; two queries, and one more
+    if a rule may make a delivery wait. Index: windows_of_a_team."""
     lists = [
         older_than(
             with_assumption(
@@ -49,16 +50,17 @@ def page(
     prefetch_related_objects(on_page, "response")
     last = on_page[-1] if len(deliveries) > PAGE else None
     older = Cursor((last.expires_at, last.pk)) if last and last.expires_at else None
-    return [_line(delivery, viewer, at) for delivery in on_page], older
-
-
-def _line(delivery: Delivery, viewer: Viewer, at: datetime) -> MissedDeadline:
-    return MissedDeadline(
-        row=row_of(delivery, viewer, at=at),
-        assumption=assumption_of(delivery),
-        happened=missed_text(delivery, at),
-        answer=_answer(getattr(delivery, "response", None), at),
-    )
+    assumptions = assumptions_of(on_page, viewer)
+    lines = [
+        MissedDeadline(
+            row=row_of(delivery, viewer, at=at),
+            assumption=assumptions[delivery.pk],
+            happened=missed_text(delivery, at),
+            answer=_answer(getattr(delivery, "response", None), at),
+        )
+        for delivery in on_page
+    ]
+    return lines, older
 
 
 def _answer(response: Response | None, at: datetime) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Self
@@ -17,8 +17,9 @@ from inbox.assignment.claims import with_reader
 from inbox.deadlines.wording import closes_soon, deadline_text
 from inbox.delivery.reading import with_reading
 from inbox.list.just_done import Done
+from inbox.pages.paths import path_to
 from inbox.pages.viewer import Viewer
-from wake.assignment.assigned import Assigned, in_words
+from wake.assignment.assigned import Assigned, assigned_to, in_words
 from wake.models import Delivery, DeliveryQuerySet, Response, Vote
 
 # A row shows none of these, and the first may be 256 kB.
@@ -45,7 +46,9 @@ class Row:
     is_key_revoked: bool
     # What this person did with it a moment ago.
     done: Done | None = None
-    assigned: Assigned | None = None
+    # Those it is assigned to, who may still answer, and whether only they may.
+    assigned_names: str = ""
+    only_they: bool = False
     is_mine: bool = False
     # Whether a rule lets only others answer.
     is_blocked: bool = False
@@ -56,6 +59,14 @@ class Row:
     excerpt: str = ""
     # A colleague who reads it now.
     reader: str = ""
+
+    @property
+    def path(self) -> str:
+        return path_to("delivery", self.delivery.pk)
+
+    @property
+    def answer_path(self) -> str:
+        return path_to("response", self.delivery.pk)
 
     @property
     def is_open(self) -> bool:
@@ -105,7 +116,22 @@ def with_assumption(rows: DeliveryQuerySet) -> DeliveryQuerySet:
     )
 
 
-def assumption_of(delivery: Delivery) -> str:
+def assumptions_of(deliveries: Collection[Delivery], viewer: Viewer) -> dict[UUID, str]:
+    """Returns what each agent says that it will assume; empty where a rule makes it wait instead.
+    Makes one query if one of them waits in a team with rules."""
+    holding = [
+        row.pk
+        for row in deliveries
+        if row.on_timeout == Delivery.OnTimeout.HOLD and viewer.has_rules(row.team_id)
+    ]
+    assigned = assigned_to(holding) if holding else {}
+    made_to_wait = {
+        row.pk for row in deliveries if row.pk in assigned and assigned[row.pk].makes_wait(row)
+    }
+    return {row.pk: "" if row.pk in made_to_wait else _assumption_of(row) for row in deliveries}
+
+
+def _assumption_of(delivery: Delivery) -> str:
     """Returns the assumption; empty if its encryption key is lost, so that the other rows still
     appear."""
     try:
@@ -138,7 +164,8 @@ def row_of(
         is_read=bool(getattr(delivery, "is_read", False)),
         held_by=getattr(delivery, "held_by", None) or "",
         is_key_revoked=bool(getattr(delivery, "is_key_revoked", False)),
-        assigned=assigned,
+        assigned_names=assigned.names if assigned is not None and assigned.able else "",
+        only_they=assigned is not None and assigned.only_they,
         is_mine=assigned is not None and assigned.is_to(viewer.user.pk),
         is_blocked=assigned is not None and assigned.blocks(viewer.user.pk),
         reader=getattr(delivery, "reader", None) or "",

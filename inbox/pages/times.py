@@ -11,7 +11,12 @@ DAYS = {-1: "yesterday ", 0: "", 1: "tomorrow "}
 
 def moment(value: datetime, *, now: datetime) -> str:
     """Returns `11:42`, `yesterday 11:42`, `3 Nov 11:42` or `3 Nov 2025 11:42`."""
-    local, today = timezone.localtime(value), timezone.localtime(now).date()
+    return in_short(timezone.localtime(value), now=now)
+
+
+def in_short(local: datetime, *, now: datetime) -> str:
+    """Returns the moment of a time in the person's zone."""
+    today = now.astimezone(local.tzinfo).date()
     day = DAYS.get((local.date() - today).days)
     if day is None:
         year = "" if local.year == today.year else f" {local.year}"
@@ -26,8 +31,8 @@ def when(value: datetime, *, now: datetime) -> str:
     return f"{on}{' '.join([*day, 'at', clock])}"
 
 
-def in_full(value: datetime) -> str:
-    local = timezone.localtime(value)
+def in_full(local: datetime) -> str:
+    """Returns a time in the person's zone as `Tuesday 3 November 2026, 11:42:05 CET`."""
     return f"{local:%A} {local.day} {local:%B %Y, %H:%M:%S %Z}"
 
 

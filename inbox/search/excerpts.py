@@ -3,6 +3,7 @@ details around the first match."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from uuid import UUID
 
@@ -18,6 +19,8 @@ from wake.models import Delivery
 
 MOST_EXCERPTS = 20  # details may have 256 kB each
 BEFORE, AFTER = 60, 120
+# What Markdown writes around the words: the lines of tables, headings and bold text.
+MARKUP = re.compile(r"\s*\|(?:[\s|:-]*\|)?\s*|(?<!\S)#{1,6} |\*\*")
 
 
 def excerpts_of(deliveries: Iterable[Delivery], query: Query) -> Mapping[UUID, SafeString]:
@@ -51,4 +54,5 @@ def _excerpt(row: Delivery, query: Query) -> SafeString | None:
     shown = text[begin:end]
     if end < len(text):
         shown = f"{shown.rpartition(' ')[0] or shown}…"
+    shown = MARKUP.sub(lambda markup: " · " if "|" in markup[0] else "", shown)
     return marked(f"{'…' if begin else ''}{shown}", query.terms)

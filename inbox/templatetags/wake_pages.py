@@ -8,6 +8,7 @@ from typing import Any
 from django import template
 from django.template.context import Context
 from django.template.loader import render_to_string
+from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
@@ -94,11 +95,12 @@ def content(edited_json: str) -> str:
 @register.simple_tag(takes_context=True)
 def moment(context: Context, value: datetime) -> SafeString:
     """Returns `yesterday 11:42`, with the full time for machines and as a tooltip."""
+    local = timezone.localtime(value)
     return format_html(
         '<time datetime="{}" title="{}">{}</time>',
         value.isoformat(timespec="minutes"),
-        times.in_full(value),
-        times.moment(value, now=context["now"]),
+        times.in_full(local),
+        times.in_short(local, now=context["now"]),
     )
 
 

@@ -123,7 +123,7 @@ def test_a_late_undo_says_when_and_how_the_agent_got_the_answer(
 @pytest.mark.parametrize(
     ("prepare", "words", "can_be_undone"),
     [
-        ("held", "Goes to the agent in 10 s.", True),
+        ("held", "Goes to the agent in", True),
         ("released", "Waiting for the agent to fetch it.", True),
         ("sweep", "Fetched by the agent", False),
         ("sent", "Sent by callback", False),

@@ -14,7 +14,7 @@ from django.utils import timezone
 from accounts.models import Team, User
 from inbox.deadlines.closing_soon import back_at_work, open_deadlines, until_when
 from tests.inbox.person import Person, text_of
-from tests.types import Age, Answer, MakeDelivery
+from tests.types import Age, Answer, MakeDelivery, MakeRule
 from wake.models import Delivery
 
 MONDAY = datetime(2026, 11, 23, tzinfo=UTC)
@@ -68,6 +68,23 @@ def test_deadlines_before_then_are_listed_with_the_agents_plan(
     assert "stops " in text
     assert "After the weekend" not in text
     assert "Told" not in text
+
+
+def test_a_plan_that_a_rule_stops_is_not_listed(
+    alices: Person, make_delivery: MakeDelivery, make_rule: MakeRule, age: Age
+) -> None:
+    make_rule(role="owner", must_wait=True)
+    made_to_wait = {"timeout_seconds": 600, "assumption": "I go on with ten."}
+    make_delivery(**made_to_wait)
+    make_delivery(timeout_seconds=600, on_timeout="abort", assumption="I stop at five.")
+    age(make_delivery(**made_to_wait), hours=1)
+
+    soon, missed = (text_of(alices.get(path)) for path in ("/closing-soon/", "/missed-deadlines/"))
+
+    assert "waiting for you; due" in soon
+    assert "I stop at five." in soon
+    assert "I go on with ten." not in soon + missed
+    assert "Market report" in missed
 
 
 def test_a_reader_has_no_deadlines(ritas: Person, make_delivery: MakeDelivery) -> None:

@@ -37,3 +37,14 @@ def test_words_narrow_it(alices: Person, agent: Agent) -> None:
     html = alices.get("/go/", q="quiet").content.decode()
 
     assert re.findall(r'<li><a href="([^"]+)"', html) == ["/settings/quiet-hours/"]
+
+
+def test_every_setting_can_be_found(alices: Person) -> None:
+    settings = set(
+        re.findall(r'href="(/settings/[a-z-]+/)"', alices.get("/settings/").content.decode())
+    )
+
+    places = re.findall(r'<li><a href="([^"]+)"', alices.get("/go/").content.decode())
+
+    assert {"/settings/rules/", "/settings/absence/"} < settings
+    assert settings - {"/settings/keyboard-shortcuts/"} <= set(places)  # its help page leads there

@@ -17,6 +17,7 @@ from tests.fixtures.people import PASSWORD
 from tests.inbox.person import Person, text_of
 
 SECURITY = "/settings/security/"
+COOKIE = "sessionid"
 SEEN_AT = f"http://testserver{SECURITY}"
 EVERYWHERE, ELSEWHERE = f"{SECURITY}everywhere", f"{SECURITY}elsewhere"
 FIREFOX = "Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:140.0) Gecko/20100101 Firefox/140.0"
@@ -82,6 +83,18 @@ def test_a_session_ends_after_a_week_without_a_visit(alices: Person) -> None:
     Session.objects.update(expire_date=timezone.now() - HOUR)
 
     assert not is_in(alices)
+
+
+def test_only_a_form_deletes_the_cookie(alices: Person) -> None:
+    """What a page asks for in the background may be answered after the form that gave the session
+    another key; the cookie that it would delete is the new one."""
+    late = alices.client
+    late.session.delete()
+
+    assert COOKIE not in late.get("/service-worker.js").cookies
+    assert COOKIE not in late.get(SECURITY).cookies
+
+    assert late.post("/logout/").cookies[COOKIE]["max-age"] == 0
 
 
 def test_rows_of_ended_sessions_are_deleted(alices: Person, bobs: Person) -> None:

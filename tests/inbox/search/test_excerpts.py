@@ -39,6 +39,15 @@ def test_the_list_and_the_history_show_the_words_around_the_first_match(
     assert "crop · <mark>Saffron</mark> · kilos · 7</p>" in over
 
 
+def test_the_marks_of_markdown_are_left_out(alices: Person, make_delivery: MakeDelivery) -> None:
+    table = "## Crops\n\n| crop | kilos |\n|---|--:|\n| **saffron** | 7 |\n| a-b | #2 |\n"
+    make_delivery(details_json=json.dumps(table))
+    index_new()
+
+    expected = ">Crops · crop · kilos · <mark>saffron</mark> · 7 · a-b · #2 · </p>"
+    assert expected in html_of(alices, "/", "saffron")
+
+
 def test_a_row_that_shows_the_match_itself_has_no_excerpt(
     alices: Person, make_delivery: MakeDelivery, django_assert_num_queries: Any
 ) -> None:

@@ -34,7 +34,7 @@ KINDS = ["question", "question", "output", "output", "alert", "update"]
 WINDOWS = [None, None, 600, 3_600, 6 * 3_600, 24 * 3_600]
 DONE = {"sent", "seen", "gone"}
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.system
 
 
 def traffic(dice: Random) -> list[datetime]:

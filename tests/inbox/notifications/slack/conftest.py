@@ -114,8 +114,8 @@ def update(at: datetime | None = None) -> int:
     return replies.send_due(clock=lambda: at or database_now())
 
 
-@pytest.fixture
-def slack(start_receiver: Callable[..., Receiver], settings: Any) -> Slack:
+def connect(start_receiver: Callable[..., Receiver], settings: Any) -> Slack:
+    """Starts a double of Slack, and sets this server up for it."""
     double = Slack(start_receiver())
     settings.WAKE_SLACK_BOT_TOKEN = TOKEN
     settings.WAKE_SLACK_SIGNING_SECRET = SECRET
@@ -123,6 +123,11 @@ def slack(start_receiver: Callable[..., Receiver], settings: Any) -> Slack:
     settings.WAKE_SLACK_API_URL = f"{double.url}/api"
     settings.WAKE_NOTIFICATION_HOSTS = {f"127.0.0.1:{double.api.port}"}
     return double
+
+
+@pytest.fixture
+def slack(start_receiver: Callable[..., Receiver], settings: Any) -> Slack:
+    return connect(start_receiver, settings)
 
 
 @pytest.fixture
