@@ -26,6 +26,9 @@ const later = {
   }, LATER_MS),
 };
 let visit;
+// Keys that are pressed before the shortcuts are there, which are loaded last on a first visit.
+let early = [];
+addEventListener("keydown", (event) => early?.push(event));
 
 async function attach() {
   visit = new AbortController();
@@ -39,6 +42,9 @@ async function attach() {
     (element) => element.dataset.module.split(" ").map((name) => start(element, name)),
   ));
   document.documentElement.dataset.ready = "";
+  early?.filter((event) => event.target === document.body && !event.defaultPrevented)
+    .forEach((event) => document.activeElement.dispatchEvent(new KeyboardEvent("keydown", event)));
+  early = null;
 }
 
 attach();

@@ -24,7 +24,7 @@ IN_CI = os.environ.get("CI", "").lower() in {"1", "true", "yes"}
 
 # These follow what people do down to the rows; the others look at pages that tests without a
 # browser have on every database.
-ON_EVERY_DATABASE = {"test_sign_in.py", "test_story.py", "test_team_story.py", "test_triage.py"}
+ON_EVERY_DATABASE = {"test_story.py", "test_team_story.py"}
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -60,7 +60,7 @@ def test_a_reader_cannot_act(ritas: Person, ours: TeamData, subtests: pytest.Sub
                 assert answer.status_code == HTTPStatus.SEE_OTHER
             else:  # a page, or one person's alone
                 assert answer.status_code in NOT_THERE, "Acting on it takes another role."
-            assert the_teams() == before
+    assert the_teams() == before
     assert {"deliveries/<uuid:pk>/response", "callbacks/<uuid:pk>/replay"} <= refused
 
 
@@ -78,7 +78,7 @@ def test_a_reader_cannot_act_through_ids_in_a_form(
                 answer = ritas.client.post(f"/{address.route}", form)
 
                 assert answer.status_code < HTTPStatus.INTERNAL_SERVER_ERROR
-            assert the_teams() == before
+    assert the_teams() == before
 
 
 def test_a_reader_can_read(ritas: Person, ours: TeamData) -> None:

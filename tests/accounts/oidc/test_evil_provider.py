@@ -274,12 +274,12 @@ def test_a_slow_provider_gets_a_calm_page(
 ) -> None:
     monkeypatch.setattr(outgoing, "SECONDS", 0.3)
     back = at_provider(leave(client))
-    provider.delays = {"/token": 1.0}
+    provider.delays = {"/token": 5.0}
     began = time.monotonic()
 
     answer = client.get(back)
 
-    assert time.monotonic() - began < 0.9
+    assert time.monotonic() - began < 4
     assert "Example doesn't answer" in text_of(answer)
     assert_refused(client, answer)
 

@@ -51,6 +51,60 @@ def test_the_main_answer_is_on_the_screen_of_every_delivery(
             assert bar["height"] <= 844 / 4
 
 
+def test_with_large_letters_only_the_buttons_stay_in_sight(
+    open_browser: Open, alice: User, world: World, subtests: pytest.Subtests
+) -> None:
+    """A phone of 390 by 844 whose letters are twice as large is as low as this. The whole bar hid
+    more than half of the page."""
+    screen = open_browser(alice)
+    screen.page.set_viewport_size({"width": 390, "height": 422})
+
+    for name in ("question", "report", "alert"):
+        with subtests.test(name):
+            page = screen.go(world.path(name))
+            buttons: Any = page.locator(".answer-bar__buttons").bounding_box()
+            assert buttons["height"] <= 422 * 0.3
+            assert buttons["y"] + buttons["height"] <= 422
+            page.get_by_label(MESSAGE).focus()
+            message: Any = page.get_by_label(MESSAGE).bounding_box()
+            buttons = page.locator(".answer-bar__buttons").bounding_box()
+            assert 0 <= message["y"] < message["y"] + message["height"] <= buttons["y"]
+
+
+def test_with_large_text_the_bar_leaves_three_quarters_of_a_phone(
+    open_browser: Open, alice: User, world: World, subtests: pytest.Subtests
+) -> None:
+    """It hid 40 to 58 % of what it is about."""
+    screen = open_browser(alice, width=390)
+
+    for name in ("question", "blocks", "report", "alert", "update", "long"):
+        with subtests.test(name):
+            page = screen.go(world.path(name))
+            page.evaluate("document.documentElement.style.fontSize = '200%'")
+            box: Any = page.locator(".answer-bar .button--main").bounding_box()
+            bar: Any = page.locator(".answer-bar").bounding_box()
+            assert box["y"] + box["height"] <= 844
+            assert bar["height"] <= 844 / 4
+
+
+@pytest.mark.parametrize(
+    ("name", "second"), [("question", "No, don't"), ("blocks", "None of these"), ("long", "Reject")]
+)
+@pytest.mark.parametrize("scripts", [True, False], ids=["scripts", "no scripts"])
+def test_with_large_text_the_second_answer_is_behind_more(
+    open_browser: Open, alice: User, world: World, name: str, second: str, scripts: bool
+) -> None:
+    screen = open_browser(alice, width=195, scripts=scripts)
+    page = screen.go(world.path(name))
+    page.get_by_label(MESSAGE).fill("Too dear.")
+    expect(page.get_by_role("button", name=second)).to_be_hidden()
+
+    screen.more(second)
+
+    answer = Response.objects.get(delivery=world.deliveries[name])
+    assert (answer.status, answer.feedback) == ("rejected", "Too dear.")
+
+
 def test_on_a_question_r_leads_to_the_text_and_the_text_is_sent(
     open_browser: Open, alice: User, question: Delivery
 ) -> None:

@@ -16,6 +16,10 @@ from tests.types import MakeDelivery
 from wake.models import Response
 from wake.responses import respond
 
+# `make test` looks in two sizes, so that it takes a minute less, and `make system` in all.
+sizes = pytest.mark.parametrize(
+    "in_all_sizes", [False, pytest.param(True, marks=pytest.mark.system)]
+)
 AXE_SHA256 = "29348999450cdf2849a8e70b7912fc2da85a849da39c0d0d5394f51d4a9ed95c"
 
 
@@ -23,19 +27,21 @@ def test_axe_is_the_expected_version() -> None:
     assert hashlib.sha256(AXE.encode()).hexdigest() == AXE_SHA256
 
 
+@sizes
 def test_every_page_is_accessible_and_inside_its_window(
-    open_browser: Open, alice: User, world: World, subtests: pytest.Subtests
+    open_browser: Open, alice: User, world: World, subtests: pytest.Subtests, in_all_sizes: bool
 ) -> None:
     screen = open_browser(alice)
 
     for name, path in pages(world, alice).items():
         with subtests.test(name):
             screen.go(path)
-            assert screen.problems() == []
+            assert screen.problems(in_all_sizes=in_all_sizes) == []
 
 
+@sizes
 def test_every_kind_of_delivery_is_accessible_and_inside_its_window(
-    open_browser: Open, alice: User, world: World, subtests: pytest.Subtests
+    open_browser: Open, alice: User, world: World, subtests: pytest.Subtests, in_all_sizes: bool
 ) -> None:
     screen = open_browser(alice)
     # The report is a page of its own above, and "tried" is like it.
@@ -46,18 +52,24 @@ def test_every_kind_of_delivery_is_accessible_and_inside_its_window(
     for path in [*(world.path(kind) for kind in kinds), fields, raw]:
         with subtests.test(path):
             screen.go(path)
-            assert screen.problems() == []
+            assert screen.problems(in_all_sizes=in_all_sizes) == []
 
 
+@sizes
 def test_the_pages_after_an_action_are_accessible_and_inside_their_window(
-    open_browser: Open, alice: User, bob: User, world: World, subtests: pytest.Subtests
+    open_browser: Open,
+    alice: User,
+    bob: User,
+    world: World,
+    subtests: pytest.Subtests,
+    in_all_sizes: bool,
 ) -> None:
     screen = open_browser(alice)
 
     for act in [_unreadable, _preview, _conflict, _too_late, _menus, _error, _batch, _approve]:
         with subtests.test(act.__name__):
             act(screen, world)
-            assert screen.problems() == []
+            assert screen.problems(in_all_sizes=in_all_sizes) == []
 
 
 def test_public_pages_are_accessible_and_inside_their_window(
@@ -202,6 +214,66 @@ def test_on_paper_there_are_no_controls(open_browser: Open, alice: User, world: 
         page = screen.go(path)
         assert page.get_by_text("competitors").first.is_visible()
         assert page.locator(":is(button, nav, textarea, input):visible").count() == 0
+
+
+@pytest.mark.parametrize("media", [{"forced_colors": "active"}, {}], ids=["forced", "own"])
+def test_a_box_is_seen_without_its_background(
+    open_browser: Open, alice: User, world: World, media: dict[str, Any]
+) -> None:
+    """What needs attention, the figures of an agent and the answers of a batch are boxes by their
+    colour alone, which forced colours take away."""
+    screen = open_browser(alice, **media)
+    batch = f"/batch/?id={world.deliveries['tried'].pk}&id={world.deliveries['long'].pk}"
+
+    for path, box in [
+        ("/settings/", ".attention"),
+        (f"/agents/{world.agent.pk}/", ".tiles__tile"),
+        (batch, ".batch__choice"),
+    ]:
+        page = screen.go(path)
+        width = page.locator(box).first.evaluate("e => getComputedStyle(e).borderTopWidth")
+        assert width == ("1px" if media else "0px"), path
+
+
+def test_with_forced_colours_the_main_answer_is_marked(
+    open_browser: Open, alice: User, world: World
+) -> None:
+    page = open_browser(alice, forced_colors="active").go(world.path("report"))
+
+    widths = [
+        page.get_by_role("button", name=name).evaluate("e => getComputedStyle(e).borderTopWidth")
+        for name in ("Approve", "Reject")
+    ]
+
+    assert widths == ["3px", "1px"]
+
+
+def test_on_paper_a_question_has_its_options_and_values(
+    open_browser: Open, alice: User, world: World
+) -> None:
+    screen = open_browser(alice)
+    screen.page.emulate_media(media="print")
+
+    page = screen.go(world.path("blocks"))
+
+    for text in ("Which one?", "One price", "Fair to small teams.", "Sales", "Floor"):
+        assert page.get_by_text(text).first.is_visible(), text
+    assert page.get_by_label("Floor").input_value() == "10"
+    assert page.get_by_label("Floor").is_visible()
+    assert page.locator(":is(button, nav, textarea):visible").count() == 0
+
+
+def test_on_paper_nothing_is_folded(open_browser: Open, alice: User, world: World) -> None:
+    screen = open_browser(alice)
+    screen.page.emulate_media(media="print")
+
+    page = screen.go(world.path("report"))
+    assert page.locator("#activity li").first.is_visible()
+    assert page.get_by_text("Discuss with your team").count() == 1
+    assert page.get_by_text("Discuss with your team").is_hidden()
+
+    page = screen.go("/history/")
+    assert page.get_by_text("Filters", exact=True).is_hidden()
 
 
 def _approve(screen: Screen, world: World) -> None:

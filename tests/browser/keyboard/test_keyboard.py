@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from accounts.models import User
 from inbox.models import Preferences
@@ -38,6 +38,29 @@ def press_and_go(page: Page, *keys: str) -> None:
     with page.expect_navigation():
         press(page, *keys)
     page.wait_for_selector("html[data-ready]", state="attached")
+
+
+def test_keys_before_the_shortcuts_are_loaded_count_once(
+    open_browser: Open, alice: User, outputs: list[Delivery]
+) -> None:
+    """The first key of a first visit was lost."""
+    screen = open_browser(alice)
+    held: list[Route] = []
+    screen.context.route("**/keyboard-shortcuts*.js", lambda route: held.append(route))
+    page = screen.page
+    page.goto("/", wait_until="commit")
+    page.locator(".row").last.wait_for()
+    page.wait_for_timeout(200)
+
+    page.keyboard.press("j")
+    page.keyboard.press("j")
+    expect(page.locator("body")).to_be_focused()
+    held[0].continue_()
+    page.wait_for_selector("html[data-ready]", state="attached")
+
+    expect(row(page, outputs[1])).to_be_focused()
+    page.keyboard.press("j")
+    expect(row(page, outputs[2])).to_be_focused()
 
 
 def test_the_keyboard_moves_through_rows_and_stops_at_the_ends(

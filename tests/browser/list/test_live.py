@@ -16,7 +16,7 @@ from tests.browser.screen import Screen
 from tests.fixtures.served import Server
 from tests.types import MakeDelivery
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.system, pytest.mark.django_db(transaction=True)]
 
 AT_ONCE_MS = 10_000  # of a busy machine, and much less than the 30 s of a page that asks by itself
 Open = Callable[[User], Screen]

@@ -3,11 +3,14 @@ JavaScript."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from accounts.models import User
 from inbox.models import Preferences, SavedReply
 from tests.browser.screen import Open
+from tests.browser.world import World
 from tests.types import MakeDelivery
 
 
@@ -63,3 +66,14 @@ def test_without_javascript_settings_and_snoozing_work(
     screen.press("In 1 hour")
     assert "Snoozed. Back " in screen.page.get_by_role("status").inner_text()
     assert screen.page.get_by_role("link", name="Market report").count() == 0
+
+
+def test_on_a_phone_a_short_form_begins_at_the_top(
+    open_browser: Open, alice: User, world: World
+) -> None:
+    """An empty band of 64 px was above it, and above no other page."""
+    page = open_browser(alice, width=390).go(f"/agents/{world.agent.pk}/keys/new/")
+
+    top: Any = page.locator("h1").bounding_box()
+
+    assert top["y"] <= 120
