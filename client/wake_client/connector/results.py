@@ -17,6 +17,9 @@ FIELDS = (
     "timeout_seconds",
     "assumption",
     "on_timeout",
+    "priority",
+    "quorum",
+    "irreversible",
 )
 
 OBJECT = re.compile(r"^\{", re.MULTILINE)
@@ -33,10 +36,10 @@ def read(output: bytes, exit_code: int, result_file: bytes = b"") -> Outcome:
     """Returns the outcome of a command that printed this and exited with this status.
 
     The contract is a JSON object with a `state`: `{state, message{role, parts}}` or
-    `{state, text}`, optionally with `artifacts`, `direct`, `timeout_seconds`, `assumption` and
-    `on_timeout`. It is the last such object on stdout that begins a line, because libraries print
-    warnings there, or the content of the file that WAKEUP_RESULT names. Other output is the text
-    of a completed task, unless the command seems to have tried to print such an object.
+    `{state, text}`, optionally with the other FIELDS. It is the last such object on stdout that
+    begins a line, because libraries print warnings there, or the content of the file that
+    WAKEUP_RESULT names. Other output is the text of a completed task, unless the command seems to
+    have tried to print such an object.
 
     A command that exits with another status than 0 has failed. Its output is sent only if it says
     `failed` itself, because the output of a crash is not meant for the caller.

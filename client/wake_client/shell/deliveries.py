@@ -10,7 +10,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, cast
 
-from wake_client.answers import Answer
+from wake_client.answers import Answer, Receipt
 from wake_client.client import WakeClient
 from wake_client.http.flows import OptionalFields
 from wake_client.shell.access import access
@@ -104,6 +104,7 @@ def _deliver(client: WakeClient, arguments: argparse.Namespace) -> int:
         **_optional(client, arguments),
     )
     show(arguments, asdict(receipt), receipt.delivery_id)
+    _say_if_made_to_wait(receipt)
     return ExitStatus.OK
 
 
@@ -116,7 +117,13 @@ def _ask(client: WakeClient, arguments: argparse.Namespace) -> int:
         **_optional(client, arguments),
     )
     say(f"Waiting for an answer; read it later with: wake check {receipt.delivery_id}")
+    _say_if_made_to_wait(receipt)
     return _waited(client, arguments, receipt.delivery_id)
+
+
+def _say_if_made_to_wait(receipt: Receipt) -> None:
+    if receipt.on_timeout == "hold":
+        say("A rule of the team says: wait for the answer, also after the deadline.")
 
 
 def _check(client: WakeClient, arguments: argparse.Namespace) -> int:

@@ -24,6 +24,12 @@ from wake_client.connector.session import stay_connected
 from wake_client.connector.transports import KeyNotValid, Refused, Replaced
 
 
+class Server(ThreadingHTTPServer):
+    """`server_close` waits for every answer, so none is written during a later test."""
+
+    daemon_threads = False
+
+
 class PollingRelay:
     """Answers 404 to a WebSocket, and frames to polls; one that waits does so for a tenth of a
     second at most."""
@@ -53,7 +59,7 @@ class PollingRelay:
             def log_message(self, *ignored: object) -> None:
                 pass
 
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._server = Server(("127.0.0.1", 0), Handler)
         self.url = f"http://127.0.0.1:{self._server.server_port}"
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,))
         self._thread.start()
@@ -82,8 +88,10 @@ class PollingRelay:
         if self.redirects_to:
             handler.send_header("Location", self.redirects_to)
         handler.send_header("Content-Length", str(len(content)))
-        handler.end_headers()
-        handler.wfile.write(content)
+        # The connector hangs up on polls when its task is done.
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+            handler.end_headers()
+            handler.wfile.write(content)
 
     def send(self, frame: Frame) -> None:
         self._waiting.put(frame)
@@ -95,6 +103,7 @@ class PollingRelay:
                 return frame
 
     def stop(self) -> None:
+        self.takes_results.set()
         self._server.shutdown()
         self._server.server_close()
         self._thread.join()

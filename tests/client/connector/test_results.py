@@ -27,6 +27,9 @@ def test_the_fields_of_a_question_are_sent_and_no_others() -> None:
         "timeout_seconds": 3600,
         "assumption": "Red.",
         "on_timeout": "proceed",
+        "priority": "high",
+        "quorum": 2,
+        "irreversible": True,
     }
 
     outcome = read(json.dumps({"state": "input-required", **known, "type": "task"}).encode(), 0)

@@ -62,7 +62,7 @@ class Hook:
         )
         printed = self.capsys.readouterr()
         assert status == 0
-        assert printed.err == ""
+        assert printed.err == "", printed.err
         return json.loads(printed.out) if printed.out else None
 
 

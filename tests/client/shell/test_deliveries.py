@@ -67,6 +67,16 @@ def test_a_delivery_prints_its_id(capsys: pytest.CaptureFixture[str], tmp_path: 
     assert server.requests[0].headers["User-Agent"].startswith("wake-client/")
 
 
+def test_an_agent_that_a_rule_makes_wait_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    held = Server(ok(RECEIPT | {"on_timeout": "hold"}, 201))
+
+    assert wake(held, "deliver", "output", *CONTENT) == 0
+
+    out, err = capsys.readouterr()
+    assert out == f"{ID}\n"
+    assert err == "A rule of the team says: wait for the answer, also after the deadline.\n"
+
+
 def picture_and_report(folder: Path) -> tuple[str, str]:
     (folder / "page.png").write_bytes(PNG)
     (folder / "logo.svg").write_bytes(b"<svg/>")
