@@ -6,20 +6,37 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 
-from bench import a2a_send, bursts, callbacks, frozen_redis, growth, hot_paths, pages
+from bench import (
+    a2a_send,
+    assignment,
+    bursts,
+    callbacks,
+    frozen_redis,
+    growth,
+    hot_paths,
+    idle_streams,
+    pages,
+)
 from bench.tools.results import Row, print_table
 
 DELIVERIES = 10_000  # earlier ones of each agent
+MANY_DELIVERIES = 1_000_000
 
 # How each part is measured, in few minutes and in about one.
 PARTS: dict[str, tuple[Callable[[], list[Row]], Callable[[], list[Row]]]] = {
     "hot-paths": (
         lambda: hot_paths.measure(requests=4_000, rounds=7, deliveries=DELIVERIES),
-        lambda: hot_paths.measure(requests=400, rounds=3, deliveries=DELIVERIES),
+        lambda: hot_paths.measure(requests=1_000, rounds=3, deliveries=DELIVERIES),
     ),
     "pages": (
         lambda: pages.measure(requests=400, rounds=3, deliveries=DELIVERIES),
         lambda: pages.measure(requests=80, rounds=3, deliveries=DELIVERIES),
+    ),
+    "assignment": (
+        lambda: assignment.measure(
+            delivers=3_000, page_views=200, rounds=6, deliveries=MANY_DELIVERIES
+        ),
+        lambda: assignment.measure(delivers=400, page_views=40, rounds=3, deliveries=DELIVERIES),
     ),
     "callbacks": (
         lambda: callbacks.measure(callbacks=10_000),
@@ -30,6 +47,10 @@ PARTS: dict[str, tuple[Callable[[], list[Row]], Callable[[], list[Row]]]] = {
         lambda: a2a_send.measure(requests=200, rounds=3),
     ),
     "bursts": (lambda: bursts.measure(rounds=20), lambda: bursts.measure(rounds=3)),
+    "idle-streams": (
+        lambda: idle_streams.measure(seconds=30, ends=50),
+        lambda: idle_streams.measure(seconds=15, ends=10),
+    ),
     "frozen-redis": (
         lambda: frozen_redis.measure(polls=4_000, rounds=5),
         lambda: frozen_redis.measure(polls=800, rounds=3),

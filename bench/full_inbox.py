@@ -1,5 +1,5 @@
-"""Fills a person's inbox, and prints the cookie of their session and the id of a delivery
-(bench/pages.py): `python -m bench.full_inbox ROWS`."""
+"""Fills a person's inbox, and prints the cookies of their browser and the id of a delivery
+(bench/pages.py): `python -m bench.full_inbox TEAM ROWS`."""
 
 # ruff: noqa: E402 - models are imported when Django is set up
 
@@ -17,7 +17,8 @@ django.setup()
 from django.conf import settings
 from django.test import Client
 
-from accounts.models import Agent, Membership, User
+from accounts.models import Agent, Team
+from bench.full_rules import owner
 from database.clock import database_now
 from wake.deliveries import deliver
 from wake.models import Delivery
@@ -28,12 +29,13 @@ DETAILS = {
     "sources": [{"name": "Register", "rows": 3200}, {"name": "Survey", "rows": 180}],
 }
 A_SECOND = timedelta(seconds=1)
+TOKEN = "a" * 32  # of forms; a browser has one after its first page
 
 
-def main(rows: int) -> None:
-    agents = list(Agent.objects.order_by("created_at"))
-    person = User.objects.create_user("reader@example.com")
-    Membership.objects.create(team_id=agents[0].team_id, user=person, role="owner")
+def main(slug: str, rows: int) -> None:
+    team = Team.objects.get(slug=slug)
+    agents = list(Agent.objects.filter(team=team).order_by("created_at"))
+    person = owner(team, 0)
     begin = database_now() - rows * A_SECOND
     for number, type in zip(range(rows), cycle(Delivery.Type.values), strict=False):
         agent = agents[number % len(agents)]
@@ -50,9 +52,10 @@ def main(rows: int) -> None:
         ).delivery
     browser = Client()
     browser.force_login(person)
-    cookie = f"{settings.SESSION_COOKIE_NAME}={browser.cookies[settings.SESSION_COOKIE_NAME].value}"
+    session = browser.cookies[settings.SESSION_COOKIE_NAME].value
+    cookie = f"{settings.SESSION_COOKIE_NAME}={session}; {settings.CSRF_COOKIE_NAME}={TOKEN}"
     print(json.dumps({"cookie": cookie, "delivery": str(delivery.pk)}))  # noqa: T201 - for the bench
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]))
+    main(sys.argv[1], int(sys.argv[2]))

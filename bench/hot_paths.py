@@ -80,7 +80,7 @@ def _paths(
     alone = DurableWork(agent, reader, delivery, since)
 
     def served(port: int, pid: int, request: bytes) -> Measure:
-        return lambda times: _cpu_of_server(port, pid, request, times)
+        return lambda times: cpu_of_server(port, pid, request, times)
 
     requests = (deliver, alone.deliver), (poll, alone.poll), (sweep, alone.sweep)
     return {
@@ -115,7 +115,7 @@ def _same_answers(wake_port: int, lean_port: int, *requests: bytes) -> None:
             raise SystemExit(f"The servers answer differently: {answers}")
 
 
-def _cpu_of_server(port: int, pid: int, request: bytes, times: int) -> float:
+def cpu_of_server(port: int, pid: int, request: bytes, times: int) -> float:
     """Returns the CPU seconds of the server and of PostgreSQL for each request."""
     before = processes.cpu_of_tree(pid) + processes.cpu_of_database(servers.DATABASE)
     http_load.load(port, request, times)

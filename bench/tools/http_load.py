@@ -65,7 +65,7 @@ def _exchange(connection: socket.socket, request: bytes) -> bytes:
         received += _receive(connection)
     head, _, content = received.partition(b"\r\n\r\n")
     if not head.startswith(b"HTTP/1.1 2"):
-        raise SystemExit(f"{head.decode()}\n{content.decode()}")
+        raise SystemExit(f"{head.decode()}\n{content.decode(errors='replace')}")
     length = int(head.lower().partition(b"content-length:")[2].partition(b"\r\n")[0])
     while len(content) < length:
         content += _receive(connection)

@@ -1,8 +1,9 @@
-"""Reads the CPU time of processes from /proc (Linux)."""
+"""Reads the CPU time and the memory of processes from /proc (Linux)."""
 
 from __future__ import annotations
 
 import os
+import resource
 from pathlib import Path
 
 import psycopg
@@ -32,6 +33,21 @@ def cpu_of_database(url: str) -> float:
             " WHERE datname = current_database() AND pid <> pg_backend_pid()"
         ).fetchall()
     return sum(cpu_of(pid) for (pid,) in rows)
+
+
+def memory_of_tree(pid: int) -> int:
+    """Returns the bytes of a process and of all its children. Memory that processes share counts
+    for each in part (PSS)."""
+    rollup = Path(f"/proc/{pid}/smaps_rollup").read_text()
+    own = next(line.split()[1] for line in rollup.splitlines() if line.startswith("Pss:"))
+    return int(own) * 1024 + sum(memory_of_tree(child) for child in _children(pid))
+
+
+def allow_open_files(number: int) -> None:
+    """Raises the limit of open files for this process and those that it starts."""
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    most = number if hard == resource.RLIM_INFINITY else min(number, hard)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
 
 
 def _children(pid: int) -> list[int]:

@@ -44,22 +44,37 @@ FILL = """
 """
 
 
-def make_database(*agents: str, deliveries: int) -> list[str]:
-    """Creates the database again, with `deliveries` earlier deliveries for each agent. Returns the
-    agents' keys."""
+def make_database(*agents: str, deliveries: int, a_team_each: bool = False) -> list[str]:
+    """Creates the database again, with `deliveries` earlier deliveries for each agent. All agents
+    are in the first team, or each is in a team of its name. Returns the agents' keys."""
     with psycopg.connect(SERVER_URL, autocommit=True) as admin:
         admin.execute(f"DROP DATABASE IF EXISTS {NAME} WITH (FORCE)")
         admin.execute(f"CREATE DATABASE {NAME}")
     manage("migrate", "-v0")
-    keys = [manage("issue_key", agent).strip() for agent in agents]
+    keys = [
+        manage("issue_key", agent, *(("--team", agent) if a_team_each else ())).strip()
+        for agent in agents
+    ]
     with psycopg.connect(DATABASE, autocommit=True) as connection:
         connection.execute(FILL, [deliveries])
         connection.execute("VACUUM ANALYZE")
     return keys
 
 
+def acknowledge_all() -> None:
+    """Makes the earlier deliveries need no answer any more, so that no inbox shows them."""
+    with psycopg.connect(DATABASE, autocommit=True) as connection:
+        connection.execute("UPDATE wake_delivery SET acknowledged_at = created_at")
+        connection.execute("VACUUM ANALYZE")
+
+
 def manage(*arguments: str) -> str:
-    command = [sys.executable, "manage.py", *arguments]
+    return run("manage.py", *arguments)
+
+
+def run(*arguments: str) -> str:
+    """Runs Python with these arguments on the scratch database; returns what it prints."""
+    command = [sys.executable, *arguments]
     return subprocess.run(  # noqa: S603 - our own commands
         command, env=ENVIRONMENT, check=True, capture_output=True, text=True
     ).stdout
