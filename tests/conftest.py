@@ -8,6 +8,7 @@ import sys
 from math import inf
 from typing import Any
 
+import hypothesis
 import pytest
 from django.conf import settings
 from xdist.scheduler import LoadScopeScheduling
@@ -22,6 +23,12 @@ pytest_plugins = [
         *("letters", "sign_in_provider"),
     )
 ]
+
+# A busy machine is slow to generate an example, and that is no failure.
+hypothesis.settings.register_profile(
+    "wake", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+)
+hypothesis.settings.load_profile("wake")
 
 # jsonschema would compile 39 grammars for formats of IRIs, which no schema here has. That took a
 # third of the time in which a process collects the tests.

@@ -15,9 +15,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.django_db(transaction=True))
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def processes(django_db_setup: None) -> Iterator[Processes]:
-    """Starts three, once for the tests of a file, because that takes seconds."""
+    """Starts three, once for all files that a worker runs, because that takes seconds."""
     processes = Processes(3)
     yield processes
     processes.end()

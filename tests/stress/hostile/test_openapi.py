@@ -20,7 +20,7 @@ from wake.wsgi import application
 
 pytestmark = pytest.mark.slow
 
-CASES = examples(420)
+CASES = examples(300)
 DOCUMENTED: list[CheckFunction] = [
     checks.status_code_conformance,
     checks.content_type_conformance,
