@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from collections.abc import Callable
+from contextlib import closing
+from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 from django.conf import settings as project
 from django.core.management import call_command
 from django.test import Client
+from pytest_django.live_server_helper import LiveServer
 
 from accounts.models import User
 from wake.server.static_files import minified
@@ -97,6 +102,22 @@ def test_pages_are_compressed_and_the_protocol_is_not(
     assert protocol.status_code == 200
     assert len(protocol.content) > 1_000
     assert "Content-Encoding" not in protocol
+
+
+def test_an_answer_without_a_body_stays_empty(live_server: LiveServer, alice: User) -> None:
+    """A browser closes a connection on which bytes follow a 204, and sometimes it reads them as its
+    next answer."""
+    browser = Client()
+    browser.force_login(alice)
+    cookie = browser.cookies[project.SESSION_COOKIE_NAME]
+    headers = {"Accept-Encoding": "gzip, br", "Cookie": f"{cookie.key}={cookie.value}"}
+    with closing(HTTPConnection(urlsplit(live_server.url).netloc, timeout=10)) as connection:
+        for _ in range(2):
+            connection.request("GET", f"/pulse?since={time.time_ns() // 1000}", headers=headers)
+            answer = connection.getresponse()
+
+            assert (answer.status, answer.getheader("Content-Encoding")) == (204, None)
+            assert answer.read() == b""
 
 
 @pytest.mark.parametrize("accepts", ["gzip", "br"])

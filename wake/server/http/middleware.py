@@ -124,7 +124,8 @@ class BrowserCompression(BrowserOnly, GZipMiddleware):
     smaller than gzip and takes no more time.
 
     A streamed download is not compressed: under ASGI, Django makes each part a gzip member of its
-    own, and browsers stop after the first. Neither is a picture, which is compressed already."""
+    own, and browsers stop after the first. Neither is a picture, which is compressed already, nor
+    an answer without a body: bytes after a 204 would be read as the start of the next answer."""
 
     def process_response(self, request: HttpRequest, response: HttpResponseBase) -> Any:
         if response.streaming or response.headers.get("Content-Type", "").startswith("image/"):
@@ -142,7 +143,7 @@ class BrowserCompression(BrowserOnly, GZipMiddleware):
 
 def _is_page(response: HttpResponse) -> bool:
     is_html = response.headers.get("Content-Type", "").startswith("text/html")
-    return is_html and "Content-Encoding" not in response.headers
+    return is_html and bool(response.content) and "Content-Encoding" not in response.headers
 
 
 class BrowserSession(BrowserOnly, SessionMiddleware):
