@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections import Counter
 from datetime import timedelta
+from typing import Any
 
 import httpx
 import pytest
@@ -81,8 +82,11 @@ def test_the_quota_is_exact_across_processes(in_test_mode: AgentClient) -> None:
     assert Delivery.objects.count() == 5
 
 
-def test_a_revoked_key_delivers_nothing_afterwards(caller: AgentClient, key: ApiKey) -> None:
+def test_a_revoked_key_delivers_nothing_afterwards(
+    caller: AgentClient, key: ApiKey, settings: Any
+) -> None:
     """ "A key revoked in flight" (docs/reliability.md, Other promises, 9)"""
+    settings.WAKE_QUOTA_LIVE = (36_000_000, 10_000_000)  # so that nothing but the key ends it
     revoked = threading.Event()
     started = threading.Barrier(5)
 
