@@ -29,6 +29,7 @@ Json = dict[str, Any]
 
 REFERENCES_AT_MOST = 100
 LONGEST_URL = 2_048
+# What an agent adds for the people it asks, in its message's metadata. Callers do not see it.
 FOR_PEOPLE = "wake"
 # The ids of a task's messages that the next runs of it will answer, in its metadata.
 WAITING_MESSAGES = "wakeWaitingMessages"

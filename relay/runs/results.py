@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from relay.models import Task
-from relay.protocol.dialects import Json, read_state
+from relay.protocol.dialects import FOR_PEOPLE, Json, read_state
 from relay.protocol.fields import Fields, InvalidParams
 from relay.protocol.parts import read_parts
 from wake.models import Delivery
@@ -111,8 +111,8 @@ def _message_of(result: Fields) -> tuple[list[Json], Json]:
     length."""
     if result.get("message") is not None:
         message = result.inner("message")
-        # Only Wake writes `wake`.
-        metadata = {k: v for k, v in message.object("metadata").items() if k != "wake"}
+        # Only Wake writes FOR_PEOPLE.
+        metadata = {k: v for k, v in message.object("metadata").items() if k != FOR_PEOPLE}
         return read_parts(message.get("parts"), message.path_of("parts")), metadata
     text = result.get("text")
     if text is not None and not isinstance(text, str):
@@ -139,7 +139,7 @@ def _of_the_question(result: Fields) -> Json:
         given["quorum"] = quorum
     if result.flag("irreversible"):
         given["irreversible"] = True
-    return {"wake": given} if given else {}
+    return {FOR_PEOPLE: given} if given else {}
 
 
 def _names(states: Iterable[Any]) -> list[str]:

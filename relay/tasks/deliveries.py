@@ -11,6 +11,7 @@ from typing import Any, TypedDict
 from database.encryption import Unreadable
 from relay.content.compact_json import dumps
 from relay.models import Event, Message, Task, TaskDelivery
+from relay.protocol.dialects import FOR_PEOPLE
 from relay.tasks.blocks import fitting, message_blocks, speaker, text_of
 from relay.tasks.delivery_details import details_json
 from relay.tasks.headlines import in_short
@@ -187,7 +188,7 @@ def _fields_set(event: Event) -> QuestionFields:
         return {}
     if message.source != Message.Source.AGENT:
         return {}
-    fields: QuestionFields = message.metadata.get("wake", {})
+    fields: QuestionFields = message.metadata.get(FOR_PEOPLE, {})
     return fields
 
 
