@@ -66,7 +66,7 @@ sbom: $(VENV)/.installed-dev ## lists the locked dependencies in sbom.cdx.json (
 	@$(BIN)/cyclonedx-py requirements requirements.lock --pyproject pyproject.toml --output-reproducible --of JSON --output-file sbom.cdx.json
 
 LOCK = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 \
-	--generate-hashes --no-header --no-annotate pyproject.toml
+	--generate-hashes --no-strip-extras --no-header --no-annotate pyproject.toml
 
 lock: $(VENV)/.installed-dev ## rewrites the lock files from pyproject.toml
 	$(LOCK) --output-file requirements.lock

@@ -6,9 +6,12 @@ import json
 import re
 import shlex
 import subprocess
+from importlib.metadata import PackageNotFoundError, requires
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 from tests import advisories
 from tests.advisories import NOT_CHECKED, SAFE, VULNERABLE, judged
@@ -71,8 +74,41 @@ def test_the_sbom_has_every_locked_dependency_with_its_version(tmp_path: Path) -
     )
 
     sbom = json.loads(output.read_text())
-    locked = re.findall(
-        r"^([\w.-]+)==([^\s;]+)", (ROOT / "requirements.lock").read_text(), re.MULTILINE
-    )
+    locked = {(name, version) for name, _, version in _locked("requirements.lock")}
     assert (sbom["bomFormat"], sbom["metadata"]["component"]["name"]) == ("CycloneDX", "wake")
-    assert {(one["name"], one["version"]) for one in sbom["components"]} == set(locked)
+    assert {(one["name"], one["version"]) for one in sbom["components"]} == locked
+
+
+@pytest.mark.parametrize("lock", ["requirements.lock", "requirements-dev.lock"])
+def test_the_lock_names_the_extras_that_packages_ask_for(lock: str) -> None:
+    """Without them, pip 23.2 takes the newest version of `coverage[toml]` and refuses it, because
+    it has no hash for it."""
+    extras = {
+        canonicalize_name(name): set(re.findall(r"[\w-]+", names))
+        for name, names, _ in _locked(lock)
+    }
+
+    missing = [
+        f"{name} asks for {wanted}"
+        for name in extras
+        for wanted in map(Requirement, _requires(name))
+        if not wanted.marker or wanted.marker.evaluate({"extra": ""})
+        if not wanted.extras <= extras[canonicalize_name(wanted.name)]
+    ]
+
+    assert "psycopg" in extras
+    assert missing == []
+
+
+def _locked(lock: str) -> list[tuple[str, str, str]]:
+    """Returns name, extras and version of each package, as `("whitenoise", "[brotli]", "6.12.0")`."""
+    return re.findall(
+        r"^([\w.-]+)(\[[^\]]+\])?==([^\s;]+)", (ROOT / lock).read_text(), re.MULTILINE
+    )
+
+
+def _requires(name: str) -> list[str]:
+    try:
+        return requires(name) or []
+    except PackageNotFoundError:  # locked for another platform
+        return []
