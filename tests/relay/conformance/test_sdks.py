@@ -87,17 +87,22 @@ def test_an_official_sdk_follows_a_task_through_a_cut_connection(peer: str, rela
 def follow(peer: str, url: str, key: str, cut: Callable[[], None]) -> None:
     """Lets an SDK follow a task whose stream is cut off after two events. It gets each event once:
     only the task as it is may repeat the last one."""
-    follower = subprocess.Popen(
+    with subprocess.Popen(
         [*command(PEERS / peer, "follower"), url, key],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-    )
-    assert follower.stdout is not None
-    events = [json.loads(follower.stdout.readline()) for _ in range(2)]
-    cut()
-    rest, errors = follower.communicate(timeout=120)
-    events += map(json.loads, rest.splitlines())
+    ) as follower:
+        assert follower.stdout is not None
+        lines = [follower.stdout.readline() for _ in range(2)]
+        cut()
+        try:
+            rest, errors = follower.communicate(timeout=120)
+        except subprocess.TimeoutExpired:
+            follower.kill()
+            rest, errors = follower.communicate()
+            pytest.fail(f"{peer} still follows the task: {lines} {rest} {errors}")
+    events = [json.loads(line) for line in [*lines, *rest.splitlines()] if line]
 
     assert follower.returncode == 0, errors
     assert "cut off" in errors
