@@ -173,6 +173,7 @@ USE_I18N = False
 LANGUAGE_CODE = "en"
 
 STATIC_URL = "/static/"
+WHITENOISE_ALLOW_ALL_ORIGINS = False  # no other site needs our files
 STATIC_ROOT = BASE_DIR / "staticfiles"
 STATICFILES_DIRS = [BASE_DIR / "static"]
 STORAGES = {

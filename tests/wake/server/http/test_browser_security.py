@@ -75,6 +75,15 @@ def test_files_are_cached_and_pages_are_not(db: None) -> None:
     assert answer["X-Content-Type-Options"] == "nosniff"
 
 
+def test_files_have_no_header_that_only_a_page_needs(db: None) -> None:
+    answer = Client().get("/static/css/tokens.css", secure=True)
+    answer.close()
+
+    assert answer["Cross-Origin-Resource-Policy"] == "same-origin"
+    of_pages = {"Permissions-Policy", "Reporting-Endpoints", "Access-Control-Allow-Origin"}
+    assert of_pages.isdisjoint(answer.headers)
+
+
 PRODUCTION = {
     "WAKE_DEV": "",
     "WAKE_ORIGIN": "https://wake.example.com",
