@@ -14,7 +14,7 @@ from django.utils.safestring import SafeString
 from accounts.models import Agent, ApiKey
 from database.encryption import Unreadable
 from inbox.assignment.claims import with_reader
-from inbox.deadlines.wording import closes_soon, deadline_text
+from inbox.deadlines.wording import closes_soon, deadline_text, time_left
 from inbox.delivery.reading import with_reading
 from inbox.list.just_done import Done
 from inbox.pages.paths import path_to
@@ -39,6 +39,8 @@ class Row:
     is_past: bool
     needs_no_answer: bool
     closes_soon: bool
+    # Within the last hour only.
+    time_left: str
     may_answer: bool
     is_read: bool
     # The name of the person whose answer to it is held.
@@ -151,6 +153,7 @@ def row_of(
     """Builds a row from a `listed` delivery; one from `waiting` fills every field."""
     agent: str = delivery.agent_name  # type: ignore[attr-defined]
     claimed = delivery.claimed_agent_id
+    is_soon = closes_soon(delivery, at)
     return Row(
         delivery=delivery,
         agent=agent,
@@ -159,7 +162,8 @@ def row_of(
         deadline=deadline_text(delivery, at),
         is_past=delivery.is_past_deadline(at),
         needs_no_answer=delivery.needs_no_answer(at),
-        closes_soon=closes_soon(delivery, at),
+        closes_soon=is_soon,
+        time_left=time_left(delivery, at) if is_soon else "",
         may_answer=viewer.may_answer(delivery.team_id),
         is_read=bool(getattr(delivery, "is_read", False)),
         held_by=getattr(delivery, "held_by", None) or "",

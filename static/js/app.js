@@ -5,13 +5,13 @@ const modules = {
   draft: () => import("./draft.js"),
   "keyboard-shortcuts": () => import("./keyboard-shortcuts.js"),
   "live-changes": () => import("./live-changes.js"),
-  menu: async () => ({ default: (await import("./answer-bar.js")).menu }),
+  menu: () => import("./answer-bar.js"),
   "offline-page": () => import("./offline-page.js"),
   passkey: () => import("./passkey.js"),
   selection: async () => ({ default: (await import("./updates.js")).selection }),
   "show-password": () => import("./show-password.js"),
   "submit-once": () => import("./submit-once.js"),
-  "time-left": async () => ({ default: (await import("./answer-bar.js")).timeLeft }),
+  "time-left": () => ({ default: timeLeft }),
   "time-zone": () => import("./time-zone.js"),
   updates: () => import("./updates.js"),
   "updates-later": () => later,
@@ -45,6 +45,26 @@ async function attach() {
   early?.filter((event) => event.target === document.body && !event.defaultPrevented)
     .forEach((event) => document.activeElement.dispatchEvent(new KeyboardEvent("keydown", event)));
   early = null;
+}
+
+// Keeps "in 25 min" true while the page is open, in the words of the server (inbox/pages/times.py).
+const TIME_EVERY_MS = 15_000;
+
+function timeLeft(element, signal) {
+  const timer = setInterval(() => {
+    element.textContent = words(Math.round((new Date(element.dataset.ends) - Date.now()) / 1000));
+  }, TIME_EVERY_MS);
+  signal.addEventListener("abort", () => clearInterval(timer));
+}
+
+function words(seconds) {
+  const minutes = Math.round(seconds / 60);
+  if (seconds <= 0) return "now";
+  if (seconds < 60) return `in ${seconds} s`;
+  if (minutes < 60) return `in ${minutes} min`;
+  const hours = Math.floor(minutes / 60);
+  if (hours >= 48) return `in ${Math.round(hours / 24)} days`;
+  return minutes % 60 ? `in ${hours} h ${minutes % 60} min` : `in ${hours} h`;
 }
 
 attach();

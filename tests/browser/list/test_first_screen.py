@@ -152,6 +152,39 @@ def test_the_notice_says_when_the_answer_is_sent(
     expect(page.locator(".dock")).to_contain_text("Sent. You can undo until the agent fetches it.")
 
 
+def test_a_deadline_leaves_its_row_all_other_room(
+    open_browser: Open, alice: User, make_delivery: MakeDelivery
+) -> None:
+    """A line that wraps asks for the width of all its parts, which cut the texts beside it."""
+    make_delivery(summary="Compared the ten closest competitors. " * 5, timeout_seconds=1500)
+    page = open_browser(alice).go("/")
+
+    gap: float = page.evaluate("""() => {
+      const edges = [...document.querySelectorAll(".row .meta > *, .row__summary")].map((part) => {
+        const range = document.createRange();
+        range.selectNodeContents(part);
+        return range.getBoundingClientRect();
+      });
+      return Math.min(...edges.slice(1).map((edge) => edge.left)) - edges[0].right;
+    }""")
+
+    assert 0 < gap < 60
+
+
+def test_the_time_that_is_left_stays_true_in_the_list(
+    open_browser: Open, alice: User, make_delivery: MakeDelivery
+) -> None:
+    make_delivery(type="question", timeout_seconds=1500)
+    screen = open_browser(alice)
+    screen.page.clock.install()
+    page = screen.go("/")
+    expect(page.locator(".row .deadline")).to_contain_text("(in 25 min)")
+
+    page.clock.run_for(10 * 60 * 1000)
+
+    expect(page.locator(".row .deadline")).to_contain_text("(in 15 min)")
+
+
 def test_the_way_back_from_a_delivery_leads_to_its_row(
     open_browser: Open, alice: User, deliveries: list[Delivery]
 ) -> None:

@@ -162,9 +162,21 @@ def test_the_head_counts_deadlines_within_the_hour_and_before_tomorrow(
     assert "2 agents will continue without you within the hour" in page
     assert "1 agent will stop within the hour" in page
     assert "5 deadlines before" in page
-    assert "including those that the filter hides" in page
-    assert "the filter hides" not in text_of(alices.get("/"))
+    assert "in the whole inbox" in page
+    assert "in the whole inbox" not in text_of(alices.get("/"))
     assert "within the hour" not in text_of(ritas.get("/")).replace("Within the hour", "")
+
+
+def test_a_row_says_how_much_time_is_left_in_the_last_hour(
+    alices: Person, make_delivery: MakeDelivery
+) -> None:
+    make_delivery(headline="Soon", timeout_seconds=1500)
+    make_delivery(headline="Later", timeout_seconds=7200)
+
+    page = text_of(alices.get("/"))
+
+    assert page.count("(in ") == 1
+    assert "(in 25 min)" in page
 
 
 def test_very_many_deliveries_lead_to_the_agent_that_sends_them(
