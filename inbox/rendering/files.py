@@ -17,6 +17,7 @@ from django.utils.safestring import SafeString
 
 from accounts.characters.invisible import reveal
 from database.uuids import uuid_or_none
+from inbox.pages.sizes import size
 from inbox.rendering.render_cache import cached
 from inbox.rendering.tree import quiet
 from wake.blobs import pictures
@@ -113,7 +114,9 @@ class FileBlocks:
         if blob is None or self.files_left < 0:
             return format_html(MISSING, quiet(NO_FILE), name)
         url = reverse("file", args=[self.files.delivery_id, blob.pk])
-        return format_html(ROW, url, name, quiet(f"{blob.media_type}, {_size(blob)}"), blob.sha256)
+        return format_html(
+            ROW, url, name, quiet(f"{blob.media_type}, {size(blob.size)}"), blob.sha256
+        )
 
     def _blob(self, text: str) -> UploadedBlob | None:
         blob_id = uuid_or_none(text)
@@ -182,7 +185,3 @@ def _caption(block: dict[str, Any], *, is_animated: bool) -> SafeString:
     caption = reveal(text[:LONGEST_CAPTION]) if isinstance(text, str) else ""
     note = quiet(FIRST_FRAME) if is_animated else ""
     return format_html(CAPTION, note, caption) if note or caption else SafeString()
-
-
-def _size(blob: UploadedBlob) -> str:
-    return f"{blob.size / 1000:,.0f} kB" if blob.size >= 1000 else f"{blob.size} bytes"

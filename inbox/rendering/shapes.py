@@ -23,6 +23,11 @@ _TIME = re.compile(
     r"(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d(?::\d\d)?)(?:\.\d{1,9})?(Z|[+-]\d\d:?\d\d)?", re.ASCII
 )
 _DAY = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
+# Names that are written in capitals.
+_INITIALS = {
+    *("api", "csv", "eur", "html", "http", "https", "iban", "id", "ip", "json"),
+    *("pdf", "sql", "uri", "url", "usd", "utc", "uuid", "vat", "xml"),
+}
 _IDENTIFIER = re.compile(r"[a-z][a-z0-9]*(?:_[a-z0-9]+)*", re.ASCII)
 
 
@@ -43,11 +48,23 @@ def conversation(value: list[Any]) -> list[Turn]:
 
 def money(value: dict[str, Any]) -> str:
     """Returns `EUR 1,180.00` for `{"value": "1180.00", "currency": "EUR"}`; else an empty text."""
-    amount = next((value[name] for name in AMOUNTS if name in value), None)
-    currency = value.get("currency")
-    if len(value) != 2 or not isinstance(currency, str) or not _CURRENCY.fullmatch(currency):
-        return ""
+    name = name_of_amount(value) if len(value) == 2 else ""
+    return money_of(value, name) if name else ""
+
+
+def name_of_amount(value: dict[str, Any]) -> str:
+    """Returns the member that is an amount in the object's `currency`; empty if there is none."""
+    names = [name for name in AMOUNTS if name in value]
+    return names[0] if len(names) == 1 and money_of(value, names[0]) else ""
+
+
+def money_of(value: dict[str, Any], name: str) -> str:
+    """Returns the member of this name as an amount in the object's `currency`; else an empty
+    text."""
+    amount, currency = value[name], value.get("currency")
     digits = str(amount) if isinstance(amount, Number | str) else ""
+    if not isinstance(currency, str) or not _CURRENCY.fullmatch(currency):
+        return ""
     return f"{currency} {_grouped(digits)}" if _DIGITS.fullmatch(digits) else ""
 
 
@@ -79,8 +96,11 @@ def columns(value: list[Any]) -> list[str]:
 
 
 def words(name: str) -> str:
-    """Returns `same card` for the name `same_card`; other names stay as they are."""
-    return name.replace("_", " ") if _IDENTIFIER.fullmatch(name) else name
+    """Returns `Customer ID` for the name `customer_id`; other names stay as they are."""
+    if len(name) < 2 or not _IDENTIFIER.fullmatch(name):
+        return name
+    parts = [part.upper() if part in _INITIALS else part for part in name.split("_")]
+    return " ".join([parts[0][:1].upper() + parts[0][1:], *parts[1:]])
 
 
 def _turn(entry: Any) -> Turn | None:

@@ -42,7 +42,14 @@ TURN = (
 MORE = '<details class="fold"><summary>Show {} more</summary>{}</details>'
 FOLD = '<details class="fold"><summary>{} {}</summary>{}</details>'
 
+MONEY = '<span class="money">{}</span>'
 Frame = Callable[[SafeString], SafeString]
+
+
+class Money(str):
+    """Marks a text that is an amount with its currency."""
+
+    __slots__ = ()
 
 
 def tree(value: Any) -> SafeString:
@@ -63,7 +70,7 @@ class Tree:
         changed = None
         if isinstance(value, dict) and says_before_and_after(value):
             changed = self.compared(value[BEFORE], value[AFTER])
-        members = _members(value)
+        members = _with_money(value) if isinstance(value, dict) else list(enumerate(value, 1))
         shown_members = members[: max(0, self.left)]
         self.left -= len(shown_members)
         lines = [
@@ -105,7 +112,7 @@ class Tree:
         """Renders money, a conversation or equal rows; None for any other value."""
         if isinstance(value, dict):
             amount = shapes.money(value)
-            return format_html('<span class="money">{}</span>', amount) if amount else None
+            return format_html(MONEY, amount) if amount else None
         if turns := shapes.conversation(value):
             return self._talk(turns)
         if columns := shapes.columns(value):
@@ -171,8 +178,16 @@ def _joined(lines: list[SafeString]) -> SafeString:
     return format_html_join("", "{}", ((line,) for line in lines))
 
 
-def _members(value: dict[str, Any] | list[Any]) -> list[tuple[Any, Any]]:
-    return list(value.items()) if isinstance(value, dict) else list(enumerate(value, 1))
+def _with_money(value: dict[str, Any]) -> list[tuple[Any, Any]]:
+    """Returns the members; an amount and its currency are one."""
+    amount = shapes.name_of_amount(value)
+    if not amount:
+        return list(value.items())
+    return [
+        (name, Money(shapes.money_of(value, amount)) if name == amount else child)
+        for name, child in value.items()
+        if name != "currency"
+    ]
 
 
 def _is_broad(value: Any) -> bool:
@@ -214,6 +229,8 @@ def _cell(value: Any) -> tuple[SafeString]:
 
 
 def _scalar(value: Any) -> SafeString:
+    if isinstance(value, Money):
+        return format_html(MONEY, value)
     if isinstance(value, Number):
         return format_html('<span class="number">{}</span>', value.text[:LONGEST_TEXT])
     if not isinstance(value, str):

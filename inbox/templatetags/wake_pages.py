@@ -17,7 +17,7 @@ from accounts.characters.look_alikes import foreign_scripts
 from inbox.answering.editing.word_diffs import Changes
 from inbox.answering.outcome_words import status_words
 from inbox.delivery.attachments import files_of
-from inbox.pages import times
+from inbox.pages import sizes, times
 from inbox.pages.monograms import Monogram
 from inbox.pages.monograms import monogram as monogram_of
 from inbox.rendering import details as safe_details
@@ -44,6 +44,11 @@ def details(
         files=files_of(delivery),
     )
     return {"delivery": delivery, "rendered": rendered, "is_raw": asked_for == "raw", "name": name}
+
+
+@register.filter
+def size(count: int) -> str:
+    return sizes.size(count)
 
 
 @register.simple_tag

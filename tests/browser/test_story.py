@@ -177,6 +177,7 @@ def test_the_editor_reports_invalid_json_while_typing(
 
     page.get_by_label("The agent's JSON").fill('{"list": [1}')
     page.wait_for_selector("#edit-error:has-text('Not valid JSON: ')")
+    page.get_by_text("Sent as a JSON object").click()
     page.get_by_label("Text").check()
 
     page.wait_for_selector("#edit-error:empty", state="attached")

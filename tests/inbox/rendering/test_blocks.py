@@ -136,7 +136,7 @@ def test_blocks_of_another_version_are_shown_as_an_object(value: Any) -> None:
     rendered = render(json.dumps(value))
 
     assert rendered is not None
-    assert "wake blocks" in rendered.html
+    assert "Wake blocks" in rendered.html
     assert not requested_input(json.dumps(value)).controls
 
 

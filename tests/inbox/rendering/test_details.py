@@ -226,7 +226,7 @@ def test_an_object_is_shown_as_names_and_values() -> None:
     )
 
     assert rendered is not None
-    for piece in ("share", "0.10", "12345678901234567890.5", "yes", "none", "empty text"):
+    for piece in ("Share", "0.10", "12345678901234567890.5", "yes", "none", "empty text"):
         assert piece in rendered.html
 
 

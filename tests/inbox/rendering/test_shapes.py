@@ -45,6 +45,38 @@ def test_other_lists_are_no_conversation(turn: Any) -> None:
     assert "talk" not in html({"list": [{"from": "a", "said": "b"}, turn]})
 
 
+@pytest.mark.parametrize("amount", ["5040.00", 5040])
+def test_an_amount_and_its_currency_are_one_line_among_others(amount: Any) -> None:
+    page = html({"bill": {"number": "KH-1", "amount": amount, "currency": "EUR"}})
+
+    assert f'<span class="money">EUR 5,040{".00" if isinstance(amount, str) else ""}</span>' in page
+    assert ">Amount</bdi>" in page
+    assert "Currency" not in page
+
+
+def test_a_currency_of_two_amounts_stays_apart() -> None:
+    page = html({"value": 1, "amount": 2, "currency": "EUR", "note": "x"})
+
+    assert "money" not in page
+    assert ">Currency</bdi>" in page
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("i_did_not", "I did not"),
+        ("customer_id", "Customer ID"),
+        ("url", "URL"),
+        ("vendor", "Vendor"),
+        ("a", "a"),
+        ("Vendor Name", "Vendor Name"),
+        ("camelCase", "camelCase"),
+    ],
+)
+def test_names_read_as_words(name: str, words: str) -> None:
+    assert f">{words}</bdi>" in html({name: "x", "other": "y"})
+
+
 @pytest.mark.parametrize(
     ("value", "words"),
     [
@@ -64,7 +96,6 @@ def test_an_amount_with_a_currency_reads_as_money(value: Any, words: str) -> Non
         {"value": "1e9", "currency": "EUR"},
         {"value": "1", "currency": "euro"},
         {"value": ["1"], "currency": "EUR"},
-        {"value": "1", "currency": "EUR", "note": "x"},
         {"value": "1" * 40, "currency": "EUR"},
         {"value": True, "currency": "EUR"},
     ],
@@ -99,7 +130,7 @@ def test_other_text_is_not_a_time(text: str) -> None:
 def test_objects_of_one_shape_are_rows_of_a_table() -> None:
     page = html({"payments": [{"at": "2026-11-18", "eur": 180}, {"at": "2026-11-19", "eur": 20}]})
 
-    assert '<th scope="col"><bdi dir="auto">at</bdi></th>' in page
+    assert '<th scope="col"><bdi dir="auto">At</bdi></th>' in page
     assert page.count("<tr>") == 3
     assert '<td class="cell-end"><span class="number">180</span></td>' in page
 
@@ -125,6 +156,6 @@ def test_a_small_object_inside_another_needs_no_click() -> None:
     page = html({"evidence": {"same_card": True, "count": 2}})
 
     assert "<details" not in page
-    assert "same card" in page
+    assert "Same card" in page
     assert "2 fields" not in page
     assert html({"a": {"b": {"c": {"d": {"e": 1}}}}}).count("<details") == 2
