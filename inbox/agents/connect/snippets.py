@@ -17,6 +17,7 @@ from accounts.models import Agent
 EXAMPLES = re.compile(r"[\"']research-agent-01[\"']|https://wake\.example\.com")
 
 
+CODING_AGENTS, PROGRAMS, FRAMEWORKS = "Coding agents", "Your own program", "Frameworks"
 ASKS_AND_WAITS = "A tool that asks a person and waits for the answer."
 
 
@@ -28,6 +29,7 @@ class Snippet:
     name: str
     title: str
     hint: str
+    group: str
     text: str = ""
 
 
@@ -37,72 +39,84 @@ KINDS = (
         "Claude Code",
         "Run this in a terminal where WAKE_API_KEY is set. Claude Code can then deliver, ask and "
         "read answers.",
+        CODING_AGENTS,
     ),
     Snippet(
         "mcp-codex",
         "Codex CLI",
         "Add it to ~/.codex/config.toml, and start Codex where WAKE_API_KEY is set.",
+        CODING_AGENTS,
     ),
     Snippet(
         "mcp-cursor",
         "Cursor",
         "Save it as .cursor/mcp.json in a project, and start Cursor where WAKE_API_KEY is set.",
+        CODING_AGENTS,
     ),
     Snippet(
         "mcp-vscode",
         "VS Code",
         "Save it as .vscode/mcp.json in a project. VS Code asks for the key and keeps it.",
+        CODING_AGENTS,
     ),
     Snippet(
         "mcp-claude-desktop",
         "Claude Desktop",
         "Install wake-client (pip install ./client from a checkout of Wake), run wake login once, "
         "and add this to claude_desktop_config.json.",
+        CODING_AGENTS,
     ),
     Snippet(
         "hook",
         "Permission prompts",
         "People answer the permission prompts of Claude Code here, also on a phone. Install "
         "wake-client first. For Codex or Cursor, write codex or cursor in the second line.",
-    ),
-    Snippet("curl", "curl", "Run this in a terminal where WAKE_API_KEY is set."),
-    Snippet(
-        "system-prompt",
-        "System prompt",
-        "For any agent that can make HTTP requests. It follows the template in the specification.",
-    ),
-    Snippet(
-        "python",
-        "Python",
-        "Save it as wake_inbox.py and import it, or run it to ask a sample question. It uses only "
-        "the standard library.",
-    ),
-    Snippet(
-        "wake-client",
-        "Python with wake-client",
-        "Install it from a checkout of Wake: pip install ./client (Python 3.11 or later). It "
-        "retries and never delivers twice.",
-    ),
-    Snippet(
-        "node",
-        "Node",
-        "Save it as wake.mjs and import it, or run it to ask a sample question. It needs Node 18 "
-        "or later and no packages.",
+        CODING_AGENTS,
     ),
     Snippet(
         "claude-code",
         "Claude Code, as a skill",
         "Save it as .claude/skills/wake/SKILL.md in a project, and set WAKE_API_KEY before you "
         "start Claude Code. It asks before it runs curl for the first time.",
+        CODING_AGENTS,
     ),
-    Snippet("openai-agents", "OpenAI Agents SDK", ASKS_AND_WAITS),
-    Snippet("langgraph", "LangGraph", ASKS_AND_WAITS),
-    Snippet("crewai", "CrewAI", ASKS_AND_WAITS),
+    Snippet("curl", "curl", "Run this in a terminal where WAKE_API_KEY is set.", PROGRAMS),
+    Snippet(
+        "system-prompt",
+        "System prompt",
+        "For any agent that can make HTTP requests. It follows the template in the specification.",
+        PROGRAMS,
+    ),
+    Snippet(
+        "python",
+        "Python",
+        "Save it as wake_inbox.py and import it, or run it to ask a sample question. It uses only "
+        "the standard library.",
+        PROGRAMS,
+    ),
+    Snippet(
+        "wake-client",
+        "Python with wake-client",
+        "Install it from a checkout of Wake: pip install ./client (Python 3.11 or later). It "
+        "retries and never delivers twice.",
+        PROGRAMS,
+    ),
+    Snippet(
+        "node",
+        "Node",
+        "Save it as wake.mjs and import it, or run it to ask a sample question. It needs Node 18 "
+        "or later and no packages.",
+        PROGRAMS,
+    ),
+    Snippet("openai-agents", "OpenAI Agents SDK", ASKS_AND_WAITS, FRAMEWORKS),
+    Snippet("langgraph", "LangGraph", ASKS_AND_WAITS, FRAMEWORKS),
+    Snippet("crewai", "CrewAI", ASKS_AND_WAITS, FRAMEWORKS),
     Snippet(
         "n8n",
         "n8n",
         "Paste it into an empty workflow, then choose a Bearer Auth credential with the key in "
         "both HTTP nodes.",
+        FRAMEWORKS,
     ),
 )
 

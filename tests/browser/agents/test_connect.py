@@ -44,6 +44,17 @@ def test_a_program_is_unfolded_and_copied_with_the_keyboard(
     assert copied == page.locator("#code-node").text_content()
 
 
+def test_a_link_to_a_client_unfolds_its_code(open_browser: Open, alice: User, agent: Agent) -> None:
+    page = open_browser(alice, width=390).go(f"/agents/{agent.pk}/connect/")
+    code = page.get_by_role("region", name="Code for CrewAI")
+    expect(code).to_be_hidden()
+
+    page.get_by_role("link", name="CrewAI").click()
+
+    expect(code).to_be_in_viewport()
+    expect(page.get_by_role("heading", name="CrewAI")).to_be_in_viewport()
+
+
 def test_unfolded_it_is_accessible_and_inside_its_window(
     open_browser: Open, alice: User, agent: Agent
 ) -> None:
