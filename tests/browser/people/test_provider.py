@@ -144,6 +144,27 @@ def test_an_invited_person_joins_with_the_account(
     assert Membership.objects.get(user__email="boss@partner.example").role == "reviewer"
 
 
+def test_the_pages_between_are_accessible(
+    open_browser: Open, company: MockProvider, settings: Any, scripts: bool, db: None
+) -> None:
+    """The page that leads to the provider, where a company's network does not reach it; and what an
+    old link about passwords finds."""
+    settings.WAKE_PASSWORDS = False
+    screen = open_browser(scripts=scripts)
+    look = screen.problems if scripts else list
+    page = screen.go("/login/reset/")
+    assert "Passwords are off" in page.inner_text("main")
+    assert look() == []
+
+    page.route(f"{company.issuer}/**", lambda route: route.fulfill(status=204))
+    screen.follow("Go to sign-in")
+    page.get_by_role("button", name="Sign in with Example").click()
+    page.get_by_role("heading", name="Continue to Example").wait_for()
+
+    assert look() == []
+    screen.left_the_origin.clear()
+
+
 def _forget_the_password() -> None:
     for row in Session.objects.all():
         store = SessionStore(row.pk)
