@@ -22,7 +22,7 @@ from relay.tasks import lifecycle
 from tests.inbox.person import Person, text_of
 from tests.relay.calling import queue_pushes
 from tests.relay.fake_connector import FakeConnector, ask, of
-from tests.types import Answer
+from tests.types import Answer, MakeDelivery
 from tests.wake.blobs.drawing import SVG, drawn, opened
 from wake.models import Delivery
 
@@ -183,6 +183,18 @@ def test_a_delivery_links_to_its_task(task: Task, ritas: Person) -> None:
 
     assert f"/tasks/{task.pk}/" in page.content.decode()
     assert "written by the agent and its caller" in text_of(page)
+
+
+def test_a_row_says_that_its_delivery_is_of_a_task(
+    task: Task, alices: Person, make_delivery: MakeDelivery
+) -> None:
+    own = make_delivery(provider="A2A", headline="Of no task")
+    row = "A2A task"
+
+    page = alices.get("/").content.decode()
+
+    assert page.count(row) == 1
+    assert row not in page.split(f'id="row-{own.pk}"')[1].split("</li>")[0]
 
 
 def test_an_output_says_that_no_caller_waits_for_an_answer(
