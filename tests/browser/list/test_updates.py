@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from playwright.sync_api import ConsoleMessage, Page, expect
 
@@ -74,6 +76,33 @@ def test_new_deliveries_are_announced_and_shown_on_request(
     with inbox.expect_navigation():
         inbox.keyboard.press(".")
     expect(inbox.locator(".row")).to_have_count(2)
+
+
+def test_the_notice_moves_no_row_and_covers_no_button(
+    inbox: Page, make_delivery: MakeDelivery
+) -> None:
+    for number in range(12):
+        make_delivery(headline=f"The next {number}")
+    sizes: list[Any] = [{"width": width, "height": 800} for width in (1280, 390, 320)]
+    before = [_tops(inbox, size) for size in sizes]
+
+    pass_seconds(inbox, 31, asks=True)
+    expect(inbox.locator(".pill")).to_be_visible()
+
+    assert [_tops(inbox, size) for size in sizes] == before
+    for size in sizes:
+        inbox.set_viewport_size(size)
+        pill = inbox.locator(".pill").bounding_box()
+        tools = inbox.locator(".top__tools").bounding_box()
+        assert pill
+        assert tools
+        assert pill["x"] >= 0
+        assert pill["x"] + pill["width"] <= tools["x"]
+
+
+def _tops(page: Page, size: Any) -> Any:
+    page.set_viewport_size(size)
+    return page.locator(".row").evaluate_all("all => all.map(e => e.getBoundingClientRect().top)")
 
 
 def test_without_new_deliveries_there_is_no_notice(inbox: Page, asked: list[str]) -> None:
