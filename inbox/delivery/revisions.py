@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 
 from database.batched_queries import first_of_each
 from database.uuids import uuid_or_none
-from inbox.answering.editing.edits import Original, as_typed
+from inbox.answering.editing.edits import Original
 from inbox.answering.editing.step_budget import STEPS, StepBudget
 from inbox.answering.editing.word_diffs import Changes, changes
 from inbox.answering.outcome_words import outcome_words
+from inbox.rendering.outlines import sides
 from wake.models import Delivery, DeliveryQuerySet, Response
 
 MOST_EARLIER = 10
@@ -121,7 +122,7 @@ def _versions(
 
 
 def _compared(before: str | None, after: str | None) -> Changes:
-    return changes(as_typed(before), as_typed(after), budget=StepBudget(EACH_STEPS))
+    return changes(*sides(before, after), budget=StepBudget(EACH_STEPS))
 
 
 def _lists(delivery: Delivery) -> Iterator[DeliveryQuerySet]:

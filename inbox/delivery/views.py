@@ -15,7 +15,7 @@ from database.uuids import uuid_or_none
 from inbox.answering.answer_status import answer_status
 from inbox.answering.drafts import draft_of
 from inbox.answering.editing.choices import chosen, clicked, questions
-from inbox.answering.editing.edits import Field, Original, as_typed, proposed_fields, typed_into
+from inbox.answering.editing.edits import Field, Original, proposed_fields, typed_into
 from inbox.answering.editing.word_diffs import changes
 from inbox.answering.forms import AnswerForm
 from inbox.assignment import claims
@@ -32,6 +32,7 @@ from inbox.pages.page import PersonRequest, SeeOther, find_delivery, page
 from inbox.pages.panels import panels
 from inbox.pages.viewer import Viewer
 from inbox.people.settings.preferences import opens_next
+from inbox.rendering.outlines import sides
 from wake.models import Callback, Delivery, Response
 
 # An answer to these is a reply, and most of them need none.
@@ -168,7 +169,7 @@ def _answer(delivery: Delivery, response: Response, viewer: Viewer) -> dict[str,
         "answer_status": answer_status(
             response, viewer, has_voted=has_voted(response, viewer.user), at=database_now()
         ),
-        "changes": changes(as_typed(original.json), as_typed(edited)) if edited else None,
+        "changes": changes(*sides(original.json, edited)) if edited else None,
         "chosen": questions(original, chosen(original, edited)) if is_chosen else [],
     }
 

@@ -23,6 +23,7 @@ from inbox.answering.editing.edits import (
 )
 from inbox.answering.editing.word_diffs import Changes, changes
 from inbox.rendering.json_text import read
+from inbox.rendering.outlines import sides
 from wake.models import Delivery, Draft
 
 RAW = "raw"
@@ -56,7 +57,7 @@ def begin(delivery: Delivery, draft: Draft | None, data: Mapping[str, Any]) -> E
         kind=kind_of(content),
         feedback=data.get("feedback", "") or (draft.feedback if draft else ""),
         can_be_fields=bool(inputs),
-        changes=_compared(original, content),
+        changes=_compared(original, content, as_fields=bool(inputs)),
     )
 
 
@@ -105,10 +106,13 @@ def again(
         kind=TEXT if kind == TEXT else JSON,
         feedback=data.get("feedback", ""),
         can_be_fields=bool(original_fields),
-        changes=_compared(original, current),
+        changes=_compared(original, current, as_fields=bool(inputs)),
         note=note,
     )
 
 
-def _compared(original: Original, current: str | None) -> Changes:
+def _compared(original: Original, current: str | None, *, as_fields: bool) -> Changes:
+    """Compares in the form that the person edits."""
+    if as_fields:
+        return changes(*sides(original.json, current))
     return changes(as_typed(original.json), as_typed(current))

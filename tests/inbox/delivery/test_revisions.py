@@ -109,7 +109,7 @@ def test_a_revision_is_shown_beside_the_persons_edit(
     assert "Where it differs from your edit" in edit
     assert "Your edit" in edit
     assert "<ins>New</ins>" in edit
-    assert "<ins>false</ins>" in edit
+    assert "<ins>no</ins>" in edit
     assert "<ins>New</ins>" in came_back.partition("written by the agent")[0]
     assert "No &lt;b&gt;newsletter&lt;/b&gt;." in text
     assert "alice&#x27;s edit" in theirs.content.decode()
