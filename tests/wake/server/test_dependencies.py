@@ -101,7 +101,7 @@ def test_the_lock_names_the_extras_that_packages_ask_for(lock: str) -> None:
 
 
 def _locked(lock: str) -> list[tuple[str, str, str]]:
-    """Returns name, extras and version of each package, as `("whitenoise", "[brotli]", "6.12.0")`."""
+    """Returns each package, as `("whitenoise", "[brotli]", "6.12.0")`."""
     return re.findall(
         r"^([\w.-]+)(\[[^\]]+\])?==([^\s;]+)", (ROOT / lock).read_text(), re.MULTILINE
     )
