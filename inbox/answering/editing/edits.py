@@ -22,6 +22,7 @@ from inbox.rendering.blocks import (
     requested_input,
 )
 from inbox.rendering.json_text import Number, read, readable, written
+from inbox.rendering.shapes import words
 from wake.api.parsers import Malformed, parse_strictly
 from wake.models import Delivery
 from wake.responses import BadEdit
@@ -124,7 +125,7 @@ def _field(original: Original, name: str, key: str, value: Any) -> Field:
         key=key,
         kind=kind,
         value=_as_input(value),
-        label=(control.label if control else "") or key,
+        label=(control.label if control else "") or words(key),
         options=control.options if isinstance(control, Choice) else (),
         values=tuple(value or ()) if kind == SEVERAL else (),
     )

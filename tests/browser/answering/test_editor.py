@@ -32,7 +32,7 @@ def test_an_error_appears_beside_its_field_and_leaves_when_it_is_corrected(
     page = screen.go(f"/deliveries/{delivery.pk}/edit")
 
     page.get_by_role("textbox", name="pages").fill("many")
-    expect(page.locator("#field-1-error")).to_contain_text("Enter a number for pages")
+    expect(page.locator("#field-1-error")).to_contain_text("Enter a number for Pages")
     assert page.get_by_role("textbox", name="pages").get_attribute("aria-invalid") == "true"
     assert screen.problems() == []
     page.get_by_role("textbox", name="pages").fill("13")

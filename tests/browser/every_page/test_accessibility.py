@@ -263,6 +263,21 @@ def test_on_paper_a_question_has_its_options_and_values(
     assert page.locator(":is(button, nav, textarea):visible").count() == 0
 
 
+def test_on_paper_every_time_has_its_day(open_browser: Open, alice: User, world: World) -> None:
+    screen = open_browser(alice)
+    page = screen.go(world.path("report"))
+    ends = page.locator(".delivery__head .on-paper")
+    assert ends.is_hidden()
+
+    screen.page.emulate_media(media="print")
+
+    assert ends.is_visible()
+    times = page.locator(".delivery__head time")
+    assert times.count() == 2
+    for text in times.evaluate_all("all => all.map(e => getComputedStyle(e, '::after').content)"):
+        assert str(timezone.now().year) in text
+
+
 def test_on_paper_nothing_is_folded(open_browser: Open, alice: User, world: World) -> None:
     screen = open_browser(alice)
     screen.page.emulate_media(media="print")

@@ -37,6 +37,16 @@ def test_it_goes_to_a_page_by_a_few_letters(
     assert page.url.endswith("/settings/quiet-hours/")
 
 
+@pytest.mark.parametrize("width", [1280, 390])
+def test_it_stands_in_the_middle(
+    open_browser: Open, alice: User, report: Delivery, width: int
+) -> None:
+    box = opened(open_browser(alice, width=width)).get_by_role("dialog").bounding_box()
+
+    assert box
+    assert abs(box["x"] - (width - box["x"] - box["width"])) <= 1
+
+
 def test_it_searches_for_words_that_are_no_place(
     open_browser: Open, alice: User, report: Delivery
 ) -> None:

@@ -248,8 +248,8 @@ def test_a_conflict_keeps_fields_that_cannot_be_read_yet(
     conflict = bobs.answer(delivery, "redirected", edited_as="fields", **typed)
 
     assert conflict.status_code == 409
-    assert "title: My words" in text_of(conflict)
-    assert "share: many" in text_of(conflict)
+    assert "Title: My words" in text_of(conflict)
+    assert "Share: many" in text_of(conflict)
 
 
 def test_a_double_click_is_one_answer(alices: Person, make_delivery: MakeDelivery) -> None:
@@ -361,7 +361,7 @@ def test_a_field_that_was_a_number_stays_one(alices: Person, make_delivery: Make
 
     assert answer.status_code == 422
     page = answer.content.decode()
-    assert "Enter a number for size, such as 12 or 0.5." in page
+    assert "Enter a number for Size, such as 12 or 0.5." in page
     assert 'value="New title"' in page
     assert 'value="many"' in page
 
