@@ -18,6 +18,7 @@ from inbox.search.index import index_new
 from tests.inbox.person import Person, text_of
 from tests.types import Answer, MakeDelivery
 from wake.deliveries import deliver
+from wake.models import Delivery
 
 TYPES = ("update", "output", "alert", "question")
 
@@ -88,6 +89,20 @@ def test_an_empty_inbox_says_what_was_done_today(
     assert page.count("All clear") == 1
     assert "Your agents' work will appear here." in page
     assert "1 answered today." in page
+
+
+def test_an_empty_inbox_counts_what_was_acknowledged_today(
+    alices: Person, make_delivery: MakeDelivery, answer: Answer
+) -> None:
+    answer(make_delivery())
+    for arrived in (timedelta(), timedelta(days=2), timedelta(days=3)):
+        make_delivery(type="update", at=timezone.now() - arrived)
+    Delivery.objects.filter(type="update").update(acknowledged_at=timezone.now())
+    earlier = make_delivery(type="update", at=timezone.now() - timedelta(days=3))
+    two_days_ago = timezone.now() - timedelta(days=2)
+    Delivery.objects.filter(pk=earlier.pk).update(acknowledged_at=two_days_ago)
+
+    assert "1 answered and 3 acknowledged today." in text_of(alices.get("/"))
 
 
 def test_a_row_says_what_happens_if_nobody_answers(
