@@ -4,10 +4,12 @@ browser."""
 from __future__ import annotations
 
 import pytest
+from django.utils import timezone
 from playwright.sync_api import expect
 
 from accounts.audit import SYSTEM, record
-from accounts.models import Agent, User
+from accounts.models import Agent, Team, User
+from accounts.teams import invitations
 from inbox.statistics.answer_charts import KINDS
 from tests.browser.screen import Open, Screen
 from tests.fixtures.people import PASSWORD
@@ -112,6 +114,24 @@ def test_signing_in_takes_the_time_zone_of_the_browser(
 
     alice.refresh_from_db()
     assert alice.time_zone == zone
+
+
+def test_joining_takes_the_time_zone_of_the_browser(
+    open_browser: Open, alice: User, team: Team
+) -> None:
+    _, link = invitations.invite(
+        team, role="reviewer", by=alice, at=timezone.now(), email="nora@example.com"
+    )
+    screen = open_browser(timezone_id="Europe/Berlin")
+    page = screen.go(f"/join/{link}/")
+    page.get_by_label("Name", exact=True).fill("Nora")
+    page.get_by_label("Password", exact=True).fill(PASSWORD)
+    page.get_by_label("Confirm password").fill(PASSWORD)
+
+    screen.press("Join")
+
+    expect(page.get_by_role("button", name="Menu of")).to_be_visible()
+    assert User.objects.get(email="nora@example.com").time_zone == "Europe/Berlin"
 
 
 def _sign_in(screen: Screen, user: User, password: str) -> None:

@@ -83,10 +83,10 @@ def test_public_pages_are_accessible_and_inside_their_window(
 
     with subtests.test("who is not signed in"):
         nobody = open_browser()
-        nobody.go(f"/join/{world.link}/")
-        assert nobody.problems() == []
-        nobody.go("/login/")
-        assert nobody.problems() == []
+        for path in (f"/join/{world.link}/", "/login/reset/", "/login/"):
+            nobody.go(path)
+            assert nobody.page.locator(".brand").inner_text().strip() == "Wake"
+            assert nobody.problems() == []
         nobody.page.get_by_label("E-mail").fill("nobody@example.com")
         nobody.page.get_by_label("Password", exact=True).fill("wrong")
         nobody.press("Sign in")

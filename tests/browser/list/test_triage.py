@@ -50,6 +50,22 @@ def test_selected_rows_are_answered_together_and_undone(
     assert not Response.objects.exists()
 
 
+@pytest.mark.parametrize("width", [1280, 390])
+def test_the_bar_of_a_selection_is_in_sight_wherever_the_row_is(
+    open_browser: Open, alice: User, make_delivery: MakeDelivery, width: int
+) -> None:
+    for number in range(20):
+        make_delivery(headline=f"Report {number}")
+    page = open_browser(alice, width=width).go("/")
+
+    page.get_by_label("Select: Report 0", exact=True).check()
+
+    expect(page.get_by_text("1 selected")).to_be_in_viewport()
+    expect(page.get_by_role("button", name="Review together")).to_be_in_viewport()
+    page.get_by_role("button", name="Select all").click()
+    expect(page.get_by_text("20 selected")).to_be_in_viewport()
+
+
 @pytest.fixture
 def ten(make_delivery: MakeDelivery) -> list[Delivery]:
     """Returns five outputs, two alerts and three updates; the oldest output is to be edited and the

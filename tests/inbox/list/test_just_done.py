@@ -28,6 +28,14 @@ def rows(make_delivery: MakeDelivery) -> list[Delivery]:
     return [make_delivery(headline=f"Report {number}") for number in (2, 1, 0)][::-1]
 
 
+def test_a_question_mark_is_followed_by_no_full_stop(
+    alices: Person, make_delivery: MakeDelivery
+) -> None:
+    alices.answer(make_delivery(type="question", headline="May I?"))
+
+    assert "May I? Goes to the agent in 10 s." in text_of(alices.get("/"))
+
+
 def test_an_answered_row_stays_in_its_place_with_undo(alices: Person, rows: list[Delivery]) -> None:
     alices.answer(rows[1])
 
