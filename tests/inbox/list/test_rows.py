@@ -159,7 +159,7 @@ def test_the_head_counts_deadlines_within_the_hour_and_before_tomorrow(
 
     page = text_of(alices.get("/", type="alert"))
 
-    assert "2 agents will continue without you within the hour" in page
+    assert "2 deadlines within the hour: agents continue without you" in page
     assert "1 agent will stop within the hour" in page
     assert "5 deadlines before" in page
     assert "in the whole inbox" in page
