@@ -25,11 +25,11 @@ MANY_DELIVERIES = 1_000_000
 # How each part is measured, in few minutes and in about one.
 PARTS: dict[str, tuple[Callable[[], list[Row]], Callable[[], list[Row]]]] = {
     "hot-paths": (
-        lambda: hot_paths.measure(requests=4_000, rounds=7, deliveries=DELIVERIES),
+        lambda: hot_paths.measure(requests=1_500, rounds=7, deliveries=DELIVERIES),
         lambda: hot_paths.measure(requests=1_000, rounds=3, deliveries=DELIVERIES),
     ),
     "pages": (
-        lambda: pages.measure(requests=400, rounds=3, deliveries=DELIVERIES),
+        lambda: pages.measure(requests=200, rounds=5, deliveries=DELIVERIES),
         lambda: pages.measure(requests=80, rounds=3, deliveries=DELIVERIES),
     ),
     "assignment": (
@@ -56,7 +56,7 @@ PARTS: dict[str, tuple[Callable[[], list[Row]], Callable[[], list[Row]]]] = {
         lambda: frozen_redis.measure(polls=800, rounds=3),
     ),
     "growth": (
-        lambda: growth.measure(requests=2_000, rounds=5),
+        lambda: growth.measure(requests=1_000, rounds=5),
         lambda: growth.measure(requests=400, rounds=3),
     ),
 }

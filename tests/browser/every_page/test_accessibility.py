@@ -16,7 +16,8 @@ from tests.types import MakeDelivery
 from wake.models import Response
 from wake.responses import respond
 
-# `make test` looks in two sizes, so that it takes a minute less, and `make system` in all.
+# `make test` looks at each page in one of two sizes, so that it takes two minutes less, and
+# `make system` in all.
 sizes = pytest.mark.parametrize(
     "in_all_sizes", [False, pytest.param(True, marks=pytest.mark.system)]
 )
