@@ -273,6 +273,19 @@ def test_without_a_mail_server_the_page_says_so(client: Client, alice: User, set
     assert not ResetRequest.objects.exists()
 
 
+def test_where_mail_is_printed_the_page_sends_no_one_to_their_inbox(
+    client: Client, alice: User, settings: Any
+) -> None:
+    """The invitation of the same server said that it sends no mail."""
+    settings.EMAIL_BACKEND = "django.core.mail.backends.console.EmailBackend"
+
+    page = text_of(client.get(ask(client)["Location"]))
+
+    assert "Check the server's log" in page
+    assert "we printed a link" in page
+    assert "e-mail" not in page.split("Check the server's log")[1]
+
+
 def _raise(error: Exception) -> Any:
     def send(self: Any) -> None:
         raise error
