@@ -6,6 +6,7 @@ from django.urls import include, path
 from wake.server import csp_reports, health
 
 urlpatterns = [
+    path("@", include("relay.agent_urls")),
     path("", include("wake.api.urls")),
     path("", include("wake.mcp.urls")),
     path("csp-reports", csp_reports.csp_reports),

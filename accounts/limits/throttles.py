@@ -15,7 +15,7 @@ import time
 import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 
 from django.conf import settings
 from django.core.cache import cache
@@ -193,8 +193,19 @@ def count_bytes(network: str, size: int) -> None:
 def client_address(request: HttpRequest | Request) -> str:
     """Returns the peer's address, or the one in the configured proxy header; never a header that
     anyone can send."""
-    text = str(request.META.get(settings.WAKE_CLIENT_ADDRESS, "")).split(",")[-1].strip()
-    text, _, _ = text.partition("%")  # the zone of a link-local address has no length limit
+    header = str(request.META.get(settings.WAKE_CLIENT_ADDRESS, ""))
+    return _address_in(header.rpartition(",")[2])
+
+
+def client_network(request: HttpRequest) -> str:
+    """Returns the IPv4 address, or the /64 network of an IPv6 address, because an IPv6 client can
+    choose any address in its /64."""
+    return _network_of(client_address(request))
+
+
+@lru_cache(maxsize=1_000)  # parsing takes as long as the rest of a look at a request
+def _address_in(text: str) -> str:
+    text, _, _ = text.strip().partition("%")  # the zone of a link-local address has no length limit
     try:
         address = ipaddress.ip_address(text)
     except ValueError:
@@ -203,10 +214,8 @@ def client_address(request: HttpRequest | Request) -> str:
     return str(getattr(address, "ipv4_mapped", None) or address)
 
 
-def client_network(request: HttpRequest) -> str:
-    """Returns the IPv4 address, or the /64 network of an IPv6 address, because an IPv6 client can
-    choose any address in its /64."""
-    address = client_address(request)
+@lru_cache(maxsize=1_000)
+def _network_of(address: str) -> str:
     if ":" not in address:
         return address
     return str(ipaddress.ip_network(f"{address}/64", strict=False))

@@ -168,9 +168,10 @@ def _respond(request: HttpRequest, call: Call, run: Callable[[], Any]) -> HttpRe
 def _is_from_a_foreign_page(request: HttpRequest) -> bool:
     """Returns whether a page of another site sent the request to a server in development. Such a
     server runs on a person's own machine, and any page that they have open can send to it."""
-    origin = request.headers.get("Origin")
-    own = {settings.WAKE_ORIGIN, f"{request.scheme}://{request.get_host()}"}
-    return settings.DEVELOPMENT and origin is not None and origin not in own
+    origin = request.headers.get("Origin") if settings.DEVELOPMENT else None
+    if origin is None:
+        return False
+    return origin not in {settings.WAKE_ORIGIN, f"{request.scheme}://{request.get_host()}"}
 
 
 def _is_long(request: HttpRequest) -> bool:

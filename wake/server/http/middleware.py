@@ -76,14 +76,21 @@ class ProtocolOverHttps:
 
 class BrowserOnly:
     """Skips a middleware for machines. It is synchronous, so that under ASGI the whole chain takes
-    one switch to a thread and not a dozen."""
+    one switch to a thread and not a dozen. Those that follow each other are skipped together."""
 
     sync_capable = True
     async_capable = False
 
+    def __init__(self, get_response: GetResponse) -> None:
+        super().__init__(get_response)  # type: ignore[call-arg]
+        following = getattr(get_response, "__wrapped__", None)  # Django wraps each
+        self.for_machines: GetResponse = (
+            following.for_machines if isinstance(following, BrowserOnly) else get_response
+        )
+
     def __call__(self, request: HttpRequest) -> Any:
         if is_machine_path(request.path_info):
-            return self.get_response(request)  # type: ignore[attr-defined]
+            return self.for_machines(request)
         return super().__call__(request)  # type: ignore[misc]
 
 
