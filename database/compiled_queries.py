@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime
 from functools import cache
 from typing import Any, cast
+from uuid import UUID
 
 from django.db import DEFAULT_DB_ALIAS, connection, connections, models
 from django.db.models.expressions import Expression
@@ -18,6 +20,15 @@ from django.db.models.lookups import Lookup
 from django.db.models.query import get_related_populators
 from django.db.models.sql import UpdateQuery
 from django.db.models.sql.compiler import SQLCompiler
+
+# By the exact type of a field, because another one may convert or encrypt the same value.
+TAKEN_AS_THEY_ARE: dict[type, type] = {
+    models.CharField: str,
+    models.TextField: str,
+    models.UUIDField: UUID,
+    models.DateTimeField: datetime,
+    models.BooleanField: bool,
+}
 
 
 class Parameter(Expression):
@@ -202,11 +213,7 @@ def insert_many(rows: Sequence[models.Model]) -> None:
 
 def values_of(row: models.Model) -> list[Any]:
     """Returns the values of `fields_of(type(row))`, as the database takes them."""
-    database = connections[DEFAULT_DB_ALIAS]  # `connection` finds it again for each attribute
-    return [
-        field.get_db_prep_save(getattr(row, field.attname), database)
-        for field in fields_of(type(row))
-    ]
+    return parameters_of(row)
 
 
 @cache
@@ -293,11 +300,27 @@ def insert_from(source: str, model: type[models.Model], given: Mapping[str, str]
 def parameters_of(row: models.Model, given: Mapping[str, str] = {}, **others: Any) -> list[Any]:
     """Returns the parameters of `insert_from` for this row. `others` replaces values by
     attribute."""
-    database = connections[DEFAULT_DB_ALIAS]
-    return [
-        others[field.attname]
-        if field.attname in others
-        else field.get_db_prep_save(getattr(row, field.attname), database)
-        for field in fields_of(type(row))
-        if "%s" in given.get(field.attname, "%s")
-    ]
+    database = connections[DEFAULT_DB_ALIAS]  # `connection` finds it again for each attribute
+    values = []
+    for field, taken in _types_taken(type(row)):
+        name = field.attname
+        if "%s" not in given.get(name, "%s"):
+            continue
+        value = others[name] if name in others else getattr(row, name)
+        if type(value) is not taken and name not in others:
+            value = field.get_db_prep_save(value, database)
+        values.append(value)
+    return values
+
+
+@cache
+def _types_taken(model: type[models.Model]) -> list[tuple[models.Field[Any, Any], type | None]]:
+    """Returns the fields that an insert writes, each with the type of values that the database
+    takes as they are, so that Django has nothing to convert."""
+    return [(field, _type_taken(field)) for field in fields_of(model)]
+
+
+def _type_taken(field: models.Field[Any, Any]) -> type | None:
+    while isinstance(field, models.ForeignKey):
+        field = field.target_field
+    return TAKEN_AS_THEY_ARE.get(type(field)) if connection.vendor == "postgresql" else None

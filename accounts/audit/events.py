@@ -10,6 +10,7 @@ from typing import Any
 from accounts.models import Agent, AuditEvent, Team, User
 from database.clock import database_now
 from database.compiled_queries import insert, insert_many
+from database.new_rows import new
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +66,8 @@ def event_of(
     event: str, *, by: Actor, of: Any, team_id: int | None, at: datetime, detail: dict[str, Any]
 ) -> AuditEvent:
     """Builds one event, and leaves it to the caller to store it."""
-    return AuditEvent(
+    return new(
+        AuditEvent,
         at=at,
         team_id=team_id,
         event=event,

@@ -16,6 +16,7 @@ from accounts.agents import topics
 from accounts.audit import Actor, agent_actor, record
 from accounts.models import Agent
 from database.compiled_queries import CompiledQuery, insert_with_key, parameter
+from database.new_rows import new
 from database.notifications import notify
 from relay.content import blobs
 from relay.content.compact_json import dumps
@@ -211,7 +212,8 @@ def new_message(
     later in the transaction, because foreign keys are checked when it commits."""
     stored = blobs.store_large(task, parts, at)
     parts_json, metadata_json = dumps(stored), dumps(metadata) if metadata else ""
-    message = Message(
+    message = new(
+        Message,
         task=task,
         context=task.context,
         message_id=message_id or str(uuid.uuid4()),
