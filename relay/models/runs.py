@@ -135,9 +135,9 @@ class Run(models.Model):
         EXPIRED = "expired", "Failed"
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
-    agent = models.ForeignKey(Agent, on_delete=models.CASCADE, related_name="runs")
+    agent = models.ForeignKey(Agent, on_delete=models.CASCADE, related_name="runs", db_index=False)
     task = models.ForeignKey(Task, on_delete=models.CASCADE, related_name="runs")
-    message = models.ForeignKey(Message, on_delete=models.CASCADE, related_name="+")
+    message = models.ForeignKey(Message, on_delete=models.CASCADE, related_name="+", db_index=False)
     # A person's answer, which no caller can forge: {"status", "feedback", "edited_content", "by",
     # "delivery_id", "generation"}; empty where none was given.
     decision_json: models.TextField[str, str] = ContentTextField(blank=True)
@@ -146,7 +146,7 @@ class Run(models.Model):
     lease = models.UUIDField(null=True)
     leased_until = models.DateTimeField(null=True)
     connector = models.ForeignKey(
-        Connector, null=True, on_delete=models.SET_NULL, related_name="runs"
+        Connector, null=True, on_delete=models.SET_NULL, related_name="runs", db_index=False
     )
     # The connector has to stop it, because the task was canceled or ended otherwise.
     cancel_asked_at = models.DateTimeField(null=True)
@@ -171,6 +171,11 @@ class Run(models.Model):
                 fields=["leased_until"],
                 condition=Q(state__in=["leased", "acked"]),
                 name="dispatches_on_lease",
+            ),
+            models.Index(
+                fields=["connector"],
+                condition=Q(connector__isnull=False),
+                name="runs_of_a_connector",
             ),
         ]
 

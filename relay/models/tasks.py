@@ -32,9 +32,11 @@ class Context(models.Model):
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     context_id = models.CharField(max_length=128)
-    agent = models.ForeignKey(Agent, on_delete=models.PROTECT, related_name="contexts")
+    agent = models.ForeignKey(
+        Agent, on_delete=models.PROTECT, related_name="contexts", db_index=False
+    )
     caller = models.ForeignKey(
-        CallerKey, null=True, on_delete=models.PROTECT, related_name="contexts"
+        CallerKey, null=True, on_delete=models.PROTECT, related_name="contexts", db_index=False
     )
     created_at = models.DateTimeField()
 
@@ -118,12 +120,14 @@ class Task(models.Model):
     INTERRUPTED = frozenset({State.INPUT_REQUIRED, State.AUTH_REQUIRED})
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
-    agent = models.ForeignKey(Agent, on_delete=models.PROTECT, related_name="tasks")
+    agent = models.ForeignKey(Agent, on_delete=models.PROTECT, related_name="tasks", db_index=False)
     context = models.ForeignKey(Context, on_delete=models.PROTECT, related_name="tasks")
-    caller = models.ForeignKey(CallerKey, null=True, on_delete=models.PROTECT, related_name="tasks")
+    caller = models.ForeignKey(
+        CallerKey, null=True, on_delete=models.PROTECT, related_name="tasks", db_index=False
+    )
     state = models.CharField(max_length=14, choices=State, default=State.SUBMITTED)
     status_message = models.ForeignKey(
-        "Message", null=True, on_delete=models.SET_NULL, related_name="+"
+        "Message", null=True, on_delete=models.SET_NULL, related_name="+", db_index=False
     )
     status_at = models.DateTimeField()
     # Counts events, so that an answer can say which state of the task it was given to.
@@ -193,6 +197,11 @@ class Task(models.Model):
                 name="open_tasks_of_an_agent",
             ),
             models.Index(fields=["agent", "-created_at", "-id"], name="tasks_of_an_agent"),
+            models.Index(
+                fields=["status_message"],
+                condition=Q(status_message__isnull=False),
+                name="tasks_of_a_status_message",
+            ),
         ]
 
     def __str__(self) -> str:
@@ -214,7 +223,9 @@ class Message(models.Model):
 
     id = models.BigAutoField(primary_key=True)
     task = models.ForeignKey(Task, null=True, on_delete=models.CASCADE, related_name="messages")
-    context = models.ForeignKey(Context, on_delete=models.CASCADE, related_name="messages")
+    context = models.ForeignKey(
+        Context, on_delete=models.CASCADE, related_name="messages", db_index=False
+    )
     message_id = models.CharField(max_length=128)
     source = models.CharField(max_length=6, choices=Source)
     by_name = models.CharField(max_length=80, blank=True)
@@ -315,12 +326,16 @@ class Event(models.Model):
         MESSAGE = "message", "Message"
 
     id = models.BigAutoField(primary_key=True)
-    task = models.ForeignKey(Task, on_delete=models.CASCADE, related_name="events")
+    task = models.ForeignKey(Task, on_delete=models.CASCADE, related_name="events", db_index=False)
     generation = models.PositiveIntegerField()
     kind = models.CharField(max_length=8, choices=Kind)
     state = models.CharField(max_length=14, choices=Task.State)
-    message = models.ForeignKey(Message, null=True, on_delete=models.CASCADE, related_name="+")
-    artifact = models.ForeignKey(Artifact, null=True, on_delete=models.CASCADE, related_name="+")
+    message = models.ForeignKey(
+        Message, null=True, on_delete=models.CASCADE, related_name="+", db_index=False
+    )
+    artifact = models.ForeignKey(
+        Artifact, null=True, on_delete=models.CASCADE, related_name="+", db_index=False
+    )
     # The piece: how many parts of the artifact, from which on. Null means all of them, as in events
     # of version 0.1.
     first_part = models.PositiveIntegerField(default=0, db_default=0)
@@ -342,7 +357,15 @@ class Event(models.Model):
                 fields=["push_due_at", "id"],
                 condition=Q(push_due_at__isnull=False),
                 name="events_with_due_pushes",
-            )
+            ),
+            models.Index(
+                fields=["message"], condition=Q(message__isnull=False), name="events_of_a_message"
+            ),
+            models.Index(
+                fields=["artifact"],
+                condition=Q(artifact__isnull=False),
+                name="events_of_an_artifact",
+            ),
         ]
 
     def __str__(self) -> str:
