@@ -25,7 +25,7 @@ log = logging.getLogger(__name__)
 
 CHANNEL = "wake"
 SQLITE_EVERY_SECONDS = 0.05
-SOON_SECONDS = 0.2
+SOON_SECONDS = 0.1
 TOPICS_AT_ONCE = 200  # PostgreSQL takes 8,000 bytes
 RECONNECT_SECONDS = 2.0
 # How often to look all the same, with and without notifications from other processes.
@@ -41,15 +41,10 @@ def notify(*topics: str) -> None:
     transaction.on_commit(partial(_send, topics), robust=True)
 
 
-def notify_own(topic: str) -> None:
-    """Wakes what listens in this process, once the transaction has committed. For a caller whose
-    own statement notifies the others, with `pg_notify` on CHANNEL."""
-    transaction.on_commit(partial(_wake, [topic]), robust=True)
-
-
 def notify_soon(topic: str) -> None:
     """Like `notify`, for transactions on a hot path, which must not pay for a statement more. What
-    listens in this process is woken at the commit; other processes within SOON_SECONDS."""
+    listens in this process is woken at the commit, and other processes by a thread: at once, or
+    SOON_SECONDS after it notified them last."""
     transaction.on_commit(partial(_send_soon, topic), robust=True)
 
 
@@ -106,8 +101,9 @@ watcher = Watcher()
 
 
 class Sender:
-    """Notifies other processes of the commits of SOON_SECONDS together, in a thread that begins
-    with the first. Its connection goes back to the pool each time."""
+    """Notifies other processes at the first commit, and then of the commits of SOON_SECONDS
+    together, in a thread that begins with the first. Its connection goes back to the pool each
+    time."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -125,7 +121,6 @@ class Sender:
 
     def _run(self) -> None:
         while self._woken.wait():
-            time.sleep(SOON_SECONDS)
             self._woken.clear()
             with self._lock:
                 topics, self._topics = sorted(self._topics), set()
@@ -136,6 +131,7 @@ class Sender:
                 log.warning("Notifications were not sent: %s", error)
             finally:
                 connection.close()
+            time.sleep(SOON_SECONDS)
 
 
 sender = Sender()

@@ -17,7 +17,7 @@ from accounts.agents.topics import topic_of
 from accounts.models import Agent
 from database.compiled_queries import CompiledQuery, insert, parameter
 from database.encryption import Unreadable
-from database.notifications import notify, notify_own
+from database.notifications import notify, notify_soon
 from relay.content.history import newest
 from relay.models import Card, Connector, Message, Run, Task
 from relay.protocol.dialects import Json
@@ -34,6 +34,10 @@ QUEUE_AT_MOST = 500
 # How many of those may come from anonymous callers, and from one network of theirs. The rest is for
 # callers with a key, and no network takes the place of all others.
 OF_ANONYMOUS_AT_MOST, OF_A_NETWORK_AT_MOST = 400, 100
+# Messages that are stored in one statement do not wait for each other, so they do not count each
+# other (relay/tasks/one_statement.py). PostgreSQL takes 100 connections, unless more are
+# configured.
+UNDER_WAY_AT_MOST = 100
 
 
 class LeaseLost(Exception):
@@ -54,9 +58,10 @@ def wake_connectors(task: Task) -> None:
     notify(topic_of(task.agent_id))
 
 
-def wake_own_connectors(task: Task) -> None:
-    """Wakes the connectors of this process alone, for a statement that notifies the others."""
-    notify_own(topic_of(task.agent_id))
+def wake_connectors_soon(task: Task) -> None:
+    """Wakes the connectors of the task's agent, in other processes a moment later if many tasks
+    come at once."""
+    notify_soon(topic_of(task.agent_id))
 
 
 def new_run(task: Task, message: Message, *, at: datetime, decision: Json | None = None) -> Run:
@@ -71,21 +76,38 @@ def new_run(task: Task, message: Message, *, at: datetime, decision: Json | None
 
 
 def has_room(agent: Agent, *, is_anonymous: bool, network: str = "") -> bool:
-    """Returns whether one more task may wait for this agent. Tasks of anonymous callers are also
-    counted together, and by the network that they came from."""
-    if not is_anonymous:
-        return _queued().count(agent=agent.pk) < QUEUE_AT_MOST
-    waiting = Run.objects.queued(agent)
-    anonymous = Q(task__caller=None)
-    counts = waiting.order_by().aggregate(
-        all=Count("pk"),
-        anonymous=Count("pk", filter=anonymous),
-        network=Count("pk", filter=anonymous & Q(task__network=network)),
-    )
-    return bool(
+    """Returns whether one more task may wait for this agent, which the transaction has locked.
+    Tasks of anonymous callers are also counted together, and by the network that they came
+    from."""
+    counts = _counts(agent, is_anonymous=is_anonymous, network=network)
+    if counts["all"] >= surely_has_room_below():
+        # This lock waits for the messages that are under way in one statement.
+        Agent.objects.select_for_update().only("pk").get(pk=agent.pk)
+        counts = _counts(agent, is_anonymous=is_anonymous, network=network)
+    return (
         counts["all"] < QUEUE_AT_MOST
         and counts["anonymous"] < OF_ANONYMOUS_AT_MOST
         and counts["network"] < OF_A_NETWORK_AT_MOST
+    )
+
+
+def surely_has_room_below() -> int:
+    """Returns how many runs may wait while there is room for all messages that are under way."""
+    return max(0, QUEUE_AT_MOST - UNDER_WAY_AT_MOST)
+
+
+def _counts(agent: Agent, *, is_anonymous: bool, network: str) -> dict[str, int]:
+    if not is_anonymous:
+        return {"all": _queued().count(agent=agent.pk), "anonymous": 0, "network": 0}
+    anonymous = Q(task__caller=None)
+    return (
+        Run.objects.queued(agent)
+        .order_by()
+        .aggregate(
+            all=Count("pk"),
+            anonymous=Count("pk", filter=anonymous),
+            network=Count("pk", filter=anonymous & Q(task__network=network)),
+        )
     )
 
 

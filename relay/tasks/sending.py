@@ -14,9 +14,10 @@ from accounts.audit import Actor, event_of, record
 from accounts.models import Agent, AuditEvent
 from database.compiled_queries import insert_each, insert_with_key
 from database.idempotency import Idempotency
+from database.new_rows import new
 from database.uuids import NIL, uuid_or_none
 from relay.content import blobs
-from relay.models import CallerKey, Card, Context, Event, Message, Run, Task
+from relay.models import CallerKey, Card, Context, Event, Message, Task
 from relay.protocol.dialects import Incoming, PushIn
 from relay.protocol.fields import InvalidParams
 from relay.runs import queue as run_queue
@@ -117,12 +118,10 @@ def send_at_once(
     the way, and then nothing was stored; send() finds out what it is. Card and caller may be
     remembered (relay/cards/remembered.py)."""
     context = _new_context(card.agent, caller, at=at)
-    task, message, rows = _new_task(
-        card, caller, incoming, context=context, hop=hop, address=address, at=at
-    )
-    if not one_statement.store(card, task, message, *rows):
+    task, message = _new_task(card, caller, incoming, context=context, hop=hop, at=at)
+    if not one_statement.store(card, task, message, _received(task, address=address, at=at)):
         return None
-    run_queue.wake_own_connectors(task)
+    run_queue.wake_connectors_soon(task)
     return task
 
 
@@ -162,13 +161,12 @@ def _send_step_by_step(
         context = _context(card.agent, caller, incoming.context_id, network=network, at=at)
     else:
         context = _new_context(card.agent, caller, at=at)
-    task, message, rows = _new_task(
+    task, message = _new_task(
         card,
         caller,
         incoming,
         context=context,
         hop=hop,
-        address=address,
         at=at,
         idempotency_key=idempotency.key if idempotency else None,
         idempotency_hash=idempotency.fingerprint if idempotency else "",
@@ -176,8 +174,13 @@ def _send_step_by_step(
         **made_of,
     )
     insert_with_key(message)
-    rows[0].message = message
-    insert_each([task, *rows] if incoming.context_id else [context, task, *rows])
+    rows = [
+        task,
+        run_queue.new_run(task, message, at=at),
+        transitions.first_event(task, at=at),
+        _received(task, address=address, at=at),
+    ]
+    insert_each(rows if incoming.context_id else [context, *rows])
     references.link(task, incoming.reference_task_ids)
     run_queue.wake_connectors(task)
     if incoming.context_id:
@@ -194,13 +197,13 @@ def _new_task(
     *,
     context: Context,
     hop: int,
-    address: str,
     network: str = "",
     at: datetime,
     **fields: Any,
-) -> tuple[Task, Message, tuple[Run, Event, AuditEvent]]:
-    """Returns a task with its message and its first rows, which are still to be stored."""
-    task = Task(
+) -> tuple[Task, Message]:
+    """Returns a task and its message, which are still to be stored."""
+    task = new(
+        Task,
         agent=card.agent,
         context=context,
         caller=caller,
@@ -213,22 +216,12 @@ def _new_task(
     )
     message, task.stored_bytes = transitions.new_message(task, **_fields_of(incoming, task), at=at)
     task.only_message = message
-    return (
-        task,
-        message,
-        (
-            run_queue.new_run(task, message, at=at),
-            transitions.first_event(task, at=at),
-            event_of(
-                "task.received",
-                by=caller_actor(caller, address),
-                of=task,
-                team_id=task.agent.team_id,
-                at=at,
-                detail={},
-            ),
-        ),
-    )
+    return task, message
+
+
+def _received(task: Task, *, address: str, at: datetime) -> AuditEvent:
+    by = caller_actor(task.caller, address)
+    return event_of("task.received", by=by, of=task, team_id=task.agent.team_id, at=at, detail={})
 
 
 def _of_caller(agent: Agent, caller: CallerKey | None, incoming: Incoming) -> Task:
@@ -281,7 +274,7 @@ def _link(caller: CallerKey | None, network: str, source: tuple[str, int]) -> di
 
 
 def _new_context(agent: Agent, caller: CallerKey | None, *, at: datetime) -> Context:
-    return Context(agent=agent, caller=caller, context_id=str(uuid.uuid4()), created_at=at)
+    return new(Context, agent=agent, caller=caller, context_id=str(uuid.uuid4()), created_at=at)
 
 
 def _context(

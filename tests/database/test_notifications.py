@@ -90,14 +90,34 @@ def test_postgresql_is_told_of_many_commits_in_one_statement(
     monkeypatch.setattr(notifications.watcher, "is_enabled", True)
     parameters = connection.get_connection_params()
 
+    monkeypatch.setattr(notifications, "sender", notifications.Sender())
+    monkeypatch.setattr(notifications, "SOON_SECONDS", 1.0)
+
     with psycopg.connect(**parameters, autocommit=True) as listener:
         listener.execute("LISTEN wake")
         with django_assert_num_queries(0):  # of the transactions themselves
+            notify_soon("first")
+            first = next(listener.notifies(timeout=PATIENCE)).payload
             for topic in ("a", "b", "a"):
                 notify_soon(topic)
         heard = next(listener.notifies(timeout=PATIENCE)).payload
 
-    assert heard == "a b"
+    assert (first, heard) == ("first", "a b")
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.skipif(connection.vendor != "postgresql", reason="about PostgreSQL")
+def test_a_commit_that_comes_alone_is_told_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(notifications.watcher, "is_enabled", True)
+    monkeypatch.setattr(notifications, "sender", notifications.Sender())
+    monkeypatch.setattr(notifications, "SOON_SECONDS", 10 * PATIENCE)
+
+    with psycopg.connect(**connection.get_connection_params(), autocommit=True) as listener:
+        listener.execute("LISTEN wake")
+        notify_soon("a")
+        heard = [each.payload for each in listener.notifies(timeout=PATIENCE, stop_after=1)]
+
+    assert heard == ["a"]
 
 
 @pytest.mark.once

@@ -3,10 +3,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 import pytest
 from django.conf import settings
+from django.db import connection, transaction
 from django.db.models import Model
 from django.utils import timezone
 from psycopg import _queries
@@ -16,11 +19,12 @@ from database.compiled_queries import fields_of
 from relay.models import CallerKey, Card, Task
 from relay.protocol.dialects import Incoming
 from relay.runs import queue
-from relay.tasks import one_statement, sending
+from relay.tasks import one_statement, sending, transitions
 from relay.tasks.sending import AgentBusy
 
 pytestmark = pytest.mark.skipif(not settings.DATABASE_URL, reason="about PostgreSQL")
 
+PATIENCE = 30
 # What is different in each task.
 IDS = {"id", "task_id", "context_id", "message_id", "object_id"}
 INCOMING = Incoming(
@@ -87,7 +91,7 @@ def test_a_queue_that_is_nearly_full_is_counted_under_the_lock(
     card: Card, caller_key: CallerKey, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(queue, "QUEUE_AT_MOST", 4)
-    monkeypatch.setattr(one_statement, "WAITING_AT_MOST", 2)
+    monkeypatch.setattr(queue, "UNDER_WAY_AT_MOST", 2)
     stored_at_once: list[bool] = []
     store = one_statement.store
 
@@ -103,6 +107,50 @@ def test_a_queue_that_is_nearly_full_is_counted_under_the_lock(
         sending.send(card, caller_key, INCOMING, at=timezone.now())
 
     assert stored_at_once == [True, True, False, False, False]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_messages_do_not_wait_for_each_other_and_the_limit_is_exact(
+    card: Card, caller_key: CallerKey, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The third message waits for the first, which has not committed, and is not stored."""
+    monkeypatch.setattr(queue, "QUEUE_AT_MOST", 2)
+    monkeypatch.setattr(queue, "UNDER_WAY_AT_MOST", 1)
+
+    with transaction.atomic():
+        sending.send(card, caller_key, INCOMING, at=timezone.now())
+        second = in_a_thread(lambda: sending.send(card, caller_key, INCOMING, at=timezone.now()))
+        assert second.result(PATIENCE).only_message
+        third = in_a_thread(lambda: sending.send(card, caller_key, INCOMING, at=timezone.now()))
+        with pytest.raises(TimeoutError):
+            third.result(0.5)
+
+    with pytest.raises(AgentBusy):
+        third.result(PATIENCE)
+    assert Task.objects.count() == 2
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_message_does_not_wait_for_what_else_the_agent_does(
+    card: Card, caller_key: CallerKey
+) -> None:
+    with transaction.atomic():
+        transitions.lock_agent(card.agent)
+        sent = in_a_thread(lambda: sending.send(card, caller_key, INCOMING, at=timezone.now()))
+
+        assert sent.result(PATIENCE).messages.count() == 1
+
+
+def in_a_thread(work: Callable[[], Task]) -> Future[Task]:
+    """Runs it on a connection of its own, which is closed afterwards."""
+
+    def run() -> Task:
+        try:
+            return work()
+        finally:
+            connection.close()
+
+    return ThreadPoolExecutor(1).submit(run)
 
 
 def test_psycopg_keeps_the_parsed_statement() -> None:
