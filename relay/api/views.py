@@ -109,8 +109,9 @@ def _answer_at_once(
     accepted = calls.accept_at_once(call, found.caller)
     if accepted is None:
         return None
-    callers.touch(found.caller, at=database_now())
-    return _respond(request, call, lambda: methods.answer_send(call, *accepted))
+    task, configuration = accepted
+    callers.touch(found.caller, at=task.created_at)
+    return _respond(request, call, lambda: methods.answer_send(call, task, configuration))
 
 
 def _answer(

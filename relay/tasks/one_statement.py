@@ -58,6 +58,7 @@ OF_THE_RUN = {
     "started_at": "NULL",
     "finished_at": "NULL",
 }
+OF_THE_AUDIT = {**SHARED, "detail": "'{}'"}
 OF_THE_EVENT = {
     **SHARED,
     "task_id": "new_task.id",
@@ -85,7 +86,7 @@ def store(card: Card, task: Task, message: Message, received: AuditEvent) -> boo
         *parameters_of(task.context, SHARED),
         *parameters_of(task, OF_THE_TASK),
         *parameters_of(message, OF_THE_MESSAGE),
-        *parameters_of(received, SHARED),
+        *parameters_of(received, OF_THE_AUDIT),
     ]
     with connection.cursor() as cursor:
         cursor.execute(_statement(), parameters)
@@ -127,7 +128,7 @@ def _statement() -> str:
         ), new_event AS (
             {insert_from("agent, new_task", Event, OF_THE_EVENT)}
         ), recorded AS (
-            {insert_from("agent", AuditEvent, SHARED)}
+            {insert_from("agent", AuditEvent, OF_THE_AUDIT)}
         )
         SELECT id FROM new_message
     """  # noqa: S608 - our own names

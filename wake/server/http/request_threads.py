@@ -40,14 +40,18 @@ class RequestThreads:
         if has_no_body(scope):
             await self._answer(environ_of(scope, BytesIO(), 0), threads, send)
             return
+        message = await receive()
+        if message["type"] == "http.request" and not message.get("more_body", False):
+            content = message.get("body", b"")  # all of it, as most bodies come
+            await self._answer(environ_of(scope, BytesIO(content), len(content)), threads, send)
+            return
         with SpooledTemporaryFile(max_size=MAX_BYTES_IN_MEMORY) as body:
-            while True:
-                message = await receive()
-                if message["type"] == "http.disconnect":
-                    return
+            while message["type"] == "http.request" and message.get("more_body", False):
                 body.write(message.get("body", b""))
-                if not message.get("more_body", False):
-                    break
+                message = await receive()
+            if message["type"] == "http.disconnect":
+                return
+            body.write(message.get("body", b""))
             length = body.tell()
             body.seek(0)
             await self._answer(environ_of(scope, body, length), threads, send)
