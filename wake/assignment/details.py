@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Callable
 from decimal import Decimal
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import Any, NoReturn
 
 from wake.models import Delivery, RuleVersion
@@ -15,9 +15,6 @@ Operator = RuleVersion.Operator
 # "~" stands only in "~0" and "~1"; each part begins with a slash.
 POINTER = re.compile(r"(?:/(?:[^~/]|~[01])*)*")
 INDEX = re.compile(r"0|[1-9][0-9]{0,9}", re.ASCII)
-
-
-MISSING = object()
 
 
 class Missing(Exception):
@@ -31,8 +28,7 @@ def is_pointer(text: str) -> bool:
 def value_at(pointer: str, details: Any) -> Any:
     """Returns the value, which may be a document, a list or null. Raises Missing."""
     value = details
-    for part in pointer.split("/")[1:]:
-        name = part.replace("~1", "/").replace("~0", "~")
+    for name in _names_in(pointer):
         if isinstance(value, dict) and name in value:
             value = value[name]
         elif isinstance(value, list) and INDEX.fullmatch(name) and int(name) < len(value):
@@ -43,41 +39,56 @@ def value_at(pointer: str, details: Any) -> Any:
 
 
 class Details:
-    """Parses the details of one delivery when the first rule asks for a value, and looks each value
-    up once for all rules."""
+    """Parses the details of one delivery when the first rule asks for a value that may be there,
+    and looks each value up once for all rules."""
 
     def __init__(self, delivery: Delivery) -> None:
         self._delivery = delivery
+        self._details: Any = None
         self._values: dict[str, Any] = {}
+        # The pointers to which there is no value, of those that were asked for.
+        self.missing: set[str | None] = set()
 
     def compare(self, pointer: str, operator: str, text: str) -> bool:
         """Returns whether the value there compares so with the text. A value that is missing
         compares with nothing, also not as "is not"."""
-        if pointer not in self._values:
-            self._values[pointer] = self._value_at(pointer)
-        value = self._values[pointer]
-        if value is MISSING:
+        if pointer in self.missing:
             return False
+        if pointer not in self._values:
+            try:
+                self._values[pointer] = self._value_at(pointer)
+            except Missing:
+                self.missing.add(pointer)
+                return False
+        value = self._values[pointer]
         try:
             return COMPARISONS[operator](value, text)
         except ArithmeticError:  # a number may be too large to compare
             return False
 
     def _value_at(self, pointer: str) -> Any:
-        try:
-            return value_at(pointer, self._parsed)
-        except Missing:
-            return MISSING
-
-    @cached_property
-    def _parsed(self) -> Any:
         text = self._delivery.details_json
         if text is None:
             raise Missing(Missing.__doc__)
-        try:
-            return _decoder.decode(text)
-        except (ValueError, ArithmeticError, RecursionError) as reason:
-            raise Missing(Missing.__doc__) from reason
+        # Without a backslash, JSON writes a name in one way. A number may be an index instead.
+        if "\\" not in text:
+            for name in _names_in(pointer):
+                if f'"{name}"' not in text and not INDEX.fullmatch(name):
+                    raise Missing(Missing.__doc__)
+        return value_at(pointer, self._parsed(text))
+
+    def _parsed(self, text: str) -> Any:
+        if self._details is None:
+            try:
+                self._details = _decoder.decode(text)
+            except (ValueError, ArithmeticError, RecursionError) as reason:
+                raise Missing(Missing.__doc__) from reason
+        return self._details
+
+
+@lru_cache(maxsize=4096)  # the pointers of rules
+def _names_in(pointer: str) -> list[str]:
+    return [part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:]]
 
 
 def _no_number(text: str) -> NoReturn:

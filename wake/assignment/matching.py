@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from functools import cache
+from itertools import groupby
 from typing import Generic, NamedTuple, TypeVar
 from uuid import UUID
 
@@ -32,22 +33,29 @@ class LiveRule(NamedTuple, Generic[Version]):
     value: str
     expires_at: datetime
 
+    def is_for(self, agent_id: UUID, type: str) -> bool:
+        """Returns whether it may match deliveries of this agent and type."""
+        return (not self.types or type in self.types) and (
+            not self.agents or agent_id in self.agents
+        )
+
     def matches(self, delivery: Delivery, details: Details, *, at: datetime) -> bool:
-        _, agents, types, thread_prefix, pointer, operator, value, expires_at = self
-        if types and delivery.type not in types:
+        if not self.is_for(delivery.agent_id, delivery.type) or self.expires_at <= at:
             return False
-        if agents and delivery.agent_id not in agents:
+        if self.thread_prefix and not delivery.thread.startswith(self.thread_prefix):
             return False
-        if thread_prefix and not delivery.thread.startswith(thread_prefix):
-            return False
-        if expires_at <= at:
-            return False
-        return not operator or details.compare(pointer, operator, value)
+        return not self.operator or details.compare(self.pointer, self.operator, self.value)
+
+
+# Rules in their order, in runs that ask for a value at the same pointer; None asks for no value.
+Runs = Sequence[tuple[str | None, Sequence[LiveRule[RuleVersion]]]]
 
 
 class _Kept(NamedTuple):
     rules_version: int
     rules: Sequence[LiveRule[RuleVersion]]
+    # Those that may match what an agent delivers of one type; filled as deliveries come.
+    by_sender: dict[tuple[UUID, str], Runs]
 
 
 _kept: dict[int, _Kept] = {}
@@ -61,17 +69,27 @@ def version_for(delivery: Delivery, agent: Agent, *, at: datetime) -> RuleVersio
     kept = _kept.get(agent.team_id)
     if kept is None or kept.rules_version != agent.rules_version:
         kept = _read(agent.team_id, agent.rules_version)
-    return first_match(kept.rules, delivery, at=at)
+    sender = delivery.agent_id, delivery.type
+    if (runs := kept.by_sender.get(sender)) is None:
+        runs = kept.by_sender[sender] = in_runs(r for r in kept.rules if r.is_for(*sender))
+    return first_match(runs, delivery, at=at)
 
 
-def first_match(
-    rules: Iterable[LiveRule[RuleVersion]], delivery: Delivery, *, at: datetime
-) -> RuleVersion | None:
+def first_match(runs: Runs, delivery: Delivery, *, at: datetime) -> RuleVersion | None:
     details = Details(delivery)
-    for rule in rules:
-        if rule.matches(delivery, details, at=at):
-            return rule.version
+    for pointer, rules in runs:
+        for rule in rules:
+            # Most rules of a long list ask for a value that is not there.
+            if pointer in details.missing:
+                break
+            if rule.matches(delivery, details, at=at):
+                return rule.version
     return None
+
+
+def in_runs(rules: Iterable[LiveRule[RuleVersion]]) -> Runs:
+    runs = groupby(rules, key=lambda rule: rule.pointer if rule.operator else None)
+    return [(pointer, list(run)) for pointer, run in runs]
 
 
 def live_rules(versions: Iterable[RuleVersion]) -> list[LiveRule[RuleVersion]]:
@@ -95,7 +113,7 @@ def live(version: Version) -> LiveRule[Version]:
 def _read(team_id: int, rules_version: int) -> _Kept:
     """Reads the rules after the version that the caller has: if they are newer already, the
     delivery is not stored with that version (wake/models/one_statement.py)."""
-    kept = _Kept(rules_version, live_rules(_current().objects(team=team_id)))
+    kept = _Kept(rules_version, live_rules(_current().objects(team=team_id)), {})
     if len(_kept) >= MOST_TEAMS:
         _kept.clear()
     _kept[team_id] = kept

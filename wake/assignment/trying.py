@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from accounts.models import ApiKey, Team
-from wake.assignment.matching import LiveRule, first_match, live_rules
+from wake.assignment.matching import LiveRule, first_match, in_runs, live_rules
 from wake.models import Delivery, DeliveryQuerySet, RuleVersion
 
 DAYS = 30
@@ -63,20 +63,22 @@ def replay(team: Team, *, at: datetime) -> Replay:
     since = at - timedelta(days=DAYS)
     recent = recent.filter(activity_at__gte=since, created_at__gte=since).with_content()
     rows = _needed(recent, rules).order_by("-activity_at")[: MOST_TRIED + 1]
+    runs = in_runs(rules)
     matched: defaultdict[int, Matched] = defaultdict(Matched)
     tried, stop_at = 0, time.monotonic() + SECONDS
     for delivery in rows.iterator(chunk_size=AT_ONCE):
         if tried == MOST_TRIED or time.monotonic() > stop_at:
             return Replay(tried, matched, is_cut=True)
         tried += 1
-        if version := first_match(rules, delivery, at=at):
+        if version := first_match(runs, delivery, at=at):
             matched[version.pk].add(delivery)
     return Replay(tried, matched, is_cut=False)
 
 
 def version_of(delivery: Delivery, *, at: datetime) -> RuleVersion | None:
     """Returns what the first rule that matches this delivery now says."""
-    return first_match(live_rules(RuleVersion.objects.of_team(delivery.team_id)), delivery, at=at)
+    rules = live_rules(RuleVersion.objects.of_team(delivery.team_id))
+    return first_match(in_runs(rules), delivery, at=at)
 
 
 def _needed(rows: DeliveryQuerySet, rules: list[LiveRule[RuleVersion]]) -> DeliveryQuerySet:
