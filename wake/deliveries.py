@@ -20,7 +20,7 @@ from database import outages
 from database.clock import microseconds
 from database.compiled_queries import insert
 from database.idempotency import REPLAY_WINDOW, Idempotency
-from wake.assignment import assigning, matching
+from wake.assignment import assigning, matching, sharing
 from wake.blobs import references
 from wake.callbacks import allowlist
 from wake.cursor import stamp_activity
@@ -224,12 +224,12 @@ def _deliver(
     if supersedes := fields.get("supersedes"):
         _supersede(delivery, earlier_id=supersedes, at=created_at)
     version = _rule_of(delivery, agent, at=created_at)
+    if version:
+        assigning.assign(delivery, version)
     insert(delivery)
     if references.may_name_blobs(delivery.details_json):
         references.attach(delivery)
     insert(_received(delivery, version, address=address))
-    if version:
-        assigning.assign(delivery, version)
     notify_inbox([delivery])
     return Delivered(delivery, allowance=allowance, must_wait=_was_made_to_wait(delivery, fields))
 
@@ -257,14 +257,15 @@ def _deliver_at_once(
             return None
     delivery = _delivery(key.agent, fields, key=key, idempotency=idempotency, created_at=at)
     version = _rule_of(delivery, key.agent, at=at)
-    allowance = one_statement.store(
-        delivery,
-        _received(delivery, version, address=address),
-        key=key,
-        at=at,
-        assignment=assigning.assignment_of(delivery, version) if version else None,
-    )
+    if version:
+        delivery.assignment_id = sharing.current_assignment(
+            version, team_id=key.agent.team_id, at=at
+        )
+    event = _received(delivery, version, address=address)
+    allowance = one_statement.store(delivery, event, key=key, at=at)
     if allowance is None:
+        if version:
+            sharing.forget(version)
         return None
     notify_inbox([delivery])
     return Delivered(delivery, allowance=allowance, must_wait=_was_made_to_wait(delivery, fields))

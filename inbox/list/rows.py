@@ -13,7 +13,6 @@ from django.utils.safestring import SafeString
 
 from accounts.models import Agent, ApiKey
 from database.encryption import Unreadable
-from inbox.assignment.claims import with_reader
 from inbox.deadlines.wording import closes_soon, deadline_text, time_left
 from inbox.delivery.reading import with_reading
 from inbox.list.just_done import Done
@@ -99,13 +98,11 @@ def listed(rows: DeliveryQuerySet) -> DeliveryQuerySet:
     return rows.annotate(agent_name=Subquery(name)).defer(*UNUSED_COLUMNS)
 
 
-def waiting(rows: DeliveryQuerySet, viewer: Viewer, *, at: datetime) -> DeliveryQuerySet:
-    """Adds the columns of an inbox row: read or not, who is reading and who is answering it, key
-    revoked or not."""
+def waiting(rows: DeliveryQuerySet, viewer: Viewer) -> DeliveryQuerySet:
+    """Adds the columns of an inbox row: read or not, who is answering it, key revoked or not."""
     answer = Response.objects.filter(delivery=OuterRef("pk"))
     key = ApiKey.objects.filter(agent=OuterRef("agent"), hint=OuterRef("key_hint"))
-    columns = with_reader(with_reading(listed(rows), viewer.user), viewer, at=at)
-    return columns.annotate(
+    return with_reading(listed(rows), viewer.user).annotate(
         held_by=Subquery(answer.values("by_name")[:1]),
         is_key_revoked=Exists(key.filter(revoked_at__isnull=False)),
     )
@@ -149,6 +146,7 @@ def row_of(
     at: datetime,
     assigned: Assigned | None = None,
     votes: Sequence[Vote] = (),
+    reader: str = "",
 ) -> Row:
     """Builds a row from a `listed` delivery; one from `waiting` fills every field."""
     agent: str = delivery.agent_name  # type: ignore[attr-defined]
@@ -172,7 +170,7 @@ def row_of(
         only_they=assigned is not None and assigned.only_they,
         is_mine=assigned is not None and assigned.is_to(viewer.user.pk),
         is_blocked=assigned is not None and assigned.blocks(viewer.user.pk),
-        reader=getattr(delivery, "reader", None) or "",
+        reader=reader,
         approved_by=in_words([vote.name for vote in votes]),
         has_voted=any(vote.user_id == viewer.user.pk for vote in votes),
     )

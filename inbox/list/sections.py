@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
@@ -11,7 +11,16 @@ from operator import attrgetter
 from typing import Self
 from uuid import UUID
 
-from database.batched_queries import PAGE, Cursor, count_each, load_first_of_each, older_than
+from database.batched_queries import (
+    PAGE,
+    Cursor,
+    Variant,
+    count_each,
+    first_of_each,
+    load_first_of_each,
+    older_than,
+)
+from inbox.assignment.claims import readers_of
 from inbox.deadlines.closing_soon import open_deadlines
 from inbox.deadlines.wording import CONTINUES, SOON
 from inbox.list.acknowledged import button_value
@@ -22,7 +31,7 @@ from inbox.list.snoozing.snoozes import without_snoozed
 from inbox.search.excerpts import excerpts_of
 from inbox.search.query_language import Query
 from inbox.search.search import Search
-from wake.assignment.assigned import assigned_to, only_of
+from wake.assignment.assigned import assignments_by_id, only_of
 from wake.assignment.votes import voters_of
 from wake.models import Delivery, DeliveryQuerySet, Response
 
@@ -172,18 +181,27 @@ def inbox(
     team_ids = [] if search.matches_nothing else viewer.team_ids
     rows = _waiting(search, at)
     newest = each_type(older_than(rows, "created_at", before), types, team_ids)
-    ruled_team_ids = [team_id for team_id in team_ids if viewer.has_rules(team_id)]
-    own = only_of(rows, [viewer.user.pk])
-    if ruled_team_ids and not before:
-        newest += each_type(older_than(own, "created_at", None), types, ruled_team_ids)
     for ended in [] if before else _ended(search, recent, at):
         newest += each_team(older_than(ended, "created_at", None), team_ids)
-    loaded = load_first_of_each(newest, columns=partial(waiting, viewer=viewer, at=at))
+    columns = partial(waiting, viewer=viewer)
+    loaded = load_first_of_each(newest, columns=columns)
+    ruled_team_ids = [team_id for team_id in team_ids if viewer.has_rules(team_id)]
+    own = only_of(rows, [viewer.user.pk])
+    if not before and (ids := _farther_down(own, loaded, ruled_team_ids)):
+        loaded += columns(Delivery.objects.filter(pk__in=ids))
     deliveries = sorted(loaded, key=attrgetter("created_at", "pk"), reverse=True)
-    assigned = assigned_to([row.pk for row in deliveries]) if ruled_team_ids else {}
+    assigned = assignments_by_id({row.assignment_id for row in deliveries})
     voted = voters_of([row.pk for row in deliveries if row.quorum])
+    read_now = readers_of(deliveries, viewer, at=at)
     listed = [
-        row_of(row, viewer, at=at, assigned=assigned.get(row.pk), votes=voted.get(row.pk, ()))
+        row_of(
+            row,
+            viewer,
+            at=at,
+            assigned=assigned.get(row.assignment_id),
+            votes=voted.get(row.pk, ()),
+            reader=read_now.get(row.pk, ""),
+        )
         for row in deliveries
     ]
     sections = [
@@ -195,6 +213,21 @@ def inbox(
     uncounted = each_type(rows, types, team_ids) if has_uncounted else []
     own_uncounted = each_type(own, types, ruled_team_ids) if has_uncounted else []
     return _with_counts(sections, uncounted, own_uncounted, search, at=at, back=back)
+
+
+def _farther_down(
+    own: DeliveryQuerySet, loaded: Sequence[Delivery], team_ids: Collection[int]
+) -> set[UUID]:
+    """Returns which of this person's own are not loaded, because their list does not end on this
+    page. Makes one query, and none if all lists do."""
+    lengths = Counter((row.team_id, row.type) for row in loaded)
+    newest = older_than(own.only("pk"), "created_at", None)
+    longer = [
+        Variant(newest, {"team": team_id, "type": type})
+        for (team_id, type), length in lengths.items()
+        if length > PAGE and team_id in team_ids
+    ]
+    return {row.pk for row in first_of_each(longer)} - {row.pk for row in loaded}
 
 
 def _with_entry(row: Row, entries: Mapping[UUID, Done]) -> Row:

@@ -44,7 +44,7 @@ LATER = timedelta(minutes=1)
 SAMPLE = 10
 COLUMNS = (
     *("team", "agent", "type", "thread", "created_at", "activity_at", "quorum", "irreversible"),
-    *("supersedes", "is_internal"),
+    *("supersedes", "is_internal", "assignment"),
 )
 
 
@@ -113,10 +113,11 @@ def _eligible(rows: Sequence[Delivery]) -> Iterator[Delivery]:
     nothing that several people or only some have to answer, and no question of another app. A
     revision goes to people, too: they may have rejected the one before it, and an agent whose
     delivery went to people could otherwise send it again until a rule approves it."""
-    only_some = Assignment.objects.filter(delivery__in=rows, only_they=True)
-    excluded = set(only_some.values_list("pk", flat=True)) if rows else set()
+    assigned = {row.assignment_id for row in rows if row.assignment_id is not None}
+    only_some = Assignment.objects.filter(pk__in=assigned, only_they=True)
+    excluded = set(only_some.values_list("pk", flat=True))
     for row in rows:
-        is_for_one = row.quorum is None and row.pk not in excluded
+        is_for_one = row.quorum is None and row.assignment_id not in excluded
         is_for_people = row.irreversible or row.is_internal or row.supersedes_id is not None
         if row.type in TYPES and is_for_one and not is_for_people:
             yield row

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, cached_property
 from typing import NamedTuple
 from uuid import UUID
 
@@ -25,10 +25,11 @@ class Person(NamedTuple):
     can_answer: bool
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)  # without slots, for what is cached
 class Assigned:
-    """Holds one assignment and its people. `rule` is None if a person took the delivery, and no
-    rule had assigned it; `needed` is how many people the rule asks to approve."""
+    """Holds one assignment and its people; deliveries that share it have the same instance. `rule`
+    is None if a person took the delivery, and no rule had assigned it; `needed` is how many people
+    the rule asks to approve."""
 
     for_them_only: bool
     rule: str | None
@@ -40,7 +41,7 @@ class Assigned:
         """Returns whether its rule makes the agent wait if no one answers."""
         return self.must_wait and delivery.on_timeout == Delivery.OnTimeout.HOLD
 
-    @property
+    @cached_property
     def able(self) -> list[Person]:
         """Returns those who may still answer in the team."""
         return [person for person in self.people if person.can_answer]
@@ -51,7 +52,7 @@ class Assigned:
         question must not wait for people who left."""
         return not self.able
 
-    @property
+    @cached_property
     def only_they(self) -> bool:
         return self.for_them_only and not self.is_left_alone
 
@@ -84,18 +85,25 @@ class Assigned:
             for minutes, names in sorted(steps.items())
         ]
 
-    @property
+    @cached_property
     def names(self) -> str:
         """Returns `Alice, Bo and Carla`: those who may still answer, or else all."""
         return in_words([person.name for person in self.able or self.people])
 
 
 def assigned_to(ids: Collection[UUID]) -> dict[UUID, Assigned]:
-    """Returns the assignments of these deliveries; one query."""
-    found: dict[UUID, Assigned] = {}
-    for pk, only_they, rule, needed, must_wait, person_id, *person in _of_deliveries().rows(
-        ids=ids
-    ):
+    """Returns the assignments of these deliveries; two queries."""
+    assignments = dict(_assignments().rows(ids=ids))
+    found = assignments_by_id(assignments.values())
+    return {pk: found[of] for pk, of in assignments.items()}
+
+
+def assignments_by_id(ids: Iterable[UUID | None]) -> dict[UUID | None, Assigned]:
+    """Returns these assignments. Makes one query, and none if all deliveries are for everyone."""
+    named = {pk for pk in ids if pk is not None}
+    rows = _with_people().rows(ids=named) if named else []
+    found: dict[UUID | None, Assigned] = {}
+    for pk, only_they, rule, needed, must_wait, person_id, *person in rows:
         if pk not in found:
             found[pk] = Assigned(only_they, rule, needed or 1, bool(must_wait))
         if person_id is not None:
@@ -104,11 +112,18 @@ def assigned_to(ids: Collection[UUID]) -> dict[UUID, Assigned]:
 
 
 @cache
-def _of_deliveries() -> CompiledQuery:
+def _assignments() -> CompiledQuery:
     ids = list_parameter("ids", Delivery, "id")
+    rows = Delivery.objects.filter(pk__one_of=ids, assignment__isnull=False)
+    return CompiledQuery(lambda: rows.values_list("pk", "assignment"))
+
+
+@cache
+def _with_people() -> CompiledQuery:
+    ids = list_parameter("ids", Assignment, "id")
     version = "rule_version__"
     return CompiledQuery(
-        lambda: Assignment.objects.of_deliveries(ids).values_list(
+        lambda: Assignment.objects.with_people(ids).values_list(
             *("pk", "only_they", f"{version}rule__name", f"{version}needed", f"{version}must_wait"),
             *("people", "people__user", "people__name", "people__deputy_for"),
             *("people__added_after", "can_answer"),
@@ -127,7 +142,7 @@ def with_is_mine(rows: DeliveryQuerySet, user_id: int) -> DeliveryQuerySet:
 
 
 def _is_assigned_to(people: Collection[int]) -> Exists:
-    return Exists(AssignedPerson.objects.filter(assignment=OuterRef("pk"), user__in=people))
+    return Exists(AssignedPerson.objects.filter(assignment=OuterRef("assignment"), user__in=people))
 
 
 def assignment_of(delivery: Delivery) -> Assigned | None:

@@ -13,7 +13,8 @@ from uuid import UUID
 from accounts.audit import SYSTEM, record
 from database.sweeps import sweep
 from wake import signals
-from wake.models import AssignedPerson, Assignment, Delivery, Response
+from wake.assignment.sharing import own_assignment
+from wake.models import AssignedPerson, Delivery, Response
 from wake.models.assigning import add_people
 from wake.models.rules import EscalationStep
 
@@ -31,33 +32,32 @@ def due_at(
 def escalate_due(*, at: datetime) -> int:
     """Takes the steps that are due; returns how many people were added. Deliveries that wait for no
     answer any more take none."""
-    due = Assignment.objects.due_to_escalate(at).order_by("escalates_at")
+    due = Delivery.objects.due_to_escalate(at).order_by("escalates_at")
     return sweep(
-        due.select_related("delivery", "rule_version"),
+        due.select_related("assignment__rule_version"),
         partial(_escalate, at=at),
         what="steps of escalation",
         at_once=AT_ONCE,
         # An answer holds the delivery; the row is then left to the next sweep.
-        locks=("self", "delivery"),
         postpone=partial(_postpone, at=at),
     )
 
 
-def _escalate(assignment: Assignment, *, at: datetime) -> int:
-    delivery, version = assignment.delivery, assignment.rule_version
+def _escalate(delivery: Delivery, *, at: datetime) -> int:
+    version = delivery.assignment.rule_version if delivery.assignment else None
     if Response.objects.filter(delivery=delivery, responded_at__isnull=True).exists():
         return 0  # an answer that is held may still be undone: the next sweep looks again
     if version is None or not _waits(delivery, at=at):
-        assignment.escalates_at = None
-        assignment.save(update_fields=["escalates_at"])
+        delivery.escalates_at = None
+        delivery.save(update_fields=["escalates_at"])
         return 0
-    step = version.escalation[assignment.steps_done]
+    step = version.escalation[delivery.steps_done]
     added = _add(delivery, step, at=at)
-    assignment.steps_done += 1
-    assignment.escalates_at = due_at(
-        version.escalation, done=assignment.steps_done, delivered_at=delivery.created_at
+    delivery.steps_done += 1
+    delivery.escalates_at = due_at(
+        version.escalation, done=delivery.steps_done, delivered_at=delivery.created_at
     )
-    assignment.save(update_fields=["steps_done", "escalates_at"])
+    delivery.save(update_fields=["steps_done", "escalates_at"])
     if added:
         minutes = step["minutes"]
         names = [person.name for person in added]
@@ -85,16 +85,12 @@ def _waits(delivery: Delivery, *, at: datetime) -> bool:
 def _add(delivery: Delivery, step: EscalationStep, *, at: datetime) -> list[AssignedPerson]:
     """Assigns to those of the step who may answer now, and to the deputies of those who are away.
     Returns those who were not assigned before."""
-    rows = AssignedPerson.objects.filter(assignment=delivery.pk)
-    before = set(rows.values_list("pk", flat=True))
-    add_people(delivery.pk, step["people"], step["role"], team_id=delivery.team_id, at=at)
-    added = [person for person in rows.order_by("pk") if person.pk not in before]
-    for person in added:
-        person.added_after = step["minutes"]
-    AssignedPerson.objects.bulk_update(added, ["added_after"])
-    return added
+    own = own_assignment(delivery)
+    before = set(own.people.values_list("user", flat=True))
+    add_people(own, step["people"], step["role"], added_after=step["minutes"], at=at)
+    return list(own.people.exclude(user__in=before).order_by("pk"))
 
 
 def _postpone(delivery_id: UUID, *, at: datetime) -> None:
     """Lets a step that failed wait behind the others."""
-    Assignment.objects.filter(pk=delivery_id).update(escalates_at=at + LATER)
+    Delivery.objects.filter(pk=delivery_id).update(escalates_at=at + LATER)

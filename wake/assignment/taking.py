@@ -10,7 +10,8 @@ from accounts.access import NotAllowed, is_owner, may_answer
 from accounts.audit import person, record
 from accounts.models import User
 from wake.assignment.assigned import Assigned, assignment_of
-from wake.models import AssignedPerson, Assignment, Delivery
+from wake.assignment.sharing import own_assignment
+from wake.models import AssignedPerson, Delivery
 
 
 class NotAssigned(NotAllowed):
@@ -37,15 +38,15 @@ def take(delivery: Delivery, *, by: User, address: str = "", at: datetime) -> No
     after the answer. Raises NotAllowed, or NotAssigned unless they own the team."""
     if not may_answer(by, delivery.team_id):
         raise NotAllowed(NotAllowed.__doc__)
-    if Delivery.objects.select_for_update().get(pk=delivery.pk).answered_at is not None:
+    delivery = Delivery.objects.select_for_update().get(pk=delivery.pk)
+    if delivery.answered_at is not None:
         return
     assigned = assignment_of(delivery)
     if assigned and assigned.is_to(by.pk):
         return
     if assigned and assigned.blocks(by.pk) and not is_owner(by, delivery.team_id):
         raise NotAssigned.to(assigned)
-    assignment, _ = Assignment.objects.get_or_create(
-        delivery=delivery, defaults={"rule_version": None, "only_they": False}
+    AssignedPerson.objects.create(
+        assignment=own_assignment(delivery), user=by, name=by.display_name, taken_at=at
     )
-    AssignedPerson.objects.create(assignment=assignment, user=by, name=by.display_name, taken_at=at)
     record("delivery.taken", by=person(by, address), of=delivery, team=delivery.team_id, at=at)

@@ -58,6 +58,10 @@ class DeliveryQuerySet(models.QuerySet["Delivery"]):
     def answered(self) -> DeliveryQuerySet:
         return self.filter(answered_at__isnull=False)
 
+    def due_to_escalate(self, at: datetime) -> DeliveryQuerySet:
+        """Returns those whose next step of escalation has come. Index: deliveries_to_escalate."""
+        return self.filter(escalates_at__lte=at)
+
     def overdue(self, at: datetime) -> DeliveryQuerySet:
         """Returns unanswered deliveries whose deadline is over. Index: open_deadlines."""
         return self.filter(expires_at__lte=at, answered_at__isnull=True, timed_out_at__isnull=True)
@@ -144,6 +148,19 @@ class Delivery(models.Model):
     # How many people have to approve: what the agent asks for, or its rule if that is more. null is
     # one (wake/assignment/votes.py).
     quorum = models.PositiveSmallIntegerField(null=True)
+    # Whom it is assigned to; null is everyone who may answer.
+    assignment = models.ForeignKey(
+        "Assignment",
+        null=True,
+        on_delete=models.PROTECT,
+        related_name="deliveries",
+        db_constraint=False,
+        db_index=False,
+    )
+    # How many steps of its rule's escalation are done, and when the next one is due; null if none
+    # follows (wake/assignment/escalation.py).
+    steps_done = models.SmallIntegerField(default=0, db_default=0)
+    escalates_at = models.DateTimeField(null=True)
     # What the agent does with an approval cannot be undone, so no rule may approve it.
     irreversible = models.BooleanField(default=False, db_default=False)
     # Another app of this server made it and takes its answer. The agent did not submit it, so its
@@ -234,6 +251,11 @@ class Delivery(models.Model):
                     expires_at__isnull=False, answered_at__isnull=True, timed_out_at__isnull=True
                 ),
                 name="open_deadlines",
+            ),
+            models.Index(
+                fields=["escalates_at"],
+                condition=Q(escalates_at__isnull=False),
+                name="deliveries_to_escalate",
             ),
             models.Index(
                 fields=["team", "mode", "-expires_at"],

@@ -1,5 +1,5 @@
 """Stores a delivery in one statement of PostgreSQL: the stamp under the agent's lock, the key's
-token, the row, its audit event and its assignment.
+token, the row and its audit event.
 
 Step by step, as deliveries.deliver() does it otherwise, these are six round trips
 (docs/decisions/0029-a-delivery-in-one-statement.md).
@@ -16,9 +16,7 @@ from accounts.agents import quota
 from accounts.models import ApiKey, AuditEvent
 from database.clock import EPOCH, microseconds
 from database.compiled_queries import insert_from, parameters_of
-from wake.models.assigning import insert_people, named, named_columns
 from wake.models.deliveries import Delivery
-from wake.models.rules import Assignment
 
 # What the stamp decides, and what a new delivery does not have yet. Every other column is a
 # parameter. psycopg parses a statement with more than 50 of them each time that it is run.
@@ -34,6 +32,7 @@ GIVEN = {
     "withdrawn_reason": "''",
     "acknowledged_by": "''",
     "supersedes_id": "NULL",
+    "steps_done": "0",
     "answered_at": "NULL",
     "timed_out_at": "NULL",
     "superseded_at": "NULL",
@@ -41,39 +40,35 @@ GIVEN = {
     "acknowledged_at": "NULL",
     "erased_at": "NULL",
 }
-OF_THE_ASSIGNMENT = {"delivery_id": "delivered.id", "steps_done": "0"}
+IS_CURRENT = """
+    AND EXISTS (SELECT FROM wake_assignment WHERE delivery_id = %s AND current_until > %s)
+"""
+UNASSIGNED = {**GIVEN, "assignment_id": "NULL", "escalates_at": "NULL"}
 
 
 def store(
-    delivery: Delivery,
-    event: AuditEvent,
-    *,
-    key: ApiKey,
-    at: datetime,
-    assignment: Assignment | None = None,
+    delivery: Delivery, event: AuditEvent, *, key: ApiKey, at: datetime
 ) -> quota.Allowance | None:
     """Inserts the rows and sets the instants of the delivery. Returns None, without an insert, if
     the key has ended or has no quota left, if its agent is paused or is not as it was remembered,
-    if its team's rules have changed since, or if this Idempotency-Key was used before."""
+    if its team's rules have changed since, if the assignment is not current any more, or if this
+    Idempotency-Key was used before."""
     agent, now_us = key.agent, microseconds(at)
     interval, burst = quota.rate_of(key.mode, agent.hourly_limit)
     timeout = delivery.expires_at - delivery.created_at if delivery.expires_at else None
+    assignment_id = delivery.assignment_id
     parameters = [
         *(now_us, agent.pk, agent.team_id, agent.agent_id, agent.hourly_limit),
         agent.rules_version,
         *(agent.pk, key.mode, delivery.idempotency_key),
+        *((assignment_id, at) if assignment_id else ()),
         *(now_us, interval, key.pk, now_us + (burst - 1) * interval, at),
-        *parameters_of(delivery, GIVEN, expires_at=timeout),
+        *parameters_of(delivery, GIVEN if assignment_id else UNASSIGNED, expires_at=timeout),
         *parameters_of(event, GIVEN),
     ]
-    if assignment and (version := assignment.rule_version):
-        parameters += [
-            *parameters_of(assignment, OF_THE_ASSIGNMENT),
-            *named(version.people, version.role),
-        ]
     try:
         with connection.cursor() as cursor:
-            cursor.execute(_statement(is_assigned=assignment is not None), parameters)
+            cursor.execute(_statement(is_assigned=assignment_id is not None), parameters)
             row = cursor.fetchone()
     except IntegrityError:  # the same Idempotency-Key at the same moment
         return None
@@ -98,6 +93,7 @@ def _statement(*, is_assigned: bool) -> str:
                AND NOT EXISTS (
                    SELECT FROM wake_delivery
                     WHERE agent_id = %s AND lane = %s AND idempotency_key = %s::text)
+               {IS_CURRENT if is_assigned else ""}
             RETURNING id, team_id, activity_us,
                 'epoch'::timestamptz + activity_us * interval '1 microsecond' AS at
         ), spent AS (
@@ -108,20 +104,10 @@ def _statement(*, is_assigned: bool) -> str:
                AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > %s)
             RETURNING quota_us
         ), delivered AS (
-            {insert_from("stamped, spent", Delivery, GIVEN)} RETURNING id
+            {insert_from("stamped, spent", Delivery, GIVEN if is_assigned else UNASSIGNED)}
         ), recorded AS (
             {insert_from("stamped, spent", AuditEvent, GIVEN)}
-        ){_assigned() if is_assigned else ""}
+        )
         SELECT activity_us, quota_us FROM stamped, spent
     """  # noqa: S608 - our own names
     return " ".join(statement.split())
-
-
-def _assigned() -> str:
-    return f""", stored AS (
-            {insert_from("delivered", Assignment, OF_THE_ASSIGNMENT)} RETURNING delivery_id
-        ), assigned AS (
-            SELECT stored.delivery_id, stamped.team_id, stamped.at, {named_columns()}
-              FROM stored, stamped
-        ), people AS ({insert_people()})
-    """  # noqa: S608 - our own names

@@ -10,7 +10,6 @@ from django.db import models
 from django.db.models import Exists, F, OuterRef, Q
 
 from accounts.models import SINGLE_LINE, Membership, Team, User
-from wake.models.deliveries import Delivery
 
 LONGEST_POINTER = 200
 LONGEST_VALUE = 200
@@ -131,31 +130,40 @@ class RuleVersion(Match):
 
 
 class AssignmentQuerySet(models.QuerySet["Assignment"]):
-    def due_to_escalate(self, at: datetime) -> AssignmentQuerySet:
-        """Returns those whose next step of escalation has come. Index: assignments_to_escalate."""
-        return self.filter(escalates_at__lte=at)
+    def current_of(self, version: Any, at: datetime) -> AssignmentQuerySet:
+        """Returns the one that new deliveries may share. Index: current_assignments."""
+        return self.filter(rule_version=version, current_until__gt=at)
 
-    def of_deliveries(self, ids: Any) -> AssignmentQuerySet:
+    def with_people(self, ids: Any) -> AssignmentQuerySet:
         """Returns a row for each person, in the order of their names, with `can_answer`: whether
         they still may. An assignment without people has one row."""
         member = Membership.objects.that_answer().filter(
-            team=OuterRef("delivery__team"), user=OuterRef("people__user"), user__is_active=True
+            team=OuterRef("team"), user=OuterRef("people__user"), user__is_active=True
         )
-        rows = self.filter(delivery__pk__one_of=ids).annotate(can_answer=Exists(member))
+        rows = self.filter(pk__one_of=ids).annotate(can_answer=Exists(member))
         return rows.order_by("people__name", "people__pk")
 
 
 class Assignment(models.Model):
-    """Says that a rule, or a person who took it, assigned a delivery. `rule_version` is None where
-    a person took a delivery that no rule had assigned."""
+    """Says whom deliveries are assigned to: the people of a rule as they were at one time.
+    Deliveries share it while the team stays as it is. `rule_version` is None where a person took a
+    delivery that no rule had assigned.
 
-    # A constraint on these keys would lock the rule's row and the people's rows in every delivery.
-    delivery = models.OneToOneField(
-        Delivery,
+    What changes for one delivery alone changes an assignment of its own, which has the delivery's
+    id (docs/decisions/0063-deliveries-share-their-assignment.md)."""
+
+    # Once, each delivery had its own.
+    id = models.UUIDField(
+        primary_key=True, default=uuid.uuid4, editable=False, db_column="delivery_id"
+    )
+    # A constraint on these keys would lock the rule's row and the people's rows.
+    team = models.ForeignKey(
+        Team,
+        null=True,  # in rows of earlier processes
         on_delete=models.CASCADE,
-        primary_key=True,
-        related_name="assignment",
+        related_name="+",
         db_constraint=False,
+        db_index=False,
     )
     rule_version = models.ForeignKey(
         RuleVersion,
@@ -167,24 +175,23 @@ class Assignment(models.Model):
     )
     # Whether the others may not answer (wake/assignment/assigned.py).
     only_they = models.BooleanField()
-    # How many steps of the rule's escalation are done, and when the next one is due; null if none
-    # follows (wake/assignment/escalation.py).
-    steps_done = models.PositiveSmallIntegerField(default=0, db_default=0)
-    escalates_at = models.DateTimeField(null=True)
+    # Until when new deliveries may share it; null if they may not, because people have changed
+    # since (wake/assignment/sharing.py) or because it is one delivery's own.
+    current_until = models.DateTimeField(null=True)
 
     objects = AssignmentQuerySet.as_manager()
 
     class Meta:
         indexes = [
             models.Index(
-                fields=["escalates_at"],
-                condition=Q(escalates_at__isnull=False),
-                name="assignments_to_escalate",
+                fields=["rule_version"],
+                condition=Q(current_until__isnull=False),
+                name="current_assignments",
             )
         ]
 
     def __str__(self) -> str:
-        return f"Assignment of {self.delivery_id}"
+        return f"Assignment {self.pk}"
 
 
 class AssignedPerson(models.Model):

@@ -19,7 +19,7 @@ ABSENCE = "/settings/absence/"
 
 
 def people(delivery: Delivery) -> list[tuple[str, str]]:
-    rows = AssignedPerson.objects.filter(assignment=delivery.pk).order_by("name")
+    rows = AssignedPerson.objects.filter(assignment__deliveries=delivery.pk).order_by("name")
     return list(rows.values_list("name", "deputy_for"))
 
 

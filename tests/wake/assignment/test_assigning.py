@@ -22,7 +22,7 @@ QUERIES = {"sqlite": 2, "postgresql": 0}
 
 def names(delivery: Delivery | str) -> list[str]:
     pk = delivery.pk if isinstance(delivery, Delivery) else UUID(delivery)
-    rows = AssignedPerson.objects.filter(assignment=pk).order_by("name")
+    rows = AssignedPerson.objects.filter(assignment__deliveries=pk).order_by("name")
     return list(rows.values_list("name", flat=True))
 
 
@@ -141,7 +141,7 @@ def test_every_edge_assigns(
     for answer in (batch, together):
         for result in answer.json()["results"]:
             assert names(result["body"]["delivery_id"]) == ["bob"]
-    assert Assignment.objects.count() == Delivery.objects.count() == 6
+    assert Delivery.objects.filter(assignment__isnull=False).count() == 6
 
 
 def test_a_replay_is_assigned_once(make_rule: MakeRule, caller: AgentClient, bob: User) -> None:
@@ -178,5 +178,6 @@ def test_statements_of_a_delivery(make_rule: MakeRule, caller: AgentClient, bob:
     caller.deliver()
     assert count() == without
     make_rule("Everything", people=[bob])
+    caller.deliver()
     caller.deliver()
     assert count() == without + QUERIES[connection.vendor]

@@ -16,7 +16,7 @@ from wake.assignment import rules
 from wake.assignment.assigned import assigned_to
 from wake.assignment.escalation import escalate_due
 from wake.assignment.taking import take
-from wake.models import Assignment, Delivery
+from wake.models import Delivery
 from wake.models.rules import EscalationStep
 from wake.responses import respond, take_back
 
@@ -64,11 +64,11 @@ def test_each_step_comes_at_its_time(
 
     escalate_due(at=after(delivery, 10))
     assert names(delivery) == ["alice", "bob"]
-    assert Assignment.objects.get().escalates_at == after(delivery, 60)
+    assert Delivery.objects.get().escalates_at == after(delivery, 60)
     escalate_due(at=after(delivery, 60))
 
     assert names(delivery) == ["alice", "bob", "carla"]
-    assert Assignment.objects.get().escalates_at is None
+    assert Delivery.objects.get().escalates_at is None
 
 
 def test_a_step_waits_while_an_answer_may_be_undone(waiting: Delivery, alice: User) -> None:
@@ -94,7 +94,7 @@ def test_what_waits_for_no_answer_takes_no_step(
     assert escalate_due(at=after(waiting, 31)) == 0
 
     assert names(waiting) == ["alice"]
-    assert Assignment.objects.get().escalates_at is None
+    assert Delivery.objects.get().escalates_at is None
 
 
 def test_what_was_acknowledged_or_has_expired_takes_no_step(

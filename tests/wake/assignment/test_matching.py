@@ -23,7 +23,7 @@ def rules_version(team: Team) -> int:
 
 
 def rule_of(delivery: Delivery) -> str | None:
-    found = Assignment.objects.filter(delivery=delivery).first()
+    found = Assignment.objects.filter(deliveries=delivery).first()
     return found.rule_version.rule.name if found and found.rule_version else None
 
 

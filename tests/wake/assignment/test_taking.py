@@ -91,7 +91,7 @@ def test_a_reviewer_takes_what_is_assigned_to_others_or_to_none(
         take(delivery, by=bob, at=timezone.now())
 
     assert (names(alert), names(output)) == ("alice and bob", "bob")
-    assert Assignment.objects.get(delivery=output).rule_version is None
+    assert Assignment.objects.get(deliveries=output).rule_version is None
 
 
 @pytest.mark.parametrize("who", ["rita", "mallory"])

@@ -276,7 +276,7 @@ def test_people_who_are_added_later_are_told(
     assert work(NINE + 10 * MINUTE) == 0
 
     later = NINE + 20 * MINUTE
-    assignment = Assignment.objects.get(delivery=delivery)
+    assignment = Assignment.objects.get(deliveries=delivery)
     AssignedPerson.objects.create(assignment=assignment, user=bob, name="Bob")
     for _ in range(2):
         signals.assigned.send(None, delivery=delivery, user_ids=[bob.pk], at=later)

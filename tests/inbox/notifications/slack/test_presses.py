@@ -370,7 +370,7 @@ def test_the_names_of_many_people_fit(
     make_rule(people=[bob], only_they=True)
     delivery = tell()
     AssignedPerson.objects.all().delete()
-    assignment = Assignment.objects.get(delivery=delivery)
+    assignment = Assignment.objects.get(deliveries=delivery)
     for number in range(8):
         user = User.objects.create_user(f"{number}@example.com", "long enough for this")
         Membership.objects.create(team=team, user=user, role=Membership.Role.REVIEWER)
