@@ -4,7 +4,7 @@ They share it on PostgreSQL, while the people of the team stay as they are: a tr
 current assignments of a team with each change of its members, their names and their absences
 (wake/migrations/0040_people_end_assignments.py). Who makes one locks the team, as the trigger does,
 so it is made before such a change, which ends it, or it sees the change
-(docs/decisions/0063-deliveries-share-their-assignment.md).
+(docs/decisions/0064-deliveries-share-their-assignment.md).
 """
 
 from __future__ import annotations

@@ -150,7 +150,7 @@ class Assignment(models.Model):
     delivery that no rule had assigned.
 
     What changes for one delivery alone changes an assignment of its own, which has the delivery's
-    id (docs/decisions/0063-deliveries-share-their-assignment.md)."""
+    id (docs/decisions/0064-deliveries-share-their-assignment.md)."""
 
     # Once, each delivery had its own.
     id = models.UUIDField(
