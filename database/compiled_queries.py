@@ -10,14 +10,14 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
-from functools import cache
+from functools import cache, cached_property
 from typing import Any, cast
 from uuid import UUID
 
 from django.db import DEFAULT_DB_ALIAS, connection, connections, models
+from django.db.models.base import ModelState
 from django.db.models.expressions import Expression
 from django.db.models.lookups import Lookup
-from django.db.models.query import get_related_populators
 from django.db.models.sql import UpdateQuery
 from django.db.models.sql.compiler import SQLCompiler
 
@@ -50,8 +50,23 @@ class ListParameter(Parameter):
     """Stands for any number of values, as the operand of the lookup `one_of`."""
 
     def prepared(self, values: Any) -> Any:
-        prepared = [super(ListParameter, self).prepared(value) for value in values]
-        return prepared if connection.vendor == "postgresql" else json.dumps(prepared)
+        database = connections[DEFAULT_DB_ALIAS]  # `connection` finds it again for each attribute
+        field = self.output_field
+        prepared = [field.get_db_prep_value(value, database) for value in values]
+        if database.vendor != "postgresql":
+            return json.dumps(prepared)
+        return _array(prepared, of=field, database=database)
+
+
+def _array(
+    values: Sequence[Any], *, of: models.Field[Any, Any], database: Any
+) -> Sequence[Any] | str:
+    """Returns an array for PostgreSQL. Ids are written here: psycopg would look up how to write
+    each of them."""
+    if of.db_type(database) != "uuid":
+        return values
+    ids: Sequence[UUID | None] = values
+    return "{" + ",".join(["NULL" if each is None else each.hex for each in ids]) + "}"
 
 
 class OneOf(Lookup):
@@ -101,23 +116,20 @@ class CompiledQuery:
     def objects(self, **values: Any) -> list[Any]:
         """Returns instances of the model, with their related instances and annotations, as a
         QuerySet makes them (django.db.models.query.ModelIterable)."""
-        select, made_of = self.compiler.select, self.compiler.klass_info
-        assert made_of is not None  # noqa: S101 - for the type checker: it is no values_list
-        model, fields = made_of["model"], made_of["select_fields"]
-        begin, end = fields[0], fields[-1] + 1
-        names = [select[position][0].target.attname for position in range(begin, end)]
-        # The stubs are of a later Django.
-        related = get_related_populators(made_of, select, connection.alias)  # type: ignore[call-arg]
         annotations = self.compiler.annotation_col_map.items()
         instances = []
         for row in self.rows(**values):
-            instance = model.from_db(connection.alias, names, row[begin:end])
-            for populator in related:
-                populator.populate(row, instance)
+            instance = self._maker.make(row)
             for name, position in annotations:
                 setattr(instance, name, row[position])
             instances.append(instance)
         return instances
+
+    @cached_property
+    def _maker(self) -> _Maker:
+        made_of = self.compiler.klass_info
+        assert made_of is not None  # noqa: S101 - for the type checker: it selects something
+        return _Maker(made_of, self.compiler.select)
 
     def count(self, **values: Any) -> int:
         """Has the database count the rows."""
@@ -129,6 +141,42 @@ class CompiledQuery:
         with connection.cursor() as cursor:
             cursor.execute(sql, bound(self.params, values))
             return list(cursor.fetchall())
+
+
+class _Maker:
+    """Makes instances of a model, and of those that it refers to, from rows of a query.
+
+    It does what `Model.from_db` does without `__init__`, which calls a descriptor for each column
+    and costs ten times as much. A column that was not selected is loaded when it is read.
+    """
+
+    def __init__(self, made_of: Mapping[str, Any], select: Sequence[Any]) -> None:
+        self.model: type[models.Model] = made_of["model"]
+        if self.model.__init__ is not models.Model.__init__:
+            raise TypeError(f"{self.model.__name__} has an __init__, which would not be called.")
+        own = made_of["select_fields"]
+        self.begin, self.end = own[0], own[-1] + 1
+        self.names = [select[place][0].target.attname for place in range(self.begin, self.end)]
+        self.key = self.begin + self.names.index(self.model._meta.pk.attname)
+        self.related = [
+            (_Maker(other, select), other["local_setter"], other["remote_setter"])
+            for other in made_of.get("related_klass_infos", [])
+        ]
+
+    def make(self, row: tuple[Any, ...]) -> models.Model | None:
+        """Returns None if the row has no such instance, as of an outer join."""
+        if row[self.key] is None:
+            return None
+        instance = self.model.__new__(self.model)
+        instance._state = ModelState()
+        _note_stored(instance)
+        vars(instance).update(zip(self.names, row[self.begin : self.end], strict=True))
+        for maker, refer_to, refer_back in self.related:
+            other = maker.make(row)
+            refer_to(instance, other)
+            if other is not None:
+                refer_back(other, instance)
+        return instance
 
 
 class CompiledUpdate:
@@ -194,20 +242,34 @@ def insert_each(rows: Sequence[models.Model]) -> None:
 def insert_many(rows: Sequence[models.Model]) -> None:
     """Does what `bulk_create` does, without compiling each value. Primary keys that the database
     generates are not read back."""
-    if not rows:
-        return
-    model = type(rows[0])
+    if rows:
+        model = type(rows[0])
+        names = [field.attname for field in fields_of(model)]
+        insert_columns(model, {name: [getattr(row, name) for row in rows] for name in names})
+
+
+def insert_columns(model: type[models.Model], given: Mapping[str, Sequence[Any]]) -> None:
+    """Inserts rows of which no instances were made: `given` has the values of each attribute, one
+    for each row."""
     database = connections[DEFAULT_DB_ALIAS]  # `connection` finds it again for each attribute
+    columns = [given[field.attname] for field in fields_of(model)]
+    if not columns[0]:
+        return
     if database.vendor == "postgresql":
         with database.cursor() as cursor:
-            cursor.execute(*_insert_arrays(rows, database))
+            cursor.execute(*_insert_arrays(model, columns, database))
         return
-    at_once = connection.ops.bulk_batch_size(fields_of(model), rows)
-    with connection.cursor() as cursor:
+    prepared = [
+        [field.get_db_prep_save(value, database) for value in column]
+        for field, column in zip(fields_of(model), columns, strict=True)
+    ]
+    rows = list(zip(*prepared, strict=True))
+    at_once = database.ops.bulk_batch_size(fields_of(model), rows)
+    with database.cursor() as cursor:
         for begin in range(0, len(rows), at_once):
             batch = rows[begin : begin + at_once]
             placeholders = ", ".join([f"({_placeholders(model)})"] * len(batch))
-            values = [value for row in batch for value in values_of(row)]
+            values = [value for row in batch for value in row]
             cursor.execute(f"{insert_into(model)} VALUES {placeholders}", values)
 
 
@@ -234,13 +296,14 @@ def _insert_together(made_of: tuple[type[models.Model], ...]) -> str:
     return f"WITH {', '.join(first)} {_insert_of(made_of[-1])}"
 
 
-def _insert_arrays(rows: Sequence[models.Model], database: Any) -> tuple[str, list[Any]]:
+def _insert_arrays(
+    model: type[models.Model], columns: Sequence[Sequence[Any]], database: Any
+) -> tuple[str, list[Any]]:
     """Returns an INSERT and its parameters: one value for a column in which all rows have the same,
     as in most columns, and an array for each other one."""
     same: list[bool] = []
     values, arrays = [], []
-    for field in fields_of(type(rows[0])):
-        column = [getattr(row, field.attname) for row in rows]
+    for field, column in zip(fields_of(model), columns, strict=True):
         # The first one is an array always, because it says how many rows there are. In JSON, equal
         # values may be written differently: 1 and true.
         may_be_same = bool(same) and not isinstance(field, models.JSONField)
@@ -248,8 +311,9 @@ def _insert_arrays(rows: Sequence[models.Model], database: Any) -> tuple[str, li
         if same[-1]:
             values.append(field.get_db_prep_save(column[0], database))
         else:
-            arrays.append([field.get_db_prep_save(value, database) for value in column])
-    return _statement_of_arrays(type(rows[0]), tuple(same)), values + arrays
+            prepared = [field.get_db_prep_save(value, database) for value in column]
+            arrays.append(_array(prepared, of=field, database=database))
+    return _statement_of_arrays(model, tuple(same)), values + arrays
 
 
 @cache
@@ -271,7 +335,7 @@ def _statement_of_arrays(model: type[models.Model], same: tuple[bool, ...]) -> s
 
 def _note_stored(row: models.Model) -> None:
     row._state.adding = False
-    row._state.db = connection.alias
+    row._state.db = DEFAULT_DB_ALIAS
 
 
 def _placeholders(model: type[models.Model]) -> str:

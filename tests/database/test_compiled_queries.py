@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from typing import Any
+from uuid import UUID, uuid4
 
 import pytest
 from django.db import IntegrityError, transaction
 
-from accounts.models import AuditEvent, Membership, Team, User
+from accounts.models import Agent, AuditEvent, Membership, Team, User
 from database.compiled_queries import (
     CompiledQuery,
     CompiledUpdate,
@@ -19,7 +20,7 @@ from database.compiled_queries import (
     parameter,
 )
 from tests.types import MakeDelivery
-from wake.models import CallbackHost, Delivery, FailingTarget
+from wake.models import Callback, CallbackHost, Delivery, FailingTarget
 
 pytestmark = pytest.mark.django_db
 
@@ -56,7 +57,10 @@ def test_objects_are_those_of_a_queryset(
         assert membership.team.name
         assert not hasattr(loaded, "response")
 
+    expected = Delivery.objects.defer("summary").get()
     assert (membership, loaded) == (Membership.objects.get(user=alice), delivery)
+    assert (vars(loaded._state)["db"], loaded._state.adding) == ("default", False)
+    assert {**vars(loaded), "_state": None} == {**vars(expected), "_state": None}
     assert loaded.summary == delivery.summary
 
 
@@ -109,6 +113,22 @@ def test_columns_with_one_value_and_with_several_are_inserted_as_they_are(
     assert json.dumps([row.detail for row in stored]) == json.dumps(details)
     assert [row.team_id for row in stored] == [None if each else team.pk for each in details]
     assert {row.at for row in stored} == {team.created_at}
+
+
+def test_ids_are_inserted_and_found_as_they_are(agent: Agent) -> None:
+    leases = [None, uuid4(), UUID(int=0)]
+    rows = [
+        Callback(about=uuid4(), agent=agent, team_id=agent.team_id, body=b"{}", lease=lease)
+        for lease in leases
+    ]
+    found = Callback.objects.filter(pk__one_of=list_parameter("ids", Callback, "id"))
+
+    insert_many(rows)
+
+    stored = CompiledQuery(lambda: found.values_list("pk", "lease", "agent_id"))
+    assert sorted(stored.rows(ids=[row.pk for row in rows])) == sorted(
+        (row.pk, row.lease, agent.pk) for row in rows
+    )
 
 
 def test_rows_of_different_tables_are_stored_together_or_not_at_all(team: Team) -> None:

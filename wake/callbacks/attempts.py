@@ -20,7 +20,7 @@ from accounts.audit import SYSTEM, record
 from database.compiled_queries import (
     CompiledQuery,
     CompiledUpdate,
-    insert_many,
+    insert_columns,
     list_parameter,
     parameter,
 )
@@ -84,7 +84,7 @@ def settle(finished: Sequence[Finished], *, at: datetime) -> int:
     rows = _statements().leases.rows(ids=[callback.pk for callback, _ in finished])
     leases = {pk: lease for pk, lease, _ in rows}
     pairs = [(callback, outcome) for callback, outcome in finished if callback.pk in leases]
-    insert_many([_attempt(*pair, at=at) for pair in pairs])
+    _store(pairs, at=at)
     own = [pair for pair in pairs if leases[pair[0].pk] == pair[0].lease]
     _complete([callback for callback, outcome in own if outcome.arrived], at=at)
     if failed := [pair for pair in own if not pair[1].arrived]:
@@ -125,16 +125,22 @@ def _postpone_all(failed: Sequence[Finished], *, at: datetime) -> None:
         _postpone(row, outcome, asked_meanwhile=asked_meanwhile, at=at)
 
 
-def _attempt(callback: Callback, outcome: Outcome, *, at: datetime) -> CallbackAttempt:
-    return CallbackAttempt(
-        callback=callback,
-        number=callback.tries,
-        started_at=at - timedelta(milliseconds=outcome.took_ms),
-        took_ms=outcome.took_ms,
-        status_code=outcome.status_code,
-        error=outcome.error[:200],
-        answer=outcome.answer,
-        by_name=callback.asked_by_name,
+def _store(finished: Sequence[Finished], *, at: datetime) -> None:
+    """Stores the attempts."""
+    callbacks = [callback for callback, _ in finished]
+    outcomes = [outcome for _, outcome in finished]
+    insert_columns(
+        CallbackAttempt,
+        {
+            "callback_id": [callback.pk for callback in callbacks],
+            "number": [callback.tries for callback in callbacks],
+            "started_at": [at - timedelta(milliseconds=outcome.took_ms) for outcome in outcomes],
+            "took_ms": [outcome.took_ms for outcome in outcomes],
+            "status_code": [outcome.status_code for outcome in outcomes],
+            "error": [outcome.error[:200] for outcome in outcomes],
+            "answer": [outcome.answer for outcome in outcomes],
+            "by_name": [callback.asked_by_name for callback in callbacks],
+        },
     )
 
 
