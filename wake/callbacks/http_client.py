@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import os
-import re
 import ssl
 import time
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import lru_cache, partial
 
 import aiohttp
 from aiohttp.abc import AbstractResolver
@@ -25,8 +25,8 @@ MAX_STORED_BYTES = 2_048
 LOOKUP_THREADS = 100
 SWITCHING_PROTOCOLS = 101
 HEADERS = {"User-Agent": "Wake/1.0", "Accept": "*/*", "Accept-Encoding": "identity"}
-# They would end a header, and begin another one.
-ENDS_HEADER = re.compile(r"[\r\n\0]")
+ENDS_HEADER = "\r\n\0"  # each would end a header, and begin another one
+KEPT_DESTINATIONS = 1_000
 NO_TIMEOUT = aiohttp.ClientTimeout(total=None)  # post() has one deadline for everything
 
 
@@ -63,7 +63,8 @@ class HttpClient:
         trusted: Collection[str] = (),
     ) -> None:
         self._deadline = deadline
-        self._trusted = trusted
+        parse_here = partial(parse, trusted=trusted)
+        self._parsed = lru_cache(KEPT_DESTINATIONS)(parse_here)  # many go to the same URL
         self._tls: ssl.SSLContext | bool = tls or True
         self._origins: dict[str, aiohttp.ClientRequest] = {}
         self._loop = asyncio.get_running_loop()
@@ -83,19 +84,26 @@ class HttpClient:
         started = time.monotonic()
         try:
             async with asyncio.timeout(self._deadline):
-                destination = parse(url, trusted=self._trusted)
-                outcome = await self._exchange(destination, body, headers)
+                destination = self._parsed(url)
+                request = _head(destination, headers, len(body)) + body
+                message, start = await self._exchange(destination, request)
         except (
             *(Refused, TimeoutError, aiohttp.ClientError, HttpProcessingError),
             *(OSError, UnicodeError),
         ) as failure:
-            outcome = Outcome(error=_described(failure))
-        return replace(outcome, took_ms=round((time.monotonic() - started) * 1000))
+            return Outcome(error=_described(failure), took_ms=_milliseconds_since(started))
+        return Outcome(
+            status_code=message.code,
+            error="redirects are not followed" if 300 <= message.code < 400 else "",
+            answer=_printable(start),
+            retry_after=message.headers.get("Retry-After", ""),
+            took_ms=_milliseconds_since(started),
+        )
 
     async def _exchange(
-        self, destination: Destination, body: bytes, headers: Mapping[str, str]
-    ) -> Outcome:
-        request = _head(destination, headers, len(body)) + body
+        self, destination: Destination, request: bytes
+    ) -> tuple[RawResponseMessage, bytes]:
+        """Sends the request, and returns the head and the start of the body of its answer."""
         origin = self._origin(destination)
         connection = await self._connections.connect(origin, [], NO_TIMEOUT)
         try:
@@ -112,12 +120,7 @@ class HttpClient:
                 connection.release()
         finally:
             connection.close()  # unless it was released
-        return Outcome(
-            status_code=message.code,
-            error="redirects are not followed" if 300 <= message.code < 400 else "",
-            answer=_printable(start),
-            retry_after=message.headers.get("Retry-After", ""),
-        )
+        return message, start
 
     def _origin(self, destination: Destination) -> aiohttp.ClientRequest:
         """Returns what tells aiohttp where to connect to."""
@@ -131,12 +134,13 @@ class HttpClient:
 
 def _head(destination: Destination, headers: Mapping[str, str], length: int) -> bytes:
     """Returns the request up to its body. Raises Refused if a header contains the end of one."""
-    lines = [f"Host: {destination.name}"]
-    for name, value in (HEADERS | {**headers, "Content-Length": str(length)}).items():
-        if ENDS_HEADER.search(name) or ENDS_HEADER.search(value):
-            raise Refused("bad_header", "A header of this callback contains a line break.")
-        lines.append(f"{name}: {value}")
-    return "\r\n".join([f"POST {destination.target} HTTP/1.1", *lines, "", ""]).encode()
+    named = HEADERS | {**headers, "Content-Length": str(length)}
+    lines = [f"{name}: {value}" for name, value in named.items()]
+    given = "".join(lines)
+    if any(end in given for end in ENDS_HEADER):
+        raise Refused("bad_header", "A header of this callback contains a line break.")
+    first = [f"POST {destination.target} HTTP/1.1", f"Host: {destination.name}"]
+    return "\r\n".join([*first, *lines, "", ""]).encode()
 
 
 async def _answer(protocol: ResponseHandler) -> tuple[RawResponseMessage, aiohttp.StreamReader]:
@@ -150,7 +154,8 @@ async def _answer(protocol: ResponseHandler) -> tuple[RawResponseMessage, aiohtt
 async def _start_of(content: aiohttp.StreamReader) -> bytes:
     """Reads at most MAX_READ_BYTES bytes and returns the first MAX_STORED_BYTES of them."""
     start, length = b"", 0
-    while length < MAX_READ_BYTES and (chunk := await content.read(MAX_READ_BYTES - length)):
+    while length < MAX_READ_BYTES and not content.at_eof():
+        chunk = await content.read(MAX_READ_BYTES - length)
         length += len(chunk)
         start = (start + chunk)[:MAX_STORED_BYTES]
     return start
@@ -159,9 +164,15 @@ async def _start_of(content: aiohttp.StreamReader) -> bytes:
 def _printable(start: bytes) -> str:
     """Returns the text without control characters, because PostgreSQL cannot store U+0000."""
     text = start.decode(errors="replace")
+    if text.isprintable():
+        return text
     return "".join(
         character for character in text if character in "\n\t" or character.isprintable()
     )
+
+
+def _milliseconds_since(started: float) -> int:
+    return round((time.monotonic() - started) * 1000)
 
 
 def _described(failure: Exception) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import hashlib
 import hmac
 from collections.abc import Sequence
 from datetime import datetime
@@ -43,7 +42,7 @@ def standard_headers(
 
 
 def _plain(body: bytes, secret: str) -> str:
-    return "sha256=" + hmac.new(secret.encode(), body, hashlib.sha256).hexdigest()
+    return "sha256=" + hmac.digest(secret.encode(), body, "sha256").hex()
 
 
 def _standard(body: bytes, secret: str, message_id: str, timestamp: str) -> str:
