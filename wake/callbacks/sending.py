@@ -8,12 +8,13 @@ import fcntl
 import logging
 import os
 import time
-from collections import Counter, defaultdict
-from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections import Counter, defaultdict, deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from datetime import datetime
 from functools import partial
-from typing import Any
+from math import inf
+from typing import NamedTuple
 
 from django.conf import settings
 
@@ -28,10 +29,11 @@ from wake.callbacks.host_limits import PER_HOST
 from wake.callbacks.http_client import HttpClient, Outcome
 from wake.callbacks.signatures import NoSecret
 from wake.models import Callback
+from wake.models.callbacks import Target
 
 log = logging.getLogger(__name__)
 
-Sending = dict[asyncio.Task[Outcome | None], Callback]
+Sent = tuple[Callback, Outcome | None]
 
 SETTLE_AT_ONCE = 100
 DRAIN_SECONDS = 30.0
@@ -54,8 +56,7 @@ def send_due(
         return 0
     with asyncio.Runner() as runner:
         client = runner.run(_opened(open_client))
-        starter = _Starter(client, runner.get_loop())
-        sending: Sending = {}
+        lanes = _Lanes(client, runner.get_loop())
         finished = _Finished(clock)
         claimed: list[Callback] = []
         look_further_at = 0.0
@@ -63,37 +64,47 @@ def send_due(
         try:
             with _only_sender() as is_ours:
                 while is_ours and time.monotonic() < stop_at:
-                    busy = Counter(callback.target for callback in sending.values())
-                    room = AT_ONCE - len(sending) - len(finished.pairs)
+                    room = AT_ONCE - lanes.unfinished - len(finished.pairs)
                     further = not claimed or time.monotonic() >= look_further_at
                     began = time.monotonic()
                     claimed = claim(
-                        at=clock(), room=room, busy=busy, ahead=starter.pace, further=further
+                        at=clock(), room=room, busy=lanes.busy, ahead=lanes.pace, further=further
                     )
                     if further:
                         took = time.monotonic() - began
                         look_further_at = began + max(TICK_SECONDS, 10 * took)
-                    sending |= starter.start(claimed, at=clock())
-                    if sending:
-                        finished.add(runner.run(_wait(sending)))
+                    lanes.start(claimed, at=clock())
+                    if lanes.unfinished:
+                        finished.add(runner.run(lanes.wait()))
                     elif finished.pairs:
                         finished.settle()  # a success can make others due
                     elif further:
                         break
-            while sending:  # outside the lock, so that the next sender need not wait for these
-                finished.add(runner.run(_wait(sending)))
+            while lanes.unfinished:  # outside the lock, so that the next sender need not wait
+                finished.add(runner.run(lanes.wait()))
             finished.settle()
         finally:
             runner.run(client.close())
     return finished.settled
 
 
-class _Starter:
-    """Starts attempts, at most PER_HOST at a time to one host.
+class _Turn(NamedTuple):
+    """Holds a callback that waits for its turn, and what is sent then."""
 
-    What a kind looks up once for a batch (allowed hosts, secrets) is looked up again after a tick.
-    `pace` counts what arrived at each host in the last tick: so many more may be claimed, because
-    they will get their turn within about a tick.
+    callback: Callback
+    url: str
+    body: bytes
+    headers: dict[str, str]
+    since: float
+
+
+class _Lanes:
+    """Sends callbacks in lanes: a host has at most PER_HOST, and a lane sends one after the other.
+
+    A callback that waits for its turn for too long, or while another one to its host fails, is not
+    sent, and its outcome is None. What a kind looks up once for a batch (allowed hosts, secrets) is
+    looked up again after a tick. `pace` counts what arrived at each host in the last tick: so many
+    more may be claimed, because they will get their turn within about a tick.
     """
 
     def __init__(self, client: HttpClient, loop: asyncio.AbstractEventLoop) -> None:
@@ -101,70 +112,108 @@ class _Starter:
         self.loop = loop
         self.headers_of: dict[str, kinds.Headers] = {}
         self.until = 0.0
-        self.turns: defaultdict[str, asyncio.Semaphore] = defaultdict(
-            lambda: asyncio.Semaphore(PER_HOST)
-        )
+        self.waiting: defaultdict[str, deque[_Turn]] = defaultdict(deque)
+        self.lanes: defaultdict[str, set[asyncio.Task[None]]] = defaultdict(set)
+        self.targets: Counter[Target] = Counter()
+        self.in_flight = 0
+        self.finished: list[Sent] = []
+        self.some_finished = asyncio.Event()
+        self.all_finished = asyncio.Event()
         self.pace: Counter[str] = Counter()
         self.arrived: Counter[str] = Counter()
-        self.failed_at: dict[str, float] = {}
 
-    def start(self, claimed: Iterable[Callback], *, at: datetime) -> Sending:
+    @property
+    def busy(self) -> Counter[Target]:
+        """Counts the callbacks that wait or are being sent."""
+        return +self.targets
+
+    @property
+    def unfinished(self) -> int:
+        """Counts the callbacks that `wait` has not returned."""
+        return self.in_flight + len(self.finished)
+
+    def start(self, claimed: Iterable[Callback], *, at: datetime) -> None:
         if time.monotonic() >= self.until:
             self.headers_of.clear()
             self.until = time.monotonic() + TICK_SECONDS
             self.pace, self.arrived = self.arrived, Counter()
-        return {self.loop.create_task(self._attempt(each, at)): each for each in claimed}
+        for callback in claimed:
+            self.in_flight += 1
+            self.targets[callback.target] += 1
+            self.all_finished.clear()
+            self._queue(callback, at)
 
-    def _attempt(self, callback: Callback, at: datetime) -> Coroutine[Any, Any, Outcome | None]:
-        kind = kinds.kind_of(callback)
+    async def wait(self) -> list[Sent]:
+        """Waits for a tick, or until a callback is finished and others had a moment to follow;
+        returns those that are."""
+        await _within(TICK_SECONDS, self.some_finished)
+        await _within(SETTLE_SECONDS, self.all_finished)
+        for waiting in self.waiting.values():
+            self._give_back(waiting, until=self.loop.time() - TURN_SECONDS)
+        finished, self.finished = self.finished, []
+        self.some_finished.clear()
+        return finished
+
+    def _queue(self, callback: Callback, at: datetime) -> None:
+        """Prepares the request, and opens a lane for it unless its host has all."""
+        kind, host = kinds.kind_of(callback), callback.host
         if kind.name not in self.headers_of:
             self.headers_of[kind.name] = kind.start_batch()
         try:
             url, body = callback.url, bytes(callback.body)
             headers = self.headers_of[kind.name](callback, at)
         except (Refused, SecretUnreadable, NoSecret, Unreadable) as reason:
-            return _not_sent(str(reason))
-        return self._in_turn(callback.host, self.client.post(url, body=body, headers=headers))
+            self._finish(callback, Outcome(error=str(reason)))
+            return
+        self.waiting[host].append(_Turn(callback, url, body, headers, self.loop.time()))
+        if len(self.lanes[host]) < PER_HOST:
+            self.lanes[host].add(self.loop.create_task(self._lane(host)))
 
-    async def _in_turn(self, host: str, post: Coroutine[Any, Any, Outcome]) -> Outcome | None:
-        """Sends when it is this callback's turn. Returns None if it has to wait for too long, or if
-        another one to this host fails meanwhile."""
-        turns, started_at = self.turns[host], self.loop.time()
+    async def _lane(self, host: str) -> None:
+        waiting = self.waiting[host]
+        while waiting:
+            turn = waiting.popleft()
+            outcome = await self._send(turn)
+            self._finish(turn.callback, outcome)
+            if outcome.arrived:
+                self.arrived[host] += 1
+            else:
+                self.pace[host] = self.arrived[host] = 0
+                self._give_back(waiting, until=inf)
+        self.lanes[host].discard(asyncio.current_task())
+        if not self.lanes[host]:
+            del self.lanes[host], self.waiting[host]
+
+    async def _send(self, turn: _Turn) -> Outcome:
         try:
-            async with asyncio.timeout(TURN_SECONDS if turns.locked() else None):
-                await turns.acquire()
-        except TimeoutError:
-            post.close()
-            return None
-        try:
-            if self.failed_at.get(host, 0.0) > started_at:
-                post.close()
-                return None
-            outcome = await post
-        finally:
-            turns.release()
-        if outcome.arrived:
-            self.arrived[host] += 1
-        else:
-            self.failed_at[host] = self.loop.time()
-            self.pace[host] = self.arrived[host] = 0
-        return outcome
+            return await self.client.post(turn.url, body=turn.body, headers=turn.headers)
+        except Exception:
+            log.exception("A callback could not be sent because of an internal error")
+            return Outcome(error="Wake failed to send this callback. The server's log says why.")
+
+    def _give_back(self, waiting: deque[_Turn], *, until: float) -> None:
+        """Gives back those that have waited since before `until`."""
+        while waiting and waiting[0].since < until:
+            self._finish(waiting.popleft().callback, None)
+
+    def _finish(self, callback: Callback, outcome: Outcome | None) -> None:
+        self.in_flight -= 1
+        self.targets[callback.target] -= 1
+        self.finished.append((callback, outcome))
+        self.some_finished.set()
+        if not self.in_flight:
+            self.all_finished.set()
 
 
 async def _opened(open_client: Callable[[], HttpClient]) -> HttpClient:
     return open_client()
 
 
-async def _not_sent(reason: str) -> Outcome:
-    return Outcome(error=reason)
-
-
-async def _wait(sending: Sending) -> list[tuple[Callback, Outcome | None]]:
-    """Waits for a tick, or until a request is finished and others had a moment to follow; returns
-    those that are."""
-    await asyncio.wait(sending, timeout=TICK_SECONDS, return_when=asyncio.FIRST_COMPLETED)
-    done, _ = await asyncio.wait(sending, timeout=SETTLE_SECONDS)
-    return [(sending.pop(task), _outcome(task)) for task in done]
+async def _within(seconds: float, event: asyncio.Event) -> None:
+    """Waits for the event, but no longer than this."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(seconds):
+            await event.wait()
 
 
 class _Finished:
@@ -178,7 +227,7 @@ class _Finished:
         self.settled = 0
         self.settled_at = time.monotonic()
 
-    def add(self, results: Sequence[tuple[Callback, Outcome | None]]) -> None:
+    def add(self, results: Sequence[Sent]) -> None:
         """Adds those that were sent, and gives the others back."""
         pairs = [(callback, outcome) for callback, outcome in results if outcome is not None]
         if len(pairs) < len(results):
@@ -198,13 +247,6 @@ class _Finished:
         self.settled_at = time.monotonic()
         work = partial(settle, at=self.clock())
         self.settled += together(pairs, work, what="attempts of callbacks")
-
-
-def _outcome(task: asyncio.Task[Outcome | None]) -> Outcome | None:
-    if (failure := task.exception()) is None:
-        return task.result()
-    log.error("A callback could not be sent because of an internal error", exc_info=failure)
-    return Outcome(error="Wake failed to send this callback. The server's log says why.")
 
 
 @contextmanager
