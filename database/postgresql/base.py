@@ -3,15 +3,31 @@
 from __future__ import annotations
 
 import threading
+from datetime import UTC, datetime
 from typing import Any
 
 import psycopg
 from django.db.backends.postgresql import base
+from psycopg.abc import Buffer
+from psycopg.types.datetime import TimestamptzLoader
 
 from database.postgresql.turns import Turns
 
 _lock = threading.Lock()
 _turns: dict[str, Turns] = {}
+
+
+class TimeLoader(TimestamptzLoader):
+    """Reads a time in a tenth of the time: Django's loader takes it apart with a regular
+    expression."""
+
+    timezone = UTC  # Django asks for it
+
+    def load(self, data: Buffer) -> datetime:
+        try:
+            return datetime.fromisoformat(str(data, "ascii")).astimezone(UTC)
+        except (ValueError, OverflowError):  # psycopg has errors of its own, as for `infinity`
+            return super().load(data)
 
 
 class DatabaseWrapper(base.DatabaseWrapper):
@@ -20,6 +36,12 @@ class DatabaseWrapper(base.DatabaseWrapper):
     The pool alone waits a second, which is right for a server that is away and too short for a
     hundred requests that come at once. With a turn, a connection is free or the server is away.
     """
+
+    def get_connection_params(self) -> dict[str, Any]:
+        params: dict[str, Any] = super().get_connection_params()
+        if self.timezone is UTC:
+            params["context"].adapters.register_loader("timestamptz", TimeLoader)
+        return params
 
     def get_new_connection(self, conn_params: dict[str, Any]) -> Any:
         if not self.pool:
