@@ -5,6 +5,7 @@ took (bench/callbacks.py): `python -m bench.full_outbox COUNT PORT...`."""
 
 from __future__ import annotations
 
+import gc
 import json
 import sys
 import time
@@ -21,12 +22,13 @@ from wake.callbacks.sending import send_due
 from wake.models import Callback, CallbackHost, Delivery, Response
 
 SPREAD = timedelta(microseconds=1)
-
-
 WARM_UP = 400
 
 
 def main(count: int, ports: list[int]) -> None:
+    gc.collect()
+    gc.freeze()  # as a worker does when it starts (wake/server/work/celery.py)
+    gc.set_threshold(10_000)
     fill(WARM_UP, ports)
     send_due(seconds=120)
     fill(count, ports)
