@@ -39,8 +39,8 @@ PARTS: dict[str, tuple[Callable[[], list[Row]], Callable[[], list[Row]]]] = {
         lambda: assignment.measure(delivers=400, page_views=40, rounds=3, deliveries=DELIVERIES),
     ),
     "callbacks": (
-        lambda: callbacks.measure(callbacks=10_000),
-        lambda: callbacks.measure(callbacks=1_000),
+        lambda: callbacks.measure(callbacks=5_000, turns=3),
+        lambda: callbacks.measure(callbacks=1_000, turns=3),
     ),
     "a2a": (
         lambda: a2a_send.measure(requests=400, rounds=7),

@@ -1,7 +1,8 @@
 """Measures how many callbacks a second one worker sends, of a queue that is full.
 
 The worker, PostgreSQL and the receivers are processes of their own. A rate depends on the machine,
-unlike the ratios of the other rows, so the worker's CPU time is noted beside it.
+unlike the ratios of the other rows, so the worker's CPU time is noted beside it. The cases take
+turns and the median counts, so that one slow moment of the machine decides nothing.
 """
 
 from __future__ import annotations
@@ -9,8 +10,9 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from statistics import median
 from typing import NamedTuple
 
 from bench.tools import servers
@@ -33,28 +35,41 @@ CASES = [
 ]
 
 
-def measure(*, callbacks: int) -> list[Row]:
-    """Measures each case with a new database."""
+class Drained(NamedTuple):
+    """Says how long the worker took to send all callbacks, and how much CPU time."""
+
+    seconds: float
+    cpu: float
+
+
+def measure(*, callbacks: int, turns: int) -> list[Row]:
     servers.make_database("bench", deliveries=0)
-    return [_row(case, callbacks) for case in CASES]
+    drained = [[_drained(case, callbacks) for case in CASES] for _ in range(turns)]
+    return [
+        _row(case, callbacks, its_turns)
+        for case, its_turns in zip(CASES, zip(*drained, strict=True), strict=True)
+    ]
 
 
-def _row(case: Case, callbacks: int) -> Row:
+def _row(case: Case, callbacks: int, turns: Sequence[Drained]) -> Row:
+    cpu = median(turn.cpu for turn in turns) / callbacks
+    return Row(
+        case.name,
+        callbacks / median(turn.seconds for turn in turns),
+        case.at_least,
+        unit="/s",
+        at_least=True,
+        note=f"{cpu * 1e6:.0f} us of the worker's CPU each",
+    )
+
+
+def _drained(case: Case, callbacks: int) -> Drained:
     with _receivers(case) as ports:
         command = [sys.executable, "-m", "bench.full_outbox", str(callbacks), *map(str, ports)]
         done = subprocess.run(  # noqa: S603 - our own worker
             command, env=servers.ENVIRONMENT, check=True, stdout=subprocess.PIPE, text=True
         )
-    drained = json.loads(done.stdout)
-    note = f"{drained['cpu'] / callbacks * 1e6:.0f} us of the worker's CPU each"
-    return Row(
-        case.name,
-        callbacks / drained["seconds"],
-        case.at_least,
-        unit="/s",
-        at_least=True,
-        note=note,
-    )
+    return Drained(**json.loads(done.stdout))
 
 
 @contextmanager
