@@ -94,7 +94,10 @@ class Callback(models.Model):
     # For a callback without an answer: the id of the row that it is about, in the app of its kind.
     about = models.UUIDField(null=True, db_column="relayed_task")
     agent = models.ForeignKey(Agent, on_delete=models.CASCADE, related_name="+")
-    team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="callbacks")
+    # Index: callbacks_of_a_team.
+    team = models.ForeignKey(
+        Team, on_delete=models.CASCADE, related_name="callbacks", db_index=False
+    )
     url: models.TextField[str, str] = ContentTextField()  # it may carry a token
     host = models.CharField(max_length=260)
     # A JSON object of the headers that kinds without a signature need; always encrypted
@@ -166,7 +169,10 @@ class Callback(models.Model):
 class CallbackAttempt(models.Model):
     """Records one attempt to send a callback, with its outcome."""
 
-    callback = models.ForeignKey(Callback, on_delete=models.CASCADE, related_name="attempts")
+    # Index: attempts_of_a_callback.
+    callback = models.ForeignKey(
+        Callback, on_delete=models.CASCADE, related_name="attempts", db_index=False
+    )
     number = models.PositiveSmallIntegerField()
     started_at = models.DateTimeField()
     took_ms = models.PositiveIntegerField()

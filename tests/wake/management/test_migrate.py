@@ -123,6 +123,24 @@ def test_an_invalid_index_of_a_failed_migration_is_replaced(
 
 
 @pytest.mark.system
+def test_an_index_is_dropped_where_another_one_serves(server: psycopg.Connection[Any]) -> None:
+    def led_by(table: str, column: str) -> list[str]:
+        rows = server.execute(
+            "SELECT indexname FROM pg_indexes WHERE tablename = %s AND indexdef LIKE %s",
+            [table, f"% ({column}%)"],
+        )
+        return [name for (name,) in rows.fetchall()]
+
+    call_command("migrate", "wake", "0036", verbosity=0)
+    before = led_by("wake_callbackattempt", "callback_id")
+    call_command("migrate", "wake", verbosity=0)
+
+    assert len(before) == 2
+    assert led_by("wake_callbackattempt", "callback_id") == ["attempts_of_a_callback"]
+    assert "callbacks_of_a_team" in led_by("wake_callback", "team_id")
+
+
+@pytest.mark.system
 def test_a_check_of_a_failed_migration_is_replaced_and_holds_for_old_rows(
     server: psycopg.Connection[Any],
 ) -> None:
