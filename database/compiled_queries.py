@@ -249,8 +249,8 @@ def insert_many(rows: Sequence[models.Model]) -> None:
 
 
 def insert_columns(model: type[models.Model], given: Mapping[str, Sequence[Any]]) -> None:
-    """Inserts rows of which no instances were made: `given` has the values of each attribute, one
-    for each row."""
+    """Inserts rows without making instances: `given` has the values of each attribute, one for each
+    row."""
     database = connections[DEFAULT_DB_ALIAS]  # `connection` finds it again for each attribute
     columns = [given[field.attname] for field in fields_of(model)]
     if not columns[0]:

@@ -15,7 +15,7 @@ from django.db.migrations import operations
 from django.db.migrations.loader import MigrationLoader
 from django.db.models.signals import pre_migrate
 
-from database.concurrent_indexes import AddIndexConcurrently
+from database.concurrent_indexes import AddIndexConcurrently, DropForeignKeyIndex
 from database.constraints import AddCheckInSteps
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -189,6 +189,8 @@ def _on_the_database(given: Sequence[Any]) -> Iterator[Any]:
 def _builds_an_index(operation: Any) -> bool:
     """Returns whether it reads the whole table under a lock: for an index, or to check a
     constraint."""
+    if isinstance(operation, DropForeignKeyIndex):
+        return False
     if isinstance(operation, operations.AddField | operations.AlterField):
         return bool(getattr(operation.field, "db_index", False) or operation.field.unique)
     is_index = isinstance(operation, operations.AddIndex | operations.AddConstraint)
