@@ -131,7 +131,7 @@ def test_an_index_is_dropped_where_another_one_serves(server: psycopg.Connection
         )
         return [name for (name,) in rows.fetchall()]
 
-    call_command("migrate", "wake", "0036", verbosity=0)
+    call_command("migrate", "wake", "0040", verbosity=0)
     before = led_by("wake_callbackattempt", "callback_id")
     call_command("migrate", "wake", verbosity=0)
 

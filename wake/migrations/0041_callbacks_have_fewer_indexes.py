@@ -10,7 +10,7 @@ class Migration(migrations.Migration):
     atomic = False
 
     dependencies = [
-        ("wake", "0036_rules_answer"),
+        ("wake", "0040_people_end_assignments"),
     ]
 
     operations = [
