@@ -16,6 +16,7 @@ from django.conf import settings
 from django.db import transaction
 from django.db.models import Exists, F, OuterRef
 from django.db.models.functions import Coalesce
+from django.utils.crypto import salted_hmac
 
 from accounts.audit import SYSTEM, record
 from accounts.models import Agent, ApiKey
@@ -44,7 +45,7 @@ LATER = timedelta(minutes=1)
 SAMPLE = 10
 COLUMNS = (
     *("team", "agent", "type", "thread", "created_at", "activity_at", "quorum", "irreversible"),
-    *("supersedes", "is_internal", "assignment"),
+    *("supersedes", "is_internal", "assignment", "content_hash"),
 )
 
 
@@ -128,7 +129,7 @@ def _trials(
 ) -> Iterator[Trial]:
     """Yields a trial for each rule that matches. The first one that is on may approve it, unless it
     belongs to the sample."""
-    details, is_taken = Details(row), row.pk.int % SAMPLE == 0
+    details, is_taken = Details(row), is_in_sample(row)
     for rule in rules:
         version = rule.version
         if row.created_at < version.created_at or not rule.matches(row, details, at=at):
@@ -137,6 +138,16 @@ def _trials(
         is_due = since is not None and row.created_at >= since and not is_taken
         is_taken = is_taken or is_due
         yield Trial(delivery=row, version=version, created_at=at, due_at=at if is_due else None)
+
+
+def is_in_sample(row: Delivery) -> bool:
+    """Returns whether people answer the delivery, whatever the rules say. Its agent cannot know
+    that beforehand, because the key is secret, and the same content delivered again on the same day
+    (UTC) has the same result."""
+    day = row.created_at.astimezone(UTC).date()
+    text = f"{row.agent_id} {day} {row.content_hash}"
+    digest = salted_hmac("wake.answering.sample", text, algorithm="sha256").digest()
+    return int.from_bytes(digest) % SAMPLE == 0
 
 
 @transaction.atomic

@@ -23,7 +23,7 @@ NEW = f"{RULES}answering/new/"
 
 @pytest.fixture(autouse=True)
 def no_sample(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(trials, "SAMPLE", 2**128)
+    monkeypatch.setattr(trials, "SAMPLE", 2**256)
 
 
 def page_of(rule: AnsweringRule, action: str = "") -> str:

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable
 from datetime import datetime
 from typing import Any
+from uuid import uuid4
 
 from django.utils import timezone
 
@@ -90,10 +91,11 @@ def send(times: int = 1, supersedes: str | None = None) -> list[str]:
     """Delivers with the agent's key, as a web server does. Returns the ids."""
     key = ApiKey.objects.select_related("agent__team").get()
     fields: Any = {"agent_id": key.agent.agent_id, "provider": "claude", "type": "question"}
-    fields |= {"headline": "Ship it?", "summary": "Everything is green.", "supersedes": supersedes}
+    fields |= {"summary": "Everything is green.", "supersedes": supersedes}
+    headlines = [f"Ship build {uuid4()}?" for _ in range(times)]  # not all in the sample, or none
     return [
-        str(deliver(key.agent, key=key, at=timezone.now(), **fields).delivery.pk)
-        for _ in range(times)
+        str(deliver(key.agent, key=key, at=timezone.now(), headline=each, **fields).delivery.pk)
+        for each in headlines
     ]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
-from uuid import UUID, uuid4
+from uuid import uuid4
 
 import pytest
 from django.db import connection
@@ -19,7 +19,7 @@ from tests.types import Answer, MakeAnsweringRule, MakeDelivery, MakeRule
 from wake import wire
 from wake.answering import rules, trials
 from wake.answering.results import results_of
-from wake.answering.trials import note_and_answer
+from wake.answering.trials import is_in_sample, note_and_answer
 from wake.mcp import wording
 from wake.models import AnsweringRule, AnsweringVersion, Callback, Delivery, Response, Trial
 from wake.responses import release, release_due, respond, take_back
@@ -29,7 +29,7 @@ HOURS = timedelta(hours=1)
 
 @pytest.fixture(autouse=True)
 def no_sample(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(trials, "SAMPLE", 2**128)
+    monkeypatch.setattr(trials, "SAMPLE", 2**256)
 
 
 def work() -> int:
@@ -199,22 +199,50 @@ def test_what_came_before_the_rule_is_not_its_own(
     assert [trial.delivery for trial in Trial.objects.all()] == [shadowed]
 
 
-def test_one_in_ten_goes_to_people(
+def test_a_sample_goes_to_people(
     make_answering_rule: MakeAnsweringRule,
     make_delivery: MakeDelivery,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.undo()
+    monkeypatch.setattr(trials, "SAMPLE", 2)
     make_answering_rule(on=True)
-    for last_digit in (1, 0, 9):
-        pk = UUID(int=uuid4().int // 10 * 10 + last_digit)
-        monkeypatch.setattr("wake.deliveries.uuid.uuid4", lambda pk=pk: pk)
-        make_delivery()
-        monkeypatch.undo()
+    deliveries = [make_delivery(headline=f"Question {number}") for number in range(40)]
+    sampled = [each for each in deliveries if is_in_sample(each)]
 
-    assert work() == 2
-    [sampled] = Trial.objects.filter(approved_at__isnull=True)
-    assert (sampled.due_at, sampled.delivery_id.int % 10) == (None, 0)
+    work()
+
+    assert 0 < len(sampled) < 40
+    left = Trial.objects.filter(approved_at__isnull=True)
+    assert {(each.delivery, each.due_at) for each in left} == {(each, None) for each in sampled}
+
+
+def test_the_same_content_stays_in_the_sample_for_a_day(
+    make_delivery: MakeDelivery, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Otherwise an agent could deliver it again until a rule approves it."""
+    monkeypatch.setattr(trials, "SAMPLE", 2)
+    noon = datetime(2026, 5, 4, 12, tzinfo=UTC)
+    headlines = [f"Question {number}" for number in range(40)]
+
+    first, again, next_day = (
+        [is_in_sample(make_delivery(headline=each, at=noon + hours * HOURS)) for each in headlines]
+        for hours in (0, 11, 12)
+    )
+
+    assert first == again
+    assert first != next_day
+
+
+def test_the_sample_depends_on_a_secret(
+    make_delivery: MakeDelivery, monkeypatch: pytest.MonkeyPatch, settings: Any
+) -> None:
+    monkeypatch.setattr(trials, "SAMPLE", 2)
+    deliveries = [make_delivery(headline=f"Question {number}") for number in range(40)]
+    before = [is_in_sample(each) for each in deliveries]
+
+    settings.SECRET_KEY = "another"
+
+    assert [is_in_sample(each) for each in deliveries] != before
 
 
 def test_a_rule_approves_at_most_so_many_a_day(
