@@ -70,8 +70,14 @@ def test_a_stream_begins_with_the_task_and_ends_with_it(either: Caller) -> None:
 def test_or_it_is_one_message(either: Caller) -> None:
     sent = either.sending("tck-message-response")
 
-    (only,) = either.stream(SEND[either.version], sent)
+    for _ in range(10):
+        only, *rest = either.stream(SEND[either.version], sent)
+        if not rest:
+            break
+        # On a busy machine the command took longer than a stream holds the task back for.
+        assert kind_of(only) == "task"
 
+    assert rest == []
     assert kind_of(only) == "message"
     assert change_of(only)["parts"][0]["text"] == "Direct message response"
 
