@@ -57,7 +57,7 @@ def make_database(*agents: str, deliveries: int, a_team_each: bool = False) -> l
     ]
     with psycopg.connect(DATABASE, autocommit=True) as connection:
         connection.execute(FILL, [deliveries])
-        connection.execute("VACUUM ANALYZE")
+    vacuum()
     return keys
 
 
@@ -65,6 +65,12 @@ def acknowledge_all() -> None:
     """Makes the earlier deliveries need no answer any more, so that no inbox shows them."""
     with psycopg.connect(DATABASE, autocommit=True) as connection:
         connection.execute("UPDATE wake_delivery SET acknowledged_at = created_at")
+    vacuum()
+
+
+def vacuum() -> None:
+    """Does what autovacuum would do later. Connections then make their plans again."""
+    with psycopg.connect(DATABASE, autocommit=True) as connection:
         connection.execute("VACUUM ANALYZE")
 
 
