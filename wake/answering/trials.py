@@ -141,9 +141,9 @@ def _trials(
 
 
 def is_in_sample(row: Delivery) -> bool:
-    """Returns whether people answer the delivery, whatever the rules say. Its agent cannot know
-    that beforehand, because the key is secret, and the same content delivered again on the same day
-    (UTC) has the same result."""
+    """Returns whether people answer the delivery although a rule may approve it. Its agent cannot
+    know that beforehand, because the key is secret, and the same content delivered again on the
+    same day (UTC) has the same result."""
     day = row.created_at.astimezone(UTC).date()
     text = f"{row.agent_id} {day} {row.content_hash}"
     digest = salted_hmac("wake.answering.sample", text, algorithm="sha256").digest()

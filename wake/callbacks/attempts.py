@@ -56,12 +56,16 @@ def claim(
     if not chosen:
         return []
     # A try is counted when it is claimed, so that a row that kills its sender is given up in the
-    # end.
+    # end, and after the second such try it waits as after a failed one.
     for callback in chosen:
         if callback.tries >= ATTEMPTS_AT_MOST:
             _give_up(callback, at=at)
             callback.save(update_fields=["due_at", "given_up_at"])
-    claimed = [callback for callback in chosen if callback.due_at is not None]
+        elif callback.lease and callback.tries > 1 and not callback.asked_by_name:
+            callback.due_at = at + retries.wait(callback.tries)
+            callback.lease = callback.leased_until = None
+            callback.save(update_fields=["due_at", "lease", "leased_until"])
+    claimed = [callback for callback in chosen if callback.due_at and callback.due_at <= at]
     lease = uuid.uuid4()
     _statements().lease.run(
         ids=[callback.pk for callback in claimed], lease=lease, leased_until=at + LEASE

@@ -19,7 +19,7 @@ PER_HOST = 20
 PAGE_SIZE = 200
 ANY_NUMBER = sys.maxsize
 # What a sender does not need of the rows that it claims.
-UNREAD = {"created_at", "leased_until", "lease", "delivered_at", "given_up_at", "erased_at"}
+UNREAD = {"created_at", "leased_until", "delivered_at", "given_up_at", "erased_at"}
 
 
 def choose(

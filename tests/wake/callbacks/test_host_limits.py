@@ -128,9 +128,9 @@ def test_a_probe_and_another_teams_callbacks_do_not_wait_for_each_other(
     )
 
     beside_each_other = claim(at=at)
-    Callback.objects.update(leased_until=None)
+    Callback.objects.update(leased_until=None, lease=None)
     while_it_is_asked = claim(at=at, busy={trouble.key: PROBES})
-    Callback.objects.update(leased_until=None)
+    Callback.objects.update(leased_until=None, lease=None)
     while_the_other_is_sent = claim(at=at, busy={again(healthy[0]).target: 2})
 
     assert teams(beside_each_other) == {broken[0].team_id: PROBES, other_team_id: 3}

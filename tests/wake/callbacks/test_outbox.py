@@ -22,6 +22,7 @@ from tests.wake.callbacks.verifying import verify_standard
 from wake.callbacks import sending
 from wake.callbacks.attempts import LEASE, claim, settle
 from wake.callbacks.http_client import HttpClient, Outcome
+from wake.callbacks.outbox import send_again
 from wake.callbacks.sending import send_due
 from wake.models import Callback, CallbackAttempt, CallbackHost, Delivery
 from wake.responses import PickedUp, take_back
@@ -334,18 +335,36 @@ def test_a_sender_that_returns_after_its_lease_changes_nothing(
     assert list(codes) == [(1, 500), (2, 200), (1, 500)]
 
 
-def test_a_callback_that_kills_its_senders_is_given_up(answered: Answered) -> None:
+def test_a_callback_that_kills_its_senders_is_given_up_when_its_schedule_is_over(
+    answered: Answered,
+) -> None:
+    callback = answered()
+    begun = at = due(callback)
+
+    for _ in range(40):
+        claim(at=at)  # and the sender dies
+        callback = again(callback)
+        if callback.due_at is None:
+            break
+        at = max(callback.due_at, at + LEASE)
+
+    assert callback.given_up_at is not None
+    assert callback.given_up_at - begun > timedelta(days=3)
+    assert AuditEvent.objects.get(event="callback.given_up").detail["tries"] == 10
+
+
+def test_a_callback_of_a_killed_sender_is_sent_at_once_if_a_person_asks(
+    answered: Answered, alice: User
+) -> None:
     callback = answered()
     at = due(callback)
-
-    for _ in range(10):
-        assert len(claim(at=at)) == 1
+    for _ in range(2):
+        claim(at=at)  # and the sender dies
         at += LEASE
-    assert claim(at=at) == []
 
-    callback = again(callback)
-    assert (callback.given_up_at, callback.due_at) == (at, None)
-    assert AuditEvent.objects.get(event="callback.given_up").detail["tries"] == 10
+    send_again(callback, by=alice, at=at)
+
+    assert claim(at=at) == [callback]
 
 
 def test_an_erased_callback_is_settled_without_effect(answered: Answered) -> None:
