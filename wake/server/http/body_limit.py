@@ -58,8 +58,12 @@ class BodyLimit:
             return
         row = row_of(scope["path"])
         limit = getattr(settings, row.body_limit if row else PAGE_LIMIT)
-        declared = declared_length(dict(scope["headers"]).get(b"content-length", b""))
-        body = _Counted(receive, limit, _seconds(scope, declared, limit))
+        headers = dict(scope["headers"])
+        declared = declared_length(headers.get(b"content-length", b""))
+        is_chunked = b"transfer-encoding" in headers
+        longest = limit if is_chunked else declared
+        seconds = float(settings.BODY_SECONDS) + longest / BYTES_A_SECOND
+        body = _Counted(receive, limit, seconds, length=0 if is_chunked else declared)
         if declared <= limit:
             await self.app(scope, body.receive, body.note_answer(send))
             if body.is_answered:
@@ -80,23 +84,30 @@ class BodyLimit:
 
 class _Counted:
     """Counts the body while Django receives it. Past the size or time limit, it tells Django that
-    the client has disconnected."""
+    the client has disconnected. After `length` bytes, unless that is 0, it is over."""
 
-    def __init__(self, receive: Receive, limit: int, seconds: float) -> None:
+    def __init__(self, receive: Receive, limit: int, seconds: float, *, length: int) -> None:
         self._receive = receive
         self._left = limit
+        self._last = limit - length if length else None
         self._until = asyncio.get_running_loop().time() + seconds
         self.is_over = self.is_cut_off = self.is_late = self.is_answered = False
 
     async def receive(self) -> Message:
-        if self.is_over:  # the disconnect of the client may come much later
-            return await self._receive()
+        if self.is_over:
+            return await self._disconnect()
         try:
             async with asyncio.timeout_at(self._until):
                 message = await self._next()
         except TimeoutError:
             self.is_late = True
         return {"type": "http.disconnect"} if self.is_late or self._left < 0 else message
+
+    async def _disconnect(self) -> Message:
+        """Waits for the client to leave, which may be much later."""
+        while (message := await self._receive())["type"] == "http.request":
+            pass  # granian says with an empty one that the body was over
+        return message
 
     async def drain(self) -> None:
         with suppress(TimeoutError):
@@ -107,8 +118,10 @@ class _Counted:
     async def _next(self) -> Message:
         message = await self._receive()
         self.is_cut_off |= message["type"] == "http.disconnect"
-        self.is_over |= not message.get("more_body", False)
         self._left -= len(message.get("body", b""))
+        if self._left == self._last:  # to hear that there is no more costs a turn of the event loop
+            message = {**message, "more_body": False}
+        self.is_over |= not message.get("more_body", False)
         return message
 
     def note_answer(self, send: Send) -> Send:
@@ -117,11 +130,6 @@ class _Counted:
             await send(message)
 
         return send_and_note
-
-
-def _seconds(scope: dict[str, Any], declared: int, limit: int) -> float:
-    is_chunked = any(name == b"transfer-encoding" for name, _ in scope["headers"])
-    return float(settings.BODY_SECONDS) + (limit if is_chunked else declared) / BYTES_A_SECOND
 
 
 async def _send(response: HttpResponse, send: Send) -> None:
