@@ -44,7 +44,8 @@ def store_all_large(
     """Does so with several lists of parts, in one statement."""
     new: list[Blob] = []
     stored = [[_stored(task_id, part, new, at=at) for part in parts] for parts in lists]
-    Blob.objects.bulk_create(new, batch_size=ROWS_AT_ONCE)
+    if new:
+        Blob.objects.bulk_create(new, batch_size=ROWS_AT_ONCE)
     return stored
 
 

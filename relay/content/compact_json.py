@@ -1,8 +1,6 @@
 """Writes JSON as rows store it."""
 
 import json
-from typing import Any
 
-
-def dumps(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+# One for all: json.dumps() would make one for each value.
+dumps = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode

@@ -7,6 +7,7 @@ fails before or around its view; it has no cookies, and none of the browser's mi
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 PAGE_LIMIT = "DATA_UPLOAD_MAX_MEMORY_SIZE"  # Django's, for forms
 
@@ -41,6 +42,7 @@ def is_machine_path(path: str) -> bool:
     return f"{path}/".startswith(_PREFIXES)
 
 
+@lru_cache(maxsize=256)  # a request asks several times
 def row_of(path: str) -> MachinePath | None:
     """Returns the first row that fits, None for a page. A prefix also stands for itself without its
     last slash."""
