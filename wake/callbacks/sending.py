@@ -56,7 +56,7 @@ def send_due(
         return 0
     with asyncio.Runner() as runner:
         client = runner.run(_opened(open_client))
-        lanes = _Lanes(client, runner.get_loop())
+        slots = _Slots(client, runner.get_loop())
         finished = _Finished(clock)
         claimed: list[Callback] = []
         look_further_at = 0.0
@@ -64,24 +64,24 @@ def send_due(
         try:
             with _only_sender() as is_ours:
                 while is_ours and time.monotonic() < stop_at:
-                    room = AT_ONCE - lanes.unfinished - len(finished.pairs)
+                    room = AT_ONCE - slots.unfinished - len(finished.pairs)
                     further = not claimed or time.monotonic() >= look_further_at
                     began = time.monotonic()
                     claimed = claim(
-                        at=clock(), room=room, busy=lanes.busy, ahead=lanes.pace, further=further
+                        at=clock(), room=room, busy=slots.busy, ahead=slots.pace, further=further
                     )
                     if further:
                         took = time.monotonic() - began
                         look_further_at = began + max(TICK_SECONDS, 10 * took)
-                    lanes.start(claimed, at=clock())
-                    if lanes.unfinished:
-                        finished.add(runner.run(lanes.wait()))
+                    slots.start(claimed, at=clock())
+                    if slots.unfinished:
+                        finished.add(runner.run(slots.wait()))
                     elif finished.pairs:
                         finished.settle()  # a success can make others due
                     elif further:
                         break
-            while lanes.unfinished:  # outside the lock, so that the next sender need not wait
-                finished.add(runner.run(lanes.wait()))
+            while slots.unfinished:  # outside the lock, so that the next sender need not wait
+                finished.add(runner.run(slots.wait()))
             finished.settle()
         finally:
             runner.run(client.close())
@@ -98,8 +98,8 @@ class _Turn(NamedTuple):
     since: float
 
 
-class _Lanes:
-    """Sends callbacks in lanes: a host has at most PER_HOST, and a lane sends one after the other.
+class _Slots:
+    """Sends callbacks in slots: a host has at most PER_HOST, and a slot sends one after the other.
 
     A callback that waits for its turn for too long, or while another one to its host fails, is not
     sent, and its outcome is None. What a kind looks up once for a batch (allowed hosts, secrets) is
@@ -113,7 +113,7 @@ class _Lanes:
         self.headers_of: dict[str, kinds.Headers] = {}
         self.until = 0.0
         self.waiting: defaultdict[str, deque[_Turn]] = defaultdict(deque)
-        self.lanes: defaultdict[str, set[asyncio.Task[None]]] = defaultdict(set)
+        self.slots: defaultdict[str, set[asyncio.Task[None]]] = defaultdict(set)
         self.targets: Counter[Target] = Counter()
         self.in_flight = 0
         self.finished: list[Sent] = []
@@ -155,7 +155,7 @@ class _Lanes:
         return finished
 
     def _queue(self, callback: Callback, at: datetime) -> None:
-        """Prepares the request, and opens a lane for it unless its host has all."""
+        """Prepares the request, and opens a slot for it unless its host has all."""
         kind, host = kinds.kind_of(callback), callback.host
         if kind.name not in self.headers_of:
             self.headers_of[kind.name] = kind.start_batch()
@@ -166,10 +166,10 @@ class _Lanes:
             self._finish(callback, Outcome(error=str(reason)))
             return
         self.waiting[host].append(_Turn(callback, url, body, headers, self.loop.time()))
-        if len(self.lanes[host]) < PER_HOST:
-            self.lanes[host].add(self.loop.create_task(self._lane(host)))
+        if len(self.slots[host]) < PER_HOST:
+            self.slots[host].add(self.loop.create_task(self._slot(host)))
 
-    async def _lane(self, host: str) -> None:
+    async def _slot(self, host: str) -> None:
         waiting = self.waiting[host]
         while waiting:
             turn = waiting.popleft()
@@ -180,9 +180,9 @@ class _Lanes:
             else:
                 self.pace[host] = self.arrived[host] = 0
                 self._give_back(waiting, until=inf)
-        self.lanes[host].discard(asyncio.current_task())
-        if not self.lanes[host]:
-            del self.lanes[host], self.waiting[host]
+        self.slots[host].discard(asyncio.current_task())
+        if not self.slots[host]:
+            del self.slots[host], self.waiting[host]
 
     async def _send(self, turn: _Turn) -> Outcome:
         try:

@@ -16,8 +16,8 @@ from tests.types import MakeDelivery
 from wake.models import Response
 from wake.responses import respond
 
-# `make test` looks at each page in one of two sizes, so that it takes two minutes less, and
-# `make system` in all.
+# `make test` looks at some pages, each in one of two sizes, so that it takes three minutes less, and
+# `make system` at every page in all sizes.
 sizes = pytest.mark.parametrize(
     "in_all_sizes", [False, pytest.param(True, marks=pytest.mark.system)]
 )
@@ -28,16 +28,16 @@ def test_axe_is_the_expected_version() -> None:
     assert hashlib.sha256(AXE.encode()).hexdigest() == AXE_SHA256
 
 
-@sizes
+@pytest.mark.system
 def test_every_page_is_accessible_and_inside_its_window(
-    open_browser: Open, alice: User, world: World, subtests: pytest.Subtests, in_all_sizes: bool
+    open_browser: Open, alice: User, world: World, subtests: pytest.Subtests
 ) -> None:
     screen = open_browser(alice)
 
     for name, path in pages(world, alice).items():
         with subtests.test(name):
             screen.go(path)
-            assert screen.problems(in_all_sizes=in_all_sizes) == []
+            assert screen.problems() == []
 
 
 @sizes
