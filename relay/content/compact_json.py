@@ -2,5 +2,5 @@
 
 import json
 
-# One for all: json.dumps() would make one for each value.
+# One encoder for all calls: json.dumps() makes a new one each time.
 dumps = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode

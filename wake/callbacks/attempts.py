@@ -15,6 +15,7 @@ from functools import cache
 
 from django.db import transaction
 from django.db.models import F
+from django.db.models.functions import Greatest
 
 from accounts.audit import SYSTEM, record
 from database.compiled_queries import (
@@ -56,20 +57,17 @@ def claim(
     if not chosen:
         return []
     # A try is counted when it is claimed, so that a row that kills its sender is given up in the
-    # end, and after the second such try it waits as after a failed one.
+    # end.
     for callback in chosen:
         if callback.tries >= ATTEMPTS_AT_MOST:
             _give_up(callback, at=at)
             callback.save(update_fields=["due_at", "given_up_at"])
-        elif callback.lease and callback.tries > 1 and not callback.asked_by_name:
-            callback.due_at = at + retries.wait(callback.tries)
-            callback.lease = callback.leased_until = None
-            callback.save(update_fields=["due_at", "lease", "leased_until"])
-    claimed = [callback for callback in chosen if callback.due_at and callback.due_at <= at]
+    claimed = [callback for callback in chosen if callback.due_at is not None]
     lease = uuid.uuid4()
     _statements().lease.run(
         ids=[callback.pk for callback in claimed], lease=lease, leased_until=at + LEASE
     )
+    _postpone_left([callback for callback in claimed if callback.lease is not None], at=at)
     for callback in claimed:
         callback.tries += 1
         callback.lease = lease
@@ -78,6 +76,16 @@ def claim(
     if response_ids := [callback.response_id for callback in claimed if callback.response_id]:
         _statements().sent.run(ids=response_ids, at=at)
     return claimed
+
+
+def _postpone_left(left: Sequence[Callback], *, at: datetime) -> None:
+    """Makes claimed rows whose last sender died due again as after a failed attempt. Otherwise a
+    worker that dies every minute would use up their tries within ten minutes."""
+    for callback in left:
+        if callback.tries:
+            callback.due_at = at + retries.wait(callback.tries)
+    if left:
+        Callback.objects.bulk_update(left, ["due_at"])
 
 
 @transaction.atomic
@@ -124,7 +132,7 @@ def _postpone_all(failed: Sequence[Finished], *, at: datetime) -> None:
     for callback, outcome in failed:
         row = rows[callback.pk]
         asked_meanwhile = row.due_at != callback.due_at
-        if callback.asked_by_name and callback.tries > 1:
+        if callback.asked_by_name and callback.tries > 1 and row.tries:
             row.tries -= 1  # a try by hand takes none from the schedule
         _postpone(row, outcome, asked_meanwhile=asked_meanwhile, at=at)
 
@@ -211,7 +219,9 @@ def _statements() -> _Statements:
             Response.objects.filter(pk__in=unsent.values("pk")),
             sent_at=parameter("at", Response, "sent_at"),
         ),
-        given_back=CompiledUpdate(callbacks, tries=F("tries") - 1, lease=None, leased_until=None),
+        given_back=CompiledUpdate(
+            callbacks, tries=Greatest(F("tries") - 1, 0), lease=None, leased_until=None
+        ),
         leases=CompiledQuery(lambda: locked.order_by("pk").values_list(*LEASE_COLUMNS)),
         arrived=CompiledUpdate(
             callbacks,

@@ -166,8 +166,7 @@ def start_sender():
 def bury(child):
     os.waitpid(child, 0)
     # What was under way has no sender any more: its minute goes by, and so do the pauses.
-    unfinished = Callback.objects.filter(due_at__isnull=False)
-    unfinished.update(lease=None, leased_until=None, due_at=timezone.now())
+    Callback.objects.filter(due_at__isnull=False).update(leased_until=None, due_at=timezone.now())
 """
 
 

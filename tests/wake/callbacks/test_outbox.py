@@ -327,7 +327,7 @@ def test_a_sender_that_returns_after_its_lease_changes_nothing(
     settle([(quick, Outcome(status_code=200))], at=at + LEASE * 2)
     settle([(slow, Outcome(status_code=500))], at=at + LEASE * 3)
 
-    assert (between.lease, between.due_at) == (quick.lease, at)
+    assert (between.lease, between.due_at) == (quick.lease, quick.due_at)
     done = again(quick)
     assert done.delivered_at == at + LEASE * 2
     assert done.due_at is None
@@ -341,30 +341,60 @@ def test_a_callback_that_kills_its_senders_is_given_up_when_its_schedule_is_over
     callback = answered()
     begun = at = due(callback)
 
-    for _ in range(40):
-        claim(at=at)  # and the sender dies
-        callback = again(callback)
-        if callback.due_at is None:
-            break
-        at = max(callback.due_at, at + LEASE)
+    for _ in range(10):
+        assert claim(at=at) == [callback]  # and the sender dies
+        at = max(due(callback), at + LEASE)
+    assert claim(at=at) == []
 
-    assert callback.given_up_at is not None
-    assert callback.given_up_at - begun > timedelta(days=3)
+    callback = again(callback)
+    assert (callback.given_up_at, callback.due_at) == (at, None)
+    assert at - begun > timedelta(days=3)
     assert AuditEvent.objects.get(event="callback.given_up").detail["tries"] == 10
 
 
-def test_a_callback_of_a_killed_sender_is_sent_at_once_if_a_person_asks(
+def test_a_callback_of_a_killed_sender_is_sent_after_a_minute(answered: Answered) -> None:
+    callback = answered()
+    settle([(claim(at=(at := due(callback)))[0], Outcome(status_code=500))], at=at)
+    at = due(callback)
+
+    claim(at=at)  # and the sender dies
+    again_at = at + LEASE
+    (claimed,) = claim(at=again_at)
+    late = again_at + LEASE * 2
+    settle([(claimed, Outcome(status_code=200))], at=late)  # it was slow, and nothing is due yet
+
+    assert again(callback).delivered_at == late
+
+
+def test_a_callback_of_killed_senders_is_sent_at_once_if_a_person_asks(
     answered: Answered, alice: User
 ) -> None:
     callback = answered()
     at = due(callback)
-    for _ in range(2):
+    for _ in range(3):
         claim(at=at)  # and the sender dies
         at += LEASE
+    assert claim(at=at) == []
 
     send_again(callback, by=alice, at=at)
 
     assert claim(at=at) == [callback]
+
+
+def test_a_callback_that_is_asked_for_twice_while_it_is_sent_keeps_its_tries(
+    answered: Answered, alice: User
+) -> None:
+    callback = answered()
+    at = due(callback)
+    Callback.objects.filter(pk=callback.pk).update(tries=9)
+    send_again(callback, by=alice, at=at)
+    (claimed,) = claim(at=at)
+    later = at + timedelta(seconds=1)
+    send_again(callback, by=alice, at=later)
+
+    settle([(claimed, Outcome(status_code=500))], at=later)
+
+    assert (again(callback).tries, again(callback).due_at) == (0, later)
 
 
 def test_an_erased_callback_is_settled_without_effect(answered: Answered) -> None:

@@ -89,7 +89,7 @@ class _Counted:
     def __init__(self, receive: Receive, limit: int, seconds: float, *, length: int) -> None:
         self._receive = receive
         self._left = limit
-        self._last = limit - length if length else None
+        self._left_at_end = limit - length if length else None
         self._until = asyncio.get_running_loop().time() + seconds
         self.is_over = self.is_cut_off = self.is_late = self.is_answered = False
 
@@ -106,7 +106,7 @@ class _Counted:
     async def _disconnect(self) -> Message:
         """Waits for the client to leave, which may be much later."""
         while (message := await self._receive())["type"] == "http.request":
-            pass  # granian says with an empty one that the body was over
+            pass  # granian ends each body with an empty message
         return message
 
     async def drain(self) -> None:
@@ -119,7 +119,7 @@ class _Counted:
         message = await self._receive()
         self.is_cut_off |= message["type"] == "http.disconnect"
         self._left -= len(message.get("body", b""))
-        if self._left == self._last:  # to hear that there is no more costs a turn of the event loop
+        if self._left == self._left_at_end:  # the empty message is not worth a turn of the loop
             message = {**message, "more_body": False}
         self.is_over |= not message.get("more_body", False)
         return message

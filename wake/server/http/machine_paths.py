@@ -36,14 +36,19 @@ MACHINE_PATHS = (
     MachinePath("/readyz/"),
 )
 _PREFIXES = tuple(row.prefix for row in MACHINE_PATHS)
+LONGEST_PREFIX = max(map(len, _PREFIXES))
 
 
 def is_machine_path(path: str) -> bool:
     return f"{path}/".startswith(_PREFIXES)
 
 
-@lru_cache(maxsize=256)  # a request asks several times
 def row_of(path: str) -> MachinePath | None:
     """Returns the first row that fits, None for a page. A prefix also stands for itself without its
     last slash."""
-    return next((row for row in MACHINE_PATHS if f"{path}/".startswith(row.prefix)), None)
+    return _row_of(f"{path}/"[:LONGEST_PREFIX])
+
+
+@lru_cache(maxsize=256)
+def _row_of(beginning: str) -> MachinePath | None:
+    return next((row for row in MACHINE_PATHS if beginning.startswith(row.prefix)), None)
