@@ -60,8 +60,8 @@ def _test(target: str) -> int:
     ]
     if target == "test":
         recap.append(
-            "Left out: whole servers, proxies, official SDKs, old databases, and the accessibility of"
-            " every page. Run `make system`."
+            "Left out: whole servers, proxies, official SDKs, old databases, and the accessibility"
+            " of every page. Run `make system`."
         )
     _say("", *recap)
     is_ci = os.environ.get("CI", "").lower() in {"1", "true", "yes"}

@@ -16,8 +16,8 @@ from tests.types import MakeDelivery
 from wake.models import Response
 from wake.responses import respond
 
-# `make test` looks at some pages, each in one of two sizes, so that it takes three minutes less, and
-# `make system` at every page in all sizes.
+# `make test` looks at some pages, each in one of two sizes, and so takes three minutes less;
+# `make system` looks at every page in all sizes.
 sizes = pytest.mark.parametrize(
     "in_all_sizes", [False, pytest.param(True, marks=pytest.mark.system)]
 )
