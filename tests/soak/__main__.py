@@ -1,7 +1,8 @@
 """`make soak`: what takes too long for `make test`, with the figures of docs/reliability.md.
 
-An hour of load is scaled down to SOAK_SECONDS (default 300). It brings its own PostgreSQL and
-Redis. Of several scenarios only those are run that are named as arguments.
+An hour of load is scaled down to SOAK_SECONDS (default 300). The scenarios start their own
+PostgreSQL and Redis, except for the fuzzing: it uses SQLite, and DATABASE_URL or a PostgreSQL at
+127.0.0.1:5432. If scenarios are named as arguments, only those are run.
 """
 
 from __future__ import annotations
