@@ -9,7 +9,7 @@ from typing import Self
 from accounts.models import Agent, Membership, Team
 from wake.assignment.assigned import in_minutes, in_words
 from wake.models import Delivery, RuleVersion
-from wake.models.rules import Match
+from wake.models.rules import EscalationStep, Match
 
 TYPES: dict[str, str] = {
     Delivery.Type.QUESTION: "questions",
@@ -86,17 +86,25 @@ def _needs(version: RuleVersion) -> str:
 
 
 def escalates(version: RuleVersion, names: Names) -> str:
-    """Returns `After 30 minutes without an answer also to Bob.`, a sentence for each step."""
-    return " ".join(
-        f"After {in_minutes(step['minutes'])} without an answer also to "
-        f"{_whom(step['people'], step['role'], names)}."
-        for step in version.escalation
-    )
+    """Returns `After 30 minutes without an answer, Bob is added.`, a sentence for each step."""
+    return " ".join(_escalates(step, names) for step in version.escalation)
+
+
+def _escalates(step: EscalationStep, names: Names) -> str:
+    added = _named(step["people"], step["role"], names)
+    are = "is" if len(added) == 1 and not step["role"] else "are"
+    time = in_minutes(step["minutes"])
+    return f"After {time} without an answer, {in_words(added)} {are} added."
 
 
 def _whom(people: Iterable[int], role: str, names: Names) -> str:
+    return in_words(_named(people, role, names))
+
+
+def _named(people: Iterable[int], role: str, names: Names) -> list[str]:
+    """Returns the names of the people, then `all owners` or `all reviewers` for the role."""
     named = [names.people.get(pk, LEFT) for pk in people]
-    return in_words([*_once(named), *([ROLES[Membership.Role(role)]] if role else [])])
+    return [*_once(named), *([ROLES[Membership.Role(role)]] if role else [])]
 
 
 def _once(names: Iterable[str]) -> list[str]:

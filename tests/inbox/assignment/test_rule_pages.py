@@ -294,8 +294,8 @@ def test_a_rule_says_to_whom_it_escalates(alices: Person, bobs: Person, team: Te
 
     page = alices.client.post(f"{RULES}new/", form(team, **steps), follow=True)
 
-    assert "After 30 minutes without an answer also to bob." in text_of(page)
-    assert "After 2 hours without an answer also to all owners." in text_of(page)
+    assert "After 30 minutes without an answer, bob is added." in text_of(page)
+    assert "After 2 hours without an answer, all owners are added." in text_of(page)
     version = RuleVersion.objects.get()
     assert version.escalation == [
         {"minutes": 30, "people": [bobs.user.pk], "role": ""},
