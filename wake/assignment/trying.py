@@ -10,20 +10,23 @@ from datetime import datetime, timedelta
 
 from accounts.models import ApiKey, Team
 from wake.assignment.matching import LiveRule, first_match, in_runs, live_rules
-from wake.models import Delivery, DeliveryQuerySet, RuleVersion
+from wake.models import Delivery, DeliveryQuerySet, Response, RuleVersion
 
 DAYS = 30
 MOST_TRIED = 500
 SECONDS = 2.0
 AT_ONCE = 50
 MOST_NAMED = 5
-COLUMNS = ("team", "agent", "type", "thread", "headline", "status")
+COLUMNS = (
+    *("team", "agent", "type", "thread", "headline", "status"),
+    *("response__delivery", "response__rule_version"),
+)
 
 
 @dataclass(slots=True)
 class Matched:
     """Counts the deliveries that a rule matches, those of them that people answered, and those that
-    they approved. The newest that they did not approve are named."""
+    they approved. The newest that they did not approve are named. Answers of rules do not count."""
 
     deliveries: int = 0
     answered: int = 0
@@ -32,7 +35,9 @@ class Matched:
 
     def add(self, delivery: Delivery) -> None:
         self.deliveries += 1
-        if delivery.status == Delivery.Status.PENDING:
+        response: Response | None = getattr(delivery, "response", None)
+        is_by_rule = response is not None and response.rule_version_id is not None
+        if delivery.status == Delivery.Status.PENDING or is_by_rule:
             return
         self.answered += 1
         if delivery.status == Delivery.Status.APPROVED:
@@ -84,4 +89,5 @@ def version_of(delivery: Delivery, *, at: datetime) -> RuleVersion | None:
 def _needed(rows: DeliveryQuerySet, rules: list[LiveRule[RuleVersion]]) -> DeliveryQuerySet:
     """Loads details only if a rule compares a value in them."""
     compares = any(rule.version.operator for rule in rules)
-    return rows.only(*COLUMNS, *(["details_json"] if compares else []))
+    columns = [*COLUMNS, *(["details_json"] if compares else [])]
+    return rows.select_related("response").only(*columns)

@@ -12,8 +12,10 @@ from django.utils import timezone
 from accounts.models import Agent, Membership, Team, User
 from inbox.assignment import sentences
 from tests.inbox.person import Person, text_of
-from tests.types import MakeDelivery, MakeRule
+from tests.types import MakeAnsweringRule, MakeDelivery, MakeRule
+from wake.answering import trials
 from wake.models import Rule, RuleVersion
+from wake.responses import release_due
 
 RULES = "/settings/rules/garden/"
 
@@ -206,6 +208,29 @@ def test_the_trial_says_how_people_answered(
     assert "Redirected: Refund" in text
     assert "Undoable" not in text
     assert f'href="/deliveries/{rejected.pk}/"' in page.content.decode()
+
+
+def test_the_trial_leaves_out_answers_of_rules(
+    make_rule: MakeRule,
+    make_answering_rule: MakeAnsweringRule,
+    make_delivery: MakeDelivery,
+    answer: Any,
+    alices: Person,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(trials, "SAMPLE", 2**256)
+    make_rule("Owners", role="owner")
+    answer(make_delivery(headline="Pay twice"), "rejected")
+    make_answering_rule(on=True)
+    make_delivery()
+    now = timezone.now()
+    assert trials.note_and_answer(at=now) == 1
+    release_due(at=now + timedelta(hours=1))
+
+    text = " ".join(text_of(alices.get(f"{RULES}try/")).split())
+
+    assert "2 of 2 would have gone to alice by “Owners”." in text
+    assert "People approved 0 of the 1 that they answered." in text
 
 
 def test_the_trial_names_only_so_many_answers(
