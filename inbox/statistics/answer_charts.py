@@ -1,4 +1,4 @@
-"""Computes the two charts of an agent's statistics: answers by kind over time, and time to answer.
+"""Computes the two charts of an agent's statistics: how people answered each day, and how fast.
 
 The template draws them as SVG from attributes, because the content policy forbids inline styles.
 """
@@ -43,7 +43,7 @@ class Segment:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """The answers of one day, stacked from the bottom in the order of KINDS."""
+    """The answers of people on one day, stacked from the bottom in the order of KINDS."""
 
     date: date
     x: int
@@ -81,8 +81,8 @@ class AnswerCharts:
 
 
 def answer_charts(agent: Agent, *, days: int, at: datetime) -> AnswerCharts:
-    """Counts the answers of the days up to now with one query. Days are in the person's time
-    zone."""
+    """Counts the answers of people in the days up to now with one query. Days are in the time zone
+    of the person who looks at them."""
     start = first_day(at, count=days)
     first = timezone.localtime(start).date()
     by_day = {first + timedelta(days=n): dict.fromkeys(KINDS, 0) for n in range(days)}
@@ -117,6 +117,7 @@ def _counts(agent: Agent, start: datetime, end: datetime) -> Iterable[tuple[Any,
         Delivery.objects.of_agent(agent, ApiKey.Mode.LIVE)
         .exclude(status=Delivery.Status.PENDING)
         .filter(activity_at__gte=start, answered_at__gte=start, answered_at__lte=end)
+        .filter(response__rule_version__isnull=True)
         .order_by()
         .annotate(took=took, quarter=Quarter("answered_at"))
         .values("quarter", "status")

@@ -32,9 +32,9 @@ def sentences(statistics: Statistics) -> list[str]:
     if now.windows:
         was = f", was {_of(before.missed, before.windows)}" if before.windows else ""
         parts.append(f"Missed deadlines: {_of(now.missed, now.windows)}{was}.")
-    if now.answers:
-        was = f", was {_of(before.unopened, before.answers)}" if before.answers else ""
-        parts.append(f"Answered without opening: {_of(now.unopened, now.answers)}{was}.")
+    if now.by_people:
+        was = f", was {_unopened(before)}" if before.by_people else ""
+        parts.append(f"Answered without opening: {_unopened(now)}{was}.")
     return parts
 
 
@@ -87,7 +87,7 @@ def _by_rules(now: Period, before: Period) -> Line:
 
 
 def _unopened(period: Period) -> str:
-    return _of(period.unopened, period.answers) if period.answers else "no answers"
+    return _of(period.unopened, period.by_people) if period.by_people else "no answers"
 
 
 def _edits(period: Period) -> str:

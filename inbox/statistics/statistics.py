@@ -70,6 +70,10 @@ class Period:
     def answers(self) -> int:
         return sum(self.answered.values())
 
+    @property
+    def by_people(self) -> int:
+        return self.answers - self.by_rules
+
 
 @dataclass(frozen=True, slots=True)
 class Statistics:

@@ -20,8 +20,10 @@ from inbox.statistics import edit_sizes
 from inbox.statistics.statistics import Period, statistics_of
 from tests.fixtures.agent_client import AgentClient
 from tests.inbox.person import Person, text_of
-from tests.types import Answer, MakeDelivery
+from tests.types import Answer, MakeAnsweringRule, MakeDelivery
+from wake.answering import trials
 from wake.models import Delivery, Response
+from wake.responses import release_due
 
 KATHMANDU = ZoneInfo("Asia/Kathmandu")  # 5 h 45 min ahead
 AT = datetime(2026, 3, 20, 12, tzinfo=KATHMANDU)
@@ -218,6 +220,42 @@ def test_the_page_says_what_changed_and_shows_the_figures_beside_those_before(
     assert "Deliveries 4 1 Questions 0 0" in page
     assert "90th percentile 12 min 40 min" in page
     assert "style=" not in answered.content.decode()
+
+
+@pytest.fixture
+def approved_by_rule(
+    make_answering_rule: MakeAnsweringRule,
+    make_delivery: MakeDelivery,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Makes two outputs that a rule approves at once."""
+    monkeypatch.setattr(trials, "SAMPLE", 2**256)
+    make_answering_rule(on=True)
+    for _ in range(2):
+        make_delivery()
+    now = timezone.now()
+    assert trials.note_and_answer(at=now) == 2
+    release_due(at=now + timedelta(hours=1))
+
+
+@pytest.mark.usefixtures("today", "approved_by_rule")
+def test_the_charts_and_the_times_leave_out_answers_of_rules(alices: Person, agent: Agent) -> None:
+    page = text_of(alices.get(f"/agents/{agent.pk}/statistics/"))
+
+    assert "Last 30 days: 6 deliveries, 5 answers, 2 of them given by rules." in page
+    assert "How you answered, by the day of the answer. Approved 3" in page
+    assert "under 5 min 0 5 to 15 min 3" in page
+    assert "Median response time: 12 min" in page
+    assert "Answered without opening: 1 of 3, was 0 of 1." in page
+    assert "Answers 5 1 Given by rules 2 0 Approved 5 1" in page
+
+
+@pytest.mark.usefixtures("approved_by_rule")
+def test_the_page_says_that_only_rules_answered(alices: Person, agent: Agent) -> None:
+    page = text_of(alices.get(f"/agents/{agent.pk}/statistics/"))
+
+    assert page.count("Only rules answered in these days.") == 2
+    assert "Answered without opening no answers no answers" in page
 
 
 @pytest.mark.usefixtures("today")
