@@ -1,5 +1,4 @@
-"""Draws a small bar chart as attributes of an SVG, because the content policy forbids inline
-styles."""
+"""Computes the bars of a small SVG chart; the template draws them."""
 
 from __future__ import annotations
 
@@ -7,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 WIDTH, HEIGHT = 600, 80
-GAPS = 5  # the gap is a fifth of a bar's width
+GAPS = 5  # the gap is a fifth of the step from one bar to the next
 LEAST = 2  # a value above zero is visible
 
 
