@@ -21,7 +21,7 @@ from inbox.rendering.tree import CELL, NUMBER_CELL, TABLE, Tree, link, quiet
 
 MOST_CELLS = 3_000
 MOST_COLUMNS = 30
-MOST_CODE = 12_000
+MOST_COLOURED_CODE = 12_000
 MOST_CHART_POINTS = 3_000
 LONGEST_CELL = 1_000
 LONGEST_TITLE = 200
@@ -54,17 +54,17 @@ def blocks_html(
 ) -> SafeString:
     """Renders the blocks. `markdown` returns an empty text for what it cannot format in good
     time. `inputs_apart` leaves choices and fields out, which the page shows as inputs.
-    Without `files` there is no delivery whose pictures could be shown."""
-    page = _Page(markdown, controls(blocks), inputs_apart=inputs_apart, files=files)
+    Without `files`, image and file blocks are shown as unknown."""
+    renderer = _BlocksRenderer(markdown, controls(blocks), inputs_apart=inputs_apart, files=files)
     sections = format_html_join(
-        "", '<section class="block">{}</section>', ((one,) for one in page.sections(blocks))
+        "", '<section class="block">{}</section>', ((one,) for one in renderer.sections(blocks))
     )
     rest = len(blocks) - MOST_BLOCKS
     return sections + (quiet(f"{rest:,} more blocks in the raw view") if rest > 0 else SafeString())
 
 
-class _Page:
-    """Counts what all blocks together may fill."""
+class _BlocksRenderer:
+    """Renders blocks within one limit of table cells, coloured code and chart points."""
 
     def __init__(
         self,
@@ -80,7 +80,7 @@ class _Page:
         self.files = FileBlocks(files) if files else None
         self.tree = Tree()
         self.cells_left = MOST_CELLS
-        self.code_left = MOST_CODE
+        self.coloured_left = MOST_COLOURED_CODE
         self.points_left = MOST_CHART_POINTS
 
     def sections(self, blocks: list[Any]) -> Iterator[SafeString]:
@@ -107,7 +107,7 @@ class _Page:
         return html
 
     def _known_block(self, block: Any) -> SafeString | None:
-        """Renders a block of a known type; returns None for any other."""
+        """Returns None for an unknown, malformed or too large block."""
         match block:
             case {"type": "markdown", "text": str(text)}:
                 return self.markdown(text) or format_html(PRE, reveal(text))
@@ -142,8 +142,8 @@ class _Page:
         return format_html("<p>{}</p>{}", quiet(NOT_KNOWN), html)
 
     def _code(self, text: str, language: Any) -> SafeString:
-        self.code_left -= len(text)
-        is_coloured = isinstance(language, str) and self.code_left >= 0
+        self.coloured_left -= len(text)
+        is_coloured = isinstance(language, str) and self.coloured_left >= 0
         return coloured(reveal(text), language if is_coloured else "")
 
     def _table(self, columns: list[Any], rows: list[Any]) -> SafeString | None:
