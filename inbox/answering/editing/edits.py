@@ -28,7 +28,7 @@ from wake.models import Delivery
 from wake.responses import BadEdit
 
 FIELDS, JSON, TEXT = "fields", "json", "text"
-LINES, SWITCH, YES_OR_NO, NOTHING = "lines", "switch", "yes-or-no", "nothing"
+LINES, YES_OR_NO, NOTHING = "lines", "yes-or-no", "nothing"
 SEVERAL = "several"
 INPUTS = {LONG: LINES, BOOLEAN: YES_OR_NO}
 MOST_FIELDS = 12
@@ -46,7 +46,7 @@ class Unreadable(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """Describes the input for one member of a flat object; `kind` is text, lines, number, switch,
+    """Describes the input for one member of a flat object; `kind` is text, lines, number,
     yes-or-no, choice, several (with the chosen ids in `values`) or nothing."""
 
     name: str
@@ -194,7 +194,7 @@ def _literal(field: Field, original: Any, typed: Any) -> str:
     text = field.value if typed is None else str(typed).replace("\r\n", "\n")
     if text == field.value.replace("\r\n", "\n"):
         return str(original) if isinstance(original, Number) else json.dumps(original)
-    if field.kind in {SWITCH, YES_OR_NO} and text in {"true", "false"}:
+    if field.kind == YES_OR_NO and text in {"true", "false"}:
         return text
     if field.kind == NUMBER:
         return _number(text.strip(), field)
@@ -284,7 +284,7 @@ def _kind(original: Original, key: str, value: Any) -> str:
     if isinstance(value, Number):
         return NUMBER
     if isinstance(value, bool):
-        return SWITCH
+        return YES_OR_NO
     return NOTHING if value is None else TEXT
 
 
