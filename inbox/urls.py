@@ -103,6 +103,7 @@ urlpatterns = [
     path("deliveries/<uuid:pk>/files/<uuid:blob>", file_views.download_file, name="file"),
     path("deliveries/<uuid:pk>/edit", editing_views.delivery_editor, name="editor"),
     path("deliveries/<uuid:pk>/response", answering_views.answer_delivery, name="response"),
+    path("deliveries/<uuid:pk>/continue", answering_views.continue_answer, name="continue-answer"),
     path("deliveries/<uuid:pk>/undo", answering_views.undo_answer, name="undo"),
     path(
         "deliveries/<uuid:pk>/saved-replies",

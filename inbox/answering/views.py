@@ -1,4 +1,4 @@
-"""Sends an answer, inserts a saved reply, and takes an answer back."""
+"""Sends an answer, continues an unsent one, inserts a saved reply, and takes an answer back."""
 
 from __future__ import annotations
 
@@ -83,6 +83,16 @@ def answer_delivery(request: PersonRequest, pk: UUID) -> HttpResponse:
     if isinstance(given, Vote):
         messages.success(request, f"{VOTED} {reveal(delivery.headline)}")
     return after_answer(pk, following, filters)
+
+
+@require_POST
+@page
+def continue_answer(request: PersonRequest, pk: UUID) -> HttpResponse:
+    """Shows a new version with the message that was typed for the earlier one. Sends nothing."""
+    delivery = find_delivery(request.user, pk)
+    if not may_answer(request.user, delivery.team_id):
+        raise PermissionDenied(NotAllowed.__doc__)
+    return delivery_page(request, delivery, feedback=request.POST.get("feedback", ""))
 
 
 @require_POST

@@ -82,15 +82,17 @@ def test_typed_text_is_carried_to_the_new_version(
     alices: Person, old: Delivery, new: Delivery
 ) -> None:
     conflict = alices.answer(old, feedback="Line one.\r\n<b>Two</b>")
-    path = f"/deliveries/{new.pk}/saved-replies"
+    path = f"/deliveries/{new.pk}/continue"
 
     page = alices.client.post(path, {"feedback": "Line one.\r\n<b>Two</b>"})
 
     assert 'value="Line one.\r\n&lt;b&gt;Two&lt;/b&gt;"' in conflict.content.decode()
     assert form_in(conflict, path).keys() == {"feedback"}
+    assert "only your message is kept" in text_of(conflict)
     assert page.status_code == 200
     assert "Second draft" in text_of(page)
     assert "Line one.\r\n&lt;b&gt;Two&lt;/b&gt;</textarea>" in page.content.decode()
+    assert not Response.objects.exists()
 
 
 def test_an_answer_can_be_sent_from_the_replaced_page(
