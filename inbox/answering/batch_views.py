@@ -28,7 +28,7 @@ def batch_review_page(request: PersonRequest) -> HttpResponse:
 @require_POST
 @page
 def send_batch(request: PersonRequest) -> HttpResponse:
-    """Sends every choice, or nothing if something is missing."""
+    """Sends the choices if they are complete. One that fails does not stop the others."""
     choices = batch_review.read_choices(request.POST)
     note = request.POST.get("note", "").replace("\r\n", "\n")
     filters = FilterState.from_form(request.POST)
@@ -61,8 +61,8 @@ def batch_result(request: PersonRequest, pk: UUID) -> HttpResponse:
         "batch": batch,
         "filters": FilterState.from_form(request.GET),
         "lines": lines,
-        "on_their_way": sum(line.is_on_its_way for line in lines),
-        "is_waiting": any(line.is_vote for line in lines),
+        "sent_count": sum(line.is_sent for line in lines),
+        "has_votes": any(line.is_vote for line in lines),
         "is_partly_undone": any(line.is_taken_back for line in lines),
         "can_be_undone": any(line.can_be_undone for line in lines),
     }

@@ -43,13 +43,16 @@ MOST_BATCHES = 3
 SENT, ANSWERED_FIRST, CHANGED, GONE, FAILED = "sent", "first", "changed", "gone", "failed"
 WITHDRAWN, NOT_ASSIGNED, VOTED = "withdrawn", "others", "voted"
 ACCEPTED = {SENT, VOTED}
+# What became of an accepted answer; the session does not store it.
+UNDONE = "undone"
 MESSAGES = {
     VOTED: "Your approval counts. It waits for others to agree, and you can undo it on its page.",
+    UNDONE: "It is back in the inbox.",
     CHANGED: "It changed after you read it. Read it again, then answer.",
     WITHDRAWN: str(Withdrawn.__doc__),
     NOT_ASSIGNED: str(NotAssigned.__doc__),
     GONE: "You can no longer answer it.",
-    FAILED: "Something went wrong on our side. Nothing was sent.",
+    FAILED: "Something went wrong on our side. This answer was not sent.",
 }
 
 
@@ -85,13 +88,17 @@ class Batch:
 @dataclass(frozen=True, slots=True)
 class Line:
     """Shows one answer of the batch as it is now; `answer_status` is about the answer that
-    counts."""
+    counts. `is_own` says that this person gave that one, and not only one of its votes."""
 
     delivery: Delivery | None
     status: str
     outcome: str
     answer_status: AnswerStatus | None
-    message: str
+    is_own: bool = False
+
+    @property
+    def message(self) -> str:
+        return MESSAGES.get(self.outcome, "")
 
     @property
     def title(self) -> str:
@@ -99,23 +106,21 @@ class Line:
 
     @property
     def is_taken_back(self) -> bool:
-        return self.outcome == SENT and self.answer_status is None
+        return self.outcome == UNDONE
 
     @property
     def is_vote(self) -> bool:
         return self.outcome == VOTED
 
     @property
-    def is_on_its_way(self) -> bool:
-        return self.outcome == SENT and self.answer_status is not None
+    def is_sent(self) -> bool:
+        return self.outcome == SENT
 
     @property
     def can_be_undone(self) -> bool:
-        return (
-            self.is_on_its_way
-            and self.answer_status is not None
-            and self.answer_status.can_be_undone
-        )
+        """Returns whether take_all_back() would undo it."""
+        status = self.answer_status
+        return self.is_sent and self.is_own and status is not None and status.can_be_undone
 
 
 def send(choices: Iterable[Choice], *, by: User, note: str, address: str, at: datetime) -> Batch:
@@ -135,11 +140,10 @@ def send(choices: Iterable[Choice], *, by: User, note: str, address: str, at: da
 
 
 def take_all_back(batch: Batch, *, by: User, address: str) -> None:
-    """Takes back the answers that the agent does not have yet; the page tells about the others."""
-    own_deliveries = Delivery.objects.for_person(by).defer(*UNUSED_COLUMNS)
-    for delivery in own_deliveries.in_bulk(
-        [pk for pk, _, outcome in batch.results if outcome == SENT]
-    ).values():
+    """Takes back this person's answers that the agent does not have yet; the page tells about the
+    others. An answer that a colleague gave meanwhile stays."""
+    own_deliveries = Delivery.objects.for_person(by).filter(response__by=by).defer(*UNUSED_COLUMNS)
+    for delivery in own_deliveries.in_bulk(batch.ids(sent=True)).values():
         try:
             take_back(delivery, by=by, address=address, at=database_now())
         except (PickedUp, NotAllowed, Response.DoesNotExist):
@@ -149,12 +153,18 @@ def take_all_back(batch: Batch, *, by: User, address: str) -> None:
 
 
 def lines(batch: Batch, viewer: Viewer, *, at: datetime) -> list[Line]:
-    """Returns the current status of each answer; one query."""
+    """Returns the current status of each answer. Makes one query, and one more if a delivery needs
+    several approvals."""
     own_deliveries = Delivery.objects.for_person(viewer.user).select_related("response__callback")
     unused = (*UNUSED_COLUMNS, "response__callback__body", "response__callback__headers_ciphertext")
     deliveries = own_deliveries.defer(*unused).in_bulk([pk for pk, _, _ in batch.results])
+    asked = [delivery.pk for delivery in deliveries.values() if delivery.quorum]
+    votes: dict[UUID, Vote] = {}
+    if asked:
+        rows = Vote.objects.filter(user=viewer.user, delivery__in=asked).defer("feedback")
+        votes = {vote.delivery_id: vote for vote in rows}
     return [
-        _line(deliveries.get(pk), status, outcome, viewer, at)
+        _line(deliveries.get(pk), status, outcome, votes.get(pk), viewer, at)
         for pk, status, outcome in batch.results
     ]
 
@@ -196,14 +206,35 @@ def _send(delivery: Delivery, choice: Choice, by: User, note: str, address: str)
 
 
 def _line(
-    delivery: Delivery | None, status: str, outcome: str, viewer: Viewer, at: datetime
+    delivery: Delivery | None,
+    status: str,
+    outcome: str,
+    vote: Vote | None,
+    viewer: Viewer,
+    at: datetime,
 ) -> Line:
-    response: Response | None = getattr(delivery, "response", None)
     if delivery is None:
-        return Line(None, status, GONE, None, MESSAGES[GONE])
-    if outcome == SENT and response is None:
-        return Line(delivery, status, outcome, None, "It is back in the inbox.")
-    if response is not None and response.by_id != viewer.user.pk:
-        outcome = ANSWERED_FIRST
-    status_now = answer_status(response, viewer, at=at) if response is not None else None
-    return Line(delivery, status, outcome, status_now, MESSAGES.get(outcome, ""))
+        return Line(None, status, GONE, None)
+    response: Response | None = getattr(delivery, "response", None)
+    outcome = _outcome_now(outcome, response, vote, viewer)
+    if response is None:
+        return Line(delivery, status, outcome, None)
+    return Line(
+        delivery,
+        response.status if outcome == SENT else status,
+        outcome,
+        answer_status(response, viewer, at=at),
+        is_own=response.by_id == viewer.user.pk,
+    )
+
+
+def _outcome_now(outcome: str, response: Response | None, vote: Vote | None, viewer: Viewer) -> str:
+    """Returns what became of an answer. Colleagues may have added votes to an approval or undone
+    theirs, and this person may have undone it and answered again."""
+    if response is None:
+        if outcome not in ACCEPTED:
+            return outcome
+        return VOTED if vote else UNDONE
+    if response.by_id != viewer.user.pk and not (vote and vote.is_part_of(response)):
+        return ANSWERED_FIRST
+    return SENT if outcome in ACCEPTED else outcome

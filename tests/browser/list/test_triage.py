@@ -39,7 +39,7 @@ def test_selected_rows_are_answered_together_and_undone(
 
     page.locator("li", has_text="Notes").get_by_label("Read").check()
     screen.press("Send answers")
-    expect(page.get_by_role("heading", level=1)).to_have_text("Both answers are on their way")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Both answers sent")
 
     screen.press("Undo all")
     expect(page.get_by_role("heading", level=1)).to_have_text("Undone")

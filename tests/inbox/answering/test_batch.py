@@ -125,7 +125,7 @@ def test_answers_share_one_note_and_undecided_outputs_stay(
     )
 
     assert page.redirect_chain[0][1] == 303
-    assert "Both answers are on their way" in text_of(page)
+    assert "Both answers sent" in text_of(page)
     assert statuses() == {"Good": "approved", "Bad": "rejected"}
     assert set(Response.objects.values_list("feedback", flat=True)) == {"Thank you"}
     assert Reading.objects.get().delivery == good
@@ -188,7 +188,7 @@ def test_a_conflict_in_one_answer_of_a_batch_stops_no_other(
     page = send(alices, choose(first), stale, choose(sent), note="My words")
 
     text = text_of(page)
-    assert "1 of 3 answers is on its way" in text
+    assert "1 of 3 answers sent" in text
     assert "already answered: Rejected by bob" in text
     assert "It changed after you read it" in text
     assert ">\nMy words</textarea>" in page.content.decode()
@@ -227,8 +227,8 @@ def test_an_answer_that_cannot_be_stored_does_not_stop_the_others(
 
     page = send(alices, choose(before), choose(failing), choose(after))
 
-    assert "2 of 3 answers are on their way" in text_of(page)
-    assert "Something went wrong on our side. Nothing was sent." in text_of(page)
+    assert "2 of 3 answers sent" in text_of(page)
+    assert "Something went wrong on our side. This answer was not sent." in text_of(page)
     assert statuses() == {"Before": "approved", "After": "approved"}
 
 
@@ -262,13 +262,45 @@ def test_every_answer_that_was_not_sent_can_be_undone(
     undone = alices.client.post(undo, follow=True)
 
     text = text_of(undone)
-    assert "1 of 2 answers is on its way" in text
+    assert "1 of 2 answers sent" in text
     assert "Answers that were already sent couldn't be undone." in text
     assert "Undone" in text
     assert "Fetched by the agent" in text
     assert "Undo all" not in text
     assert statuses() == {"Second": "approved"}
     assert Draft.objects.get().feedback == "My words"
+
+
+def test_undoing_a_batch_leaves_the_answer_that_a_colleague_gave_meanwhile(
+    alices: Person, bobs: Person, make_delivery: MakeDelivery
+) -> None:
+    """Alice is an owner, and may undo each answer of Bob."""
+    own, other = make_delivery(headline="Own"), make_delivery(headline="Other")
+    page = send(alices, choose(own), choose(other))
+    undo = f"{page.redirect_chain[0][0].partition('?')[0]}undo"
+    alices.undo(other)
+    bobs.answer(other, "rejected")
+
+    undone = text_of(alices.client.post(undo, follow=True))
+
+    assert "already answered: Rejected by bob" in undone
+    assert "Undo all" not in undone
+    assert statuses() == {"Other": "rejected"}
+
+
+def test_a_batch_shows_the_answer_that_a_person_gave_instead_of_theirs(
+    alices: Person, make_delivery: MakeDelivery
+) -> None:
+    delivery = make_delivery()
+    page = send(alices, choose(delivery))
+    alices.undo(delivery)
+    alices.answer(delivery, "rejected")
+
+    text = text_of(alices.get(page.redirect_chain[0][0]))
+
+    assert "Answer sent" in text
+    assert "Rejected" in text
+    assert "Approved" not in text
 
 
 def test_only_the_browser_that_sent_a_batch_sees_its_result(

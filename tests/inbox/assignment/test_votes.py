@@ -52,15 +52,74 @@ def test_the_list_asks_only_those_who_have_not_voted(
     assert b"Approve: Refund" in other.content
 
 
-def test_a_batch_says_that_it_waits(delivery: Delivery, alices: Person) -> None:
+def approve_in_batch(person: Person, delivery: Delivery) -> Any:
     fields: dict[str, Any] = {"id": [str(delivery.pk)], "read": [str(delivery.pk)]}
     fields |= {f"answer-{delivery.pk}": "approved", f"hash-{delivery.pk}": delivery.content_hash}
+    return person.client.post("/batch/answer", fields, follow=True)
 
-    page = alices.client.post("/batch/answer", fields, follow=True)
+
+def again(person: Person, result: Any) -> str:
+    """Returns the text of the batch's result as it is now."""
+    return text_of(person.get(result.redirect_chain[0][0]))
+
+
+def test_a_batch_says_that_it_waits(delivery: Delivery, alices: Person) -> None:
+    page = approve_in_batch(alices, delivery)
 
     assert Vote.objects.get().user == alices.user
     assert "Waiting for others to agree" in text_of(page)
     assert "Not sent" not in text_of(page)
+
+
+def test_a_batch_says_that_the_last_vote_has_sent_the_answer(
+    delivery: Delivery, alices: Person, bobs: Person
+) -> None:
+    result = approve_in_batch(alices, delivery)
+    bobs.answer(delivery)
+
+    page = again(alices, result)
+
+    assert "Answer sent" in page
+    assert "Approved" in page
+    assert "Not sent" not in page
+    assert "already answered" not in page
+    assert "Undo all" not in page, "the page of the delivery can undo the vote"
+
+
+def test_a_batch_says_that_its_vote_was_undone(delivery: Delivery, alices: Person) -> None:
+    result = approve_in_batch(alices, delivery)
+    alices.undo(delivery)
+
+    page = again(alices, result)
+
+    assert "Undone It is back in the inbox." in page
+    assert "Waiting for others" not in page
+
+
+def test_a_batch_waits_again_if_another_vote_is_undone(
+    delivery: Delivery, alices: Person, bobs: Person
+) -> None:
+    bobs.answer(delivery)
+    result = approve_in_batch(alices, delivery)
+    assert "Answer sent" in text_of(result)
+    bobs.undo(delivery)
+
+    page = again(alices, result)
+
+    assert "Waiting for others to agree" in page
+    assert "Undone" not in page
+
+
+def test_a_batch_says_that_a_colleague_decided_otherwise(
+    delivery: Delivery, alices: Person, bobs: Person
+) -> None:
+    result = approve_in_batch(alices, delivery)
+    bobs.answer(delivery, "rejected")
+
+    page = again(alices, result)
+
+    assert "already answered: Rejected by bob" in page
+    assert "Waiting for others" not in page
 
 
 def test_the_second_vote_answers(delivery: Delivery, alices: Person, bobs: Person) -> None:
