@@ -26,7 +26,7 @@ def add(checkpoint: AuditCheckpoint, *, chains: int, events: int) -> None:
     """Adds to the totals. Totals that were tampered with stay as they are, because a new signature
     would hide that."""
     is_first = not checkpoint.signature and _count() == (chains, events)
-    if not (is_first or _are_genuine(checkpoint)):
+    if not (is_first or _totals_are_genuine(checkpoint)):
         log.critical("The totals of the audit were changed; audit_verify says more")
         return
     checkpoint.chains, checkpoint.events = checkpoint.chains + chains, checkpoint.events + events
@@ -46,37 +46,40 @@ def forged_tips() -> list[int]:
     return [tip.chain for tip in AuditTip.objects.order_by("chain") if not is_genuine(tip)]
 
 
-def difference() -> str:
-    """Returns how the chains differ from the totals, as a sentence, or an empty text."""
+def problem() -> str:
+    """Returns what is wrong with the audit as a whole, as a sentence, or an empty text."""
     checkpoint, (chains, events) = _read()
-    if not checkpoint.signature and not chains:
-        return _about_no_audit()
-    if not _are_genuine(checkpoint):
+    is_unchained = not checkpoint.signature and not chains
+    if not (is_unchained or _totals_are_genuine(checkpoint)):
         return "The signed totals of the audit were removed or changed by hand."
-    if (checkpoint.chains, checkpoint.events) == (chains, events):
-        return _about_the_beginning()
-    return (
-        f"The totals count {checkpoint.events} events in {checkpoint.chains} chains, and the tips "
-        f"{events} in {chains}: a chain was removed, or its tip was changed."
-    )
+    if (checkpoint.chains, checkpoint.events) != (chains, events):
+        return (
+            f"The totals count {checkpoint.events} events in {checkpoint.chains} chains, and the "
+            f"tips {events} in {chains}: a chain was removed, or its tip was changed."
+        )
+    return _problem_of_the_beginning()
 
 
-def _about_no_audit() -> str:
-    """Returns a sentence if there are teams but no chain: creating a team is an event, and a sweep
-    chains every event within a minute."""
-    chained_by = database_now() - TIME_TO_CHAIN
-    if not Team.objects.filter(created_at__lt=chained_by).exists():
-        return ""
-    return "There are teams, and no chain at all: it was removed, or no job has run for an hour."
-
-
-def _about_the_beginning() -> str:
-    """Returns a sentence if the audit begins after the first team. A sweep signs the totals of an
-    empty audit, so an audit that was removed whole, with its totals, begins again."""
+def _problem_of_the_beginning() -> str:
+    """Returns a sentence if the event of the first team's creation is missing. The signatures do
+    not show this: if the whole audit was removed, with its totals, the next sweep takes it for a
+    new one, and signs it."""
     first = AuditEvent.objects.order_by("pk").values_list("at", flat=True).first()
-    if first is None or not Team.objects.filter(created_at__lt=first - TIME_TO_CHAIN).exists():
+    begins_at = first or database_now()
+    if not Team.objects.filter(created_at__lt=begins_at - TIME_TO_CHAIN).exists():
         return ""
+    if first is None:
+        return "There are teams, but no events: the events were removed."
     return "A team is older than the first event: what came before was removed."
+
+
+def has_no_chain() -> bool:
+    """Returns whether there is no chain, although there are events older than an hour. A sweep
+    chains each event within a minute, so no job has run, or the chains were removed."""
+    checkpoint, (chains, _) = _read()
+    chained_by = database_now() - TIME_TO_CHAIN
+    is_empty = not checkpoint.signature and not chains
+    return is_empty and AuditEvent.objects.filter(at__lt=chained_by).exists()
 
 
 @transaction.atomic
@@ -95,7 +98,7 @@ def sign_with_newest_key() -> None:
     checkpoint = _locked_checkpoint()
     for tip in filter(is_genuine, AuditTip.objects.all()):
         _sign_again(tip)
-    if _are_genuine(checkpoint):
+    if _totals_are_genuine(checkpoint):
         _sign_totals(checkpoint)
 
 
@@ -115,7 +118,7 @@ def _sign_totals(checkpoint: AuditCheckpoint) -> None:
     checkpoint.save(update_fields=["chains", "events", "signature"])
 
 
-def _are_genuine(checkpoint: AuditCheckpoint) -> bool:
+def _totals_are_genuine(checkpoint: AuditCheckpoint) -> bool:
     return is_signed(_totals_text(checkpoint), checkpoint.signature)
 
 

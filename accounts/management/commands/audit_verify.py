@@ -1,5 +1,5 @@
-"""`manage.py audit_verify` checks the audit chains. If the audit was tampered with, it prints one
-sentence and exits with 1."""
+"""`manage.py audit_verify` checks the audit chains. If the audit was tampered with, or has no
+chain, it says so and exits with 1."""
 
 from __future__ import annotations
 
@@ -37,7 +37,6 @@ class Command(BaseCommand):
             action="store_true",
             help="after a repair by hand: count the chains and events again and sign the totals",
         )
-
         parser.add_argument(
             "--manifest",
             type=Path,
@@ -70,8 +69,13 @@ class Command(BaseCommand):
             raise CommandError(
                 f"{name}: the audit was tampered with. Wake did not sign the tip of this chain."
             )
-        if difference := totals.difference():
-            raise CommandError(f"All teams: the audit was tampered with. {difference}")
+        if problem := totals.problem():
+            raise CommandError(f"All teams: the audit was tampered with. {problem}")
+        if totals.has_no_chain():
+            raise CommandError(
+                "All teams: the audit cannot be verified. It has no chain: no job has run yet, or "
+                "the chains were removed."
+            )
 
     def _verify(self, chain: int, name: str, noted: str) -> None:
         try:

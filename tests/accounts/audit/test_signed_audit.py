@@ -57,8 +57,21 @@ def test_an_audit_that_was_removed_whole_is_found(
     for table in ("auditevent", "auditseal", "audithead", "sealeduntil"):
         tamper(f"DELETE FROM accounts_{table}")  # noqa: S608 - made up above
 
-    with pytest.raises(CommandError, match="no chain at all"):
+    with pytest.raises(CommandError, match=r"tampered with[.] There are teams, but no events"):
         _verify_all()
+
+
+def test_an_audit_that_no_job_has_chained_cannot_be_verified(team: Team) -> None:
+    created_at = team.created_at - 2 * TIME_TO_CHAIN
+    record("team.created", by=SYSTEM, of=team, team=team, at=created_at)
+
+    with pytest.raises(CommandError, match=r"cannot be verified[.] It has no chain") as error:
+        _verify_all()
+    assert error.value.returncode == 1
+    assert "tampered" not in str(error.value)
+    audit_chain.append_new(at=timezone.now())
+
+    assert "1 events, unbroken" in _verify_all()
 
 
 def test_an_audit_that_was_removed_whole_is_found_after_new_events_too(
