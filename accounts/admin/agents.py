@@ -20,7 +20,7 @@ from django.utils.formats import date_format
 
 from accounts.admin.audited import AuditedAdmin, AuditedInline, actor
 from accounts.admin.forms import AgentForm, ClaimedIdForm, IssueKeyForm, OnceForm, RotateKeyForm
-from accounts.agents import hourly_limits, keys, registration, show_once, signing_secrets
+from accounts.agents import credential_version, hourly_limits, keys, registration, signing_secrets
 from accounts.models import Agent, ApiKey, ClaimedId
 from database.clock import database_now
 
@@ -223,7 +223,7 @@ class AgentAdmin(AuditedAdmin):
 
 
 def _credentials(agent: Agent, now: datetime) -> dict[str, Any]:
-    version = {"version": show_once.version(agent)}
+    version = {"version": credential_version.current(agent)}
     return {
         "keys": [
             {

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from django import forms
 from django.contrib.auth.forms import BaseUserCreationForm
 
-from accounts.agents import aliases, hourly_limits, show_once
+from accounts.agents import aliases, credential_version, hourly_limits
 from accounts.models import Agent, ApiKey, ClaimedId, User
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ class OnceForm(forms.Form):
     version = forms.CharField(widget=forms.HiddenInput)
 
     def is_first_for(self, agent: Agent) -> bool:
-        return self.is_valid() and self.cleaned_data["version"] == show_once.version(agent)
+        return self.is_valid() and self.cleaned_data["version"] == credential_version.current(agent)
 
 
 class IssueKeyForm(OnceForm):

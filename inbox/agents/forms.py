@@ -50,7 +50,7 @@ class NewAgentForm(forms.Form):
 
 class OnceForm(forms.Form):
     """Is accepted once: `version` is that of the agent's keys and secrets when the page was made
-    (accounts/agents/show_once.py)."""
+    (accounts/agents/credential_version.py)."""
 
     version = forms.CharField(max_length=40, widget=forms.HiddenInput)
 

@@ -11,7 +11,7 @@ from django.db import transaction
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, render
 
-from accounts.agents import keys, show_once
+from accounts.agents import credential_version, keys
 from accounts.models import Agent
 from database.clock import database_now
 from inbox.agents.forms import NewKeyForm, OnceForm, RotationForm
@@ -27,15 +27,17 @@ from inbox.people.sign_in.reauthentication import requires_password
 @requires_password
 def issue_key(request: PersonRequest, pk: UUID) -> HttpResponse:
     agent, by, now = owned_agent(request, pk), actor(request), database_now()
-    form = NewKeyForm(posted(request), initial={"version": show_once.version(agent)})
+    form = NewKeyForm(posted(request), initial={"version": credential_version.current(agent)})
     if not form.is_valid():
         return _form(request, agent, "key_new", form)
     try:
         with transaction.atomic():
-            show_once.hold(agent, expected=form.cleaned_data["version"], by=by)
+            credential_version.lock_if_unchanged(
+                agent, expected=form.cleaned_data["version"], by=by
+            )
             mode, ends = form.cleaned_data["mode"], form.expires_at(at=now)
             key, text = keys.mint(agent, by=by, mode=mode, expires_at=ends)
-    except show_once.AlreadyIssued:
+    except credential_version.AlreadyIssued:
         return no_longer_visible(request, agent)
     except keys.TooManyKeys as reason:
         form.add_error(None, str(reason))
@@ -49,15 +51,17 @@ def issue_key(request: PersonRequest, pk: UUID) -> HttpResponse:
 def rotate_key(request: PersonRequest, pk: UUID, key: UUID) -> HttpResponse:
     agent, now = owned_agent(request, pk), database_now()
     old = get_object_or_404(agent.keys, pk=key)
-    form = RotationForm(posted(request), initial={"version": show_once.version(agent)})
+    form = RotationForm(posted(request), initial={"version": credential_version.current(agent)})
     if not form.is_valid():
         return _form(request, agent, "key_rotate", form, key=old)
     by, overlap, ends = actor(request), form.delta, form.expires_at(at=now)
     try:
         with transaction.atomic():
-            show_once.hold(agent, expected=form.cleaned_data["version"], by=by)
+            credential_version.lock_if_unchanged(
+                agent, expected=form.cleaned_data["version"], by=by
+            )
             new, text = keys.rotate(old, by=by, overlap=overlap, expires_at=ends, at=now)
-    except show_once.AlreadyIssued:
+    except credential_version.AlreadyIssued:
         return no_longer_visible(request, agent)
     except keys.NoLongerWorks as reason:
         messages.warning(request, str(reason))

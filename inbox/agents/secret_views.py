@@ -11,7 +11,7 @@ from django.http import HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_POST
 
-from accounts.agents import show_once, signing_secrets
+from accounts.agents import credential_version, signing_secrets
 from accounts.models import Agent
 from database.clock import database_now
 from inbox.agents.forms import OnceForm
@@ -27,14 +27,16 @@ from inbox.people.sign_in.reauthentication import requires_password
 @requires_password
 def rotate_secret(request: PersonRequest, pk: UUID) -> HttpResponse:
     agent, by = owned_agent(request, pk), actor(request)
-    form = OnceForm(posted(request), initial={"version": show_once.version(agent)})
+    form = OnceForm(posted(request), initial={"version": credential_version.current(agent)})
     if not form.is_valid():
         return _form(request, agent, form)
     try:
         with transaction.atomic():
-            show_once.hold(agent, expected=form.cleaned_data["version"], by=by)
+            credential_version.lock_if_unchanged(
+                agent, expected=form.cleaned_data["version"], by=by
+            )
             text = signing_secrets.rotate_secret(agent, by=by)
-    except show_once.AlreadyIssued:
+    except credential_version.AlreadyIssued:
         return no_longer_visible(request, agent)
     except signing_secrets.RotationInProgress as reason:
         messages.warning(request, str(reason))
@@ -51,9 +53,11 @@ def switch_secret(request: PersonRequest, pk: UUID) -> HttpResponse:
     agent, by = owned_agent(request, pk), actor(request)
     try:
         with transaction.atomic():
-            show_once.hold(agent, expected=request.POST.get("version", ""), by=by)
+            credential_version.lock_if_unchanged(
+                agent, expected=request.POST.get("version", ""), by=by
+            )
             signing_secrets.switch_secret(agent, by=by, at=database_now())
-    except show_once.AlreadyIssued as reason:
+    except credential_version.AlreadyIssued as reason:
         messages.warning(request, f"{reason} No secret was retired. Check the page and try again.")
     else:
         messages.success(request, "The old secret was retired. The new one signs every header.")

@@ -11,7 +11,7 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from accounts.agents import keys, registration, show_once, signing_secrets
+from accounts.agents import credential_version, keys, registration, signing_secrets
 from accounts.audit import SYSTEM
 from accounts.models import Agent, ApiKey, AuditEvent, Membership, SigningSecret, Team, User
 from relay.models import CallerKey
@@ -24,12 +24,17 @@ def register(person: Person, team: Team, agent_id: str) -> Any:
 
 
 def issue(person: Person, agent: Agent, **fields: Any) -> Any:
-    given = {"mode": "live", "days": "", "version": show_once.version(agent), **fields}
+    given = {"mode": "live", "days": "", "version": credential_version.current(agent), **fields}
     return person.client.post(f"/agents/{agent.pk}/keys/new/", given)
 
 
 def rotate(person: Person, key: ApiKey, **fields: Any) -> Any:
-    given = {"overlap": "3600", "days": "", "version": show_once.version(key.agent), **fields}
+    given = {
+        "overlap": "3600",
+        "days": "",
+        "version": credential_version.current(key.agent),
+        **fields,
+    }
     return person.client.post(f"/agents/{key.agent_id}/keys/{key.pk}/rotate/", given)
 
 
@@ -148,7 +153,7 @@ def test_a_key_is_shown_once_and_delivers(alices: Person, agent: Agent, mode: st
 
 
 def test_the_same_form_sent_again_makes_no_second_key(alices: Person, agent: Agent) -> None:
-    version = show_once.version(agent)
+    version = credential_version.current(agent)
     issue(alices, agent, version=version)
 
     again = issue(alices, agent, version=version)
@@ -209,7 +214,7 @@ def test_an_old_key_can_stop_at_once(alices: Person, key: ApiKey, caller: AgentC
 def test_when_two_owners_rotate_one_key_the_second_sees_a_message(
     alices: Person, key: ApiKey
 ) -> None:
-    version = show_once.version(key.agent)
+    version = credential_version.current(key.agent)
     rotate(alices, key, version=version)
     ends = ApiKey.objects.get(pk=key.pk).expires_at
 
@@ -262,8 +267,10 @@ def test_showing_or_ending_a_secret_asks_for_the_password_again(
         issue(alices, key.agent),
         rotate(alices, key),
         alices.client.post(f"{here}keys/{key.pk}/revoke/"),
-        alices.client.post(f"{here}secret/", {"version": show_once.version(key.agent)}),
-        alices.client.post(f"{here}secret/switch", {"version": show_once.version(key.agent)}),
+        alices.client.post(f"{here}secret/", {"version": credential_version.current(key.agent)}),
+        alices.client.post(
+            f"{here}secret/switch", {"version": credential_version.current(key.agent)}
+        ),
         alices.client.post(f"{here}aliases/", {"pattern": "other-*"}),
         alices.get(f"{here}keys/new/"),
     ]
@@ -305,7 +312,7 @@ def test_a_former_owner_is_shown_no_secret(
     what: str, becomes: str | None, alices: Person, key: ApiKey, team: Team
 ) -> None:
     """Another owner is quicker by the moment between the first look and the lock."""
-    here, version = f"/agents/{key.agent_id}/", {"version": show_once.version(key.agent)}
+    here, version = f"/agents/{key.agent_id}/", {"version": credential_version.current(key.agent)}
     asks: dict[str, Callable[[], Any]] = {
         "register": lambda: register(alices, team, "writing-agent"),
         "issue": lambda: issue(alices, key.agent),
@@ -320,7 +327,7 @@ def test_a_former_owner_is_shown_no_secret(
 
     assert answer.status_code == 403
     assert "You no longer own this team, so nothing was changed." in text_of(answer)
-    assert show_once.version(key.agent) == version["version"]
+    assert credential_version.current(key.agent) == version["version"]
     assert [(each.revoked_at, each.expires_at) for each in ApiKey.objects.all()] == [(None, None)]
     assert (Agent.objects.count(), CallerKey.objects.count()) == (1, 0)
 

@@ -11,7 +11,7 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from accounts.agents import aliases, quota, show_once, signing_secrets
+from accounts.agents import aliases, credential_version, quota, signing_secrets
 from accounts.audit import SYSTEM
 from accounts.models import Agent, ApiKey, AuditEvent, ClaimedId
 from inbox.pages.times import midnight
@@ -24,12 +24,12 @@ from wake.models import Callback
 
 
 def rotate(person: Person, agent: Agent, **fields: Any) -> Any:
-    given = {"version": show_once.version(agent), **fields}
+    given = {"version": credential_version.current(agent), **fields}
     return person.client.post(f"/agents/{agent.pk}/secret/", given, follow=True)
 
 
 def retire(person: Person, agent: Agent, **fields: Any) -> Any:
-    given = {"version": show_once.version(agent), **fields}
+    given = {"version": credential_version.current(agent), **fields}
     return person.client.post(f"/agents/{agent.pk}/secret/switch", given, follow=True)
 
 
@@ -61,7 +61,7 @@ def test_a_secret_is_rotated_in_two_steps(alices: Person, agent: Agent) -> None:
 
 
 def test_the_same_form_sent_again_makes_no_second_secret(alices: Person, agent: Agent) -> None:
-    version = show_once.version(agent)
+    version = credential_version.current(agent)
     rotate(alices, agent, version=version)
 
     again = rotate(alices, agent, version=version)
@@ -81,7 +81,7 @@ def test_a_rotation_under_way_is_ended_before_the_next(alices: Person, agent: Ag
 
 def test_a_stale_page_does_not_end_the_next_rotation(alices: Person, agent: Agent) -> None:
     rotate(alices, agent)
-    stale = show_once.version(agent)
+    stale = credential_version.current(agent)
     retire(alices, agent)
     rotate(alices, agent)
 

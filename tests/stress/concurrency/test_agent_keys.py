@@ -8,7 +8,7 @@ from typing import Any
 
 from django.test import Client
 
-from accounts.agents import keys, show_once
+from accounts.agents import credential_version, keys
 from accounts.audit import SYSTEM
 from accounts.models import ApiKey, Membership, User
 from tests.stress.concurrency.threads import at_once
@@ -22,7 +22,7 @@ def posting(user: User, path: str, form: dict[str, Any]) -> Callable[[], int]:
 
 def test_of_two_concurrent_rotations_one_succeeds(alice: User, bob: User, key: ApiKey) -> None:
     Membership.objects.filter(user=bob).update(role=Membership.Role.OWNER)
-    form = {"overlap": "86400", "days": "", "version": show_once.version(key.agent)}
+    form = {"overlap": "86400", "days": "", "version": credential_version.current(key.agent)}
     path = f"/agents/{key.agent_id}/keys/{key.pk}/rotate/"
 
     answers = at_once(*[posting(owner, path, form) for owner in (alice, bob) for _ in range(3)])

@@ -1,4 +1,4 @@
-"""Makes a form that shows a new secret work only once, however often it is sent."""
+"""Refuses a form whose page is older than the agent's newest key or secret."""
 
 from __future__ import annotations
 
@@ -11,21 +11,22 @@ class AlreadyIssued(Exception):
     """A key or signing secret of this agent was issued after this page was opened."""
 
 
-def version(agent: Agent) -> str:
+def current(agent: Agent) -> str:
     """Returns the version of the agent's keys and secrets, which a form sends back. Each new key or
     secret changes it, because none is deleted before its agent."""
     return f"{agent.keys.count()}-{agent.signing_secrets.count()}"
 
 
-def hold(agent: Agent, *, expected: str, by: Actor) -> None:
+def lock_if_unchanged(agent: Agent, *, expected: str, by: Actor) -> None:
     """Locks the agent, so that no one else issues or rotates its keys or secrets until the
     transaction ends.
 
-    Raises NoLongerOwner if `by` does not own its team. Raises AlreadyIssued if a key or secret was
-    issued since the version `expected`: a double click issues one key, and the second of two owners
-    who rotate at the same moment gets an error.
+    Raises NoLongerOwner if `by` does not own the agent's team. Raises AlreadyIssued if a key or
+    secret was issued since the version `expected`: a double click issues one key, and the second of
+    two owners who rotate at the same moment gets an error.
     """
-    members.hold_as_owner(agent.team_id, by=by)  # before the agent, as the commands do
+    # Lock order: team, then agent (docs/architecture.md, Locks).
+    members.hold_as_owner(agent.team_id, by=by)
     Agent.objects.select_for_update().get(pk=agent.pk)
-    if version(agent) != expected:
+    if current(agent) != expected:
         raise AlreadyIssued(AlreadyIssued.__doc__)
