@@ -48,9 +48,6 @@ class CallbackHostInline(AuditedInline):
     verbose_name_plural = "callback hosts"
 
 
-admin.site.unregister(Team)
-
-
 @admin.register(Team)
 class TeamWithHostsAdmin(TeamAdmin):
     """Accounts know nothing of callbacks, so their hosts join the team's page from here."""

@@ -1,4 +1,4 @@
-"""Registers people, their passkeys, teams, agents, keys and the audit in Django's admin."""
+"""Registers people, their passkeys, agents, keys and the audit in Django's admin."""
 
 from accounts.admin import agents, passkeys, people
 

@@ -6,7 +6,7 @@ from django.contrib import admin
 from django.http import HttpRequest
 
 from accounts.admin.audited import actor
-from accounts.admin.people import may_touch
+from accounts.admin.people import may_change
 from accounts.admin.read_only import ReadOnlyAdmin
 from accounts.models import Passkey
 from accounts.passkeys import registration
@@ -24,7 +24,7 @@ class PasskeyAdmin(ReadOnlyAdmin):
     def has_delete_permission(self, request: HttpRequest, obj: Passkey | None = None) -> bool:
         """Allows only a superuser to remove a superuser's passkey."""
         may_delete = request.user.has_perm("accounts.delete_passkey")
-        return may_delete and may_touch(request, obj.user if obj else None)
+        return may_delete and may_change(request, obj.user if obj else None)
 
     def delete_model(self, request: HttpRequest, obj: Passkey) -> None:
         registration.remove(obj, by=actor(request), at=database_now())

@@ -13,12 +13,12 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from django.utils.html import format_html
 
-from accounts.admin.agents import AgentAdmin, key_state
+from accounts.admin.agents import key_state
 from accounts.admin.audited import AuditedAdmin, AuditedInline, actor
 from accounts.admin.forms import NewPersonForm, PersonForm
 from accounts.admin.read_only import ReadOnlyAdmin
-from accounts.models import ApiKey, AuditEvent, Membership, Team, User
-from accounts.sign_in.passwords import was_changed
+from accounts.models import ApiKey, AuditEvent, Membership, User
+from accounts.sign_in.passwords import record_password_change
 from database.clock import database_now
 
 if TYPE_CHECKING:
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 else:
     PasswordAdmin = UserAdmin
 
-__all__ = ["AgentAdmin", "TeamAdmin"]
 EVENTS_LOOKED_AT = 5_000
 
 admin.site.unregister(Group)  # permissions are on each person's own page, and in the audit
@@ -54,7 +53,7 @@ class PersonAdmin(AuditedAdmin, PasswordAdmin):
     add_form_template = "admin/change_form.html"
     inlines = [OwnMembershipInline]
     fieldsets = (
-        (None, {"fields": ("email", "display_name", "time_zone", "sign_in")}),
+        (None, {"fields": ("email", "display_name", "time_zone", "password_link")}),
         ("Admin access", {"fields": ("is_active", "is_staff", "is_superuser", "user_permissions")}),
         ("When", {"fields": ("last_login", "date_joined")}),
     )
@@ -70,19 +69,19 @@ class PersonAdmin(AuditedAdmin, PasswordAdmin):
 
     def get_readonly_fields(self, request: HttpRequest, obj: User | None = None) -> Any:
         """Allows only a superuser to grant rights."""
-        always = ("sign_in", "last_login", "date_joined")
+        always = ("password_link", "last_login", "date_joined")
         rights = ("is_staff", "is_superuser", "user_permissions")
-        return always if _may_do_everything(request) else (*always, *rights)
+        return always if _is_superuser(request) else (*always, *rights)
 
     def has_change_permission(self, request: HttpRequest, obj: User | None = None) -> bool:
         """Allows only a superuser to change a superuser or set their password."""
-        return super().has_change_permission(request, obj) and may_touch(request, obj)
+        return super().has_change_permission(request, obj) and may_change(request, obj)
 
     def has_delete_permission(self, request: HttpRequest, obj: User | None = None) -> bool:
-        return super().has_delete_permission(request, obj) and may_touch(request, obj)
+        return super().has_delete_permission(request, obj) and may_change(request, obj)
 
     @admin.display(description="password")
-    def sign_in(self, user: User) -> str:
+    def password_link(self, user: User) -> str:
         """Shows a link and no part of the hash."""
         return format_html(
             '<a href="{}">{}</a>',
@@ -96,20 +95,21 @@ class PersonAdmin(AuditedAdmin, PasswordAdmin):
         with transaction.atomic():
             response = super().user_change_password(request, id, form_url)
             if isinstance(response, HttpResponseRedirect):
-                was_changed(User.objects.get(pk=id), by=actor(request))
+                record_password_change(User.objects.get(pk=id), by=actor(request))
         return response
 
 
-def _may_do_everything(request: HttpRequest) -> bool:
+def _is_superuser(request: HttpRequest) -> bool:
     return cast(User, request.user).is_superuser
 
 
-def may_touch(request: HttpRequest, person: User | None) -> bool:
-    return person is None or not person.is_superuser or _may_do_everything(request)
+def may_change(request: HttpRequest, person: User | None) -> bool:
+    return person is None or not person.is_superuser or _is_superuser(request)
 
 
-@admin.register(Team)
 class TeamAdmin(AuditedAdmin):
+    """Shows a team with its members. wake/admin.py adds callback hosts, and registers it."""
+
     thing = "team"
     fields = ("name", "slug")
     inlines: ClassVar[Any] = [MembershipInline]
@@ -123,7 +123,8 @@ class TeamAdmin(AuditedAdmin):
 
 @admin.register(ApiKey)
 class ApiKeyAdmin(ReadOnlyAdmin):
-    """Shows whose a key is. Keys are issued, rotated and revoked on the agent's page."""
+    """Shows each API key with its agent. Keys are issued, rotated and revoked on the page of the
+    agent."""
 
     fields = ("hint", "agent", "mode", "state", "created_at", "issued_by", "last_used_at")
     list_display = ("hint", "agent", "team", "mode", "state", "created_at", "last_used_at")

@@ -35,10 +35,11 @@ def change_password(user: User, password: str, *, by: Actor) -> None:
     valid for the old password only."""
     user.set_password(password)
     user.save(update_fields=["password"])
-    was_changed(user, by=by)
+    record_password_change(user, by=by)
 
 
-def was_changed(user: User, *, by: Actor) -> None:
-    """Does what follows a new password, for a caller that has stored it."""
+def record_password_change(user: User, *, by: Actor) -> None:
+    """Records a new password that the caller has stored, and resets the tries of a second
+    factor."""
     second_factor.forgive(user)
     record("person.password_set", by=by, of=user, team=None)
