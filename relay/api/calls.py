@@ -75,8 +75,8 @@ def accept_message(call: Call) -> tuple[Task, Configuration]:
 
 
 def accept_at_once(call: Call, caller: CallerKey) -> tuple[Task, Configuration] | None:
-    """Does what accept_message() does for the usual message, with a card and a caller that may only
-    be remembered. Returns None for any other message and for each that would be refused; then
+    """Does what accept_message() does for the usual message, with a card and a caller that may come
+    from the cache. Returns None for any other message and for each that would be refused; then
     nothing was stored, and accept_message() says what it is. Raises throttles.TooMany."""
     try:
         incoming, configuration = _read_message(call)

@@ -19,7 +19,7 @@ from database.idempotency import BadIdempotencyKey, Idempotency
 from relay.api import calls, errors, incoming_pushes, methods
 from relay.api.calls import Call
 from relay.api.methods import Method
-from relay.cards import callers, cards, remembered
+from relay.cards import caller_cache, callers, cards
 from relay.models import CallerKey, Card
 from relay.pages import public as public_pages
 from relay.protocol import cross_origin, jsonrpc, versions
@@ -87,30 +87,30 @@ def _call(request: HttpRequest, handle: str, name: str) -> HttpResponse:
         refusal["WWW-Authenticate"] = f'{CHALLENGE}, error="insufficient_scope"'
         return refusal
     if caller:
-        remembered.keep(handle, name, card, caller)
+        caller_cache.store(handle, name, card, caller)
     return _answer(request, card, caller, value, size=size)
 
 
 def _answer_at_once(
     request: HttpRequest, handle: str, name: str, value: Any, *, size: int
 ) -> HttpResponse | None:
-    """Answers the usual message of a caller who is remembered, without looking the card and the key
-    up. Returns None for everything else, and then nothing was stored: the usual way answers it.
-    Raises throttles.TooMany."""
-    found = remembered.find(request, handle, name)
-    if found is None:
+    """Answers the usual message of a caller in the cache, without looking the card and the key up.
+    Returns None for everything else, and then nothing was stored: the usual way answers it. Raises
+    throttles.TooMany."""
+    entry = caller_cache.lookup(request, handle, name)
+    if entry is None:
         return None
     try:
-        method, call = _asked(request, found.card, found.caller, value, size=size)
+        method, call = _asked(request, entry.card, entry.caller, value, size=size)
     except Exception:  # the usual way refuses it, and logs what it does not expect
         return None
     if method is not methods.send:
         return None
-    accepted = calls.accept_at_once(call, found.caller)
+    accepted = calls.accept_at_once(call, entry.caller)
     if accepted is None:
         return None
     task, configuration = accepted
-    callers.touch(found.caller, at=task.created_at)
+    callers.touch(entry.caller, at=task.created_at)
     return _respond(request, call, lambda: methods.answer_send(call, task, configuration))
 
 

@@ -22,7 +22,7 @@ from accounts.models import ApiKey
 from database import outages
 from database.uuids import uuid_or_none
 from relay.content import blobs
-from relay.models import SEEN_WITHIN, SENDS_WITHIN, Card, Connector, Message, Run
+from relay.models import ONLINE_TIMEOUT, RESULT_TIMEOUT, Card, Connector, Message, Run
 from relay.protocol.dialects import Json
 from relay.protocol.fields import LONGEST_ID, Fields, InvalidParams
 from relay.runs import queue as run_queue
@@ -137,8 +137,8 @@ class Session:
             self.leave(at=at)
             self.closes = KEY_REFUSED
             return [_error("unauthorized", "This key is not valid any more.")]
-        is_silent = seen_at <= at - SEEN_WITHIN
-        if is_silent and (not has_begun or seen_at <= at - SENDS_WITHIN):
+        is_silent = seen_at <= at - ONLINE_TIMEOUT
+        if is_silent and (not has_begun or seen_at <= at - RESULT_TIMEOUT):
             # A run that is leased to a dead connection is lost for a minute each time.
             self.leave(at=at)
             self.closes = SILENT

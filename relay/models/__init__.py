@@ -1,16 +1,10 @@
-"""Defines the relay's tables: cards and caller keys, tasks and their content, connectors and
-runs."""
+"""Defines the relay's tables: cards and caller keys, tasks and their content, references between
+tasks, pushes, connectors and runs."""
 
 from relay.models.cards import CallerKey, Card
 from relay.models.pushes import PushConfig, PushNotification
 from relay.models.references import TaskReference
-from relay.models.runs import (
-    SEEN_WITHIN,
-    SENDS_WITHIN,
-    Connector,
-    Run,
-    RunQuerySet,
-)
+from relay.models.runs import ONLINE_TIMEOUT, RESULT_TIMEOUT, Connector, Run, RunQuerySet
 from relay.models.tasks import (
     Artifact,
     Blob,
@@ -23,8 +17,8 @@ from relay.models.tasks import (
 )
 
 __all__ = [
-    "SEEN_WITHIN",
-    "SENDS_WITHIN",
+    "ONLINE_TIMEOUT",
+    "RESULT_TIMEOUT",
     "Artifact",
     "Blob",
     "CallerKey",

@@ -16,10 +16,10 @@ from database.encrypted_columns import ContentTextField
 from relay.models.tasks import Message, Task
 
 TELL_AGAIN_AFTER = timedelta(seconds=15)
-SEEN_WITHIN = timedelta(seconds=45)  # three heartbeats
+ONLINE_TIMEOUT = timedelta(seconds=45)  # three heartbeats
 # A result is a single frame, and no other frame arrives before its end: ten megabytes over half a
 # megabit a second take as long.
-SENDS_WITHIN = timedelta(minutes=3)
+RESULT_TIMEOUT = timedelta(minutes=3)
 # Before the end of a lease: three of its four heartbeats did not arrive.
 ENDS_WITHIN = timedelta(seconds=15)
 OVERTIME = timedelta(minutes=5)
@@ -31,7 +31,7 @@ class ConnectorQuerySet(models.QuerySet["Connector"]):
         has ended: over polls nothing else says so."""
         runs = Run.objects.filter(connector=models.OuterRef("pk")).on_lease()
         stays = Q(draining_at__isnull=True) | models.Exists(runs)
-        return self.filter(stays, left_at__isnull=True, seen_at__gt=at - SEEN_WITHIN)
+        return self.filter(stays, left_at__isnull=True, seen_at__gt=at - ONLINE_TIMEOUT)
 
 
 class Connector(models.Model):

@@ -115,8 +115,8 @@ def send_at_once(
     at: datetime,
 ) -> Task | None:
     """Does what send() does for a message that fits_one_statement(). Returns None if anything is in
-    the way, and then nothing was stored; send() finds out what it is. Card and caller may be
-    remembered (relay/cards/remembered.py)."""
+    the way, and then nothing was stored; send() finds out what it is. Card and caller may
+    come from the cache (relay/cards/caller_cache.py)."""
     context = _new_context(card.agent, caller, at=at)
     task, message = _new_task(card, caller, incoming, context=context, hop=hop, at=at)
     if not one_statement.store(card, task, message, _received(task, address=address, at=at)):

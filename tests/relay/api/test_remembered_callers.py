@@ -14,7 +14,7 @@ from django.utils import timezone
 from accounts.audit import SYSTEM
 from accounts.models import Agent, Team
 from database.clock import database_now
-from relay.cards import callers, remembered
+from relay.cards import caller_cache, callers
 from relay.cards.publishing import publish, unpublish
 from relay.models import CallerKey, Card, Task
 from tests.relay.calling import Caller
@@ -25,7 +25,7 @@ AT_ONCE = pytest.mark.skipif(not settings.DATABASE_URL, reason="about PostgreSQL
 
 @pytest.fixture(autouse=True)
 def forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(remembered, "_remembered", {})
+    monkeypatch.setattr(caller_cache, "_entries", {})
 
 
 def a_send(caller: Caller) -> dict[str, Any]:
@@ -94,7 +94,7 @@ def test_what_has_changed_counts_at_once(
 
 
 def test_a_card_that_takes_more_takes_it_at_once(newer: Caller, card: Card) -> None:
-    """The remembered card would refuse it."""
+    """The cached card would refuse it."""
     publish(card.agent, by=SYSTEM, at=timezone.now(), input_modes=["application/json"])
     data = newer.message() | {"parts": [{"data": {"rows": 3}}]}
     newer.result("SendMessage", {"message": data})
@@ -121,7 +121,7 @@ def test_a_caller_is_forgotten_after_a_minute(
     newer: Caller, monkeypatch: pytest.MonkeyPatch, django_assert_num_queries: Any
 ) -> None:
     newer.send("Compare the ten largest.")
-    monkeypatch.setattr(remembered, "SECONDS", 0)
+    monkeypatch.setattr(caller_cache, "SECONDS", 0)
 
     with django_assert_num_queries(3):  # the card and the key once more
         newer.post(a_send(newer))
