@@ -21,38 +21,39 @@ from wake.models import Delivery
 
 log = logging.getLogger(__name__)
 
-LASTS = timedelta(minutes=10)
-# An open page asks for news up to twice a minute; it writes no more often than this.
-WRITTEN_EVERY = timedelta(minutes=2)
+CLAIM_LASTS = timedelta(minutes=10)
+# An open page asks for changes up to twice a minute, and renews its claim no more often than this.
+RENEWED_EVERY = timedelta(minutes=2)
 
 
 def claim(delivery: Delivery, viewer: Viewer, *, at: datetime) -> None:
-    """Notes that this person, who has opened the delivery, reads it: if they may answer, it waits,
-    and its team has had a rule."""
-    if _waits(delivery) and viewer.may_answer(delivery.team_id):
+    """Notes that the viewer reads the delivery. Does nothing if they may not answer it, if it was
+    answered, or if its team never had a rule."""
+    if _is_claimable(delivery) and viewer.may_answer(delivery.team_id):
         _write(Reading.objects.filter(user=viewer.user, delivery=delivery), at=at)
 
 
 def renew(delivery: Delivery, *, by: User, at: datetime) -> None:
-    """Does the same for a page that stays open. Marking it as unread has ended the claim."""
-    if _waits(delivery):
+    """Extends the claim of a page that stays open. A claim that ended because the person marked the
+    delivery as unread stays ended."""
+    if _is_claimable(delivery):
         rows = Reading.objects.filter(user=by, delivery=delivery, reading_until__isnull=False)
         _write(rows, at=at)
 
 
 def readers(delivery: Delivery, *, besides: User, at: datetime) -> str:
     """Returns `Bo and Carla`; empty if no one else reads it."""
-    if not _waits(delivery):
+    if not _is_claimable(delivery):
         return ""
-    rows = _now(Reading.objects.filter(delivery=delivery), besides=besides, at=at)
+    rows = _reading_now(Reading.objects.filter(delivery=delivery), besides=besides, at=at)
     return in_words(list(rows.values_list("user__display_name", flat=True)))
 
 
 def readers_of(
     deliveries: Collection[Delivery], viewer: Viewer, *, at: datetime
 ) -> dict[UUID, str]:
-    """Returns the first person who else reads each of them, in teams that have had a rule. Makes
-    one query, and none if there are none."""
+    """Returns one other person who reads it, for each delivery that someone else reads. Makes one
+    query, or none if no team of these deliveries ever had a rule."""
     ids = [row.pk for row in deliveries if viewer.has_rules(row.team_id)]
     rows = _others().rows(ids=ids, user=viewer.user.pk, at=at) if ids else []
     return dict(reversed(rows))
@@ -63,15 +64,17 @@ def _others() -> CompiledQuery:
     rows = Reading.objects.filter(delivery__pk__one_of=list_parameter("ids", Delivery, "id"))
     user, at = parameter("user", Reading, "user"), parameter("at", Reading, "reading_until")
     return CompiledQuery(
-        lambda: _now(rows, besides=user, at=at).values_list("delivery", "user__display_name")
+        lambda: _reading_now(rows, besides=user, at=at).values_list(
+            "delivery", "user__display_name"
+        )
     )
 
 
-def _waits(delivery: Delivery) -> bool:
+def _is_claimable(delivery: Delivery) -> bool:
     return delivery.agent.rules_version > 0 and delivery.answered_at is None
 
 
-def _now(rows: QuerySet[Reading], *, besides: Any, at: Any) -> QuerySet[Reading]:
+def _reading_now(rows: QuerySet[Reading], *, besides: Any, at: Any) -> QuerySet[Reading]:
     reading = rows.filter(reading_until__gt=at).exclude(user=besides)
     return reading.order_by("user__display_name", "pk")
 
@@ -79,9 +82,9 @@ def _now(rows: QuerySet[Reading], *, besides: Any, at: Any) -> QuerySet[Reading]
 def _write(rows: QuerySet[Reading], *, at: datetime) -> None:
     """Writes the new end unless it was written a moment ago. The page is shown even while the
     database cannot write."""
-    is_due = Q(reading_until__isnull=True) | Q(reading_until__lt=at + LASTS - WRITTEN_EVERY)
+    is_due = Q(reading_until__isnull=True) | Q(reading_until__lt=at + CLAIM_LASTS - RENEWED_EVERY)
     try:
         with transaction.atomic():
-            rows.filter(is_due).update(reading_until=at + LASTS)
+            rows.filter(is_due).update(reading_until=at + CLAIM_LASTS)
     except DatabaseError as failure:
         log.warning("A claim cannot be written: %s", failure)

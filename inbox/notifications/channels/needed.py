@@ -9,7 +9,7 @@ from typing import Any
 from uuid import UUID
 
 from accounts.access import teams_answered_by, teams_of
-from inbox.assignment.claims import LASTS
+from inbox.assignment.claims import CLAIM_LASTS
 from inbox.models import Channel, Event, Mention, Notification, Reading, Snooze
 from inbox.notifications.channels.audience import FOR_THOSE_WHO_ANSWER
 from wake.models import Delivery
@@ -62,7 +62,7 @@ def _last_seen(reading: Reading) -> datetime:
     """Returns the last renewal of the page, which teams with rules store, or the first opening."""
     if reading.reading_until is None:
         return reading.opened_at
-    return max(reading.opened_at, reading.reading_until - LASTS)
+    return max(reading.opened_at, reading.reading_until - CLAIM_LASTS)
 
 
 def outcome_of(row: Notification, facts: Facts) -> Outcome:

@@ -9,7 +9,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from inbox.assignment.claims import LASTS, WRITTEN_EVERY, claim, readers, renew
+from inbox.assignment.claims import CLAIM_LASTS, RENEWED_EVERY, claim, readers, renew
 from inbox.delivery.reading import mark_read
 from inbox.list.updates import mark
 from inbox.models import Reading
@@ -48,8 +48,10 @@ def test_it_ends_after_ten_minutes(delivery: Delivery, alices: Person, bobs: Per
     bobs.see(delivery)
     at = timezone.now()
 
-    assert readers(delivery, besides=alices.user, at=at + LASTS - timedelta(minutes=1)) == "bob"
-    assert readers(delivery, besides=alices.user, at=at + LASTS) == ""
+    assert (
+        readers(delivery, besides=alices.user, at=at + CLAIM_LASTS - timedelta(minutes=1)) == "bob"
+    )
+    assert readers(delivery, besides=alices.user, at=at + CLAIM_LASTS) == ""
 
 
 def test_an_open_page_renews_it_and_writes_every_two_minutes(
@@ -59,12 +61,12 @@ def test_an_open_page_renews_it_and_writes_every_two_minutes(
     at, viewer = timezone.now(), Viewer.of(bobs.user)
     first = Reading.objects.get().reading_until
 
-    renew(delivery, by=bobs.user, at=at + WRITTEN_EVERY / 2)
-    claim(delivery, viewer, at=at + WRITTEN_EVERY / 2)
+    renew(delivery, by=bobs.user, at=at + RENEWED_EVERY / 2)
+    claim(delivery, viewer, at=at + RENEWED_EVERY / 2)
     assert Reading.objects.get().reading_until == first
 
-    renew(delivery, by=bobs.user, at=at + WRITTEN_EVERY * 2)
-    assert Reading.objects.get().reading_until == at + WRITTEN_EVERY * 2 + LASTS
+    renew(delivery, by=bobs.user, at=at + RENEWED_EVERY * 2)
+    assert Reading.objects.get().reading_until == at + RENEWED_EVERY * 2 + CLAIM_LASTS
 
 
 def test_the_poll_of_the_page_renews_it(delivery: Delivery, bobs: Person) -> None:
