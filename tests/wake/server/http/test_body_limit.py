@@ -82,6 +82,44 @@ def test_a_file_may_be_larger_than_a_delivery(path: str) -> None:
     assert post(Spooling(), [b"x" * (LIMIT + 1)], path="/wake/v1/blobs-of-others")[0] == 413
 
 
+class ReadingOn:
+    """Receives once more after the body, as a server does that waits for the client to leave."""
+
+    def __init__(self) -> None:
+        self.messages: list[dict[str, Any]] = []
+
+    async def __call__(self, scope: dict[str, Any], receive: Receive, send: Send) -> None:
+        self.messages = [dict(await receive()), dict(await receive())]
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": b""})
+
+
+@async_to_sync
+async def post_as_granian_does(app: App) -> None:
+    """Sends a body of its declared length, an empty message that ends it, and the disconnect. The
+    application waits for the last."""
+    headers = [(b"content-length", b"5")]
+    scope = {"type": "http", "method": "POST", "path": "/wake/v1/deliver", "headers": headers}
+    client = ApplicationCommunicator(BodyLimit(app), scope)
+
+    await client.send_input({"type": "http.request", "body": b"hello", "more_body": True})
+    await client.send_input({"type": "http.request", "body": b"", "more_body": False})
+    assert await client.receive_nothing()
+    await client.send_input({"type": "http.disconnect"})
+    assert (await client.receive_output())["status"] == 200
+
+
+def test_after_a_body_of_its_declared_length_only_the_disconnect_is_received() -> None:
+    app = ReadingOn()
+
+    post_as_granian_does(app)
+
+    assert app.messages == [
+        {"type": "http.request", "body": b"hello", "more_body": False},
+        {"type": "http.disconnect"},
+    ]
+
+
 def test_a_declared_length_above_the_limit_is_refused_unread() -> None:
     app = Spooling()
 

@@ -8,7 +8,7 @@ import pytest
 from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver
 
-from wake.server.http.machine_paths import MACHINE_PATHS, is_machine_path, row_of
+from wake.server.http.machine_paths import MACHINE_PATHS, _row_of, is_machine_path, row_of
 
 PAGES = ("inbox.", "relay.pages.", "accounts.admin.", "django.contrib.admin.")
 PROGRAMS = ("inbox.notifications.slack.",)
@@ -54,6 +54,16 @@ def test_every_machine_endpoint_has_a_row_and_no_page_has_one(
 def test_a_prefix_is_whole_parts_of_a_path(path: str, is_machine: bool) -> None:
     assert is_machine_path(path) is is_machine
     assert (row_of(path) is not None) is is_machine
+
+
+def test_a_long_path_is_looked_up_and_cached_by_its_beginning() -> None:
+    _row_of.cache_clear()
+
+    rows = [row_of(f"/wake/v1/blobs/{letter * 60_000}") for letter in "xyz"]
+
+    assert rows == [row_of("/wake/v1/blobs")] * 3
+    assert _row_of.cache_info().currsize == 1
+    assert row_of("/agents/" + "x" * 60_000) is None
 
 
 @pytest.mark.parametrize("path", ["/wake/v1/x", "/@x", "/connect/x", "/artifacts/x/y", "/readyz/x"])
