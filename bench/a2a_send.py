@@ -57,8 +57,8 @@ def measure(*, requests: int, rounds: int) -> list[Row]:
         servers.granian("wake.web:application", "--interface", "asginl") as (wake, wake_pid),
         _reference() as (sdk, sdk_pid),
     ):
-        # A plan that was made for empty tables reads them whole. It is made again once they are
-        # analysed, which autovacuum does within a minute or two.
+        # PostgreSQL keeps plans made while the tables were empty, and these scan whole tables.
+        # ANALYZE makes it plan again, as autovacuum does within a minute or two.
         for _ in range(2):
             _seconds(wake, wake_pid, ours, WARM_UP)
             _seconds(sdk, sdk_pid, theirs, WARM_UP)
