@@ -21,7 +21,7 @@ COUNT_AT_MOST = 10_000
 
 
 class CappedPaginator(PaginatorOfRows):
-    """Counts rows up to a limit; filters and the search find older ones."""
+    """Counts no further than a limit. Older rows are found with filters and the search."""
 
     @cached_property
     def count(self) -> int:
@@ -29,7 +29,7 @@ class CappedPaginator(PaginatorOfRows):
 
 
 class ReadOnlyAdmin(ModelAdmin):
-    """Shows `fields`, and accepts no lookup in the URL on any other column."""
+    """Shows `fields`, and changes nothing."""
 
     actions = None
     paginator = CappedPaginator

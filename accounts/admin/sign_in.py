@@ -1,5 +1,4 @@
-"""Sends the admin's sign-in, sign-out and password pages to those of the inbox, with their limits,
-second factor and audit."""
+"""Redirects the admin's sign-in, sign-out and password pages to those of the inbox."""
 
 from __future__ import annotations
 
@@ -15,10 +14,11 @@ from django.urls import path, reverse
 
 def sign_in(request: HttpRequest) -> HttpResponse:
     """Redirects to /login/, which counts and records attempts. Answers 404 to a person who is
-    signed in and may not enter, and leads an administrator who has to set up a second factor
-    there."""
+    signed in and may not enter, and redirects an administrator who lacks a required second factor
+    to its set-up page."""
     if admin.site.has_permission(request):
         return redirect("admin:index")
+    # Wake's site also demands the second factor (accounts/admin_site.py). Django's does not.
     if AdminSite.has_permission(admin.site, request):
         return redirect("settings-second-factor")
     if request.user.is_authenticated:

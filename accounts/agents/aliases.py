@@ -44,9 +44,9 @@ def withdraw(alias: ClaimedId, *, by: Actor) -> None:
 
 
 def check(pattern: str) -> None:
-    """Raises ValidationError for a star that is not at the end, which would match nothing, for a
-    star alone, which would match every id, for invisible characters, and for letters of several
-    scripts."""
+    """Raises ValidationError for invisible characters and for letters of several scripts. Refuses a
+    star that is not at the end, because it would match nothing, and a star alone, because it would
+    match every ID."""
     visible(pattern)
     if "*" in pattern[:-1]:
         raise ValidationError("Use * only at the end.")

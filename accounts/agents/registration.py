@@ -31,7 +31,7 @@ class AgentArchived(Exception):
 def register(agent: Agent, *, by: Actor) -> str | None:
     """Stores a new agent and returns its signing secret, which cannot be shown again. Raises
     AgentIdTaken."""
-    # Locked, because a change of the rules at this moment would not reach the new agent.
+    # The team is locked, because a concurrent change of its rules would not reach the new agent.
     agent.rules_version = members.hold(agent.team_id).rules_version
     agent.created_at = database_now()
     try:
@@ -44,7 +44,8 @@ def register(agent: Agent, *, by: Actor) -> str | None:
 
 
 def registered_just_now(agent: Agent, *, at: datetime) -> Agent | None:
-    """Returns the agent of this id if it is so new that its form was probably sent twice."""
+    """Returns the stored agent with this ID, if it is so new that the form was probably sent
+    twice."""
     same = Agent.objects.filter(team=agent.team_id, agent_id=agent.agent_id)
     return same.filter(created_at__gt=at - JUST_NOW).first()
 

@@ -1,7 +1,7 @@
 """Notes the tips of all chains for the manifest of a backup, signed.
 
-A note is kept outside the database, so it shows what the database cannot: that everything was set
-back together, the signed tips and totals, too.
+A manifest is kept outside the database. So it reveals that the whole audit was set back, together
+with its signed tips and totals, which the database cannot reveal.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ class NotGenuine(Exception):
 
 
 def note_tips() -> dict[str, Any]:
-    """Returns the tip of each chain, which is its number of events and the hash of the last."""
+    """Returns the team's name and the tip of each chain, and a signature. A tip is the number of
+    events and the hash of the last one."""
     names = dict(Team.objects.values_list("pk", "name"))
     tips = {
         str(tip.chain): {"team": names.get(tip.chain, ""), "tip": str(tip)}

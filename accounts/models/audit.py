@@ -1,4 +1,5 @@
-"""Defines the events of the audit, and the hash chain over them that shows every change."""
+"""Defines the events of the audit, and the hash chain over them, whose signed tips and totals
+reveal changes."""
 
 from __future__ import annotations
 
@@ -29,7 +30,7 @@ class AuditEvent(models.Model):
             models.Index(fields=["team_id", "-at", "-id"], name="audit_of_a_team_by_time"),
             models.Index(fields=["object_id", "id"], name="audit_of_an_object"),
         ]
-        # Events cannot be changed or removed, not in the admin either.
+        # The admin only shows events; triggers refuse changes (accounts/audit/append_only.py).
         default_permissions = ("view",)
 
     def __str__(self) -> str:

@@ -1,4 +1,4 @@
-"""Defines who people are at an OpenID Connect provider, and what Wake keeps of the provider."""
+"""Defines people's accounts at an OpenID Connect provider, and a cache of its documents."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ class Identity(models.Model):
 
 
 class ProviderDocument(models.Model):
-    """Keeps a JSON document of the provider (its configuration, its keys), so that sign-ins do not
-    depend on an answer each time (accounts/oidc/documents.py)."""
+    """Caches a JSON document of the provider, its configuration or its keys, so that most sign-ins
+    need no request for it (accounts/oidc/documents.py)."""
 
     url = models.CharField(max_length=512, primary_key=True)
-    # Text and not JSON: PostgreSQL refuses U+0000 in JSON, and the text is a stranger's.
+    # Text, because PostgreSQL refuses U+0000 in JSON, and the provider may send it.
     content = models.TextField()
     fetched_at = models.DateTimeField()
-    # Counts failed attempts, too: the provider is not asked again at once.
+    # When it was last requested, also if that failed: the provider is not asked again at once.
     asked_at = models.DateTimeField()
 
     def __str__(self) -> str:

@@ -1,4 +1,4 @@
-"""Defines sessions, second factors, recovery codes, password resets and changes of address."""
+"""Defines sessions, attempts to sign in, second factors, password resets and changes of address."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class SecondFactor(models.Model):
 
 
 class RecoveryCode(models.Model):
-    """Replaces the app's code, once. Only the SHA-256 of the code is stored."""
+    """Stores a code that replaces the app's code once. Only the SHA-256 of the code is stored."""
 
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="recovery_codes")
     digest = models.CharField(max_length=64, editable=False)
@@ -48,8 +48,8 @@ class RecoveryCode(models.Model):
 
 
 class ResetRequest(models.Model):
-    """Asks for a new password for this e-mail address. The worker looks up whose it is, so that the
-    page takes the same time for an unknown address."""
+    """Records that someone asked for a new password for this e-mail address. The worker looks up
+    whose it is, so that the page takes the same time for an unknown address."""
 
     email = models.CharField(max_length=254)
     address = models.CharField(max_length=45, blank=True)
@@ -61,9 +61,9 @@ class ResetRequest(models.Model):
 
 
 class AddressChange(models.Model):
-    """Gives a person another e-mail address, once the link in a mail to that address is used. A
-    mail to the old address then has a link that undoes it. Only the SHA-256 of the current link is
-    stored (accounts/sign_in/address_changes.py)."""
+    """Records that a person asked for another e-mail address. A link in a mail to that address
+    confirms it. Then a mail to the old address has a link that undoes it. Only the SHA-256 of the
+    current link is stored (accounts/sign_in/address_changes.py)."""
 
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="+")
     old_email = models.EmailField()
@@ -104,7 +104,7 @@ class Session(AbstractBaseSession):
     """Stores a browser's session. The row names its person, so that people can list their own. The
     key signs its holder in, so no page shows it."""
 
-    # Without a constraint, because Django takes every IntegrityError for a key that exists already.
+    # No constraint in the database: Django takes any IntegrityError for a key that exists already.
     user = models.ForeignKey(
         User, on_delete=models.CASCADE, null=True, related_name="+", db_constraint=False
     )

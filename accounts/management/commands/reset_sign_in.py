@@ -1,4 +1,4 @@
-"""`manage.py reset_sign_in` lets a person sign in with the provider who could not be connected."""
+"""`manage.py reset_sign_in` lets the next sign-in with the provider connect a person."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ from accounts.setup import operator
 class Command(BaseCommand):
     help = (
         "Removes the password, the passkeys and the connected account of a person, and ends their "
-        "sessions. Their next sign-in with the provider connects them, if it verifies this address "
-        "in one of WAKE_OIDC_DOMAINS. Verify first that it is that person's address there."
+        "sessions. Their next sign-in with the provider connects them, if the provider verified "
+        "this address and its domain is one of WAKE_OIDC_DOMAINS. Verify first that the address is "
+        "that person's at the provider."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -25,4 +26,4 @@ class Command(BaseCommand):
         except operator.NoSuchPerson as error:
             raise CommandError(str(error)) from error
         self.stderr.style_func = None  # this is a note, not an error
-        self.stderr.write(f"{user.email} can be connected by their next sign-in.")
+        self.stderr.write(f"The next sign-in with the provider connects {user.email}.")
