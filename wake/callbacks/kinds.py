@@ -26,8 +26,8 @@ class Kind:
     """Describes a kind of callback. `name` is stored with each row. `start_batch` returns the
     function that allows and signs each callback of a batch, so that it can look up once what they
     share; that function returns the request's headers, and raises allowlist.Refused, NoSecret,
-    SecretUnreadable or Unreadable when the callback cannot be sent now. `link` is of kinds that
-    carry no answer, and `hint` is shown while such a callback has not arrived."""
+    SecretUnreadable or Unreadable when the callback cannot be sent now. A kind that carries no
+    answer has a `link`, and a `hint` that its page shows until the callback has arrived."""
 
     name: str
     title: str
@@ -47,8 +47,8 @@ def register(kind: Kind) -> None:
 
 
 def kind_of(callback: Callback) -> Kind:
-    """Returns the kind of a callback. A process of version 0.1 stores none, and the column's
-    default is right only for a callback that carries no answer."""
+    """Returns the kind of a callback. A process of version 0.1 stores no kind, and the column's
+    default is wrong for a callback that carries an answer."""
     return _registered[ANSWER if callback.response_id else callback.kind]
 
 

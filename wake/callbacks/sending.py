@@ -155,7 +155,7 @@ class _Slots:
         return finished
 
     def _queue(self, callback: Callback, at: datetime) -> None:
-        """Prepares the request, and opens a slot for it unless its host has all."""
+        """Prepares the request, and opens a slot for it unless its host has PER_HOST slots."""
         kind, host = kinds.kind_of(callback), callback.host
         if kind.name not in self.headers_of:
             self.headers_of[kind.name] = kind.start_batch()

@@ -11,8 +11,8 @@ LONGEST_DAYS = 3_650
 
 
 class Retention(models.Model):
-    """Sets after how many days the content of a team's deliveries is erased. A team without a row
-    keeps it forever."""
+    """Stores how many days after a delivery's last activity its content is erased, if it is done by
+    then. Without a row it is kept forever."""
 
     team = models.OneToOneField(
         Team, on_delete=models.CASCADE, primary_key=True, related_name="retention"

@@ -1,7 +1,8 @@
 """Makes kombu's folder of messages, a Celery broker that needs no server, safe against kill -9.
 
-Kombu writes messages, and the table of its queues, in place. A process that reads half a message
-ends with a traceback, and half a table left by a killed process ends every later process.
+Kombu writes messages, and the table of its queues, in place. A process that reads a message before
+it is complete crashes, and so does every process that starts after one was killed while it wrote
+the table.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ class Channel(filesystem.Channel):
         """Does nothing: each process declares its queue first, so the table in memory is enough."""
 
     def get_table(self, exchange: str) -> Any:
+        """Returns the table in memory instead of the one in the folder."""
         return virtual.Channel.get_table(self, exchange)
 
 
