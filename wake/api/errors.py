@@ -70,8 +70,8 @@ MESSAGES = {
         "GET /wake/v1/response/ and its id; it may take some seconds until it is there."
     ),
     "body_too_large": (
-        "The body is larger than this server takes. Nothing was stored. "
-        "Put a link into details instead."
+        "The body is larger than this server takes. Nothing was stored. Send a link instead, such "
+        "as one in the details of a delivery."
     ),
     "batch_too_large": (
         "The batch has {new} new deliveries, and this key may deliver at most {burst} at once. "

@@ -131,7 +131,7 @@ class _HandedOver:
 async def _send(stream: Stream, receive: Receive, send: Send) -> None:
     """Sends a stream until it ends, or the client has left or reads no more."""
     sending = asyncio.create_task(_send_all(stream, send))
-    leaving = asyncio.create_task(_until_left(receive))
+    leaving = asyncio.create_task(until_left(receive))
     try:
         await asyncio.wait({sending, leaving}, return_when=asyncio.FIRST_COMPLETED)
     finally:
@@ -152,7 +152,8 @@ async def _send_all(stream: Stream, send: Send) -> None:
     await send({"type": "http.response.body", "body": b""})
 
 
-async def _until_left(receive: Receive) -> None:
+async def until_left(receive: Receive) -> None:
+    """Waits until the client has left. Sending to one that has raises nothing."""
     with suppress(OSError):  # the connection is gone, which is the same
         while (await receive())["type"] != "http.disconnect":
             pass

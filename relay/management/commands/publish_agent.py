@@ -70,17 +70,18 @@ class Command(BaseCommand):
             help="show its card at the root of the host, too; only one agent can be there",
         )
 
-    @transaction.atomic
     def handle(self, *args: Any, **options: Any) -> None:
         at = database_now()
         fields, earlier_root = _fields(options), Card.objects.filter(is_root=True).first()
         try:
-            agent, is_new = operator.get_or_register_agent(
-                options["agent_id"].strip(), team_slug=options["team"]
-            )
-            if options["public"] is False and Card.objects.filter(agent=agent, access="public"):
-                fields["access"] = Card.Access.KEY.value
-            card = publishing.publish(agent, by=operator.OPERATOR, at=at, **fields)
+            with transaction.atomic():  # it commits before the addresses are printed
+                agent, is_new = operator.get_or_register_agent(
+                    options["agent_id"].strip(), team_slug=options["team"]
+                )
+                cards_of_agent = Card.objects.filter(agent=agent)
+                if options["public"] is False and cards_of_agent.filter(access="public"):
+                    fields["access"] = Card.Access.KEY.value
+                card = publishing.publish(agent, by=operator.OPERATOR, at=at, **fields)
         except ValidationError as error:
             raise CommandError(operator.in_one_sentence(error)) from error
         except publishing.DoesNotFit as error:

@@ -26,8 +26,8 @@ Send = Callable[[Message], Awaitable[None]]
 App = Callable[[dict[str, Any], Receive, Send], Awaitable[None]]
 
 # Most clients send the whole body before they read, and would lose the answer with the connection.
-# So the rest of the body is read and discarded first. A client that sends more than this, or
-# slowly, is cut off.
+# So the rest of the body is read and discarded first. A client that sends so much more than the
+# limit, or slowly, is cut off.
 MAX_DRAINED_BYTES = 8 * 2**20
 DRAIN_SECONDS = 5.0
 BODY = {b"content-length", b"transfer-encoding"}
@@ -77,7 +77,7 @@ class BodyLimit:
             refusal = errors.plain_error(413, "body_too_large")
         else:
             refusal = HttpResponse("This form is too large.", status=413, content_type="text/plain")
-        if declared <= MAX_DRAINED_BYTES and not body.is_late:
+        if declared <= limit + MAX_DRAINED_BYTES and not body.is_late:
             await body.drain()
         await _send(refusal, send)
 

@@ -16,6 +16,7 @@ from typing import IO, Any
 
 from django.db import close_old_connections
 
+from wake.api.event_streams import until_left
 from wake.api.long_poll import ARRIVED
 from wake.server.http.body_limit import Receive, Send, has_no_body
 
@@ -38,12 +39,13 @@ class RequestThreads:
         """Reads the body, then answers. Sends nothing if the client disconnects before."""
         threads = self.health.get(scope["path"], self.threads)
         if has_no_body(scope):
-            await self._answer(environ_of(scope, BytesIO(), 0), threads, send)
+            await self._answer(environ_of(scope, BytesIO(), 0), threads, receive, send)
             return
         message = await receive()
         if message["type"] == "http.request" and not message.get("more_body", False):
             content = message.get("body", b"")  # all of it, as most bodies come
-            await self._answer(environ_of(scope, BytesIO(content), len(content)), threads, send)
+            environ = environ_of(scope, BytesIO(content), len(content))
+            await self._answer(environ, threads, receive, send)
             return
         with SpooledTemporaryFile(max_size=MAX_BYTES_IN_MEMORY) as body:
             while message["type"] == "http.request" and message.get("more_body", False):
@@ -54,28 +56,31 @@ class RequestThreads:
             body.write(message.get("body", b""))
             length = body.tell()
             body.seek(0)
-            await self._answer(environ_of(scope, body, length), threads, send)
+            await self._answer(environ_of(scope, body, length), threads, receive, send)
 
     async def _answer(
-        self, environ: dict[str, Any], threads: ThreadPoolExecutor, send: Send
+        self, environ: dict[str, Any], threads: ThreadPoolExecutor, receive: Receive, send: Send
     ) -> None:
         loop = asyncio.get_running_loop()
         status, headers, parts = await loop.run_in_executor(threads, self._begin, environ)
         start = {"type": "http.response.start", "status": status, "headers": headers}
         await send(start)
-        if isinstance(parts, bytes):
-            # In parts, so that a client that does not read them is noticed.
-            for place in range(0, max(1, len(parts)), PART_BYTES):
-                part, more = parts[place : place + PART_BYTES], place + PART_BYTES < len(parts)
-                await send({"type": "http.response.body", "body": part, "more_body": more})
+        if isinstance(parts, bytes) and len(parts) <= PART_BYTES:
+            await send({"type": "http.response.body", "body": parts})
             return
+        leaving = asyncio.create_task(until_left(receive))
         try:
+            if isinstance(parts, bytes):
+                await _send_in_parts(parts, leaving, send)
+                return
             # No thread is held while a client takes its time to read.
-            while part := await loop.run_in_executor(threads, parts.read):
+            while not leaving.done() and (part := await loop.run_in_executor(threads, parts.read)):
                 await send({"type": "http.response.body", "body": part, "more_body": True})
             await send({"type": "http.response.body", "body": b""})
         finally:
-            await loop.run_in_executor(threads, parts.close)
+            leaving.cancel()
+            if not isinstance(parts, bytes):
+                await loop.run_in_executor(threads, parts.close)
 
     def _begin(self, environ: dict[str, Any]) -> tuple[int, Headers, bytes | _Parts]:
         started: list[tuple[int, Headers]] = []
@@ -96,6 +101,15 @@ class RequestThreads:
             if close := getattr(answer, "close", None):
                 close()
         return (*started[0], content)
+
+
+async def _send_in_parts(content: bytes, leaving: asyncio.Task[None], send: Send) -> None:
+    """Sends a long answer so that a client that does not read it, or leaves, is noticed."""
+    for place in range(0, len(content), PART_BYTES):
+        if leaving.done():
+            return
+        part, more = content[place : place + PART_BYTES], place + PART_BYTES < len(content)
+        await send({"type": "http.response.body", "body": part, "more_body": more})
 
 
 class _Parts:

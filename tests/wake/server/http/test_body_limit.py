@@ -61,7 +61,7 @@ async def post(
     start = await client.receive_output()
     announced = declared_length(str(declared))
     is_complete = announced == sum(map(len, parts))  # then the last message says nothing new
-    assert client.input_queue.qsize() == is_complete or announced > MAX_DRAINED_BYTES
+    assert client.input_queue.qsize() == is_complete or announced > LIMIT + MAX_DRAINED_BYTES
     body = await client.receive_output()
     await client.wait()
     return start["status"], dict(start["headers"]), body["body"]
@@ -169,7 +169,17 @@ def test_a2a_requests_have_a_limit_and_a_json_error(path: str) -> None:
 
 
 def test_a_connection_that_announces_far_too_much_is_closed() -> None:
-    status, _, _ = post(Spooling(), [b"x"] * 3, declared=MAX_DRAINED_BYTES + 1)
+    status, _, _ = post(Spooling(), [b"x"] * 3, declared=LIMIT + MAX_DRAINED_BYTES + 1)
+
+    assert status == 413
+
+
+def test_a_large_body_is_drained_although_its_limit_is_large(settings: Any) -> None:
+    """Otherwise a client that sends all of it before it reads never sees the answer."""
+    settings.WAKE_MAX_BLOB_BYTES = MAX_DRAINED_BYTES + 1
+    body = b"x" * (MAX_DRAINED_BYTES + 2)
+
+    status, _, _ = post(Spooling(), [body], path="/wake/v1/blobs", declared=len(body))
 
     assert status == 413
 
