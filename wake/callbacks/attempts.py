@@ -67,7 +67,7 @@ def claim(
     _statements().lease.run(
         ids=[callback.pk for callback in claimed], lease=lease, leased_until=at + LEASE
     )
-    _postpone_left([callback for callback in claimed if callback.lease is not None], at=at)
+    _postpone_next_try([each for each in claimed if each.lease is not None], at=at)
     for callback in claimed:
         callback.tries += 1
         callback.lease = lease
@@ -78,14 +78,15 @@ def claim(
     return claimed
 
 
-def _postpone_left(left: Sequence[Callback], *, at: datetime) -> None:
-    """Makes claimed rows whose last sender died due again as after a failed attempt. Otherwise a
-    worker that dies every minute would use up their tries within ten minutes."""
-    for callback in left:
+def _postpone_next_try(claimed: Sequence[Callback], *, at: datetime) -> None:
+    """Sets when claimed rows whose last sender died are due again, should this one die, too: after
+    the wait of the schedule. A worker that dies every minute would otherwise use up their tries
+    within ten minutes."""
+    for callback in claimed:
         if callback.tries:
             callback.due_at = at + retries.wait(callback.tries)
-    if left:
-        Callback.objects.bulk_update(left, ["due_at"])
+    if claimed:
+        Callback.objects.bulk_update(claimed, ["due_at"])
 
 
 @transaction.atomic
@@ -107,13 +108,16 @@ def settle(finished: Sequence[Finished], *, at: datetime) -> int:
 
 
 @transaction.atomic
-def give_back(claimed: Sequence[Callback]) -> None:
-    """Ends the claim of callbacks that were not sent. They have lost no try, and their answers can
-    be taken back again."""
+def give_back(claimed: Sequence[Callback], *, at: datetime) -> None:
+    """Ends the claim of callbacks that were not sent. They have lost no try, are due at once, and
+    their answers can be taken back again."""
     rows = _statements().leases.rows(ids=[callback.pk for callback in claimed])
     leases = {pk: lease for pk, lease, _ in rows}
-    ids = [callback.pk for callback in claimed if leases.get(callback.pk) == callback.lease]
+    own = [callback for callback in claimed if leases.get(callback.pk) == callback.lease]
+    ids = [callback.pk for callback in own]
     _statements().given_back.run(ids=ids)
+    if postponed := [each.pk for each in own if each.due_at and each.due_at > at]:
+        Callback.objects.filter(pk__in=postponed, due_at__gt=at).update(due_at=at)
     responses = Response.objects.filter(callback__pk__in=ids, callback__tries=0)
     responses.filter(picked_up_at__isnull=True).update(sent_at=None)
 

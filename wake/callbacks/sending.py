@@ -231,7 +231,8 @@ class _Finished:
         """Adds those that were sent, and gives the others back."""
         pairs = [(callback, outcome) for callback, outcome in results if outcome is not None]
         if len(pairs) < len(results):
-            give_back([callback for callback, outcome in results if outcome is None])
+            unsent = [callback for callback, outcome in results if outcome is None]
+            give_back(unsent, at=self.clock())
         self.pairs += pairs
         if (
             len(self.pairs) >= SETTLE_AT_ONCE

@@ -201,6 +201,19 @@ def test_a_new_agent_is_registered_and_published_with_one_command(
     assert "issue_caller_key" in out
 
 
+def test_an_agent_is_published_before_its_addresses_are_printed(team: Team) -> None:
+    """As if the reader of a pipe had ended."""
+
+    class Closed:
+        def write(self, text: str) -> int:
+            raise BrokenPipeError
+
+    with pytest.raises(BrokenPipeError):
+        call_command("publish_agent", "conductor", stdout=Closed())
+
+    assert Card.objects.at("garden", "conductor").exists()
+
+
 def test_the_command_sets_every_option_of_the_card(team: Team) -> None:
     call_command(
         "publish_agent",

@@ -175,7 +175,7 @@ def test_what_was_claimed_and_not_sent_is_given_back_as_it_was(answered: Answere
     later = due(sent_before)
     (second,) = claim(at=later)
 
-    give_back([first, second])
+    give_back([first, second], at=later)
 
     assert [each.pk for each in claim(at=later)] == [unsent.pk, sent_before.pk]
     assert [again(each).tries for each in (unsent, sent_before)] == [1, 2]
@@ -188,10 +188,23 @@ def test_the_answer_of_a_callback_that_was_given_back_can_be_taken_back(
     callback = answered()
     at = due(callback)
 
-    give_back(claim(at=at))
+    give_back(claim(at=at), at=at)
 
     take_back(answer_in(callback).delivery, by=alice, at=at)
     assert not Callback.objects.exists()
+
+
+def test_a_callback_of_a_killed_sender_that_is_given_back_is_due_at_once(
+    answered: Answered,
+) -> None:
+    callback = answered()
+    at = due(callback)
+    claim(at=at)  # and the sender dies
+    later = at + LEASE
+
+    give_back(claim(at=later), at=later)
+
+    assert (again(callback).tries, due(callback)) == (1, later)
 
 
 def test_a_callback_that_another_sender_claimed_since_is_not_given_back(
@@ -202,7 +215,7 @@ def test_a_callback_that_another_sender_claimed_since_is_not_given_back(
     late = claim(at=at)
     (mine,) = claim(at=at + LEASE)
 
-    give_back(late)
+    give_back(late, at=at + LEASE)
 
     assert (again(callback).lease, again(callback).tries) == (mine.lease, 2)
 
