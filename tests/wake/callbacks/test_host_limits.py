@@ -20,6 +20,7 @@ from wake.callbacks.attempts import AT_ONCE, LEASE, claim, give_back, settle
 from wake.callbacks.circuit_breaker import FAILURES, PROBES
 from wake.callbacks.host_limits import PER_HOST
 from wake.callbacks.http_client import HttpClient, Outcome
+from wake.callbacks.outbox import send_again
 from wake.callbacks.sending import send_due
 from wake.models import Callback, CallbackAttempt, FailingTarget
 from wake.models.callbacks import Target
@@ -205,6 +206,20 @@ def test_a_callback_of_a_killed_sender_that_is_given_back_is_due_at_once(
     give_back(claim(at=later), at=later)
 
     assert (again(callback).tries, due(callback)) == (1, later)
+
+
+def test_a_callback_that_is_given_back_after_a_person_asked_for_it_keeps_its_tries(
+    answered: Answered, alice: User
+) -> None:
+    callback = answered()
+    at = due(callback)
+    Callback.objects.filter(pk=callback.pk).update(tries=9)
+    claimed = claim(at=at)
+    send_again(callback, by=alice, at=at)  # its schedule starts again, with no try
+
+    give_back(claimed, at=at)
+
+    assert again(callback).tries == 0
 
 
 def test_a_callback_that_another_sender_claimed_since_is_not_given_back(

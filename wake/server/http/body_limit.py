@@ -26,8 +26,8 @@ Send = Callable[[Message], Awaitable[None]]
 App = Callable[[dict[str, Any], Receive, Send], Awaitable[None]]
 
 # Most clients send the whole body before they read, and would lose the answer with the connection.
-# So the rest of the body is read and discarded first. A client that sends so much more than the
-# limit, or slowly, is cut off.
+# So the rest of the body is read and discarded first. A client that exceeds the limit by more than
+# this, or sends slowly, is cut off.
 MAX_DRAINED_BYTES = 8 * 2**20
 DRAIN_SECONDS = 5.0
 BODY = {b"content-length", b"transfer-encoding"}
