@@ -11,6 +11,7 @@ from typing import Any
 import hypothesis
 import pytest
 from django.conf import settings
+from django.utils import timezone
 from xdist.scheduler import LoadScopeScheduling
 
 from database import clock, notifications
@@ -84,6 +85,8 @@ def _notifications_of_this_process_alone(monkeypatch: pytest.MonkeyPatch) -> Non
 
 @pytest.fixture(autouse=True)
 def _steady_clock(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The database's clock is read once for all tests of a process: a reading in the middle would
-    count among the queries of a test."""
+    """Nothing reads the database's clock: a reading would count among the queries of a test, and a
+    slow one would leave `database_now` behind the `timezone.now` of the test."""
+    offset = clock.microseconds(timezone.now()) - clock.ticks()
+    monkeypatch.setattr(clock, "_last", clock._Reading(offset, clock.ticks()))
     monkeypatch.setattr(clock, "FRESH_SECONDS", inf)
