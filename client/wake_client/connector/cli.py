@@ -16,6 +16,7 @@ from contextlib import ExitStack
 from enum import IntEnum
 from pathlib import Path
 
+from wake_client.connector import leftovers
 from wake_client.connector.command import ENVIRONMENT, Command
 from wake_client.connector.connector import Connector
 from wake_client.connector.journal import Journal, JournalInUse
@@ -145,6 +146,8 @@ def connect(arguments: argparse.Namespace, command: list[str], variables: Mappin
             journal = resources.enter_context(Journal(path))
             if path != of_key and not arguments.journal:
                 journal.adopt(of_key)  # until version 0.2 each key had a journal of its own
+            runs = path.with_name(path.name + ".runs")
+            runs.mkdir(mode=0o700, exist_ok=True)
             run_log = arguments.run_log and resources.enter_context(arguments.run_log.open("ab"))
         except JournalInUse:
             logger.warning("another connector of this agent is running here (%s): stop it", path)
@@ -156,7 +159,7 @@ def connect(arguments: argparse.Namespace, command: list[str], variables: Mappin
             logger.warning("a file cannot be written: %s", error)
             return ExitStatus.JOURNAL
         connector = Connector(
-            Command(argv, environment, run_log),
+            Command(argv, environment, run_log, runs),
             journal,
             capacity=1 if arguments.once else arguments.capacity,
             machine=arguments.machine or f"{socket.gethostname()[:75]}-{journal.id.hex[:4]}",
@@ -237,6 +240,8 @@ async def _agent_of(origin: str, key: str) -> str | None:
 async def _work(connector: Connector, origin: str, key: str) -> None:
     """Works until the connector has finished. Runs that are active when the key is refused end
     first: their results are in the journal, and are sent with the next key."""
+    if connector.command.folder:
+        await leftovers.end_all(connector.command.folder)
     try:
         await _connect_until_finished(connector, origin, key)
     except KeyNotValid:

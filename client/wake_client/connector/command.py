@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
-from wake_client.connector import progress, results
+from wake_client.connector import leftovers, progress, results
 from wake_client.connector.frames import Run
 from wake_client.connector.progress import Report
 
@@ -41,35 +41,40 @@ class Command:
     """Starts the agent's command.
 
     `argv` is a list, never a line for a shell. `environment` is given to every run. `run_log` takes
-    its stderr, which the caller never sees; without one it goes to this process's stderr.
+    its stderr, which the caller never sees; without one it goes to this process's stderr. `folder`
+    contains the folders of the runs (leftovers.py).
     """
 
     argv: Sequence[str]
     environment: Mapping[str, str]
     run_log: IO[bytes] | None = None
+    folder: Path | None = None
 
     async def start(self, run: Run, *, attempt: int, report: Callable[[Report], None]) -> Process:
         """Calls `report` with the progress that the command prints while it works. Raises OSError
         if there is no such command."""
         stdin = tempfile.TemporaryFile()  # noqa: SIM115 - a file, which the command need not read
-        folder = tempfile.TemporaryDirectory(prefix="wake-")
+        folder = leftovers.new_folder(self.folder)
         result_file = Path(folder.name, RESULT_FILE)
         read_end, write_end = os.pipe()
         try:
             stdin.write(json.dumps(_stdin(run, attempt)).encode())
             stdin.seek(0)
-            process = await asyncio.create_subprocess_exec(
-                *self.argv,
-                stdin=stdin,
-                stdout=write_end,
-                stderr=self.run_log,
-                env={
-                    **self.environment,
-                    **_variables(run, attempt),
-                    "WAKEUP_RESULT": str(result_file),
-                },
-                start_new_session=True,  # a process group of its own, which can be stopped whole
-            )
+            with leftovers.locked_file(folder.name) as lock:
+                process = await asyncio.create_subprocess_exec(
+                    *self.argv,
+                    stdin=stdin,
+                    stdout=write_end,
+                    stderr=self.run_log,
+                    env={
+                        **self.environment,
+                        **_variables(run, attempt),
+                        "WAKEUP_RESULT": str(result_file),
+                    },
+                    pass_fds=(lock,),
+                    start_new_session=True,  # a process group of its own, to be stopped whole
+                )
+                leftovers.write_pid(lock, process.pid)
         except BaseException:
             os.close(read_end)
             folder.cleanup()

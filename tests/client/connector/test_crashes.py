@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import signal
 from pathlib import Path
 
 from tests.client.connector.relay import a_process, a_relay, task_frame
-from tests.client.connector.scenarios import scenario, sh
+from tests.client.connector.scenarios import is_gone, pid_in, scenario, sh
 
 
 @scenario
@@ -101,6 +103,25 @@ async def test_a_process_with_the_same_journal_is_the_same_connector(journal: Pa
 
 
 @scenario
+async def test_what_the_command_left_running_on_purpose_goes_on(journal: Path) -> None:
+    """A process in a session of its own has left the process group, but still holds the lock."""
+    pid = journal.with_name("pid")
+    command = sh(f"setsid sleep 60 & echo $! > {pid}")
+    async with a_relay() as relay:
+        async with a_process(relay.url, journal, *command) as process:
+            await relay.send(task_frame())
+            daemon = await pid_in(pid)
+            await relay.next("ack")
+            process.kill()
+            await process.wait()
+        relay.forget()
+        async with a_process(relay.url, journal, *command):
+            await relay.next("hello")
+            assert Path(f"/proc/{daemon}").exists()
+            os.kill(daemon, signal.SIGKILL)
+
+
+@scenario
 async def test_a_run_that_may_run_once_is_not_started_again_after_kill_9(journal: Path) -> None:
     runs = journal.with_name("runs")
     command, options = sh(f"echo x >> {runs}; sleep 60"), ("--at-most-once", "--machine", "mill")
@@ -131,3 +152,29 @@ async def test_a_run_of_another_machine_is_not_started_either(journal: Path) -> 
         result = await relay.next("result")
 
     assert result["state"] == "failed"
+
+
+@scenario
+async def test_a_command_that_outlived_its_connector_is_ended_before_its_run_starts_again(
+    journal: Path,
+) -> None:
+    pid = journal.with_name("pid")
+    of_the_shell = f"sleep 60 & echo $! > {pid}; wait"
+    command = sh(f"test $WAKEUP_ATTEMPT = 2 || {{ {of_the_shell}; }}; echo done")
+    task = task_frame()
+    async with a_relay() as relay:
+        async with a_process(relay.url, journal, *command) as process:
+            await relay.send(task)
+            first = await pid_in(pid)
+            process.kill()
+            await process.wait()
+        assert Path(f"/proc/{first}").exists()
+        relay.forget()
+        async with a_process(relay.url, journal, *command):
+            await relay.next("hello")
+            assert await is_gone(first)
+            await relay.send({**task, "lease_id": "another"})
+            result = await relay.next("result")
+
+    assert result["text"] == "done"
+    assert list(journal.with_name("journal.runs").iterdir()) == []
