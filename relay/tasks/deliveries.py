@@ -104,6 +104,8 @@ def _withdraw_others(task: Task, except_for: Delivery | None, *, at: datetime) -
 def _show(
     task: Task, event: Event, kind: Type, *, message: Message | None, fields: QuestionFields
 ) -> Delivery:
+    if fields.get("timeout_seconds") is not None and not fields.get("on_timeout"):
+        fields = {**fields, "on_timeout": Delivery.OnTimeout.HOLD}  # as unanswered.py treats it
     request = task.messages.order_by("pk").first()
     headline, summary, details = _texts(task, kind, message, request)
     delivery = deliver(

@@ -346,6 +346,7 @@ def test_an_unanswered_task_fails_if_its_agent_asked_to_stop(end: Callable[..., 
 def test_an_unanswered_task_without_a_plan_keeps_waiting(end: Callable[..., Task]) -> None:
     task = end("input_required", text="Which market?", timeout_seconds=60)
 
+    assert newest().on_timeout == "hold"  # so that people read what happens
     assert unanswered.continue_unanswered(at=after(days=9)) == 0
     assert Task.objects.get(pk=task.pk).state == Task.State.INPUT_REQUIRED
 
