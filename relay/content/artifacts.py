@@ -27,10 +27,10 @@ def of_tasks(tasks: Sequence[Task], longest: int | None = None) -> dict[UUID, li
     rows = Artifact.objects.filter(task__in=tasks)
     if sum(task.stored_bytes for task in tasks) > longest:
         fitting = set(_fitting(tasks, longest))
-        left_out = rows.exclude(pk__in=fitting).defer("parts_json")
+        left_out = rows.exclude(pk__in=fitting).defer("parts_json", "metadata_json")
         rows = rows.filter(pk__in=fitting)
         for artifact in left_out:
-            artifact.parts_json = dumps([_link(artifact)])
+            artifact.parts_json, artifact.metadata_json = dumps([_link(artifact)]), ""
             artifacts[artifact.task_id].append(artifact)
     for artifact in rows:
         artifacts[artifact.task_id].append(artifact)
@@ -41,7 +41,8 @@ def of_tasks(tasks: Sequence[Task], longest: int | None = None) -> dict[UUID, li
 
 def _fitting(tasks: Sequence[Task], longest: int) -> list[int]:
     """Returns the ids of the artifacts that fit, the oldest first."""
-    sizes = Artifact.objects.filter(task__in=tasks).values_list("pk", length_of("parts_json"))
+    chars = length_of("parts_json") + length_of("metadata_json")
+    sizes = Artifact.objects.filter(task__in=tasks).values_list("pk", chars)
     fitting, size = [], 0
     for pk, length in sizes:
         size += length

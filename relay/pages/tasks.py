@@ -19,7 +19,6 @@ from inbox.delivery.picture_response import picture_response
 from inbox.delivery.timeline import callback_line
 from inbox.pages.page import PersonRequest, for_person, page
 from inbox.rendering.files import digest_of
-from relay.content import blobs
 from relay.models import Context, Event, Message, Task, TaskQuerySet, TaskReference
 from relay.pages import turns
 from relay.tasks.blocks import text_of
@@ -45,6 +44,7 @@ def task_detail(request: PersonRequest, pk: UUID) -> HttpResponse:
     pushes = task.notifications.select_related("callback").defer("callback__body")
     pushes = pushes.order_by("-generation")[:MOST_EVENTS]
     artifacts, further = turns.artifacts_of(task, after=_number(request.GET.get("files", "")) or 0)
+    events, has_earlier_events = _events(task)
     context = {
         "now": now,
         "task": task,
@@ -54,7 +54,8 @@ def task_detail(request: PersonRequest, pk: UUID) -> HttpResponse:
         "artifacts": artifacts,
         "further_artifacts": further,
         "runs": task.runs.select_related("connector").order_by("created_at"),
-        "events": _events(task),
+        "events": events,
+        "has_earlier_events": has_earlier_events,
         "pushes": [(push, callback_line(push.callback, at=now)) for push in pushes],
         "task_deliveries": task.task_deliveries.select_related("delivery").order_by("-generation")[
             :MOST_EVENTS
@@ -133,16 +134,19 @@ def _links(request: PersonRequest, task: Task) -> dict[str, TaskQuerySet]:
 def _file_of(task: Task, kind: str, row: int, number: int) -> File:
     """Raises Http404."""
     parts = turns.parts_of(task, kind, row)
-    stored = blobs.file_of(task, parts[number]) if number < len(parts) else None
+    stored = turns.file_of(task, parts[number]) if number < len(parts) else None
     if stored is None:
         raise Http404
     return stored
 
 
-def _events(task: Task) -> list[Event]:
-    """Returns the first events, without the content of their artifacts."""
+def _events(task: Task) -> tuple[list[Event], bool]:
+    """Returns the newest events, oldest first, without the content of their artifacts, and whether
+    there are earlier ones."""
     content = [f"artifact__{name}" for name in ("parts_json", "description", "metadata_json")]
-    return list(task.events.select_related("artifact").defer(*content)[:MOST_EVENTS])
+    rows = task.events.select_related("artifact").defer(*content).order_by("-pk")
+    newest = list(rows[: MOST_EVENTS + 1])
+    return newest[MOST_EVENTS - 1 :: -1], len(newest) > MOST_EVENTS
 
 
 def _number(text: str) -> int | None:

@@ -11,10 +11,12 @@ from django.urls import reverse
 
 from database.encrypted_columns import length_of
 from inbox.rendering.details import Details, render
+from relay.content import blobs
 from relay.content.compact_json import dumps
 from relay.models import Artifact, Message, Task
-from relay.tasks.blocks import blocks_of, file_line, speaker
+from relay.tasks.blocks import REST_IN_FILE, blocks_of, file_line, is_cut_off, speaker
 from wake.blobs.pictures import MEDIA_TYPES
+from wake.models import File
 
 MESSAGES, ARTIFACTS = "messages", "artifacts"
 TURNS_A_PAGE = 20
@@ -78,7 +80,7 @@ def artifacts_of(task: Task, *, after: int) -> tuple[list[Turn], int | None]:
             at=artifact.created_at,
             about=artifact.description,
         )
-        for artifact in task.artifacts.filter(pk__in=ids)
+        for artifact in task.artifacts.filter(pk__in=ids).defer("metadata_json")
     ]
     return turns, ids[-1] if len(ids) < len(sizes) else None
 
@@ -90,13 +92,18 @@ def parts_of(task: Task, kind: str, row: int) -> Sequence[dict[str, Any]]:
     return owner.parts if owner else []
 
 
+def file_of(task: Task, part: dict[str, Any]) -> File | None:
+    """Returns the file that a part carries, or its text or data as one; None if it has neither."""
+    return _as_file(part) or blobs.file_of(task, part)
+
+
 def _turn(
     task: Task, kind: str, row: Message | Artifact, *, title: str, at: datetime, about: str = ""
 ) -> Turn:
     parts = list(enumerate(row.parts))
-    files = [(number, part) for number, part in parts if part.keys() & {"raw", "blob"}]
-    text_parts = [part for pair in parts if pair not in files for part in pair[1:]]
-    page = {"wake_blocks": 1, "blocks": blocks_of(text_parts)}
+    files = [(number, part) for number, part in parts if _is_file(part) or is_cut_off(part)]
+    text_parts = [part for _, part in parts if not _is_file(part)]
+    page = {"wake_blocks": 1, "blocks": blocks_of(text_parts, rest=REST_IN_FILE)}
     return Turn(
         title=title,
         at=at,
@@ -107,7 +114,24 @@ def _turn(
     )
 
 
+def _is_file(part: dict[str, Any]) -> bool:
+    return not part.keys().isdisjoint({"raw", "blob"})
+
+
+def _as_file(part: dict[str, Any]) -> File | None:
+    """Returns the text or data of a part as a file."""
+    if "text" in part:
+        return File("text.txt", "text/plain", part["text"].encode())
+    if "data" in part:
+        return File("data.json", "application/json", dumps(part["data"]).encode())
+    return None
+
+
 def _file(part: dict[str, Any], address: list[Any]) -> TurnFile:
+    url = reverse("task-file", args=address)
+    if whole := _as_file(part):
+        name, size = whole.filename, len(whole.content)
+        return TurnFile(file_line({"filename": name, "size": size}), url, "")
     is_picture = part.get("mediaType") in MEDIA_TYPES
     picture = reverse("task-picture", args=address) if is_picture else ""
-    return TurnFile(file_line(part), reverse("task-file", args=address), picture)
+    return TurnFile(file_line(part), url, picture)

@@ -60,18 +60,14 @@ def prepare(task_id: uuid.UUID, artifacts: Sequence[ReportedArtifact], *, at: da
     that calls `store` or `discard` next."""
     parts = blobs.store_all_large(task_id, [reported.parts for reported in artifacts], at)
     prepared = Prepared(artifacts, parts)
-    contents = {
-        number: dumps(parts[number])
+    rows = {
+        number: _row(task_id, reported, parts[number], str(uuid.uuid4()), at=at)
         for number, reported in enumerate(artifacts)
         if not (reported.append or reported.number)
     }
-    if sum(map(len, contents.values())) > LONG:
-        for number, content in contents.items():
-            row = _row(task_id, artifacts[number], str(uuid.uuid4()), at=at)
-            row.parts_json = content
-            prepared.rows[number] = row
-        rows = prepared.rows.values()
-        Artifact.objects.bulk_create(rows, batch_size=transitions.AT_ONCE)
+    if sum(map(_chars_of, rows.values())) > LONG:
+        prepared.rows = rows
+        Artifact.objects.bulk_create(rows.values(), batch_size=transitions.AT_ONCE)
     return prepared
 
 
@@ -90,12 +86,12 @@ def store(task: Task, prepared: Prepared, *, at: datetime, seen: int = 0) -> Non
     if count + len(ids) - len(there) > ARTIFACTS_AT_MOST:
         raise ResultTooLarge(f"A task has at most {ARTIFACTS_AT_MOST:,} artifacts.")
     writing = _Writing(task, prepared, there, at)
-    before = sum(len(row.parts_json) for row in there.values())
+    before = sum(map(_chars_of, there.values()))
     pieces = [
         writing.add(number, generation=generation)
         for generation, number in enumerate(numbers, task.generation + 1)
     ]
-    size = sum(len(row.parts_json) for row in there.values()) - before
+    size = sum(map(_chars_of, there.values())) - before
     size += sum(blobs.bytes_of(prepared.parts[number]) for number in numbers)
     transitions.count_bytes(task, size)
     try:
@@ -137,10 +133,10 @@ class _Writing:
     def _new(self, number: int, *, generation: int) -> Artifact:
         """Returns the row that is stored already, or else a new one."""
         reported = self.prepared.artifacts[number]
-        row = self.prepared.rows.pop(number, None)
+        row = self.prepared.rows.get(number)
         if row is None:
-            row = _row(self.task.pk, reported, reported.artifact_id, at=self.at)
-            row.parts_json = dumps(self.prepared.parts[number])
+            parts = self.prepared.parts[number]
+            row = _row(self.task.pk, reported, parts, reported.artifact_id, at=self.at)
             self.new.append(row)
         else:
             row.artifact_id = reported.artifact_id
@@ -155,18 +151,30 @@ class _Writing:
         Artifact.objects.bulk_create(self.new, batch_size=transitions.AT_ONCE)
         Artifact.objects.bulk_update(self.adopted, ADOPTED, batch_size=transitions.AT_ONCE)
         Artifact.objects.bulk_update(changed, CONTENT, batch_size=transitions.AT_ONCE)
-        if unused := [row.pk for row in self.prepared.rows.values()]:
+        unused = {row.pk for row in self.prepared.rows.values()} - {row.pk for row in self.adopted}
+        if unused:
             Artifact.objects.filter(pk__in=unused).delete()
 
 
+def _chars_of(row: Artifact) -> int:
+    """Returns how much text the row stores."""
+    return sum(map(len, (row.name, row.description, row.parts_json, row.metadata_json)))
+
+
 def _row(
-    task_id: uuid.UUID, reported: ReportedArtifact, artifact_id: str, *, at: datetime
+    task_id: uuid.UUID,
+    reported: ReportedArtifact,
+    parts: list[Json],
+    artifact_id: str,
+    *,
+    at: datetime,
 ) -> Artifact:
     return Artifact(
         task_id=task_id,
         artifact_id=artifact_id,
         name=reported.name,
         description=reported.description,
+        parts_json=dumps(parts),
         metadata_json=dumps(reported.metadata) if reported.metadata else "",
         created_at=at,
     )

@@ -19,6 +19,7 @@ LONGEST, LONGEST_EARLIER = 20_000, 2_000
 # In bytes, of all blocks: a page does not show details above 200 kB.
 LONGEST_TOGETHER = 120_000
 REST = "The rest is on the page of the task."
+REST_IN_FILE = "The rest is in the file below."
 EMPTY = "No content."
 MARKDOWN = {"", "text/markdown"}
 
@@ -60,9 +61,12 @@ def artifact_blocks(artifact: Artifact) -> list[Json]:
     return [{"title": artifact.name or artifact.artifact_id} | blocks[0], *blocks[1:]]
 
 
-def blocks_of(parts: Iterable[Json], title: str = "", *, longest: int = LONGEST) -> list[Json]:
-    """Returns one block for each part, the first with the title."""
-    blocks = [_block(part, longest) for part in parts] or [_text(EMPTY)]
+def blocks_of(
+    parts: Iterable[Json], title: str = "", *, longest: int = LONGEST, rest: str = REST
+) -> list[Json]:
+    """Returns one block for each part, the first with the title. `rest` ends a text that was cut
+    off."""
+    blocks = [_block(part, longest, rest) for part in parts] or [_text(EMPTY)]
     if title:
         blocks[0] = {"title": title} | blocks[0]
     return blocks
@@ -91,24 +95,32 @@ def file_line(part: Json) -> str:
     return ", ".join(word for word in words if word)
 
 
-def _block(part: Json, longest: int) -> Json:
+def is_cut_off(part: Json) -> bool:
+    """Returns whether blocks_of() leaves out a part of this text or data."""
+    text = dumps(part["data"]) if "data" in part else part.get("text", "")
+    return len(text) > LONGEST
+
+
+def _block(part: Json, longest: int, rest: str) -> Json:
     if "text" in part:
         kind = "markdown" if part.get("mediaType", "") in MARKDOWN else "text"
-        return {"type": kind, "text": _cut(part["text"], longest)}
+        return {"type": kind, "text": _cut(part["text"], longest, rest)}
     if "data" in part:
-        return _data(part["data"], longest)
+        return _data(part["data"], longest, rest)
     if "url" in part:
         return {"type": "link", "url": part["url"], "label": part.get("filename", "")}
     return _text(file_line(part))
 
 
-def _data(value: Any, longest: int) -> Json:
+def _data(value: Any, longest: int, rest: str) -> Json:
     text = dumps(value)
-    return {"type": "json", "value": value} if len(text) <= longest else _text(_cut(text, longest))
+    if len(text) > longest:
+        return _text(_cut(text, longest, rest))
+    return {"type": "json", "value": value}
 
 
-def _cut(text: str, longest: int) -> str:
-    return text if len(text) <= longest else f"{text[:longest]}…\n\n{REST}"
+def _cut(text: str, longest: int, rest: str) -> str:
+    return text if len(text) <= longest else f"{text[:longest]}…\n\n{rest}"
 
 
 def _text(text: str) -> Json:

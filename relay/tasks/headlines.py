@@ -7,6 +7,8 @@ import re
 from accounts.models.names import is_visible
 
 HEADLINE, SUMMARY = 120, 280
+# The rest of a text is in neither. A message may have 10 MB, and `_LINK` takes the square of that.
+LOOKED_AT = 4_000
 
 # What would stand between the words of a line that is not formatted.
 _LINE_MARKS = re.compile(r"^\s*(?:#{1,6}\s+|>\s*|[-*+]\s+|```.*$|(?:[-*_]\s*){3,}$)")
@@ -20,7 +22,7 @@ _SENTENCE = re.compile(r"(?<=[.!?:])\s")
 def in_short(text: str, *, headline: str, summary: str) -> tuple[str, str]:
     """Returns the first line of a text, or its first sentence if that line is long, and what
     follows. `headline` and `summary` replace what is missing."""
-    lines = [line for line in map(_plain, text.splitlines()) if is_visible(line)]
+    lines = [line for line in map(_plain, text[:LOOKED_AT].splitlines()) if is_visible(line)]
     first, rest = (lines[0], " ".join(lines[1:])) if lines else ("", "")
     if len(first) > HEADLINE:
         sentence = _SENTENCE.split(first, maxsplit=1)

@@ -69,6 +69,25 @@ def test_artifacts_that_do_not_fit_are_links_to_their_json(either: Caller, key: 
 
 
 @pytest.mark.usefixtures("small")
+def test_long_metadata_of_artifacts_counts_too(newer: Caller, key: ApiKey) -> None:
+    task: str = newer.send("Hi")["id"]
+    connector = FakeConnector(key)
+    artifacts = [
+        {"artifactId": f"a-{n}", "parts": [{"text": "short"}], "metadata": {"m": LONG}}
+        for n in range(4)
+    ]
+    connector.end(connector.run(at=after(1)), "completed", artifacts=artifacts, at=after(2))
+
+    with CaptureQueriesContext(connection) as queries:
+        listed = newer.result("GetTask", {"id": task})["artifacts"]
+
+    assert sum('FROM "relay_artifact"' in query["sql"] for query in queries) == 3
+    assert [one.get("metadata") for one in listed] == [{"m": LONG}, {"m": LONG}, None, None]
+    linked = json.loads(read(listed[3]["parts"][0]["url"]).content)
+    assert linked["metadata"] == {"m": LONG}
+
+
+@pytest.mark.usefixtures("small")
 def test_what_does_not_fit_is_not_read(newer: Caller, key: ApiKey) -> None:
     task = ended(newer, key, *[LONG] * 20)
 

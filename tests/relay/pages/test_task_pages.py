@@ -129,8 +129,49 @@ def test_a_file_is_only_ever_downloaded(task: Task, ritas: Person, mallory: User
     assert file["X-Content-Type-Options"] == "nosniff"
     assert file["Content-Security-Policy"] == "sandbox; default-src 'none'"
     assert Person(mallory).get(path).status_code == 404
-    for elsewhere in ("artifacts/1/0", "messages/1/9", f"tasks/{artifact.pk}/1"):
+    pk = artifact.pk
+    for elsewhere in (
+        f"artifacts/{pk + 1}/0",
+        f"artifacts/{pk}/9",
+        "messages/1/9",
+        f"tasks/{pk}/1",
+    ):
         assert ritas.get(f"/tasks/{task.pk}/files/{elsewhere}").status_code == 404
+
+
+def test_a_long_text_is_cut_off_and_is_a_file(
+    card: Card, caller_key: CallerKey, connector: FakeConnector, ritas: Person
+) -> None:
+    """Below its first words stood that the rest was on this page."""
+    text, data = "word " * 5_000 + "end", {"rows": ["row"] * 9_000}
+    task = ask(card, caller_key, "Compare.", at=timezone.now())
+    artifact = {"artifactId": "report", "parts": [{"text": text}, {"data": data}, {"text": "Hm."}]}
+    frame = connector.run(at=timezone.now())
+    connector.end(frame, "completed", artifacts=[artifact], at=timezone.now())
+    row = task.artifacts.get().pk
+
+    page = ritas.get(f"/tasks/{task.pk}/")
+
+    (turn,) = page.context["artifacts"]
+    files = f"/tasks/{task.pk}/files/artifacts/{row}"
+    assert [file.url for file in turn.files] == [f"{files}/0", f"{files}/1"]
+    assert [file.label for file in turn.files] == ["text.txt, 25 kB", "data.json, 54 kB"]
+    assert text_of(page).count("The rest is in the file below.") == 2
+    assert "on the page of the task" not in text_of(page)
+    assert ritas.get(f"{files}/0").content.decode() == text
+    assert ritas.get(f"{files}/1").json() == data
+
+
+def test_a_long_task_shows_how_it_ended(
+    task: Task, ritas: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "Only the newest" not in text_of(ritas.get(f"/tasks/{task.pk}/"))
+    monkeypatch.setattr(task_pages, "MOST_EVENTS", 2)
+
+    page = ritas.get(f"/tasks/{task.pk}/")
+
+    assert page.context["events"] == list(task.events.all())[-2:]
+    assert "Only the newest 2 are shown." in text_of(page)
 
 
 def test_a_picture_is_shown_as_it_was_written_again(

@@ -48,20 +48,25 @@ def test_a_full_context_refuses_tasks_and_another_accepts_them(either: Caller) -
 
 
 @pytest.mark.parametrize(
-    "part",
+    "artifact",
     [
-        {"text": "y" * 6_000},
-        {"raw": base64.b64encode(b"y" * 70_000).decode(), "filename": "apart.bin"},
+        {"parts": [{"text": "y" * 6_000}]},
+        {"parts": [{"text": "y" * 70_000}]},
+        {"parts": [{"raw": base64.b64encode(b"y" * 70_000).decode(), "filename": "apart.bin"}]},
+        {"parts": [{"text": "y"}], "metadata": {"long": "y" * 6_000}},
+        {"parts": [{"text": "y"}], "metadata": {"long": "y" * 70_000}},
+        {"parts": [{"text": "y" * 1_000}], "description": "y" * 4_000},
     ],
+    ids=["text", "long text", "file", "metadata", "long metadata", "description"],
 )
 def test_a_result_that_overfills_its_task_fails_its_run(
-    part: dict[str, Any], newer: Caller, key: ApiKey
+    artifact: dict[str, Any], newer: Caller, key: ApiKey
 ) -> None:
     task = newer.send("Hi")["id"]
     connector = FakeConnector(key)
     frame = connector.run(at=after(1))
 
-    answers = connector.end(frame, "completed", artifacts=[{"parts": [part]}], at=after(2))
+    answers = connector.end(frame, "completed", artifacts=[artifact], at=after(2))
 
     ended = now(Task.objects.get(pk=task))
     assert [each["type"] for each in answers] == ["done"]

@@ -365,8 +365,8 @@ def test_a_rule_makes_a_task_wait_that_meant_to_continue(
 
 @pytest.mark.parametrize(
     "text",
-    ["\u202e" * 9, "#", "\x07", "```\ncode\n```", "a" * 5_000, "\u2028"],
-    ids=["turned", "mark", "bell", "code", "long", "separator"],
+    ["\u202e" * 9, "#", "\x07", "```\ncode\n```", "a" * 5_000, "\u2028", "[" * 300_000],
+    ids=["turned", "mark", "bell", "code", "long", "separator", "brackets"],
 )
 def test_any_text_of_an_agent_has_a_headline_on_one_line(
     end: Callable[..., Task], text: str
