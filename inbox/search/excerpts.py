@@ -50,7 +50,8 @@ def _excerpt(row: Delivery, query: Query) -> SafeString | None:
     if place is None:
         return None
     begin, end = max(0, place - BEFORE), place + AFTER
-    begin = text.rfind(" ", 0, begin) + 1 if begin else 0
+    if begin:
+        begin = text.find(" ", begin, place) + 1 or begin  # a text may have no blanks at all
     shown = text[begin:end]
     if end < len(text):
         shown = f"{shown.rpartition(' ')[0] or shown}…"

@@ -48,6 +48,18 @@ def test_the_marks_of_markdown_are_left_out(alices: Person, make_delivery: MakeD
     assert expected in html_of(alices, "/", "saffron")
 
 
+def test_an_excerpt_of_a_text_without_blanks_is_short(
+    alices: Person, make_delivery: MakeDelivery
+) -> None:
+    make_delivery(details_json=json.dumps(f"{'a,' * 20_000}saffron{',b' * 20_000}"))
+    index_new()
+
+    html = html_of(alices, "/", "saffron")
+
+    assert "<mark>saffron</mark>" in html
+    assert html.count("a,") < 50
+
+
 def test_a_row_that_shows_the_match_itself_has_no_excerpt(
     alices: Person, make_delivery: MakeDelivery, django_assert_num_queries: Any
 ) -> None:
