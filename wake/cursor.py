@@ -19,7 +19,8 @@ from database.clock import EPOCH, microseconds
 
 def stamp_activity(agent: Agent, *, at: datetime) -> datetime:
     """Locks the agent for the rest of the transaction; returns `at`, or the microsecond after the
-    last stamp if that is later. Also reads the agent's `rules_version` as it is under the lock."""
+    last stamp if that is later. Also reads, as they are under the lock, the agent's `rules_version`
+    and whether it is paused."""
     if not connection.in_atomic_block:
         raise TransactionManagementError("A stamp holds only as long as its transaction.")
     now_us = microseconds(at)
@@ -30,9 +31,11 @@ def stamp_activity(agent: Agent, *, at: datetime) -> datetime:
             UPDATE accounts_agent
                SET activity_us = CASE WHEN activity_us >= %s THEN activity_us + 1 ELSE %s END
              WHERE id = %s
-            RETURNING activity_us, rules_version
+            RETURNING activity_us, rules_version, paused_at
             """,
             [now_us, now_us, pk],
         )
-        activity_us, agent.rules_version = cursor.fetchone()
+        activity_us, agent.rules_version, paused = cursor.fetchone()
+    # SQLite returns a text. Its `IS NOT NULL` is wrong here: it was true of a null (3.40.1).
+    agent.paused_at = None if paused is None else agent.paused_at or at
     return EPOCH + timedelta(microseconds=activity_us)

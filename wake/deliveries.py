@@ -139,9 +139,9 @@ def deliver(
 def deliver_together(
     deliveries: Sequence[Unsent], *, key: ApiKey, address: str = "", at: datetime
 ) -> list[Delivered]:
-    """Stores all deliveries in one transaction, one unit of quota each. Raises NotTogether, which
-    has the exception of deliver() and its place, BatchTooLarge or KeyEnded; nothing was stored or
-    spent then."""
+    """Stores all deliveries in one transaction, one unit of quota each. Raises NotTogether with the
+    place and the exception of the delivery that was refused, and BatchTooLarge and KeyEnded; then
+    nothing was stored or spent."""
     key = keys.look_up_again(key, at=at)
     delivered: list[Delivered] = []
     try:
@@ -151,7 +151,7 @@ def deliver_together(
     except NotTogether as refusal:
         reason = refusal.reason
         if isinstance(reason, quota.QuotaSpent):
-            # What was spent before is given back by now, and all of them have to fit.
+            # The rollback has returned the tokens. The retry has to wait until all new ones fit.
             new = _number_of_new(deliveries, key=key, at=at)
             if new > reason.allowance.limit:
                 raise BatchTooLarge(new, reason.allowance.limit) from None
@@ -203,10 +203,10 @@ def _deliver(
 ) -> Delivered:
     if not agent.may_claim(fields["agent_id"]):
         raise AgentMismatch(AgentMismatch.__doc__)
-    if agent.paused_at is not None and not is_internal:
-        raise quota.AgentPaused(quota.AgentPaused.__doc__)
     mode = key.mode if key else ApiKey.Mode.LIVE
     created_at = stamp_activity(agent, at=at)  # the lock: agent, then key, then delivery
+    if agent.paused_at is not None and not is_internal:
+        raise quota.AgentPaused(quota.AgentPaused.__doc__)
     mine = Delivery.objects.of_agent(agent, mode)
     if idempotency and (earlier := idempotency.replay(mine, at=at)):
         return Delivered(earlier, replayed=True, must_wait=_was_made_to_wait(earlier, fields))
@@ -223,7 +223,7 @@ def _deliver(
     )
     if supersedes := fields.get("supersedes"):
         _supersede(delivery, earlier_id=supersedes, at=created_at)
-    version = _rule_of(delivery, agent, at=created_at)
+    version = _apply_rule(delivery, agent, at=created_at)
     if version:
         assigning.assign(delivery, version)
     insert(delivery)
@@ -256,7 +256,7 @@ def _deliver_at_once(
         except allowlist.Refused:
             return None
     delivery = _delivery(key.agent, fields, key=key, idempotency=idempotency, created_at=at)
-    version = _rule_of(delivery, key.agent, at=at)
+    version = _apply_rule(delivery, key.agent, at=at)
     if version:
         delivery.assignment_id = sharing.current_assignment(
             version, team_id=key.agent.team_id, at=at
@@ -301,9 +301,9 @@ def _delivery(
     )
 
 
-def _rule_of(delivery: Delivery, agent: Agent, *, at: datetime) -> RuleVersion | None:
-    """Returns what assigns the unsaved delivery, which then asks for what the rule asks for; its
-    hash is of that."""
+def _apply_rule(delivery: Delivery, agent: Agent, *, at: datetime) -> RuleVersion | None:
+    """Applies the first rule that matches the unsaved delivery: it may raise the quorum and make
+    the agent wait. Then computes the content hash. Returns the version of the rule."""
     version = matching.version_for(delivery, agent, at=at)
     assigning.raise_to(version, delivery)
     delivery.content_hash = _content_hash(delivery)

@@ -180,7 +180,8 @@ class Delivery(models.Model):
     status = models.CharField(max_length=10, choices=Status, default=Status.PENDING)
     timed_out_at = models.DateTimeField(null=True)
     superseded_at = models.DateTimeField(null=True)
-    # What it asked for is gone (wake/withdrawals.py); superseded_at is then the same moment.
+    # What it asked for is gone (wake/withdrawals.py). superseded_at is then set, too, and is earlier
+    # if the delivery had been replaced before.
     withdrawn_at = models.DateTimeField(null=True)
     withdrawn_reason: models.TextField[str, str] = ContentTextField(
         blank=True, default="", db_default=""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import datetime
 from typing import Any
 from unittest.mock import patch
 
@@ -11,6 +12,7 @@ from django.db import OperationalError
 from django.test import Client
 from django.utils import timezone
 
+from accounts.agents import keys
 from accounts.models import Agent, ApiKey, AuditEvent
 from tests.fixtures.agent_client import AgentClient
 from tests.spec.test_documents import fits
@@ -250,6 +252,25 @@ def test_a_paused_agent_delivers_nothing(caller: AgentClient) -> None:
 
     assert codes(send(caller, caller.payload(), caller.payload())) == [403, 403]
     assert send(caller, caller.payload(), atomic=True).json()["error"]["code"] == "paused"
+
+
+def test_a_pause_applies_to_deliveries_that_waited_for_it(
+    caller: AgentClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They had read the agent before its owner paused it, and waited for its lock."""
+    look_up_again = keys.look_up_again
+
+    def then_paused(key: ApiKey, *, at: datetime) -> ApiKey:
+        again = look_up_again(key, at=at)
+        Agent.objects.update(paused_at=at)
+        return again
+
+    monkeypatch.setattr(keys, "look_up_again", then_paused)
+
+    refused = send(caller, caller.payload(), caller.payload(), atomic=True)
+
+    assert refused.json()["error"]["code"] == "paused"
+    assert not Delivery.objects.exists()
 
 
 def test_a_database_that_goes_away_keeps_what_was_stored(caller: AgentClient) -> None:
