@@ -15,7 +15,7 @@ from wake_client.answers import Answer, Blob, Receipt, Status, Sweep, Type, With
 from wake_client.book import AsyncBook, Book
 from wake_client.errors import WakeError
 from wake_client.http import addresses, keys
-from wake_client.http.flows import Flow, Flows, OptionalFields, Pause, Request, Result, Unsent
+from wake_client.http.flows import Flow, Flows, OptionalFields, Pause, Result, Unsent
 from wake_client.uploads import Source
 from wake_client.version import __version__
 
@@ -173,7 +173,7 @@ class WakeClient:
                     step = next(flow)
                     continue
                 try:
-                    response = self._http.request(**_arguments(step))
+                    response = self._http.request(**step.arguments)
                 except httpx.RequestError as failure:
                     step = flow.throw(failure)
                 else:
@@ -336,7 +336,7 @@ class AsyncWakeClient:
                     step = next(flow)
                     continue
                 try:
-                    response = await self._http.request(**_arguments(step))
+                    response = await self._http.request(**step.arguments)
                 except httpx.RequestError as failure:
                     step = flow.throw(failure)
                 else:
@@ -383,16 +383,4 @@ def _options(endpoint: str, key: str) -> dict[str, Any]:
             "User-Agent": f"wake-client/{__version__}",
         },
         "follow_redirects": False,
-    }
-
-
-def _arguments(request: Request) -> dict[str, Any]:
-    return {
-        "method": request.method,
-        "url": request.path,
-        "params": dict(request.params),
-        "headers": dict(request.headers),
-        "json": request.body,
-        "content": request.content,
-        "timeout": request.timeout,
     }

@@ -51,8 +51,17 @@ class Request:
     wait: int = 0
 
     @property
-    def timeout(self) -> float:
-        return self.wait + RESPONSE_SECONDS
+    def arguments(self) -> dict[str, Any]:
+        """Returns the arguments of httpx.Client.request."""
+        return {
+            "method": self.method,
+            "url": self.path,
+            "params": dict(self.params),
+            "headers": dict(self.headers),
+            "json": self.body,
+            "content": self.content,
+            "timeout": self.wait + RESPONSE_SECONDS,
+        }
 
 
 @dataclass(frozen=True, slots=True)
