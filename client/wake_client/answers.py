@@ -35,6 +35,11 @@ class Receipt:
         except (KeyError, TypeError, ValueError) as error:
             raise _not_wake(error) from error
 
+    @property
+    def must_wait(self) -> bool:
+        """Returns whether a rule makes the agent wait for the answer, also after the deadline."""
+        return self.on_timeout == "hold"
+
 
 @dataclass(frozen=True, slots=True)
 class Blob:

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
-from wake_client.answers import Answer
+from wake_client.answers import Answer, Receipt
 from wake_client.files import stored_json, write_whole
 from wake_client.http.flows import OptionalFields
 
@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
 
 class Entries:
-    """The file of a book: the idempotency key and the delivery of each question, by its name."""
+    """The file of a book: the idempotency key and the delivery of each question, by its name, and
+    whether a rule makes the agent wait."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
@@ -40,6 +41,14 @@ class Entries:
         if entry is None:
             entry = self._store(name, {"key": str(uuid.uuid4()), "delivery_id": None})
         return dict(entry)
+
+    def _store_receipt(self, name: str, entry: dict[str, Any], receipt: Receipt) -> dict[str, Any]:
+        facts = {"delivery_id": receipt.delivery_id, "must_wait": receipt.must_wait}
+        return self._store(name, {**entry, **facts})
+
+    def _made_to_wait(self) -> set[str]:
+        """Returns the names of the questions whose answer a rule makes the agent wait for."""
+        return {name for name, entry in self._read().items() if entry.get("must_wait")}
 
     def _store(self, name: str, entry: dict[str, Any]) -> dict[str, Any]:
         self._write({**self._read(), name: entry})
@@ -87,14 +96,18 @@ class Book(Entries):
             receipt = self.client.deliver(
                 "question", headline, summary, idempotency_key=entry["key"], **optional
             )
-            entry = self._store(name, {**entry, "delivery_id": receipt.delivery_id})
-        return self.client.wait(entry["delivery_id"], timeout=timeout)
+            entry = self._store_receipt(name, entry, receipt)
+        return self.client.wait(
+            entry["delivery_id"], timeout=timeout, must_wait=entry.get("must_wait", False)
+        )
 
     def answers(self) -> Iterator[tuple[str, Answer]]:
-        """Yields the answers that have come, by the name of their question."""
+        """Yields the answers that have come, by the name of their question, and those that expired
+        if the agent may go on without them."""
+        waiting = self._made_to_wait()
         for name, delivery_id in self.delivered().items():
             answer = self.client.response(delivery_id)
-            if answer.is_final:
+            if answer.is_answered or (answer.expired and name not in waiting):
                 yield name, answer
 
 
@@ -121,12 +134,15 @@ class AsyncBook(Entries):
             receipt = await self.client.deliver(
                 "question", headline, summary, idempotency_key=entry["key"], **optional
             )
-            entry = self._store(name, {**entry, "delivery_id": receipt.delivery_id})
-        return await self.client.wait(entry["delivery_id"], timeout=timeout)
+            entry = self._store_receipt(name, entry, receipt)
+        return await self.client.wait(
+            entry["delivery_id"], timeout=timeout, must_wait=entry.get("must_wait", False)
+        )
 
     async def answers(self) -> AsyncIterator[tuple[str, Answer]]:
         """Does the same as Book.answers, for `async for`."""
+        waiting = self._made_to_wait()
         for name, delivery_id in self.delivered().items():
             answer = await self.client.response(delivery_id)
-            if answer.is_final:
+            if answer.is_answered or (answer.expired and name not in waiting):
                 yield name, answer

@@ -88,14 +88,19 @@ class WakeClient:
         """Returns the answer as it is now, without waiting."""
         return self._run(self._flows.response(delivery_id))
 
-    def wait(self, delivery_id: str, *, timeout: float | None = None) -> Answer:
+    def wait(
+        self, delivery_id: str, *, timeout: float | None = None, must_wait: bool = False
+    ) -> Answer:
         """Waits until a person answers or the delivery expires, or for `timeout` seconds.
+
+        Pass the `must_wait` of the receipt: if it is true, the deadline ends nothing, and the
+        answer is never `expired` while it is pending.
 
         Look at the `status` of the answer: it may still be "pending". Raises Unavailable if the
         server is away for longer than `retry_for`, or than the rest of `timeout`. Nothing is lost
         then; call it again.
         """
-        return self._run(self._flows.wait(delivery_id, timeout=timeout))
+        return self._run(self._flows.wait(delivery_id, timeout=timeout, must_wait=must_wait))
 
     def ask(
         self,
@@ -108,7 +113,8 @@ class WakeClient:
     ) -> Answer:
         """Delivers a question and waits for the answer, as deliver() and wait() do.
 
-        `timeout` is how long this call waits; `timeout_seconds` is the deadline that people see.
+        `timeout` is how long this call waits; `timeout_seconds` is the deadline that people see. If
+        a rule of the team makes the agent wait, the deadline ends nothing.
         """
         return self._run(
             self._flows.ask(
@@ -261,9 +267,11 @@ class AsyncWakeClient:
         """Returns the answer as it is now, without waiting."""
         return await self._run(self._flows.response(delivery_id))
 
-    async def wait(self, delivery_id: str, *, timeout: float | None = None) -> Answer:
+    async def wait(
+        self, delivery_id: str, *, timeout: float | None = None, must_wait: bool = False
+    ) -> Answer:
         """Does the same as WakeClient.wait."""
-        return await self._run(self._flows.wait(delivery_id, timeout=timeout))
+        return await self._run(self._flows.wait(delivery_id, timeout=timeout, must_wait=must_wait))
 
     async def ask(
         self,

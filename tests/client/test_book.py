@@ -85,6 +85,29 @@ def test_the_answers_that_have_come(tmp_path: Path) -> None:
     assert [(name, answer.status) for name, answer in book.answers()] == [("a", "approved")]
 
 
+def test_a_restart_knows_that_the_agent_has_to_wait(tmp_path: Path) -> None:
+    """The answers of a book, and a program that was started again, ended at the deadline."""
+    held, expired = ok({**RECEIPT, "on_timeout": "hold"}, 201), ok({**PENDING, "expired": True})
+    path = tmp_path / "book"
+    first = Server(held, error(401, "unauthorized"))
+    with pytest.raises(WakeError):
+        first.client().book(path).ask("deploy-42", *QUESTION)
+
+    assert list(Server(expired).client().book(path).answers()) == []
+    answer = Server(expired, ok(APPROVED)).client().book(path).ask("deploy-42", *QUESTION)
+    assert answer.status == "approved"
+
+
+def test_an_expired_answer_is_one_that_has_come(tmp_path: Path) -> None:
+    path = tmp_path / "book"
+    server = Server(ok(RECEIPT, 201), ok({**PENDING, "expired": True}))
+    book = server.client().book(path)
+
+    book.ask("deploy-42", *QUESTION)
+
+    assert [name for name, _ in book.answers()] == ["deploy-42"]
+
+
 def test_the_async_client_has_a_book(tmp_path: Path) -> None:
     path = tmp_path / "book"
     keys = []
@@ -129,3 +152,25 @@ def test_a_damaged_book_is_named_and_stays(text: str, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=str(path)):
         Server(ok(RECEIPT)).client().book(path).ask("deploy-42", *QUESTION)
     assert path.read_text() == text
+
+
+def test_the_async_book_waits_when_a_rule_says_so(tmp_path: Path) -> None:
+    expired = ok({**PENDING, "expired": True})
+    server = Server(ok({**RECEIPT, "on_timeout": "hold"}, 201), expired, ok(APPROVED), expired)
+
+    async def sleep(seconds: float) -> None:
+        server.sleep(seconds)
+
+    async def run() -> tuple[str, list[str]]:
+        async with AsyncWakeClient(
+            "https://wake.example.com",
+            KEY,
+            agent_id="painter",
+            transport=httpx.MockTransport(server.answer),
+            sleep=sleep,
+        ) as client:
+            book = client.book(tmp_path / "book")
+            answer = await book.ask("deploy-42", *QUESTION)
+            return answer.status, [name async for name, _ in book.answers()]
+
+    assert asyncio.run(run()) == ("approved", [])

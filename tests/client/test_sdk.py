@@ -263,6 +263,39 @@ def test_it_stops_waiting_when_the_delivery_has_expired() -> None:
     assert (answer.status, answer.expired) == ("pending", True)
 
 
+MADE_TO_WAIT = {**RECEIPT, "on_timeout": "hold"}
+EXPIRED = {**PENDING, "expired": True}
+LATE = {**APPROVED, "expired": True, "late": True}
+
+
+def test_an_agent_that_a_rule_makes_wait_waits_after_the_deadline() -> None:
+    """It returned at the deadline, and a program went on with its assumption."""
+    server = Server(ok(MADE_TO_WAIT, 201), ok(EXPIRED), ok(EXPIRED), ok(LATE))
+
+    answer = server.client().ask("Two colours are left", "Approve red.", timeout_seconds=60)
+
+    assert (answer.status, answer.late) == ("approved", True)
+    assert server.slept == [1, 2]
+
+
+def test_an_agent_that_has_to_wait_finds_no_expired_answer_at_its_timeout() -> None:
+    client = Server(ok(MADE_TO_WAIT, 201), ok(EXPIRED)).client()
+
+    receipt = deliver(client)
+    answer = client.wait(receipt.delivery_id, timeout=10, must_wait=receipt.must_wait)
+
+    assert receipt.must_wait
+    assert (answer.status, answer.expired) == ("pending", False)
+
+
+def test_without_such_a_rule_waiting_ends_at_the_deadline() -> None:
+    server = Server(ok(RECEIPT, 201), ok(EXPIRED))
+
+    answer = server.client().ask("Two colours are left", "Approve red.", timeout_seconds=60)
+
+    assert (answer.status, answer.expired) == ("pending", True)
+
+
 def test_it_stops_waiting_at_its_timeout() -> None:
     server = Server(ok(PENDING), takes=25)
 

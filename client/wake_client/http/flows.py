@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Generator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NotRequired, Required, TypedDict, TypeVar
 from urllib.parse import quote
 
@@ -174,8 +174,14 @@ class Flows:
             )
         return answer
 
-    def wait(self, delivery_id: str, *, timeout: float | None) -> Flow[Answer]:
-        """Ends when the delivery is answered or expired, or `timeout` seconds have passed."""
+    def wait(
+        self, delivery_id: str, *, timeout: float | None, must_wait: bool = False
+    ) -> Flow[Answer]:
+        """Ends when the delivery is answered or expired, or `timeout` seconds have passed.
+
+        With `must_wait` the deadline ends nothing, and an answer that is pending is never expired:
+        a program that goes on when an answer has expired does not go on.
+        """
         until = None if timeout is None else self.now() + timeout
         pause = 1.0
         while True:
@@ -183,6 +189,8 @@ class Flows:
             wait = max(1, min(MAX_LONG_POLL_SECONDS, int(remaining)))
             asked_at = self.now()
             answer = yield from self.response(delivery_id, wait=wait, until=until)
+            if must_wait and not answer.is_answered:
+                answer = replace(answer, expired=False)
             if answer.is_final or (until is not None and self.now() >= until):
                 return answer
             if self.now() - asked_at >= wait / 2:  # the server has long polls
@@ -205,7 +213,9 @@ class Flows:
         receipt = yield from self.deliver(
             "question", headline, summary, optional, idempotency_key=idempotency_key
         )
-        return (yield from self.wait(receipt.delivery_id, timeout=timeout))
+        return (
+            yield from self.wait(receipt.delivery_id, timeout=timeout, must_wait=receipt.must_wait)
+        )
 
     def withdraw(self, delivery_id: str, *, reason: str | None) -> Flow[Withdrawal]:
         path = f"/withdraw/{quote(delivery_id, safe='')}"

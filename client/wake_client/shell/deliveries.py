@@ -118,11 +118,11 @@ def _ask(client: WakeClient, arguments: argparse.Namespace) -> int:
     )
     say(f"Waiting for an answer; read it later with: wake check {receipt.delivery_id}")
     _say_if_made_to_wait(receipt)
-    return _waited(client, arguments, receipt.delivery_id)
+    return _waited(client, arguments, receipt.delivery_id, must_wait=receipt.must_wait)
 
 
 def _say_if_made_to_wait(receipt: Receipt) -> None:
-    if receipt.on_timeout == "hold":
+    if receipt.must_wait:
         say("A rule of the team says: wait for the answer, also after the deadline.")
 
 
@@ -132,9 +132,11 @@ def _check(client: WakeClient, arguments: argparse.Namespace) -> int:
     return _answered(arguments, client.response(arguments.delivery_id))
 
 
-def _waited(client: WakeClient, arguments: argparse.Namespace, delivery_id: str) -> int:
+def _waited(
+    client: WakeClient, arguments: argparse.Namespace, delivery_id: str, *, must_wait: bool = False
+) -> int:
     with progress("Waiting for an answer"):
-        answer = client.wait(delivery_id, timeout=arguments.wait)
+        answer = client.wait(delivery_id, timeout=arguments.wait, must_wait=must_wait)
     return _answered(arguments, answer)
 
 

@@ -77,6 +77,19 @@ def test_an_agent_that_a_rule_makes_wait_is_told(capsys: pytest.CaptureFixture[s
     assert err == "A rule of the team says: wait for the answer, also after the deadline.\n"
 
 
+def test_a_question_that_a_rule_makes_wait_does_not_expire(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """The exit status of an expired question let scripts go on."""
+    receipt, expired = ok(RECEIPT | {"on_timeout": "hold"}, 201), ok({**PENDING, "expired": True})
+
+    answered = wake(Server(receipt, expired, ok(APPROVED)), "ask", *CONTENT)
+    waiting = wake(Server(receipt, expired), "ask", *CONTENT, "--wait", "5")
+
+    assert (answered, waiting) == (ExitStatus.OK, ExitStatus.PENDING)
+    assert capsys.readouterr().out == f"approved\npending\ndelivery_id {ID}\n"
+
+
 def picture_and_report(folder: Path) -> tuple[str, str]:
     (folder / "page.png").write_bytes(PNG)
     (folder / "logo.svg").write_bytes(b"<svg/>")
