@@ -40,12 +40,12 @@ def run(method: str, params: Json, *, key: ApiKey, address: str) -> Json:
         case "tasks/cancel":
             _cancel(key, task_id, address)
         case _:  # there is never anything that a client could add
-            _times(key, task_id)
+            _facts(key, task_id)
     return {}
 
 
 def _get(key: ApiKey, task_id: UUID) -> Json:
-    created_at, withdrawn_at = _times(key, task_id)
+    created_at, withdrawn_at, on_timeout = _facts(key, task_id)
     answer = pickups.read(key, task_id, at=database_now())
     if answer is None:
         raise _unknown()
@@ -54,7 +54,8 @@ def _get(key: ApiKey, task_id: UUID) -> Json:
     if answer.status == "pending" and not answer.expired:
         return _members(answer, "working", created_at, created_at)
     ended_at = answer.responded_at or answer.expires_at or created_at
-    result = {"resultType": "complete", **Result(answer, wording.answered(answer)).as_json()}
+    text = wording.answered(answer, plan=wording.plan_of(on_timeout))
+    result = {"resultType": "complete", **Result(answer, text).as_json()}
     return {**_members(answer, "completed", created_at, ended_at), "result": result}
 
 
@@ -67,13 +68,14 @@ def _cancel(key: ApiKey, task_id: UUID, address: str) -> None:
         raise _unknown()
 
 
-def _times(key: ApiKey, task_id: UUID) -> tuple[datetime, datetime | None]:
-    """Returns when the delivery was created, and when it was withdrawn. Raises Refused."""
+def _facts(key: ApiKey, task_id: UUID) -> tuple[datetime, datetime | None, str]:
+    """Returns when the delivery was created, when it was withdrawn, and its `on_timeout`. Raises
+    Refused."""
     mine = Delivery.objects.of_agent(key.agent, key.mode).filter(is_internal=False)
-    times = mine.filter(pk=task_id).values_list("created_at", "withdrawn_at").first()
-    if times is None:
+    facts = mine.filter(pk=task_id).values_list("created_at", "withdrawn_at", "on_timeout").first()
+    if facts is None:
         raise _unknown()
-    return times
+    return facts
 
 
 def _members(answer: wire.Answer, status: str, created_at: datetime, updated_at: datetime) -> Json:

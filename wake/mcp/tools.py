@@ -29,6 +29,7 @@ from wake.deliveries import deliver
 from wake.mcp import schemas, tasks, wording
 from wake.mcp.choices import with_choices
 from wake.mcp.results import Result, Task
+from wake.models import Delivery
 from wake.withdrawals import withdraw_own
 
 # A model repeats a call that it believes to be lost. The same call within this time is the same
@@ -107,7 +108,15 @@ def _ask(caller: Caller, arguments: JsonObject) -> Result | Task:
 def _check(caller: Caller, arguments: JsonObject) -> Result:
     seconds = _seconds(arguments, usual=0)
     answer = _wait_for(caller.key, _delivery_id(arguments), seconds)
-    return Result(answer, wording.answered(answer))
+    return Result(answer, wording.answered(answer, plan=_plan_of(answer)))
+
+
+def _plan_of(answer: wire.Answer) -> str:
+    """Looks the plan up only for a delivery that still waits and has a deadline."""
+    if answer.status != "pending" or answer.expires_at is None:
+        return ""
+    plans = Delivery.objects.filter(pk=answer.delivery_id).values_list("on_timeout", flat=True)
+    return wording.plan_of(plans.first() or "")
 
 
 def _answers(caller: Caller, arguments: JsonObject) -> Result:

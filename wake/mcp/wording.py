@@ -20,6 +20,7 @@ MUST_WAIT = (
     "A rule of the team says that you wait for the answer, also after the deadline: do not go on "
     "without it."
 )
+WAITS = "You wait for the answer, also after the deadline: do not go on without it."
 MEANINGS = {
     "approved": "A person approved it. Go on as you delivered it.",
     "rejected": "A person rejected it. Do not do it.",
@@ -81,6 +82,12 @@ def plan(receipt: wire.Receipt, *, assumption: str) -> str:
     if receipt.on_timeout == "hold":
         return MUST_WAIT
     return f"You said what you do after the deadline: {assumption}" if assumption else ""
+
+
+def plan_of(on_timeout: str) -> str:
+    """Returns the plan of a delivery that is looked at later, perhaps in another session. A rule or
+    the agent itself may have set it."""
+    return WAITS if on_timeout == "hold" else ""
 
 
 def _pending(answer: wire.Answer, plan: str) -> str:

@@ -15,10 +15,12 @@ from accounts.models import ApiKey, User
 from database.clock import database_now
 from tests.fixtures.agent_client import AgentClient
 from tests.fixtures.long_polls import Clock, wait_by
+from tests.types import MakeRule
 from tests.wake.mcp.client import HANDSHAKE, McpClient
 from tests.wake.mcp.test_tools import QUESTION, REPORT, answer
 from wake.mcp import protocol
 from wake.mcp.tasks import CANCELLED, METHODS, POLL_MS
+from wake.mcp.wording import WAITS
 from wake.models import Delivery, Response
 
 pytestmark = pytest.mark.django_db
@@ -118,6 +120,18 @@ def test_a_task_ends_with_its_deadline_and_without_an_approval(tasks: McpClient)
     structured = task["result"]["structuredContent"]
     assert (structured["status"], structured["expired"]) == ("pending", True)
     assert task["result"]["content"][0]["text"].startswith("pending: no decision yet.")
+
+
+def test_the_result_of_an_expired_task_says_that_the_model_has_to_wait(
+    tasks: McpClient, make_rule: MakeRule
+) -> None:
+    make_rule(role="owner", must_wait=True)
+    task_id = ask(tasks, timeout_seconds=60, assumption="I take A.")
+    Delivery.objects.update(expires_at=database_now() - timedelta(seconds=1))
+
+    task = tasks.result("tasks/get", {"taskId": task_id})
+
+    assert WAITS in task["result"]["content"][0]["text"]
 
 
 def test_the_message_says_until_when_it_waits(tasks: McpClient) -> None:

@@ -14,6 +14,7 @@ from tests.fixtures.long_polls import Clock, wait_by
 from tests.types import MakeRule
 from tests.wake.mcp.client import McpClient
 from wake.mcp.tools import SAME_CALL, TOOLS
+from wake.mcp.wording import WAITS
 from wake.models import Delivery, Response
 from wake.responses import release, respond
 
@@ -105,6 +106,24 @@ def test_a_model_is_told_that_it_has_to_wait(
         assert "you wait for the answer, also after the deadline" in result["content"][0]["text"]
     assert "Take the first name." not in asked["content"][0]["text"]
     assert delivered["structuredContent"]["on_timeout"] == "hold"
+
+
+def test_a_later_look_says_that_the_model_has_to_wait(mcp: McpClient, make_rule: MakeRule) -> None:
+    """A session that did not ask read only that the deadline had passed."""
+    free = mcp.structured("ask", **QUESTION, timeout_seconds=3600, wait_seconds=0)
+    make_rule(role="owner", must_wait=True)
+    held = mcp.structured("deliver", **REPORT, timeout_seconds=3600)
+
+    before = mcp.call("check", delivery_id=held["delivery_id"])
+    Delivery.objects.update(expires_at=database_now() - timedelta(seconds=1))
+    after = mcp.call("check", delivery_id=held["delivery_id"])
+    other = mcp.call("check", delivery_id=free["delivery_id"])
+
+    for result in (before, after):
+        assert WAITS in result["content"][0]["text"]
+    assert after["structuredContent"]["expired"] is True
+    assert "deadline passed" in other["content"][0]["text"]
+    assert WAITS not in other["content"][0]["text"]
 
 
 def test_a_question_that_is_answered_meanwhile(
