@@ -166,7 +166,8 @@ def test_the_python_program_sends_the_key_to_no_other_server(
     page = copied()
     page.save("python", "wake_inbox.py")
 
-    printed = page.run(python, "-c", "import wake_inbox; print(wake_inbox.wait('any')['status'])")
+    waits = "import wake_inbox; print(wake_inbox.wait({'delivery_id': 'any'})['status'])"
+    printed = page.run(python, "-c", waits)
 
     assert printed == "approved\n"
     key = f"Bearer {page.environment['WAKE_API_KEY']}"
@@ -180,13 +181,93 @@ def test_the_node_program_sends_the_key_to_no_other_server(
     page = copied()
     page.save("node", "wake.mjs")
     waits = (
-        "import('./wake.mjs').then(wake => wake.wait('any')).catch(() => console.log('refused'))"
+        "import('./wake.mjs').then(wake => wake.wait({delivery_id: 'any'}))"
+        ".catch(() => console.log('refused'))"
     )
 
     printed = page.run(node, "-e", waits)
 
     assert printed == "refused\n"
     assert away.keys == {"here": f"Bearer {page.environment['WAKE_API_KEY']}"}
+
+
+class PastTheDeadline(ThreadingHTTPServer):
+    """Makes each agent wait for its answer, which comes after the deadline, at the third poll."""
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), _AnswersLate)
+        self.origin = f"http://127.0.0.1:{self.server_port}"
+        self.polls = 0
+
+
+class _AnswersLate(BaseHTTPRequestHandler):
+    server: PastTheDeadline
+
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers["Content-Length"]))
+        self._send({"delivery_id": "7", "status": "received", "on_timeout": "hold"})
+
+    def do_GET(self) -> None:
+        self.server.polls += 1
+        status = "pending" if self.server.polls < 3 else "rejected"
+        self._send({"status": status, "expired": True, "feedback": "No.", "edited_content": None})
+
+    def _send(self, body: dict[str, Any]) -> None:
+        text = json.dumps(body).encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(text)))
+        self.end_headers()
+        self.wfile.write(text)
+
+    def log_message(self, *_: Any) -> None:
+        pass
+
+
+@pytest.fixture
+def past_the_deadline() -> Iterator[PastTheDeadline]:
+    with PastTheDeadline() as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield server
+        server.shutdown()
+        thread.join()
+
+
+def test_a_python_program_that_has_to_wait_waits_after_the_deadline(
+    copied: Copied, past_the_deadline: PastTheDeadline, python: str, settings: Any
+) -> None:
+    """It told its model to proceed."""
+    settings.WAKE_ORIGIN = past_the_deadline.origin
+    page = copied()
+    page.save("python", "wake_inbox.py")
+
+    printed = page.run(
+        python,
+        "-c",
+        "import wake_inbox; wake_inbox.time.sleep = lambda seconds: None; "
+        "print(wake_inbox.ask('Two names are ready', 'Pick one.', 'Harbour, or Lantern.'))",
+    )
+
+    assert json.loads(printed)["status"] == "rejected"
+
+
+def test_a_node_program_that_has_to_wait_waits_after_the_deadline(
+    copied: Copied, past_the_deadline: PastTheDeadline, node: str, settings: Any
+) -> None:
+    settings.WAKE_ORIGIN = past_the_deadline.origin
+    page = copied()
+    page.save("node", "wake.mjs")
+
+    printed = page.run(
+        node,
+        "-e",
+        "const usual = setTimeout; "
+        "globalThis.setTimeout = (done, ms) => usual(done, ms === 60000 ? 0 : ms); "
+        "import('./wake.mjs').then(async (wake) => "
+        "console.log((await wake.wait(await wake.deliver({}))).status))",
+    )
+
+    assert printed == "rejected\n"
 
 
 @pytest.mark.parametrize("agent_id", ["research-agent-01", HOSTILE])
@@ -350,6 +431,15 @@ def test_the_agent_id_replaces_the_example(name: str) -> None:
     ids = {json.dumps(HOSTILE, ensure_ascii=False), shlex.quote(HOSTILE)}
     assert any(id in text for id in ids) or name.startswith("mcp-")
     assert "https://inbox.example.org" in text or name in STUBS
+
+
+def test_a_prompt_that_lets_a_model_proceed_says_when_it_waits() -> None:
+    texts = [path.read_text() for path in EXAMPLES.glob("*.txt")]
+
+    proceeding = [text for text in texts if re.search("expired|answered in time", text)]
+
+    assert len(proceeding) == 4
+    assert [text for text in proceeding if "hold" not in text] == []
 
 
 @pytest.mark.parametrize("name", ["python", "wake-client", *STUBS])
