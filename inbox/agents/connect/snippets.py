@@ -23,8 +23,8 @@ ASKS_AND_WAITS = "A tool that asks a person and waits for the answer."
 
 @dataclass(frozen=True, slots=True)
 class Snippet:
-    """Shows a text to copy. `hint` says what to do with it; the text comes from
-    templates/inbox/agents/connect/snippets/`name`.txt."""
+    """Shows a text to copy. `hint` says what to do with it, and may have the same examples; the
+    text comes from templates/inbox/agents/connect/snippets/`name`.txt."""
 
     name: str
     title: str
@@ -62,8 +62,9 @@ KINDS = (
     Snippet(
         "mcp-claude-desktop",
         "Claude Desktop",
-        "Install wake-client (pip install ./client from a checkout of Wake), run wake login once, "
-        "and add this to claude_desktop_config.json.",
+        "Install wake-client (pip install ./client from a checkout of Wake), run wake login "
+        "--endpoint https://wake.example.com --agent 'research-agent-01' once, and add this to "
+        "claude_desktop_config.json.",
         CODING_AGENTS,
     ),
     Snippet(
@@ -122,8 +123,13 @@ KINDS = (
 
 
 def snippets(agent: Agent) -> list[Snippet]:
+    origin = settings.WAKE_ORIGIN
     return [
-        replace(kind, text=fill(_text(kind.name), _value(kind, agent), origin=settings.WAKE_ORIGIN))
+        replace(
+            kind,
+            hint=fill(kind.hint, agent.agent_id, origin=origin),
+            text=fill(_text(kind.name), _value(kind, agent), origin=origin),
+        )
         for kind in KINDS
     ]
 

@@ -23,6 +23,7 @@ class Page:
     def __init__(self, person: Person, agent: Agent, key: str, folder: Path) -> None:
         answer = person.get(f"/agents/{agent.pk}/connect/")
         self.texts = {snippet.name: snippet.text for snippet in answer.context["snippets"]}
+        self.hints = {snippet.name: snippet.hint for snippet in answer.context["snippets"]}
         self.folder = folder
         self.environment = {
             "PATH": os.environ["PATH"],

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 import tomllib
 from collections.abc import Callable
@@ -16,7 +17,9 @@ from typing import Any
 
 import httpx
 import pytest
+from django.conf import settings
 
+from accounts.models import Agent
 from tests.inbox.agents.connect.page import Page, delivered, finished
 from tests.types import Answer
 
@@ -107,6 +110,22 @@ def test_claude_desktop_starts_the_bridge(copied: Copied, wake_path: str) -> Non
     results = {answer["id"]: answer["result"] for answer in answers}
     assert results[0]["serverInfo"]["name"] == "wake"
     assert results[1]["structuredContent"]["delivery_id"] == str(delivered().pk)
+
+
+@pytest.mark.parametrize("agent_id", ["research-agent-01", 'it\'s "$(touch x)" <b>'])
+def test_the_login_for_claude_desktop_stores_the_key(
+    copied: Copied, wake_path: str, agent_id: str
+) -> None:
+    """The hint named `wake login` alone, which needs the server and the agent."""
+    Agent.objects.update(agent_id=agent_id)
+    page = copied()
+    [login] = re.findall("wake login .* (?=once)", page.hints["mcp-claude-desktop"])
+
+    page.run("bash", "-euc", login, PATH=wake_path)
+
+    stored = json.loads((page.folder / ".config" / "wake" / "agents.json").read_text())
+    key = page.environment["WAKE_API_KEY"]
+    assert stored["agents"] == {agent_id: {"endpoint": settings.WAKE_ORIGIN, "key": key}}
 
 
 def test_a_permission_prompt_is_answered_by_a_person(
