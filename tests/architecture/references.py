@@ -27,8 +27,11 @@ DOCUMENT = re.compile(
     r"(?:, ([A-Z][^.;:()\"`]*))?"
 )
 MODULE = re.compile(
-    r"(?<![\w/.-])((?:database|accounts|wake|inbox|relay|tests|client)/(?:[\w-]+/)*[\w-]+\.py)\b"
+    r"(?<![\w/.-])((?:database|accounts|wake|inbox|relay|tests|client)/(?:[\w-]+/)*[\w-]+\.py"
+    r"|(?:[\w-]+/)+test_\w+\.py)\b"
 )
+# Its files are below tests/, as it says.
+BELOW_TESTS = ROOT / "docs" / "reliability.md"
 # `wake/deliveries.py`, `deliver` and `respond` in `wake/responses.py`
 OF_A_MODULE = (
     re.compile(r"`(?P<module>(?:[\w-]+/)+\w+\.py)`,\s+`(?P<name>\w+)`"),
@@ -64,10 +67,10 @@ def undefined_references() -> list[str]:
         for match in DOCUMENT.finditer(text):
             missing += _missing_document(path, match)
         for match in MODULE.finditer(text):
-            if _module(match.group(1)) is None:
+            if _module(match.group(1), within=path) is None:
                 missing.append(f"{name(path)}: {match.group(1)}")
         prose = "\n".join(_prose(path)) if path.suffix == ".py" else text
-        missing += [f"{name(path)}: {reference}" for reference in _missing_names(prose)]
+        missing += [f"{name(path)}: {reference}" for reference in _missing_names(path, prose)]
     return missing
 
 
@@ -91,10 +94,10 @@ def _has_heading(document: Path, words: str) -> bool:
     return any(reference.startswith(heading) for heading in plain)
 
 
-def _missing_names(prose: str) -> Iterator[str]:
+def _missing_names(path: Path, prose: str) -> Iterator[str]:
     for pattern in OF_A_MODULE:
         for match in pattern.finditer(prose):
-            module = _module(match["module"])
+            module = _module(match["module"], within=path)
             if module is not None and match["name"] not in _names_in(module):
                 yield f"{match['name']} in {match['module']}"
     for test in TEST.findall(prose):
@@ -105,9 +108,11 @@ def _missing_names(prose: str) -> Iterator[str]:
             yield from (word for word in WORD.findall(span) if word not in _code())
 
 
-def _module(reference: str) -> Path | None:
-    paths = [ROOT / reference, ROOT / "tests" / reference]
-    return next((path for path in paths if path.exists()), None)
+def _module(reference: str, *, within: Path) -> Path | None:
+    path = ROOT / reference
+    if within == BELOW_TESTS and not reference.startswith("tests/"):
+        path = ROOT / "tests" / reference
+    return path if path.exists() else None
 
 
 def _prose(path: Path) -> Iterator[str]:
