@@ -73,7 +73,7 @@ class Delivered:
 
 @dataclass(frozen=True, slots=True)
 class Unsent:
-    """A delivery of a batch that is not stored yet."""
+    """Holds a delivery of a batch that is not stored yet."""
 
     fields: DeliveryFields
     idempotency: Idempotency | None
@@ -352,9 +352,7 @@ def _supersede(delivery: Delivery, *, earlier_id: uuid.UUID, at: datetime) -> No
     """
     mine = Delivery.objects.of_agent(delivery.agent, delivery.mode)
     earlier = (
-        mine.filter(pk=earlier_id, is_internal=delivery.is_internal)
-        .only("pk", "thread", "superseded_at")
-        .first()
+        mine.filter(pk=earlier_id, is_internal=delivery.is_internal).only("pk", "thread").first()
     )
     if earlier is None:
         raise UnknownRevision(UnknownRevision.__doc__)

@@ -93,11 +93,13 @@ class Team(models.Model):
 
 
 class MembershipQuerySet(models.QuerySet["Membership"]):
+    """Leaves out deactivated people: they can do nothing for the team."""
+
     def that_answer(self) -> MembershipQuerySet:
-        return self.filter(role__in=[Membership.Role.OWNER, Membership.Role.REVIEWER])
+        roles = [Membership.Role.OWNER, Membership.Role.REVIEWER]
+        return self.filter(role__in=roles, user__is_active=True)
 
     def that_own(self) -> MembershipQuerySet:
-        """Leaves out deactivated people: they can do nothing for the team."""
         return self.filter(role=Membership.Role.OWNER, user__is_active=True)
 
 
@@ -127,8 +129,8 @@ class Membership(models.Model):
 
 
 class AbsenceQuerySet(models.QuerySet["Absence"]):
-    def at(self, at: datetime) -> AbsenceQuerySet:
-        """Returns those that are not over: an absence ends by itself."""
+    def current(self, at: datetime) -> AbsenceQuerySet:
+        """Returns the absences that have not ended yet."""
         return self.filter(until__gt=at)
 
 

@@ -30,8 +30,8 @@ class ChangeEnded(Exception):
 
 @transaction.atomic
 def ask(user: User, new_email: str, *, at: datetime, address: str = "") -> AddressChange:
-    """Stores the wish for another address. It replaces an earlier one that is not confirmed."""
-    User.objects.select_for_update().get(pk=user.pk)
+    """Stores a request to change the address. It replaces an earlier one that is not confirmed."""
+    user = User.objects.select_for_update().get(pk=user.pk)
     AddressChange.objects.filter(user=user, confirmed_at=None).delete()
     record("person.address_asked", by=person(user, address), of=user, team=None, at=at)
     return AddressChange.objects.create(
@@ -45,7 +45,7 @@ def ask(user: User, new_email: str, *, at: datetime, address: str = "") -> Addre
 
 
 def find_to_confirm(text: str, *, of: User, at: datetime) -> AddressChange | None:
-    """Returns the person's own open change of this link."""
+    """Returns this person's unconfirmed change for the link, or None."""
     return _find(text, _to_confirm(at) & Q(user=of))
 
 
@@ -126,8 +126,8 @@ def may_be_restored(email: str, *, at: datetime) -> bool:
 def _find(text: str, condition: Q) -> AddressChange | None:
     if not TEXT.fullmatch(text) or not keys.is_whole(text):
         return None
-    found = AddressChange.objects.filter(condition, digest=keys.digest_of(text))
-    return found.select_related("user").first()
+    changes = AddressChange.objects.filter(condition, digest=keys.digest_of(text))
+    return changes.select_related("user").first()
 
 
 def _to_confirm(at: datetime) -> Q:

@@ -170,7 +170,7 @@ def _replaced(
         "now": database_now(),
         "delivery": delivery,
         "newest": newest,
-        "revision": revisions.compared(delivery, newest, is_asked_for=False),
+        "revision": revisions.compare(delivery, newest, is_asked_for=False),
         "own": _own_answer(form),
         "unsent": unsent,
     }

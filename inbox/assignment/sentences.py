@@ -35,7 +35,7 @@ class Names:
     def of(cls, team: Team) -> Self:
         """Makes two queries."""
         agents = Agent.objects.filter(team=team).order_by("agent_id")
-        able = Membership.objects.that_answer().filter(team=team, user__is_active=True)
+        able = Membership.objects.that_answer().filter(team=team)
         members = able.order_by("user__display_name", "pk")
         rows = list(members.values_list("user", "user__display_name", "role"))
         return cls(

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from django.db import connection
+from django.db.models.expressions import RawSQL
+
 from database.batched_queries import first_of_each
 from database.uuids import uuid_or_none
 from inbox.answering.editing.edits import Original
@@ -15,15 +18,23 @@ from inbox.rendering.outlines import sides
 from wake.models import Delivery, DeliveryQuerySet, Response
 
 MOST_EARLIER = 10
-MOST_LATER = 100
 COMPARED_AT_ONCE = 40_000
 EACH_STEPS = STEPS // 3  # there are up to three comparisons on a page
+NEWEST = """
+    WITH RECURSIVE newer (id, created_at) AS (
+        SELECT id, created_at FROM wake_delivery WHERE supersedes_id = %s
+        UNION ALL
+        SELECT later.id, later.created_at
+          FROM wake_delivery AS later JOIN newer ON later.supersedes_id = newer.id
+    )
+    SELECT id FROM newer ORDER BY created_at DESC LIMIT 1
+"""
 COLUMNS = ("team", "headline", "type", "status", "answered_at", "created_at", "supersedes")
 
 
 @dataclass(frozen=True, slots=True)
 class Thread:
-    """Lists the versions of a delivery. `newer` replaces it; `earlier` came before it, the newest
+    """Holds the versions of a delivery. `newer` replaces it; `earlier` came before it, the newest
     first."""
 
     newer: Delivery | None = None
@@ -34,17 +45,17 @@ class Thread:
 @dataclass(frozen=True, slots=True)
 class Revision:
     """Compares a delivery with the one that it replaces. `edit` is the person's change to the
-    earlier delivery, `came_back` the agent's change, and `apart` the difference between the two.
+    earlier delivery, `agent_change` that of the agent, and `difference` what differs between them.
 
-    Each is None if the texts are too long to compare without being asked; `apart` is also None if
-    only one of the two deliveries proposes values in blocks.
+    Each is None if the texts are too long to compare unless the person asks for it. `difference` is
+    also None if only one of the two deliveries proposes values in blocks.
     """
 
     earlier: Delivery
     response: Response | None
-    came_back: Changes | None
+    agent_change: Changes | None
     edit: Changes | None = None
-    apart: Changes | None = None
+    difference: Changes | None = None
 
     @property
     def outcome(self) -> str:
@@ -53,7 +64,7 @@ class Revision:
 
     @property
     def is_as_edited(self) -> bool:
-        return self.apart is not None and not self.apart
+        return self.difference is not None and not self.difference
 
 
 def thread_of(delivery: Delivery) -> Thread:
@@ -74,41 +85,34 @@ def revision_of(delivery: Delivery, *, is_asked_for: bool) -> Revision | None:
     earlier = delivery.supersedes
     if earlier is None or earlier.team_id != delivery.team_id or earlier.erased_at is not None:
         return None
-    return compared(earlier, delivery, is_asked_for=is_asked_for)
+    return compare(earlier, delivery, is_asked_for=is_asked_for)
 
 
 def newest_version_of(delivery: Delivery) -> Delivery | None:
-    """Returns the last of the deliveries that replaced this one, one after the other."""
-    of_agent = Delivery.objects.for_team(delivery.team_id).of_agent(
-        delivery.agent_id, delivery.mode
-    )
-    newest = None
-    for _ in range(MOST_LATER):
-        replacing = of_agent.filter(supersedes=newest or delivery).order_by("-created_at").first()
-        if replacing is None:
-            break
-        newest = replacing
-    return newest
+    """Returns the newest of the deliveries that replaced this one, one after the other. An agent
+    replaces only its own. Index: that of `supersedes`."""
+    pk = delivery.pk if connection.vendor == "postgresql" else delivery.pk.hex
+    return Delivery.objects.filter(pk=RawSQL(NEWEST, (pk,))).first()  # noqa: S611 - no words of theirs
 
 
-def compared(earlier: Delivery, delivery: Delivery, *, is_asked_for: bool) -> Revision:
+def compare(earlier: Delivery, delivery: Delivery, *, is_asked_for: bool) -> Revision:
     """Compares two versions, and the answer to the earlier one if it has one."""
     response: Response | None = getattr(earlier, "response", None)
     edited = response.edited_json if response else None
     texts = [earlier.details_json or "", delivery.details_json or "", edited or ""]
     if sum(map(len, texts)) > COMPARED_AT_ONCE and not is_asked_for:
-        return Revision(earlier, response, came_back=None)
+        return Revision(earlier, response, agent_change=None)
     before, after = Original.of(earlier), Original.of(delivery)
     is_alike = before.is_proposal == after.is_proposal
-    came_back = _compared(*_versions(earlier, delivery, before, after))
+    agent_change = _diff(*_versions(earlier, delivery, before, after))
     if edited is None:
-        return Revision(earlier, response, came_back)
+        return Revision(earlier, response, agent_change)
     return Revision(
         earlier,
         response,
-        came_back,
-        edit=_compared(before.json, edited),
-        apart=_compared(edited, after.json) if is_alike else None,
+        agent_change,
+        edit=_diff(before.json, edited),
+        difference=_diff(edited, after.json) if is_alike else None,
     )
 
 
@@ -121,7 +125,7 @@ def _versions(
     return earlier.details_json, delivery.details_json
 
 
-def _compared(before: str | None, after: str | None) -> Changes:
+def _diff(before: str | None, after: str | None) -> Changes:
     return changes(*sides(before, after), budget=StepBudget(EACH_STEPS))
 
 
@@ -136,5 +140,6 @@ def _lists(delivery: Delivery) -> Iterator[DeliveryQuerySet]:
         yield rows.filter(supersedes=delivery)
     if delivery.thread:
         yield rows.filter(thread=delivery.thread, created_at__lt=delivery.created_at)
-    if (first := uuid_or_none(delivery.thread)) or (first := delivery.supersedes_id):
+    first = uuid_or_none(delivery.thread) or delivery.supersedes_id
+    if first:
         yield rows.filter(pk__in={first, delivery.supersedes_id or first})

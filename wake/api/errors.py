@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any
@@ -93,7 +93,11 @@ MESSAGES = {
         "its keys. Nothing was stored. Wait as many seconds as Retry-After says; an owner of the "
         "agent's team can change the limit on its page."
     ),
-    "unavailable": "The database is not available for the moment. Nothing was stored; try again.",
+    # A connection may break while the database commits.
+    "unavailable": (
+        "The database is not available for the moment; try again. What was sent without an "
+        "Idempotency-Key may then be stored twice."
+    ),
     "busy": "The server is busy for the moment. Nothing was stored; try again.",
     "unreadable": (
         "An answer cannot be read: the server lacks the encryption key that it was stored with. "
@@ -101,7 +105,8 @@ MESSAGES = {
     ),
     "https_required": "Use https: a key that travels over plain http must be taken for stolen.",
     "server_error": (
-        "Something on our side failed, and it was noted. Nothing was stored; try again later."
+        "Something on our side failed, and it was noted; try again later. What was sent without an "
+        "Idempotency-Key may then be stored twice."
     ),
 }
 
@@ -118,7 +123,7 @@ def answer_exception(
     status, body = _body(exception)
     if status is None:
         return None
-    _note(exception)
+    _log_failure(exception)
     may_be_polling = status in {HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE}
     extra = nothing_yet if may_be_polling else {}
     return error_response(status, body, extra, headers=_headers(exception))
@@ -126,8 +131,8 @@ def answer_exception(
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """An error as a part of a response, with the status code and the Retry-After that it would have
-    had as one of its own."""
+    """Describes the error of one delivery of a batch, or of a tool: the status code and Retry-After
+    that a response of its own would have had."""
 
     status: int
     error: wire.Error
@@ -135,7 +140,7 @@ class Refusal:
 
 
 def refusal_of(exception: Exception) -> Refusal:
-    _note(exception)
+    _log_failure(exception)
     status, error = _body(exception)
     retry_after = _headers(exception).get("Retry-After")
     return Refusal(status or 500, error, int(retry_after) if retry_after else None)
@@ -178,7 +183,7 @@ def https_required() -> HttpResponse:
     return plain_error(403, "https_required")
 
 
-def _note(exception: Exception) -> None:
+def _log_failure(exception: Exception) -> None:
     if outages.will_pass(exception):
         logger.warning("The database failed: %s", exception)
         outages.forget_dead(exception)
@@ -191,14 +196,9 @@ def _body(exception: Exception) -> tuple[int | None, wire.Error]:
         problems = list(_problems(exception.get_full_details()))
         absent = any(problem.code in ABSENT for problem in problems)
         message = " ".join(f"{problem.field}: {problem.message}" for problem in problems)
-        return (
-            (400, wire.Error("missing_field", message, problems))
-            if absent
-            else (
-                422,
-                wire.Error("invalid_field", message, problems),
-            )
-        )
+        if absent:
+            return 400, wire.Error("missing_field", message, problems)
+        return 422, wire.Error("invalid_field", message, problems)
     if isinstance(exception, NotTogether):
         return _of_one(exception)
     if isinstance(exception, Refused):
@@ -237,7 +237,7 @@ def _of_one(exception: NotTogether) -> tuple[int | None, wire.Error]:
     return status, wire.Error(error.code, f"{at}: {error.message}", problems)
 
 
-def _problems(details: Any) -> Any:
+def _problems(details: Any) -> Iterator[wire.Problem]:
     for field, problems in details.items():
         for problem in problems:
             yield wire.Problem(field, problem["code"], str(problem["message"]))

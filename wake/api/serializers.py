@@ -133,13 +133,14 @@ class DeliveryPayload(serializers.Serializer[Delivery]):
 
 
 class BatchItemPayload(DeliveryPayload):
-    """One delivery of a batch: the body of POST /wake/v1/deliver, and its Idempotency-Key."""
+    """Describes one delivery of a batch: the body of POST /wake/v1/deliver, and its
+    Idempotency-Key."""
 
     idempotency_key = SingleLine(required=False, allow_null=True, max_length=255)
 
 
 class BatchPayload(serializers.Serializer[Delivery]):
-    """The body of POST /wake/v1/deliveries, for the documents; batches.py reads it."""
+    """Describes the body of POST /wake/v1/deliveries, for the documents; batches.py reads it."""
 
     deliveries = serializers.ListField(
         child=BatchItemPayload(), min_length=1, max_length=MOST_DELIVERIES

@@ -57,7 +57,7 @@ def _make(version: RuleVersion, *, team_id: int, at: datetime) -> Assignment:
     members.hold(team_id)
     if assignment := Assignment.objects.current_of(version, at).first():
         return assignment  # another process made it
-    absences = Absence.objects.at(at).filter(user__memberships__team=team_id)
+    absences = Absence.objects.current(at).filter(user__memberships__team=team_id)
     next_back = absences.order_by("until").values_list("until", flat=True).first()
     assignment = Assignment.objects.create(
         team_id=team_id,

@@ -81,7 +81,7 @@ def quorums_of(asked: Mapping[UUID, int], *, team_id: int) -> dict[UUID, Quorum]
     if not asked:
         return {}
     assigned = assigned_to(asked)
-    member = Membership.objects.that_answer().filter(team=team_id, user__is_active=True)
+    member = Membership.objects.that_answer().filter(team=team_id)
     able = list(member.values_list("user", flat=True))
     given = Vote.objects.filter(delivery__in=asked, content_hash=F("delivery__content_hash"))
     votes: dict[UUID, list[Vote]] = {}
@@ -126,7 +126,7 @@ def voters_of(ids: Collection[UUID]) -> dict[UUID, list[Vote]]:
     if not ids:
         return {}
     member = Membership.objects.that_answer().filter(
-        team=OuterRef("delivery__team"), user=OuterRef("user"), user__is_active=True
+        team=OuterRef("delivery__team"), user=OuterRef("user")
     )
     votes: dict[UUID, list[Vote]] = {}
     rows = Vote.objects.filter(Exists(member), delivery__in=ids).order_by("voted_at", "pk")

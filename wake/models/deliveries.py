@@ -180,7 +180,7 @@ class Delivery(models.Model):
     status = models.CharField(max_length=10, choices=Status, default=Status.PENDING)
     timed_out_at = models.DateTimeField(null=True)
     superseded_at = models.DateTimeField(null=True)
-    # What it asked for is gone (wake/withdrawals.py). superseded_at is then set, too, and is earlier
+    # What it asked for is gone (wake/withdrawals.py). superseded_at is then set, too: it is earlier
     # if the delivery had been replaced before.
     withdrawn_at = models.DateTimeField(null=True)
     withdrawn_reason: models.TextField[str, str] = ContentTextField(

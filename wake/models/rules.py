@@ -138,7 +138,7 @@ class AssignmentQuerySet(models.QuerySet["Assignment"]):
         """Returns a row for each person, in the order of their names, with `can_answer`: whether
         they still may. An assignment without people has one row."""
         member = Membership.objects.that_answer().filter(
-            team=OuterRef("team"), user=OuterRef("people__user"), user__is_active=True
+            team=OuterRef("team"), user=OuterRef("people__user")
         )
         rows = self.filter(pk__one_of=ids).annotate(can_answer=Exists(member))
         return rows.order_by("people__name", "people__pk")

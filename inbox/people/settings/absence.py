@@ -12,13 +12,13 @@ from accounts.models import Absence, Membership, User
 
 def absence_of(user: User, *, at: datetime) -> Absence | None:
     """Returns the absence unless it is over."""
-    return Absence.objects.at(at).filter(user=user).select_related("deputy").first()
+    return Absence.objects.current(at).filter(user=user).select_related("deputy").first()
 
 
 def possible_deputies(user: User) -> list[User]:
     """Returns those who may answer in a team in which this person answers, by name."""
     teams = Membership.objects.that_answer().filter(user=user).values("team")
-    colleagues = Membership.objects.that_answer().filter(team__in=teams, user__is_active=True)
+    colleagues = Membership.objects.that_answer().filter(team__in=teams)
     people = User.objects.filter(pk__in=colleagues.values("user")).exclude(pk=user.pk)
     return list(people.order_by("display_name", "pk"))
 
@@ -29,7 +29,7 @@ def change_absence(
 ) -> None:
     """Stores the absence, or ends it without `until`. What was assigned before stays as it is."""
     if until is None:
-        ended, _ = Absence.objects.at(at).filter(user=user).delete()
+        ended, _ = Absence.objects.current(at).filter(user=user).delete()
         if not ended:
             return
     else:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from inbox.delivery.revisions import newest_version_of
 from tests.inbox.answering.test_batch import choose, send
 from tests.inbox.person import Person, text_of
 from tests.types import MakeDelivery
@@ -48,6 +49,18 @@ def test_an_answer_to_a_version_that_was_replaced_meanwhile_is_not_sent(
     assert "Fine with 10." in page
     assert f"You chose: {status.capitalize()}." in page
     assert not Response.objects.exists()
+
+
+def test_the_newest_of_very_many_versions_is_found_in_one_query(
+    old: Delivery, make_delivery: MakeDelivery, django_assert_num_queries: Any
+) -> None:
+    newest = old
+    for _ in range(120):
+        newest = make_delivery(supersedes=newest.pk)
+
+    with django_assert_num_queries(1):
+        assert newest_version_of(old) == newest
+    assert newest_version_of(newest) is None
 
 
 def test_an_edit_is_kept_too(alices: Person, old: Delivery, new: Delivery) -> None:

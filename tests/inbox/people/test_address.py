@@ -12,6 +12,7 @@ from django.core import mail as outbox
 from django.test import Client
 
 from accounts.models import AddressChange, AuditEvent, User
+from accounts.sign_in import address_changes
 from accounts.sign_in import sessions as sign_ins
 from database.clock import database_now
 from inbox.people.sign_in import address_mails, password_resets
@@ -54,6 +55,17 @@ def link_to_undo(person: Person) -> str:
 def events() -> list[str]:
     names = AuditEvent.objects.filter(event__startswith="person.").order_by("pk")
     return list(names.values_list("event", flat=True))
+
+
+def test_a_change_that_is_asked_for_while_another_is_confirmed_can_be_confirmed(
+    alices: Person, alice: User
+) -> None:
+    """The request had read the person before the other one changed the address."""
+    User.objects.filter(pk=alice.pk).update(email="alice@another.example.com")
+
+    change = address_changes.ask(alice, NEW, at=database_now())
+
+    assert address_changes.confirm(change, at=database_now()).email == NEW
 
 
 def test_the_new_address_confirms_and_the_old_one_is_told(alices: Person, alice: User) -> None:

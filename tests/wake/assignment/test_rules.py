@@ -185,6 +185,21 @@ def test_readers_and_outsiders_cannot_be_assigned(
         )
 
 
+def test_a_deactivated_person_cannot_be_assigned(team: Team, alice: User, bob: User) -> None:
+    """The form may have been opened before."""
+    User.objects.filter(pk=bob.pk).update(is_active=False)
+
+    with pytest.raises(BadRule):
+        rules.add(
+            team,
+            "Bad",
+            terms_with(people=[bob.pk]),
+            rules_version=0,
+            by=person(alice),
+            at=timezone.now(),
+        )
+
+
 def test_an_agent_of_another_team_cannot_be_named(team: Team, alice: User, mallory: User) -> None:
     theirs = Agent.objects.create(team=mallory.teams.get(), agent_id="theirs")
 
