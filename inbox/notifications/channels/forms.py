@@ -71,15 +71,15 @@ class ChannelForm(forms.Form):
             raise forms.ValidationError(str(reason)) from None
 
     def clean_extra(self) -> str:
-        """A line break would end the header that this becomes."""
+        """Refuses what an HTTP header cannot carry."""
         text: str = self.cleaned_data["extra"]
         if not (text.isascii() and text.isprintable()):
-            raise forms.ValidationError("Enter only letters, digits and signs.")
+            raise forms.ValidationError("Use ASCII letters, digits and symbols only.")
         return text
 
 
 class ChoiceForm(forms.Form):
-    """Takes what a channel tells."""
+    """Reads which events a channel sends, for which agents, and its limits."""
 
     name = _name_field()
     events = forms.MultipleChoiceField(

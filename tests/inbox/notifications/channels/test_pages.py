@@ -85,6 +85,13 @@ def test_a_webhook_is_verified_by_the_code_that_arrives_there(
     ]
 
 
+def test_a_token_that_no_header_can_carry_is_refused(bobs: Person, inbox_of_chat: Receiver) -> None:
+    answer = add(bobs, "ntfy", address=f"{inbox_of_chat.url}topic", extra="schlüssel")
+
+    assert "Use ASCII letters, digits and symbols only." in text_of(answer)
+    assert not Channel.objects.exists()
+
+
 def test_a_code_has_few_tries_and_an_end(bobs: Person, inbox_of_chat: Receiver) -> None:
     add(bobs, "webhook", address=inbox_of_chat.url)
     channel = Channel.objects.get()
