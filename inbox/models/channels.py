@@ -1,4 +1,4 @@
-"""Defines where people and teams want to be notified, of what, and what is due to be told."""
+"""Defines where people and teams want to be notified, of what, and which events are due."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from wake.models import Delivery
 
 
 class Event(models.TextChoices):
-    """Lists what a channel can tell. The last three are about the channel itself."""
+    """Lists the events that a channel can send. The last two are about the channel itself."""
 
     QUESTION = "question", "Questions and outputs that wait for an answer"
     ALERT = "alert", "Alerts"
@@ -82,7 +82,7 @@ class Channel(models.Model):
 
 
 class NotificationRule(models.Model):
-    """Says what a channel tells. Nothing is chosen at first."""
+    """Says which events a channel sends: none, until its owner chooses."""
 
     channel = models.OneToOneField(
         Channel, on_delete=models.CASCADE, primary_key=True, related_name="rule"
@@ -98,7 +98,7 @@ class NotificationRule(models.Model):
     quiet_until = models.TimeField(null=True)
     quiet_days = models.CharField(max_length=7, default=EVERY_DAY, db_default=EVERY_DAY)
     most_an_hour = models.PositiveSmallIntegerField(null=True)
-    # What was delivered before is not told.
+    # The channel sends nothing about what was delivered before.
     since = models.DateTimeField()
     next_digest_at = models.DateTimeField(null=True)
 

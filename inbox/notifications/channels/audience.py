@@ -29,8 +29,8 @@ class Listener:
         return self.rule.channel
 
     def wants(self, event: Event, delivery: Delivery, assigned: Assigned | None = None) -> bool:
-        """Returns whether the channel tells this of the delivery. What is assigned to others is
-        theirs, unless none of them may answer any more."""
+        """Returns whether the channel sends this event of the delivery. What is assigned to others
+        is theirs, unless none of them may answer any more."""
         rule, user_id = self.rule, self.channel.user_id
         if event not in rule.events or (rule.agents and str(delivery.agent_id) not in rule.agents):
             return False

@@ -1,4 +1,4 @@
-"""Shows one channel: verifies it, chooses what it tells, tests and removes it."""
+"""Shows one channel: verifies it, changes which events it sends, tests and removes it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ WRONG_CODE = "This is not the code that we sent last, or it has expired. Send a 
 @form_page
 @page
 def channel(request: PersonRequest, pk: UUID) -> HttpResponse:
-    """Shows the form for the code, and once the channel is verified that for what it tells."""
+    """Shows the form for the code; once the channel is verified, the form for its events."""
     found = _find(request, pk)
     if found.verified_at is None:
         return _verify(request, found)

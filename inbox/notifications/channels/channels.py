@@ -73,7 +73,7 @@ NO_LIMITS = Limits()
 def add(
     owner: Owner, *, kind: str, name: str, address: str, secret: str = "", by: Actor, at: datetime
 ) -> Channel:
-    """Adds a channel that tells nothing yet. Raises TooManyChannels and AlreadyThere."""
+    """Adds a channel that sends no events yet. Raises TooManyChannels and AlreadyThere."""
     _lock(owner)
     others = list(owner.channels)
     if len(others) >= MOST_CHANNELS:
@@ -130,8 +130,8 @@ def verify(channel: Channel, code: str, *, by: Actor, at: datetime) -> bool:
 
 @transaction.atomic
 def readdress(channel: Channel, address: str, *, by: Actor, at: datetime) -> None:
-    """Gives the channel a new address of the same place, in place of the old one. What it tells
-    stays; if it was suspended, it works again from now on."""
+    """Gives the channel a new address of the same place, in place of the old one. It sends the
+    same events as before; if it was suspended, it works again from now on."""
     Channel.objects.filter(pk=channel.pk).update(address=address)
     _resume(channel, at=at)
     _record("channel.renewed", channel, by=by, at=at, kind=channel.kind)
@@ -149,7 +149,7 @@ def choose(
     by: Actor,
     at: datetime,
 ) -> None:
-    """Stores what the channel tells from now on. What was noted before is still told."""
+    """Stores which events the channel sends from now on. Events that are queued are still sent."""
     Channel.objects.filter(pk=channel.pk).update(name=name)
     rule = NotificationRule.objects.select_for_update().get(channel=channel.pk)
     if not rule.events:
@@ -173,7 +173,7 @@ def send_test(channel: Channel, *, at: datetime) -> Result:
 
 @transaction.atomic
 def remove(channel: Channel, *, by: Actor, at: datetime) -> None:
-    """Removes the channel, and what it was to tell."""
+    """Removes the channel, with the notifications that it has not sent."""
     _record("channel.removed", channel, by=by, at=at, kind=channel.kind)
     Channel.objects.filter(pk=channel.pk).delete()
 

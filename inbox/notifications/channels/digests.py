@@ -1,4 +1,4 @@
-"""Says when a channel tells the digest, and what it says."""
+"""Says when a channel sends the digest, and what the digest says."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ A_DAY = timedelta(days=1)
 
 def next_digest_of(rule: NotificationRule, *, after: datetime) -> datetime | None:
     """Returns when the digest is due: when that by mail would be, or daily if none is mailed. None
-    if the channel tells none."""
+    if the channel sends none."""
     user = rule.channel.user
     if user is None or Event.DIGEST not in rule.events:
         return None

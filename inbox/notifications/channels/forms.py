@@ -1,4 +1,4 @@
-"""Defines the forms in which people add channels and choose what these tell."""
+"""Defines the forms in which people add channels and choose what channels notify about."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ LIMITS = ("quiet_from", "quiet_until", "quiet_days", "most_an_hour")
 
 
 def events_of(channel: Channel) -> list[Event]:
-    """Returns what the channel can tell. The digest has its own mail."""
+    """Returns the events that the channel can send. A person sets the digest by e-mail elsewhere,
+    so an e-mail channel cannot send it."""
     if channel.user_id is None:
         return OF_A_TEAM
     has_digest = channel.kind != "email"
@@ -44,7 +45,7 @@ def _name_field(**options: Any) -> NameField:
 
 
 class ChannelForm(forms.Form):
-    """Takes the name of a new channel, and its address as its kind checks it."""
+    """Reads the name of a new channel, and its address as its kind checks it."""
 
     name = _name_field()
     address = forms.CharField(max_length=2_000, widget=forms.TextInput(attrs=PLAIN))
@@ -159,7 +160,7 @@ def _named(agents: Sequence[Agent]) -> list[tuple[str, str]]:
 
 
 class CodeForm(forms.Form):
-    """Takes the code that was sent through the channel."""
+    """Reads the code that was sent through the channel."""
 
     code = forms.CharField(
         label="Code",

@@ -1,4 +1,4 @@
-"""Describes channels for the pages: what each tells, and whether it works."""
+"""Describes channels for the pages: which events each sends, and whether it works."""
 
 from __future__ import annotations
 
