@@ -55,7 +55,7 @@ def answer_delivery(request: PersonRequest, pk: UUID) -> HttpResponse:
     if not form.is_valid():
         return _not_sent(request, delivery, form)
     now, filters = database_now(), FilterState.from_form(request.POST)
-    following = next_to_open([pk], request.POST, filters, request.user, at=now)
+    following = next_to_open(pk, request.POST, filters, request.user, at=now)
     try:
         given = respond(
             delivery,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from urllib.parse import urlencode
@@ -55,19 +54,19 @@ def neighbours(
 
 
 def next_to_open(
-    ids: Sequence[UUID], data: QueryDict, filters: FilterState, user: User, *, at: datetime
+    pk: UUID | None, data: QueryDict, filters: FilterState, user: User, *, at: datetime
 ) -> Delivery | None:
-    """Returns the delivery that opens after an answer to the only one of `ids`, if the form asks
-    for it; None for the list. Asked before the answer, which takes the delivery out of the list."""
-    if data.get("then") != "next":
+    """Returns the delivery that opens after `pk` is answered, if the form asks for one; None for
+    the list. Call it before the answer, which takes the delivery out of the list."""
+    if pk is None or data.get("then") != "next":
         return None
     viewer = Viewer.of(user)
-    rows = Delivery.objects.for_person(user).filter(pk__in=ids[:1])
+    rows = Delivery.objects.for_person(user).filter(pk=pk)
     delivery = (with_is_mine(rows, user.pk) if viewer.ruled_team_ids else rows).first()
     if delivery is None:
         return None
-    found = neighbours(delivery, viewer.within(filters.team) or viewer, at=at)
-    return (found.next or found.previous) if found else None
+    around = neighbours(delivery, viewer.within(filters.team) or viewer, at=at)
+    return (around.next or around.previous) if around else None
 
 
 def after_answer(

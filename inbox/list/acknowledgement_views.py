@@ -23,7 +23,8 @@ def acknowledge_selected(request: PersonRequest) -> HttpResponse:
     now = database_now()
     filters = FilterState.from_form(request.POST)
     requested = read_ids(request.POST.get("deliveries", "").split(",")) or filters.ids
-    following = next_to_open(requested[:1], request.POST, filters, request.user, at=now)
+    first = requested[0] if requested else None
+    following = next_to_open(first, request.POST, filters, request.user, at=now)
     rows = acknowledge(requested, by=request.user, address=client_address(request), at=now)
     if rows:
         acknowledged.remember(request.session, rows, at=now)
