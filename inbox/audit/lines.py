@@ -6,10 +6,22 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from uuid import UUID
 
+from django.urls import reverse
+
 from accounts.models import AuditEvent
-from inbox.audit.sentences import kind, link, sentence, short
+from inbox.audit.sentences import sentence
 from inbox.pages.viewer import Viewer
 from wake.models import Delivery
+
+KINDS = {
+    "person": "person",
+    "agent": "agent",
+    "caller": "A2A caller",
+    "rule": "rule",
+    "system": "Wake",
+    "operator": "CLI",
+    "provider": "sign-in provider",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +62,39 @@ def _line(event: AuditEvent, name: str, viewer: Viewer) -> Line:
         event=event,
         name=name,
         sentence=sentence(event),
-        kind=kind(event),
+        kind=KINDS.get(event.actor_kind, ""),
         key=str(event.detail.get("key", "")) if event.actor_kind == "agent" else "",
         url=link(event),
-        address=short(event.address),
+        address=_short(event.address),
         team=viewer.team_label(event.team_id or 0),
     )
+
+
+def link(event: AuditEvent) -> str:
+    """Returns the address of the page about the event's object; empty if there is none."""
+    match event.object_kind:
+        case "delivery" | "agent" | "callback" | "task" | "card":
+            name = "agent" if event.object_kind == "card" else event.object_kind
+            try:
+                return reverse(name, args=[UUID(event.object_id)])
+            except ValueError:
+                return ""
+        case "callbackhost":
+            return reverse("settings-allowlist")
+        case "channel":
+            return reverse("settings-notifications")
+        case "rule" | "answeringrule":
+            return reverse("settings-rules")
+        case "membership" | "invitation":
+            return reverse("settings-members")
+        case "failingtarget":
+            return reverse("callbacks")
+    return ""
+
+
+def _short(address: str) -> str:
+    """Shortens an IPv6 address to its two ends."""
+    groups = address.split(":")
+    if len(groups) <= 4:
+        return address
+    return f"{groups[0]}:{groups[1]}:…:{groups[-1]}"

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from typing import Any
-from uuid import UUID
-
-from django.urls import reverse
 
 from accounts.models import AuditEvent
 from inbox.answering.answer_status import picked_up
@@ -14,15 +11,6 @@ from inbox.answering.answer_status import picked_up
 Detail = Mapping[str, Any]
 Say = Callable[[str, Detail], str]
 
-KINDS = {
-    "person": "person",
-    "agent": "agent",
-    "caller": "A2A caller",
-    "rule": "rule",
-    "system": "Wake",
-    "operator": "CLI",
-    "provider": "sign-in provider",
-}
 CALLERS = {
     "public": "anyone",
     "key": "anyone with a caller key",
@@ -47,40 +35,6 @@ def _actor(event: AuditEvent) -> str:
     if event.actor_kind == "rule":
         return f"The rule “{event.actor_name}”"
     return event.actor_name or "Someone"
-
-
-def kind(event: AuditEvent) -> str:
-    return KINDS.get(event.actor_kind, "")
-
-
-def link(event: AuditEvent) -> str:
-    """Returns the address of the page about the event's object; empty if there is none."""
-    match event.object_kind:
-        case "delivery" | "agent" | "callback" | "task" | "card":
-            name = "agent" if event.object_kind == "card" else event.object_kind
-            try:
-                return reverse(name, args=[UUID(event.object_id)])
-            except ValueError:
-                return ""
-        case "callbackhost":
-            return reverse("settings-allowlist")
-        case "channel":
-            return reverse("settings-notifications")
-        case "rule" | "answeringrule":
-            return reverse("settings-rules")
-        case "membership" | "invitation":
-            return reverse("settings-members")
-        case "failingtarget":
-            return reverse("callbacks")
-    return ""
-
-
-def short(address: str) -> str:
-    """Shortens an IPv6 address to its two ends."""
-    groups = address.split(":")
-    if len(groups) <= 4:
-        return address
-    return f"{groups[0]}:{groups[1]}:…:{groups[-1]}"
 
 
 def _answered(actor: str, detail: Detail) -> str:

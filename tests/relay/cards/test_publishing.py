@@ -14,7 +14,8 @@ from django.utils import timezone
 
 from accounts.audit import SYSTEM
 from accounts.models import Agent, AuditEvent, Team, User
-from inbox.audit.sentences import link, sentence
+from inbox.audit.lines import link
+from inbox.audit.sentences import sentence
 from relay.cards import callers
 from relay.cards.publishing import DoesNotFit, publish, unpublish
 from relay.models import CallerKey, Card
