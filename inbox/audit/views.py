@@ -49,7 +49,7 @@ def audit_list(request: PersonRequest) -> HttpResponse:
         "lines": lines,
         "days": days_of(lines, now=now),
         "events_page": events_page,
-        "events": {name: title for name, (title, _) in EVENTS.items()},
+        "events": {name: title for name, (title, _, _) in EVENTS.items()},
         "actors": audit_events.actors(people_of(viewer.team_ids)),
         "agents": audit_events.agents(viewer.team_ids),
         "is_later_page": before is not None,

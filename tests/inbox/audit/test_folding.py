@@ -9,8 +9,6 @@ from django.utils import timezone
 from accounts.agents import aliases, keys, registration
 from accounts.audit import SYSTEM, person, record
 from accounts.models import Agent, Team, User
-from inbox.audit.folding import MANY
-from inbox.audit.sentences import EVENTS
 from inbox.pages.times import midnight
 from tests.inbox.person import Person, text_of
 
@@ -84,7 +82,3 @@ def test_one_agent_that_a_person_sets_up_is_not_folded(alices: Person, team: Tea
     [day] = alices.get("/audit/").context["days"]
 
     assert [len(group.lines) for group in day.groups] == [1, 1, 1]
-
-
-def test_every_kind_of_event_has_a_plural() -> None:
-    assert MANY.keys() == EVENTS.keys()
