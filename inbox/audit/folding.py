@@ -25,7 +25,7 @@ SET_UP = (
     "team.added",
 )
 # Different events that are further apart are not folded together.
-ONE_RUN = timedelta(minutes=1)
+LONGEST_GAP = timedelta(minutes=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,12 +59,12 @@ def days_of(lines: Iterable[Line], *, now: datetime) -> list[Day]:
 def _groups(lines: Iterable[Line]) -> list[Group]:
     groups: list[Group] = []
     for _, equal in groupby(lines, _what_and_who):
-        for run in _runs(list(equal)):
-            counts = Counter(line.event.event for line in run)
+        for burst in _bursts(list(equal)):
+            counts = Counter(line.event.event for line in burst)
             if max(counts.values()) >= FOLDED_FROM and counts.keys() <= EVENTS.keys():
-                groups.append(Group(run, _in_words(counts)))
+                groups.append(Group(burst, _in_words(counts)))
             else:
-                groups.extend(Group([line], "") for line in run)
+                groups.extend(Group([line], "") for line in burst)
     return groups
 
 
@@ -74,18 +74,18 @@ def _what_and_who(line: Line) -> tuple[object, ...]:
     return what, event.actor_kind, event.actor_id, event.actor_name, event.team_id
 
 
-def _runs(lines: list[Line]) -> Iterator[list[Line]]:
-    """Splits lines where more than ONE_RUN passed; equal events stay together."""
+def _bursts(lines: list[Line]) -> Iterator[list[Line]]:
+    """Splits lines where more than LONGEST_GAP passed; equal events stay together."""
     if len({line.event.event for line in lines}) == 1:
         yield lines
         return
-    run: list[Line] = []
+    burst: list[Line] = []
     for line in lines:
-        if run and run[-1].event.at - line.event.at > ONE_RUN:
-            yield run
-            run = []
-        run.append(line)
-    yield run
+        if burst and burst[-1].event.at - line.event.at > LONGEST_GAP:
+            yield burst
+            burst = []
+        burst.append(line)
+    yield burst
 
 
 def _in_words(counts: Counter[str]) -> str:
