@@ -37,17 +37,19 @@ def newest(
     turns: dict[UUID, list[Message]] = defaultdict(list)
     if not tasks or not length:
         return turns
-    selected = [pk for pk in without if pk]
+    excluded = [pk for pk in without if pk]
     if len(tasks) == 1:
         (task,) = tasks
         if task.only_message is not None and task.generation == 1:
+            # A task that was just created has no message in its status, which `without` could name,
+            # and its only turn is the caller's.
             turns[task.pk] = [task.only_message]
             return turns
         turns[task.pk] = _of_one_task(for_caller).objects(
-            task=task.pk, without=selected, length=length
+            task=task.pk, without=excluded, length=length
         )
         return turns
-    messages = _messages(for_caller).filter(task__in=tasks).exclude(pk__in=selected)
+    messages = _messages(for_caller).filter(task__in=tasks).exclude(pk__in=excluded)
     for message in _newest(messages, length, Q(together__lte=LONGEST // len(tasks))):
         if message.task_id:
             turns[message.task_id].append(message)
