@@ -149,7 +149,7 @@ class Session:
         # Heartbeats wait behind a result that takes long to send. One that comes says what is here;
         # a poll comes beside them.
         if has_ending and (is_silent or self.transport == "poll"):
-            run_queue.hold(self.connector, at=at)
+            run_queue.extend_begun(self.connector, at=at)
         frames = self._stop(to_stop, at=at) if has_to_stop else []
         if is_ready and draining_at is None and not is_silent:
             frames += _task_frames(run_queue.lease(self.connector, at=at))
@@ -246,7 +246,7 @@ class Session:
 
     def _heartbeat(self, frame: Fields, at: datetime) -> list[Json]:
         if self.connector:
-            run_queue.renew(self.connector, _uuids(frame, "dispatch_ids"), at=at)
+            run_queue.extend_named(self.connector, _uuids(frame, "dispatch_ids"), at=at)
         return []
 
     def _pong(self, frame: Fields, at: datetime) -> list[Json]:

@@ -221,15 +221,15 @@ def leased_run(run: Run, lease: uuid.UUID) -> Run:
     return current
 
 
-def renew(connector: Connector, ids: Collection[uuid.UUID], *, at: datetime) -> int:
-    """Extends the leases that this connector still has; returns how many."""
+def extend_named(connector: Connector, ids: Collection[uuid.UUID], *, at: datetime) -> int:
+    """Extends the leases of these runs that this connector still has; returns how many."""
     leased = Run.objects.on_lease().filter(connector=connector, pk__in=ids)
     return leased.update(leased_until=at + LEASE)
 
 
-def hold(connector: Connector, *, at: datetime) -> int:
-    """Extends the leases of the runs that it has begun and that are about to end; returns how
-    many."""
+def extend_begun(connector: Connector, *, at: datetime) -> int:
+    """Extends the leases, if they are about to end, of the runs that this connector has begun;
+    returns how many."""
     begun_runs = Run.objects.begun_by(connector).ending(at)
     return begun_runs.update(leased_until=at + LEASE)
 
