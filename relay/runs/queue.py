@@ -76,12 +76,12 @@ def new_run(task: Task, message: Message, *, at: datetime, decision: Json | None
 
 
 def has_room(agent: Agent, *, is_anonymous: bool, network: str = "") -> bool:
-    """Returns whether one more task may wait for this agent, which the transaction has locked.
-    Tasks of anonymous callers are also counted together, and by the network that they came
-    from."""
+    """Returns whether one more run may wait for this agent, which the transaction has locked. Runs
+    for anonymous callers are also counted together, and by the network that they came from. Near
+    the limit it takes a stronger lock on the agent, and counts again once the messages that are
+    stored in one statement have committed."""
     counts = _counts(agent, is_anonymous=is_anonymous, network=network)
-    if counts["all"] >= surely_has_room_below():
-        # This lock waits for the messages that are under way in one statement.
+    if counts["all"] >= exact_count_from():
         Agent.objects.select_for_update().only("pk").get(pk=agent.pk)
         counts = _counts(agent, is_anonymous=is_anonymous, network=network)
     return (
@@ -91,8 +91,9 @@ def has_room(agent: Agent, *, is_anonymous: bool, network: str = "") -> bool:
     )
 
 
-def surely_has_room_below() -> int:
-    """Returns how many runs may wait while there is room for all messages that are under way."""
+def exact_count_from() -> int:
+    """Returns how many queued runs make an exact count necessary: with fewer, there is room for all
+    messages that are under way."""
     return max(0, QUEUE_AT_MOST - UNDER_WAY_AT_MOST)
 
 
@@ -130,7 +131,8 @@ def lease(connector: Connector, *, at: datetime) -> list[Run]:
         leased += (batch := _lease(connector, ids, at=at) if ids else [])
         if len(batch) == len(ids):
             break
-    return leased  # otherwise other connectors took some of them first: there may be more
+        # Other connectors took some of these runs first. Try again: there may be more.
+    return leased
 
 
 @transaction.atomic

@@ -79,7 +79,7 @@ def store(card: Card, task: Task, message: Message, received: AuditEvent) -> boo
     insert, if the agent's queue is nearly full, if the card, its agent or its address are not as
     they were read, or if the caller's key has ended."""
     agent, at = card.agent, task.created_at
-    most = queue.surely_has_room_below()
+    most = queue.exact_count_from()
     parameters = [
         *(at, task.caller_id, at, agent.pk, agent.agent_id, agent.team.slug, card.updated_at),
         *(agent.pk, most, most),
