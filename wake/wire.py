@@ -29,8 +29,8 @@ class Receipt(msgspec.Struct):
 
 
 class BatchResult(msgspec.Struct):
-    """The result of one delivery of a batch: the status code and the body that it would have got
-    from POST /wake/v1/deliver, with two facts that are headers there."""
+    """Says how one delivery of a batch was answered: with the status code and the body that POST
+    /wake/v1/deliver would have sent, and with two facts that are headers there."""
 
     status_code: int
     body: Annotated[
@@ -49,7 +49,7 @@ class BatchResult(msgspec.Struct):
 
 
 class Batch(msgspec.Struct):
-    """The body of a 200 of POST /wake/v1/deliveries: one result for each delivery, in order."""
+    """Answers POST /wake/v1/deliveries with 200: one result for each delivery, in order."""
 
     results: list[BatchResult]
 
@@ -94,7 +94,7 @@ class Decision(msgspec.Struct):
 
 
 class Votes(msgspec.Struct):
-    """Holds the two keys as rows store them."""
+    """Holds `quorum` and `decisions` as Response.quorum_json stores them."""
 
     quorum: Quorum
     decisions: list[Decision]
@@ -198,8 +198,8 @@ def answer(
 
 
 def instant(at: datetime) -> str:
-    """Writes a time like the others on the wire. With milliseconds, the last row would be returned
-    again for ever."""
+    """Formats a time as RFC 3339 in UTC, to the microsecond. A cursor cut to milliseconds would lie
+    before its own row, and each sweep would return that row again."""
     return at.astimezone(UTC).isoformat().replace("+00:00", "Z")
 
 
