@@ -25,7 +25,7 @@ SHARED = {
     "created_at": "agent.at",
     "status_at": "agent.at",
 }
-OF_THE_TASK = {
+TASK_COLUMNS = {
     **SHARED,
     "context_id": "new_context.id",
     "state": f"'{Task.State.SUBMITTED}'",
@@ -40,8 +40,8 @@ OF_THE_TASK = {
     "network": "''",
     "is_direct": "false",
 }
-OF_THE_MESSAGE = {**SHARED, "task_id": "new_task.id", "context_id": "new_task.context_id"}
-OF_THE_RUN = {
+MESSAGE_COLUMNS = {**SHARED, "task_id": "new_task.id", "context_id": "new_task.context_id"}
+RUN_COLUMNS = {
     **SHARED,
     "id": "gen_random_uuid()",
     "task_id": "new_message.task_id",
@@ -58,8 +58,8 @@ OF_THE_RUN = {
     "started_at": "NULL",
     "finished_at": "NULL",
 }
-OF_THE_AUDIT = {**SHARED, "detail": "'{}'"}
-OF_THE_EVENT = {
+AUDIT_COLUMNS = {**SHARED, "detail": "'{}'"}
+EVENT_COLUMNS = {
     **SHARED,
     "task_id": "new_task.id",
     "generation": "1",
@@ -84,9 +84,9 @@ def store(card: Card, task: Task, message: Message, received: AuditEvent) -> boo
         *(at, task.caller_id, at, agent.pk, agent.agent_id, agent.team.slug, card.updated_at),
         *(agent.pk, most, most),
         *parameters_of(task.context, SHARED),
-        *parameters_of(task, OF_THE_TASK),
-        *parameters_of(message, OF_THE_MESSAGE),
-        *parameters_of(received, OF_THE_AUDIT),
+        *parameters_of(task, TASK_COLUMNS),
+        *parameters_of(message, MESSAGE_COLUMNS),
+        *parameters_of(received, AUDIT_COLUMNS),
     ]
     with connection.cursor() as cursor:
         cursor.execute(_statement(), parameters)
@@ -101,7 +101,7 @@ def store(card: Card, task: Task, message: Message, received: AuditEvent) -> boo
 def _statement() -> str:
     """Locks the agent only against an exact count (queue.has_room()): messages do not wait for each
     other, nor for the commit of anything else that the agent does. On one line, because psycopg
-    does not keep what it parsed of long statements."""
+    does not cache the parsing of statements above 4,096 characters."""
     statement = f"""
         WITH agent AS (
             SELECT agent.id, agent.team_id, %s::timestamptz AS at
@@ -120,15 +120,15 @@ def _statement() -> str:
         ), new_context AS (
             {insert_from("agent", Context, SHARED)} RETURNING id
         ), new_task AS (
-            {insert_from("agent, new_context", Task, OF_THE_TASK)} RETURNING id, context_id
+            {insert_from("agent, new_context", Task, TASK_COLUMNS)} RETURNING id, context_id
         ), new_message AS (
-            {insert_from("agent, new_task", Message, OF_THE_MESSAGE)} RETURNING id, task_id
+            {insert_from("agent, new_task", Message, MESSAGE_COLUMNS)} RETURNING id, task_id
         ), new_run AS (
-            {insert_from("agent, new_message", Run, OF_THE_RUN)}
+            {insert_from("agent, new_message", Run, RUN_COLUMNS)}
         ), new_event AS (
-            {insert_from("agent, new_task", Event, OF_THE_EVENT)}
+            {insert_from("agent, new_task", Event, EVENT_COLUMNS)}
         ), recorded AS (
-            {insert_from("agent", AuditEvent, OF_THE_AUDIT)}
+            {insert_from("agent", AuditEvent, AUDIT_COLUMNS)}
         )
         SELECT id FROM new_message
     """  # noqa: S608 - our own names

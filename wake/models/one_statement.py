@@ -83,7 +83,7 @@ def store(
 @cache
 def _statement(*, is_assigned: bool) -> str:
     """Joins the key's row to the stamp, so the agent is locked first, as everywhere. On one line,
-    because psycopg does not keep what it parsed of statements above 4,096 characters."""
+    because psycopg does not cache the parsing of statements above 4,096 characters."""
     statement = f"""
         WITH stamped AS (
             UPDATE accounts_agent

@@ -18,7 +18,7 @@ from wake.models.deliveries import Delivery
 from wake.models.responses import Response
 
 EVENT = "response.picked_up"
-OF_THE_EVENT = {
+EVENT_COLUMNS = {
     "team_id": "delivery.team_id",
     "object_id": "delivery.id::text",
     "detail": "%s::jsonb || jsonb_build_object('content_hash', delivery.content_hash)",
@@ -26,15 +26,15 @@ OF_THE_EVENT = {
 
 
 def mark_picked_up(response_ids: Sequence[UUID], *, route: str, at: datetime, **detail: Any) -> int:
-    """Marks those of these answers that are released and were not picked up before, and returns how
-    many. From now on none of them can be taken back. Call it in a transaction. The answers are
+    """Marks the released answers among `response_ids` that were not picked up before, and returns
+    how many. From now on none of them can be taken back. Call it in a transaction. The answers are
     locked in the order of their ids; on PostgreSQL it is one statement with their audit events."""
     if connection.vendor != "postgresql":
         return _mark_step_by_step(response_ids, route=route, at=at, detail=detail)
     event = event_of(
         EVENT, by=SYSTEM, of=Delivery(), team_id=None, at=at, detail={"route": route, **detail}
     )
-    parameters = [list(response_ids), at, at, route, *parameters_of(event, OF_THE_EVENT)]
+    parameters = [list(response_ids), at, at, route, *parameters_of(event, EVENT_COLUMNS)]
     with connection.cursor() as cursor:
         cursor.execute(_statement(), parameters)
         return int(cursor.rowcount)
@@ -42,7 +42,8 @@ def mark_picked_up(response_ids: Sequence[UUID], *, route: str, at: datetime, **
 
 @cache
 def _statement() -> str:
-    """Returns it on one line: psycopg does not keep what it parsed of long statements."""
+    """Returns the statement on one line, because psycopg does not cache the parsing of statements
+    above 4,096 characters."""
     picked = "picked JOIN wake_delivery AS delivery ON delivery.id = picked.delivery_id"
     statement = f"""
         WITH fresh AS (
@@ -55,7 +56,7 @@ def _statement() -> str:
               FROM fresh WHERE response.id = fresh.id
             RETURNING delivery_id
         )
-        {insert_from(picked, AuditEvent, OF_THE_EVENT)}
+        {insert_from(picked, AuditEvent, EVENT_COLUMNS)}
     """  # noqa: S608 - our own names
     return " ".join(statement.split())
 
