@@ -79,12 +79,12 @@ def rotate_key(request: PersonRequest, pk: UUID, key: UUID) -> HttpResponse:
 def revoke_key(request: PersonRequest, pk: UUID, key: UUID) -> HttpResponse:
     """Asks for confirmation on GET and revokes on POST."""
     agent = owned_agent(request, pk)
-    row = get_object_or_404(agent.keys, pk=key)
+    api_key = get_object_or_404(agent.keys, pk=key)
     if request.method != "POST":
-        return _form(request, agent, "key_revoke", key=row)
+        return _form(request, agent, "key_revoke", key=api_key)
     with still_owned(request, agent.team_id):
-        keys.revoke(row, by=actor(request), at=database_now())
-    messages.success(request, f"{row} was revoked. It no longer works.")
+        keys.revoke(api_key, by=actor(request), at=database_now())
+    messages.success(request, f"{api_key} was revoked. It no longer works.")
     return SeeOther("agent", pk=pk)
 
 

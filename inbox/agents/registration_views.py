@@ -5,19 +5,17 @@ from __future__ import annotations
 from http import HTTPStatus
 
 from django.core.exceptions import PermissionDenied, ValidationError
-from django.db import transaction
 from django.http import HttpResponse
 from django.shortcuts import render
 
 from accounts.access import teams_owned_by
 from accounts.agents import registration
 from accounts.models import Agent
-from accounts.teams import members
 from database.clock import database_now
 from inbox.agents.forms import NewAgentForm
 from inbox.agents.show_once import no_longer_visible, shown_once
 from inbox.pages import team_filter
-from inbox.pages.owners import AGENTS_REFUSED
+from inbox.pages.owners import AGENTS_REFUSED, still_owned
 from inbox.pages.page import PersonRequest, actor, form_page, page
 from inbox.people.settings.views import posted
 from inbox.people.sign_in.reauthentication import requires_password
@@ -36,8 +34,7 @@ def register_agent(request: PersonRequest) -> HttpResponse:
         return _form(request, form)
     agent, by = Agent(**form.cleaned_data), actor(request)
     try:
-        with transaction.atomic():
-            members.hold_as_owner(agent.team_id, by=by)
+        with still_owned(request, agent.team_id):
             agent.clean()
             secret = registration.register(agent, by=by)
     except ValidationError as reason:

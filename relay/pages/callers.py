@@ -8,14 +8,12 @@ from typing import Any
 from uuid import UUID
 
 from django.contrib import messages
-from django.db import transaction
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_POST, require_safe
 
 from accounts.access import is_owner
 from accounts.models import Agent
-from accounts.teams import members
 from database.clock import database_now
 from inbox.pages.owners import owners_only, still_owned
 from inbox.pages.page import PersonRequest, SeeOther, actor, form_page, page
@@ -50,7 +48,8 @@ def new(request: PersonRequest, pk: UUID) -> HttpResponse:
     owners_only(request, agent.team_id, refusal=OWNERS_ONLY)
     if request.method != "POST":
         return _page(request, agent, "new", form=_form(agent))
-    return _issue(request, agent, CallerKeyForm(request.POST))
+    with still_owned(request, agent.team_id):
+        return _issue(request, agent, CallerKeyForm(request.POST))
 
 
 @require_POST
@@ -58,25 +57,22 @@ def new(request: PersonRequest, pk: UUID) -> HttpResponse:
 @requires_password
 def revoke(request: PersonRequest, pk: UUID, key: UUID) -> HttpResponse:
     agent = find_agent(request, pk)
-    row = get_object_or_404(agent.team.caller_keys, pk=key)
+    caller_key = get_object_or_404(agent.team.caller_keys, pk=key)
     owners_only(request, agent.team_id, refusal=OWNERS_ONLY)
     with still_owned(request, agent.team_id):
-        callers.revoke(row, by=actor(request), at=database_now())
-    messages.success(request, f"The key of {row} was revoked. It no longer works.")
+        callers.revoke(caller_key, by=actor(request), at=database_now())
+    messages.success(request, f"The key of {caller_key} was revoked. It no longer works.")
     return SeeOther("caller-keys", pk=pk)
 
 
-@transaction.atomic
 def _issue(request: PersonRequest, agent: Agent, form: CallerKeyForm) -> HttpResponse:
-    """Issues a key under the team's lock, to a person who is still an owner, so that a double click
-    issues one key. It answers without a redirect, because the key is shown only this once."""
-    by = actor(request)
-    members.hold_as_owner(agent.team_id, by=by)
+    """Issues a key under the team's lock, so that a double click issues one key. It answers without
+    a redirect, because the key is shown only this once."""
     if not form.is_valid():
         return _page(request, agent, "new", status=HTTPStatus.UNPROCESSABLE_ENTITY, form=form)
-    if form.cleaned_data["version"] != _version(agent):
+    if form.cleaned_data["version"] != _number_of_keys(agent):
         return _page(request, agent, "show_once", status=HTTPStatus.GONE)
-    now = database_now()
+    by, now = actor(request), database_now()
     name, ends = form.cleaned_data["name"], form.expires_at(at=now)
     key, text = callers.mint(agent.team, name=name, by=by, expires_at=ends)
     publishing.allow_caller(key, agent, by=by, at=now)
@@ -84,10 +80,10 @@ def _issue(request: PersonRequest, agent: Agent, form: CallerKeyForm) -> HttpRes
 
 
 def _form(agent: Agent) -> CallerKeyForm:
-    return CallerKeyForm(initial={"version": _version(agent)})
+    return CallerKeyForm(initial={"version": _number_of_keys(agent)})
 
 
-def _version(agent: Agent) -> int:
+def _number_of_keys(agent: Agent) -> int:
     return agent.team.caller_keys.count()
 
 
