@@ -34,7 +34,7 @@ def linked_file(request: HttpRequest, token: str) -> HttpResponseBase:
     except Unreadable:
         log.exception("A file cannot be read: WAKE_ENCRYPTION_KEYS lacks the key of its row")
         return _unreadable()
-    return cross_origin.readable_by_all(download(file)) if file else _not_found()
+    return cross_origin.let_any_page_read(download(file)) if file else _not_found()
 
 
 def _not_found() -> HttpResponse:

@@ -49,7 +49,7 @@ def agent(request: HttpRequest, handle: str, name: str) -> HttpResponse:
         refusal = plain_error(405, "method_not_allowed", "An agent is called with POST.")
         refusal["Allow"] = "GET, HEAD, OPTIONS, POST"
         return refusal
-    return cross_origin.readable(_call(request, handle, name), request)
+    return cross_origin.let_calling_page_read(_call(request, handle, name), request)
 
 
 def _call(request: HttpRequest, handle: str, name: str) -> HttpResponse:

@@ -29,7 +29,7 @@ def for_every_site(view: View) -> View:
     @wraps(view)
     def answer(request: HttpRequest, **address: str) -> HttpResponseBase:
         if cross_origin.is_preflight(request):
-            return cross_origin.allow(READS)
+            return cross_origin.preflight_response(READS)
         return safe(request, **address)
 
     return answer
@@ -49,7 +49,7 @@ def of_handle(request: HttpRequest, handle: str) -> HttpResponseBase:
     if len(cards_there) != 1:
         raise Http404
     to = cards.path_of(cards_there[0]) + cards.PATH
-    return cross_origin.readable_by_all(HttpResponseRedirect(to, preserve_request=True))
+    return cross_origin.let_any_page_read(HttpResponseRedirect(to, preserve_request=True))
 
 
 @for_every_site
@@ -67,4 +67,4 @@ def _answer(request: HttpRequest, card: Card) -> HttpResponseBase:
     answer = get_conditional_response(request, etag, changed_at, whole)
     assert answer is not None  # noqa: S101 - for the type checker: it is `whole`, a 304 or a 412
     # A 304 as well: a browser would otherwise keep the card from the page that asked.
-    return cross_origin.readable_by_all(answer)
+    return cross_origin.let_any_page_read(answer)

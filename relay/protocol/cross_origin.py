@@ -32,16 +32,16 @@ def is_preflight(request: HttpRequest) -> bool:
 
 
 def answer_preflight(request: HttpRequest) -> HttpResponse:
-    """Allows a call with an Authorization header. A browser takes an answer without these headers
-    as a refusal."""
+    """Allows a call with an Authorization header. The answer about any other call has no
+    Access-Control-Allow-Origin header, so the browser refuses the call."""
     asked = request.headers.get("Access-Control-Request-Headers", "").lower().split(",")
     if "authorization" in {name.strip() for name in asked}:
-        return allow("POST")
+        return preflight_response("POST")
     return HttpResponse(status=HTTPStatus.NO_CONTENT)
 
 
-def allow(methods: str) -> HttpResponse:
-    """Answers a preflight: pages of other sites may use these methods, with the headers of A2A."""
+def preflight_response(methods: str) -> HttpResponse:
+    """Returns an answer that lets pages of other sites use these methods, with A2A's headers."""
     answer = HttpResponse(status=HTTPStatus.NO_CONTENT)
     answer["Access-Control-Allow-Origin"] = "*"
     answer["Access-Control-Allow-Methods"] = methods
@@ -50,13 +50,13 @@ def allow(methods: str) -> HttpResponse:
     return answer
 
 
-def readable_by_all(response: HttpResponseBase) -> HttpResponseBase:
+def let_any_page_read(response: HttpResponseBase) -> HttpResponseBase:
     """Lets any page read what its address alone opens: a card, or a file by its signed link."""
     response["Access-Control-Allow-Origin"] = "*"
     return response
 
 
-def readable(response: HttpResponse, request: HttpRequest) -> HttpResponse:
+def let_calling_page_read(response: HttpResponse, request: HttpRequest) -> HttpResponse:
     """Lets the page read the answer to a call that came with credentials."""
     if "Origin" in request.headers and "Authorization" in request.headers:
         response["Access-Control-Allow-Origin"] = "*"
