@@ -48,10 +48,12 @@ def append_new(*, at: datetime, seconds: float = DRAIN_SECONDS) -> int:
     if not _has_new_events():
         return 0
     decided = _note_decided()
+    if decided is None:
+        return 0
     appended, after = 0, 0
     blocked: set[int] = set()
     stop_at = time.monotonic() + seconds
-    while decided is not None and time.monotonic() < stop_at:
+    while time.monotonic() < stop_at:
         try:
             batch = _append_next(after, decided=decided, blocked=blocked, at=at)
         except EntryAfterTip as error:
@@ -180,7 +182,7 @@ def _of_chains(chains: Collection[int]) -> Q:
 
 
 def _append(events: Sequence[AuditEvent], *, at: datetime) -> int:
-    """Returns how many chains begin with these events."""
+    """Writes the entries of these events and moves the tips. Returns how many chains are new."""
     tips = AuditTip.objects.in_bulk({chain_of(event) for event in events})
     known = len(tips)
     forged = {chain for chain, tip in tips.items() if not totals.is_genuine(tip)}
