@@ -68,7 +68,8 @@ def _send(call: Call, place: Place) -> TaskStream:
     is_new = not call.params.inner("message").get("taskId")
     is_held = is_new and not is_over and presence.takes_runs(task.agent, at=database_now())
     stream = _stream(call, task, place, body=body, is_held=is_held, is_over=is_over)
-    place.hold(len(stream.first), always=True)  # the message is stored: nothing may be refused now
+    # The message is stored, so nothing may be refused now.
+    place.reserve(len(stream.first), always=True)
     return stream
 
 
@@ -77,7 +78,7 @@ def _whole(call: Call, task: Task, place: Place, ends: frozenset[str]) -> TaskSt
     with room_to_write(task):
         body = reading.snapshot(task, call.version)
     stream = _stream(call, task, place, body=body, ends=ends, is_over=task.is_terminal)
-    if not place.hold(len(stream.first)):
+    if not place.reserve(len(stream.first)):
         raise places.TooManyStreams(places.UNREAD)
     return stream
 

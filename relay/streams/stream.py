@@ -58,7 +58,7 @@ class TaskStream:
         first, self.first = self.first, b""
         if first and not self.is_held:
             yield first
-            self.place.let_go()
+            self.place.free()
         if self.is_over:
             return
         follower = Follower(self.task_id, self.seen)
@@ -67,7 +67,7 @@ class TaskStream:
                 message = await self._hold(follower)
                 if follower.is_admitted:
                     yield message or first
-                self.place.let_go()
+                self.place.free()
                 if message and follower.is_admitted:
                     return
             async for chunk in self._events(follower):
@@ -111,7 +111,7 @@ class TaskStream:
                 yield HEARTBEAT
                 follower.woken.set()
                 continue
-            if not self.place.hold(sum(map(len, batch.chunks))):
+            if not self.place.reserve(sum(map(len, batch.chunks))):
                 # Other streams of this caller are not read. They are cut off within a minute.
                 await asyncio.sleep(UNREAD_SECONDS)
                 yield HEARTBEAT
@@ -119,7 +119,7 @@ class TaskStream:
                 continue
             for chunk in batch.chunks:
                 yield chunk
-            self.place.let_go()
+            self.place.free()
             follower.seen = batch.seen
             if batch.is_over:
                 return

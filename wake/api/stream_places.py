@@ -1,4 +1,4 @@
-"""Counts the open streams of this process by whose they are, and what these have not read yet."""
+"""Counts the open streams of each owner in this process, and the bytes that wait to be sent."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Places:
             if not self.taken[owner]:
                 del self.taken[owner]
 
-    def hold(self, owner: str, size: int, *, always: bool) -> bool:
+    def reserve(self, owner: str, size: int, *, always: bool) -> bool:
         """Counts bytes that wait to be sent. Returns False, and counts none, if they are too many
         together with those of the owner's other streams."""
         with self._lock:
@@ -44,32 +44,32 @@ class Places:
 
 
 class Place:
-    """The place of one stream. Giving it back twice changes nothing."""
+    """Holds the place of one stream. Giving it back twice changes nothing."""
 
     def __init__(self, places: Places, owner: str) -> None:
         self._places = places
         self._owner: str | None = owner
-        self._held = 0
+        self._reserved = 0
         self._lock = threading.Lock()
 
-    def hold(self, size: int, *, always: bool = False) -> bool:
+    def reserve(self, size: int, *, always: bool = False) -> bool:
         """Counts bytes that wait to be sent; returns False if that is too much for its owner."""
         with self._lock:
             if self._owner is None:
                 return True
-            has_room = self._places.hold(self._owner, size, always=always)
-            self._held += size if has_room else 0
+            has_room = self._places.reserve(self._owner, size, always=always)
+            self._reserved += size if has_room else 0
             return has_room
 
-    def let_go(self) -> None:
-        """Says that all of it was sent."""
+    def free(self) -> None:
+        """Frees the reserved bytes, once they were sent or the stream has ended."""
         with self._lock:
             if self._owner is not None:
-                self._places.hold(self._owner, -self._held, always=True)
-                self._held = 0
+                self._places.reserve(self._owner, -self._reserved, always=True)
+                self._reserved = 0
 
     def give_back(self) -> None:
-        self.let_go()
+        self.free()
         with self._lock:
             owner, self._owner = self._owner, None
         if owner is not None:
