@@ -75,7 +75,7 @@ class AnswerForm(forms.Form):
                 text=cleaned.get("edited_content", ""),
                 data=self.data,
             )
-        except edits.Unreadable as error:
+        except edits.InvalidInput as error:
             self.add_error("edited_content", forms.ValidationError(str(error), code=error.field))
         return cleaned
 
@@ -103,7 +103,7 @@ class AnswerForm(forms.Form):
             return cleaned | {"edited_json": None}
         try:
             clicked = choices.all_clicked(self.original, self.data) if status == CHOSEN else {}
-        except edits.Unreadable as error:
+        except edits.InvalidInput as error:
             self.add_error(None, str(error))
             return cleaned
         edit = choices.with_values(self.original, {**clicked, **typed})

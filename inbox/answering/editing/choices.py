@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from accounts.characters.invisible import reveal
-from inbox.answering.editing.edits import NOT_AN_OPTION, Original, Unreadable, ticked
+from inbox.answering.editing.edits import NOT_AN_OPTION, InvalidInput, Original, ticked
 from inbox.rendering.blocks import Choice, Option
 from inbox.rendering.json_text import read, written
 
@@ -63,7 +63,7 @@ def clicked(original: Original, data: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def all_clicked(original: Original, data: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns the choices that were made, by the name of their block. Raises Unreadable if one is
+    """Returns the choices that were made, by the name of their block. Raises InvalidInput if one is
     missing or was not shown, or if nothing was chosen.
 
     Checkboxes without a tick are null and not an empty list: a person who left them out did not say
@@ -73,9 +73,9 @@ def all_clicked(original: Original, data: Mapping[str, Any]) -> dict[str, Any]:
     for choice in choices.values():
         if values.get(choice.name) is None:
             label = reveal(choice.label) if len(choices) > 1 else ""
-            raise Unreadable(f"{label}: {NOT_AN_OPTION}" if label else NOT_AN_OPTION)
+            raise InvalidInput(f"{label}: {NOT_AN_OPTION}" if label else NOT_AN_OPTION)
     if not any(values.values()) and (choices or not original.controls):
-        raise Unreadable(NOTHING_CHOSEN if choices else NOT_AN_OPTION)
+        raise InvalidInput(NOTHING_CHOSEN if choices else NOT_AN_OPTION)
     return {name: value or None for name, value in values.items()}
 
 

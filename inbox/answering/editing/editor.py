@@ -13,8 +13,8 @@ from inbox.answering.editing.edits import (
     JSON,
     TEXT,
     Field,
+    InvalidInput,
     Original,
-    Unreadable,
     as_typed,
     fields,
     kind_of,
@@ -65,7 +65,7 @@ def _with_inputs(original: Original, content: str | None, data: Mapping[str, Any
     """Returns the content with the options and the values that the delivery's page sent; a value
     that cannot be read stays as it was."""
     inputs: dict[str, Any] = clicked(original, data)
-    with suppress(Unreadable):
+    with suppress(InvalidInput):
         inputs |= typed_values(original, data)
     value = read(content) if content else None
     current = {**original.proposed, **(value if isinstance(value, dict) else {})}

@@ -36,8 +36,8 @@ ONE_LINE = 80
 NOT_AN_OPTION = "Choose one of the options."
 
 
-class Unreadable(Exception):
-    """What was typed is not a valid edit yet; `field` is the form's field."""
+class InvalidInput(Exception):
+    """What a person typed or chose is not valid yet; `field` is the form's field."""
 
     def __init__(self, message: str, field: str = "edited_content") -> None:
         super().__init__(message)
@@ -154,7 +154,7 @@ def proposed_fields(original: Original, current_json: str | None = None) -> list
 
 def typed_values(original: Original, data: Mapping[str, Any]) -> dict[str, Any]:
     """Returns the values of the proposed fields that a form sent, by the name of their block.
-    Raises Unreadable."""
+    Raises InvalidInput."""
     shown = [field for field in proposed_fields(original) if field.name in data]
     return {
         field.key: read(_literal(field, original.proposed[field.key], data[field.name]))
@@ -163,7 +163,7 @@ def typed_values(original: Original, data: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def edited_json(original: Original, *, kind: str, text: str, data: Mapping[str, Any]) -> str | None:
-    """Returns the JSON text of the edit; None if nothing changed. Raises Unreadable."""
+    """Returns the JSON text of the edit; None if nothing changed. Raises InvalidInput."""
     text = text.replace("\r\n", "\n")
     edit: str | None
     if kind == FIELDS:
@@ -178,7 +178,7 @@ def edited_json(original: Original, *, kind: str, text: str, data: Mapping[str, 
 def _assembled(original: Original, data: Mapping[str, Any]) -> str:
     members = _flat(original)
     if not members:
-        raise Unreadable("This can't be edited as fields. Use Raw JSON.")
+        raise InvalidInput("This can't be edited as fields. Use Raw JSON.")
     lines = []
     for field, value in zip(fields(original), members.values(), strict=True):
         if field.kind == SEVERAL:
@@ -199,7 +199,7 @@ def _literal(field: Field, original: Any, typed: Any) -> str:
     if field.kind == NUMBER:
         return _number(text.strip(), field)
     if field.kind == CHOICE and text not in {option.id for option in field.options}:
-        raise Unreadable(NOT_AN_OPTION, field.name)
+        raise InvalidInput(NOT_AN_OPTION, field.name)
     return json.dumps(text, ensure_ascii=False)
 
 
@@ -207,7 +207,7 @@ def _list(field: Field, original: Any, ticked: tuple[str, ...]) -> str:
     """Returns the ids in the order of the options; without a tick an original null stays null."""
     ids = [option.id for option in field.options if option.id in ticked]
     if len(ids) < len(ticked):
-        raise Unreadable(NOT_AN_OPTION, field.name)
+        raise InvalidInput(NOT_AN_OPTION, field.name)
     return json.dumps(ids or (None if original is None else []), ensure_ascii=False)
 
 
@@ -228,7 +228,7 @@ def _number(typed: str, field: Field) -> str:
     except Malformed:
         value = None
     if type(value) not in {int, float}:
-        raise Unreadable(f"Enter a number for {field.label}, such as 12 or 0.5.", field.name)
+        raise InvalidInput(f"Enter a number for {field.label}, such as 12 or 0.5.", field.name)
     return typed
 
 
@@ -236,13 +236,13 @@ def _checked(text: str, original: Original) -> str:
     try:
         value = parse_strictly(text.encode())
     except Malformed as error:
-        raise Unreadable(str(error)) from None
+        raise InvalidInput(str(error)) from None
     if not isinstance(value, dict | str):
-        raise Unreadable(str(BadEdit.__doc__))
+        raise InvalidInput(str(BadEdit.__doc__))
     for name, control in original.controls.items():
         value_of_choice = value.get(name) if isinstance(value, dict) else None
         if isinstance(control, Choice) and not control.accepts(value_of_choice):
-            raise Unreadable(NOT_AN_OPTION)
+            raise InvalidInput(NOT_AN_OPTION)
     return text
 
 

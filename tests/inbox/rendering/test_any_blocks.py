@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from inbox.answering.editing.edits import FIELDS, Original, Unreadable, edited_json, fields
+from inbox.answering.editing.edits import FIELDS, InvalidInput, Original, edited_json, fields
 from inbox.rendering.blocks import Choice
 from inbox.rendering.details import TAGS, render
 from tests.inbox.rendering.test_blocks import OWN
@@ -71,7 +71,7 @@ def test_requested_inputs_can_be_edited(blocks: Any, typed: dict[str, str]) -> N
     assert [field.key for field in fields(original)] == list(original.controls)
     try:
         rendered = edited_json(original, kind=FIELDS, text="", data=typed)
-    except Unreadable:
+    except InvalidInput:
         return
     if rendered is not None:
         edited = json.loads(rendered)
