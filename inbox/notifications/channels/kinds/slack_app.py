@@ -10,9 +10,8 @@ from typing import Any
 from django.conf import settings
 
 from accounts.access import may_answer
-from database.clock import database_now
-from database.encryption import Unreadable as NotDecrypted
-from inbox.answering.editing.edits import Original, Unreadable
+from database.encryption import Unreadable
+from inbox.answering.editing.edits import Original
 from inbox.models import Channel, Event
 from inbox.notifications.channels.kinds.kind import BadAddress, Kind, Post, Result, read_status
 from inbox.notifications.channels.kinds.slack_webhook import escape
@@ -32,8 +31,8 @@ Block = dict[str, Any]
 
 
 def can_answer_here(delivery: Delivery) -> bool:
-    """Returns whether yes or no of one person says everything. What has values to choose, or needs
-    several people, opens Wake."""
+    """Returns whether Approve and Reject are enough to answer this delivery. One that asks for
+    values or for several approvals is answered in Wake."""
     is_open = delivery.answered_at is None and not delivery.is_closed
     if not is_open or delivery.superseded_at is not None or delivery.erased_at is not None:
         return False
@@ -43,7 +42,7 @@ def can_answer_here(delivery: Delivery) -> bool:
         return False  # the page says who else has to agree
     try:
         return not Original.of(delivery).controls
-    except (Unreadable, NotDecrypted):
+    except Unreadable:
         return False
 
 
@@ -110,12 +109,12 @@ def _prepare(channel: Channel, message: Message) -> Post:
 
 
 def _buttons(channel: Channel, message: Message) -> list[Block]:
-    """Returns none unless the message is about one delivery that yes or no answers."""
+    """Returns none unless the message is about one delivery that Approve or Reject can answer."""
     if message.count != 1 or message.summary or message.items[0].event not in WITH_BUTTONS:
         return []
     item = message.items[0]
     delivery = Delivery.objects.filter(pk=item.delivery_id).first()
-    if delivery is None or channel.user is None or delivery.is_past_deadline(database_now()):
+    if delivery is None or channel.user is None or delivery.is_past_deadline(message.at):
         return []
     is_same = delivery.content_hash == item.content_hash
     if is_same and may_answer(channel.user, delivery.team_id) and can_answer_here(delivery):
