@@ -1,7 +1,7 @@
 """Names what can go wrong when a person signs in with a provider. A page shows the title and the
 advice, in which {name} is the provider; the log has the reason.
 
-A provider that fails is a 503, and no 502, because some proxies replace the page of a 502."""
+A failing provider is reported with 503, not 502: some proxies replace the page of a 502."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Busy(Problem):
 
 
 class BadAnswer(Problem):
-    """The provider's answer cannot be trusted, or not be understood."""
+    """The provider's answer cannot be trusted or cannot be read."""
 
     status = HTTPStatus.SERVICE_UNAVAILABLE
     title = "The answer of {name} was not accepted"
@@ -61,7 +61,7 @@ class SignInCancelled(Problem):
 
 
 class NotConnected(Problem):
-    """No person is connected to this account, and its address lets no one in."""
+    """No person is connected to this account, and its e-mail address gives no right to sign up."""
 
     title = "No one in Wake is connected to this account"
     advice = (
@@ -150,4 +150,4 @@ class OnlyWayIn(Problem):
     """The person has no other way to sign in."""
 
     title = "You'd have no way to sign in"
-    advice = "{name} is the only way in which you sign in, so you can't disconnect it."
+    advice = "{name} is your only way to sign in, so you can't disconnect it."
