@@ -22,9 +22,9 @@ SPAN = timedelta(days=730)
 TYPES = {"update": 45, "output": 36, "question": 14, "alert": 5}
 STATUSES = {"approved": 72, "redirected": 18, "rejected": 10}
 # In percent: how many have a deadline, and how many a person answers; the others are acknowledged.
-WINDOWS = {"update": 2, "output": 40, "question": 85, "alert": 30}
+HAVE_DEADLINE = {"update": 2, "output": 40, "question": 85, "alert": 30}
 ANSWERED = {"update": 3, "output": 93, "question": 96, "alert": 30}
-WINDOW_HOURS = [1, 2, 4, 8, 24, 72]
+DEADLINE_HOURS = [1, 2, 4, 8, 24, 72]
 # Half are seen to within forty minutes, one in fifty after more than a day.
 MEDIAN_MINUTES, SPREAD = 40, 1.75
 # The busiest tenth of the agents retired early, and the first of the people left halfway.
@@ -33,7 +33,7 @@ RETIRED, RETIRED_AT, LEFT_AT = 0.1, 0.4, 0.5
 
 @dataclass(slots=True)
 class Batch:
-    """Rows that are written together, in this order."""
+    """Holds rows that are written together, in this order."""
 
     deliveries: list[Delivery] = field(default_factory=list)
     responses: list[Response] = field(default_factory=list)
@@ -52,7 +52,8 @@ class SyntheticTeam:
         self.retired = agents[: int(len(agents) * RETIRED)]
 
     def batches(self, count: int, *, size: int) -> Iterator[Batch]:
-        """Yields the oldest first, and sets each agent's `activity_us` to its last stamp."""
+        """Yields batches, the oldest first, and sets the `activity_us` of each agent to its last
+        cursor stamp."""
         for start in range(0, count, size):
             batch = Batch()
             for number in range(start, min(start + size, count)):
@@ -72,18 +73,19 @@ class SyntheticTeam:
             batch.events.append(_event("timed_out", delivery, delivery.expires_at, by=SYSTEM))
         feedback = ""
         if seen_at < self.until:
-            feedback = self._see(delivery, batch, seen_at, progress)
+            feedback = self._answer_or_acknowledge(delivery, batch, seen_at, progress)
         batch.searchable.append(index.searchable(delivery, feedback=feedback))
         agent.activity_us = max(agent.activity_us, microseconds(delivery.activity_at))
 
     def _delivery(self, number: int, progress: float) -> Delivery:
-        # One delivery's stamps have the same microseconds, so that an agent's are unique.
+        # All times of a delivery share their microseconds, and those differ between deliveries: the
+        # cursor stamps of an agent must be unique.
         created_at = self.until - SPAN * (1 - progress)
         created_at = created_at.replace(microsecond=number % 1_000_000)
         agent = self._agent(progress)
         type = self._draw(TYPES)
-        headline, hours = self.texts.headline(type), self.random.choice(WINDOW_HOURS)
-        seconds = hours * 3600 if self._happens(WINDOWS[type]) else None
+        headline, hours = self.texts.headline(type), self.random.choice(DEADLINE_HOURS)
+        seconds = hours * 3600 if self._happens(HAVE_DEADLINE[type]) else None
         return Delivery(
             id=uuid.UUID(int=self.random.getrandbits(128), version=4),
             team_id=agent.team_id,
@@ -105,8 +107,10 @@ class SyntheticTeam:
             activity_at=created_at,
         )
 
-    def _see(self, delivery: Delivery, batch: Batch, at: datetime, progress: float) -> str:
-        """Answers or acknowledges the delivery; returns the feedback."""
+    def _answer_or_acknowledge(
+        self, delivery: Delivery, batch: Batch, at: datetime, progress: float
+    ) -> str:
+        """Returns the feedback of the answer, if there is one."""
         by = self.random.choice(self.people if progress < LEFT_AT else self.people[1:])
         if not self._happens(ANSWERED[delivery.type]):
             delivery.acknowledged_at, delivery.acknowledged_by = at, by.display_name
