@@ -65,15 +65,15 @@ class Child:
         self.selector, self.say = selector, say
         self.process: subprocess.Popen[bytes] | None = None
         self.output = -1
-        self.rest = b""
+        self.unfinished_line = b""
         self.pause = FIRST_PAUSE
-        self.started_at = self.start_at = 0.0
+        self.started_at = self.restart_due_at = 0.0
 
     def keep_running(self) -> None:
         """Starts the command if it is not running and its pause is over."""
         now = time.monotonic()
         if self.process is None:
-            if now >= self.start_at:
+            if now >= self.restart_due_at:
                 self._start(now)
         elif not self.is_running():
             if now - self.started_at > STEADY_SECONDS:
@@ -81,7 +81,8 @@ class Child:
             code = self.process.returncode
             self.end()
             self.say(f"{self.prefix}exited with {code} and restarts in {self.pause:g} s")
-            self.start_at, self.pause = now + self.pause, min(self.pause * 2, LONGEST_PAUSE)
+            self.restart_due_at = now + self.pause
+            self.pause = min(self.pause * 2, LONGEST_PAUSE)
 
     def is_running(self) -> bool:
         return self.process is not None and self.process.poll() is None
@@ -99,12 +100,12 @@ class Child:
         self.process.wait()
         while self.read():
             pass
-        if self.rest:
-            self._say(self.rest)
+        if self.unfinished_line:
+            self._say(self.unfinished_line)
         with suppress(KeyError):
             self.selector.unregister(self.output)
         os.close(self.output)
-        self.process, self.rest = None, b""
+        self.process, self.unfinished_line = None, b""
 
     def read(self) -> bool:
         """Prints the complete lines; returns whether there may be more."""
@@ -112,7 +113,7 @@ class Child:
             part = os.read(self.output, 65_536)
         except BlockingIOError:
             return False
-        *lines, self.rest = (self.rest + part).split(b"\n")
+        *lines, self.unfinished_line = (self.unfinished_line + part).split(b"\n")
         for line in lines:
             self._say(line)
         return bool(part)
