@@ -1,4 +1,5 @@
-"""Calls an agent with raw JSON-RPC, without an SDK, and waits at most five seconds a call."""
+"""Calls an agent with raw JSON-RPC, without an SDK. Waits at most five seconds for an answer, and
+20 for each event of a stream."""
 
 from __future__ import annotations
 
@@ -9,7 +10,8 @@ from typing import Any
 
 import httpx
 
-SECONDS = 5
+ANSWER_SECONDS = 5
+EVENT_SECONDS = 20
 TERMINAL = {f"TASK_STATE_{name}" for name in ("COMPLETED", "FAILED", "CANCELED", "REJECTED")}
 _numbers = itertools.count(1)
 
@@ -25,7 +27,9 @@ class Caller:
             self.headers["Authorization"] = f"Bearer {key}"
 
     def post(self, body: Any, **headers: str) -> httpx.Response:
-        return httpx.post(self.url, json=body, headers=self.headers | headers, timeout=SECONDS)
+        return httpx.post(
+            self.url, json=body, headers=self.headers | headers, timeout=ANSWER_SECONDS
+        )
 
     def ask(self, method: str, params: Any, **headers: str) -> dict[str, Any]:
         """Returns the whole answer."""
@@ -55,7 +59,9 @@ class Caller:
         number = next(_numbers)
         body = {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
         named = {"Accept": "text/event-stream"} | self.headers | headers
-        with httpx.stream("POST", self.url, json=body, headers=named, timeout=20) as response:
+        with httpx.stream(
+            "POST", self.url, json=body, headers=named, timeout=EVENT_SECONDS
+        ) as response:
             assert response.status_code == 200
             assert response.headers["Content-Type"] == "text/event-stream", response.read()
             for line in response.iter_lines():
@@ -84,5 +90,5 @@ class Caller:
 def reason(error: dict[str, Any]) -> str:
     (info,) = [each for each in error["data"] if each["@type"].endswith("google.rpc.ErrorInfo")]
     assert info["domain"] == "a2a-protocol.org"
-    tasks: str = info["reason"]
-    return tasks
+    code: str = info["reason"]
+    return code

@@ -10,7 +10,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.relay.conformance.caller import SECONDS, TERMINAL, Caller, reason
+from tests.relay.conformance.caller import ANSWER_SECONDS, TERMINAL, Caller, reason
 from tests.relay.conformance.server import Relay
 from tests.wake.callbacks.receiver import Receiver
 from tests.wake.server.up import eventually
@@ -270,12 +270,12 @@ def test_a_patch_version_is_ignored(caller: Caller) -> None:
 
 
 def test_the_card_of_1_0_and_its_caching(relay: Relay) -> None:
-    response = httpx.get(f"{relay.url}/.well-known/agent-card.json", timeout=SECONDS)
+    response = httpx.get(f"{relay.url}/.well-known/agent-card.json", timeout=ANSWER_SECONDS)
     card = response.json()
     again = httpx.get(
         f"{relay.url}/.well-known/agent-card.json",
         headers={"If-None-Match": response.headers["ETag"]},
-        timeout=SECONDS,
+        timeout=ANSWER_SECONDS,
     )
 
     for name in ("name", "description", "version", "skills"):
@@ -291,7 +291,7 @@ def test_the_card_of_1_0_and_its_caching(relay: Relay) -> None:
 
 
 def test_the_card_of_0_3_at_the_root(relay: Relay) -> None:
-    card = httpx.get(f"{relay.up.url}/.well-known/agent-card.json", timeout=SECONDS).json()
+    card = httpx.get(f"{relay.up.url}/.well-known/agent-card.json", timeout=ANSWER_SECONDS).json()
 
     assert card["protocolVersion"].startswith("0.3")
     assert card["url"] == card["supportedInterfaces"][0]["url"]

@@ -8,7 +8,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.relay.conformance.caller import SECONDS, Caller
+from tests.relay.conformance.caller import ANSWER_SECONDS, Caller
 from tests.relay.conformance.server import Relay
 
 pytestmark = [
@@ -55,7 +55,7 @@ def test_invalid_json_is_refused(slash: str, relay: Relay) -> None:
         relay.url + slash,
         content='{"jsonrpc": "2.0", "method": "message/send", "params": {"foo": "bar"}',
         headers={"Content-Type": "application/json"},
-        timeout=SECONDS,
+        timeout=ANSWER_SECONDS,
     )
 
     assert response.status_code == 200
@@ -67,7 +67,7 @@ def test_a_body_of_another_content_type_is_refused(caller: Caller) -> None:
         caller.url,
         content='{"jsonrpc": "2.0", "id": 1, "method": "GetTask", "params": {"id": "x"}}',
         headers={"Content-Type": "text/plain", "A2A-Version": "1.0"},
-        timeout=SECONDS,
+        timeout=ANSWER_SECONDS,
     )
 
     assert response.json()["error"]["code"] == -32005
