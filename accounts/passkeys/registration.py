@@ -88,7 +88,7 @@ def remove(passkey: Passkey, *, by: Actor, at: datetime) -> None:
     removed, _ = Passkey.objects.filter(pk=passkey.pk).delete()
     if not removed:
         return
-    second_factor.forget_unused_codes(user)
+    second_factor.delete_recovery_codes_if_off(user)
     end_all(user)
     record("passkey.removed", by=by, of=user, team=None, name=passkey.name)
     tell(user, PasskeyNotice.Kind.REMOVED, passkey, at=at)

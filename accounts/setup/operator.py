@@ -142,7 +142,7 @@ def reset_sign_in(email: str) -> User:
     user.save(update_fields=["password"])
     user.identities.all().delete()
     user.passkeys.all().delete()
-    second_factor.forget_unused_codes(user)
+    second_factor.delete_recovery_codes_if_off(user)
     sessions.end_all(user)
     record("person.sign_in_reset", by=OPERATOR, of=user, team=None)
     return user

@@ -41,5 +41,5 @@ def change_password(user: User, password: str, *, by: Actor) -> None:
 def record_password_change(user: User, *, by: Actor) -> None:
     """Records a new password that the caller has stored, and resets the tries of a second
     factor."""
-    second_factor.forgive(user)
+    second_factor.reset_tries(user)
     record("person.password_set", by=by, of=user, team=None)

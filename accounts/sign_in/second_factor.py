@@ -20,6 +20,7 @@ from accounts.models import Membership, Passkey, RecoveryCode, SecondFactor, Tea
 from accounts.sign_in import one_time_codes
 from accounts.sign_in.sessions import end_all
 from database import encryption
+from database.clock import microseconds
 
 log = logging.getLogger(__name__)
 
@@ -98,7 +99,7 @@ def turn_off(user: User, *, by: Actor) -> bool:
     """Turns the app off and returns whether it was on; passkeys stay. The caller has checked a
     code, or has a shell on the server."""
     removed, _ = SecondFactor.objects.filter(user=user).delete()
-    forget_unused_codes(user)
+    delete_recovery_codes_if_off(user)
     if removed:
         record("second_factor.turned_off", by=by, of=user, team=None)
     return bool(removed)
@@ -118,12 +119,12 @@ def remove_all(user: User, *, by: Actor, since: datetime | None = None) -> bool:
     has_app, _ = app.delete()
     if has_app:
         record("second_factor.turned_off", by=by, of=user, team=None)
-    forget_unused_codes(user)
+    delete_recovery_codes_if_off(user)
     return bool(has_app or names)
 
 
-def forget_unused_codes(user: User) -> None:
-    """Deletes the recovery codes of a person without a second step."""
+def delete_recovery_codes_if_off(user: User) -> None:
+    """Deletes the recovery codes of a person who has no second step any more."""
     if not is_on(user):
         RecoveryCode.objects.filter(user=user).delete()
 
@@ -150,7 +151,7 @@ def check(user: User, typed: str, *, by: Actor, at: datetime) -> bool:
     if factor is None:  # a person with passkeys, whose attempts the caller counts
         record("second_factor.code_refused", by=by, of=user, team=None)
         return False
-    _take_a_try(factor, now_us=int(at.timestamp() * 1_000_000))
+    _take_a_try(factor, now_us=microseconds(at))
     step = _fitting_step(factor, code, at=at)
     if step is None:
         factor.save(update_fields=["tries_us"])
@@ -161,7 +162,7 @@ def check(user: User, typed: str, *, by: Actor, at: datetime) -> bool:
     return True
 
 
-def forgive(user: User) -> None:
+def reset_tries(user: User) -> None:
     """Resets the tries, because the password that was needed for them has changed."""
     SecondFactor.objects.filter(user=user).update(tries_us=0)
 
@@ -183,6 +184,8 @@ def _has_second_step(user: str) -> Q:
 
 
 def _take_a_try(factor: SecondFactor, *, now_us: int) -> None:
+    """Raises TriesSpent if no try is left. `tries_us` is the instant at which all of them are
+    available again, as in accounts/agents/quota.py."""
     full_at = max(factor.tries_us, now_us) + ATTEMPT_US
     too_early = full_at - now_us - ATTEMPTS * ATTEMPT_US
     if too_early > 0:
