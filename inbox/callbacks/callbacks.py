@@ -19,7 +19,7 @@ from wake.models import Callback, CallbackAttempt, CallbackHost, FailingTarget
 from wake.models.callbacks import CallbackQuerySet
 
 STATES = {"waiting": "Waiting", "delivered": "Delivered", "stopped": "Stopped"}
-LOOKED_AT = 500
+CALLBACKS_LOOKED_AT = 500  # of each team, for its targets
 MOST_TARGETS = 20
 TRYING = "Retrying"
 NUMBER_WORDS = ["no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"]
@@ -54,8 +54,8 @@ class CallbackStatus:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Describes a host that callbacks go to by the newest of them; `latest` is the last one that
-    was tried."""
+    """Summarises the newest callbacks to one host. `latest` is the newest that was tried, and
+    `ended` counts those that were delivered or failed."""
 
     host: str
     kind: Kind
@@ -87,7 +87,7 @@ def targets(viewer: Viewer, *, at: datetime) -> list[Target]:
     columns = ("pk", "team_id", "host", "response_id", "kind", "tries", "created_at")
     ends = ("due_at", "delivered_at", "given_up_at")
     recent = first_of_each(
-        [_newest(team_id).only(*columns, *ends) for team_id in viewer.team_ids], LOOKED_AT
+        [_newest(team_id).only(*columns, *ends) for team_id in viewer.team_ids], CALLBACKS_LOOKED_AT
     )
     by_target: dict[tuple[int, str, bool], list[Callback]] = {}
     for row in sorted(recent, key=lambda row: row.created_at, reverse=True):
@@ -103,8 +103,8 @@ def targets(viewer: Viewer, *, at: datetime) -> list[Target]:
 def statuses(ids: list[UUID], viewer: Viewer, *, at: datetime) -> list[CallbackStatus]:
     """Returns the status of these callbacks, in this order; two queries."""
     rows = {row.pk: row for row in _with_last_attempt(Callback.objects.filter(pk__in=ids))}
-    lines = _allowlists({row.team_id for row in rows.values()})
-    return [_status(rows[pk], viewer, lines, at=at) for pk in ids if pk in rows]
+    allowed = _allowed_patterns({row.team_id for row in rows.values()})
+    return [_status(rows[pk], viewer, allowed, at=at) for pk in ids if pk in rows]
 
 
 def suspended(viewer: Viewer) -> list[FailingTarget]:
@@ -160,17 +160,18 @@ def _with_last_attempt(rows: QuerySet[Callback]) -> QuerySet[Callback]:
     )
 
 
-def _allowlists(team_ids: set[int]) -> set[tuple[int, str]]:
+def _allowed_patterns(team_ids: set[int]) -> set[tuple[int, str]]:
+    """Returns the lines of the teams' allowlists, each with its team."""
     rows = CallbackHost.objects.filter(team_id__in=team_ids)
     return set(rows.values_list("team_id", "pattern"))
 
 
 def _status(
-    row: Any, viewer: Viewer, lines: set[tuple[int, str]], *, at: datetime
+    row: Any, viewer: Viewer, allowed: set[tuple[int, str]], *, at: datetime
 ) -> CallbackStatus:
     kind = kind_of(row)
     is_allowed = not kind.needs_allowlist or any(
-        (row.team_id, pattern) in lines for pattern in patterns_of(row.host)
+        (row.team_id, pattern) in allowed for pattern in patterns_of(row.host)
     )
     text, tone = _status_text(row, is_allowed=is_allowed, at=at)
     code = "" if row.last_code is None else f"Response {row.last_code}. "

@@ -56,7 +56,7 @@ def callback_list(request: PersonRequest) -> HttpResponse:
         ],
         "targets": targets,
         "title_of_others": title_of_others(),
-        "callback_count": callbacks.LOOKED_AT,
+        "callback_count": callbacks.CALLBACKS_LOOKED_AT,
         "lines": lines,
         "older": older,
         "is_first_look": is_first_look,
