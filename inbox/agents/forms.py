@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 else:
     TeamField = forms.ModelChoiceField
 
-WORKS_FOR = {"": "Never", "30": "30 days", "90": "90 days", "365": "A year"}
+EXPIRES_AFTER = {"": "Never", "30": "30 days", "90": "90 days", "365": "A year"}
 OVERLAPS = {"0": "Immediately", "3600": "In 1 hour", "86400": "In 1 day", "604800": "In 7 days"}
 MODES = {
     ApiKey.Mode.LIVE.value: "Live: deliveries go to the inbox",
@@ -49,17 +49,19 @@ class NewAgentForm(forms.Form):
 
 
 class OnceForm(forms.Form):
-    """Is accepted once: `version` is that of the agent's keys and secrets when the page was made
-    (accounts/agents/credential_version.py)."""
+    """Is accepted only once, because `version` is that of the agent's keys and secrets when the
+    page was made (accounts/agents/credential_version.py)."""
 
     version = forms.CharField(max_length=40, widget=forms.HiddenInput)
 
 
-class _WithExpiry(OnceForm):
+class ExpiryForm(forms.Form):
+    """Asks when a new key expires."""
+
     days = forms.ChoiceField(
         label="Expires",
         required=False,
-        choices=list(WORKS_FOR.items()),
+        choices=list(EXPIRES_AFTER.items()),
         widget=forms.Select(attrs=INPUT),
     )
 
@@ -68,7 +70,7 @@ class _WithExpiry(OnceForm):
         return at + timedelta(days=int(days)) if days else None
 
 
-class NewKeyForm(_WithExpiry):
+class NewKeyForm(ExpiryForm, OnceForm):
     mode = forms.ChoiceField(
         label="Mode",
         choices=list(MODES.items()),
@@ -78,7 +80,7 @@ class NewKeyForm(_WithExpiry):
     field_order = ["mode", "days"]
 
 
-class RotationForm(_WithExpiry):
+class RotationForm(ExpiryForm, OnceForm):
     overlap = forms.ChoiceField(
         label="Old key expires",
         choices=list(OVERLAPS.items()),

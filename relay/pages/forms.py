@@ -3,7 +3,7 @@ verb takes."""
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, cast
 
 from django import forms
@@ -15,6 +15,7 @@ from django.utils.text import slugify
 
 from accounts.models import SINGLE_LINE
 from accounts.models.names import visible
+from inbox.agents.forms import ExpiryForm
 from inbox.people.settings.forms import INPUT
 from relay.cards.skills import SKILLS_AT_MOST
 from relay.models import CallerKey, Card
@@ -31,7 +32,6 @@ THE_REST = [
     *("input_modes", "output_modes", "timeout_seconds", "max_concurrency"),
     *("profile", "version"),
 ]
-WORKS_FOR = {"": "Never", "30": "30 days", "90": "90 days", "365": "A year"}
 
 
 class LinesField(forms.CharField):
@@ -229,7 +229,7 @@ def skill_forms(card: Card, data: Any = None) -> Skills:
     return cast(Skills, SkillForms(data, initial=initial, prefix="skill"))
 
 
-class CallerKeyForm(forms.Form):
+class CallerKeyForm(ExpiryForm):
     """Reads the name of a new key. `version` is how many keys the team had when the page was made,
     so that the same form sent twice is recognised; keys are never deleted."""
 
@@ -241,14 +241,5 @@ class CallerKeyForm(forms.Form):
         help_text="Shown on the tasks of this caller.",
         error_messages={"required": "Enter a name."},
     )
-    days = forms.ChoiceField(
-        label="Expires",
-        required=False,
-        choices=list(WORKS_FOR.items()),
-        widget=forms.Select(attrs=INPUT),
-    )
     version = forms.IntegerField(widget=forms.HiddenInput)
-
-    def expires_at(self, *, at: datetime) -> datetime | None:
-        days = self.cleaned_data["days"]
-        return at + timedelta(days=int(days)) if days else None
+    field_order = ["name", "days"]
