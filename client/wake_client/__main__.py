@@ -12,7 +12,7 @@ from wake_client.shell.output import ExitStatus
 
 
 def main() -> int:
-    if sys.argv[1:2] == ["hook"]:  # an agent runs it, so that not even a usage error may speak
+    if sys.argv[1:2] == ["hook"]:  # agents read its output, so it prints no usage errors
         return hook.main(sys.argv[2:], os.environ)
     own_arguments, command = _split(sys.argv[1:])
     arguments, unknown = shell.parser().parse_known_args(own_arguments)
@@ -23,7 +23,7 @@ def main() -> int:
         arguments.parser.error(f"unknown arguments: {' '.join(words)}{hint}")
     try:
         return int(arguments.start(arguments, command, os.environ))
-    except ValueError as error:  # it says what to do, which a list of options would hide
+    except ValueError as error:  # it says what to do; the usage would only distract from that
         sys.stderr.write(f"{arguments.parser.prog}: {error}\n")
     return ExitStatus.USAGE
 

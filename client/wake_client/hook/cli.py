@@ -53,8 +53,8 @@ def main(
     *,
     make_client: Callable[..., WakeClient] = WakeClient,
 ) -> int:
-    """Returns the exit status. An agent takes any other status than 0 for a decision of its own, so
-    that a hook that is called wrongly is quiet, too."""
+    """Returns the exit status. An agent reads any status but 0 as a decision, so even a usage error
+    of the hook returns 0 and prints nothing."""
     if words and words[0] in {"install", "uninstall", "doctor", "-h", "--help"}:
         return _manage(words, variables)
     try:
@@ -172,8 +172,8 @@ def _path(arguments: argparse.Namespace, agent: str, variables: Mapping[str, str
 
 
 def _command(arguments: argparse.Namespace) -> str:
-    """Returns how an agent starts the hook. Settings of a project are shared, and the path of one
-    machine is of no use to others."""
+    """Returns the command with which an agent starts the hook. Settings of a project are shared
+    between machines, so they name `wake` without its path."""
     wake = "wake" if arguments.project else shutil.which("wake")
     words = [wake] if wake else [sys.executable, "-m", "wake_client"]
     words += ["hook", "--for", arguments.agent_kind]
