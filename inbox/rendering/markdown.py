@@ -95,7 +95,7 @@ def finished(tokens: list[Token]) -> list[Token]:
         if token.children:
             with_links = list(_with_bare_links(token.children, bare_links_left))
             bare_links_left -= sum(child.info == "bare" for child in with_links)
-            token.children = _inline(with_links)
+            token.children = _with_checked_links(with_links)
     _mark_tasks(tokens)
     return tokens
 
@@ -112,7 +112,7 @@ def _mark_tasks(tokens: Sequence[Token]) -> None:
 
 
 def _with_bare_links(children: list[Token], most: int) -> Iterator[Token]:
-    """Turns addresses in text into links, but not inside a link."""
+    """Turns up to `most` addresses in text into links, but not inside a link."""
     is_in_link = False
     for child in children:
         is_in_link = child.type == "link_open" or (is_in_link and child.type != "link_close")
@@ -141,15 +141,15 @@ def _without_punctuation(url: str) -> str:
     return url
 
 
-def _inline(children: list[Token]) -> list[Token]:
+def _with_checked_links(children: list[Token]) -> list[Token]:
     """Names invisible characters that entities such as `&#x202E;` brought back, drops links that
-    are not absolute, and adds the host to a link whose text does not show it. An image becomes a
-    link."""
+    are not absolute, and adds the host to a link whose text does not show it."""
     result: list[Token] = []
     link: Token | None = None
     words = ""
     for child in children:
         if child.type == "link_open":
+            # The parser reads no images, so `![alt](url)` is a "!" and a link.
             if result and result[-1].content.endswith("!") and child.info not in {"bare", "auto"}:
                 result[-1].content = f"{result[-1].content[:-1]}Image: "
             href = str(child.attrGet("href"))

@@ -62,8 +62,8 @@ class Match(models.Lookup):
 
 
 class TimeBucketsField(models.Field):  # type: ignore[type-arg]  # no generic at run time
-    """Names of a delivery's time buckets (inbox/search/time_buckets.py): an array on PostgreSQL,
-    empty on SQLite."""
+    """Stores the names of a delivery's time buckets (inbox/search/time_buckets.py): an array on
+    PostgreSQL, empty on SQLite."""
 
     def db_type(self, connection: Any) -> str:
         return "text[]" if connection.vendor == "postgresql" else "text"

@@ -13,7 +13,7 @@ POINT_BYTES, AUTH_BYTES = 65, 16
 
 
 class BadSubscription(Exception):
-    """This is no subscription of a browser."""
+    """This is not the subscription of a browser."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,17 +19,17 @@ from inbox.notifications.web_push import browsers, vapid
 from inbox.pages.page import PersonRequest, SeeOther, actor, form_page, page
 from inbox.people.settings.views import posted, settings_page
 
-LONGEST = 4_000
+LONGEST_SUBSCRIPTION = 4_000
 
 
 class BrowserForm(forms.Form):
-    """Takes the subscription that static/js/web-push.js asked the browser for."""
+    """Reads the subscription that static/js/web-push.js asked the browser for."""
 
     subscription = forms.CharField(
-        max_length=LONGEST,
+        max_length=LONGEST_SUBSCRIPTION,
         error_messages={
             "required": "Your browser sent no subscription. It needs JavaScript for that.",
-            "max_length": "This is no subscription of a browser.",
+            "max_length": "This is not the subscription of a browser.",
         },
     )
 
@@ -71,9 +71,9 @@ def add_browser(request: PersonRequest) -> HttpResponse:
 @form_page
 @page
 def renewal(request: PersonRequest) -> HttpResponse:
-    """Is for the service worker of a browser whose subscription changed
-    (templates/inbox/pages/service_worker.js). Tells it what to subscribe with, or null if it has no
-    channel, and takes the new subscription."""
+    """Renews the subscription of a browser, for its service worker
+    (templates/inbox/pages/service_worker.js). GET returns the public key to subscribe with, or null
+    if the browser has no channel; POST stores the new subscription."""
     if request.method != "POST":
         is_on = browsers.added_here(request.user, request.session) is not None
         key = _public_key() if is_on else ""

@@ -19,14 +19,14 @@ def _check(text: str) -> str:
 
 
 def _mask(url: str) -> str:
-    """Hides the topic, because who knows it can read it."""
+    """Hides the topic, because anyone who knows it can read it."""
     topic = _topic(url)
     return f"{destination(url).name}/…{topic[-SHOWN:] if len(topic) > LONG_PATH else ''}"
 
 
 def _prepare(channel: Channel, message: Message) -> Post:
-    """Publishes as JSON, to the address above the topic: headers could hold no other letters than
-    English ones (docs.ntfy.sh, Publish as JSON)."""
+    """Publishes as JSON, to the address above the topic, because headers are limited to ASCII
+    (docs.ntfy.sh, Publish as JSON)."""
     content: dict[str, Any] = {
         "topic": _topic(channel.address),
         "title": message.title,
