@@ -26,6 +26,7 @@ from wake.models import RuleVersion
 from wake.models.rules import LONGEST_POINTER, LONGEST_VALUE, EscalationStep, Match
 
 INPUT = {"class": "input"}
+NO_COMPARISON = "Choose how to compare the value, or empty both fields."
 STEPS = range(1, MOST_STEPS + 1)
 GROUPS: list[tuple[str, tuple[str, ...]]] = [
     ("", ("rule_name",)),
@@ -127,16 +128,22 @@ class MatchForm(forms.Form):
         assert isinstance(field, forms.ChoiceField)  # noqa: S101 - for the type checker
         field.choices = list(choices.items())
 
+    def clean(self) -> dict[str, Any]:
+        """Refuses half a comparison: without it, the rule would match every delivery."""
+        cleaned = super().clean() or {}
+        if cleaned.get("operator") == "" and (cleaned.get("pointer") or cleaned.get("value")):
+            self.add_error("operator", NO_COMPARISON)
+        return cleaned
+
     def match_terms(self, *, at: datetime) -> MatchTerms:
         data = self.cleaned_data
-        is_comparing = bool(data["operator"])
         return {
             "agents": data["agents"],
             "types": data["types"],
             "thread_prefix": data["thread_prefix"],
-            "pointer": data["pointer"] if is_comparing else "",
+            "pointer": data["pointer"],
             "operator": data["operator"],
-            "value": data["value"] if is_comparing else "",
+            "value": data["value"],
             "expires_at": at + timedelta(days=data["days"]),
         }
 

@@ -68,6 +68,7 @@ def test_an_owner_adds_a_rule_which_begins_in_shadow(alices: Person, bobs: Perso
         ({"types": ["alert"]}, "alert is not one of the available choices."),
         ({"most_a_day": "501"}, "less than or equal to 500"),
         ({"rule_name": " "}, "Enter a name."),
+        ({"value": "20"}, "Choose how to compare the value, or empty both fields."),
     ],
 )
 def test_a_wrong_form_keeps_what_was_typed(

@@ -18,6 +18,7 @@ from wake.models import Rule, RuleVersion
 from wake.responses import release_due
 
 RULES = "/settings/rules/garden/"
+NO_COMPARISON = "Choose how to compare the value, or empty both fields."
 
 
 def rules_version(team: Team) -> int:
@@ -153,6 +154,8 @@ def test_a_form_of_an_old_page_keeps_what_was_typed_and_can_be_sent_again(
         ({"agents": ["x"]}, "Check the highlighted fields."),
         ({"types": ["letter"]}, "Check the highlighted fields."),
         ({"operator": "resembles"}, "Check the highlighted fields."),
+        ({"pointer": "/order/total"}, NO_COMPARISON),
+        ({"value": "500"}, NO_COMPARISON),
         ({"thread_prefix": "\x00"}, "Check the highlighted fields."),
     ],
 )
