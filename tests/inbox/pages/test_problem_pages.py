@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from importlib import import_module
 from typing import Any
 
+import pytest
+from django.conf import settings
 from django.db import OperationalError
+from django.forms import BaseForm, Field, PasswordInput
 from django.http import HttpRequest
 from django.test import RequestFactory
 
 from accounts.models import Team
 from tests.inbox.person import Person, text_of
-from wake.server.http.error_handlers import bad_request, server_error
+from wake.server.http.error_handlers import TEXT_FIELDS, bad_request, server_error
 
 
 def test_a_missing_page_has_a_link_back(alices: Person) -> None:
@@ -75,6 +80,36 @@ def test_an_expired_form_returns_the_typed_text_without_passwords() -> None:
     assert "correct horse" not in sign_in.content.decode()
 
 
+@pytest.mark.parametrize(
+    ("path", "fields", "label"),
+    [
+        ("/batch/answer", {"note": "Too long.", "id": "1", "answer-1": "rejected"}, "Your note"),
+        ("/deliveries/x/comments", {"text": "Too long.", "id": "1"}, "Your text"),
+        ("/settings/saved-replies/", {"text": "Too long.", "name": "Long"}, "Your text"),
+    ],
+)
+def test_during_an_outage_a_note_and_a_comment_are_returned(
+    path: str, fields: dict[str, str], label: str
+) -> None:
+    answer = _while_away(RequestFactory().post(path, fields))
+
+    page = answer.content.decode()
+    assert f'action="{path}"' in page
+    assert f"{label} Too long. Send again" in text_of(answer)
+    for name in fields.keys() - TEXT_FIELDS:
+        assert f'<input type="hidden" name="{name}" value="{fields[name]}">' in page
+
+
+def test_no_form_with_a_secret_has_a_field_that_the_error_page_returns() -> None:
+    import_module(settings.ROOT_URLCONF)
+    with_secrets = [form for form in _subclasses(BaseForm) if _takes_a_secret(form)]
+
+    assert {"SignInForm", "CodeForm", "ConfirmPasswordForm", "PasswordForm"} <= {
+        form.__name__ for form in with_secrets
+    }
+    assert [form for form in with_secrets if _fields_of(form).keys() & TEXT_FIELDS] == []
+
+
 def test_a_form_that_cannot_be_read_does_not_fail_a_second_time() -> None:
     request = RequestFactory().post("/", b"x", content_type="multipart/form-data")
 
@@ -91,3 +126,20 @@ def _while_away(request: HttpRequest | None = None) -> Any:
 
 def _ask() -> None:
     raise OperationalError
+
+
+def _subclasses(form: type[Any]) -> Iterator[type[Any]]:
+    for each in form.__subclasses__():
+        yield each
+        yield from _subclasses(each)
+
+
+def _fields_of(form: type[Any]) -> dict[str, Field]:
+    return getattr(form, "base_fields", {})
+
+
+def _takes_a_secret(form: type[Any]) -> bool:
+    return any(
+        isinstance(field.widget, PasswordInput) or "code" in name
+        for name, field in _fields_of(form).items()
+    )

@@ -15,8 +15,14 @@ from wake.api.errors import RETRY_OUTAGE_AFTER, plain_error, unavailable
 from wake.blobs.pictures import TooManyPictures
 from wake.server.http.machine_paths import is_machine_path
 
-# The fields of an answer in which a person writes text.
-TEXT_FIELDS = {"feedback", "edited_content"}
+# The fields in which a person writes text, and their labels on the error page. No form with a
+# password or a code has a field of these names (tests/inbox/pages/test_problem_pages.py).
+TEXT_FIELDS = {
+    "feedback": "Your answer",
+    "edited_content": "Your edit",
+    "note": "Your note",
+    "text": "Your text",
+}
 
 
 def bad_request(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
@@ -54,13 +60,18 @@ def server_error(request: HttpRequest) -> HttpResponse:
     return response
 
 
-def _unsent_fields(request: HttpRequest) -> list[tuple[str, str]]:
-    """Returns the fields of a form that sends text to an agent. Returns nothing of other forms,
-    because they may contain passwords."""
+def _unsent_fields(request: HttpRequest) -> list[tuple[str, str, str]]:
+    """Returns the names, values and labels of the fields of a form in which a person writes text.
+    A hidden field has no label. Returns nothing of other forms, because they may contain
+    passwords."""
     try:
         form = request.POST
     except (OSError, MultiPartParserError, SuspiciousOperation):  # the body is malformed
         return []
     if form.keys().isdisjoint(TEXT_FIELDS):
         return []
-    return [(name, text) for name, texts in form.lists() for text in texts]
+    return [
+        (name, value, TEXT_FIELDS.get(name, ""))
+        for name, values in form.lists()
+        for value in values
+    ]
