@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from hashlib import sha256
 from http import HTTPStatus
 from typing import Any
 from uuid import UUID
@@ -92,4 +94,12 @@ def _review_page(
         Viewer.of(request.user), filters.ids, at=now, choices=extra.pop("choices", ())
     )
     context = {"nav": "inbox", "now": now, "filters": filters, "review": review, **extra}
+    context["draft"] = _draft_name(filters.ids)
     return render(request, "inbox/answering/batch.html", context, status=status)
+
+
+def _draft_name(ids: Iterable[UUID]) -> str:
+    """Returns the name of the draft of a selection, in any order. The result page discards all
+    names that begin with `batch:`."""
+    selection = " ".join(sorted(map(str, ids)))
+    return f"batch:{sha256(selection.encode()).hexdigest()[:16]}"

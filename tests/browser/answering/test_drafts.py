@@ -145,6 +145,26 @@ def test_a_refused_answer_shows_the_text_once(
     expect(page.get_by_text("were kept on this device")).to_have_count(0)
 
 
+def test_the_note_of_a_batch_is_restored_for_the_same_selection_until_it_is_sent(
+    open_browser: Open, alice: User, make_delivery: MakeDelivery
+) -> None:
+    first, second = make_delivery(headline="First"), make_delivery(headline="Second")
+    screen = open_browser(alice)
+    page = screen.go(f"/batch/?id={first.pk}&id={second.pk}")
+    page.get_by_label("Note for all").fill(WORDS)
+    page.get_by_role("group", name="Answer to First").get_by_label("Reject").check()
+
+    screen.go(f"/batch/?id={second.pk}")
+    expect(page.get_by_label("Note for all")).to_have_value("")
+    screen.go(f"/batch/?id={second.pk}&id={first.pk}")
+    expect(page.get_by_label("Note for all")).to_have_value(WORDS)
+    screen.press("Send answers")
+
+    assert Response.objects.get().feedback == WORDS
+    page.wait_for_selector("html[data-ready]", state="attached")
+    assert page.evaluate(KEPT) == 0
+
+
 def test_signing_out_leaves_nothing_on_the_device(
     open_browser: Open, alice: User, delivery: Delivery
 ) -> None:
