@@ -16,11 +16,10 @@ from accounts.characters.invisible import reveal
 from accounts.limits.throttles import client_address
 from database.clock import database_now
 from inbox.answering.answer_status import answer_status
-from inbox.answering.editing.choices import clicked, questions
 from inbox.answering.editing.views import editor_page
 from inbox.answering.forms import AnswerForm
-from inbox.answering.outcome_words import status_words
 from inbox.answering.saved_replies import by_answer, with_saved_reply
+from inbox.answering.unsent import own_answer, refused_page
 from inbox.delivery import revisions
 from inbox.delivery.neighbours import after_answer, next_to_open
 from inbox.delivery.views import delivery_page
@@ -50,7 +49,7 @@ NOTHING_TO_SEND = "Nothing to send yet. Change something or write a message."
 def answer_delivery(request: PersonRequest, pk: UUID) -> HttpResponse:
     delivery = find_delivery(request.user, pk)
     if not may_answer(request.user, delivery.team_id):
-        raise PermissionDenied(NotAllowed.__doc__)
+        return refused_page(request, delivery)
     form = AnswerForm(request.POST, delivery=delivery)
     if not form.is_valid():
         return _not_sent(request, delivery, form)
@@ -69,7 +68,7 @@ def answer_delivery(request: PersonRequest, pk: UUID) -> HttpResponse:
             at=now,
         )
     except NotAllowed as reason:
-        raise PermissionDenied(str(reason)) from None
+        return refused_page(request, delivery, reason)
     except AlreadyAnswered as first:
         return _conflict(request, delivery, form, first.response)
     except Replaced as reason:
@@ -91,7 +90,7 @@ def continue_answer(request: PersonRequest, pk: UUID) -> HttpResponse:
     """Shows a new version with the message that was typed for the earlier one. Sends nothing."""
     delivery = find_delivery(request.user, pk)
     if not may_answer(request.user, delivery.team_id):
-        raise PermissionDenied(NotAllowed.__doc__)
+        return refused_page(request, delivery)
     return delivery_page(request, delivery, feedback=request.POST.get("feedback", ""))
 
 
@@ -102,7 +101,7 @@ def insert_saved_reply(request: PersonRequest, pk: UUID) -> HttpResponse:
     feedback. Sends nothing."""
     delivery = find_delivery(request.user, pk)
     if not may_answer(request.user, delivery.team_id):
-        raise PermissionDenied(NotAllowed.__doc__)
+        return refused_page(request, delivery)
     saved_replies = list(SavedReply.objects.of(request.user))
     feedback = with_saved_reply(
         request.POST.get("feedback", ""), saved_replies, chosen=request.POST.get("saved_reply", "")
@@ -148,7 +147,7 @@ def _not_sent(request: PersonRequest, delivery: Delivery, form: AnswerForm) -> H
 def _conflict(
     request: PersonRequest, delivery: Delivery, form: AnswerForm, first: Response
 ) -> HttpResponse:
-    own = _own_answer(form)
+    own = own_answer(form)
     return _page(request, "inbox/answering/conflict.html", delivery, first, own=own)
 
 
@@ -171,29 +170,10 @@ def _replaced(
         "delivery": delivery,
         "newest": newest,
         "revision": revisions.compare(delivery, newest, is_asked_for=False),
-        "own": _own_answer(form),
+        "own": own_answer(form),
         "unsent": unsent,
     }
     return render(request, "inbox/answering/replaced.html", context, status=HTTPStatus.CONFLICT)
-
-
-def _own_answer(form: AnswerForm) -> dict[str, str]:
-    """Returns what the person chose and typed, for a page that shows it again."""
-    return {
-        "chosen": _own_choice(form),
-        "feedback": form.data.get("feedback", ""),
-        "edited": form.edit_as_typed(),
-    }
-
-
-def _own_choice(form: AnswerForm) -> str:
-    """Returns the options that the person chose, or else the words for their answer."""
-    clicked_options = questions(form.original, clicked(form.original, form.data))
-    labels = [option.label for question in clicked_options for option in question.chosen]
-    if labels:
-        return reveal(", ".join(labels))
-    status = form.data.get("status", "")
-    return status_words(form.delivery.type, status) if status in Response.Status else ""
 
 
 def _page(

@@ -16,6 +16,7 @@ from database.clock import database_now
 from inbox.answering.drafts import draft_of
 from inbox.answering.editing import editor
 from inbox.answering.forms import AnswerForm, PreviewForm
+from inbox.answering.unsent import refused_page
 from inbox.pages.filter_state import FilterState
 from inbox.pages.page import PersonRequest, SeeOther, find_delivery, page
 from inbox.pages.viewer import Viewer
@@ -32,6 +33,8 @@ def delivery_editor(request: PersonRequest, pk: UUID) -> HttpResponse:
     if hasattr(delivery, "response") or not is_open:
         return SeeOther("delivery", pk=pk)
     if not Viewer.of(request.user).may_answer(delivery.team_id):
+        if request.method == "POST":
+            return refused_page(request, delivery)
         raise PermissionDenied(NotAllowed.__doc__)
     if view := request.POST.get("view"):
         form = PreviewForm(request.POST, delivery=delivery)

@@ -284,6 +284,25 @@ def test_a_reader_is_refused_with_a_page(
     assert not Response.objects.exists()
 
 
+@pytest.mark.parametrize("action", ["response", "continue", "saved-replies", "edit"])
+def test_a_refused_answer_shows_what_the_person_wrote(
+    ritas: Person, make_delivery: MakeDelivery, action: str
+) -> None:
+    delivery = make_delivery(details_json='{"title": "Old"}')
+    edit = {"edited_as": "json", "edited_content": '{"title": "New"}'}
+
+    answer = ritas.post(delivery, action, status="redirected", feedback="Cut three.", **edit)
+
+    assert answer.status_code == 403
+    page = text_of(answer)
+    assert "Your answer was not sent" in page
+    assert "A team owner can change it." in page
+    assert "You chose: Changes requested." in page
+    assert "Cut three.</textarea>" in answer.content.decode()
+    assert "&quot;New&quot;" in answer.content.decode()
+    assert not Response.objects.exists()
+
+
 def test_a_removed_role_takes_effect_at_once(bobs: Person, make_delivery: MakeDelivery) -> None:
     delivery = make_delivery()
     Membership.objects.get(user=bobs.user).delete()

@@ -56,13 +56,15 @@ def test_the_answer_of_another_person_is_refused_in_a_sentence(
     make_rule("Alice's", people=[alices.user], only_they=True)
     delivery = make_delivery()
 
-    page, refused = bobs.see(delivery), bobs.answer(delivery)
+    page, refused = bobs.see(delivery), bobs.answer(delivery, feedback="Pay half of it.")
 
     assert "Only they can answer." in text_of(page)
     assert b'name="status"' not in page.content
     assert "Take it" not in text_of(page)
     assert refused.status_code == HTTPStatus.FORBIDDEN
+    assert "Your answer was not sent" in text_of(refused)
     assert "Only alice can answer this." in text_of(refused)
+    assert "Your message Pay half of it." in text_of(refused)
     assert not Response.objects.exists()
 
 

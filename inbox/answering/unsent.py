@@ -1,0 +1,53 @@
+"""Shows an answer that was not sent, so that the person can copy it."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+
+from django.http import HttpResponse
+from django.shortcuts import render
+
+from accounts.access import NotAllowed
+from accounts.characters.invisible import reveal
+from inbox.answering.editing.choices import clicked, questions
+from inbox.answering.forms import AnswerForm
+from inbox.answering.outcome_words import status_words
+from inbox.pages.page import PersonRequest
+from wake.assignment.taking import NotAssigned
+from wake.models import Delivery, Response
+
+CHANGE_ROLE = "A team owner can change it."
+
+
+def refused_page(
+    request: PersonRequest, delivery: Delivery, reason: NotAllowed | None = None
+) -> HttpResponse:
+    """Shows what a person wrote who may not answer, with the reason; by default their role."""
+    form = AnswerForm(request.POST, delivery=delivery)
+    form.is_valid()  # reads the edit
+    is_assigned = isinstance(reason, NotAssigned)
+    context = {
+        "delivery": delivery,
+        "reason": str(reason) if is_assigned else f"{NotAllowed.__doc__} {CHANGE_ROLE}",
+        "own": own_answer(form),
+    }
+    return render(request, "inbox/answering/refused.html", context, status=HTTPStatus.FORBIDDEN)
+
+
+def own_answer(form: AnswerForm) -> dict[str, str]:
+    """Returns what the person chose and typed."""
+    return {
+        "chosen": _own_choice(form),
+        "feedback": form.data.get("feedback", ""),
+        "edited": form.edit_as_typed(),
+    }
+
+
+def _own_choice(form: AnswerForm) -> str:
+    """Returns the options that the person chose, or else the words for their answer."""
+    clicked_options = questions(form.original, clicked(form.original, form.data))
+    labels = [option.label for question in clicked_options for option in question.chosen]
+    if labels:
+        return reveal(", ".join(labels))
+    status = form.data.get("status", "")
+    return status_words(form.delivery.type, status) if status in Response.Status else ""
