@@ -116,8 +116,26 @@ def test_a_late_undo_says_when_and_how_the_agent_got_the_answer(
     assert late.status_code == 409
     picked_up = Response.objects.get().picked_up_at
     assert picked_up
+    assert "This answer was already sent" in text_of(late)
     assert f"Fetched by the agent at {picked_up:%H:%M}." in text_of(late)
     assert "Undo" not in text_of(alices.see(delivery))
+
+
+def test_a_late_undo_does_not_say_that_the_agent_has_an_answer_whose_callback_failed(
+    alices: Person, make_delivery: MakeDelivery, answer: Answer
+) -> None:
+    delivery = make_delivery()
+    response = answer(delivery)
+    Response.objects.filter(pk=response.pk).update(sent_at=timezone.now())
+    callback = _callback(response)
+    callback.tries, callback.given_up_at = 10, timezone.now()
+    callback.save()
+
+    late = text_of(alices.undo(delivery))
+
+    assert "This answer was already sent" in late
+    assert "The callback failed 10 times." in late
+    assert "already has" not in late
 
 
 @pytest.mark.parametrize(
