@@ -190,7 +190,7 @@ def test_very_many_deliveries_lead_to_the_agent_that_sends_them(
     assert "Updates 500+" in text_of(page)
     assert "Most of these are from research-agent-01." in text_of(page)
     assert f'href="/agents/{agent.pk}/">Open agent' in page.content.decode()
-    assert "Acknowledge all 50" in text_of(page)
+    assert "Got it, all 50 shown" in text_of(page)
 
 
 def test_what_cannot_be_undone_is_marked(alices: Person, make_delivery: MakeDelivery) -> None:
