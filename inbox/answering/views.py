@@ -129,7 +129,7 @@ def undo_answer(request: PersonRequest, pk: UUID) -> HttpResponse:
         return SeeOther("delivery", pk=pk)
     has_words = bool(draft.feedback or draft.edited_json)
     if "back" in request.POST and not has_words:
-        messages.success(request, f"Taken back: {reveal(delivery.headline)}")
+        messages.success(request, f"Undone: {reveal(delivery.headline)}")
         return SeeOther("inbox", query=str(FilterState.from_form(request.POST)))
     return SeeOther("delivery", pk=pk)
 

@@ -105,7 +105,7 @@ def test_without_scripts_search_menu_and_undo_work(
     expect(page.locator(".row--done")).to_have_count(1)
     with page.expect_navigation():
         page.locator(".dock").get_by_role("button", name="Undo").click()
-    expect(page.get_by_text("Taken back: Report 10")).to_be_in_viewport()
+    expect(page.get_by_text("Undone: Report 10")).to_be_in_viewport()
     assert not Response.objects.exists()
 
     page.get_by_role("button", name="Search").click()

@@ -122,12 +122,12 @@ def test_a_delivery_that_was_brought_back_elsewhere_is_open(
     assert "row--done" not in row_of(alices.get("/"), update)
 
 
-def test_an_undo_says_what_was_taken_back(alices: Person, rows: list[Delivery]) -> None:
+def test_an_undo_says_what_was_undone(alices: Person, rows: list[Delivery]) -> None:
     alices.answer(rows[0])
 
     page = alices.client.post(f"/deliveries/{rows[0].pk}/undo", {"back": ""}, follow=True)
 
-    assert "Taken back: Report 0" in text_of(page)
+    assert "Undone: Report 0" in text_of(page)
     assert "row--done" not in row_of(page, rows[0])
 
 
