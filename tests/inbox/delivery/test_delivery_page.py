@@ -137,7 +137,7 @@ def test_the_assumption_is_shown_beside_the_deadline(
     page = text_of(alices.see(delivery))
 
     assert f"continues on its own {when(at + timedelta(hours=1), now=timezone.now())}" in page
-    assert re.search(r"If nobody answers by [\w ]*\d\d:\d\d \(in 1 h\) I take option B\.", page)
+    assert re.search(r"If no one answers by [\w ]*\d\d:\d\d \(in 1 h\) I take option B\.", page)
 
 
 @pytest.mark.parametrize(
@@ -155,8 +155,8 @@ def test_without_an_assumption_the_page_says_what_the_deadline_does(
 
     page = text_of(alices.see(with_deadline))
 
-    assert re.search(rf"If nobody answers by [\w ]*\d\d:\d\d \(in 25 min\) {plan}", page)
-    assert "If nobody answers" not in text_of(alices.see(make_delivery()))
+    assert re.search(rf"If no one answers by [\w ]*\d\d:\d\d \(in 25 min\) {plan}", page)
+    assert "If no one answers" not in text_of(alices.see(make_delivery()))
 
 
 def test_what_is_decided_comes_before_the_evidence(
@@ -175,7 +175,7 @@ def test_what_is_decided_comes_before_the_evidence(
 
     page = text_of(alices.see(delivery))
 
-    parts = ["Which?", "If nobody answers", "The evidence.", "Send this choice"]
+    parts = ["Which?", "If no one answers", "The evidence.", "Send this choice"]
     places = [page.index(part) for part in parts]
     assert places == sorted(places)
     assert page.count("One price") == 1

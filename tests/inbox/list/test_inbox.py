@@ -105,7 +105,7 @@ def test_an_empty_inbox_counts_what_was_acknowledged_today(
     assert "1 answered and 3 acknowledged today." in text_of(alices.get("/"))
 
 
-def test_a_row_says_what_happens_if_nobody_answers(
+def test_a_row_says_what_happens_if_no_one_answers(
     alices: Person, make_delivery: MakeDelivery
 ) -> None:
     at = timezone.now() - timedelta(minutes=30)

@@ -92,7 +92,7 @@ def test_a_day_begins_at_the_persons_own_midnight() -> None:
         ),
     ],
 )
-def test_a_deadline_says_what_happens_if_nobody_answers(
+def test_a_deadline_says_what_happens_if_no_one_answers(
     on_timeout: str, before: str, after: str, in_full: str
 ) -> None:
     ends = NOW + timedelta(minutes=15)
