@@ -26,12 +26,12 @@ def buttons(person: Person, delivery: Delivery) -> list[str]:
 
 
 class _Names(HTMLParser):
-    """Of boxes, buttons and links like them: their label up to the headline, else their words."""
+    """Collects the labels of boxes, buttons and links like them, up to the headline."""
 
     def __init__(self, row: str) -> None:
         super().__init__()
         self.row = row
-        self.is_inside = self.is_named_by_words = False
+        self.is_inside = False
         self.names: list[str] = []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
@@ -40,17 +40,10 @@ class _Names(HTMLParser):
             self.is_inside = given.get("id") == self.row
         if self.is_inside and (label := given.get("aria-label")):
             self.names.append(label.partition(":")[0])
-        elif self.is_inside and "button" in (given.get("class") or "").split():
-            self.is_named_by_words = True
 
     def handle_endtag(self, tag: str) -> None:
         if tag == "li":
             self.is_inside = False
-
-    def handle_data(self, data: str) -> None:
-        if self.is_named_by_words:
-            self.names.append(data)
-            self.is_named_by_words = False
 
 
 @pytest.mark.parametrize(
