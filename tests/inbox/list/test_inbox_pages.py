@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from django.test.utils import CaptureQueriesContext
@@ -51,6 +52,21 @@ def test_rows_of_the_same_instant_are_neither_lost_nor_shown_twice(
 
     rows = [*first.rows, *second.rows]
     assert len({row.delivery.pk for row in rows}) == len(rows) == 71
+
+
+@pytest.mark.parametrize(
+    ("path", "back"), [("/", "Back to the inbox"), ("/history/", "Back to the newest")]
+)
+def test_a_page_past_the_end_offers_no_filter_to_clear(
+    alices: Person, make_delivery: MakeDelivery, path: str, back: str
+) -> None:
+    make_delivery()
+
+    page = text_of(alices.get(path, before=f"1-{uuid4()}"))
+
+    assert f"Nothing older. {back}" in page
+    assert "Clear filter" not in page
+    assert "No results" not in page
 
 
 def test_an_invalid_cursor_shows_the_first_page(

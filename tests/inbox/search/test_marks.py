@@ -42,5 +42,8 @@ def test_one_search_finds_what_waits_and_what_is_over(
     assert html.count("<mark>saffron</mark>") == 3
     assert html.index("The <mark>saffron</mark>") < html.index("In the history")
     assert html.index("In the history") < html.index("An older <mark>saffron</mark>")
+    assert '<h3 class="row__headline">' in html.partition("In the history")[2]
+    assert '<h2 class="row__headline">' not in html
+    assert '<h2 class="row__headline">' in alices.get("/history/").content.decode()
     assert "Something else" not in html
     assert "In the history" not in alices.get("/", q="type:output").content.decode()
