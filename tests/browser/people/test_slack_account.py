@@ -41,7 +41,7 @@ def test_linking_a_slack_account(
     screen.follow("Slack with buttons")
     assert look() == []
     page.get_by_label("Member ID").fill(MEMBER)
-    screen.press("Add")
+    screen.press("Add channel")
     expect(page.locator("main")).to_contain_text("Slack refused the message")
     expect(page.locator("main")).to_contain_text("If the address is wrong, remove the channel")
     assert look() == []

@@ -53,6 +53,7 @@ def test_an_owner_adds_a_rule_which_begins_in_shadow(alices: Person, bobs: Perso
     saved = text_of(alices.client.post(NEW, fields, follow=True))
 
     assert "Saved. It is in shadow now." in saved
+    assert "Remove rule" in saved
     assert "Questions where /total is at most “20”: approved, at most 30 a day." in saved
     assert "It approves nothing." in saved
     assert "People have answered nothing that it matches yet." in saved

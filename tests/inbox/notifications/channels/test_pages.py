@@ -47,7 +47,9 @@ def test_nothing_is_on_by_default(bobs: Person) -> None:
 def test_mail_to_ones_own_address_needs_no_code(bobs: Person) -> None:
     answer = add(bobs, "email")
 
+    assert "Add channel" in text_of(bobs.get(f"{LIST}add/", kind="email"))
     assert "Added. Choose what it tells you." in text_of(answer)
+    assert "Remove channel" in text_of(answer)
     channel = Channel.objects.get()
     assert channel.verified_at is not None
     assert channel.rule.events == []
