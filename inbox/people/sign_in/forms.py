@@ -75,11 +75,20 @@ class CodeForm(forms.Form):
         help_text="One of your ten recovery codes. Each works once.",
     )
 
+    def __init__(self, *args: Any, has_app: bool = True, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.has_app = has_app
+
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}
         if not self.errors and not (cleaned.get("code") or cleaned.get("recovery_code")):
-            self.add_error(None, "Enter the code from your app.")
+            self.add_error(None, self.missing)
         return cleaned
+
+    @property
+    def missing(self) -> str:
+        """Returns what to enter; a person whose second step is a passkey may have no app."""
+        return f"Enter {'the code from your app' if self.has_app else 'a recovery code'}."
 
     @property
     def typed(self) -> str:
@@ -93,7 +102,10 @@ class CodeForm(forms.Form):
     def refuse(self) -> None:
         """Shows an error and empties the fields: what was typed cannot be used again."""
         self.data = {}
-        self.add_error(None, "Wrong or already used code. Wait for the next one.")
+        if self.has_app and not self.is_recovery_code:
+            self.add_error(None, "Wrong or already used code. Wait for the next one.")
+        else:
+            self.add_error(None, "Wrong or already used recovery code. Try another one.")
 
 
 class ConfirmPasswordForm(forms.Form):

@@ -78,12 +78,13 @@ def sign_in_code(request: HttpRequest) -> HttpResponse:
     user = pending_second_factor.person_of(request.session, at=now)
     if user is None:
         return SeeOther("login")
-    form = CodeForm(request.POST if request.method == "POST" else None)
+    has_app = second_factor.has_app(user)
+    form = CodeForm(request.POST if request.method == "POST" else None, has_app=has_app)
     if not form.is_valid():
         return _ask_for_code(request, user, form)
     by = person(user, client_address(request))
     try:
-        if not second_factor.has_app(user):
+        if not has_app:
             count_sign_in(request, user.email)
         is_right = second_factor.check(user, form.typed, by=by, at=now)
     except (TooMany, second_factor.TriesSpent) as error:
@@ -159,7 +160,7 @@ def _codes_left(count: int) -> str:
 def _ask_for_code(request: HttpRequest, user: User, form: CodeForm, **context: Any) -> HttpResponse:
     status = HTTPStatus.UNPROCESSABLE_ENTITY if form.errors else HTTPStatus.OK
     context = {
-        **{"form": form, "has_app": second_factor.has_app(user)},
+        **{"form": form, "has_app": form.has_app},
         **{"has_passkeys": Passkey.objects.of(user).exists()},
         **context,
     }

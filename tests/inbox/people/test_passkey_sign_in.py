@@ -347,15 +347,31 @@ def test_a_recovery_code_replaces_the_passkey(browser: Client, alice: User) -> N
     assert is_in(browser)
 
 
+def test_without_an_app_the_form_speaks_of_recovery_codes_only(
+    browser: Client, phone: Authenticator
+) -> None:
+    write_password(browser)
+
+    empty = text_of(browser.post("/login/code/", {"recovery_code": ""}))
+    wrong = text_of(browser.post("/login/code/", {"recovery_code": "abcde"}))
+
+    assert "Enter a recovery code." in empty
+    assert "Wrong or already used recovery code. Try another one." in wrong
+    assert "your app" not in empty + wrong
+    assert "Wait for the next one" not in wrong
+
+
 @pytest.mark.usefixtures("_no_attempt_comes_back")
 def test_attempts_at_recovery_codes_are_limited(browser: Client, phone: Authenticator) -> None:
     write_password(browser)
     tried = [
-        browser.post("/login/code/", {"recovery_code": "x"}).status_code
+        browser.post("/login/code/", {"recovery_code": "x"})
         for _ in range(throttles.SIGN_INS.attempts)
     ]
 
-    assert (tried[0], tried[-1]) == (422, 429)
+    assert (tried[0].status_code, tried[-1].status_code) == (422, 429)
+    assert "Wait 1 min. If that wasn't you" in text_of(tried[-1])
+    assert "or use a recovery code" not in text_of(tried[-1])
 
 
 def test_an_app_and_a_passkey_are_each_enough(

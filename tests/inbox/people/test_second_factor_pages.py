@@ -97,8 +97,10 @@ def test_a_wrong_code_is_asked_for_again(client: Client, secret: str) -> None:
     answer = write_code(client, code_of(secret, steps=9))
 
     assert answer.status_code == 422
-    assert "Wrong or already used code" in text_of(answer)
+    assert "Wrong or already used code. Wait for the next one." in text_of(answer)
     assert not is_in(client)
+    wrong = write_code(client, "abcde", "recovery_code")
+    assert "Wrong or already used recovery code. Try another one." in text_of(wrong)
     assert write_code(client, code_of(secret)).status_code == 303
 
 
@@ -127,7 +129,7 @@ def test_too_many_codes_are_refused_with_the_minutes_to_wait(client: Client, sec
 
     assert refused.status_code == 429
     assert 300 < int(refused["Retry-After"]) <= 360
-    assert "Wait 6 min" in text_of(refused)
+    assert "Wait 6 min or use a recovery code." in text_of(refused)
     assert not is_in(client)
 
 
