@@ -121,20 +121,27 @@ def turn_off_second_factor(request: PersonRequest) -> HttpResponse:
         return SeeOther("settings-security")
     form = CodeForm(posted(request))
     if not form.is_valid():
-        return settings_page(request, "security/turn-off", form=form)
+        return _ask_to_turn_off(request, form)
     by = actor(request)
     try:
         is_right = second_factor.check(request.user, form.typed, by=by, at=database_now())
     except second_factor.TriesSpent as error:
         minutes = -(-error.retry_after // 60)
-        response = settings_page(request, "security/turn-off", form=form, minutes=minutes)
+        response = _ask_to_turn_off(request, form, minutes=minutes)
         return too_many(response, error.retry_after)
     if not is_right:
         form.refuse()
-        return settings_page(request, "security/turn-off", form=form)
+        return _ask_to_turn_off(request, form)
     second_factor.turn_off(request.user, by=by)
     is_on = second_factor.is_on(request.user)
     return saved(request, "settings-security", APP_REMOVED if is_on else TURNED_OFF)
+
+
+def _ask_to_turn_off(request: PersonRequest, form: CodeForm, **context: Any) -> HttpResponse:
+    has_passkeys = Passkey.objects.of(request.user).exists()
+    return settings_page(
+        request, "security/turn-off", form=form, has_passkeys=has_passkeys, **context
+    )
 
 
 def _waiting_secret(request: PersonRequest) -> str:

@@ -82,7 +82,9 @@ def test_a_further_passkey_ends_nothing_and_keeps_the_codes(browser: Client, ali
     answer = add_passkey(browser, Authenticator(count=0), "Stick")
 
     assert answer["Location"] == SECURITY
-    assert "Stick one device" in text_of(browser.get(SECURITY))
+    page = text_of(browser.get(SECURITY))
+    assert "Passkey added. You can sign in with it." in page
+    assert "Stick one device" in page
     assert elsewhere.get("/").status_code == 200
     assert set(RecoveryCode.objects.values_list("digest")) == codes
 
@@ -187,10 +189,19 @@ def test_recovery_codes_stay_while_there_is_an_app(browser: Client, alice: User)
 
 
 def test_turning_the_app_off_keeps_passkeys_and_codes(browser: Client, alice: User) -> None:
+    set_up_app(alice)
+    browser = browser_at_localhost(alice)
+    before = text_of(browser.get(f"{SECURITY}codes/off/"))
     add_passkey(browser, Authenticator())
 
+    page, overview = text_of(browser.get(f"{SECURITY}codes/off/")), text_of(browser.get(SECURITY))
     second_factor.turn_off(alice, by=person(alice))
 
+    assert "You'll sign in without a second step. Your recovery codes stop working." in before
+    assert "Remove the authenticator app" in page
+    assert "Your passkeys and recovery codes keep working." in page
+    assert "sign in without" not in page
+    assert "Remove app" in overview
     assert second_factor.is_on(alice)
     assert RecoveryCode.objects.count() == 10
 
@@ -269,6 +280,7 @@ def test_the_person_hears_of_each_change_by_mail(browser: Client) -> None:
     assert mails.send_due() == 1
     body = str(outbox.outbox[0].body)
     assert "evil[.]example" in body
+    assert "It can sign in without the password." in body
     assert "http://127.0.0.1:8000/settings/security/" in body
     assert mailed() == ["Wake: a passkey was added"]
 
