@@ -157,6 +157,7 @@ def send_passkey_notice(notice: PasskeyNotice) -> None:
         "email": notice.email,
         "passkey": unlinked(notice.passkey),
         "kind": notice.kind,
+        "passwords": settings.WAKE_PASSWORDS,
         "security_url": _url("settings-security"),
         "reset_url": _url("reset"),
     }

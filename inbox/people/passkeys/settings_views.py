@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from uuid import UUID
 
+from django.conf import settings
 from django.contrib.auth import update_session_auth_hash
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404
@@ -25,6 +26,7 @@ from inbox.people.sign_in.reauthentication import requires_password
 from inbox.people.sign_in.security_views import show_codes
 
 ADDED = "Passkey added. You can sign in with it."
+ADDED_WITHOUT_PASSWORDS = "Passkey added. It is a second step after your provider."
 REMOVED = "Passkey removed. You were signed out on every other device."
 
 
@@ -53,7 +55,8 @@ def add_passkey(request: PersonRequest) -> HttpResponse:
         form.add_error(None, str(error))
         return _ask(request, form)
     if not codes:
-        return saved(request, "settings-security", ADDED)
+        message = ADDED if settings.WAKE_PASSWORDS else ADDED_WITHOUT_PASSWORDS
+        return saved(request, "settings-security", message)
     update_session_auth_hash(request, request.user)
     return show_codes(request, codes)
 

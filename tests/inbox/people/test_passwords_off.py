@@ -10,9 +10,11 @@ from django.test import Client
 from django.utils import timezone
 
 from accounts.models import Team, User
+from inbox.people.passkeys import mails
 from inbox.people.sign_in import password_resets
 from tests.accounts.oidc.mock_provider import MockProvider
 from tests.accounts.oidc.visitor import CONNECT, DISCONNECT, invite, is_signed_in, visit
+from tests.fixtures.authenticator import Authenticator, add_passkey, browser_at_localhost
 from tests.fixtures.people import PASSWORD
 from tests.inbox.person import Person, text_of
 
@@ -61,6 +63,27 @@ def test_a_person_with_both_uses_the_provider(
     assert client.get("/").status_code == 200
     assert client.post("/settings/password/", {"old_password": PASSWORD}).status_code == 403
     assert "You'd have no way to sign in" in text_of(client.post(DISCONNECT))
+
+
+def test_a_passkey_is_a_second_step_after_the_provider(
+    provider: MockProvider, settings: Any, alice: User, mailoutbox: list[Any]
+) -> None:
+    browser = browser_at_localhost(alice)
+    settings.WAKE_PASSWORDS = True
+    visit(browser, CONNECT)
+    settings.WAKE_PASSWORDS = False
+    visit(browser)
+
+    add_passkey(browser, Authenticator())
+    add_passkey(browser, Authenticator(), "Stick")
+
+    page = text_of(browser.get("/settings/security/"))
+    assert "Passkey added. It is a second step after your provider." in page
+    assert mails.send_due() == 2
+    for mail in mailoutbox:
+        for body in (mail.body, mail.alternatives[0].content):
+            assert "It is a second step after your provider." in body
+            assert "password" not in body
 
 
 def test_an_account_that_was_not_connected_needs_the_operator(client: Client) -> None:
