@@ -27,7 +27,10 @@ from inbox.people.sign_in.reauthentication import ask_if_stale
 
 REFUSED = "Only team owners can change the channels of a team"
 TOO_MANY_CODES = "Too many codes today. Try again tomorrow."
-WRONG_CODE = "This is not the code that we sent last, or it has expired. Send a new one."
+WRONG_CODE = (
+    "This is not the code that we sent last, or it has expired, or it was tried too often. "
+    "Send a new one."
+)
 
 
 @form_page
@@ -70,7 +73,7 @@ def send_code(request: PersonRequest, pk: UUID) -> HttpResponse:
 def send_test(request: PersonRequest, pk: UUID) -> HttpResponse:
     """Sends a test and says what came of it."""
     found = _find(request, pk)
-    if found.verified_at is not None and _may_send(request):
+    if found.verified_at is not None and _may_send(request, "tests"):
         try:
             result = channels.send_test(found, at=database_now())
         except Busy as reason:
@@ -95,7 +98,7 @@ def remove_channel(request: PersonRequest, pk: UUID) -> HttpResponse:
 
 def send_first_code(request: PersonRequest, channel: Channel) -> None:
     """Sends a code and says what came of it."""
-    if not _may_send(request):
+    if not _may_send(request, "codes"):
         return
     try:
         result = channels.send_code(channel, at=database_now())
@@ -164,10 +167,10 @@ def _still_theirs(request: PersonRequest, channel: Channel) -> Iterator[None]:
         yield
 
 
-def _may_send(request: PersonRequest) -> bool:
+def _may_send(request: PersonRequest, what: str) -> bool:
     try:
         count_channel_message(request)
     except TooMany as reason:
-        messages.warning(request, f"Too many tests. Try again in {reason.retry_after} s.")
+        messages.warning(request, f"Too many {what}. Try again in {reason.retry_after} s.")
         return False
     return True

@@ -20,8 +20,8 @@ from inbox.notifications.channels.digests import next_digest_of
 from inbox.notifications.channels.kinds.kind import Result
 from inbox.notifications.channels.kinds.registry import kind_of
 from inbox.notifications.channels.message import Message
-from inbox.notifications.channels.sending import note_result
-from inbox.notifications.channels.transport import exchange_now, read
+from inbox.notifications.channels.sending import LONGEST_ERROR, note_result
+from inbox.notifications.channels.transport import Busy, exchange_now, read
 
 MOST_CHANNELS = 10
 CODE_LASTS = timedelta(hours=1)
@@ -99,10 +99,19 @@ def add(
 
 def send_code(channel: Channel, *, at: datetime) -> Result:
     """Sends a new code through the channel, and waits; codes that were sent before are no longer
-    valid. Raises transport.Busy."""
+    valid. Keeps why it could not be sent, for the channel's page. Raises transport.Busy, which
+    changes nothing."""
     message = own_message(channel, Event.CODE, at=at, code=_code(channel, at))
-    Channel.objects.filter(pk=channel.pk).update(code_sent_at=at, code_tries=0)
-    return _told_now(channel, message)
+    before = {"code_sent_at": channel.code_sent_at, "code_tries": channel.code_tries}
+    unverified = Channel.objects.filter(pk=channel.pk, verified_at__isnull=True)
+    unverified.update(code_sent_at=at, code_tries=0)
+    try:
+        result = _told_now(channel, message)
+    except Busy:
+        unverified.filter(code_sent_at=at).update(**before)
+        raise
+    unverified.update(error=result.problem[:LONGEST_ERROR])
+    return result
 
 
 @transaction.atomic

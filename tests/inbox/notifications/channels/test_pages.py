@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import re
+import threading
 from datetime import time, timedelta
 from typing import Any
 
 import pytest
 from django.core import mail
 
+from accounts.limits import throttles
 from accounts.models import Agent, AuditEvent, Membership, Team, User
 from database.clock import database_now
 from inbox.models import Channel, Event, NotificationRule
+from inbox.notifications.channels import transport
 from inbox.notifications.channels.channels import CODE_LASTS, MOST_CHANNELS, MOST_TRIES
 from tests.inbox.notifications.channels.conftest import MakeChannel
 from tests.inbox.person import Person, text_of
@@ -100,7 +103,8 @@ def test_a_code_has_few_tries_and_an_end(bobs: Person, inbox_of_chat: Receiver) 
     for _ in range(MOST_TRIES):
         act(bobs, channel, code="wrong")
 
-    act(bobs, channel, code=code_in(inbox_of_chat))
+    refused = act(bobs, channel, code=code_in(inbox_of_chat))
+    assert "or it was tried too often. Send a new one." in text_of(refused)
     assert Channel.objects.get().verified_at is None
 
     act(bobs, channel, "code")
@@ -108,6 +112,39 @@ def test_a_code_has_few_tries_and_an_end(bobs: Person, inbox_of_chat: Receiver) 
     Channel.objects.update(code_sent_at=database_now() - CODE_LASTS - timedelta(seconds=1))
     act(bobs, channel, code=fresh)
     assert Channel.objects.get().verified_at is None
+
+
+def test_the_page_says_whether_a_code_was_sent(
+    bobs: Person, inbox_of_chat: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    inbox_of_chat.then(answering(403))
+    refused = text_of(add(bobs, "webhook", address=inbox_of_chat.url))
+    channel = Channel.objects.get()
+    sent = text_of(act(bobs, channel, "code"))
+    code = code_in(inbox_of_chat)
+    monkeypatch.setattr(transport, "_slots", threading.BoundedSemaphore(1))
+    with transport._slots:
+        busy = text_of(act(bobs, channel, "code"))
+
+    assert "The last code could not be sent. Send a new code." in refused
+    assert "Enter the code" not in refused
+    assert "Enter the code that we sent there." in sent
+    assert "could not be sent" not in sent
+    assert "Another test is running." in busy
+    assert "Enter the code that we sent there." in busy
+    assert "Verified." in text_of(act(bobs, channel, code=code))
+
+
+def test_without_a_code_the_page_asks_for_none(
+    bobs: Person, inbox_of_chat: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(throttles, "CHANNEL_MESSAGES", "0/m")
+
+    page = text_of(add(bobs, "webhook", address=inbox_of_chat.url))
+
+    assert re.search(r"Too many codes\. Try again in \d+ s\.", page)
+    assert "No code was sent there yet." in page
+    assert "Enter the code" not in page
 
 
 def test_an_unverified_channel_can_neither_be_tested_nor_chosen_for(
