@@ -23,7 +23,7 @@ ONE = {
 }
 PASSED = "{agent}: the deadline has passed"
 MANY = {
-    Event.ASSUMED: "{count} agents carried on without an answer",
+    Event.ASSUMED: "{count} deliveries passed their deadline: their agents carried on",
     Event.MENTION: "{count} comments mention you",
 }
 

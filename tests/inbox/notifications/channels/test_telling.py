@@ -220,6 +220,18 @@ def test_only_what_was_chosen_is_told_when_it_is_time(
     assert inbox_of_chat.received[0].json["title"] == title
 
 
+def test_two_deliveries_of_one_agent_are_not_two_agents(
+    bob: User, make_channel: MakeChannel, make_delivery: MakeDelivery, inbox_of_chat: Receiver
+) -> None:
+    make_channel(bob, at=NINE - HOUR, events=[Event.ASSUMED])
+    for _ in range(2):
+        make_delivery(at=NINE, timeout_seconds=3600)
+
+    assert work(NINE + 2 * HOUR) == 1
+    title = inbox_of_chat.received[0].json["title"]
+    assert title == "2 deliveries passed their deadline: their agents carried on"
+
+
 @pytest.mark.parametrize("on_timeout", ["hold", "abort"])
 def test_agents_that_do_not_carry_on_are_not_said_to(
     on_timeout: str, bob: User, make_channel: MakeChannel, make_delivery: MakeDelivery
