@@ -21,7 +21,7 @@ from inbox.assignment.sentences import Names, assigns, escalates, matches
 from inbox.pages.owners import team_of_an_owner
 from inbox.pages.page import PersonRequest, SeeOther, actor, form_page, page
 from inbox.people.settings.views import posted, settings_page
-from inbox.people.teams.teams import own_teams
+from inbox.people.teams.teams import count_rules, own_teams
 from wake.answering.rules import MOST_RULES as MOST_ANSWERING
 from wake.assignment import rules
 from wake.models import Rule, RuleVersion
@@ -37,6 +37,7 @@ def rule_settings(request: PersonRequest) -> HttpResponse:
     teams = own_teams(request.user)
     if len(teams) == 1:
         return rules_page(request, teams[0].team)
+    count_rules(teams)
     return settings_page(request, "rules/list", teams=teams)
 
 

@@ -16,7 +16,7 @@ from inbox.notifications.channels.listing import failing_for
 from inbox.pages.attention import Note
 from inbox.people.settings.absence import absence_of
 from inbox.people.settings.preferences import preferences_of
-from inbox.people.teams.teams import OwnTeam, own_teams_with_hosts
+from inbox.people.teams.teams import OwnTeam, count_rules, own_teams_with_hosts
 from wake.retention import days_kept
 
 UTC = "UTC"
@@ -50,8 +50,9 @@ class Overview:
 
 
 def overview_of(user: User) -> Overview:
-    """Asks eight queries, however many teams there are."""
+    """Asks nine queries, however many teams there are."""
     preferences, teams = preferences_of(user), own_teams_with_hosts(user)
+    count_rules(teams)
     channels, failing = Channel.objects.filter(user=user).count(), failing_for(user)
     has_factor = second_factor.is_on(user)
     return Overview(
@@ -142,6 +143,7 @@ def _own_concerns(
 def _team_concerns(teams: Sequence[OwnTeam]) -> Iterator[Concern]:
     people = len({each.user_id for own in teams for each in own.people})
     hosts = sum(len(own.hosts) for own in teams)
+    rules = sum(own.rule_count for own in teams)
     limited_days = days_kept(own.team for own in teams)
     limited = f"{len(limited_days)} of {len(teams)} limited" if limited_days else "Kept forever"
     yield Concern(
@@ -162,7 +164,7 @@ def _team_concerns(teams: Sequence[OwnTeam]) -> Iterator[Concern]:
         "rules",
         "Rules",
         "Which deliveries are for whom.",
-        "On" if any(own.team.rules_version for own in teams) else "None",
+        str(rules or "None"),
         "settings-rules",
     )
     yield Concern(

@@ -298,22 +298,35 @@ def test_a_delivery_of_another_team_is_not_there(
     assert delivery.headline not in text_of(page)
 
 
-def test_the_overview_leads_to_the_rules(alices: Person) -> None:
-    assert "Which deliveries are for whom." in text_of(alices.get("/settings/"))
+def test_the_overview_leads_to_the_rules(alices: Person, make_rule: MakeRule) -> None:
+    for_whom = "Which deliveries are for whom."
+    assert f"Rules None Change {for_whom}" in text_of(alices.get("/settings/"))
+    rule = make_rule(role="owner")
+    assert f"Rules 1 Change {for_whom}" in text_of(alices.get("/settings/"))
+    act(alices, rule, "remove")
+    assert f"Rules None Change {for_whom}" in text_of(alices.get("/settings/"))
     assert "Rules of Garden" in text_of(alices.get("/settings/rules/"))
 
 
 def test_a_member_of_two_teams_chooses_whose_rules(
-    alices: Person, make_rule: MakeRule, mallory: User
+    alices: Person,
+    make_rule: MakeRule,
+    make_answering_rule: MakeAnsweringRule,
+    mallory: User,
+    django_assert_max_num_queries: Any,
 ) -> None:
-    make_rule(role="owner")
+    gone = make_rule(role="owner")
+    make_answering_rule()
     other = mallory.memberships.get().team
     Membership.objects.create(user=alices.user, team=other, role=Membership.Role.READER)
 
-    page = text_of(alices.get("/settings/rules/"))
+    with django_assert_max_num_queries(5):
+        page = text_of(alices.get("/settings/rules/"))
 
-    assert "Garden Has rules" in page
+    assert "Garden 2 rules" in page
     assert "Other No rules" in page
+    act(alices, gone, "remove")
+    assert "Garden 1 rule " in text_of(alices.get("/settings/rules/"))
     assert "Rules of all teams" in text_of(alices.get(RULES))
 
 
