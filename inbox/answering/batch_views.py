@@ -15,7 +15,7 @@ from django.views.decorators.http import require_POST, require_safe
 from accounts.limits.throttles import client_address
 from database.clock import database_now
 from inbox.answering import batch_review, batches
-from inbox.answering.batches import Batch
+from inbox.answering.batches import Batch, Line
 from inbox.pages.filter_state import FilterState
 from inbox.pages.page import PersonRequest, SeeOther, page
 from inbox.pages.viewer import Viewer
@@ -62,9 +62,9 @@ def batch_result(request: PersonRequest, pk: UUID) -> HttpResponse:
         "now": now,
         "batch": batch,
         "filters": FilterState.from_form(request.GET),
+        "heading": _heading(lines),
         "lines": lines,
         "sent_count": sum(line.is_sent for line in lines),
-        "has_votes": any(line.is_vote for line in lines),
         "is_partly_undone": any(line.is_taken_back for line in lines),
         "can_be_undone": any(line.can_be_undone for line in lines),
     }
@@ -77,6 +77,19 @@ def undo_batch(request: PersonRequest, pk: UUID) -> HttpResponse:
     batch = _find(request, pk)
     batches.take_all_back(batch, by=request.user, address=client_address(request))
     return SeeOther("batch-result", pk=pk, query=FilterState.from_form(request.POST).back_query())
+
+
+def _heading(lines: list[Line]) -> str:
+    """Returns what became of the answers, for the head and the tab."""
+    sent = sum(line.is_sent for line in lines)
+    if not sent:
+        if any(line.is_taken_back for line in lines):
+            return "Undone"
+        is_waiting = any(line.is_vote for line in lines)
+        return "Waiting for others to agree" if is_waiting else "Nothing was sent"
+    if sent != len(lines):
+        return f"{sent} of {len(lines)} answers sent"
+    return {1: "Answer sent", 2: "Both answers sent"}.get(sent, f"All {sent} answers sent")
 
 
 def _find(request: PersonRequest, pk: UUID) -> Batch:

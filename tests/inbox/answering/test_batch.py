@@ -188,7 +188,9 @@ def test_a_conflict_in_one_answer_of_a_batch_stops_no_other(
     page = send(alices, choose(first), stale, choose(sent), note="My words")
 
     text = text_of(page)
-    assert "1 of 3 answers sent" in text
+    assert text.startswith("1 of 3 answers sent · Wake")
+    assert "Your note (not sent with the answers marked Not sent)" in text
+    assert "unsent note" not in text
     assert "already answered: Rejected by bob" in text
     assert "It changed after you read it" in text
     assert ">\nMy words</textarea>" in page.content.decode()
@@ -238,7 +240,7 @@ def test_another_teams_delivery_can_neither_be_read_nor_answered(
     page, sent = review(alices, elsewhere), send(alices, choose(elsewhere))
 
     assert "secret plan" not in page.content.decode() + sent.content.decode()
-    assert "Nothing was sent" in text_of(sent)
+    assert text_of(sent).startswith("Nothing was sent · Wake")
     assert not Response.objects.exists()
     assert not Reading.objects.exists()
 
