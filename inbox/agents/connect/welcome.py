@@ -20,7 +20,7 @@ from wake.server.run.greeting import FIRST_DELIVERY
 @dataclass(frozen=True, slots=True)
 class FirstRun:
     """Describes how far a new team is. `agent` is one with a key, or one that still needs a key;
-    `may_add` says whether this person may make agents and keys."""
+    `may_add` says whether this person may make its key, or an agent if there is none."""
 
     agent: Agent | None
     has_key: bool
@@ -46,7 +46,7 @@ def first_run(viewer: Viewer, *, at: datetime) -> FirstRun:
     return FirstRun(
         agent=agent,
         has_key=agent is not None and agent.has_key,
-        may_add=bool(viewer.owned_team_ids),
+        may_add=viewer.is_owner(agent.team_id) if agent else bool(viewer.owned_team_ids),
     )
 
 

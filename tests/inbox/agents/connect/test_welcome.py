@@ -11,7 +11,7 @@ import pytest
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from accounts.models import Agent, ApiKey, Team, User
+from accounts.models import Agent, ApiKey, Membership, Team, User
 from tests.inbox.person import Person, text_of
 from tests.types import MakeDelivery
 
@@ -30,7 +30,27 @@ def test_an_agent_without_a_usable_key_needs_one(alices: Person, key: ApiKey) ->
     page = alices.get("/")
 
     assert "Create an API key for research-agent-01" in text_of(page)
-    assert f'href="/agents/{key.agent_id}/"' in page.content.decode()
+    link = f'href="/agents/{key.agent_id}/keys/new/">Create API key</a>'
+    assert link in page.content.decode()
+
+
+def test_a_key_alone_connects_no_agent(bobs: Person, key: ApiKey) -> None:
+    page = text_of(bobs.get("/"))
+
+    assert "API key created for research-agent-01" in page
+    assert "Agent connected" not in page
+
+
+def test_an_owner_of_another_team_is_not_led_to_a_key_that_they_cannot_create(
+    bobs: Person, key: ApiKey, second_team: Team
+) -> None:
+    ApiKey.objects.update(revoked_at=timezone.now())
+    Membership.objects.create(user=bobs.user, team=second_team, role=Membership.Role.OWNER)
+
+    page = bobs.get("/welcome/")
+
+    assert "Ask a team owner" in text_of(page)
+    assert "/keys/new/" not in page.content.decode()
 
 
 def test_a_reviewer_is_referred_to_the_owners(bobs: Person) -> None:
