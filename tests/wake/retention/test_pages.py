@@ -29,7 +29,9 @@ def days_of(team: Team) -> int | None:
 
 def test_an_owner_sets_and_sees_the_retention(alice: User, team: Team, signed_in: SignedIn) -> None:
     client = signed_in(alice)
-    assert "Kept forever." in text_of(client.get("/settings/retention/"))
+    before = text_of(client.get("/settings/retention/"))
+    assert "Kept forever." in before
+    assert "What people wrote: feedback, edits, drafts and comments" in before
 
     saved = client.post(KEEP, {"days": "90"}, follow=True)
 
