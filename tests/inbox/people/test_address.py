@@ -96,7 +96,10 @@ def test_a_link_works_once(alices: Person) -> None:
     path = link_to_confirm(alices)
     alices.client.post(path)
 
-    assert alices.get(path).status_code == 410
+    ended = alices.get(path)
+    assert ended.status_code == 410
+    assert "or it belongs to another account than the one that is signed in" in text_of(ended)
+    assert "Go to your profile" in text_of(ended)
     assert alices.client.post(path).status_code == 410
 
 
@@ -247,7 +250,12 @@ def test_an_undo_ends_after_a_week(alices: Person, alice: User) -> None:
     path = link_to_undo(alices)
     AddressChange.objects.update(confirmed_at=database_now() - timedelta(days=7))
 
-    assert Client().get(path).status_code == 410
+    ended = Client().get(path)
+    assert ended.status_code == 410
+    assert "If someone else changed your address, ask the administrator" in text_of(ended)
+    assert "Sign in" in text_of(ended)
+    assert "profile" not in text_of(ended)
+    assert "another account" not in text_of(ended)
     assert Client().post(path).status_code == 410
     alice.refresh_from_db()
     assert alice.email == NEW
