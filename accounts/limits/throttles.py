@@ -106,13 +106,18 @@ def count_reset(request: HttpRequest) -> None:
     _count(request, group="reset", rate="10/h", key=lambda: client_network(request))
 
 
-def may_mail_a_reset(request: HttpRequest, email: str) -> bool:
-    """Returns whether this address may get another mail with a reset; the limit is per address,
-    because the links of all of them work."""
+def count_reset_mail(request: HttpRequest, email: str) -> None:
+    """Raises TooMany if this address got too many mails with a reset or a link that confirms it;
+    the limit is per address, because the links of all of them work."""
     email = email.strip().lower()
+    for rate in RESETS_FOR_AN_ADDRESS:
+        _count(request, group="reset-mail", rate=rate, key=lambda: email)
+
+
+def may_mail_a_reset(request: HttpRequest, email: str) -> bool:
+    """Returns whether this address may get another mail with a reset."""
     try:
-        for rate in RESETS_FOR_AN_ADDRESS:
-            _count(request, group="reset-mail", rate=rate, key=lambda: email)
+        count_reset_mail(request, email)
     except TooMany:
         return False
     return True

@@ -3,6 +3,7 @@ make."""
 
 from __future__ import annotations
 
+from datetime import timedelta
 from http import HTTPStatus
 
 from django.conf import settings
@@ -12,17 +13,19 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.cache import never_cache
 
-from accounts.limits.throttles import client_address, may_mail_a_reset
+from accounts.limits.throttles import TooMany, client_address, count_reset_mail
 from accounts.sign_in import address_changes, known_browsers
 from database.clock import database_now
 from inbox.notifications.mail import is_printed
-from inbox.pages.page import PersonRequest, SeeOther, form_page, page
+from inbox.pages.page import PersonRequest, SeeOther, form_page, page, too_many
+from inbox.pages.times import amount
 from inbox.people.settings.forms import AddressForm
 from inbox.people.settings.views import posted, saved, settings_page
 from inbox.people.sign_in import password_resets
 from inbox.people.sign_in.reauthentication import requires_password
 
 MAILED = "We e-mailed a link to {email}, if that address is free. Open it in this browser."
+TOO_MANY = "Nothing was sent: we e-mailed this address too often. Try again in {wait}."
 CHANGED = "Address changed. You were signed out on every other device."
 RESTORED = "Address restored. We e-mailed you a link to set a new password."
 
@@ -34,11 +37,15 @@ def change_address(request: PersonRequest) -> HttpResponse:
     """Answers in the same way whether or not another person has the new address."""
     form = AddressForm(request.user, posted(request))
     if not form.is_valid() or not settings.WAKE_SENDS_MAIL:
-        sends, prints = settings.WAKE_SENDS_MAIL, is_printed()
-        return settings_page(request, "address", form=form, sends_mail=sends, prints_mail=prints)
+        return _ask(request, form)
     email, now = form.cleaned_data["email"], database_now()
-    if may_mail_a_reset(request, email):
-        address_changes.ask(request.user, email, at=now, address=client_address(request))
+    try:
+        count_reset_mail(request, email)
+    except TooMany as error:
+        wait = amount(timedelta(seconds=error.retry_after))
+        form.add_error("email", TOO_MANY.format(wait=wait))
+        return too_many(_ask(request, form), error.retry_after)
+    address_changes.ask(request.user, email, at=now, address=client_address(request))
     return saved(request, "settings-profile", MAILED.format(email=email))
 
 
@@ -78,6 +85,11 @@ def restore_address(request: HttpRequest, token: str) -> HttpResponse:
     password_resets.request_reset(user.email, address=address, at=now)
     messages.success(request, RESTORED)
     return SeeOther("login")
+
+
+def _ask(request: PersonRequest, form: AddressForm) -> HttpResponse:
+    sends, prints = settings.WAKE_SENDS_MAIL, is_printed()
+    return settings_page(request, "address", form=form, sends_mail=sends, prints_mail=prints)
 
 
 def _ended(request: HttpRequest) -> HttpResponse:

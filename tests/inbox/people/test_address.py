@@ -205,11 +205,19 @@ def test_a_server_without_mail_says_so(alices: Person, settings: Any) -> None:
 
 
 def test_mails_to_one_address_are_limited(alices: Person) -> None:
-    for _ in range(5):
+    for _ in range(3):
         assert ask(alices)["Location"] == "/settings/profile/"
         address_mails.send_due()
 
-    assert len(outbox.outbox) == 3
+    refused = ask(alices)
+    address_mails.send_due()
+
+    assert (refused.status_code, len(outbox.outbox)) == (429, 3)
+    assert 0 < int(refused["Retry-After"]) <= 3_600
+    assert re.search(
+        r"Nothing was sent: we e-mailed this address too often\. Try again in \d+ (h|min|s)\.",
+        text_of(refused),
+    )
 
 
 def test_the_old_address_undoes_the_change(alices: Person, alice: User) -> None:
