@@ -32,6 +32,16 @@ class Busy(Problem):
     advice = "Try again in a few seconds."
 
 
+class TooManySignIns(Problem):
+    """One network began too many sign-ins; `seconds` is until it may begin another one."""
+
+    title = "Too many sign-ins from your network"
+
+    def __init__(self, seconds: int) -> None:
+        super().__init__(TooManySignIns.__doc__)
+        self.advice = f"Try again in {seconds} s."
+
+
 class BadAnswer(Problem):
     """The provider's answer cannot be trusted or cannot be read."""
 

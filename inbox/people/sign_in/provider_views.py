@@ -127,7 +127,8 @@ def _leave(
     try:
         count_provider_sign_in(request)
     except TooMany as error:
-        return too_many(_explain(request, provider, problems.Busy()), error.retry_after)
+        problem = problems.TooManySignIns(error.retry_after)
+        return too_many(_explain(request, provider, problem), error.retry_after)
     address = authorization.begin(
         request.session,
         provider,
