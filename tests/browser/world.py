@@ -239,6 +239,7 @@ def _waiting(make: MakeDelivery, *, key: ApiKey, blob: UploadedBlob) -> dict[str
             details_json='{"a": "49 a month", "b": "59 a month", "share": 0.1, "final": true}',
             timeout_seconds=3000,
             assumption="I take the second one.",
+            irreversible=True,
         ),
         "blocks": make(
             type="question", details_json=json.dumps({"wake_blocks": 1, "blocks": BLOCKS + files})

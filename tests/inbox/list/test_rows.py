@@ -186,14 +186,18 @@ def test_very_many_deliveries_lead_to_the_agent_that_sends_them(
     assert "Got it, all 50 shown" in text_of(page)
 
 
-def test_what_cannot_be_undone_is_marked(alices: Person, make_delivery: MakeDelivery) -> None:
+def test_an_irreversible_action_is_marked(alices: Person, make_delivery: MakeDelivery) -> None:
     make_delivery()
-    assert "can't be undone" not in text_of(alices.get("/"))
+    assert "irreversible" not in text_of(alices.get("/"))
 
     delivery = make_delivery(headline="Wire 9,000 euros", irreversible=True)
 
-    assert text_of(alices.get("/")).count("can't be undone") == 1
-    assert "can't be undone" in text_of(alices.get(f"/deliveries/{delivery.pk}/"))
+    assert text_of(alices.get("/")).count("irreversible action") == 1
+    alices.answer(delivery)
+    page = text_of(alices.get(f"/deliveries/{delivery.pk}/"))
+    assert "irreversible action" in page
+    assert "Undo" in page
+    assert "can't be undone" not in page
 
 
 def test_a_priority_sorts_inside_its_section_only(
