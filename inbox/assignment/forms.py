@@ -26,6 +26,7 @@ from wake.models import RuleVersion
 from wake.models.rules import LONGEST_POINTER, LONGEST_VALUE, EscalationStep, Match
 
 INPUT = {"class": "input"}
+NO_TIME = "Enter after how many minutes, or choose no one for this step."
 NO_COMPARISON = "Choose how to compare the value, or empty both fields."
 STEPS = range(1, MOST_STEPS + 1)
 GROUPS: list[tuple[str, tuple[str, ...]]] = [
@@ -183,6 +184,15 @@ class RuleForm(MatchForm):
             self.fields |= _fields_of_step(step)
         for name in ("people", *(f"people_{step}" for step in STEPS)):
             self._offer(name, names.people)
+
+    def clean(self) -> dict[str, Any]:
+        """Refuses a step of escalation that has people and no time."""
+        cleaned = super().clean()
+        for step in STEPS:
+            whom = cleaned.get(f"people_{step}") or cleaned.get(f"role_{step}")
+            if whom and cleaned.get(f"after_{step}", 0) is None:
+                self.add_error(f"after_{step}", NO_TIME)
+        return cleaned
 
     @property
     def groups(self) -> list[tuple[str, list[forms.BoundField]]]:

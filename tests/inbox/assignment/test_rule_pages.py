@@ -156,6 +156,7 @@ def test_a_form_of_an_old_page_keeps_what_was_typed_and_can_be_sent_again(
         ({"operator": "resembles"}, "Check the highlighted fields."),
         ({"pointer": "/order/total"}, NO_COMPARISON),
         ({"value": "500"}, NO_COMPARISON),
+        ({"role_2": "owner"}, "Enter after how many minutes, or choose no one for this step."),
         ({"thread_prefix": "\x00"}, "Check the highlighted fields."),
     ],
 )

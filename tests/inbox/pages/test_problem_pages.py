@@ -56,7 +56,7 @@ def test_during_an_outage_a_reload_sends_the_form_again() -> None:
     answer = _while_away()
 
     assert answer.status_code == 503
-    assert "Nothing was sent." in text_of(answer)
+    assert "Reload this page in a few seconds." in text_of(answer)
 
 
 def test_a_bad_request_shows_a_page(rf: RequestFactory) -> None:
@@ -75,6 +75,7 @@ def test_an_expired_form_returns_the_typed_text_without_passwords() -> None:
     assert 'action="/deliveries/x/response"' in page
     assert "&lt;b&gt;Why?</textarea>" in page
     assert '<input type="hidden" name="status" value="rejected">' in page
+    assert "Your text may not have been sent." in text_of(answer)
     assert "Send again" in text_of(answer)
     assert "<form" not in sign_in.content.decode()
     assert "correct horse" not in sign_in.content.decode()
