@@ -28,11 +28,12 @@ class BadIdempotencyKey(Exception):
 @dataclass(frozen=True, slots=True)
 class Idempotency:
     """Holds a client's key, the fingerprint of the parsed body that came with it, and how long the
-    same request gets the same row."""
+    same request gets the same row: until the window is over, or the column `until` is set."""
 
     key: str
     fingerprint: str
     window: timedelta = REPLAY_WINDOW
+    until: str = ""
 
     @classmethod
     def of(cls, key: str | None, body: Any) -> Self | None:
@@ -51,7 +52,8 @@ class Idempotency:
         if earlier is None:
             return None
         row: Any = earlier
-        if row.created_at <= at - self.window:
+        is_over = self.until and getattr(row, self.until) is not None
+        if is_over or row.created_at <= at - self.window:
             row.idempotency_key = None
             row.save(update_fields=["idempotency_key"])
             return None

@@ -6,6 +6,7 @@ import hashlib
 import json
 import uuid
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, NotRequired, TypedDict, Unpack
@@ -203,6 +204,7 @@ def _deliver(
 ) -> Delivered:
     if not agent.may_claim(fields["agent_id"]):
         raise AgentMismatch(AgentMismatch.__doc__)
+    agent = copy(agent)  # other threads may read it, because keys are remembered
     mode = key.mode if key else ApiKey.Mode.LIVE
     created_at = stamp_activity(agent, at=at)  # the lock: agent, then key, then delivery
     if agent.paused_at is not None and not is_internal:

@@ -17,12 +17,12 @@ def set_limit(agent: Agent, hourly: int | None, *, by: Actor, at: datetime) -> N
     """Limits each key of the agent to `hourly` deliveries an hour from now on; None means the
     server's quota. Setting the same limit again records nothing. Raises ValidationError."""
     check(hourly)
-    # A delivery locks the agent before it spends quota, so until the commit none is spent.
+    # A delivery locks the agent before it spends quota; an upload only locks the key.
     agent = Agent.objects.select_for_update(no_key=True).get(pk=agent.pk)
     if agent.hourly_limit == hourly:
         return
     now_us = int(at.timestamp() * 1_000_000)
-    for key in agent.keys.filter(quota_us__gt=now_us):
+    for key in agent.keys.filter(quota_us__gt=now_us).select_for_update():
         key.quota_us = quota.carried_over(key, to=hourly, now_us=now_us)
         key.save(update_fields=["quota_us"])
     agent.hourly_limit = hourly

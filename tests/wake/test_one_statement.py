@@ -173,6 +173,29 @@ def test_changes_since_the_key_was_cached_apply(
     assert not AuditEvent.objects.filter(event="delivery.received").exists()
 
 
+def test_a_delivery_that_waited_leaves_the_remembered_agent_as_it_is(
+    key: ApiKey, make_rule: MakeRule, bob: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another thread may have matched a delivery by the rules of that agent, and compares their
+    version in its statement."""
+    look_up_again = keys.look_up_again
+
+    def then_ruled(key: ApiKey, *, at: datetime) -> ApiKey:
+        again = look_up_again(key, at=at)
+        make_rule(people=[bob])
+        return again
+
+    with monkeypatch.context() as patched:
+        patched.setattr(one_statement, "store", lambda *_args, **_more: None)
+        patched.setattr(keys, "look_up_again", then_ruled)
+        deliver(key.agent, key=key, at=timezone.now(), **REQUIRED)
+
+    remembered = keys.remembered(key.text)  # type: ignore[attr-defined]
+    assert remembered
+    assert remembered.agent.rules_version == 0
+    assert Agent.objects.get(pk=key.agent_id).rules_version != 0
+
+
 def test_a_limit_lowered_since_applies(key: ApiKey) -> None:
     remembered = keys.remembered(key.text)  # type: ignore[attr-defined]
     assert remembered

@@ -7,6 +7,7 @@ a row with a due time (docs/decisions/0058-rules-answer-after-a-trial.md).
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -52,6 +53,7 @@ COLUMNS = (
 def note_and_answer(*, at: datetime) -> int:
     """Reads what agents delivered in teams with rules that answer, then approves what is due.
     Returns how many deliveries were approved. Without such rules it makes three queries."""
+    began = time.monotonic()
     sweeps.each(_agents_behind(at), partial(_read_on, at=at), what="trials of agents")
     due = Trial.objects.due(at).select_related("delivery__agent", "version__rule")
     versions = AnsweringVersion.objects.at_work(at).filter(
@@ -62,6 +64,7 @@ def note_and_answer(*, at: datetime) -> int:
         partial(_stop_if_contradicted, at=at),
         what="rules that answer",
     )
+    at += timedelta(seconds=time.monotonic() - began)  # people have the whole hold to undo it
     locks = ("delivery", "self")
     return sweeps.sweep(
         due.order_by("due_at"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from functools import lru_cache
 from typing import Any, NoReturn
 
@@ -95,8 +95,17 @@ def _no_number(text: str) -> NoReturn:
     raise ValueError(text)
 
 
+def _decimal(text: str) -> Decimal:
+    """Reads a number exactly, or like other readers of JSON if its exponent is out of all bounds:
+    one such number must not hide all others from the rules."""
+    try:
+        return Decimal(text)
+    except InvalidOperation:
+        return Decimal(float(text))
+
+
 # Made once: json.loads() with options makes one for each text.
-_decoder = json.JSONDecoder(parse_float=Decimal, parse_int=Decimal, parse_constant=_no_number)
+_decoder = json.JSONDecoder(parse_float=_decimal, parse_int=Decimal, parse_constant=_no_number)
 
 
 def _is(value: Any, text: str) -> bool:

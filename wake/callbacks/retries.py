@@ -44,7 +44,8 @@ def _with_jitter(planned: timedelta) -> timedelta:
 
 
 def _retry_after(text: str, at: datetime) -> timedelta:
-    """Reads seconds or a date (RFC 9110, section 10.2.3). Returns zero if it is neither."""
+    """Reads seconds or a date (RFC 9110, section 10.2.3). Returns zero if it is neither, or is
+    over."""
     text = text.strip()
     if re.fullmatch(r"[0-9]{1,9}", text):
         return timedelta(seconds=int(text))
@@ -52,4 +53,4 @@ def _retry_after(text: str, at: datetime) -> timedelta:
         date = parsedate_to_datetime(text)
     except (ValueError, OverflowError):  # a year or an offset of twenty digits overflows
         return timedelta(0)
-    return (date if date.tzinfo else date.replace(tzinfo=UTC)) - at
+    return max(timedelta(0), (date if date.tzinfo else date.replace(tzinfo=UTC)) - at)

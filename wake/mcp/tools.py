@@ -171,7 +171,7 @@ def _idempotency(tool: str, key: Any, fields: dict[str, Any]) -> Idempotency | N
     if key is None:
         content = json.dumps([tool, fields], sort_keys=True)
         digest = hashlib.sha256(content.encode()).hexdigest()
-        return Idempotency(f"mcp-{digest}", digest, window=SAME_CALL)
+        return Idempotency(f"mcp-{digest}", digest, window=SAME_CALL, until="withdrawn_at")
     try:
         return Idempotency.of(key if isinstance(key, str) else "", fields)
     except BadIdempotencyKey as reason:

@@ -45,11 +45,12 @@ class DeliveryQuerySet(models.QuerySet["Delivery"]):
         return self.filter(erased_at__isnull=True)
 
     def done_before(self, at: datetime) -> DeliveryQuerySet:
-        """Returns deliveries that were answered, acknowledged, replaced or expired by then, without
-        later activity. Index: content_to_erase."""
+        """Returns deliveries that were answered, acknowledged or replaced by then, or whose agents
+        went on without an answer, without later activity. Index: content_to_erase."""
         is_done = Q(answered_at__isnull=False)
-        for ended in ("superseded_at", "acknowledged_at", "expires_at"):
+        for ended in ("superseded_at", "acknowledged_at"):
             is_done |= Q(**{f"{ended}__lte": at})
+        is_done |= Q(expires_at__lte=at) & ~Q(on_timeout=Delivery.OnTimeout.HOLD)
         return self.filter(is_done, activity_at__lte=at)
 
     def acknowledged(self) -> DeliveryQuerySet:

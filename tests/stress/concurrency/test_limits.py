@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 
+import pytest
+from django.conf import settings
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from accounts.agents import hourly_limits
 from accounts.audit import SYSTEM
-from accounts.models import Agent, AuditEvent
+from accounts.models import Agent, ApiKey, AuditEvent
 from tests.fixtures.agent_client import AgentClient
 from tests.stress.concurrency.threads import at_once, retried
 from wake.models import Delivery
@@ -21,6 +25,20 @@ def test_a_limit_is_exact_across_threads(caller: AgentClient, agent: Agent) -> N
 
     assert Counter(codes) == {201: 3, 429: 17}
     assert Delivery.objects.count() == 3
+
+
+@pytest.mark.skipif(not settings.DATABASE_URL, reason="about locks of rows")
+def test_a_limit_reads_what_keys_have_spent_under_their_locks(agent: Agent, key: ApiKey) -> None:
+    """An upload locks only the key, so what it spent meanwhile was overwritten."""
+    ApiKey.objects.filter(pk=key.pk).update(quota_us=2**62)
+
+    with CaptureQueriesContext(connection) as queries:
+        hourly_limits.set_limit(agent, 3, by=SYSTEM, at=timezone.now())
+
+    (read,) = [
+        each["sql"] for each in queries if each["sql"].startswith('SELECT "accounts_apikey"')
+    ]
+    assert read.endswith("FOR UPDATE")
 
 
 def test_a_limit_that_changes_during_a_delivery_does_not_deadlock(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
 from typing import Any
 from uuid import uuid4
 
@@ -72,6 +73,24 @@ def test_a_rule_that_is_on_approves(
     assert event.detail["rule_version"] == 1
     assert event.object_id == str(delivery.pk)
     assert work() == 0
+
+
+def test_what_a_rule_approves_is_held_from_when_it_was_approved(
+    make_answering_rule: MakeAnsweringRule,
+    make_delivery: MakeDelivery,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The job may have read deliveries for seconds before."""
+    make_answering_rule(on=True)
+    make_delivery()
+    at = timezone.now()
+    monkeypatch.setattr(trials, "time", SimpleNamespace(monotonic=iter([7.0, 11.0]).__next__))
+
+    assert trials.note_and_answer(at=at) == 1
+
+    response = Response.objects.get()
+    assert response.answered_at == at + timedelta(seconds=4)
+    assert response.release_at == response.answered_at + timedelta(seconds=10)
 
 
 def test_the_agent_is_told_that_a_rule_answered(

@@ -119,6 +119,7 @@ IN_TWO_MINUTES = format_datetime(AT + timedelta(minutes=2), usegmt=True)
         ("٣٠٠", 5),
         ("Fri, 32 Foo 2026", 5),
         (format_datetime(AT - timedelta(days=1), usegmt=True), 5),
+        ("Mon, 01 Jan 0100 00:00:00 GMT", 5),
         ("9" * 9, 24 * HOUR),
         ("9" * 5_000, 5),
         ("Fri, 31 Dec 9999 23:59:59 GMT", 24 * HOUR),

@@ -277,6 +277,17 @@ def test_a_withdrawal(mcp: McpClient) -> None:
     jsonschema.validate(taken, TOOLS["withdraw"].returns)
 
 
+def test_asking_again_after_a_withdrawal_asks_again(mcp: McpClient) -> None:
+    first = mcp.structured("ask", **QUESTION, wait_seconds=0)["delivery_id"]
+    mcp.structured("withdraw", delivery_id=first)
+
+    again = mcp.structured("ask", **QUESTION, wait_seconds=0)["delivery_id"]
+
+    assert again != first
+    assert mcp.structured("ask", **QUESTION, wait_seconds=0)["delivery_id"] == again
+    assert Delivery.objects.get(pk=again).withdrawn_at is None
+
+
 @pytest.mark.parametrize(
     ("tool", "arguments", "text"),
     [

@@ -179,6 +179,15 @@ def test_open_deliveries_are_kept(
     assert not is_erased(week)
 
 
+def test_a_delivery_whose_agent_waits_after_the_deadline_is_kept(
+    keeps: Retention, make_delivery: MakeDelivery, later: datetime
+) -> None:
+    waiting = make_delivery(type="question", timeout_seconds=60, on_timeout="hold")
+
+    assert erase_old(at=later + timedelta(days=99)) == 0
+    assert not is_erased(waiting)
+
+
 @pytest.mark.parametrize("ending", ["window", "got it", "newer one"])
 def test_deliveries_closed_without_an_answer_are_erased_too(
     ending: str, keeps: Retention, make_delivery: MakeDelivery, alice: User
