@@ -8,7 +8,6 @@ import uuid
 from collections.abc import Collection
 from datetime import datetime, timedelta
 from functools import cache, lru_cache
-from itertools import islice
 
 from django.db import transaction
 from django.db.models import Count, Exists, Q
@@ -34,6 +33,8 @@ QUEUE_AT_MOST = 500
 # How many of those may come from anonymous callers, and from one network of theirs. The rest is for
 # callers with a key, and no network takes the place of all others.
 OF_ANONYMOUS_AT_MOST, OF_A_NETWORK_AT_MOST = 400, 100
+# How many runs are read at a time, each with its message, to find those that can be leased.
+READ_AT_ONCE = 10
 # Messages that are stored in one statement do not wait for each other, so they do not count each
 # other (relay/tasks/one_statement.py). PostgreSQL takes 100 connections, unless more are
 # configured.
@@ -125,14 +126,29 @@ def lease(connector: Connector, *, at: datetime) -> list[Run]:
     # room, which asks often, nor while many runs are decrypted.
     leased: list[Run] = []
     while room := _room(connector):
-        rows = Run.objects.ready(connector.agent).select_related("task__context", "message")
-        readable = islice(filter(_is_readable, rows.iterator(chunk_size=10)), room)
-        ids = [run.pk for run in readable]
+        ids = _oldest_readable(connector.agent, room)
         leased += (batch := _lease(connector, ids, at=at) if ids else [])
         if len(batch) == len(ids):
             break
         # Other connectors took some of these runs first. Try again: there may be more.
     return leased
+
+
+def _oldest_readable(agent: Agent, room: int) -> list[uuid.UUID]:
+    """Returns the ids of the oldest ready runs that can be decrypted, as many as there is room for.
+
+    Reads a few runs at a time: a cursor over all would make PostgreSQL write the content of the
+    whole queue to a temporary file. No run is read twice."""
+    ready = Run.objects.ready(agent).select_related("task__context", "message")
+    readable: list[uuid.UUID] = []
+    unreadable: list[uuid.UUID] = []
+    while wanted := min(room - len(readable), READ_AT_ONCE):
+        runs = list(ready.exclude(pk__in=[*readable, *unreadable])[:wanted])
+        for run in runs:
+            (readable if _is_readable(run) else unreadable).append(run.pk)
+        if len(runs) < wanted:
+            break
+    return readable
 
 
 @transaction.atomic

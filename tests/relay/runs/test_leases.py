@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from accounts.agents import keys
 from accounts.audit import SYSTEM
 from accounts.models import ApiKey
 from relay.models import CallerKey, Card, Message, Run, Task
-from relay.runs.queue import ATTEMPTS_AT_MOST, LEASE
+from relay.runs.queue import ATTEMPTS_AT_MOST, LEASE, READ_AT_ONCE
 from relay.tasks import lost_runs
 from tests.relay.fake_connector import FakeConnector, Frame, after, ask, now
 
@@ -202,6 +204,40 @@ def test_a_task_without_its_encryption_key_delays_no_other(
 
     run.refresh_from_db(fields=["state", "attempts"])
     assert (run.state, run.attempts) == (Run.State.QUEUED, 0)
+
+
+def test_many_tasks_without_their_encryption_key_delay_no_other(
+    card: Card, caller_key: CallerKey, key: ApiKey, settings: Any
+) -> None:
+    settings.WAKE_ENCRYPTION_KEYS = ["a-key-that-is-lost-by-tomorrow-morning"]
+    settings.WAKE_ENCRYPT_CONTENT = True
+    for _ in range(READ_AT_ONCE + 1):
+        ask(card, caller_key)
+    settings.WAKE_ENCRYPTION_KEYS = ["a-key-that-everything-else-is-stored-with"]
+    tasks = [ask(card, caller_key, at=after(number)) for number in (1, 2)]
+    connector = FakeConnector(key, capacity=3)
+
+    frames = connector.look(at=after(3))
+
+    assert [frame["taskId"] for frame in frames] == [str(task.pk) for task in tasks]
+
+
+def test_a_lease_reads_only_as_many_runs_as_there_is_room_for(
+    card: Card, caller_key: CallerKey, key: ApiKey
+) -> None:
+    """A cursor over the whole queue made PostgreSQL copy the content of all queued messages."""
+    connector = FakeConnector(key, capacity=1)
+    for number in range(3):
+        ask(card, caller_key, at=after(number))
+
+    with CaptureQueriesContext(connection) as queries:
+        frames = connector.look(at=after(3))
+
+    assert len(frames) == 1
+    runs = [query["sql"] for query in queries if 'FROM "relay_dispatch"' in query["sql"]]
+    with_messages = [sql for sql in runs if '"relay_message"."parts_json"' in sql]
+    assert len(with_messages) == 2  # to check them, and to lease them
+    assert all(sql.endswith("LIMIT 1") for sql in with_messages)
 
 
 def test_one_task_that_cannot_be_sent_delays_no_other(
