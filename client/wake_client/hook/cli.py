@@ -28,8 +28,8 @@ Without an action, `wake hook` reads a call from stdin and prints the decision o
   rejected                     deny, with the feedback
   redirected with an edit      allow with the edited arguments (Codex, Cursor: deny, with the edit)
   redirected with words        deny, with the words
-  no answer, server away, key not valid, anything unexpected: prints nothing, so that the agent asks
-  in its terminal as always
+  no answer, answered by a rule, server away, key not valid, anything unexpected: prints nothing,
+  so that the agent asks in its terminal as always
 
 It never allows what no person allowed. Its exit status is always 0.
 

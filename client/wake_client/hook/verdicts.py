@@ -35,7 +35,10 @@ DEFERRED = Verdict("defer")
 
 
 def verdict_of(call: Call, answer: Answer) -> Verdict | None:
-    """Returns the verdict of a person's answer; None if it decides nothing."""
+    """Returns the verdict of a person's answer; None if it decides nothing, as the answer of a rule
+    of the team, which no person gave."""
+    if answer.responded_by is not None:
+        return None
     if answer.status == "rejected":
         return Verdict("deny", answer.feedback or REJECTED)
     if answer.status not in {"approved", "redirected"}:

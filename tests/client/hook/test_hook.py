@@ -54,6 +54,17 @@ def test_a_persons_answer_is_what_the_agent_is_told(
     assert printed == FIXTURES[name][told]
 
 
+@pytest.mark.parametrize("name", sorted(FIXTURES))
+def test_an_answer_of_a_rule_allows_nothing(name: str, hook: Hook, tmp_path: Path) -> None:
+    by_a_rule = {**APPROVED, "responded_by": {"kind": "rule"}}
+    server = Server(ok(RECEIPT, 201), ok(by_a_rule))
+
+    printed = hook(FIXTURES[name]["input"], server, agent_of(name), *words_for(name, tmp_path))
+
+    assert printed is None
+    assert len(server.requests) == 2
+
+
 @pytest.mark.parametrize("name", PERMISSIONS)
 def test_a_question_shows_every_argument(name: str, hook: Hook, tmp_path: Path) -> None:
     server = Server(ok(RECEIPT, 201), ok(APPROVED))
@@ -299,6 +310,19 @@ def test_a_deferred_call_is_asked_once_and_decided_when_it_is_resumed(
     assert printed == [fixture["defer"], fixture["defer"], fixture["allow"]]
     assert [request.method for request in server.requests] == ["POST", "GET", "GET", "GET"]
     assert "timeout_seconds" not in asked(server)
+
+
+def test_a_deferred_call_that_a_rule_answered_is_not_deferred_again(
+    hook: Hook, tmp_path: Path
+) -> None:
+    fixture = FIXTURES["claude-code-pre-tool-use"]
+    words = ["--deferring", str(tmp_path / "deferred.json")]
+    by_a_rule = {**APPROVED, "responded_by": {"kind": "rule"}}
+    server = Server(ok(RECEIPT, 201), ok(PENDING), ok(by_a_rule))
+
+    printed = [hook(fixture["input"], server, "claude-code", *words) for _ in range(2)]
+
+    assert printed == [fixture["defer"], None]
 
 
 def test_a_call_that_is_not_deferred_runs_as_its_settings_say(hook: Hook) -> None:
