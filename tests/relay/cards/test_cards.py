@@ -259,6 +259,26 @@ def test_the_host_has_a_card_of_its_own_where_one_was_chosen(card: Card, name: s
 @pytest.mark.parametrize(
     "path",
     [
+        "/@garden/%00",
+        "/@%00/research-agent-01",
+        "/@garden/a%00b/.well-known/agent-card.json",
+        "/@%00/.well-known/agent-card.json",
+    ],
+)
+def test_an_address_with_a_null_character_is_a_404(card: Card, path: str) -> None:
+    client = Client()
+    answers = [
+        client.get(path),
+        client.get(path, headers={"Accept": "text/html"}),
+        client.post(path, "{}", content_type="application/json"),
+    ]
+
+    assert [answer.status_code for answer in answers] == [404] * 3
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
         "/@garden/nobody/.well-known/agent-card.json",
         "/@other/research-agent-01/.well-known/agent-card.json",
     ],
