@@ -234,6 +234,9 @@ class Message(models.Model):
     reference_task_ids = models.JSONField(default=list)
     # The media types that the caller asked for with it.
     accepted_output_modes = models.JSONField(default=list, db_default=Value([], models.JSONField()))
+    # Of a message to a task that was there. The key of the message that made a task is the task's.
+    idempotency_key = models.CharField(max_length=255, null=True)  # noqa: DJ001 - as a task's
+    idempotency_hash = models.CharField(max_length=64, blank=True, default="", db_default="")
     created_at = models.DateTimeField()
 
     class Meta:

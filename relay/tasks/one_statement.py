@@ -40,7 +40,13 @@ TASK_COLUMNS = {
     "network": "''",
     "is_direct": "false",
 }
-MESSAGE_COLUMNS = {**SHARED, "task_id": "new_task.id", "context_id": "new_task.context_id"}
+MESSAGE_COLUMNS = {
+    **SHARED,
+    "task_id": "new_task.id",
+    "context_id": "new_task.context_id",
+    "idempotency_key": "NULL",
+    "idempotency_hash": "''",
+}
 RUN_COLUMNS = {
     **SHARED,
     "id": "gen_random_uuid()",

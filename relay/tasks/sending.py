@@ -69,8 +69,9 @@ def send(
 
     `network` is that of an anonymous caller. `source` is the id and generation of another agent's
     task that caused this one, `hop` links from the first; the same source again returns the task
-    that is there. So does the same Idempotency-Key of the same caller. It is ignored for anonymous
-    callers, because they cannot be told apart.
+    that is there. So does the same Idempotency-Key of the same caller, once for messages that make
+    a task and once for the messages to each task. It is ignored for anonymous callers, because they
+    cannot be told apart.
 
     Raises TaskNotFound, TaskIsTerminal, TaskIsFull, ContextIsFull, ContextMismatch, AgentBusy,
     IdempotencyConflict, and InvalidParams; then nothing is stored.
@@ -140,12 +141,15 @@ def _send_step_by_step(
 ) -> Task:
     transitions.lock_agent(card.agent)
     if incoming.task_id:
+        earlier_task = _replayed(card.agent, caller, incoming, idempotency, at=at)
+        if earlier_task:
+            return earlier_task
         task = _of_caller(card.agent, caller, incoming)
         if task.messages.count() >= MESSAGES_AT_MOST:
             raise TaskIsFull(TOO_MANY_MESSAGES)
         if push:
             pushes.create(task, push, at=at)
-        return _continue(task, incoming, card, address=address, at=at)
+        return _continue(task, incoming, card, idempotency=idempotency, address=address, at=at)
     made_of = _link(caller, network, source) if source else {}
     if idempotency or source:
         # Another caller who uses the same id gets a task of its own.
@@ -238,12 +242,42 @@ def _of_caller(agent: Agent, caller: CallerKey | None, incoming: Incoming) -> Ta
     return task
 
 
-def _continue(task: Task, incoming: Incoming, card: Card, *, address: str, at: datetime) -> Task:
+def _replayed(
+    agent: Agent,
+    caller: CallerKey | None,
+    incoming: Incoming,
+    idempotency: Idempotency | None,
+    *,
+    at: datetime,
+) -> Task | None:
+    """Returns the caller's task if it already has this message, also once the task has ended.
+    Raises IdempotencyConflict."""
+    if idempotency is None:
+        return None
+    own = Task.objects.of_caller(agent, caller).select_related("context", "status_message")
+    task = own.filter(pk=uuid_or_none(incoming.task_id) or NIL).first()
+    if task is None:
+        return None
+    messages = task.messages.filter(source=Message.Source.CALLER)
+    messages = messages.defer("parts_json", "metadata_json")
+    return task if idempotency.replay(messages, at=at) else None
+
+
+def _continue(
+    task: Task,
+    incoming: Incoming,
+    card: Card,
+    *,
+    idempotency: Idempotency | None,
+    address: str,
+    at: datetime,
+) -> Task:
     """Queues a run for this message. It starts once the earlier runs of the task have ended. A
     message to a task that waits for people starts none: they see it, and so does the run that
     follows their answer."""
     by = caller_actor(task.caller, address)
-    message = transitions.add_message(task, **_fields_of(incoming, task), at=at)
+    fields = _fields_of(incoming, task)
+    message = transitions.add_message(task, **fields, idempotency=idempotency, at=at)
     references.link(task, incoming.reference_task_ids)
     room.check_task(task)
     room.check_context(task.context)

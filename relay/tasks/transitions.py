@@ -16,6 +16,7 @@ from accounts.agents import topics
 from accounts.audit import Actor, agent_actor, record
 from accounts.models import Agent
 from database.compiled_queries import CompiledQuery, insert_with_key, parameter
+from database.idempotency import Idempotency
 from database.new_rows import new
 from database.notifications import notify
 from relay.content import blobs
@@ -206,6 +207,7 @@ def new_message(
     metadata: Json | None = None,
     reference_task_ids: Iterable[str] = (),
     accepted_output_modes: Iterable[str] = (),
+    idempotency: Idempotency | None = None,
 ) -> tuple[Message, int]:
     """Returns a message that is not stored yet, with a new id unless one is given, and how many
     bytes it holds. Its large files are stored already, apart from it; the task itself may be stored
@@ -223,6 +225,8 @@ def new_message(
         metadata_json=metadata_json,
         reference_task_ids=list(reference_task_ids),
         accepted_output_modes=list(accepted_output_modes),
+        idempotency_key=idempotency.key if idempotency else None,
+        idempotency_hash=idempotency.fingerprint if idempotency else "",
         created_at=at,
     )
     return message, len(parts_json) + len(metadata_json) + blobs.bytes_of(stored)

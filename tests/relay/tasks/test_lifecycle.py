@@ -177,6 +177,39 @@ def test_an_idempotency_key_makes_one_task_for_a_day(card: Card, caller_key: Cal
     assert Run.objects.count() == 2
 
 
+def test_an_idempotency_key_adds_one_message_to_a_task_for_a_day(
+    card: Card, caller_key: CallerKey
+) -> None:
+    """A message that was sent again ran the command again."""
+    task, other = ask(card, caller_key), ask(card, caller_key)
+    once = Idempotency("retry-1", "hash")
+
+    for seconds in (1, 2):
+        ask(card, caller_key, task_id=str(task.pk), idempotency=once, at=after(seconds))
+    changed = Idempotency("retry-1", "other")
+    with pytest.raises(IdempotencyConflict):
+        ask(card, caller_key, task_id=str(task.pk), idempotency=changed, at=after(3))
+    ask(card, caller_key, task_id=str(other.pk), idempotency=once, at=after(4))
+
+    assert [row.messages.count() for row in (task, other)] == [2, 2]
+    assert [row.runs.count() for row in (task, other)] == [2, 2]
+    ask(card, caller_key, task_id=str(task.pk), idempotency=once, at=after(hours=25))
+    assert task.messages.count() == 3
+
+
+def test_a_message_that_is_sent_again_after_the_end_of_its_task_is_no_error(
+    card: Card, caller_key: CallerKey
+) -> None:
+    task = ask(card, caller_key)
+    once = Idempotency("retry-1", "hash")
+    ask(card, caller_key, task_id=str(task.pk), idempotency=once)
+    lifecycle.cancel(now(task), by=SYSTEM, at=after(1))
+
+    again = ask(card, caller_key, task_id=str(task.pk), idempotency=once, at=after(2))
+
+    assert (again.pk, again.state) == (task.pk, State.CANCELED)
+
+
 def test_an_idempotency_key_reveals_no_other_callers_task(
     card: Card, caller_key: CallerKey, other_caller: CallerKey
 ) -> None:
