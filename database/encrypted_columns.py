@@ -62,6 +62,18 @@ def length_of(name: str) -> Case:
     return Case(is_encrypted, default=Coalesce(Length(name), 0))
 
 
+class StoredBytes(models.Func):
+    """Measures a value as it is stored, in bytes. PostgreSQL knows this size without loading the
+    value, which length_of() does."""
+
+    function = "OCTET_LENGTH"
+    output_field = models.IntegerField()
+
+    def as_sqlite(self, compiler: Any, connection: Any, **context: Any) -> Any:
+        template = "LENGTH(CAST(%(expressions)s AS BLOB))"  # older versions have no OCTET_LENGTH
+        return super().as_sql(compiler, connection, template=template, **context)
+
+
 def opened(text: str | None) -> str | None:
     """Raises encryption.Unreadable."""
     if text is None or not text.startswith(MARK):

@@ -13,7 +13,7 @@ from relay.content.compact_json import dumps
 from relay.models import Event, Message, Task, TaskDelivery
 from relay.protocol.dialects import FOR_PEOPLE
 from relay.tasks.blocks import fitting, message_blocks, speaker, text_of
-from relay.tasks.delivery_details import details_json
+from relay.tasks.delivery_details import details_json, has_parts, read_turns
 from relay.tasks.headlines import in_short
 from wake.deliveries import deliver
 from wake.models import Delivery
@@ -106,8 +106,7 @@ def _show(
 ) -> Delivery:
     if fields.get("timeout_seconds") is not None and not fields.get("on_timeout"):
         fields = {**fields, "on_timeout": Delivery.OnTimeout.HOLD}  # as unanswered.py treats it
-    request = task.messages.order_by("pk").first()
-    headline, summary, details = _texts(task, kind, message, request)
+    headline, summary, details = _texts(task, kind, message)
     delivery = deliver(
         task.agent,
         agent_id=task.agent.agent_id,
@@ -131,15 +130,14 @@ def _earlier(task: Task, kind: Type) -> Any:
     return rows.order_by("-task_delivery__generation").values_list("pk", flat=True).first()
 
 
-def _texts(
-    task: Task, kind: Type, message: Message | None, request: Message | None
-) -> tuple[str, str, str]:
+def _texts(task: Task, kind: Type, message: Message | None) -> tuple[str, str, str]:
     """Returns headline, summary and details. For a task that has failed they are made of what can
     be decrypted: otherwise it would never end, and would keep its place in the agent's queue. For
     any other task Unreadable is raised, because people should not answer what they cannot see."""
+    request, newest = read_turns(task, message)
     try:
-        request_text = text_of(request.parts) if request else ""
-        details = details_json(task, message, request)
+        request_text = text_of(request.parts) if request and has_parts(request) else ""
+        details = details_json(task, message, request, newest)
     except Unreadable:
         if kind != Type.ALERT:
             raise

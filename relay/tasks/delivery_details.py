@@ -10,13 +10,14 @@ from typing import Any
 
 from django.db.models import Max
 
-from database.encrypted_columns import length_of
+from database.encrypted_columns import StoredBytes, length_of
 from relay.content.blobs import Json
 from relay.content.compact_json import dumps
 from relay.models import Artifact, Event, Message, Task
 from relay.tasks.blocks import (
     LONGEST,
     LONGEST_EARLIER,
+    REST,
     artifact_blocks,
     blocks_of,
     fitting,
@@ -29,16 +30,41 @@ from relay.tasks.blocks import (
 MOST_TURNS = 20
 # In characters of JSON; what is longer is redirected with words.
 LONGEST_PROPOSAL = 60_000
-# Of artifacts: the agent is locked meanwhile, and a delivery shows less of them.
+# Of artifacts, and of turns: the agent is locked meanwhile, and a delivery shows less of them.
 LONGEST_READ = 1_000_000
 
 
-def details_json(task: Task, message: Message | None, request: Message | None) -> str:
-    """Returns the details. `message` is the agent's current message, `request` the first message of
-    the task."""
+def read_turns(task: Task, message: Message | None) -> tuple[Message | None, list[Message]]:
+    """Returns the first message of the task, which is the request, and the newest others, oldest
+    first, without the agent's current message. Those that are too long to be read have no parts
+    (has_parts())."""
+    rows = task.messages.annotate(size=StoredBytes("parts_json"))
+    rows = rows.defer("parts_json", "metadata_json")
+    request = rows.order_by("pk").first()
+    others = rows.exclude(pk__in=[one.pk for one in (message, request) if one])
+    newest = list(others.order_by("-pk")[:MOST_TURNS])
+    by_importance: list[Any] = [request, *newest] if request else newest
+    short: list[int] = []
+    size = 0
+    for turn in by_importance:
+        if size + turn.size <= LONGEST_READ:
+            size += turn.size
+            short.append(turn.pk)
+    read = task.messages.in_bulk(short)
+    turns = [read.get(turn.pk, turn) for turn in reversed(newest)]
+    return (read.get(request.pk, request) if request else None), turns
+
+
+def has_parts(turn: Message) -> bool:
+    return "parts_json" not in turn.get_deferred_fields()
+
+
+def details_json(
+    task: Task, message: Message | None, request: Message | None, newest: list[Message]
+) -> str:
+    """Returns the details. `message` is the agent's current message; `request` and `newest` are
+    those of read_turns()."""
     artifacts, others_by_name = _artifacts(task)
-    others = task.messages.exclude(pk__in=[one.pk for one in (message, request) if one])
-    newest = list(others.order_by("-pk")[:MOST_TURNS])[::-1]
     since = [turn for turn in newest if message and turn.pk > message.pk]
     earlier = [turn for turn in newest if turn not in since]
     blocks = [
@@ -86,7 +112,8 @@ def _titled(
     title: str, turns: Iterable[Message], task: Task, *, longest: int = LONGEST
 ) -> Iterator[Json]:
     for turn in turns:
-        yield from blocks_of(turn.parts, title.format(speaker(turn, task)), longest=longest)
+        parts = turn.parts if has_parts(turn) else [{"text": REST, "mediaType": "text/plain"}]
+        yield from blocks_of(parts, title.format(speaker(turn, task)), longest=longest)
 
 
 def _proposal(task: Task, message: Message | None, artifacts: list[Artifact]) -> Json | str:

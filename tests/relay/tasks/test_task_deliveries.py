@@ -17,6 +17,8 @@ from relay.models import CallerKey, Card, Message, Task, TaskDelivery
 from relay.protocol.dialects import write_task
 from relay.runs.queue import LEASE
 from relay.tasks import lifecycle, lost_runs, unanswered
+from relay.tasks.blocks import REST
+from relay.tasks.delivery_details import LONGEST_READ
 from tests.inbox.person import Person, text_of
 from tests.relay.fake_connector import FakeConnector, after, ask
 from tests.types import Answer, MakeRule
@@ -390,6 +392,34 @@ def test_a_long_conversation_fits_a_page(end: Callable[..., Task]) -> None:
     assert not details.is_too_long
     assert "The rest is on the page of the task." in details.html
     assert Original.of(question).json == '"Shall I?"'
+
+
+def test_long_turns_are_only_on_the_page_of_the_task(
+    end: Callable[..., Task], card: Card, caller_key: CallerKey
+) -> None:
+    """To read them took seconds, in which the agent was locked."""
+    task = end("input_required", text="Continue?", request="How? " * 10)
+    long = "x" * (LONGEST_READ // 2)
+    for seconds, text in enumerate(["Short.", long, long, "Also short."], 3):
+        ask(card, caller_key, text, task_id=str(task.pk), at=after(seconds))
+
+    texts = [block["text"] for block in newest().details["blocks"]]
+
+    assert texts[1] == "Short."
+    assert texts[2] == REST
+    assert (texts[3][:3], texts[3].endswith(REST)) == ("xxx", True)
+    assert texts[4:] == ["Also short.", "How? " * 10]
+
+
+def test_a_request_that_is_too_long_is_only_on_the_page_of_the_task(
+    end: Callable[..., Task],
+) -> None:
+    end("input_required", text="Continue?", request="x" * (LONGEST_READ + 1))
+
+    question = newest()
+    assert [block["text"] for block in question.details["blocks"]] == ["Continue?", REST]
+    assert titles(question)[1] == "Build server asked"
+    assert question.summary == "For Build server."
 
 
 def test_a_paused_agents_running_task_can_end(
