@@ -26,6 +26,7 @@ from wake.api.parsers import BodyTooLarge
 from wake.api.views import ProtocolView
 
 WAIT_AT_MOST = 25
+FRAMES_AT_MOST = 1_000  # of one request; the official connector sends more in several
 STATUSES = {
     connect.KEY_REFUSED: 401,
     connect.OTHER_AGENT: 403,
@@ -51,9 +52,12 @@ class FramesParser(BaseParser):
         if len(body) > settings.WAKE_MAX_A2A_BYTES:
             raise BodyTooLarge(BodyTooLarge.__doc__)
         try:
-            return {"frames": [json.dumps(frame) for frame in json.loads(body)["frames"]]}
+            frames = json.loads(body)["frames"]
+            if isinstance(frames, list) and len(frames) <= FRAMES_AT_MOST:
+                return {"frames": [json.dumps(frame) for frame in frames]}
         except (ValueError, KeyError, TypeError, RecursionError):
-            raise ParseError('The body must be {"frames": [...]}.') from None
+            pass
+        raise ParseError(f'The body must be {{"frames": [...]}}, with up to {FRAMES_AT_MOST:,}.')
 
 
 class AgentView(ProtocolView):

@@ -27,6 +27,7 @@ RESPONSE_SECONDS = 60.0
 SECONDS_OF_SILENCE = 90.0
 # For the frames of one request. A longer frame is sent alone.
 MAX_BATCH_BYTES = 256 * 1024
+MAX_BATCH_FRAMES = 1_000  # the relay takes no more at once
 NOT_A_RELAY = "This is not a Wake server, or it does not run the relay: check --url."
 KEY_NOT_VALID, OTHER_AGENT, OTHER_PROTOCOL, REPLACED = 4401, 4403, 4406, 4409
 # What a proxy answers while the server behind it is away.
@@ -246,7 +247,8 @@ def _batches(frames: list[Frame]) -> Iterator[list[Frame]]:
     size = 0
     for frame in frames:
         length = len(json.dumps(frame))
-        if batch and size + length > MAX_BATCH_BYTES:
+        is_full = size + length > MAX_BATCH_BYTES or len(batch) == MAX_BATCH_FRAMES
+        if batch and is_full:
             yield batch
             batch, size = [], 0
         batch.append(frame)

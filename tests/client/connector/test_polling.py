@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
+import httpx
 import pytest
 
 from tests.client.connector.relay import KEY, PATIENCE_SECONDS, Frame, task_frame
@@ -256,6 +257,24 @@ def test_many_frames_are_split_into_short_requests(relay: PollingRelay, tmp_path
     assert join() == []
     assert run_ids == ["0", "1", "2"]
     assert max(relay.lengths) < transports.MAX_BATCH_BYTES
+
+
+def test_a_request_has_no_more_frames_than_the_relay_takes() -> None:
+    counts = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        counts.append(len(json.loads(request.content)["frames"]))
+        return httpx.Response(200, json={"frames": []})
+
+    async def send() -> None:
+        mock = httpx.MockTransport(answer)
+        async with httpx.AsyncClient(transport=mock, base_url="https://wake.example") as http:
+            pongs = [{"type": "pong"}] * (transports.MAX_BATCH_FRAMES + 1)
+            await transports.PollingTransport(http).send(pongs)
+
+    asyncio.run(send())
+
+    assert counts == [transports.MAX_BATCH_FRAMES, 1]
 
 
 def test_it_sends_drain_also_when_nothing_runs(relay: PollingRelay, tmp_path: Path) -> None:

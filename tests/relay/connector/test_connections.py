@@ -231,7 +231,14 @@ def test_a_poll_is_refused_like_a_socket(card: Card, key: ApiKey, polls: Polls) 
     assert polls.post().status_code == 401
 
 
-@pytest.mark.parametrize("body", [b"[]", b"{}", b'{"frames": 7}', b"\xff", b"[" * 100_000])
+@pytest.mark.parametrize(
+    "body",
+    [
+        *(b"[]", b"{}", b'{"frames": 7}', b'{"frames": "aa"}', b'{"frames": {"type": 1}}', b"\xff"),
+        pytest.param(b"[" * 100_000, id="deep"),
+        pytest.param(json.dumps({"frames": [{"type": "pong"}] * 1_001}).encode(), id="many"),
+    ],
+)
 def test_an_unreadable_poll_is_refused(card: Card, polls: Polls, body: bytes) -> None:
     answer = polls.client.post(
         "/connect/v1/poll", body, content_type="application/json", headers=polls.headers
