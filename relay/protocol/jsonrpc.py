@@ -10,6 +10,8 @@ from relay.protocol.fields import InvalidParams
 Json = dict[str, Any]
 Id: TypeAlias = str | int | float | None
 
+LONGEST_ID = 1_024  # characters; a stream repeats the id in each event
+
 PARSE_ERROR = -32700
 INVALID_REQUEST = -32600
 METHOD_NOT_FOUND = -32601
@@ -51,6 +53,8 @@ class Request:
 def id_of(value: Any) -> Id:
     """Returns the id of a request if it may be echoed, and otherwise None."""
     id = value.get("id") if isinstance(value, dict) else None
+    if isinstance(id, str) and len(id) > LONGEST_ID:
+        return None
     # To Python true is a number.
     return id if isinstance(id, str | int | float) and not isinstance(id, bool) else None
 
@@ -63,7 +67,9 @@ def read(value: Any) -> Request:
         raise InvalidRequest("A request must be an object.")
     id, method = id_of(value), value.get("method")
     if id is None and value.get("id") is not None:
-        raise InvalidRequest("The id must be a string, a number or null.")
+        raise InvalidRequest(
+            f"The id must be a string of up to {LONGEST_ID:,} characters, a number or null."
+        )
     if value.get("jsonrpc") != "2.0":
         raise InvalidRequest('The member "jsonrpc" must be "2.0".')
     if not isinstance(method, str) or not method:
