@@ -6,6 +6,7 @@ from __future__ import annotations
 import logging
 from http import HTTPStatus
 
+from django.core.exceptions import SuspiciousOperation
 from django.http import HttpResponse
 
 from accounts.limits.throttles import TooMany
@@ -63,6 +64,8 @@ def body_of(id: jsonrpc.Id, exception: Exception) -> jsonrpc.Json:
     """Returns the error as JSON-RPC. An unexpected error does not say what it was."""
     _, after = _status(exception)
     details = jsonrpc.try_again(after) if after else []
+    if isinstance(exception, SuspiciousOperation):  # such as a query of too many fields
+        exception = jsonrpc.InvalidRequest("The address or a header of this request is not valid.")
     if isinstance(exception, tuple(FIELDS)):
         exception = InvalidParams(FIELDS[type(exception)], str(exception))
     if isinstance(exception, InvalidParams):

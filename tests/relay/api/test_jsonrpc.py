@@ -90,6 +90,17 @@ def test_an_invalid_id_is_answered_under_null(id: Any, caller: Caller) -> None:
     assert answer["error"]["code"] == -32600
 
 
+def test_a_query_of_too_many_fields_is_an_error_of_the_caller(
+    caller: Caller, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = f"{caller.path}?{'a=1&' * 1_001}"
+
+    answer = caller.post(GOOD, path=path, A2A_Version="").json()
+
+    assert (answer["id"], answer["error"]["code"]) == (1, -32600)
+    assert caplog.text == ""
+
+
 def test_a_request_without_an_id_is_answered_all_the_same(caller: Caller) -> None:
     request = {name: GOOD[name] for name in ("jsonrpc", "method", "params")}
 
