@@ -46,11 +46,12 @@ def events_after(
     out: what replaced it follows."""
     task = Task.objects.select_related("context").get(pk=task_id)
     rows = task.events.filter(generation__gt=seen).order_by("generation")
-    events = list(rows.select_related("message")[:EVENTS_AT_ONCE])
+    # The row after them, if there is one, says that the last of them is not the newest.
+    events = list(rows.select_related("message")[: EVENTS_AT_ONCE + 1])
     batch, size, artifacts = Batch(seen), 0, _Artifacts()
-    for event in events:
+    for event in events[:EVENTS_AT_ONCE]:
         event.task = task
-        is_newest = event is events[-1] and len(events) < EVENTS_AT_ONCE
+        is_newest = event is events[-1]
         is_end = event.kind == Event.Kind.STATUS and event.state in ends and is_newest
         parts = artifacts.load(event)
         if event.kind != Event.Kind.MESSAGE and not event.is_replaced:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ from asgiref.sync import async_to_sync
 from django.utils import timezone
 
 from relay.models import Message, Task
+from relay.streams import reading
 from tests.relay.calling import Caller, move
 from tests.relay.fake_connector import FakeConnector, of
 from tests.relay.streams.listening import (
@@ -57,6 +59,28 @@ def test_a_client_that_missed_the_end_gets_it_once(either: Caller) -> None:
     assert [one.state for one in story(2)] == ["completed"]
     assert story(3)["error"]["code"] == -32004
     assert is_free()
+
+
+@pytest.mark.parametrize("missed", [3, 4, 8])
+def test_a_stream_ends_with_the_last_event_of_a_full_read(
+    missed: int, either: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It went on for ever if exactly as many events were unread as are read at once."""
+    monkeypatch.setattr(reading, "EVENTS_AT_ONCE", 4)
+    task = either.send()
+    for number in range(1, missed):
+        move(task["id"], State.WORKING, f"{number}")
+    move(task["id"], State.COMPLETED, "Done.")
+
+    @async_to_sync
+    async def story() -> Any:
+        listener = await following(either, task["id"], Last_Event_ID=f"{task['id']}:1").open()
+        async with asyncio.timeout(10):
+            return await listener.rest()
+
+    *_, ended = events = story()
+    assert (len(events), ended.state) == (missed, "completed")
+    assert ended.change.get("final", True)
 
 
 def test_the_same_send_with_the_last_id_goes_on_and_sends_nothing_again(either: Caller) -> None:
