@@ -27,6 +27,7 @@ from relay.protocol.dialects import Json
 from relay.protocol.fields import LONGEST_ID, Fields, InvalidParams
 from relay.runs import queue as run_queue
 from relay.runs.queue import LeaseLost
+from relay.runs.results import HIGHEST_NUMBER
 from relay.tasks import lost_runs, reports, transitions
 from relay.tasks.artifacts import ResultTooLarge
 from wake.api.parsers import Malformed, parse_strictly
@@ -78,7 +79,7 @@ class Session:
             if outages.will_pass(error):
                 raise  # the connector says it again on its next connection
             logger.exception("A frame of a connector could not be taken")
-            return [_error("failed", "Something on our side failed.", _leniently(text))]
+            return self._refuse("failed", "Something on our side failed.", _leniently(text))
 
     def _read(self, text: str, *, at: datetime) -> list[Json]:
         """Answers one frame. A result that cannot be stored, because it is too long or contains
@@ -88,7 +89,7 @@ class Session:
         except Malformed as reason:
             frame = _leniently(text)
             if frame.get("type") != "result":
-                return [_error("malformed", str(reason), frame)]
+                return self._refuse("malformed", str(reason), frame)
             why = f"The agent's answer cannot be stored: {reason}"
             return self.receive(frame | {"state": "failed", "text": why}, at=at)
 
@@ -105,7 +106,7 @@ class Session:
             self._seen(at)
             return take(frame, at)
         except InvalidParams as reason:
-            return [_error("malformed", str(reason), value)]
+            return self._refuse("malformed", str(reason), value)
         except RunUnknown as reason:
             return [_error("unknown_run", str(reason), value)]
 
@@ -231,7 +232,7 @@ class Session:
         except LeaseLost as reason:
             return [_lost(run, reason)]
         except ResultTooLarge as reason:
-            return [_error("too_much", str(reason), frame.value)]
+            return self._refuse("too_much", str(reason), frame.value)
         return []
 
     def _result(self, frame: Fields, at: datetime) -> list[Json]:
@@ -260,6 +261,18 @@ class Session:
     def _seen(self, at: datetime) -> None:
         if self.connector:
             Connector.objects.filter(pk=self.connector.pk).update(seen_at=at)
+
+    def _refuse(self, code: str, why: str, about: Any) -> list[Json]:
+        """Answers a frame with an error. If it was a piece of an artifact, its run notes that."""
+        try:
+            frame = Fields(about, "frame")
+            run, lease = self._named(frame)
+            number = frame.number("n", low=1, high=HIGHEST_NUMBER)
+        except (InvalidParams, RunUnknown):
+            number = None
+        if number and frame.get("type") == "progress" and frame.get("artifact") is not None:
+            reports.note_refused(run, lease, number)
+        return [_error(code, why, about)]
 
     def _named(self, frame: Fields) -> tuple[Run, uuid.UUID]:
         """Returns the run of this agent that a frame names, and the lease; raises InvalidParams,
@@ -337,15 +350,16 @@ def _strictly(text: str) -> Any:
 
 
 def _leniently(text: str) -> Json:
-    """Returns the members of a frame that say which run it belongs to, where it can be parsed at
-    all."""
+    """Returns the members of a frame that say which run it belongs to, and which piece of an
+    artifact it is, where it can be parsed at all."""
     try:
         frame = json.loads(text)
     except (ValueError, RecursionError):
         return {}
     if not isinstance(frame, dict):
         return {}
-    return {name: frame.get(name) for name in ("type", "dispatch_id", "lease_id")}
+    names = ("type", "dispatch_id", "lease_id", "n", "artifact")
+    return {name: frame.get(name) for name in names}
 
 
 def _message(message: Message) -> Json:

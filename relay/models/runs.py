@@ -153,6 +153,9 @@ class Run(models.Model):
     cancel_told_at = models.DateTimeField(null=True)
     # The number of the last progress that was stored: a repeated one is ignored.
     progress = models.PositiveIntegerField(default=0)
+    # The number of the first piece of an artifact that was refused. The result brings it again, and
+    # those after it.
+    refused_from = models.PositiveIntegerField(null=True)
     created_at = models.DateTimeField()
     started_at = models.DateTimeField(null=True)
     finished_at = models.DateTimeField(null=True)
@@ -181,6 +184,13 @@ class Run(models.Model):
 
     def __str__(self) -> str:
         return f"{self.pk} ({self.state})"
+
+    @property
+    def stored_up_to(self) -> int:
+        """Returns the number up to which the pieces of artifacts that were reported are stored."""
+        if self.refused_from is None:
+            return self.progress
+        return min(self.progress, self.refused_from - 1)
 
     @property
     def decision(self) -> dict[str, Any] | None:

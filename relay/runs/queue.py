@@ -29,6 +29,11 @@ log = logging.getLogger(__name__)
 HEARTBEAT = timedelta(seconds=15)
 LEASE = timedelta(seconds=60)
 ATTEMPTS_AT_MOST = 3
+# What changes in the row of a run when it is leased.
+LEASED = [
+    *("state", "connector", "lease", "leased_until", "attempts"),
+    *("progress", "refused_from", "started_at"),
+]
 QUEUE_AT_MOST = 500
 # How many of those may come from anonymous callers, and from one network of theirs. The rest is for
 # callers with a key, and no network takes the place of all others.
@@ -164,9 +169,8 @@ def _lease(connector: Connector, ids: Collection[uuid.UUID], *, at: datetime) ->
         run.state, run.connector = State.LEASED, connector
         run.lease, run.leased_until = uuid.uuid4(), at + LEASE
         run.attempts += 1
-        run.progress, run.started_at = 0, None
-    changed = ["state", "connector", "lease", "leased_until", "attempts", "progress", "started_at"]
-    Run.objects.bulk_update(leased, changed)
+        run.progress, run.refused_from, run.started_at = 0, None, None
+    Run.objects.bulk_update(leased, LEASED)
     if answers := [run.decision["delivery_id"] for run in leased if run.decision]:
         mark_internal_picked_up(answers, at=at)
     return leased

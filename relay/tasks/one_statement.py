@@ -56,6 +56,7 @@ RUN_COLUMNS = {
     "state": f"'{Run.State.QUEUED}'",
     "attempts": "0",
     "progress": "0",
+    "refused_from": "NULL",
     "lease": "NULL",
     "leased_until": "NULL",
     "connector_id": "NULL",

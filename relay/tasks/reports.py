@@ -44,8 +44,9 @@ def begin(run: Run, lease: uuid.UUID, *, at: datetime) -> None:
 def record_progress(run: Run, lease: uuid.UUID, report: Json, *, at: datetime) -> bool:
     """Takes in the progress `{n, text?, artifact?}` of a run: a message to the caller, or a piece
     of an artifact. `n` counts up within a run, and a repeated report changes nothing. Messages
-    beyond the limit are ignored; artifacts beyond it are refused. Returns whether something was
-    stored; raises LeaseLost, InvalidParams, ResultTooLarge."""
+    beyond the limit are ignored; artifacts beyond it are refused, and so are all pieces that follow
+    a refused one. Returns whether something was stored; raises LeaseLost, InvalidParams,
+    ResultTooLarge."""
     progress = Fields(report, "progress")
     number, text = progress.number("n", low=1, high=HIGHEST_NUMBER) or 0, progress.text("text")
     given = [progress.inner("artifact")] if progress.get("artifact") is not None else []
@@ -57,6 +58,8 @@ def record_progress(run: Run, lease: uuid.UUID, report: Json, *, at: datetime) -
         return False
     run.progress = number or run.progress
     run.save(update_fields=["progress"])
+    if given and number and run.refused_from is not None:
+        raise ResultTooLarge("An earlier piece was refused: this one comes with the result.")
     if given and task.generation >= PIECES_WITHIN:
         raise ResultTooLarge(f"A task has at most {PIECES_WITHIN:,} events before its result.")
     has_message = bool(text) and task.messages.count() < WORDS_WITHIN
@@ -65,6 +68,13 @@ def record_progress(run: Run, lease: uuid.UUID, report: Json, *, at: datetime) -
         message = transitions.add_message(task, Message.Source.AGENT, [{"text": text}], at=at)
         transitions.transition(task.pk, State.WORKING, message=message, at=at)
     return bool(given) or has_message
+
+
+def note_refused(run: Run, lease: uuid.UUID, number: int) -> None:
+    """Notes that the piece of an artifact with this number was refused, under the current lease of
+    its run. Later reports count on, and would make it look as if it were stored."""
+    rows = Run.objects.on_lease().filter(pk=run.pk, lease=lease, progress__lt=number)
+    rows.filter(refused_from__isnull=True).update(refused_from=number)
 
 
 def finish(run: Run, lease: uuid.UUID, result: Json, *, at: datetime) -> bool:
@@ -80,7 +90,7 @@ def finish(run: Run, lease: uuid.UUID, result: Json, *, at: datetime) -> bool:
 @transaction.atomic
 def _finish(run: Run, lease: uuid.UUID, outcome: Outcome, *, at: datetime) -> bool:
     # The result repeats the pieces that were sent while the command worked.
-    missing = [one for one in outcome.artifacts if not 0 < one.number <= run.progress]
+    missing = [one for one in outcome.artifacts if not 0 < one.number <= run.stored_up_to]
     prepared = artifacts.prepare(run.task_id, missing, at=at)
     task = transitions.lock(run.task_id)
     run = run_queue.leased_run(run, lease)
@@ -99,7 +109,7 @@ def _finish(run: Run, lease: uuid.UUID, outcome: Outcome, *, at: datetime) -> bo
         )
         return False
     try:
-        artifacts.store(task, prepared, seen=run.progress, at=at)
+        artifacts.store(task, prepared, seen=run.stored_up_to, at=at)
     except ResultTooLarge as reason:
         prepared.discard()
         outcome = failed(f"The agent's answer cannot be stored: {reason}")

@@ -13,7 +13,7 @@ from relay.models import Artifact, CallerKey, Card, Message, PushNotification, T
 from relay.protocol import dialects
 from relay.protocol.dialects import PushIn
 from relay.tasks import artifacts as artifact_store
-from relay.tasks import pushes, reports
+from relay.tasks import lost_runs, pushes, reports
 from tests.relay.calling import queue_pushes
 from tests.relay.fake_connector import FakeConnector, Frame, after, ask, now, of
 from wake.models import Delivery
@@ -182,6 +182,81 @@ def test_pieces_end_before_the_result_does(
     assert codes == [[], [], ["too_much"], ["too_much"]]
     connector.end(frame, "completed", artifacts=[piece("y")["artifact"]], at=after(1))
     assert texts_of(task) == ["x", "x", "y"]
+
+
+def pieces_of_a_result(*pieces: Frame) -> list[Any]:
+    """Returns the pieces as the result repeats them, numbered from 1."""
+    return [one["artifact"] | {"n": n} for n, one in enumerate(pieces, 1)]
+
+
+def test_a_result_stores_the_pieces_that_were_refused(
+    task: Task, connector: FakeConnector, frame: Frame, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A later report made a refused piece look stored: the result was completed without it."""
+    sent = [piece(text) for text in "abcd"]
+    connector.tell("progress", **of(frame), **sent[0], n=1)
+    with monkeypatch.context() as full:
+        full.setattr(reports, "PIECES_WITHIN", 1)
+        (refused,) = connector.tell("progress", **of(frame), **sent[1], n=2)
+    (too,) = connector.tell("progress", **of(frame), **sent[2], n=3)
+    for _ in range(2):
+        connector.tell("progress", **of(frame), text="Half.", n=5)
+
+    repeated = [*pieces_of_a_result(*sent[:3]), sent[3]["artifact"] | {"n": 6}]
+    connector.end(frame, "completed", artifacts=repeated)
+
+    assert (refused["code"], too["code"]) == ("too_much", "too_much")
+    assert texts_of(task) == ["a", "b", "c", "d"]
+    assert now(task).state == State.COMPLETED
+    assert Message.objects.filter(task=task, source="agent").count() == 1
+
+
+def test_a_result_fails_with_a_piece_that_cannot_be_stored(
+    task: Task, connector: FakeConnector, frame: Frame
+) -> None:
+    sent = [piece(*["x"] * 1_000), piece("y"), piece("z", name="b", append=False)]
+    for n, one in enumerate(sent, 1):
+        connector.tell("progress", **of(frame), **one, n=n)
+    connector.tell("progress", **of(frame), text="Half.", n=4)
+
+    connector.end(frame, "completed", artifacts=pieces_of_a_result(*sent))
+
+    message = now(task).status_message
+    assert message is not None
+    assert now(task).state == State.FAILED
+    assert message.parts[0]["text"].endswith("An artifact has at most 1,000 parts.")
+
+
+@pytest.mark.parametrize("bad", [{"text": "\0"}, {"text": 1}], ids=["U+0000", "no text"])
+def test_a_piece_that_cannot_be_read_counts_as_refused(
+    bad: dict[str, Any], task: Task, connector: FakeConnector, frame: Frame
+) -> None:
+    sent = [piece("a"), piece("b")]
+    unreadable = {"type": "progress", **of(frame), **sent[0], "n": 1}
+    unreadable["artifact"]["parts"] = [bad]
+
+    (error,) = connector.session.read(json.dumps(unreadable), at=after(1))
+    connector.tell("progress", **of(frame), text="Half.", n=3)
+    sent[0] = piece("a")
+    connector.end(frame, "completed", artifacts=pieces_of_a_result(*sent))
+
+    assert error["code"] == "malformed"
+    assert texts_of(task) == ["a", "b"]
+
+
+def test_a_run_that_begins_again_forgets_that_a_piece_was_refused(
+    task: Task, connector: FakeConnector, frame: Frame, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as full:
+        full.setattr(reports, "PIECES_WITHIN", 1)
+        connector.tell("progress", **of(frame), **piece("a"), n=1)
+    later = after(90)
+    lost_runs.expire_leases(at=later)
+    connector.tell("heartbeat", dispatch_ids=[], at=later)
+    again = connector.run(at=later)
+
+    assert connector.tell("progress", **of(again), **piece("b"), n=1, at=later) == []
+    assert texts_of(task) == ["b"]
 
 
 def test_progress_messages_leave_room_for_other_messages(
