@@ -86,6 +86,9 @@ class RunQuerySet(models.QuerySet["Run"]):
     def on_lease(self) -> RunQuerySet:
         return self.filter(state__in=[Run.State.LEASED, Run.State.ACKED])
 
+    def unfinished(self) -> RunQuerySet:
+        return self.filter(state__in=[Run.State.QUEUED, Run.State.LEASED, Run.State.ACKED])
+
     def begun_by(self, connector: Connector) -> RunQuerySet:
         return self.filter(connector=connector, state=Run.State.ACKED)
 

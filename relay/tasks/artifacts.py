@@ -15,7 +15,7 @@ from django.conf import settings
 from django.db import transaction
 
 from relay.content import blobs
-from relay.content.compact_json import dumps
+from relay.content.compact_json import bytes_in, dumps
 from relay.models import Artifact, Blob, Task
 from relay.protocol.dialects import Json
 from relay.protocol.parts import PARTS_AT_MOST
@@ -24,7 +24,7 @@ from relay.tasks import room, transitions
 from relay.tasks.transitions import Piece
 
 ARTIFACTS_AT_MOST = 1_000
-# In characters of JSON: what is shorter is stored under the lock, in one statement less.
+# In bytes of JSON: what is shorter is stored under the lock, in one statement less.
 LONG = 65_536
 ADOPTED = ["artifact_id", "begins"]
 CONTENT = ["name", "description", "parts_json", "metadata_json", "begins"]
@@ -65,7 +65,7 @@ def prepare(task_id: uuid.UUID, artifacts: Sequence[ReportedArtifact], *, at: da
         for number, reported in enumerate(artifacts)
         if not (reported.append or reported.number)
     }
-    if sum(map(_chars_of, rows.values())) > LONG:
+    if sum(map(_bytes_of, rows.values())) > LONG:
         prepared.rows = rows
         Artifact.objects.bulk_create(rows.values(), batch_size=transitions.AT_ONCE)
     return prepared
@@ -86,20 +86,26 @@ def store(task: Task, prepared: Prepared, *, at: datetime, seen: int = 0) -> Non
     if count + len(ids) - len(there) > ARTIFACTS_AT_MOST:
         raise ResultTooLarge(f"A task has at most {ARTIFACTS_AT_MOST:,} artifacts.")
     writing = _Writing(task, prepared, there, at)
-    before = sum(map(_chars_of, there.values()))
+    before = sum(map(_bytes_of, there.values()))
     pieces = [
         writing.add(number, generation=generation)
         for generation, number in enumerate(numbers, task.generation + 1)
     ]
-    size = sum(map(_chars_of, there.values())) - before
+    size = sum(map(_bytes_of, there.values())) - before
     size += sum(blobs.bytes_of(prepared.parts[number]) for number in numbers)
     transitions.count_bytes(task, size)
-    try:
-        room.check_task(task)
-    except room.TaskIsFull as reason:
-        raise ResultTooLarge(str(reason)) from reason
+    check_room(task)
     writing.save()
     transitions.emit_artifacts(task, pieces, at=at)
+
+
+def check_room(task: Task) -> None:
+    """Raises ResultTooLarge if the task or its context holds more than its limit."""
+    try:
+        room.check_task(task)
+        room.check_context(task.context)
+    except (room.TaskIsFull, room.ContextIsFull) as reason:
+        raise ResultTooLarge(str(reason)) from reason
 
 
 @dataclass(slots=True)
@@ -156,9 +162,9 @@ class _Writing:
             Artifact.objects.filter(pk__in=unused).delete()
 
 
-def _chars_of(row: Artifact) -> int:
+def _bytes_of(row: Artifact) -> int:
     """Returns how much text the row stores."""
-    return sum(map(len, (row.name, row.description, row.parts_json, row.metadata_json)))
+    return bytes_in(row.name, row.description, row.parts_json, row.metadata_json)
 
 
 def _row(
@@ -193,6 +199,6 @@ def _together(there: list[Json], more: list[Json]) -> list[Json]:
     parts = there + more
     if len(parts) > PARTS_AT_MOST:
         raise ResultTooLarge(f"An artifact has at most {PARTS_AT_MOST:,} parts.")
-    if len(dumps(parts).encode()) > settings.WAKE_MAX_A2A_BYTES:
+    if bytes_in(dumps(parts)) > settings.WAKE_MAX_A2A_BYTES:
         raise ResultTooLarge(f"An artifact has at most {settings.WAKE_MAX_A2A_BYTES:,} bytes.")
     return parts

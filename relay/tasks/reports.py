@@ -15,13 +15,13 @@ from relay.protocol.fields import Fields
 from relay.runs import queue as run_queue
 from relay.runs.queue import LeaseLost
 from relay.runs.results import HIGHEST_NUMBER, Outcome, failed, read_artifact, read_result
-from relay.tasks import artifacts, transitions
-from relay.tasks.artifacts import ResultTooLarge
+from relay.tasks import artifacts, room, transitions
+from relay.tasks.artifacts import Prepared, ResultTooLarge
 
 State = Task.State
 
 # A task with this many messages ignores the text of further progress reports. The other half of
-# sending.MESSAGES_AT_MOST is for callers, people and results.
+# room.MESSAGES_AT_MOST is for callers, people and results.
 WORDS_WITHIN = 500
 # A task with this many events refuses further pieces of artifacts, because each is also a push.
 PIECES_WITHIN = 2_000
@@ -109,19 +109,45 @@ def _finish(run: Run, lease: uuid.UUID, outcome: Outcome, *, at: datetime) -> bo
         )
         return False
     try:
-        artifacts.store(task, prepared, seen=run.stored_up_to, at=at)
+        message = _store(task, outcome, prepared, seen=run.stored_up_to, at=at)
     except ResultTooLarge as reason:
         prepared.discard()
         outcome = failed(f"The agent's answer cannot be stored: {reason}")
-    message = None
-    if outcome.parts:
-        source, metadata = Message.Source.AGENT, outcome.metadata
-        message = transitions.add_message(task, source, outcome.parts, metadata=metadata, at=at)
+        message = _add_message(task, outcome, at=at)
     state = _next_state(task, outcome.state, at=at)
     if outcome.is_direct and state == outcome.state:
         Task.objects.filter(pk=task.pk).update(is_direct=True)
     transitions.transition(task.pk, state, message=message, by=by, at=at)
     return True
+
+
+@transaction.atomic
+def _store(
+    task: Task, outcome: Outcome, prepared: Prepared, *, seen: int, at: datetime
+) -> Message | None:
+    """Stores a result or nothing of it; returns its message. Raises ResultTooLarge."""
+    artifacts.store(task, prepared, seen=seen, at=at)
+    if not outcome.parts:
+        return None
+    if outcome.state in Task.INTERRUPTED:
+        _check_messages(task)
+    message = _add_message(task, outcome, at=at)
+    artifacts.check_room(task)
+    return message
+
+
+def _check_messages(task: Task) -> None:
+    """Raises ResultTooLarge if the task has no room for the answer to a question. A result that
+    ends the task needs none."""
+    try:
+        room.check_messages(task)
+    except room.TaskIsFull as reason:
+        raise ResultTooLarge(str(reason)) from reason
+
+
+def _add_message(task: Task, outcome: Outcome, *, at: datetime) -> Message:
+    source, metadata = Message.Source.AGENT, outcome.metadata
+    return transitions.add_message(task, source, outcome.parts, metadata=metadata, at=at)
 
 
 def _next_state(task: Task, ended: State, *, at: datetime) -> State:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from django.conf import settings
 from django.db.models import Sum
 
-from relay.models import Context, Task
+from relay.models import Context, Run, Task
+
+MESSAGES_AT_MOST = 1_000  # of a task, from all senders
 
 
 class TaskIsFull(Exception):
@@ -14,6 +16,17 @@ class TaskIsFull(Exception):
 
 class ContextIsFull(Exception):
     """The tasks of this context hold as much as they may: begin a new one."""
+
+
+def check_messages(task: Task) -> None:
+    """Raises TaskIsFull if the task has no room for a further message. The results of its runs that
+    have not ended have theirs already."""
+    awaited = Run.objects.filter(task=task).unfinished().count()
+    if task.messages.count() + awaited >= MESSAGES_AT_MOST:
+        raise TaskIsFull(
+            "This task has reached its limit of messages. "
+            "Continue in a new task of the same context."
+        )
 
 
 def check_task(task: Task) -> None:

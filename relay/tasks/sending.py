@@ -22,15 +22,10 @@ from relay.protocol.dialects import Incoming, PushIn
 from relay.protocol.fields import InvalidParams
 from relay.runs import queue as run_queue
 from relay.tasks import one_statement, pushes, references, room, transitions
-from relay.tasks.room import TaskIsFull
 from relay.tasks.transitions import TaskIsTerminal, TaskNotFound, transition
 
 State = Task.State
 BUSY_SECONDS = 60
-MESSAGES_AT_MOST = 1_000  # of a task, from all senders
-TOO_MANY_MESSAGES = (
-    "This task has reached its limit of messages. Continue in a new task of the same context."
-)
 # A version 4 UUID, as they are made here: 122 random bits.
 UNGUESSABLE = re.compile(
     r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}", re.IGNORECASE
@@ -145,8 +140,7 @@ def _send_step_by_step(
         if earlier_task:
             return earlier_task
         task = _of_caller(card.agent, caller, incoming)
-        if task.messages.count() >= MESSAGES_AT_MOST:
-            raise TaskIsFull(TOO_MANY_MESSAGES)
+        room.check_messages(task)
         if push:
             pushes.create(task, push, at=at)
         return _continue(task, incoming, card, idempotency=idempotency, address=address, at=at)

@@ -20,7 +20,7 @@ from database.idempotency import Idempotency
 from database.new_rows import new
 from database.notifications import notify
 from relay.content import blobs
-from relay.content.compact_json import dumps
+from relay.content.compact_json import bytes_in, dumps
 from relay.models import Artifact, Event, Message, Task
 from relay.protocol.dialects import Json
 from relay.runs import queue as run_queue
@@ -229,4 +229,4 @@ def new_message(
         idempotency_hash=idempotency.fingerprint if idempotency else "",
         created_at=at,
     )
-    return message, len(parts_json) + len(metadata_json) + blobs.bytes_of(stored)
+    return message, bytes_in(parts_json, metadata_json) + blobs.bytes_of(stored)

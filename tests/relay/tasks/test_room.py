@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from accounts.models import ApiKey
-from relay.models import Task
+from relay.models import CallerKey, Card, Message, Task
+from relay.tasks import room
 from tests.relay.calling import Caller
-from tests.relay.fake_connector import FakeConnector, after, now
+from tests.relay.fake_connector import FakeConnector, after, ask, now, of
 
 SEND = {"1.0": "SendMessage", "0.3": "message/send"}
 LONG = "x" * 3_000
@@ -89,3 +90,89 @@ def test_a_piece_that_overfills_its_task_is_refused(newer: Caller, key: ApiKey) 
 
     assert answers[0] == []
     assert answers[1][0]["code"] == "too_much"
+
+
+def test_a_message_of_a_result_that_overfills_its_task_fails_its_run(
+    newer: Caller, key: ApiKey
+) -> None:
+    """The message of a result was counted and never compared: a task could hold any number."""
+    task = newer.send("Hi")["id"]
+    connector = FakeConnector(key)
+    frame = connector.run(at=after(1))
+    artifact = {"artifactId": "a", "parts": [{"text": "y"}]}
+
+    connector.end(frame, "completed", text="y" * 6_000, artifacts=[artifact], at=after(2))
+
+    ended = now(Task.objects.get(pk=task))
+    assert ended.state == Task.State.FAILED
+    assert ended.status_message is not None
+    assert "This task holds 5,000 bytes" in ended.status_message.parts[0]["text"]
+    assert not ended.artifacts.exists()
+    assert ended.stored_bytes < 1_000
+
+
+def test_a_result_that_overfills_its_context_fails_its_run(newer: Caller, key: ApiKey) -> None:
+    context = newer.send(LONG)["contextId"]
+    connector = FakeConnector(key)
+    connector.end(connector.run(at=after(1)), "completed", text=LONG[:1_500], at=after(2))
+    task = newer.send("Hi", contextId=context)["id"]
+    frame = connector.run(at=after(3))
+    artifact = {"artifactId": "a", "parts": [{"text": "y" * 4_000}]}
+
+    (piece,) = connector.tell("progress", **of(frame), n=1, artifact=artifact, at=after(4))
+    connector.end(frame, "completed", artifacts=[artifact | {"n": 1}], at=after(5))
+
+    ended = now(Task.objects.get(pk=task))
+    assert piece["code"] == "too_much"
+    assert ended.state == Task.State.FAILED
+    assert ended.status_message is not None
+    assert "The tasks of this context hold 8,000" in ended.status_message.parts[0]["text"]
+
+
+def test_what_a_task_holds_is_counted_in_bytes(newer: Caller, key: ApiKey) -> None:
+    """Characters were counted, of which each may have four bytes."""
+    task = newer.send("世" * 500)["id"]
+    connector = FakeConnector(key)
+    artifact = {"artifactId": "a", "parts": [{"text": "世" * 400}]}
+    connector.end(connector.run(at=after(1)), "completed", artifacts=[artifact], at=after(2))
+
+    row = Task.objects.get(pk=task)
+
+    stored = [row.messages.get().parts_json, row.artifacts.get().parts_json]
+    assert row.stored_bytes == sum(len(json.encode()) for json in stored)
+
+
+def test_messages_leave_room_for_the_results_of_the_runs_that_wait(
+    newer: Caller, key: ApiKey, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(room, "MESSAGES_AT_MOST", 6)
+    task = newer.send("Hi")["id"]
+    for _ in range(2):
+        newer.send("More.", taskId=task)
+    refused = newer.error(SEND["1.0"], newer.sending("More.", taskId=task))
+
+    connector = FakeConnector(key)
+    for number in range(3):
+        connector.end(connector.run(at=after(number)), "completed", text="Yes.", at=after(number))
+
+    assert "limit of messages" in refused["message"]
+    assert Task.objects.get(pk=task).state == Task.State.COMPLETED
+    assert Message.objects.filter(task=task).count() == 6
+
+
+def test_a_task_without_room_for_messages_asks_nothing_more(
+    card: Card, caller_key: CallerKey, key: ApiKey, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An agent that asks again after each answer of a rule would go on for ever."""
+    monkeypatch.setattr(room, "MESSAGES_AT_MOST", 3)
+    connector = FakeConnector(key)
+    task = ask(card, caller_key, "Hi")
+    connector.end(connector.run(at=after(1)), "auth_required", text="Who are you?", at=after(1))
+    ask(card, caller_key, "Me.", task_id=str(task.pk), at=after(2))
+
+    connector.end(connector.run(at=after(3)), "auth_required", text="Who is that?", at=after(3))
+
+    ended = now(task)
+    assert ended.state == Task.State.FAILED
+    assert ended.status_message is not None
+    assert "limit of messages" in ended.status_message.parts[0]["text"]
