@@ -50,9 +50,7 @@ class Prepared:
 
     def discard_files(self, numbers: Iterable[int]) -> None:
         """Deletes the large files of these artifacts."""
-        parts = [part for number in numbers for part in self.parts[number]]
-        if stored := [part["blob"] for part in parts if "blob" in part]:
-            Blob.objects.filter(pk__in=stored).delete()
+        _delete_files(part for number in numbers for part in self.parts[number])
 
 
 def prepare(task_id: uuid.UUID, artifacts: Sequence[ReportedArtifact], *, at: datetime) -> Prepared:
@@ -93,6 +91,7 @@ def store(task: Task, prepared: Prepared, *, at: datetime, seen: int = 0) -> Non
     ]
     size = sum(map(_bytes_of, there.values())) - before
     size += sum(blobs.bytes_of(prepared.parts[number]) for number in numbers)
+    size -= blobs.bytes_of(writing.replaced)
     transitions.count_bytes(task, size)
     check_room(task)
     writing.save()
@@ -110,7 +109,8 @@ def check_room(task: Task) -> None:
 
 @dataclass(slots=True)
 class _Writing:
-    """Writes artifacts into their rows. `there` are the rows of the task by their ids."""
+    """Writes artifacts into their rows. `there` are the rows of the task by their ids. `replaced`
+    are the parts that make room for others."""
 
     task: Task
     prepared: Prepared
@@ -119,6 +119,7 @@ class _Writing:
     adopted: list[Artifact] = field(default_factory=list)
     new: list[Artifact] = field(default_factory=list)
     changed: dict[str, Artifact] = field(default_factory=dict)
+    replaced: list[Json] = field(default_factory=list)
 
     def add(self, number: int, *, generation: int) -> Piece:
         """Writes one artifact; raises ResultTooLarge."""
@@ -132,6 +133,7 @@ class _Writing:
             first, parts = len(row.parts), _together(row.parts, parts)
         else:
             row.begins = generation
+            self.replaced += row.parts
         _write(row, reported, parts)
         self.changed[row.artifact_id] = row
         return Piece(row, first, len(parts) - first, reported.is_last)
@@ -160,6 +162,13 @@ class _Writing:
         unused = {row.pk for row in self.prepared.rows.values()} - {row.pk for row in self.adopted}
         if unused:
             Artifact.objects.filter(pk__in=unused).delete()
+        _delete_files(self.replaced)
+
+
+def _delete_files(parts: Iterable[Json]) -> None:
+    """Deletes the large files that these parts name."""
+    if stored := [part["blob"] for part in parts if "blob" in part]:
+        Blob.objects.filter(pk__in=stored).delete()
 
 
 def _bytes_of(row: Artifact) -> int:

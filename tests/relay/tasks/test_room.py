@@ -142,6 +142,31 @@ def test_what_a_task_holds_is_counted_in_bytes(newer: Caller, key: ApiKey) -> No
     assert row.stored_bytes == sum(len(json.encode()) for json in stored)
 
 
+def test_a_file_makes_room_for_what_replaces_it(newer: Caller, key: ApiKey, settings: Any) -> None:
+    """Each version of a picture stayed, and the task was full after some of them."""
+    settings.WAKE_MAX_TASK_BYTES = settings.WAKE_MAX_CONTEXT_BYTES = 300_000
+    task = Task.objects.get(pk=newer.send("Hi")["id"])
+    connector = FakeConnector(key)
+    frame = connector.run(at=after(1))
+
+    def version(letter: bytes) -> dict[str, Any]:
+        raw = base64.b64encode(letter * 80_000).decode()
+        return {"artifactId": "picture", "parts": [{"raw": raw, "mediaType": "image/png"}]}
+
+    for n in range(1, 8):
+        artifact = version(bytes([64 + n]))
+        assert connector.tell("progress", **of(frame), n=n, artifact=artifact, at=after(n)) == []
+    last = [version(b"x"), version(b"y"), version(b"z") | {"append": True}]
+    connector.end(frame, "completed", artifacts=last, at=after(9))
+
+    row, artifact_row = now(task), task.artifacts.get()
+    assert row.state == Task.State.COMPLETED
+    assert {bytes(file.content)[:1] for file in task.blobs.all()} == {b"y", b"z"}
+    assert row.stored_bytes - 160_000 == sum(
+        len(json) for json in (task.messages.get().parts_json, artifact_row.parts_json)
+    )
+
+
 def test_messages_leave_room_for_the_results_of_the_runs_that_wait(
     newer: Caller, key: ApiKey, monkeypatch: pytest.MonkeyPatch
 ) -> None:
