@@ -14,6 +14,7 @@ from relay.protocol.parts import read_parts
 from wake.models import Delivery
 
 HIGHEST_NUMBER = 2**31 - 1
+ARTIFACTS_AT_MOST = 1_000  # of a task, and so of a result
 LONGEST_ASSUMPTION = 2_000
 SHORTEST_WINDOW, LONGEST_WINDOW = 60, 604_800
 SMALLEST_QUORUM, LARGEST_QUORUM = 2, 5
@@ -94,10 +95,29 @@ def _read(result: Fields) -> Outcome:
         metadata=metadata | _of_the_question(result),
         artifacts=[
             _whole_or_piece(Fields(one, f"{result.path_of('artifacts')}[{number}]"))
-            for number, one in enumerate(result.items("artifacts"))
+            for number, one in enumerate(_artifacts_of(result))
         ],
         is_direct=direct and state == Task.State.COMPLETED and bool(parts),
     )
+
+
+def _artifacts_of(result: Fields) -> list[Any]:
+    """Returns the artifacts of a result as they are given; raises InvalidParams if there are more
+    than one statement can store. Numbered pieces, which a result repeats, count by their
+    artifact."""
+    given = result.items("artifacts")
+    known = {str(name) for one in given if (name := _piece_of(one))}
+    others = sum(not _piece_of(one) for one in given)
+    if max(len(known), others) > ARTIFACTS_AT_MOST:
+        raise result.wrong("artifacts", f"Must be at most {ARTIFACTS_AT_MOST:,} artifacts.")
+    return given
+
+
+def _piece_of(given: Any) -> Any:
+    """Returns the id of the artifact that this is a numbered piece of; None if it is not one."""
+    if not isinstance(given, dict) or given.get("n") is None:
+        return None
+    return Fields(given).get("artifactId")
 
 
 def _whole_or_piece(given: Fields) -> ReportedArtifact:

@@ -19,11 +19,10 @@ from relay.content.compact_json import bytes_in, dumps
 from relay.models import Artifact, Blob, Task
 from relay.protocol.dialects import Json
 from relay.protocol.parts import PARTS_AT_MOST
-from relay.runs.results import ReportedArtifact
+from relay.runs.results import ARTIFACTS_AT_MOST, ReportedArtifact
 from relay.tasks import room, transitions
 from relay.tasks.transitions import Piece
 
-ARTIFACTS_AT_MOST = 1_000
 # In bytes of JSON: what is shorter is stored under the lock, in one statement less.
 LONG = 65_536
 ADOPTED = ["artifact_id", "begins"]

@@ -298,6 +298,34 @@ def pushed(task: Task, config: str) -> list[dict[str, Any]]:
     return [json.loads(bytes(row.callback.body)) for row in rows]
 
 
+def test_a_result_with_too_many_artifacts_fails_before_any_is_stored(
+    task: Task, connector: FakeConnector, frame: Frame, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """More than 65,535 were too many for one statement, which looked like a database that is
+    away: the connector sent them again and again."""
+    monkeypatch.setattr(artifact_store, "LONG", 0)
+
+    with CaptureQueriesContext(connection) as queries:
+        (done,) = connector.end(frame, "completed", artifacts=artifacts(1_001))
+
+    message = now(task).status_message
+    assert message is not None
+    assert (done["type"], now(task).state) == ("done", State.FAILED)
+    assert "Must be at most 1,000 artifacts." in message.parts[0]["text"]
+    assert not any('INTO "relay_artifact"' in query["sql"] for query in queries)
+
+
+def test_a_result_repeats_any_number_of_pieces(
+    task: Task, connector: FakeConnector, frame: Frame
+) -> None:
+    pieces = [piece("x", name=f"log-{n % 7}")["artifact"] | {"n": n} for n in range(1, 1_101)]
+
+    connector.end(frame, "completed", artifacts=pieces)
+
+    assert now(task).state == State.COMPLETED
+    assert sum(len(one.parts) for one in task.artifacts.all()) == 1_100
+
+
 def test_in_0_3_a_result_is_pushed_once_with_all_its_artifacts(
     card: Card, caller_key: CallerKey, connector: FakeConnector
 ) -> None:
