@@ -6,10 +6,12 @@ import base64
 import json
 from collections.abc import Callable
 from datetime import timedelta
+from importlib import import_module
 from io import StringIO
 from typing import Any
 
 import pytest
+from django.apps import apps
 from django.core.management import call_command
 from django.utils import timezone
 
@@ -134,6 +136,18 @@ def test_a_task_is_erased_when_its_teams_retention_has_passed(
     assert not Blob.objects.exists()
     assert not PushConfig.objects.exists()
     assert not Run.objects.exclude(decision_json="").exists()
+    assert task.stored_bytes == 0  # or its context would be full for ever
+
+
+def test_a_task_that_was_erased_before_holds_nothing(make_ended: Callable[[], Task]) -> None:
+    task = make_ended()
+    Task.objects.update(erased_at=timezone.now(), stored_bytes=1_000)
+    migration = import_module("relay.migrations.0020_erased_tasks_hold_nothing")
+
+    migration.count_nothing(apps, None)
+
+    task.refresh_from_db()
+    assert task.stored_bytes == 0
 
 
 def test_a_task_is_erased_with_its_delivery(
