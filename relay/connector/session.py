@@ -222,7 +222,7 @@ class Session:
         try:
             reports.begin(run, lease, at=at)
         except LeaseLost as reason:
-            return [_lost(run, reason)]
+            return [_lost(run, reason, frame)]
         return []
 
     def _progress(self, frame: Fields, at: datetime) -> list[Json]:
@@ -230,7 +230,7 @@ class Session:
         try:
             reports.record_progress(run, lease, frame.value, at=at)
         except LeaseLost as reason:
-            return [_lost(run, reason)]
+            return [_lost(run, reason, frame)]
         except ResultTooLarge as reason:
             return self._refuse("too_much", str(reason), frame.value)
         return []
@@ -243,7 +243,7 @@ class Session:
         run.refresh_from_db(fields=["state"])
         if run.state in {Run.State.DONE, Run.State.EXPIRED}:
             return [{"type": "done", "dispatch_id": str(run.pk)}]
-        return [_lost(run, LeaseLost(LeaseLost.__doc__))]
+        return [_lost(run, LeaseLost(LeaseLost.__doc__), frame)]
 
     def _heartbeat(self, frame: Fields, at: datetime) -> list[Json]:
         if self.connector:
@@ -385,12 +385,18 @@ def _uuids(frame: Fields, name: str) -> list[uuid.UUID]:
     return [uuid for text in frame.ids(name) if (uuid := uuid_or_none(text))]
 
 
-def _lost(run: Run, reason: LeaseLost) -> Json:
-    return _error("lease_lost", str(reason), {"dispatch_id": str(run.pk)})
+def _lost(run: Run, reason: LeaseLost, frame: Fields) -> Json:
+    return _error("lease_lost", str(reason), frame.value | {"dispatch_id": str(run.pk)})
 
 
 def _error(code: str, message: str, about: Any = None) -> Json:
-    """Returns an error frame, with the id of the run that the frame `about` names."""
-    run = about.get("dispatch_id") if isinstance(about, dict) else None
-    named = {"dispatch_id": run[:LONGEST_ID]} if isinstance(run, str) else {}
+    """Returns an error frame, with the id of the run that the frame `about` names. An error about
+    progress also has its number: the connector may have sent the result of the run meanwhile."""
+    named: Json = {}
+    if isinstance(about, dict):
+        run, number = about.get("dispatch_id"), about.get("n")
+        if isinstance(run, str):
+            named["dispatch_id"] = run[:LONGEST_ID]
+        if about.get("type") == "progress" and type(number) is int:
+            named["n"] = number
     return {"type": "error", "code": code, "message": message} | named

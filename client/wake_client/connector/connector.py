@@ -159,7 +159,9 @@ class Connector:
                 logger.warning(
                     "the relay reports: %s (%s)", frame.get("message"), frame.get("code")
                 )
-                self._result_refused(run_id, str(frame.get("code")))
+                # An error about progress has its number. Its result may be on the way meanwhile.
+                if "n" not in frame:
+                    self._result_refused(run_id, str(frame.get("code")))
 
     def drain(self) -> None:
         """Takes no new tasks. `finished` is set when the active runs have ended."""

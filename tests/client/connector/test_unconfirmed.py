@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 from tests.client.connector.relay import Relay, a_connector, a_relay, task_frame
 from tests.client.connector.scenarios import scenario, sh
@@ -121,6 +122,25 @@ async def test_refused_progress_does_not_affect_the_result(journal: Path) -> Non
 
 
 @scenario
+async def test_progress_that_is_refused_after_the_result_was_sent_does_not_affect_it(
+    journal: Path,
+) -> None:
+    """The error was taken for one about the result, which was set aside and failed its run."""
+    task = task_frame()
+    async with a_relay() as relay, a_connector(relay, journal, "echo", "red"):
+        await relay.send(task)
+        await relay.next("result")
+        for code in ("too_much", "lease_lost", "unknown_run"):
+            await refuse(relay, task["dispatch_id"], code, n=1)
+        await relay.lose()
+        await relay.next("hello")
+        result = await relay.next("result")
+
+    assert result["text"] == "red"
+    assert set_aside(journal) == []
+
+
+@scenario
 async def test_a_result_that_the_relay_fails_to_store_is_sent_five_times(
     journal: Path,
 ) -> None:
@@ -184,6 +204,6 @@ async def lose_lease(relay: Relay, dispatch_id: str) -> None:
     await refuse(relay, dispatch_id, "lease_lost")
 
 
-async def refuse(relay: Relay, dispatch_id: str, code: str) -> None:
+async def refuse(relay: Relay, dispatch_id: str, code: str, **more: Any) -> None:
     error = {"type": "error", "code": code, "message": "This cannot be taken."}
-    await relay.send({**error, "dispatch_id": dispatch_id})
+    await relay.send({**error, "dispatch_id": dispatch_id, **more})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from django.db import connection
@@ -120,6 +121,7 @@ def test_an_artifact_in_pieces_has_the_same_limit(
         "code": "too_much",
         "message": why,
         "dispatch_id": frame["dispatch_id"],
+        "n": 2,
     }
     assert texts_of(task) == texts
     (done,) = connector.end(frame, "completed", artifacts=[piece("new", name="b")["artifact"]])
@@ -236,11 +238,13 @@ def test_a_piece_that_cannot_be_read_counts_as_refused(
     unreadable["artifact"]["parts"] = [bad]
 
     (error,) = connector.session.read(json.dumps(unreadable), at=after(1))
+    (lost,) = connector.tell("progress", **of(frame) | {"lease_id": str(uuid4())}, text="x", n=2)
     connector.tell("progress", **of(frame), text="Half.", n=3)
     sent[0] = piece("a")
     connector.end(frame, "completed", artifacts=pieces_of_a_result(*sent))
 
-    assert error["code"] == "malformed"
+    assert (error["code"], error["n"]) == ("malformed", 1)
+    assert (lost["code"], lost["n"]) == ("lease_lost", 2)
     assert texts_of(task) == ["a", "b"]
 
 
