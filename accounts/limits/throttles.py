@@ -44,6 +44,7 @@ CSP_REPORTS = "60/m"
 HOUR = 3_600
 ANONYMOUS_BYTES = 100 * 2**20  # an hour for one network: ten of the longest messages
 SKIP_SECONDS = 5.0
+LONGEST_ADDRESS = 254  # the form refuses a longer one
 
 
 class TooMany(Exception):
@@ -72,7 +73,9 @@ def count_bad_key(request: HttpRequest | Request) -> None:
 def count_sign_in(request: HttpRequest, email: str) -> None:
     """Raises TooMany. Attempts in a browser that this person has used before are counted
     separately, so that attempts from elsewhere cannot lock the person out. The address is read as
-    the form reads it (Django's UsernameField): in NFKC many spellings name one person."""
+    the form reads it (Django's UsernameField): in NFKC many spellings name one person. It is cut
+    before, because a form of nothing but combining marks took minutes to normalise."""
+    email = email.strip()[:LONGEST_ADDRESS]
     email = unicodedata.normalize("NFKC", email).strip().lower()
     if browser := known_browsers.known_as(request, email):
         _count_attempt(

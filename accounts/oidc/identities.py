@@ -24,6 +24,8 @@ from accounts.sign_in import address_changes, sessions
 from accounts.sign_in.passwords import has_password
 from accounts.teams import invitations
 
+LONGEST_NAME = 320  # decomposed; NFC takes the square of the length
+
 
 def identity_of(user: User, provider: Provider) -> Identity | None:
     return Identity.objects.filter(user=user, issuer=provider.issuer).first()
@@ -186,7 +188,10 @@ def _apply_groups(user: User, account: Account, provider: Provider) -> None:
 
 def _email_of(account: Account) -> str:
     """Returns the address as the sign-in form reads it; empty if it is no address."""
-    email = unicodedata.normalize("NFKC", account.email).strip().lower()
+    email = account.email.strip()
+    if len(email) > 254:  # before NFKC, which takes the square of the length
+        return ""
+    email = unicodedata.normalize("NFKC", email).strip().lower()
     try:
         validate_email(email)
     except ValidationError:
@@ -196,7 +201,7 @@ def _email_of(account: Account) -> str:
 
 def _name_for(account: Account, email: str) -> str:
     """Returns the name that the provider knows, if it can be a display name here."""
-    name = nfc(account.name).strip()[:80]
+    name = nfc(account.name.strip()[:LONGEST_NAME])[:80]
     field = User._meta.get_field("display_name")
     try:
         return str(field.clean(name, None))

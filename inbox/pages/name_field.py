@@ -12,9 +12,12 @@ from accounts.models.names import visible
 
 
 class NameField(forms.CharField):
-    def __init__(self, **options: Any) -> None:
-        super().__init__(validators=[SINGLE_LINE, visible], **options)
+    """A text that is too long is refused as it is, because NFC takes the square of the length."""
+
+    def __init__(self, *, max_length: int, **options: Any) -> None:
+        super().__init__(max_length=max_length, validators=[SINGLE_LINE, visible], **options)
+        self.longest = max_length
 
     def to_python(self, value: Any) -> str | None:
         text: str | None = super().to_python(value)
-        return nfc(text) if text else text
+        return nfc(text) if text and len(text) <= self.longest else text

@@ -10,6 +10,10 @@ from django.db import models
 
 ACCENTS = re.compile("[\u0300-\u036f]")
 WORD = re.compile(r"[^\W_]+")
+# Combining marks, and with them all else that is no part of a word, more than 30 in a row: sorting
+# the marks of a run takes the square of its length. The two halfwidth sound marks count as letters,
+# but decompose into combining marks. 30 is the limit of Unicode's stream-safe text (UAX 15).
+LONG_RUN = re.compile(r"((?:[^\w\s]|[\uff9e\uff9f]){30})(?:[^\w\s]|[\uff9e\uff9f])+")
 LONGEST_WORD = 100
 MOST_POSITIONS = 255  # PostgreSQL keeps no more of one word
 
@@ -17,7 +21,7 @@ MOST_POSITIONS = 255  # PostgreSQL keeps no more of one word
 def normalised(text: str) -> list[str]:
     """Returns the words in lower case and without accents; anything but letters and digits ends a
     word."""
-    plain = ACCENTS.sub("", unicodedata.normalize("NFKD", text))
+    plain = ACCENTS.sub("", unicodedata.normalize("NFKD", LONG_RUN.sub(r"\1", text)))
     words = WORD.findall(unicodedata.normalize("NFKC", plain).casefold())
     return [word[:LONGEST_WORD] for word in words]
 

@@ -20,10 +20,14 @@ INPUT = {"class": "input"}
 
 class AddressField(forms.EmailField):
     """Reads an address as the sign-in does, in NFKC and small letters, or the person could not sign
-    in with it. It is checked afterwards, because it may be longer then."""
+    in with it. It is checked afterwards, because it may be longer then. One that is too long before
+    is returned as it is, because NFKC takes the square of the length."""
 
     def to_python(self, value: Any) -> str:
-        return unicodedata.normalize("NFKC", super().to_python(value) or "").strip().lower()
+        text: str = super().to_python(value) or ""
+        if self.max_length is not None and len(text) > self.max_length:
+            return text
+        return unicodedata.normalize("NFKC", text).strip().lower()
 
 
 class SignInForm(AuthenticationForm):

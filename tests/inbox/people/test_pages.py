@@ -125,6 +125,8 @@ def test_saving_unchanged_values_records_no_event(bob: User, signed_in: SignedIn
         ({"time_zone": "Mars/Olympus"}, "Choose a time zone from the list"),
         ({"display_name": "  "}, "Enter your name."),
         ({"display_name": "Bob\u2028Boss"}, "Control characters are not allowed here."),
+        # Normalising it takes the square of its length: minutes.
+        ({"display_name": "Bob" + "\u0301\u0316" * 200_000}, "at most 80 characters"),
     ],
 )
 def test_an_invalid_profile_is_not_saved_and_stays_in_the_form(

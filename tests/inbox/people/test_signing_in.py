@@ -33,6 +33,18 @@ def test_a_person_signs_in_by_e_mail_in_any_case(client: Client, alice: User) ->
     assert client.get("/").status_code == 200
 
 
+@pytest.mark.parametrize(("path", "field"), [("/login/", "username"), ("/login/reset/", "email")])
+def test_an_address_of_combining_marks_is_refused_at_once(
+    client: Client, db: None, path: str, field: str
+) -> None:
+    """Normalising it takes the square of its length: one form stopped the process for minutes."""
+    marks = "\u0301" * 200_000 + "\u0316" * 200_000
+
+    answer = client.post(path, {field: f"a{marks}@example.com", "password": PASSWORD})
+
+    assert answer.status_code == 422
+
+
 @pytest.mark.parametrize("email", ["alice@example.com", "nobody@example.com", "gone@example.com"])
 def test_every_pair_that_does_not_match_gets_the_same_text(
     client: Client, alice: User, email: str

@@ -196,6 +196,16 @@ def test_a_pasted_id_or_address_means_that_delivery(text: str) -> None:
     assert read(f"{text} and more").delivery_id is None
 
 
+@pytest.mark.parametrize("mark", ["\u0301", "\u05b0", "\uff9e"])
+def test_a_word_of_combining_marks_is_read_at_once(mark: str) -> None:
+    """Sorting the marks takes the square of their number."""
+    text = "café b" + f"{mark}\u0316" * 200_000 + " next"
+
+    words = normalised(text)
+
+    assert (words[0], words[1][0], words[-1]) == ("cafe", "b", "next")
+
+
 @given(st.text(max_size=60))
 def test_separate_words_stay_separate(text: str) -> None:
     words = normalised(text)
