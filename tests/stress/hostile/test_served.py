@@ -62,6 +62,9 @@ def test_the_server_survives_any_bytes(
         with subtests.test("a HEAD"):
             answer = client.head("/wake/v1/responses")
             assert (answer.status_code, answer.content) == (405, b"")
+        with subtests.test("long headers"):
+            assert client.get("/wake/v1", headers={"X-Long": "x" * 30_000}).status_code == 200
+            assert client.get("/wake/v1", headers={"X-Long": "x" * 100_000}).status_code == 431
     for request in RAW:
         with subtests.test(repr(request)):
             assert _raw(origin, request) < 500

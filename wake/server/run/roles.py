@@ -15,6 +15,8 @@ CONCURRENT_JOBS_WITHOUT_REDIS = 4
 # For each process; idle connections count as well.
 MAX_CONNECTIONS = 4096
 OPEN_FILES = 2 * MAX_CONNECTIONS
+# In bytes, for the request line and all headers together. Above it, Granian answers 431.
+LONGEST_HEADERS = 32_768
 
 
 def web(host: str, processes: int | None) -> list[str]:
@@ -67,6 +69,7 @@ def granian(module: str, host: str, port: int, processes: int) -> list[str]:
         *("--workers", str(processes), "--workers-kill-timeout", str(STOP_SECONDS)),
         # Idle connections count as well: by default 1,024 of them stop the server.
         *("--backpressure", str(MAX_CONNECTIONS)),
+        *("--http1-buffer-size", str(LONGEST_HEADERS)),
         *("--log-level", _log_level().lower()),
     ]
 

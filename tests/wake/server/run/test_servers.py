@@ -25,14 +25,20 @@ from wake.wsgi import application as wsgi
 pytestmark = pytest.mark.slow
 
 
+UNDECODABLE = b"application/json; charset=undefined"
+SEMICOLONS = b'application/json; x="' + b";" * 1_000_000
+
+
 @async_to_sync
-async def over_asgi(path: str, body: bytes = b"") -> tuple[int, bytes]:
+async def over_asgi(
+    path: str, body: bytes = b"", content_type: bytes = UNDECODABLE
+) -> tuple[int, bytes]:
     scope = {
         "type": "http",
         "method": "POST" if body else "GET",
         "path": path,
         "query_string": b"",
-        "headers": [(b"content-type", b"application/json; charset=undefined")],
+        "headers": [(b"content-type", content_type)],
         "client": ("127.0.0.1", 1),
     }
     client = ApplicationCommunicator(asgi, scope)
@@ -52,9 +58,16 @@ def test_asgi_answers_and_cuts_off() -> None:
     assert (status, json.loads(body)["error"]["code"]) == (413, "body_too_large")
 
 
+@pytest.mark.django_db
+def test_asgi_cuts_a_long_content_type_before_it_is_parsed() -> None:
+    """Parsing takes the square of its length: the event loop stopped."""
+    assert over_asgi("/healthz", content_type=SEMICOLONS)[0] == 200
+
+
 @pytest.mark.django_db  # before each request Django looks whether its connections are still good
-def test_wsgi_answers() -> None:
-    environ: dict[str, Any] = {"PATH_INFO": "/healthz"}
+@pytest.mark.parametrize("content_type", ["", SEMICOLONS.decode()], ids=["none", "long"])
+def test_wsgi_answers(content_type: str) -> None:
+    environ: dict[str, Any] = {"PATH_INFO": "/healthz", "CONTENT_TYPE": content_type}
     setup_testing_defaults(environ)
     started: list[str] = []
 
