@@ -26,6 +26,7 @@ log = logging.getLogger(__name__)
 
 AGAIN_AFTER_SECONDS = 3600.0
 REPORTS_AT_ONCE = 100
+LONGEST_ADDRESS = 2_048
 DIRECTIVES = {
     *(f"{kind}-src" for kind in ("child", "connect", "default", "fenced-frame", "font", "frame")),
     *(f"{kind}-src" for kind in ("img", "manifest", "media", "object", "prefetch", "worker")),
@@ -118,7 +119,9 @@ def _kind(directive: Any, blocked: Any) -> Kind:
 
 
 def _blocked(text: str) -> str:
-    """Returns what was blocked in a word of ours."""
+    """Returns what was blocked in a word of ours. A long address is cut, because urlsplit takes the
+    square of the length of its host."""
+    text = text[:LONGEST_ADDRESS]
     if text in KEYWORDS:
         return text
     try:

@@ -70,6 +70,8 @@ def test_both_formats_are_taken_and_logged_in_one_line(
         ("http://[", "something else"),
         ("a\nb", "something else"),
         ("", "something else"),
+        # Normalising the host takes the square of its length: minutes.
+        ("https://a" + "\u0301\u0316" * 200_000, "https"),
     ],
 )
 def test_only_known_words_of_a_report_are_logged(
