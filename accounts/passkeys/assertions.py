@@ -17,6 +17,7 @@ from accounts.passkeys.descriptors import descriptor
 from accounts.passkeys.notices import tell
 from accounts.passkeys.refusals import NotVerified, PasskeyCopied, PasskeyRefused, UnknownPasskey
 from accounts.passkeys.relying_parties import RelyingParty
+from accounts.passkeys.responses import check_length
 
 
 def request_options(
@@ -38,6 +39,7 @@ def request_options(
 
 def parse(response: str) -> AuthenticationCredential:
     """Reads what a browser sent. Raises PasskeyRefused."""
+    check_length(response)
     try:
         return parse_authentication_credential_json(response)
     except Exception as error:  # as in accounts/passkeys/registration.py

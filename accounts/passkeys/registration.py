@@ -23,6 +23,7 @@ from accounts.passkeys.descriptors import descriptor
 from accounts.passkeys.notices import tell
 from accounts.passkeys.refusals import AlreadyAdded, PasskeyRefused, TooManyPasskeys
 from accounts.passkeys.relying_parties import RelyingParty
+from accounts.passkeys.responses import check_length
 from accounts.sign_in import second_factor
 from accounts.sign_in.sessions import end_all
 
@@ -131,6 +132,7 @@ def _verified(
     response: str, party: RelyingParty, challenge: bytes
 ) -> tuple[VerifiedRegistration, list[str]]:
     """Checks what a browser sent, and returns how it reaches the passkey, too."""
+    check_length(response)
     try:
         credential = parse_registration_credential_json(response)
         verified = webauthn.verify_registration_response(

@@ -12,6 +12,7 @@ from django.core import mail as outbox
 from django.core.mail.backends.locmem import EmailBackend
 from django.core.management import call_command
 from django.test import Client
+from webauthn.helpers import bytes_to_base64url
 
 from accounts.audit import person
 from accounts.models import (
@@ -126,6 +127,21 @@ def test_the_same_passkey_is_added_once(browser: Client, bob: User) -> None:
 )
 def test_a_passkey_for_elsewhere_is_not_added(browser: Client, device: Authenticator) -> None:
     answer = add_passkey(browser, device)
+
+    assert answer.status_code == 422
+    assert "wasn't accepted" in text_of(answer)
+    assert not Passkey.objects.exists()
+
+
+def test_a_number_of_megabytes_is_refused_at_once(browser: Client) -> None:
+    """Parsing it took the square of its length: one form stopped the process for minutes."""
+    created = Authenticator().create(options_of(browser, NEW))
+    length = 1_200_000
+    number = b"\xc4\x82\x01\xc2\x5a" + length.to_bytes(4, "big") + b"\x55" * length
+    attestation = b"\xa1\x67attStmt" + number
+    created["response"]["attestationObject"] = bytes_to_base64url(attestation)
+
+    answer = send(browser, NEW, created, name="Phone")
 
     assert answer.status_code == 422
     assert "wasn't accepted" in text_of(answer)

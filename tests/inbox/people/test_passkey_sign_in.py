@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from django.test import Client
+from webauthn.helpers import base64url_to_bytes, bytes_to_base64url
 
 from accounts.audit import person
 from accounts.limits import throttles
@@ -183,6 +184,21 @@ def test_a_wrong_origin_host_or_key_is_refused(
 
     assert not is_in(browser)
     assert "That passkey wasn't accepted" in why(browser)
+    assert reasons() == ["invalid"]
+
+
+def test_a_number_of_megabytes_is_refused_at_once(browser: Client, phone: Authenticator) -> None:
+    """Parsing it took the square of its length: one form stopped the process for minutes."""
+    signed = phone.get(options_of(browser, f"{SIGN_IN}/"))
+    length = 1_200_000
+    number = b"\xc4\x82\x01\xc2\x5a" + length.to_bytes(4, "big") + b"\x55" * length
+    data = base64url_to_bytes(signed["response"]["authenticatorData"])
+    with_extension = data[:32] + bytes([data[32] | 0x80]) + data[33:] + number
+    signed["response"]["authenticatorData"] = bytes_to_base64url(with_extension)
+
+    send(browser, SIGN_IN, signed)
+
+    assert not is_in(browser)
     assert reasons() == ["invalid"]
 
 
