@@ -10,6 +10,7 @@ from django import forms
 from django.contrib.auth.forms import BaseUserCreationForm
 
 from accounts.agents import aliases, credential_version, hourly_limits
+from accounts.characters.look_alikes import nfc
 from accounts.models import Agent, ApiKey, ClaimedId, User
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ class AgentForm(ModelForm):
 
 class ClaimedIdForm(ModelForm):
     def clean_pattern(self) -> str:
-        pattern: str = self.cleaned_data["pattern"].strip()
+        pattern: str = nfc(self.cleaned_data["pattern"].strip())
         aliases.check(pattern)
         return pattern
 

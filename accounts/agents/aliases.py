@@ -10,6 +10,7 @@ from accounts.characters.look_alikes import mixes_scripts, nfc, scripts
 from accounts.models import Agent, ClaimedId
 from accounts.models.names import visible
 
+LONGEST = 128  # characters
 MOST = 50
 
 
@@ -44,9 +45,11 @@ def withdraw(alias: ClaimedId, *, by: Actor) -> None:
 
 
 def check(pattern: str) -> None:
-    """Raises ValidationError for invisible characters and for letters of several scripts. Refuses a
-    star that is not at the end, because it would match nothing, and a star alone, because it would
-    match every ID."""
+    """Raises ValidationError for an alias that is too long, has invisible characters or letters of
+    several scripts. Refuses a star that is not at the end, because it would match nothing, and a
+    star alone, because it would match every ID."""
+    if len(pattern) > LONGEST:
+        raise ValidationError(f"Use at most {LONGEST} characters in Unicode NFC.")
     visible(pattern)
     if "*" in pattern[:-1]:
         raise ValidationError("Use * only at the end.")

@@ -11,7 +11,7 @@ from django.db import models
 from django.db.models import Q
 
 from accounts.characters.look_alikes import look, mixes_scripts, nfc, scripts
-from accounts.models.names import SINGLE_LINE, visible
+from accounts.models.names import SINGLE_LINE, compose, visible
 from accounts.models.people import Team
 from database.clock import database_now
 
@@ -75,7 +75,7 @@ class Agent(models.Model):
         exist already stay as they are."""
         if not self._state.adding:
             return
-        self.agent_id = nfc(self.agent_id)
+        compose(self, "agent_id")
         if mixes_scripts(self.agent_id):
             used = " and ".join(scripts(self.agent_id))
             raise ValidationError({"agent_id": f"Use letters of one script, not {used}."})

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import unicodedata
+from typing import Any
 
 from django.core.exceptions import ValidationError
 from django.core.validators import RegexValidator
+from django.db import models
 
 from accounts.characters.invisible import reveal
+from accounts.characters.look_alikes import nfc
 
 SINGLE_LINE = RegexValidator(
     r"^[^\x00-\x1f\x7f-\x9f\u2028\u2029]*\Z", "Control characters are not allowed here."
@@ -28,6 +31,18 @@ def visible(name: str) -> None:
         raise ValidationError(
             f"Invisible characters are not allowed here: {reveal(name)}", code="hidden"
         )
+
+
+def compose(row: models.Model, name: str) -> None:
+    """Puts the name in this field into NFC. Raises ValidationError if it is too long then, because
+    NFC makes two characters of some. One that was too long before has its error already."""
+    field: Any = row._meta.get_field(name)
+    longest: int = field.max_length
+    if len(getattr(row, name)) > longest:
+        return
+    setattr(row, name, nfc(getattr(row, name)))
+    if len(getattr(row, name)) > longest:
+        raise ValidationError({name: f"Use at most {longest} characters in Unicode NFC."})
 
 
 def is_visible(text: str) -> bool:

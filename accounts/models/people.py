@@ -14,8 +14,7 @@ from django.db.models.functions import Lower
 from django.utils import timezone
 from django.utils.crypto import salted_hmac
 
-from accounts.characters.look_alikes import nfc
-from accounts.models.names import SINGLE_LINE, visible
+from accounts.models.names import SINGLE_LINE, compose, visible
 from database.clock import database_now
 
 
@@ -63,7 +62,7 @@ class User(AbstractBaseUser, PermissionsMixin):
 
     def clean(self) -> None:
         self.email = self.email.strip().lower()
-        self.display_name = nfc(self.display_name)
+        compose(self, "display_name")
 
     def _get_session_auth_hash(self, secret: str | None = None) -> str:
         """Changes with the password and with the epoch, and so ends every session: Django compares
@@ -89,7 +88,7 @@ class Team(models.Model):
         return self.name
 
     def clean(self) -> None:
-        self.name = nfc(self.name)
+        compose(self, "name")
 
 
 class MembershipQuerySet(models.QuerySet["Membership"]):

@@ -11,11 +11,13 @@ from django.http import QueryDict
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
+from accounts.characters.look_alikes import nfc
 from accounts.models import SINGLE_LINE
 from accounts.models.names import is_visible
 from wake.api.parsers import JsonObject
 from wake.models import Delivery
 
+LONGEST_ID = 128
 MOST_ROWS = 200
 MOST_DELIVERIES = 50
 # Of a typed block that asks for a choice or a value (docs/protocol.md, Typed blocks).
@@ -31,6 +33,12 @@ SPECIFIED = (
     "callback_webhook",
     "timeout_seconds",
 )
+
+
+def composed(agent_id: str) -> str:
+    """Returns an id in NFC, in which it is stored and compared (docs/protocol.md, Identity). One
+    that is too long stays as it is, because NFC takes the square of its length."""
+    return nfc(agent_id) if len(agent_id) <= LONGEST_ID else agent_id
 
 
 class Text(serializers.CharField):
@@ -51,6 +59,13 @@ class Text(serializers.CharField):
 class SingleLine(Text):
     def __init__(self, **options: Any) -> None:
         super().__init__(validators=[SINGLE_LINE], **options)
+
+
+class AgentId(SingleLine):
+    """Accepts an id in any form of Unicode; its length is that of the form that is stored."""
+
+    def to_internal_value(self, data: Any) -> str:
+        return composed(super().to_internal_value(data))
 
 
 class DeliveryId(serializers.UUIDField):
@@ -99,7 +114,7 @@ class DeliveryPayload(serializers.Serializer[Delivery]):
     are made from this list; deliver() and the client are tested against it.
     """
 
-    agent_id = SingleLine(max_length=128)
+    agent_id = AgentId(max_length=LONGEST_ID)
     provider = SingleLine(max_length=128)
     type = serializers.ChoiceField(choices=["update", "question", "output", "alert"])
     headline = SingleLine(max_length=120)

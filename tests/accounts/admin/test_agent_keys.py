@@ -235,6 +235,7 @@ def test_an_orchestrator_is_granted_other_ids(operator: Client, agent: Agent) ->
 
     assert "Use * only at the end" in grant("a*b").content.decode()
     assert "at least one character before *" in grant("*").content.decode()
+    assert "at most 128 characters" in grant("\u0958" * 65).content.decode()
     assert grant("team-a/*").status_code == 302
     assert agent.may_claim("team-a/writer")
     assert not agent.may_claim("team-b/writer")

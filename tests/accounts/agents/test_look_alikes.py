@@ -140,6 +140,29 @@ def test_an_alias_looks_like_no_other_agent(
         aliases.grant(agent, pattern, by=SYSTEM)
 
 
+@pytest.mark.parametrize("pattern", ["\u0958" * 65, "x" * 129])
+def test_an_alias_that_is_too_long_in_nfc_is_refused(agent: Agent, pattern: str) -> None:
+    with pytest.raises(ValidationError, match="at most 128 characters"):
+        aliases.grant(agent, pattern, by=SYSTEM)
+
+
+@pytest.mark.parametrize("name", ["\u0958" * 65, "x" * 129])
+def test_names_that_are_too_long_in_nfc_are_refused(team: Team, name: str) -> None:
+    """PostgreSQL refused them with an error, and SQLite stored them."""
+    rows = [
+        Agent(team=team, agent_id=name),
+        Team(slug="far", name=name),
+        User(email="zoe@example.com", display_name=name),
+    ]
+
+    for row, field in zip(rows, ["agent_id", "name", "display_name"], strict=True):
+        with pytest.raises(ValidationError) as refused:
+            row.full_clean(exclude=["password"])
+
+        assert list(refused.value.message_dict) == [field]
+        assert len(refused.value.message_dict[field]) == 1
+
+
 def test_names_of_people_and_teams_are_composed(team: Team) -> None:
     zoe = User(email="zoe@example.com", display_name=f"Zoe\u0308 {DECOMPOSED}")
     team.name = DECOMPOSED

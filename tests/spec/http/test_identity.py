@@ -54,6 +54,17 @@ def test_an_orchestrator_delivers_under_no_other_id(
     assert not Delivery.objects.exists()
 
 
+def test_an_id_that_is_too_long_in_nfc_is_refused(caller: AgentClient, agent: Agent) -> None:
+    """NFC makes two characters of U+0958: 121 were 241, which PostgreSQL refused with a 500."""
+    ClaimedId.objects.create(agent=agent, pattern="x*")
+
+    answer = caller.post(caller.payload(agent_id="x" + "\u0958" * 120))
+
+    assert error_of(answer, 422, "invalid_field")["fields"][0]["code"] == "max_length"
+    assert not Delivery.objects.exists()
+    caller.deliver(agent_id="x" + "\u0958" * 63)
+
+
 def test_an_alias_belongs_to_one_agent(
     caller: AgentClient, agent: Agent, others: AgentClient
 ) -> None:
