@@ -235,9 +235,16 @@ class QueryNumber(serializers.Field[int, str, str, Any]):
         return min(number, self.high)
 
 
+class AnyId(serializers.CharField):
+    """Reads any text, in any form of Unicode; one that is no id of an agent finds nothing."""
+
+    def to_internal_value(self, data: Any) -> str:
+        return composed(super().to_internal_value(data))
+
+
 WAIT = QueryNumber(low=1, high=25)
 SWEEP: dict[str, serializers.Field[Any, Any, Any, Any]] = {
-    "agent_id": serializers.CharField(allow_blank=True, trim_whitespace=False),
+    "agent_id": AnyId(allow_blank=True, trim_whitespace=False),
     "status": Statuses(),
     "since": Since(),
     "limit": QueryNumber(low=1, high=MOST_ROWS, clamp=True),

@@ -16,6 +16,8 @@ from tests.fixtures.agent_client import AgentClient
 from tests.spec.http.test_errors import error_of
 from wake.models import Delivery
 
+COMPOSED, DECOMPOSED = "caf\u00e9-agent", "cafe\u0301-agent"
+
 
 def caller_with(agent: Agent, mode: str = "live") -> AgentClient:
     row, text = keys.mint(agent, by=SYSTEM, mode=mode)
@@ -99,6 +101,18 @@ def test_the_bulk_filter_is_the_claimed_id(caller: AgentClient, agent: Agent) ->
     assert ids(agent_id=agent.agent_id) == [own]
     assert ids(agent_id="crew-1") == [first]
     assert len(ids()) == 3
+
+
+@pytest.mark.parametrize("sent", [COMPOSED, DECOMPOSED])
+@pytest.mark.parametrize("asked", [COMPOSED, DECOMPOSED])
+def test_the_bulk_filter_finds_an_id_composed_and_decomposed(
+    caller: AgentClient, agent: Agent, sent: str, asked: str
+) -> None:
+    """ "it is compared and stored in Unicode NFC" """
+    ClaimedId.objects.create(agent=agent, pattern=COMPOSED)
+    pk = caller.deliver(agent_id=sent)
+
+    assert [item["delivery_id"] for item in caller.sweep(agent_id=asked)["deliveries"]] == [pk]
 
 
 @pytest.mark.parametrize("theirs", ["writing-agent-02", "nobody", "", "crew-*", "%", "x" * 5000])
