@@ -46,6 +46,9 @@ class JsonObject(dict[str, Any]):
 
 
 class StrictJsonParser(BaseParser):
+    """Parses for the views that let DRF do it, where the body may be empty (docs/protocol.md,
+    Withdraw). DRF does not ask it about an empty body with a length, but about a chunked one."""
+
     media_type = "application/json"
 
     def parse(
@@ -56,7 +59,7 @@ class StrictJsonParser(BaseParser):
     ) -> JsonObject:
         """Raises Malformed or BodyTooLarge."""
         request: Request = (parser_context or {})["request"]
-        return parse_object(_read(stream, request))
+        return parse_object(_read(stream, request) or b"{}")
 
 
 class AlwaysJson(BaseContentNegotiation):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from datetime import timedelta
 from typing import Any
@@ -74,6 +75,22 @@ def test_a_repeated_request_changes_nothing(caller: AgentClient) -> None:
 @pytest.mark.parametrize("body", ["", "{}", {"reason": None}])
 def test_the_reason_may_be_left_out(body: Any, caller: AgentClient) -> None:
     taken = withdraw(caller, caller.deliver(), body)
+
+    assert (taken.status_code, taken.json()["reason"]) == (200, None)
+
+
+def test_an_empty_chunked_body_has_no_reason(caller: AgentClient) -> None:
+    """It was a 400, while one with a length was a 200."""
+    chunked: dict[str, Any] = {
+        "wsgi.input": io.BytesIO(),
+        "wsgi.input_terminated": True,
+        "HTTP_TRANSFER_ENCODING": "chunked",
+        "CONTENT_LENGTH": "",
+        "CONTENT_TYPE": "application/json",
+    }
+    path = f"/wake/v1/withdraw/{caller.deliver()}"
+
+    taken = caller.client.generic("POST", path, headers=caller.headers, **chunked)
 
     assert (taken.status_code, taken.json()["reason"]) == (200, None)
 

@@ -46,6 +46,9 @@ def test_the_server_survives_any_bytes(
             answer = client.post("/wake/v1/deliver", content=iter([body[:30], body[30:]]))
             assert answer.status_code == 201, answer.text
             assert client.post("/wake/v1/deliver", content=iter([b""])).status_code == 400
+        with subtests.test("an empty chunked body was no JSON"):
+            path = f"/wake/v1/withdraw/{answer.json()['delivery_id']}"
+            assert client.post(path, content=iter([b""])).status_code == 200
         with subtests.test("a chunked body above the limit"):
             assert _status_of_a_large_body(origin, caller) == 413
         with subtests.test("a declared body above the limit"):
