@@ -74,7 +74,11 @@ def _erase(tasks: TaskQuerySet, *, at: datetime) -> int:
     ids = list(locked[:TASKS_AT_ONCE])
     if ids:
         Message.objects.filter(task__in=ids).update(
-            parts_json="[]", metadata_json="", reference_task_ids=[]
+            parts_json="[]",
+            metadata_json="",
+            reference_task_ids=[],
+            idempotency_key=None,
+            idempotency_hash="",
         )
         Artifact.objects.filter(task__in=ids).update(
             name="", description="", parts_json="[]", metadata_json=""

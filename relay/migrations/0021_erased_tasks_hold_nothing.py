@@ -10,6 +10,6 @@ def count_nothing(apps: Any, schema_editor: Any) -> None:
 
 
 class Migration(migrations.Migration):
-    dependencies = [("relay", "0019_runs_note_a_refused_piece")]
+    dependencies = [("relay", "0020_runs_note_a_refused_piece")]
 
     operations = [migrations.RunPython(count_nothing, migrations.RunPython.noop)]

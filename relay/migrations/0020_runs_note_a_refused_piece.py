@@ -2,7 +2,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies = [("relay", "0018_indexes_that_no_query_needs")]
+    dependencies = [("relay", "0019_messages_have_an_idempotency_key")]
 
     operations = [
         migrations.AddField(
