@@ -30,10 +30,13 @@ def batch_review_page(request: PersonRequest) -> HttpResponse:
 @require_POST
 @page
 def send_batch(request: PersonRequest) -> HttpResponse:
-    """Sends the choices if they are complete. One that fails does not stop the others."""
+    """Sends the choices if they are complete. One that fails does not stop the others. With `to`,
+    shows them again and sends nothing."""
     choices = batch_review.read_choices(request.POST)
     note = request.POST.get("note", "").replace("\r\n", "\n")
     filters = FilterState.from_form(request.POST)
+    if "to" in request.POST:
+        return _review_page(request, filters, choices=choices, note=note)
     if problem := batch_review.problem(choices, note, Viewer.of(request.user)):
         status = HTTPStatus.UNPROCESSABLE_ENTITY
         return _review_page(
