@@ -27,6 +27,8 @@ export default function keyboardShortcuts(body, signal) {
     if (!isEnabled()) return;
 
     const name = nameOf(event);
+    // A key that is held down moves on from row to row, but answers once.
+    if (event.repeat && name !== "j" && name !== "k") return;
     const control = event.timeStamp - afterG < PAIR_MS
       ? document.querySelector(`[data-shortcut="g ${CSS.escape(name)}"]`)
       : controlOf(name);

@@ -63,6 +63,46 @@ def test_keys_before_the_shortcuts_are_loaded_count_once(
     expect(row(page, outputs[2])).to_be_focused()
 
 
+def test_a_key_that_is_held_down_answers_once_and_moves_on(
+    inbox: Page, outputs: list[Delivery]
+) -> None:
+    """It answered a delivery after each page load."""
+    press(inbox, "j")
+    with inbox.expect_navigation():
+        inbox.keyboard.down("a")
+    inbox.wait_for_selector("html[data-ready]", state="attached")
+    expect(row(inbox, outputs[1])).to_be_focused()
+    inbox.keyboard.down("a")
+    inbox.keyboard.up("a")
+
+    inbox.keyboard.down("j")
+    inbox.keyboard.down("k")
+    inbox.keyboard.down("j")
+    expect(row(inbox, outputs[2])).to_be_focused()
+    assert Response.objects.get().delivery == outputs[0]
+
+
+def test_a_key_that_is_held_down_while_a_page_loads_answers_nothing(
+    open_browser: Open, alice: User, outputs: list[Delivery]
+) -> None:
+    screen = open_browser(alice)
+    held: list[Route] = []
+    screen.context.route("**/keyboard-shortcuts*.js", lambda route: held.append(route))
+    page = screen.page
+    page.keyboard.down("a")
+    page.goto(f"/deliveries/{outputs[0].pk}/", wait_until="commit")
+    page.locator("[aria-keyshortcuts=a]").wait_for()
+    page.wait_for_timeout(200)
+
+    page.keyboard.down("a")
+    held[0].continue_()
+    page.wait_for_selector("html[data-ready]", state="attached")
+    page.keyboard.down("a")
+    page.wait_for_timeout(200)
+
+    assert not Response.objects.exists()
+
+
 def test_the_keyboard_moves_through_rows_and_stops_at_the_ends(
     inbox: Page, outputs: list[Delivery]
 ) -> None:
