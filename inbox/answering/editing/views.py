@@ -27,7 +27,8 @@ from wake.models import Delivery
 @page
 def delivery_editor(request: PersonRequest, pk: UUID) -> HttpResponse:
     """Shows the editor. A POST with `view` previews the edit as fields, as JSON or with its
-    changes; a POST without begins with the feedback and the choice from the delivery's page."""
+    changes; a POST without begins with the feedback and the choice from the delivery's page. `from`
+    begins with what the agent sent instead of the person's draft."""
     delivery = find_delivery(request.user, pk)
     is_open = not delivery.is_closed and delivery.erased_at is None
     if hasattr(delivery, "response") or not is_open:
@@ -40,7 +41,7 @@ def delivery_editor(request: PersonRequest, pk: UUID) -> HttpResponse:
         form = PreviewForm(request.POST, delivery=delivery)
         status = HTTPStatus.OK if form.is_valid() else HTTPStatus.UNPROCESSABLE_ENTITY
         return editor_page(request, delivery, form, view=view, status=status)
-    draft = None if request.GET.get("from") == "original" else draft_of(delivery, request.user)
+    draft = None if "from" in request.GET else draft_of(delivery, request.user)
     return _render(request, delivery, editor.begin(delivery, draft, request.POST))
 
 

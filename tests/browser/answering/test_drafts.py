@@ -14,7 +14,7 @@ from inbox.models import SavedReply
 from tests.browser.screen import Open, Screen
 from tests.fixtures.people import PASSWORD
 from tests.types import MakeDelivery
-from wake.models import Delivery, Response
+from wake.models import Delivery, Draft, Response
 
 WORDS = "Cut section three."
 NOT_SENT = "Not sent: the connection dropped. Your words are kept here."
@@ -112,6 +112,23 @@ def test_an_edit_is_restored_until_the_original_is_chosen(
 
     page.goto(f"/deliveries/{delivery.pk}/edit")
     expect(page.get_by_label("title")).to_have_value("Old")
+
+
+def test_what_is_typed_after_the_reset_is_restored(
+    open_browser: Open, alice: User, make_delivery: MakeDelivery
+) -> None:
+    """Each reload reset it again. The draft of an answer that was undone stays away."""
+    delivery = make_delivery(details_json='{"title": "Old", "note": "Old"}')
+    Draft.objects.create(delivery=delivery, user=alice, edited_json='{"title": "X", "note": "X"}')
+    screen = open_browser(alice)
+    page = screen.go(f"/deliveries/{delivery.pk}/edit")
+    screen.follow("Reset to original")
+    page.get_by_label("title").fill("New")
+
+    page.reload()
+
+    expect(page.get_by_label("title")).to_have_value("New")
+    expect(page.get_by_label("note")).to_have_value("Old")
 
 
 def test_after_a_new_sign_in_the_text_is_restored(
