@@ -6,7 +6,7 @@ from http import HTTPStatus
 from typing import Any
 from uuid import UUID
 
-from django.http import Http404, HttpResponse
+from django.http import Http404, HttpResponse, QueryDict
 from django.shortcuts import render
 from django.views.decorators.http import require_POST, require_safe
 
@@ -193,9 +193,11 @@ def _revision(request: PersonRequest, delivery: Delivery) -> dict[str, Any]:
     }
 
 
-def _fields(original: Original, form: AnswerForm | None, drafted: str | None) -> list[Field]:
-    fields = proposed_fields(original, drafted)
-    return typed_into(fields, form.data, errors=form.edit_errors()) if form else fields
+def _fields(
+    original: Original, form: AnswerForm | None, posted: QueryDict, drafted: str | None
+) -> list[Field]:
+    errors = form.edit_errors() if form else {}
+    return typed_into(proposed_fields(original, drafted), posted, errors=errors)
 
 
 def _form(delivery: Delivery, form: AnswerForm | None, request: PersonRequest) -> dict[str, Any]:
@@ -212,6 +214,6 @@ def _form(delivery: Delivery, form: AnswerForm | None, request: PersonRequest) -
         "draft": draft,
         "feedback": feedback,
         "questions": questions(original, values),
-        "fields": _fields(original, form, draft.edited_json if draft else None),
+        "fields": _fields(original, form, request.POST, draft.edited_json if draft else None),
         "saved_replies": None,  # shown on request only
     }

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,13 +12,12 @@ from inbox.answering.editing.edits import (
     JSON,
     TEXT,
     Field,
-    InvalidInput,
     Original,
     as_typed,
     fields,
     kind_of,
+    readable_values,
     typed_into,
-    typed_values,
 )
 from inbox.answering.editing.word_diffs import Changes, changes
 from inbox.rendering.json_text import read
@@ -46,11 +44,12 @@ class Editor:
 
 def begin(delivery: Delivery, draft: Draft | None, data: Mapping[str, Any]) -> Editor:
     """Starts from the person's draft, else from what the agent sent, with the options and the
-    feedback that they gave on the delivery's page (`data`)."""
+    feedback that they gave on the delivery's page (`data`). An input shows what was typed there,
+    also if it cannot be read yet."""
     original = Original.of(delivery)
     content = (draft.edited_json if draft else None) or original.json
     content = _with_inputs(original, content, data)
-    inputs = fields(original, content)
+    inputs = typed_into(fields(original, content), data, errors={})
     return Editor(
         fields=inputs,
         text=as_typed(content),
@@ -64,9 +63,7 @@ def begin(delivery: Delivery, draft: Draft | None, data: Mapping[str, Any]) -> E
 def _with_inputs(original: Original, content: str | None, data: Mapping[str, Any]) -> str | None:
     """Returns the content with the options and the values that the delivery's page sent; a value
     that cannot be read stays as it was."""
-    inputs: dict[str, Any] = clicked(original, data)
-    with suppress(InvalidInput):
-        inputs |= typed_values(original, data)
+    inputs = clicked(original, data) | readable_values(original, data)
     value = read(content) if content else None
     current = {**original.proposed, **(value if isinstance(value, dict) else {})}
     if all(current.get(name) == given for name, given in inputs.items()):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -155,11 +156,24 @@ def proposed_fields(original: Original, current_json: str | None = None) -> list
 def typed_values(original: Original, data: Mapping[str, Any]) -> dict[str, Any]:
     """Returns the values of the proposed fields that a form sent, by the name of their block.
     Raises InvalidInput."""
-    shown = [field for field in proposed_fields(original) if field.name in data]
-    return {
-        field.key: read(_literal(field, original.proposed[field.key], data[field.name]))
-        for field in shown
-    }
+    return {field.key: _typed_value(original, field, data) for field in _sent(original, data)}
+
+
+def readable_values(original: Original, data: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the same values without those that cannot be read."""
+    values = {}
+    for field in _sent(original, data):
+        with suppress(InvalidInput):
+            values[field.key] = _typed_value(original, field, data)
+    return values
+
+
+def _sent(original: Original, data: Mapping[str, Any]) -> list[Field]:
+    return [field for field in proposed_fields(original) if field.name in data]
+
+
+def _typed_value(original: Original, field: Field, data: Mapping[str, Any]) -> Any:
+    return read(_literal(field, original.proposed[field.key], data[field.name]))
 
 
 def edited_json(original: Original, *, kind: str, text: str, data: Mapping[str, Any]) -> str | None:

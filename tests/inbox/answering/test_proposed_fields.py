@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from accounts.models import User
+from inbox.models import SavedReply
 from tests.inbox.answering.test_choices import CHOICE, FIELDS, answered, of
 from tests.inbox.person import Person, text_of
 from tests.types import MakeDelivery
@@ -110,8 +112,30 @@ def test_the_editor_begins_with_the_changed_values(alices: Person, proposal: Del
     editor = alices.post(proposal, "edit", **AS_SHOWN | {"field-1": "12"})
 
     assert 'value="12"' in editor.content.decode()
-    unreadable = alices.post(proposal, "edit", **AS_SHOWN | {"field-1": "cheap"})
-    assert 'value="10"' in unreadable.content.decode()
+
+
+def test_a_value_that_cannot_be_read_takes_none_with_it_to_the_editor(
+    alices: Person, proposal: Delivery
+) -> None:
+    typed = AS_SHOWN | {"field-0": "New title", "field-1": "cheap"}
+
+    editor = alices.post(proposal, "edit", **typed)
+
+    assert [field.value for field in editor.context["editor"].fields][:2] == ["New title", "cheap"]
+
+
+def test_a_saved_reply_keeps_the_changed_values(
+    alices: Person, alice: User, proposal: Delivery
+) -> None:
+    """They were the agent's again, so that the next click sent these."""
+    reply = SavedReply.objects.create(user=alice, status="approved", name="Ship it", text="Go.")
+    typed = AS_SHOWN | {"field-0": "New title", "field-1": "cheap", "field-2": "true"}
+
+    page = alices.post(proposal, "saved-replies", saved_reply=str(reply.pk), **typed)
+
+    values = [field.value for field in page.context["fields"]]
+    assert values == list(typed.values())
+    assert page.context["feedback"] == "Go."
 
 
 def test_an_edit_of_the_raw_json_is_not_lost_on_the_way_to_the_editor(
