@@ -14,6 +14,8 @@ from django.http import QueryDict
 from accounts.characters.invisible import reveal
 from database.encrypted_columns import length_of
 from database.encryption import Unreadable
+from inbox.answering.editing.choices import undecided
+from inbox.answering.editing.edits import Original
 from inbox.answering.forms import LONGEST_FEEDBACK
 from inbox.delivery import attachments
 from inbox.delivery.reading import with_reading
@@ -56,7 +58,7 @@ class Item:
 @dataclass(frozen=True, slots=True)
 class Review:
     """Shows the selected outputs. `others` are selected as well, but are answered on their own
-    pages."""
+    pages; so is an output that asks to choose and recommends nothing."""
 
     items: list[Item]
     others: list[Row]
@@ -81,6 +83,9 @@ def review(
         row for row in rows_in_order if row.delivery.type == Delivery.Type.OUTPUT and row.may_answer
     ]
     whole = _load_details([row.delivery for row in outputs])
+    outputs = [
+        row for row in outputs if row.delivery.pk not in whole or not is_undecided(row.delivery)
+    ]
     attachments.load(row.delivery for row in outputs if row.delivery.pk in whole)
     chosen = {choice.pk: choice for choice in choices}
     return Review(
@@ -130,6 +135,14 @@ def _mark_first(unread: list[UUID], viewer: Viewer) -> str:
         return f"Mark {names[0] if names else 'the item'} as read before approving it."
     rest = names[1] if len(names) == 2 else f"{len(names) - 1} others"
     return f"Mark {names[0]} and {rest} as read before approving them."
+
+
+def is_undecided(delivery: Delivery) -> bool:
+    """Returns whether it cannot be approved without a choice. Makes a query if its details are not
+    loaded. Returns False if their encryption key is lost."""
+    with suppress(Unreadable):
+        return bool(undecided(Original.of(delivery)))
+    return False
 
 
 def _load_details(deliveries: list[Delivery]) -> set[UUID]:

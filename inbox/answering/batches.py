@@ -19,7 +19,7 @@ from database.clock import database_now
 from database.encrypted_columns import as_stored, opened
 from database.encryption import Unreadable
 from inbox.answering.answer_status import AnswerStatus, answer_status
-from inbox.answering.batch_review import Choice
+from inbox.answering.batch_review import Choice, is_undecided
 from inbox.answering.outcome_words import STATUS_LABELS
 from inbox.delivery.reading import mark_many_read
 from inbox.list.rows import UNUSED_COLUMNS
@@ -42,6 +42,7 @@ MOST_BATCHES = 3
 
 SENT, ANSWERED_FIRST, CHANGED, GONE, FAILED = "sent", "first", "changed", "gone", "failed"
 WITHDRAWN, NOT_ASSIGNED, VOTED = "withdrawn", "others", "voted"
+UNDECIDED = "undecided"
 ACCEPTED = {SENT, VOTED}
 # What became of an accepted answer; the session does not store it.
 UNDONE = "undone"
@@ -51,6 +52,7 @@ MESSAGES = {
     CHANGED: "It changed after you read it. Read it again, then answer.",
     WITHDRAWN: str(Withdrawn.__doc__),
     NOT_ASSIGNED: str(NotAssigned.__doc__),
+    UNDECIDED: "It asks you to choose. Answer it on its page.",
     GONE: "You can no longer answer it.",
     FAILED: "Something went wrong on our side. This answer was not sent.",
 }
@@ -179,6 +181,8 @@ def _note(stored: str) -> str:
 
 
 def _send(delivery: Delivery, choice: Choice, by: User, note: str, address: str) -> str:
+    if choice.status == Response.Status.APPROVED and is_undecided(delivery):
+        return UNDECIDED
     try:
         given = respond(
             delivery,

@@ -61,22 +61,10 @@ class AnswerForm(forms.Form):
         return content
 
     def clean(self) -> dict[str, Any]:
-        cleaned = super().clean() or {}
-        if self.errors.keys() & {"edited_as", "edited_content"}:
-            return cleaned
-        try:
-            if not cleaned.get("edited_as"):
-                typed = edits.typed_values(self.original, self.data)
-                if cleaned.get("status") == CHOSEN or typed:
-                    return self._with_inputs(cleaned, typed)
-            cleaned["edited_json"] = edits.edited_json(
-                self.original,
-                kind=cleaned.get("edited_as") or self.original.kind,
-                text=cleaned.get("edited_content", ""),
-                data=self.data,
-            )
-        except edits.InvalidInput as error:
-            self.add_error("edited_content", forms.ValidationError(str(error), code=error.field))
+        cleaned = self._with_edit(super().clean() or {})
+        is_approval = "status" in self.fields and cleaned.get("status") == Response.Status.APPROVED
+        if is_approval and (problem := choices.undecided(self.original)):
+            self.add_error(None, problem)
         return cleaned
 
     def edit_errors(self) -> dict[str, str]:
@@ -93,6 +81,24 @@ class AnswerForm(forms.Form):
             return str(self.data.get("edited_content", ""))
         typed = edits.typed_into(edits.fields(self.original), self.data, errors={})
         return "\n".join(f"{field.label}: {field.value}" for field in typed)
+
+    def _with_edit(self, cleaned: dict[str, Any]) -> dict[str, Any]:
+        if self.errors.keys() & {"edited_as", "edited_content"}:
+            return cleaned
+        try:
+            if not cleaned.get("edited_as"):
+                typed = edits.typed_values(self.original, self.data)
+                if cleaned.get("status") == CHOSEN or typed:
+                    return self._with_inputs(cleaned, typed)
+            cleaned["edited_json"] = edits.edited_json(
+                self.original,
+                kind=cleaned.get("edited_as") or self.original.kind,
+                text=cleaned.get("edited_content", ""),
+                data=self.data,
+            )
+        except edits.InvalidInput as error:
+            self.add_error("edited_content", forms.ValidationError(str(error), code=error.field))
+        return cleaned
 
     def _with_inputs(self, cleaned: dict[str, Any], typed: dict[str, Any]) -> dict[str, Any]:
         """Turns the options and the values of the page into an approval if they are those that the

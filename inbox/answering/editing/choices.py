@@ -68,8 +68,24 @@ def all_clicked(original: Original, data: Mapping[str, Any]) -> dict[str, Any]:
 
     Checkboxes without a tick are null and not an empty list: a person who left them out did not say
     "none of these"."""
+    return _complete(original, clicked(original, data))
+
+
+def undecided(original: Original) -> str:
+    """Returns why the proposal cannot be approved: the agent recommends none of the options;
+    else empty. A choice of several may be left open beside another that is made."""
+    choices = choices_of(original).values()
+    proposed = {each.name: each.value or ([] if each.is_multiple else None) for each in choices}
+    try:
+        if choices:
+            _complete(original, proposed)
+    except InvalidInput as error:
+        return str(error)
+    return ""
+
+
+def _complete(original: Original, values: Mapping[str, Any]) -> dict[str, Any]:
     choices = choices_of(original)
-    values = clicked(original, data)
     for choice in choices.values():
         if values.get(choice.name) is None:
             label = reveal(choice.label) if len(choices) > 1 else ""

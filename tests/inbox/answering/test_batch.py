@@ -56,6 +56,27 @@ def test_each_output_is_shown_in_full_in_the_order_of_the_selection(
     assert "<strong>it</strong>" in page.content.decode()
 
 
+def test_an_output_that_asks_to_choose_is_answered_on_its_page(
+    alices: Person, make_delivery: MakeDelivery
+) -> None:
+    """An approval was sent with a choice of null."""
+    options = [{"id": id, "label": f"Option {id}"} for id in "AB"]
+    blocks = {"wake_blocks": 1, "blocks": [{"type": "choice", "options": options}]}
+    undecided = make_delivery(headline="Prices", details_json=json.dumps(blocks))
+    options[0]["recommended"] = True  # type: ignore[assignment]
+    recommended = make_delivery(headline="Plan", details_json=json.dumps(blocks))
+
+    text = text_of(review(alices, undecided, recommended))
+    result = send(alices, choose(undecided), choose(recommended))
+
+    assert "Reviewing 1 together" in text
+    assert "Prices" in text.split("One by one", 1)[1]
+    assert "It asks you to choose. Answer it on its page." in text_of(result)
+    assert statuses() == {"Plan": "approved"}
+    send(alices, choose(undecided, "rejected"))
+    assert statuses() == {"Plan": "approved", "Prices": "rejected"}
+
+
 def test_outputs_that_were_opened_before_are_marked_as_read(
     alices: Person, make_delivery: MakeDelivery
 ) -> None:

@@ -153,6 +153,43 @@ def test_the_second_person_keeps_their_choice(
     assert "&quot;choice&quot;: &quot;A&quot;" in late.content.decode()
 
 
+OPEN = {**CHOICE, "options": [{"id": "A", "label": "One"}, {"id": "B", "label": "Two"}]}
+TOLD = {**OPEN, "name": "told", "label": "Tell whom?", "multiple": True}
+
+
+@pytest.mark.parametrize(
+    ("blocks", "words"),
+    [
+        ([OPEN], "Choose one of the options."),
+        ([OPEN, *FIELDS], "Choose one of the options."),
+        ([CHOICE, {**OPEN, "name": "more"}], "Which price?: Choose one of the options."),
+        ([TOLD], "Choose at least one of the options"),
+    ],
+)
+def test_an_approval_from_a_row_needs_a_recommended_option(
+    alices: Person, make_delivery: MakeDelivery, blocks: list[Any], words: str
+) -> None:
+    """It was sent with a choice of null, which docs/protocol.md excludes."""
+    delivery = make_delivery(details_json=of(*blocks))
+
+    answer = alices.answer(delivery, "approved")
+
+    assert answer.status_code == 422
+    assert words in text_of(answer)
+    assert 'name="choice" value="A"' in answer.content.decode()
+    assert not Response.objects.exists()
+
+
+def test_an_approval_from_a_row_is_the_recommended_options(
+    alices: Person, make_delivery: MakeDelivery
+) -> None:
+    delivery = make_delivery(details_json=of(CHOICE, TOLD, *FIELDS))
+
+    alices.answer(delivery, "approved")
+
+    assert answered(delivery) == ("approved", None)
+
+
 def test_the_editor_has_a_control_for_each_field_and_for_the_choice(
     alices: Person, make_delivery: MakeDelivery
 ) -> None:
