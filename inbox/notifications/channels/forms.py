@@ -117,7 +117,7 @@ class ChoiceForm(forms.Form):
         super().__init__(data, initial=initial)
         choices = {
             "events": [(event.value, event.label) for event in events_of(channel)],
-            "agents": _named(agents),
+            "agents": _named(agents, stored=rule.agents),
         }
         for name, values in choices.items():
             field = self.fields[name]
@@ -131,7 +131,7 @@ class ChoiceForm(forms.Form):
         else:
             for name in LIMITS:  # of a person, for all of their channels (Settings, Quiet hours)
                 del self.fields[name]
-        if not agents:
+        if not choices["agents"]:
             del self.fields["agents"]
 
     def clean(self) -> dict[str, Any]:
@@ -150,13 +150,17 @@ class ChoiceForm(forms.Form):
         )
 
 
-def _named(agents: Sequence[Agent]) -> list[tuple[str, str]]:
-    """Names the agents; with their teams if these are several."""
+def _named(agents: Sequence[Agent], *, stored: Sequence[str]) -> list[tuple[str, str]]:
+    """Names the agents; with their teams if these are several. Each stored id is a choice: without
+    it a form would drop the last id, and no id means all agents."""
     are_of_one = len({agent.team_id for agent in agents}) < 2
-    return [
-        (str(agent.pk), agent.agent_id if are_of_one else f"{agent.agent_id} ({agent.team.name})")
-        for agent in agents
-    ]
+    names = {}
+    for agent in agents:
+        notes = [] if are_of_one else [agent.team.name]
+        notes += ["archived"] if agent.archived_at else []
+        names[str(agent.pk)] = f"{agent.agent_id} ({', '.join(notes)})" if notes else agent.agent_id
+    gone = {pk: "An agent that you can no longer see" for pk in stored if pk not in names}
+    return [*names.items(), *gone.items()]
 
 
 class CodeForm(forms.Form):

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from django.db.models import Q
+
 from accounts.access import agents_of, teams_of
 from accounts.models import Agent, Membership, Team, User
 from database.encryption import Unreadable
@@ -108,6 +110,8 @@ def failing_for(user: User) -> list[Channel]:
 
 
 def agents_for(channel: Channel, user: User) -> list[Agent]:
-    """Returns the agents that this person can choose for the channel, with their teams, by id."""
-    rows = agents_of(user).active().select_related("team").order_by("agent_id", "pk")
+    """Returns the agents that this person can choose for the channel, with their teams, by id.
+    Archived ones are among them if the channel is limited to them."""
+    is_offered = Q(archived_at__isnull=True) | Q(pk__in=channel.rule.agents)
+    rows = agents_of(user).filter(is_offered).select_related("team").order_by("agent_id", "pk")
     return list(rows.filter(team=channel.team_id) if channel.team_id else rows)

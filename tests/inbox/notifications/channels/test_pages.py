@@ -320,6 +320,27 @@ def test_agents_of_several_teams_are_named_with_their_team(
     assert "picker" not in text_of(alices.get(page_of(of_team)))
 
 
+def test_a_channel_stays_limited_to_agents_that_are_gone(
+    alice: User, alices: Person, agent: Agent, second_team: Team, make_channel: MakeChannel
+) -> None:
+    """After the next "Saved." it told about all agents."""
+    picker = Agent.objects.create(team=second_team, agent_id="picker")
+    Agent.objects.create(team=agent.team, agent_id="other")
+    channel = make_channel(alice, at=(at := database_now()))
+    NotificationRule.objects.update(agents=[str(agent.pk), str(picker.pk)])
+    Agent.objects.filter(pk=agent.pk).update(archived_at=at, paused_at=at)
+    Membership.objects.filter(user=alice, team=second_team).delete()
+
+    page = alices.get(page_of(channel))
+    ticked = page.context["form"]["agents"].value()
+    act(alices, channel, name="Mine", events=["alert"], agents=ticked)
+
+    assert f"{agent.agent_id} (archived)" in text_of(page)
+    assert "An agent that you can no longer see" in text_of(page)
+    assert "picker" not in text_of(page)
+    assert NotificationRule.objects.get().agents == [str(agent.pk), str(picker.pk)]
+
+
 def test_the_channel_of_another_person_is_not_there(
     alices: Person, bob: User, make_channel: MakeChannel
 ) -> None:
