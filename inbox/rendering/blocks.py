@@ -9,6 +9,7 @@ from typing import Any
 
 from inbox.rendering.json_text import Number, read
 from wake.api.serializers import LONGEST_LABEL, LONGEST_NAME, MOST_OPTIONS
+from wake.blobs.references import may_have
 
 VERSION = Number("1")
 CHOICE = "choice"
@@ -96,7 +97,7 @@ class RequestedInput:
 
 
 def requested_input(details_json: str | None) -> RequestedInput:
-    if not details_json or '"wake_blocks"' not in details_json:
+    if not details_json or not may_have(details_json, "wake_blocks"):
         return RequestedInput()
     value = read(details_json)
     if (blocks := blocks_in(value)) is None:

@@ -22,6 +22,7 @@ from inbox.rendering.render_cache import cached
 from inbox.rendering.tree import quiet
 from wake.blobs import pictures
 from wake.blobs.pictures import Damaged, NotShowable, Picture
+from wake.blobs.references import may_have
 from wake.models import UploadedBlob
 
 IMAGE, FILE = "image", "file"
@@ -125,9 +126,7 @@ class FileBlocks:
 
 def shows_files(details_json: str | None) -> bool:
     """Returns whether there may be a picture or a file in the details, without reading them."""
-    if not details_json or '"wake_blocks"' not in details_json:
-        return False
-    return f'"{IMAGE}"' in details_json or f'"{FILE}"' in details_json
+    return any(may_have(details_json, "wake_blocks", kind) for kind in (IMAGE, FILE))
 
 
 def inline_data(blocks: Iterable[Any] | None) -> Iterator[str]:

@@ -12,14 +12,21 @@ from wake.models import Attachment, Delivery, UploadedBlob
 
 MOST_ATTACHMENTS = 50
 KINDS = {"image", "file"}
+ASCII_ESCAPE = "\\u00"
+
+
+def may_have(details_json: str | None, *names: str) -> bool:
+    """Returns whether all of these names or values may be in the JSON, without reading it. JSON may
+    spell their letters as escapes: `wake\\u005fblocks` is `wake_blocks`."""
+    if not details_json:
+        return False
+    return all(f'"{name}"' in details_json for name in names) or ASCII_ESCAPE in details_json
 
 
 def may_name_blobs(details_json: str | None) -> bool:
     """Returns whether the details may name blobs. It reads no JSON, so that other deliveries cost
     nothing."""
-    if not details_json:
-        return False
-    return '"blob"' in details_json and '"wake_blocks"' in details_json
+    return may_have(details_json, "wake_blocks", "blob")
 
 
 def blob_ids(details_json: str | None) -> list[UUID]:

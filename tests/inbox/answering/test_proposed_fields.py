@@ -39,6 +39,18 @@ def test_the_page_has_an_input_for_each_value_and_shows_it_once(
     assert "Floor" in text_of(ritas.see(proposal))
 
 
+def test_values_below_an_escaped_name_are_shown(
+    alices: Person, make_delivery: MakeDelivery
+) -> None:
+    escaped = of(*FIELDS).replace("wake_blocks", "wake\\u005fblocks")
+    delivery = make_delivery(details_json=escaped)
+
+    page = alices.see(delivery).content.decode()
+
+    assert 'name="field-1" form="answer" value="10"' in page
+    assert "Send these values" in page
+
+
 def test_unchanged_values_are_an_approval(alices: Person, proposal: Delivery) -> None:
     send(alices, proposal)
 

@@ -47,6 +47,16 @@ def test_a_delivery_keeps_its_blobs(caller: AgentClient) -> None:
     assert not UploadedBlob.objects.filter(pk=unused).exists()
 
 
+def test_a_delivery_keeps_blobs_that_it_names_with_escapes(caller: AgentClient) -> None:
+    report = uploaded(caller)
+    body = json.dumps(caller.payload(details=page(file(report))))
+    escaped = body.replace("wake_blocks", "wake\\u005fblocks").replace("blob", "bl\\u006fb")
+
+    response = caller.post(escaped)
+
+    assert attached(response.json()["delivery_id"]) == {report}
+
+
 def test_an_unused_blob_stays_for_a_day(caller: AgentClient) -> None:
     pk = uploaded(caller)
 
