@@ -35,7 +35,15 @@ class StepBudget:
 
 
 class Comparison(diff_match_patch):  # type: ignore[misc]
-    """Compares two texts within a StepBudget."""
+    """Compares two texts within a StepBudget.
+
+    A timeout of 0 turns off the library's half-match, which no budget counts: on 98,000 equal
+    letters it took 8 s. The deadline that is passed on to each search holds all the same.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.Diff_Timeout = 0
 
     def diff_bisect(self, text1: str, text2: str, deadline: StepBudget) -> Any:
         deadline.begin_search()

@@ -115,7 +115,8 @@ def _by_words(dmp: Comparison, removed: str, added: str, budget: StepBudget) -> 
         return "".join(codes.setdefault(word, chr(_FIRST_CODE + len(codes))) for word in words)
 
     diffs = dmp.diff_main(coded(removed), coded(added), checklines=False, deadline=budget)
-    dmp.diff_cleanupSemantic(diffs)
+    if not budget.is_spent:
+        dmp.diff_cleanupSemantic(diffs)
     words = list(codes)
     return [(op, "".join(words[ord(code) - _FIRST_CODE] for code in text)) for op, text in diffs]
 

@@ -6,7 +6,8 @@ import time
 
 import pytest
 
-from inbox.answering.editing.word_diffs import Changes, changes
+from inbox.answering.editing.step_budget import StepBudget
+from inbox.answering.editing.word_diffs import Changes, changes, share_changed
 
 HOSTILE = {
     "one long line": ("a" * 20_000, "b" * 20_000),
@@ -104,3 +105,12 @@ def test_long_lines_are_replaced_as_a_whole() -> None:
     compared = changes(*HOSTILE["many words on two lines"])
 
     assert [[changed for changed, _ in line.parts] for line in compared.lines] == [[False], [False]]
+
+
+def test_texts_of_one_repeated_letter_are_compared_at_once() -> None:
+    """Comparing them took minutes when diff-match-patch looked for a half of each."""
+    middle = "!" * 500_000
+
+    share = share_changed(f"x{middle}y", f"z{middle}w", budget=StepBudget())
+
+    assert share == 4 / 1_000_004
