@@ -12,6 +12,8 @@ import idna
 ABSOLUTE = re.compile(r"(?:https?://[^/?#]|mailto:[^/])", re.IGNORECASE)
 REL = "noopener noreferrer nofollow ugc"
 UNREADABLE = "a host that cannot be read"
+# Of DNS (RFC 1035, 2.3.4); in letters, because a name is never shorter in ASCII.
+LONGEST_HOST, LONGEST_LABEL = 253, 63
 # After `https:///` a browser takes the next part as the host, and urlsplit takes none.
 _WHOLE_URL = re.compile(r"https?://[^\s<>\"'`\\/?#][^\s<>\"'`\\]{2,1999}", re.IGNORECASE | re.ASCII)
 
@@ -57,7 +59,10 @@ def _host(url: str) -> str:
         if ":" in host:  # a browser takes no zone, as in fe80::1%eth0
             return UNREADABLE if "%" in host else str(IPv6Address(host))
         host = idna.uts46_remap(host, std3_rules=False, transitional=False)
-        host = ".".join(label if label.isascii() else _punycode(label) for label in host.split("."))
+        labels = host.split(".")
+        if len(host.rstrip(".")) > LONGEST_HOST or len(max(labels, key=len)) > LONGEST_LABEL:
+            return UNREADABLE  # no browser finds it, and Punycode takes quadratic time
+        host = ".".join(label if label.isascii() else _punycode(label) for label in labels)
         host = inet_ntoa(inet_aton(host.rstrip("."))) if _IS_NUMBER(host) else host
     except (ValueError, OSError):
         return UNREADABLE

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from accounts.characters.invisible import reveal
 from inbox.rendering import details
 from inbox.rendering.details import Details, formatted, render
-from inbox.rendering.links import REL
+from inbox.rendering.links import REL, UNREADABLE, hidden_host
 
 pytestmark = pytest.mark.once
 
@@ -172,6 +172,21 @@ def test_a_link_shows_its_real_host_unless_its_text_does(link: str, host: str) -
 
     assert f'rel="{REL}"' in html
     assert re.findall(r"<small> \((.*?)\)</small>", html) == ([host] if host else [])
+
+
+@pytest.mark.parametrize(
+    "host",
+    ["ä" * 64 + ".example", "ä." * 124 + "example", "".join(map(chr, range(0x4E00, 0x9FFF)))],
+)
+def test_a_host_that_is_too_long_for_dns_cannot_be_read(host: str) -> None:
+    """Writing twenty thousand different letters in ASCII took minutes."""
+    assert hidden_host(f"https://{host}/", "here") == UNREADABLE
+
+
+def test_a_host_of_the_longest_labels_is_named() -> None:
+    host = f"{'a' * 63}.{'b' * 63}.example"
+
+    assert hidden_host(f"https://{host}/", "here") == host
 
 
 def test_an_image_is_a_link_and_nothing_is_fetched() -> None:
