@@ -10,8 +10,11 @@ from django.utils import timezone
 
 from inbox.models import Event
 from inbox.pages.times import when
+from inbox.rendering.blocks import cut
 
 MOST_LISTED = 5
+# Invisible characters are shown by their names, so that 120 characters can become 1,000.
+LONGEST_LINE = 400
 WAITING = {Event.QUESTION, Event.ALERT, Event.CLOSING, Event.ASSIGNED}
 ONE = {
     Event.QUESTION: "{agent} waits for an answer",
@@ -69,6 +72,10 @@ class Message:
     @property
     def title(self) -> str:
         """Returns one line: `deploy-bot waits for an answer`, or `5 deliveries wait`."""
+        return cut(self._title, LONGEST_LINE)
+
+    @property
+    def _title(self) -> str:
         if self.purpose == Event.CODE:
             return f"Your code for Wake is {self.code}"
         if self.purpose == Event.TEST:
@@ -98,9 +105,10 @@ class Message:
 
     def line(self, item: Item) -> str:
         """Returns `deploy-bot: Ship 2.4? (deadline at 15:00)`; without the agent in a message of
-        one item, whose title names it."""
+        one item, whose title names it. Services refuse a message that is too long, and then its
+        other lines would be lost, too."""
         agent = "" if self.count == 1 and item.event != Event.MENTION else f"{item.agent}: "
-        return f"{agent}{item.headline}{self._deadline(item)}"
+        return cut(f"{agent}{item.headline}", LONGEST_LINE) + self._deadline(item)
 
     def _deadline(self, item: Item) -> str:
         if item.deadline is None:

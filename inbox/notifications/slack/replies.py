@@ -18,7 +18,7 @@ from inbox.answering.outcome_words import status_words
 from inbox.models import Channel, SlackReply
 from inbox.notifications.channels.kinds import slack_app
 from inbox.notifications.channels.kinds.kind import Post
-from inbox.notifications.channels.kinds.slack_webhook import escape
+from inbox.notifications.channels.kinds.slack_webhook import escape, text_block
 from inbox.notifications.channels.transport import (
     FAILED_HERE,
     OpenClient,
@@ -85,7 +85,7 @@ def _content(reply: SlackReply, *, at: datetime) -> dict[str, Any]:
         return {"response_type": "ephemeral", "replace_original": False, "text": text}
     if delivery.erased_at is not None or not _is_theirs(channel, delivery):
         text = "This delivery is no longer in your inbox."
-        return {"replace_original": True, "text": text, "blocks": [slack_app.text_block(text)]}
+        return {"replace_original": True, "text": text, "blocks": [text_block(text)]}
     response = Response.objects.filter(delivery=delivery).first()
     lines = [f"{reveal(delivery.agent.agent_id)}: {reveal(delivery.headline)}"]
     buttons = []
@@ -101,7 +101,7 @@ def _content(reply: SlackReply, *, at: datetime) -> dict[str, Any]:
         lines.append(reply.note)
     url = settings.WAKE_ORIGIN + reverse("delivery", args=[delivery.pk])
     blocks = [
-        slack_app.text_block("\n".join(lines)),
+        text_block("\n".join(lines)),
         slack_app.buttons_block(*buttons, slack_app.open_button(url)),
     ]
     return {"replace_original": True, "text": escape("\n".join(lines)), "blocks": blocks}

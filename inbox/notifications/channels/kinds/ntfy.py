@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from inbox.models import Channel
 from inbox.notifications.channels.kinds.addresses import LONG_PATH, SHOWN, check_url, destination
-from inbox.notifications.channels.kinds.kind import BadAddress, Kind, Post
+from inbox.notifications.channels.kinds.kind import JSON, BadAddress, Kind, Post
 from inbox.notifications.channels.message import Message
+
+# In bytes: ntfy takes 4,096, and 8,192 with the JSON around it.
+LONGEST_MESSAGE = 3_000
 
 
 def _check(text: str) -> str:
@@ -27,14 +31,16 @@ def _mask(url: str) -> str:
 def _prepare(channel: Channel, message: Message) -> Post:
     """Publishes as JSON, to the address above the topic, because headers are limited to ASCII
     (docs.ntfy.sh, Publish as JSON)."""
+    text = "\n".join(message.lines) or message.title
     content: dict[str, Any] = {
         "topic": _topic(channel.address),
         "title": message.title,
-        "message": "\n".join(message.lines) or message.title,
+        "message": text.encode()[:LONGEST_MESSAGE].decode(errors="ignore"),
         "click": message.url,
     }
     headers = {"Authorization": f"Bearer {channel.secret}"} if channel.secret else {}
-    return Post.json(channel.address.rpartition("/")[0] + "/", content, **headers)
+    body = json.dumps(content, ensure_ascii=False).encode()
+    return Post(channel.address.rpartition("/")[0] + "/", body, {**JSON, **headers})
 
 
 def _topic(url: str) -> str:

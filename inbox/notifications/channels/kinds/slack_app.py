@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from http import HTTPStatus
-from typing import Any
 
 from django.conf import settings
 
@@ -14,7 +13,7 @@ from database.encryption import Unreadable
 from inbox.answering.editing.edits import Original
 from inbox.models import Channel, Event
 from inbox.notifications.channels.kinds.kind import BadAddress, Kind, Post, Result, read_status
-from inbox.notifications.channels.kinds.slack_webhook import escape
+from inbox.notifications.channels.kinds.slack_webhook import Block, escape, text_block
 from inbox.notifications.channels.message import Message
 from wake.assignment.votes import quorum_of
 from wake.callbacks.http_client import Outcome
@@ -25,9 +24,6 @@ MEMBER_ID = re.compile(r"[UW][A-Z0-9]{4,20}")
 WITH_BUTTONS = {Event.QUESTION, Event.CLOSING, Event.ASSIGNED}
 # Of chat.postMessage: the person or the bot is not there any more.
 GONE = {"account_inactive", "channel_not_found", "token_revoked", "user_not_found"}
-LONGEST_TEXT = 2_900  # Slack takes 3,000 characters in a block
-
-Block = dict[str, Any]
 
 
 def can_answer_here(delivery: Delivery) -> bool:
@@ -44,14 +40,6 @@ def can_answer_here(delivery: Delivery) -> bool:
         return not Original.of(delivery).controls
     except Unreadable:
         return False
-
-
-def text_block(text: str) -> Block:
-    """Returns plain text, in which Slack formats and links nothing."""
-    return {
-        "type": "section",
-        "text": {"type": "plain_text", "text": text[:LONGEST_TEXT], "emoji": False},
-    }
 
 
 def buttons_block(*buttons: Block) -> Block:

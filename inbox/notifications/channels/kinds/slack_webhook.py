@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 from inbox.models import Channel
 from inbox.notifications.channels.kinds.addresses import check_url, mask_url
@@ -11,6 +12,9 @@ from inbox.notifications.channels.message import Message
 
 # As Slack asks for it: these three and nothing else (Formatting text for app surfaces).
 ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
+LONGEST_TEXT = 2_900  # Slack takes 3,000 characters in a block
+
+Block = dict[str, Any]
 
 
 def escape(text: str) -> str:
@@ -18,11 +22,17 @@ def escape(text: str) -> str:
     return text.translate(ESCAPES)
 
 
+def text_block(text: str) -> Block:
+    """Returns plain text, in which Slack formats and links nothing."""
+    return {
+        "type": "section",
+        "text": {"type": "plain_text", "text": text[:LONGEST_TEXT], "emoji": False},
+    }
+
+
 def _prepare(channel: Channel, message: Message) -> Post:
-    """Uses plain text for what agents wrote, in which Slack formats and links nothing."""
-    words = "\n".join([message.title, *message.lines])
     blocks = [
-        {"type": "section", "text": {"type": "plain_text", "text": words, "emoji": False}},
+        text_block("\n".join([message.title, *message.lines])),
         {
             "type": "actions",
             "elements": [

@@ -79,6 +79,40 @@ def test_ntfy_gets_json_at_its_root_with_the_token(told: Any) -> None:
     assert content["click"].startswith("http://127.0.0.1:8000/deliveries/")
 
 
+@pytest.fixture
+def told_of_six(
+    bob: User, make_channel: MakeChannel, make_delivery: MakeDelivery, inbox_of_chat: Receiver
+) -> Any:
+    """Sends six deliveries, whose headlines are eight times longer as they are shown."""
+
+    def tell(kind: str) -> Received:
+        make_channel(bob, at=NINE - HOUR, kind=kind)
+        for number in range(6):
+            make_delivery(at=NINE, headline=str(number) + ("\u202e\u200b" * 9 + "x") * 6)
+        assert work(NINE + MINUTE) == 1
+        return inbox_of_chat.received[0]
+
+    return tell
+
+
+def test_slack_gets_no_more_than_it_takes(told_of_six: Any) -> None:
+    text = told_of_six("slack_webhook").json["blocks"][0]["text"]["text"]
+
+    assert len(text) <= 3_000
+    assert text.endswith("\nand 1 more")
+
+
+def test_ntfy_gets_no_more_than_it_takes(told_of_six: Any) -> None:
+    request = told_of_six("ntfy")
+
+    assert len(request.json["message"].encode()) <= 4_096
+    assert len(request.body) <= 8_192
+
+
+def test_teams_gets_no_more_than_it_takes(told_of_six: Any) -> None:
+    assert len(told_of_six("teams").body) <= 28_000
+
+
 def test_mail_arrives_at_the_address_that_the_person_has_now(
     bob: User, make_channel: MakeChannel, make_delivery: MakeDelivery, letters: list[str]
 ) -> None:
