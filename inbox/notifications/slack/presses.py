@@ -34,6 +34,7 @@ NOT_THERE = "This delivery is no longer in your inbox."
 CHANGED = "The agent sent a new version. Open it in Wake."
 LATE = "The deadline has passed. Open it in Wake to answer all the same."
 OPEN = "Open it in Wake to answer."
+IRREVERSIBLE = "This action is irreversible. Open it in Wake to answer."
 SENT = "The answer was sent to the agent and cannot be undone."
 NOTHING_TO_UNDO = "There is no answer to undo."
 
@@ -163,7 +164,7 @@ def _answer(status: str, delivery: Delivery, *, by: User, content_hash: str, at:
         if delivery.is_past_deadline(at):
             return LATE
         if not can_answer_here(delivery):
-            return OPEN
+            return IRREVERSIBLE if delivery.irreversible else OPEN
     respond(delivery, by=by, status=status, content_hash=content_hash, via=VIA, at=at)
     return ""
 

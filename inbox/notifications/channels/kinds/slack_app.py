@@ -28,11 +28,14 @@ GONE = {"account_inactive", "channel_not_found", "token_revoked", "user_not_foun
 
 def can_answer_here(delivery: Delivery) -> bool:
     """Returns whether Approve and Reject are enough to answer this delivery. One that asks for
-    values or for several approvals is answered in Wake."""
+    values or for several approvals, or whose action cannot be undone, is answered in Wake, where
+    people see all of it."""
     is_open = delivery.answered_at is None and not delivery.is_closed
     if not is_open or delivery.superseded_at is not None or delivery.erased_at is not None:
         return False
     if delivery.type not in {Delivery.Type.QUESTION, Delivery.Type.OUTPUT}:
+        return False
+    if delivery.irreversible:
         return False
     if quorum_of(delivery) is not None:
         return False  # the page says who else has to agree

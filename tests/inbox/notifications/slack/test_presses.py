@@ -284,6 +284,27 @@ def test_options_open_wake(slack: Slack, tell: Callable[..., Delivery]) -> None:
     assert ids_of(slack.last) == ["open"]
 
 
+def test_an_irreversible_action_opens_wake(slack: Slack, tell: Callable[..., Delivery]) -> None:
+    tell(irreversible=True)
+
+    assert ids_of(slack.last) == ["open"]
+
+
+def test_an_old_message_answers_no_irreversible_action(
+    slack: Slack, tell: Callable[..., Delivery]
+) -> None:
+    """A version without this rule sent the buttons."""
+    delivery = tell()
+    Delivery.objects.filter(pk=delivery.pk).update(irreversible=True)
+
+    slack.press("approved")
+
+    assert not Response.objects.exists()
+    update()
+    assert presses.IRREVERSIBLE in words_of(slack.last)
+    assert ids_of(slack.last) == ["open"]
+
+
 def test_an_alert_has_no_buttons_that_answer(slack: Slack, tell: Callable[..., Delivery]) -> None:
     tell(type="alert")
 
