@@ -24,6 +24,19 @@ def test_the_raw_view_and_the_download_are_unchanged(
     assert "<script>alert" not in raw.content.decode()
 
 
+def test_deep_details_are_not_indented_to_a_page_of_megabytes(
+    alices: Person, make_delivery: MakeDelivery
+) -> None:
+    sent = f'{{"a": {"[" * 60}{"0,1," * 40_000}2{"]" * 60}}}'
+    delivery = make_delivery(details_json=sent)
+
+    raw = alices.see(delivery, details="raw")
+
+    assert "0, 1, 0, 1" in raw.content.decode()
+    assert len(raw.content) < 2_000_000
+    assert alices.get(f"/deliveries/{delivery.pk}/raw").content.decode() == sent
+
+
 def test_a_text_is_downloaded_as_the_text_itself(
     alices: Person, make_delivery: MakeDelivery
 ) -> None:
