@@ -29,25 +29,29 @@ def mentioned_in(text: str, *, team_id: int, by: User) -> list[User]:
         return []
     members = Membership.objects.filter(team=team_id).select_related("user")
     people = [membership.user for membership in members]
-    first_words = Counter(_first_word(user) for user in people)
+    first_words = Counter(_first_word(user).casefold() for user in people)
     return [
         user
         for user in people
         if user != by
         and (
             _follows_at(user.display_name, text)
-            or (first_words[_first_word(user)] == 1 and _follows_at(_first_word(user), text))
+            or (
+                first_words[_first_word(user).casefold()] == 1
+                and _follows_at(_first_word(user), text)
+            )
         )
     ]
 
 
 def _first_word(user: User) -> str:
-    return user.display_name.casefold().split()[0] if user.display_name.split() else ""
+    return next(iter(user.display_name.split()), "")
 
 
 def _follows_at(name: str, text: str) -> bool:
     """Returns whether `@name` is in the text, and neither is part of a longer word, so that an
-    e-mail address mentions no one."""
+    e-mail address mentions no one. The name is as the person writes it: `Weiß` in lower case is
+    `weiss` to casefold, which is not in `@Weiß`."""
     return bool(name) and re.search(rf"(?<!\w)@{re.escape(name)}(?!\w)", text, re.I) is not None
 
 

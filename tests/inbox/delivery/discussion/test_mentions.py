@@ -67,6 +67,23 @@ def test_a_first_name_that_two_people_have_needs_the_second(
     assert names("@sam o'neill", team, alice) == {"Sam O'Neill"}
 
 
+@pytest.mark.parametrize("name", ["İbrahim Kaya", "Weiß Maria"])
+def test_a_first_name_whose_letters_change_in_lower_case_is_found(
+    name: str, team: Team, alice: User, sam: User
+) -> None:
+    User.objects.filter(pk=sam.pk).update(display_name=name)
+
+    assert names(f"@{name.split()[0]}, look", team, alice) == {name}
+
+
+def test_first_names_are_counted_without_regard_to_case(
+    team: Team, alice: User, sam: User, other_sam: User
+) -> None:
+    User.objects.filter(pk=other_sam.pk).update(display_name="SAM O'Neill")
+
+    assert names("@Sam", team, alice) == set()
+
+
 def test_only_people_of_the_team_are_mentioned_and_never_the_author(
     team: Team, alice: User, bob: User, mallory: User
 ) -> None:
