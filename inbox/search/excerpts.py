@@ -12,7 +12,7 @@ from django.utils.safestring import SafeString
 
 from accounts.characters.invisible import reveal
 from database.encryption import Unreadable
-from inbox.search.index import texts_in
+from inbox.search.index import beginning_of, texts_in
 from inbox.search.marks import first_match, marked
 from inbox.search.query_language import Query
 from wake.models import Delivery
@@ -25,9 +25,10 @@ MARKUP = re.compile(r"\s*\|(?:[\s|:-]*\|)?\s*|(?<!\S)#{1,6} |\*\*")
 
 def excerpts_of(deliveries: Iterable[Delivery], query: Query) -> Mapping[UUID, SafeString]:
     """Returns an excerpt for each of the first deliveries that need one, with the words marked.
-    Makes one query, or none if every row shows a match already. Encrypted details are not
-    searched."""
-    if not query.terms or settings.WAKE_ENCRYPT_CONTENT:
+    Makes one query, or none if every row shows a match already or no word is wanted. Only what is
+    indexed is searched, and no encrypted details."""
+    is_wanted = any(not term.is_unwanted for term in query.terms)
+    if not is_wanted or settings.WAKE_ENCRYPT_CONTENT:
         return {}
     unexplained = [
         row.pk
@@ -43,7 +44,7 @@ def excerpts_of(deliveries: Iterable[Delivery], query: Query) -> Mapping[UUID, S
 
 def _excerpt(row: Delivery, query: Query) -> SafeString | None:
     try:
-        text = reveal(" ".join(" · ".join(texts_in(row.details_json)).split()))
+        text = reveal(" ".join(" · ".join(beginning_of(texts_in(row.details_json))).split()))
     except Unreadable:
         return None
     place = first_match(text, query.terms)

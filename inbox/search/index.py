@@ -76,7 +76,7 @@ def searchable(delivery: Delivery, *, feedback: str) -> Searchable:
     """Returns the row, not saved: headline, summary and answer in full, and the beginning of the
     details. Leaves out what is encrypted at rest."""
     parts = (delivery.headline, delivery.summary, feedback[:LONGEST_FEEDBACK])
-    text = " ".join(_first(LONGEST, chain(parts, texts_in(_details(delivery)))))
+    text = " ".join(beginning_of(chain(parts, texts_in(_details(delivery)))))
     return Searchable(
         delivery_id=delivery.pk,
         words=" ".join(normalised(text[:LONGEST]))[:LONGEST],
@@ -183,9 +183,11 @@ def texts_in(details_json: str | None) -> Iterator[str]:
             pending += reversed(value)
 
 
-def _first(length: int, texts: Iterable[str]) -> Iterator[str]:
+def beginning_of(texts: Iterable[str]) -> Iterator[str]:
+    """Yields the first LONGEST characters of all texts together."""
+    left = LONGEST
     for text in texts:
-        if length <= 0:
+        if left <= 0:
             return
-        yield text
-        length -= len(text) + 1
+        yield text[:left]
+        left -= len(text) + 1

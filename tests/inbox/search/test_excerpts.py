@@ -105,3 +105,25 @@ def test_it_takes_one_query_for_a_limited_number_of_rows(
         found = excerpts.excerpts_of(rows, query)
 
     assert len(found) == 2
+
+
+def test_a_search_that_only_leaves_words_out_reads_no_details(
+    alices: Person, make_delivery: MakeDelivery, django_assert_num_queries: Any
+) -> None:
+    rows = [make_delivery(details_json='"tea"')]
+    query = alices.get("/", q="-saffron").context["query"]
+
+    with django_assert_num_queries(0):
+        assert not excerpts.excerpts_of(rows, query)
+
+
+def test_a_word_beyond_what_is_indexed_has_no_excerpt(
+    alices: Person, make_delivery: MakeDelivery
+) -> None:
+    near, far = (
+        make_delivery(details_json=json.dumps(["tea " * count, "saffron"]))
+        for count in (4_000, 6_000)
+    )
+    query = alices.get("/", q="saffron").context["query"]
+
+    assert set(excerpts.excerpts_of([near, far], query)) == {near.pk}
