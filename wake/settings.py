@@ -105,6 +105,7 @@ MIDDLEWARE = [
     "wake.server.http.middleware.BrowserHeaders",
     "wake.server.http.middleware.BrowserStaticFiles",
     "wake.server.http.middleware.BrowserCompression",
+    "wake.server.http.null_characters.BrowserText",
     "wake.server.http.middleware.BrowserSession",
     "wake.server.http.middleware.BrowserCommon",
     "wake.server.http.middleware.BrowserCsrf",

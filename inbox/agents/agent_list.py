@@ -19,6 +19,7 @@ from inbox.statistics.figures import Outline, outlines
 
 PAGE = 100
 LAST_PAGE = 10_000
+MOST_DIGITS = 9  # Python refuses to read more than 4,300
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +36,9 @@ class AgentLine:
 
 def page_number(text: str) -> int:
     """Returns the number that the text names; 1 if it names none."""
-    return min(int(text), LAST_PAGE) if text.isascii() and text.isdigit() and int(text) else 1
+    if not (text.isascii() and text.isdigit()):
+        return 1
+    return max(1, min(int(text[:MOST_DIGITS]), LAST_PAGE))
 
 
 def lines_of(agents: Sequence[Agent], viewer: Viewer, *, at: datetime) -> list[AgentLine]:

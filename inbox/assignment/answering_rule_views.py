@@ -20,7 +20,7 @@ from database.clock import database_now
 from inbox.assignment.forms import AnsweringRuleForm, match_of
 from inbox.assignment.sentences import Names, matches
 from inbox.pages.owners import team_of_an_owner
-from inbox.pages.page import PersonRequest, SeeOther, actor, form_page, page
+from inbox.pages.page import PersonRequest, SeeOther, actor, form_page, page, posted_text
 from inbox.people.settings.views import posted, settings_page
 from inbox.people.sign_in.reauthentication import ask_if_stale
 from wake.answering import results, rules
@@ -99,7 +99,7 @@ def switch_answering_rule(request: PersonRequest, slug: str, pk: UUID) -> HttpRe
     is_on, is_shadow = state == AnsweringRule.State.ON, state == AnsweringRule.State.SHADOW
     if is_on and (stale := ask_if_stale(request)):
         return stale
-    reason = request.POST.get("reason", "")[:LONGEST_REASON]
+    reason = posted_text(request, "reason")[:LONGEST_REASON]
     given: dict[str, Any] = {"version": _seen(request), "by": actor(request), "at": database_now()}
     try:
         if is_on:

@@ -12,7 +12,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from accounts.limits.throttles import TooMany, count_dns_lookup
 from inbox.pages.owners import still_owned, team_of_an_owner
-from inbox.pages.page import PersonRequest, SeeOther, actor, page, too_many
+from inbox.pages.page import PersonRequest, SeeOther, actor, page, posted_text, too_many
 from inbox.people.settings.forms import HostForm
 from inbox.people.settings.views import saved, settings_page
 from inbox.people.teams.teams import own_teams_with_hosts
@@ -106,4 +106,4 @@ def _show(
 
 def _line_of_an_owner(request: PersonRequest, slug: str) -> CallbackHost:
     team = team_of_an_owner(request, slug, refusal=HOSTS_REFUSED)
-    return get_object_or_404(team.callback_hosts, pattern=request.POST.get("pattern", ""))
+    return get_object_or_404(team.callback_hosts, pattern=posted_text(request, "pattern"))

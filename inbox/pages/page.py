@@ -57,6 +57,11 @@ def actor(request: PersonRequest) -> Actor:
     return person(request.user, client_address(request))
 
 
+def posted_text(request: HttpRequest, name: str) -> str:
+    """Returns a text that no form checks, without U+0000, which PostgreSQL refuses."""
+    return request.POST.get(name, "").replace("\0", "")
+
+
 class SeeOther(HttpResponseRedirect):
     """Redirects with 303, so that a reload of the next page sends nothing again."""
 

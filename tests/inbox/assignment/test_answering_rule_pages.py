@@ -105,6 +105,17 @@ def test_the_page_compares_with_what_people_answered(
     assert f"/deliveries/{wrong.pk}/".encode() in page.content
 
 
+def test_a_null_character_in_a_reason_is_removed(
+    alices: Person, make_answering_rule: MakeAnsweringRule
+) -> None:
+    rule = make_answering_rule()
+
+    on = text_of(act(alices, rule, "switch", state="on", reason="We tried it\0 by hand."))
+
+    assert "“We tried it by hand.”" in on
+    assert state_of(rule) == "on"
+
+
 def test_a_rule_is_turned_on_with_a_reason_and_off_with_one_click(
     alices: Person, make_answering_rule: MakeAnsweringRule
 ) -> None:
