@@ -3,6 +3,7 @@ numbers that Python refuses to read."""
 
 from __future__ import annotations
 
+import re
 from http import HTTPStatus
 from typing import Any
 
@@ -61,3 +62,20 @@ def test_a_null_character_in_a_cookie_signs_no_one_in(db: None) -> None:
     client.cookies[settings.SESSION_COOKIE_NAME] = "\0" * 32
 
     assert client.get("/").status_code == HTTPStatus.FOUND
+
+
+def test_a_path_with_a_null_character_names_nothing(db: None, subtests: pytest.Subtests) -> None:
+    texts = re.compile(r"<(?:str:|path:)?\w+>")
+    for address in addresses.ALL:
+        if texts.search(address.route):
+            with subtests.test(address.route):
+                path = addresses.PARAMETER.sub("1", texts.sub("%00", address.route))
+
+                assert Client().get(f"/{path}").status_code == HTTPStatus.NOT_FOUND
+                assert Client().post(f"/{path}").status_code == HTTPStatus.NOT_FOUND
+
+
+def test_a_machine_gets_json_for_a_path_with_a_null_character(db: None) -> None:
+    answer = Client().get("/@%00/agent/.well-known/agent-card.json")
+
+    assert answer["Content-Type"] == "application/json"

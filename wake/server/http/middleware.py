@@ -22,7 +22,7 @@ from django.contrib.messages.middleware import MessageMiddleware
 from django.contrib.sessions.exceptions import SessionInterrupted
 from django.contrib.sessions.middleware import SessionMiddleware
 from django.db import DatabaseError
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.middleware.clickjacking import XFrameOptionsMiddleware
 from django.middleware.common import CommonMiddleware
@@ -56,12 +56,16 @@ class ProtocolOverHttps:
     In production it also refuses pages over plain http, because people enter passwords there.
 
     It also refuses host names that are not the server's own, so that another site whose name points
-    to this machine reaches nothing. Raises DisallowedHost, which becomes a 400."""
+    to this machine reaches nothing. Raises DisallowedHost, which becomes a 400.
+
+    A path with U+0000 names nothing, and PostgreSQL refuses to look for it."""
 
     def __init__(self, get_response: GetResponse) -> None:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        if "\0" in request.path_info:
+            raise Http404
         row = row_of(request.path_info)
         if row is None and settings.PRODUCTION and not request.is_secure():
             return HttpResponse(PLAIN_PAGE, status=403, content_type="text/plain")
