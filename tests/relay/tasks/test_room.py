@@ -130,7 +130,7 @@ def test_a_result_that_overfills_its_context_fails_its_run(newer: Caller, key: A
 
 
 def test_what_a_task_holds_is_counted_in_bytes(newer: Caller, key: ApiKey) -> None:
-    """Characters were counted, of which each may have four bytes."""
+    """Characters were counted, and each may have four bytes."""
     task = newer.send("世" * 500)["id"]
     connector = FakeConnector(key)
     artifact = {"artifactId": "a", "parts": [{"text": "世" * 400}]}
