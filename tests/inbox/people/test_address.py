@@ -302,10 +302,18 @@ def test_an_address_is_free_a_week_after_it_was_left(alices: Person) -> None:
     assert User.objects.filter(email="alice@example.com").exists()
 
 
-@pytest.mark.parametrize("text", ["nothing", "wk_mail_" + "a" * 36, "%00", "wk_mail_" + "é" * 36])
+@pytest.mark.parametrize(
+    ("text", "status"),
+    [
+        ("nothing", 410),
+        ("wk_mail_" + "a" * 36, 410),
+        ("wk_mail_" + "é" * 36, 410),
+        ("%00", 404),
+    ],
+)
 @pytest.mark.parametrize("path", ["/settings/address/", "/login/address/"])
-def test_a_made_up_link_is_of_no_use(path: str, text: str, alices: Person) -> None:
-    assert alices.get(f"{path}{text}/").status_code == 410
+def test_a_made_up_link_is_of_no_use(path: str, text: str, status: int, alices: Person) -> None:
+    assert alices.get(f"{path}{text}/").status_code == status
 
 
 def test_a_mail_waits_while_the_mail_server_is_away(
