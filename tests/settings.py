@@ -22,11 +22,10 @@ DATABASES["default"]["TEST"] = {
     else str(WAKE_DATA / "test.sqlite3")
 }
 if os.environ.get("DATABASE_URL"):
-    # A busy machine may take longer than any request may take: to make and drop a database, or to
-    # commit what another thread of a test waits for. Nothing here outlives the server, so that a
-    # commit need not wait for its disk.
+    # To make and drop a database may take a busy machine longer than any request may take. Nothing
+    # here outlives the server, so that a commit need not wait for its disk.
     DATABASES["default"]["OPTIONS"]["options"] += (
-        " -c statement_timeout=60000 -c lock_timeout=30000 -c synchronous_commit=off"
+        " -c statement_timeout=60000 -c synchronous_commit=off"
     )
 # pytest-django's live server finds static files by their own names, not by hashed ones.
 STORAGES["staticfiles"] = {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}

@@ -58,9 +58,12 @@ def waiting_for_a_moment() -> Iterator[None]:
             cursor.execute(f"SET lock_timeout = {WAIT_MS}")
         else:
             cursor.execute(f"PRAGMA busy_timeout = {WAIT_MS}")
+    changed = connection.connection
     try:
         yield
     finally:
+        # An answer gives its connection back to the pool, and a later test would get this one.
+        changed.close()
         discard_connection()
 
 
