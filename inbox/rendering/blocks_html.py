@@ -15,6 +15,7 @@ from inbox.rendering.blocks import MOST_BLOCKS, Choice, Control, FieldBlock, Opt
 from inbox.rendering.charts import Chart, chart_of, drawn
 from inbox.rendering.files import FileBlocks, Files, without_data
 from inbox.rendering.json_text import Number
+from inbox.rendering.left_out import LeftOut
 from inbox.rendering.links import is_url
 from inbox.rendering.syntax_colours import coloured
 from inbox.rendering.tree import CELL, NUMBER_CELL, TABLE, Tree, link, quiet
@@ -24,7 +25,6 @@ MOST_COLUMNS = 30
 MOST_COLOURED_CODE = 12_000
 MOST_CHART_POINTS = 3_000
 LONGEST_CELL = 1_000
-LONGEST_TITLE = 200
 PRE = '<pre dir="auto">{}</pre>'
 CODE = "<pre><code>{}</code></pre>"
 CHART = (
@@ -51,15 +51,19 @@ def blocks_html(
     markdown: Markdown,
     inputs_apart: bool = False,
     files: Files | None = None,
+    left_out: LeftOut,
 ) -> SafeString:
     """Renders the blocks. `markdown` returns an empty text for what it cannot format in good
     time. `inputs_apart` leaves choices and fields out, which the page shows as inputs.
     Without `files`, image and file blocks are shown as unknown."""
-    renderer = _BlocksRenderer(markdown, controls(blocks), inputs_apart=inputs_apart, files=files)
+    renderer = _BlocksRenderer(
+        markdown, controls(blocks), inputs_apart=inputs_apart, files=files, left_out=left_out
+    )
     sections = format_html_join(
         "", '<section class="block">{}</section>', ((one,) for one in renderer.sections(blocks))
     )
     rest = len(blocks) - MOST_BLOCKS
+    left_out.count(rest, "block")
     return sections + (quiet(f"{rest:,} more blocks in the raw view") if rest > 0 else SafeString())
 
 
@@ -73,12 +77,14 @@ class _BlocksRenderer:
         *,
         inputs_apart: bool,
         files: Files | None,
+        left_out: LeftOut,
     ) -> None:
         self.markdown = markdown
         self.controls = controls
         self.inputs_apart = inputs_apart
-        self.files = FileBlocks(files) if files else None
-        self.tree = Tree()
+        self.left_out = left_out
+        self.files = FileBlocks(files, left_out) if files else None
+        self.tree = Tree(left_out)
         self.cells_left = MOST_CELLS
         self.coloured_left = MOST_COLOURED_CODE
         self.points_left = MOST_CHART_POINTS
@@ -103,7 +109,7 @@ class _BlocksRenderer:
         html = shown or self._known_block(block) or self._unknown_block(block)
         title = block.get("title") if isinstance(block, dict) else None
         if isinstance(title, str) and title:
-            return format_html(TITLED, reveal(title[:LONGEST_TITLE]), html)
+            return format_html(TITLED, reveal(title), html)
         return html
 
     def _known_block(self, block: Any) -> SafeString | None:
@@ -156,6 +162,7 @@ class _BlocksRenderer:
             "", "<tr>{}</tr>", ((_row(row, len(columns)),) for row in rows[:most])
         )
         left = len(rows) - most
+        self.left_out.count(left, "row of a table")
         more = quiet(f"{left:,} more rows in the raw view") if left > 0 else SafeString()
         return format_html(TABLE, head, body) + more
 

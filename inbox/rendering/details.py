@@ -20,13 +20,14 @@ from accounts.characters.invisible import reveal
 from inbox.rendering.blocks import blocks_in
 from inbox.rendering.blocks_html import blocks_html
 from inbox.rendering.diff_html import diff_html
-from inbox.rendering.files import Files, inline_data
+from inbox.rendering.files import Files, inline_data, name_unseen
 from inbox.rendering.json_text import indented, read
+from inbox.rendering.left_out import LeftOut
 from inbox.rendering.links import ABSOLUTE
 from inbox.rendering.markdown import ALIGNED, TASK_ITEM, finished, parsed, parser
 from inbox.rendering.render_cache import cached
 from inbox.rendering.syntax_colours import CLASSES, SIGNS
-from inbox.rendering.tree import tree
+from inbox.rendering.tree import count_cut_lines, tree
 from inbox.rendering.unified_diffs import unified
 
 RAW, FORMATTED = "raw", "formatted"
@@ -73,12 +74,14 @@ NOTHING = SafeString()
 @dataclass(frozen=True, slots=True)
 class Details:
     """Holds the content of the frame: `html` if it could be formatted, else `plain`; neither if it
-    is too long for a page."""
+    is too long for a page. `left_out` names each thing that the frame does not show, and where it
+    is; it is empty if every character is in sight."""
 
     html: SafeString = NOTHING
     plain: str = ""
     length: int = 0
     may_be_formatted: bool = False
+    left_out: tuple[str, ...] = ()
 
     @property
     def is_long(self) -> bool:
@@ -90,7 +93,11 @@ class Details:
 
     @property
     def size(self) -> str:
-        return f"{self.length / 1000:.0f} kB" if self.length >= 1000 else f"{self.length} bytes"
+        return _size(self.length)
+
+
+def _size(length: int) -> str:
+    return f"{length / 1000:.0f} kB" if length >= 1000 else f"{length} bytes"
 
 
 def render(
@@ -124,17 +131,28 @@ def _rendered(
     if files and asked_for != RAW:
         length -= sum(len(data) for data in inline_data(blocks_in(value)))
     if length > SHOWN_AT_MOST:
-        return Details(length=length)
+        whole = f"Details of {_size(length)}, too long for a page: download them"
+        return Details(length=length, left_out=(whole,))
     if asked_for == RAW:
         raw = text if isinstance(value, str) else indented(text)
-        return Details(plain=reveal(raw), length=length, may_be_formatted=True)
+        left_out = LeftOut()
+        name_unseen(blocks_in(value), left_out)
+        return Details(
+            plain=reveal(raw),
+            length=length,
+            may_be_formatted=True,
+            left_out=left_out.phrases,
+        )
     if not isinstance(value, str):
         is_asked_for = asked_for == FORMATTED
         return _of_object(
             value, length, is_asked_for=is_asked_for, inputs_apart=inputs_apart, files=files
         )
     if diff := unified(text):
-        return Details(html=diff_html(diff, label="Changes"), length=length)
+        left_out = LeftOut()
+        count_cut_lines(diff, left_out)
+        html = diff_html(diff, label="Changes")
+        return Details(html=html, length=length, left_out=left_out.phrases)
     if length > FORMATTED_AT_ONCE and asked_for != FORMATTED:
         return Details(plain=reveal(text), length=length, may_be_formatted=True)
     most = MOST_TOKENS_WHEN_ASKED if asked_for == FORMATTED else MOST_TOKENS
@@ -151,11 +169,20 @@ def _of_object(
     files: Files | None,
 ) -> Details:
     blocks = blocks_in(value)
+    left_out = LeftOut()
     if blocks is None:
-        return Details(html=tree(value), length=length)
+        html = tree(value, left_out)
+        return Details(html=html, length=length, left_out=left_out.phrases)
     markdown = _Markdown(is_asked_for=is_asked_for)
-    html = blocks_html(blocks, markdown=markdown, inputs_apart=inputs_apart, files=files)
-    return Details(html=html, length=length, may_be_formatted=markdown.is_left_plain)
+    html = blocks_html(
+        blocks, markdown=markdown, inputs_apart=inputs_apart, files=files, left_out=left_out
+    )
+    return Details(
+        html=html,
+        length=length,
+        may_be_formatted=markdown.is_left_plain,
+        left_out=left_out.phrases,
+    )
 
 
 class _Markdown:

@@ -18,6 +18,7 @@ from django.utils.safestring import SafeString
 from accounts.characters.invisible import reveal
 from database.uuids import uuid_or_none
 from inbox.pages.sizes import size
+from inbox.rendering.left_out import LeftOut
 from inbox.rendering.render_cache import cached
 from inbox.rendering.tree import quiet
 from wake.blobs import pictures
@@ -30,7 +31,6 @@ MOST_FILES = 50  # of a page
 # Of the pictures that came in the delivery itself, together: opening the page decodes them.
 MOST_INLINE_PIXELS = pictures.MOST_PIXELS
 MOST_CACHED_BYTES = 500_000
-LONGEST_ALT, LONGEST_CAPTION, LONGEST_NAME = 1_000, 500, 200
 
 PICTURE = (
     '<figure class="picture"><a href="{0}"><img src="{0}" alt="{1}" width="{2}" height="{3}"'
@@ -66,8 +66,9 @@ class Files:
 class FileBlocks:
     """Counts what the pictures and files of one page may take."""
 
-    def __init__(self, files: Files) -> None:
+    def __init__(self, files: Files, left_out: LeftOut) -> None:
         self.files = files
+        self.left_out = left_out
         self.files_left = MOST_FILES
         self.pixels_left = MOST_INLINE_PIXELS
 
@@ -75,15 +76,16 @@ class FileBlocks:
         """Renders an `image` or a `file` block; returns None for any other or a malformed one."""
         match block:
             case {"type": "image", "alt": str(alt)} if alt.strip() and _has_source(block):
-                return self._picture(block, reveal(alt[:LONGEST_ALT]))
+                return self._picture(block, reveal(alt))
             case {"type": "file", "blob": str(blob), "name": str(name)} if name.strip():
-                return self._file(blob, reveal(name[:LONGEST_NAME]))
+                return self._file(blob, reveal(name))
         return None
 
     def _picture(self, block: dict[str, Any], alt: str) -> SafeString:
         try:
             digest, width, height, is_animated = self._shown(block)
         except NotShowable as reason:
+            self.left_out.name("A picture that cannot be shown")
             return format_html(MISSING, quiet(NOT_SHOWN.format(reason)), alt)
         url = reverse("picture", args=[self.files.delivery_id, digest])
         return format_html(
@@ -112,6 +114,7 @@ class FileBlocks:
     def _file(self, blob_id: str, name: str) -> SafeString:
         self.files_left -= 1
         blob = self._blob(blob_id)
+        self.left_out.name(_to_download(name))
         if blob is None or self.files_left < 0:
             return format_html(MISSING, quiet(NO_FILE), name)
         url = reverse("file", args=[self.files.delivery_id, blob.pk])
@@ -135,6 +138,20 @@ def inline_data(blocks: Iterable[Any] | None) -> Iterator[str]:
         match block:
             case {"type": "image", "data": str(data)} if "blob" not in block:
                 yield data
+
+
+def name_unseen(blocks: Iterable[Any] | None, left_out: LeftOut) -> None:
+    """Names the files and pictures of blocks that are shown as raw text."""
+    for block in blocks or ():
+        match block:
+            case {"type": "file", "name": str(name)}:
+                left_out.name(_to_download(reveal(name)))
+            case {"type": "image"}:
+                left_out.count(1, "picture", where="in the formatted view")
+
+
+def _to_download(name: str) -> str:
+    return f"{name}, a file to download"
 
 
 def without_data(block: Any) -> Any:
@@ -181,6 +198,6 @@ def _has_source(block: dict[str, Any]) -> bool:
 
 def _caption(block: dict[str, Any], *, is_animated: bool) -> SafeString:
     text = block.get("caption")
-    caption = reveal(text[:LONGEST_CAPTION]) if isinstance(text, str) else ""
+    caption = reveal(text) if isinstance(text, str) else ""
     note = quiet(FIRST_FRAME) if is_animated else ""
     return format_html(CAPTION, note, caption) if note or caption else SafeString()

@@ -15,17 +15,18 @@ from inbox.answering.editing.word_diffs import Changes
 from inbox.rendering import shapes
 from inbox.rendering.diff_html import diff_html
 from inbox.rendering.json_text import Number
+from inbox.rendering.left_out import LeftOut
 from inbox.rendering.links import REL, hidden_host, is_url
 from inbox.rendering.unified_diffs import AFTER, BEFORE, compared, says_before_and_after, unified
 
 MOST_LINES = 400
-LONGEST_TEXT = 5_000
 OPEN_WHEN_SHORT = 6
 MOST_AT_ONCE = 12  # of a list; the rest is folded
 OPEN_LEVELS = 2
 ONE_LINE = 120
 FEW, SHORT = 8, 80
 BETWEEN = " · "
+EMPTY = "empty"
 # A long value stands below its name and has the whole width.
 NARROW = "<div><dt>{}</dt><dd>{}</dd></div>"
 BROAD = '<div class="pairs__broad"><dt>{}</dt><dd>{}</dd></div>'
@@ -39,8 +40,9 @@ TURN = (
     '<li><p class="talk__who"><b><bdi dir="auto">{}</bdi></b> {}</p>'
     '<div class="talk__words">{}</div></li>'
 )
-MORE = '<details class="fold"><summary>Show {} more</summary>{}</details>'
-FOLD = '<details class="fold"><summary>{} {}</summary>{}</details>'
+# Open, because what is folded is not in sight; a person can close it.
+MORE = '<details class="fold" open><summary>Show {} more</summary>{}</details>'
+FOLD = '<details class="fold" open><summary>{} {}</summary>{}</details>'
 
 MONEY = '<span class="money">{}</span>'
 Frame = Callable[[SafeString], SafeString]
@@ -52,15 +54,16 @@ class Money(str):
     __slots__ = ()
 
 
-def tree(value: Any) -> SafeString:
-    return Tree().block(value)
+def tree(value: Any, left_out: LeftOut | None = None) -> SafeString:
+    return Tree(left_out).block(value)
 
 
 class Tree:
     """Counts its lines, so that 2,000 nested objects stay one page, and the steps of its
     comparisons."""
 
-    def __init__(self) -> None:
+    def __init__(self, left_out: LeftOut | None = None) -> None:
+        self.left_out = LeftOut() if left_out is None else left_out
         self.left = MOST_LINES
         self.budget = StepBudget()
 
@@ -79,7 +82,10 @@ class Tree:
             if not (changed and name == AFTER)
         ]
         html = _folded(lines, _list) if isinstance(value, list) else _pairs(_joined(lines))
-        rest = _rest(len(members) - len(shown_members), anything=bool(members))
+        if not members:
+            return quiet(EMPTY)
+        noun = "item of a list" if isinstance(value, list) else "member of an object"
+        rest = self._rest(len(members) - len(shown_members), noun)
         return html + rest if lines else rest
 
     def _line(
@@ -97,7 +103,7 @@ class Tree:
         if not isinstance(value, dict | list):
             return _scalar(value)
         if not value:
-            return _rest(0, anything=False)
+            return quiet(EMPTY)
         if _is_one_line(value):
             return format_html_join(BETWEEN, "{}", ((_scalar(child),) for child in value))
         if (html := self._shape(value)) is not None:
@@ -123,10 +129,10 @@ class Tree:
         most = max(0, self.left)
         self.left -= len(turns)
         lines = [
-            format_html(TURN, reveal(turn.speaker[:LONGEST_TEXT]), _time(turn.at), _text(turn.text))
+            format_html(TURN, reveal(turn.speaker), _time(turn.at), _text(turn.text))
             for turn in turns[:most]
         ]
-        rest = _rest(len(turns) - len(lines), anything=True)
+        rest = self._rest(len(turns) - len(lines), "message of a conversation")
         return _folded(lines, partial(format_html, TALK)) + rest
 
     def _rows(self, columns: list[str], rows: list[dict[str, Any]]) -> SafeString:
@@ -137,7 +143,7 @@ class Tree:
             format_html("<tr>{}</tr>", format_html_join("", "{}", map(_cell, row.values())))
             for row in rows[:most]
         ]
-        rest = _rest(len(rows) - len(lines), anything=True)
+        rest = self._rest(len(rows) - len(lines), "row of a table")
         return _folded(lines, partial(format_html, TABLE, head)) + rest
 
     def compared(self, before: Any, after: Any) -> SafeString | None:
@@ -154,7 +160,17 @@ class Tree:
         if not changes:
             return None
         self.left -= len(changes.lines)
+        count_cut_lines(changes, self.left_out)
         return diff_html(changes, label="Changes")
+
+    def _rest(self, count: int, noun: str) -> SafeString:
+        self.left_out.count(count, noun)
+        return quiet(f"{count:,} more in the raw view") if count else SafeString()
+
+
+def count_cut_lines(changes: Changes, left_out: LeftOut) -> None:
+    if changes.is_cut:
+        left_out.name("The end of a long difference, in the raw view")
 
 
 def _folded(lines: list[SafeString], frame: Frame) -> SafeString:
@@ -209,19 +225,13 @@ def _is_one_line(value: dict[str, Any] | list[Any]) -> bool:
 
 
 def _name(name: str | int) -> SafeString:
-    words = shapes.words(str(name)[:LONGEST_TEXT])
+    words = shapes.words(str(name))
     return format_html('<bdi dir="auto">{}</bdi>', reveal(words))
 
 
 def _noun(value: dict[str, Any] | list[Any]) -> str:
     noun = "field" if isinstance(value, dict) else "item"
     return noun if len(value) == 1 else f"{noun}s"
-
-
-def _rest(count: int, *, anything: bool) -> SafeString:
-    if anything:
-        return quiet(f"{count:,} more in the raw view") if count else SafeString()
-    return quiet("empty")
 
 
 def _cell(value: Any) -> tuple[SafeString]:
@@ -232,7 +242,7 @@ def _scalar(value: Any) -> SafeString:
     if isinstance(value, Money):
         return format_html(MONEY, value)
     if isinstance(value, Number):
-        return format_html('<span class="number">{}</span>', value.text[:LONGEST_TEXT])
+        return format_html('<span class="number">{}</span>', value.text)
     if not isinstance(value, str):
         return quiet({True: "yes", False: "no", None: "none"}[value])
     if not value:
@@ -247,12 +257,7 @@ def _time(text: str) -> SafeString:
 
 
 def _text(text: str) -> SafeString:
-    cut = quiet(f"{len(text) - LONGEST_TEXT:,} more characters in the raw view")
-    return format_html(
-        '<span class="agent-text" dir="auto">{}</span>{}',
-        reveal(text[:LONGEST_TEXT]),
-        cut if len(text) > LONGEST_TEXT else "",
-    )
+    return format_html('<span class="agent-text" dir="auto">{}</span>', reveal(text))
 
 
 def link(url: str, words: str = "") -> SafeString:

@@ -1,0 +1,42 @@
+"""Collects what a rendering does not show, so that the page can say so."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+IN_RAW = "in the raw view"
+MAX_NAMED = 12
+
+
+class LeftOut:
+    """Counts equal things together, and names the others one by one."""
+
+    def __init__(self) -> None:
+        self._counts: Counter[tuple[str, str]] = Counter()
+        self._named: dict[str, None] = {}
+
+    def count(self, number: int, noun: str, *, where: str = IN_RAW) -> None:
+        """Adds so many of a thing whose plural has an "s"."""
+        if number > 0:
+            self._counts[noun, where] += number
+
+    def name(self, phrase: str) -> None:
+        self._named[phrase] = None
+
+    @property
+    def phrases(self) -> tuple[str, ...]:
+        """Returns a phrase for each thing, such as `14 rows of a table, in the raw view`."""
+        counted = [
+            f"{number:,} {noun if number == 1 else plural(noun)}, {where}"
+            for (noun, where), number in self._counts.items()
+        ]
+        named = list(self._named)
+        if len(named) > MAX_NAMED:
+            named = [*named[:MAX_NAMED], f"{len(named) - MAX_NAMED:,} more files"]
+        return (*counted, *named)
+
+
+def plural(noun: str) -> str:
+    """Returns `rows of a table` for `row of a table`."""
+    first, space, rest = noun.partition(" ")
+    return f"{first}s{space}{rest}"
