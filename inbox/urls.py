@@ -369,6 +369,11 @@ urlpatterns = [
         name="settings-answering-rule-switch",
     ),
     path(
+        "settings/rules/<slug:slug>/answering/<uuid:pk>/again",
+        answering_rule_views.answer_again,
+        name="settings-answering-rule-again",
+    ),
+    path(
         "settings/rules/<slug:slug>/answering/<uuid:pk>/remove",
         answering_rule_views.remove_answering_rule,
         name="settings-answering-rule-remove",

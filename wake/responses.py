@@ -20,7 +20,16 @@ from wake.assignment.taking import check_may_answer
 from wake.assignment.votes import Quorum, quorum_of, vote, without_vote_of
 from wake.callbacks import outbox
 from wake.cursor import stamp_activity
-from wake.models import AnsweringVersion, Callback, Delivery, Draft, Response, Trial, Vote
+from wake.models import (
+    AnsweringRule,
+    AnsweringVersion,
+    Callback,
+    Delivery,
+    Draft,
+    Response,
+    Trial,
+    Vote,
+)
 from wake.models.responses import ResponseQuerySet
 from wake.signals import notify_inbox
 
@@ -128,6 +137,9 @@ def respond(
             return Vote.objects.get(delivery=delivery, user=by)
         feedback = quorum.feedback
     Draft.objects.filter(delivery=delivery, user=by).delete()
+    if status != Response.Status.APPROVED:
+        # From its commit on, no rule approves what is like it (wake/answering/refusals.py).
+        AnsweringRule.objects.filter(team=delivery.team_id, removed_at__isnull=True).lock()
     return _store(
         Response(
             delivery=delivery,
@@ -316,6 +328,7 @@ def take_back(
         at=at,
     )
     if response.rule_version_id is not None:
+        AnsweringRule.objects.filter(versions=response.rule_version_id).lock()
         Trial.objects.filter(delivery=delivery, version=response.rule_version_id).update(
             taken_back_at=at
         )

@@ -12,6 +12,7 @@ from django.contrib import messages
 from django.core.paginator import Paginator
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404
+from django.utils.timezone import is_aware
 from django.views.decorators.http import require_POST, require_safe
 
 from accounts.access import is_owner, teams_of
@@ -24,6 +25,7 @@ from inbox.pages.page import PersonRequest, SeeOther, actor, form_page, page, po
 from inbox.people.settings.views import posted, settings_page
 from inbox.people.sign_in.reauthentication import ask_if_stale
 from wake.answering import results, rules
+from wake.answering.refusals import refusals
 from wake.assignment.rules import BadRule, RulesChanged
 from wake.models import AnsweringRule, AnsweringVersion, Trial
 
@@ -79,6 +81,7 @@ def change_answering_rule(request: PersonRequest, slug: str, pk: UUID) -> HttpRe
         **match_of(version),
         "rule_name": version.rule.name,
         "most_a_day": version.most_a_day,
+        "ask_people_days": version.ask_people_days,
     }
     form = AnsweringRuleForm(posted(request), initial=initial, names=Names.of(team))
 
@@ -115,6 +118,25 @@ def switch_answering_rule(request: PersonRequest, slug: str, pk: UUID) -> HttpRe
 
 @require_POST
 @page
+def answer_again(request: PersonRequest, slug: str, pk: UUID) -> HttpResponse:
+    """Ends the days in which deliveries go to people after a refusal. `seen` is the time of the
+    newest refusal on the page. The person gives their password again."""
+    team = team_of_an_owner(request, slug, refusal=REFUSED)
+    rule = _version(team, pk).rule
+    if stale := ask_if_stale(request):
+        return stale
+    seen = _time(request.POST.get("seen", ""))
+    given: dict[str, Any] = {"version": _seen(request), "by": actor(request), "at": database_now()}
+    if seen is not None:
+        try:
+            rules.answer_again(rule, seen=seen, **given)
+        except RulesChanged as changed:
+            messages.warning(request, str(changed))
+    return SeeOther("settings-answering-rule", slug=team.slug, pk=pk)
+
+
+@require_POST
+@page
 def remove_answering_rule(request: PersonRequest, slug: str, pk: UUID) -> HttpResponse:
     team = team_of_an_owner(request, slug, refusal=REFUSED)
     try:
@@ -140,6 +162,7 @@ def _rule_page(
         "enough": results.ENOUGH,
         "is_over": version.expires_at <= now,
         "approved": pages.get_page(request.GET.get("page")),
+        "refusals": _refusal_lines(version, names, now=now),
         "can_change": is_owner(request.user, team.pk),
         "now": now,
         **context,
@@ -148,6 +171,18 @@ def _rule_page(
     if "problem" in context:
         response.status_code = 422
     return response
+
+
+def _refusal_lines(
+    version: AnsweringVersion, names: Names, *, now: datetime
+) -> list[dict[str, Any]]:
+    """Returns why people answer what the rule matches now, a line for each agent."""
+    if version.expires_at <= now:
+        return []
+    return [
+        {"refusal": each, "agent": names.agents.get(str(each.agent_id), "")}
+        for each in refusals(version, at=now)
+    ]
 
 
 def _form_page(
@@ -184,3 +219,12 @@ def _seen(request: PersonRequest) -> int:
     is none."""
     text = request.POST.get("version", "")
     return int(text) if text.isascii() and text.isdigit() and len(text) <= MOST_DIGITS else 0
+
+
+def _time(text: str) -> datetime | None:
+    """Returns an instant that the page wrote, or None for another text."""
+    try:
+        instant = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return instant if is_aware(instant) else None

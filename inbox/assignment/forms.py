@@ -11,7 +11,7 @@ from django import forms
 from accounts.models import Membership
 from inbox.assignment.sentences import TYPES, Names
 from inbox.pages.name_field import NameField
-from wake.answering.rules import MOST_A_DAY
+from wake.answering.rules import MOST_A_DAY, MOST_DAYS_FOR_PEOPLE
 from wake.answering.rules import TYPES as ANSWERED
 from wake.answering.rules import Terms as AnsweringTerms
 from wake.assignment.rules import (
@@ -247,10 +247,25 @@ class AnsweringRuleForm(MatchForm):
         widget=forms.NumberInput(attrs=INPUT),
         help_text="More than that goes to people. A day is a day in UTC.",
     )
+    ask_people_days = forms.IntegerField(
+        label="After a rejection, ask people for (days)",
+        min_value=1,
+        max_value=MOST_DAYS_FOR_PEOPLE,
+        initial=1,
+        widget=forms.NumberInput(attrs=INPUT),
+        help_text=(
+            "When people reject, redirect or undo something that the rule matches, that agent's "
+            f"deliveries go to people for so long. At most {MOST_DAYS_FOR_PEOPLE}."
+        ),
+    )
 
     def terms(self, *, at: datetime) -> AnsweringTerms:
         """Returns what rules.add() and rules.change() of wake/answering/ take."""
-        return {**self.match_terms(at=at), "most_a_day": self.cleaned_data["most_a_day"]}
+        return {
+            **self.match_terms(at=at),
+            "most_a_day": self.cleaned_data["most_a_day"],
+            "ask_people_days": self.cleaned_data["ask_people_days"],
+        }
 
 
 def match_of(version: Match) -> dict[str, Any]:

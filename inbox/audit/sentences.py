@@ -349,6 +349,11 @@ EVENTS: dict[str, tuple[str, str, Say]] = {
         "answering rules back to shadow",
         _back_to_shadow,
     ),
+    "answering_rule.answers_again": (
+        "Answering rule answers again",
+        "answering rules that answer again",
+        _of_answering_rule("ended the wait after a rejection for"),
+    ),
     "answering_rule.removed": (
         "Answering rule removed",
         "answering rules removed",

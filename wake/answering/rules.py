@@ -20,6 +20,7 @@ from wake.models import AnsweringRule, AnsweringVersion, Delivery
 
 MOST_RULES = 20
 MOST_A_DAY = 500
+MOST_DAYS_FOR_PEOPLE = 30
 SHORTEST_REASON = 10
 # An update needs no answer, and an alert is for a person.
 TYPES = (Delivery.Type.QUESTION, Delivery.Type.OUTPUT)
@@ -39,6 +40,7 @@ class Terms(MatchTerms):
     """Lists what a rule says: the columns of a version."""
 
     most_a_day: int
+    ask_people_days: int
 
 
 @transaction.atomic
@@ -111,6 +113,19 @@ def turn_off(
 
 
 @transaction.atomic
+def answer_again(
+    rule: AnsweringRule, *, seen: datetime, version: int, by: Actor, at: datetime
+) -> None:
+    """Lets the rule approve again what people refused the like of, if it is on. `seen` is the time
+    of the newest refusal that the owner saw; later ones still count. Raises RulesChanged or
+    NoLongerOwner."""
+    rule = _held(rule, version=version, by=by)
+    rule.counts_refusals_after = min(seen, at)
+    rule.save(update_fields=["counts_refusals_after"])
+    _record("answering_rule.answers_again", rule, by=by, at=at, seen=seen.isoformat())
+
+
+@transaction.atomic
 def remove(rule: AnsweringRule, *, version: int, by: Actor, at: datetime) -> None:
     """Takes the rule off the list. It and its versions stay for the answers that it gave. Raises
     RulesChanged or NoLongerOwner."""
@@ -135,6 +150,8 @@ def _check(team_id: int, terms: Terms, *, at: datetime) -> None:
         raise BadRule("Choose questions, outputs, or both.")
     if not 1 <= terms["most_a_day"] <= MOST_A_DAY:
         raise BadRule(f"A rule approves 1 to {MOST_A_DAY} deliveries a day.")
+    if not 1 <= terms["ask_people_days"] <= MOST_DAYS_FOR_PEOPLE:
+        raise BadRule(f"Ask people for 1 to {MOST_DAYS_FOR_PEOPLE} days.")
 
 
 def _store(rule: AnsweringRule, terms: Terms, *, by: Actor, at: datetime) -> None:

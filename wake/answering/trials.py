@@ -23,6 +23,7 @@ from accounts.audit import SYSTEM, record
 from accounts.models import Agent, ApiKey
 from database import sweeps
 from database.clock import EPOCH, microseconds
+from wake.answering.refusals import newest_refusal
 from wake.answering.results import results_of
 from wake.answering.rules import TYPES
 from wake.assignment.details import Details
@@ -179,8 +180,8 @@ def _answer(trial: Trial, *, at: datetime) -> int:
     trial.due_at = None
     # Locked last, so that a rule that is off approves nothing more, and its limit is exact.
     rule = AnsweringRule.objects.select_for_update().get(pk=trial.version.rule_id)
+    trial.version.rule = rule
     if _may_answer(rule, trial, at=at) and _count(rule, trial.version, at=at):
-        trial.version.rule = rule
         approve_by_rule(trial.delivery, trial.version, at=at)
         trial.approved_at = at
     trial.save(update_fields=["due_at", "approved_at"])
@@ -197,6 +198,8 @@ def _may_answer(rule: AnsweringRule, trial: Trial, *, at: datetime) -> bool:
     if delivery.agent.paused_at is not None:  # an owner stopped it, perhaps because of this
         return False
     if Draft.objects.filter(delivery=delivery).exists():  # a person is at it
+        return False
+    if newest_refusal(version, delivery.agent_id, at=at):  # perhaps of this, before it was changed
         return False
     return version.expires_at > at
 

@@ -70,6 +70,7 @@ def _try_a_rule(team: Team, *, by: Actor, at: datetime) -> None:
         "operator": "",
         "value": "",
         "most_a_day": 50,
+        "ask_people_days": 1,
         "expires_at": at + timedelta(days=LONGEST_DAYS),
     }
     answering_rules.add(team, "Routine outputs", terms, by=by, at=at)

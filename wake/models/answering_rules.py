@@ -14,6 +14,13 @@ from wake.models.deliveries import Delivery
 from wake.models.rules import Match
 
 
+class AnsweringRuleQuerySet(models.QuerySet["AnsweringRule"]):
+    def lock(self) -> None:
+        """Locks the rules, so that an approval by one of them comes before or after this
+        transaction. Locked last, as an approval does (wake/answering/trials.py)."""
+        list(self.select_for_update(no_key=True).order_by("pk").values_list("pk"))
+
+
 class AnsweringRule(models.Model):
     """Names a rule that approves deliveries, and says whether it does so already. Its versions say
     which deliveries; all of them stay, and so does a removed rule, because answers name it."""
@@ -41,9 +48,15 @@ class AnsweringRule(models.Model):
     on_reason = models.CharField(max_length=280, blank=True)
     stopped_itself_at = models.DateTimeField(null=True)
 
+    # Only later refusals of people keep it from answering (wake/answering/refusals.py), because an
+    # owner let it answer again after the earlier ones.
+    counts_refusals_after = models.DateTimeField(null=True)
+
     # How many deliveries it approved on which day (UTC).
     counted_on = models.DateField(null=True)
     counted = models.PositiveIntegerField(default=0)
+
+    objects = AnsweringRuleQuerySet.as_manager()
 
     class Meta:
         indexes = [
@@ -78,13 +91,16 @@ class AnsweringVersionQuerySet(models.QuerySet["AnsweringVersion"]):
 
 
 class AnsweringVersion(Match):
-    """Stores which deliveries a rule approves, and at most how many a day. It never changes."""
+    """Stores which deliveries a rule approves, at most how many a day, and for how long it leaves
+    them to people who refused one. It never changes."""
 
     rule = models.ForeignKey(
         AnsweringRule, on_delete=models.CASCADE, related_name="versions", db_index=False
     )
     number = models.PositiveIntegerField()
     most_a_day = models.PositiveIntegerField()
+    # For how long an agent's deliveries go to people after people refused one that it matches.
+    ask_people_days = models.PositiveSmallIntegerField(default=1, db_default=1)
     created_at = models.DateTimeField()
     created_by = models.CharField(max_length=80)
 
@@ -123,6 +139,12 @@ class TrialQuerySet(models.QuerySet["Trial"]):
         """Returns what any version of the rule approved, the newest first."""
         rows = self.filter(version__rule=rule, approved_at__isnull=False)
         return rows.order_by("-approved_at", "-pk")
+
+    def undone(self, rule: uuid.UUID, *, since: datetime) -> TrialQuerySet:
+        """Returns what any version of the rule approved and a person undid, the newest first.
+        Index: undone_trials."""
+        rows = self.filter(version__rule=rule, taken_back_at__gt=since)
+        return rows.order_by("-taken_back_at", "-pk")
 
     def judged(self) -> TrialQuerySet:
         """Returns those whose deliveries people answered, or whose approval they undid. An answer
@@ -165,6 +187,11 @@ class Trial(models.Model):
             models.Index(fields=["version", "-created_at"], name="trials_of_a_version"),
             models.Index(
                 fields=["due_at"], condition=Q(due_at__isnull=False), name="trials_to_answer"
+            ),
+            models.Index(
+                fields=["taken_back_at"],
+                condition=Q(taken_back_at__isnull=False),
+                name="undone_trials",
             ),
         ]
 

@@ -13,7 +13,7 @@ from accounts.models import Membership, Team, User
 from accounts.sign_in import sessions
 from tests.inbox.person import Person, text_of
 from tests.types import Answer, MakeAnsweringRule, MakeDelivery
-from wake.answering import trials
+from wake.answering import results, trials
 from wake.answering.trials import note_and_answer
 from wake.models import AnsweringRule, Response
 
@@ -47,6 +47,7 @@ def test_an_owner_adds_a_rule_which_begins_in_shadow(alices: Person, bobs: Perso
         "operator": "at_most",
         "value": "20",
         "most_a_day": "30",
+        "ask_people_days": "3",
         "days": "14",
     }
 
@@ -55,6 +56,7 @@ def test_an_owner_adds_a_rule_which_begins_in_shadow(alices: Person, bobs: Perso
     assert "Saved. It is in shadow now." in saved
     assert "Remove rule" in saved
     assert "Questions where /total is at most “20”: approved, at most 30 a day." in saved
+    assert "After a rejection, an agent's deliveries go to people for 3 days." in saved
     assert "It approves nothing." in saved
     assert "People have answered nothing that it matches yet." in saved
     listed = text_of(bobs.get(RULES))
@@ -68,6 +70,7 @@ def test_an_owner_adds_a_rule_which_begins_in_shadow(alices: Person, bobs: Perso
         ({"types": []}, "Choose questions, outputs, or both."),
         ({"types": ["alert"]}, "alert is not one of the available choices."),
         ({"most_a_day": "501"}, "less than or equal to 500"),
+        ({"ask_people_days": "31"}, "less than or equal to 30"),
         ({"rule_name": " "}, "Enter a name."),
         ({"value": "20"}, "Choose how to compare the value, or empty both fields."),
     ],
@@ -75,7 +78,13 @@ def test_an_owner_adds_a_rule_which_begins_in_shadow(alices: Person, bobs: Perso
 def test_a_wrong_form_keeps_what_was_typed(
     alices: Person, fields: dict[str, Any], message: str
 ) -> None:
-    given = {"rule_name": "Refunds", "types": ["output"], "most_a_day": "9", "days": "14"}
+    given = {
+        "rule_name": "Refunds",
+        "types": ["output"],
+        "most_a_day": "9",
+        "days": "14",
+        "ask_people_days": "1",
+    }
 
     answer = alices.client.post(NEW, {**given, "thread_prefix": "refund-", **fields})
 
@@ -203,6 +212,57 @@ def test_a_reviewer_undoes_what_a_rule_approved(
     assert "stopped itself" in text_of(bobs.get(RULES))
 
 
+def test_the_page_says_that_people_are_asked_after_a_rejection(
+    alices: Person,
+    bobs: Person,
+    make_answering_rule: MakeAnsweringRule,
+    make_delivery: MakeDelivery,
+    answer: Answer,
+) -> None:
+    rule = make_answering_rule(on=True, ask_people_days=2)
+    given = make_delivery(headline="Refund to a stranger")
+    assert "Left to people now" not in text_of(alices.get(page_of(rule)))
+
+    answer(given, "redirected", feedback="To the other account.", held=True)
+
+    page = alices.get(page_of(rule))
+    assert "People asked for changes to Refund to a stranger" in text_of(page)
+    assert f"matches from {given.agent.agent_id} goes to people until" in text_of(page)
+    until = Response.objects.get().answered_at + timedelta(days=2)
+    assert until.isoformat(timespec="minutes").encode() in page.content
+    assert "Let it answer again now" in text_of(page)
+    assert "Let it answer again now" not in text_of(bobs.get(page_of(rule)))
+
+
+def test_an_owner_lets_a_rule_answer_again_with_the_password(
+    alices: Person,
+    make_answering_rule: MakeAnsweringRule,
+    make_delivery: MakeDelivery,
+    answer: Answer,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(results, "ONE_IN", 0)  # a contradiction does not return it to shadow
+    rule = make_answering_rule(on=True)
+    response = answer(make_delivery(), "rejected")
+    make_delivery()
+    seen = response.answered_at.isoformat()
+    fresh = alices.client.session[sessions.PASSWORD]
+    session = alices.client.session
+    session[sessions.PASSWORD] = (timezone.now() - timedelta(minutes=16)).timestamp()
+    session.save()
+
+    asked = act(alices, rule, "again", seen=seen)
+    assert asked.redirect_chain[0][0].startswith("/sudo/")
+    assert AnsweringRule.objects.get().counts_refusals_after is None
+
+    session[sessions.PASSWORD] = fresh
+    session.save()
+    for wrong in ("", "yesterday", "2026-01-01T00:00:00", "9" * 5000):
+        assert "Left to people now" in text_of(act(alices, rule, "again", seen=wrong))
+    assert "Left to people now" not in text_of(act(alices, rule, "again", seen=seen))
+    assert note_and_answer(at=timezone.now()) == 1
+
+
 def test_a_page_of_an_earlier_version_changes_nothing(
     alices: Person, make_answering_rule: MakeAnsweringRule
 ) -> None:
@@ -219,6 +279,7 @@ def test_a_page_of_an_earlier_version_changes_nothing(
         "types": ["output"],
         "most_a_day": "9",
         "days": "14",
+        "ask_people_days": "1",
     }
     assert "version 2" in text_of(act(alices, rule, "change/", **changed))
 

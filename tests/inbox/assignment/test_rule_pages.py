@@ -224,12 +224,12 @@ def test_the_trial_leaves_out_answers_of_rules(
 ) -> None:
     monkeypatch.setattr(trials, "SAMPLE", 2**256)
     make_rule("Owners", role="owner")
-    answer(make_delivery(headline="Pay twice"), "rejected")
     make_answering_rule(on=True)
     make_delivery()
     now = timezone.now()
     assert trials.note_and_answer(at=now) == 1
     release_due(at=now + timedelta(hours=1))
+    answer(make_delivery(headline="Pay twice"), "rejected")
 
     text = " ".join(text_of(alices.get(f"{RULES}try/")).split())
 

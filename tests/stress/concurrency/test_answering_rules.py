@@ -4,6 +4,7 @@ limit of a day."""
 from __future__ import annotations
 
 import pytest
+from django.utils import timezone
 
 from accounts.models import ApiKey, User
 from tests.stress.concurrency.processes import Order, Processes
@@ -40,6 +41,10 @@ def test_a_person_and_a_rule(
             )
             approvals = Trial.objects.filter(delivery=delivery, approved_at__isnull=False)
             assert approvals.exists() == is_by_rule
+            if not is_by_rule:
+                sent(processes)
+                assert processes.at_once(WORK) == [0], "the agent's deliveries go to people"
+            AnsweringRule.objects.update(counts_refusals_after=timezone.now())
 
 
 def test_workers_keep_the_limit_of_a_day(
