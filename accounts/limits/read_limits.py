@@ -21,6 +21,7 @@ from accounts.limits import throttles
 
 SHARES = 20
 MINUTE = 60
+COUNTED = "wake_counted_read"
 
 
 @dataclass(slots=True)
@@ -50,8 +51,13 @@ def count_read(key_id: UUID) -> None:
 
 def count_call(request: HttpRequest, caller_id: UUID | None) -> None:
     """Raises throttles.TooMany. Calls over A2A are counted by caller key, or by network without
-    one. The limit is that of reads, because what a call may store is limited separately."""
-    _add_read(caller_id or throttles.client_network(request))
+    one. The limit is that of reads, because what a call may store is limited separately. A request
+    counts once, although the second of two ways may answer it (relay/api/views.py)."""
+    reader = caller_id or throttles.client_network(request)
+    if vars(request).get(COUNTED) == reader:
+        return
+    setattr(request, COUNTED, reader)
+    _add_read(reader)
 
 
 def _add_read(reader: UUID | str) -> None:

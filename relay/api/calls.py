@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from django.db import connection
 
-from accounts.limits import read_limits, throttles
+from accounts.limits import throttles
 from database.clock import database_now
 from database.idempotency import Idempotency
 from database.uuids import NIL, uuid_or_none
@@ -77,14 +77,13 @@ def accept_message(call: Call) -> tuple[Task, Configuration]:
 def accept_at_once(call: Call, caller: CallerKey) -> tuple[Task, Configuration] | None:
     """Does what accept_message() does for the usual message, with a card and a caller that may come
     from the cache. Returns None for any other message and for each that would be refused; then
-    nothing was stored, and accept_message() says what it is. Raises throttles.TooMany."""
+    nothing was stored, and accept_message() says what it is."""
     try:
         incoming, configuration = _read_message(call)
     except (InvalidParams, UnsupportedOperation, dialects.ContentTypeNotSupported):
         return None
     if call.idempotency or configuration.push or not sending.fits_one_statement(incoming):
         return None
-    read_limits.count_read(caller.pk)
     at = database_now()
     task = sending.send_at_once(call.card, caller, incoming, address=call.address, at=at)
     return (task, configuration) if task else None

@@ -106,6 +106,7 @@ def _answer_at_once(
         return None
     if method is not methods.send:
         return None
+    read_limits.count_call(request, entry.caller.pk)
     accepted = calls.accept_at_once(call, entry.caller)
     if accepted is None:
         return None

@@ -15,6 +15,7 @@ from rest_framework.request import Request
 
 from accounts.agents.topics import topic_of
 from accounts.authentication import key_of
+from accounts.limits.read_limits import count_read
 from accounts.limits.throttles import client_address
 from accounts.models import ApiKey
 from database.clock import database_now
@@ -68,7 +69,9 @@ class AgentView(ProtocolView):
 
     @extend_schema(exclude=True)
     def get(self, request: Request) -> HttpResponse:
-        agent = key_of(request).agent
+        key = key_of(request)
+        count_read(key.pk)
+        agent = key.agent
         return HttpResponse(
             json.dumps({"agent": agent.agent_id, "id": str(agent.pk)}, ensure_ascii=False),
             content_type="application/json",

@@ -116,6 +116,20 @@ def test_each_message_counts_once(newer: Caller, settings: Any) -> None:
     assert Task.objects.count() == 3
 
 
+def test_a_message_that_two_ways_look_at_counts_once(
+    newer: Caller, card: Card, settings: Any
+) -> None:
+    """The usual message was counted, and once more if it could not be stored in one statement."""
+    settings.WAKE_READS_PER_MINUTE = 4
+
+    statuses = []
+    for _ in range(5):
+        statuses.append(newer.post(a_send(newer)).status_code)
+        Card.objects.filter(pk=card.pk).update(updated_at=timezone.now())  # another process
+
+    assert statuses == [200, 200, 200, 200, 429]
+
+
 @AT_ONCE
 def test_a_caller_is_forgotten_after_a_minute(
     newer: Caller, monkeypatch: pytest.MonkeyPatch, django_assert_num_queries: Any

@@ -6,6 +6,7 @@ import json
 import threading
 from collections.abc import Callable
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 import pytest
@@ -292,3 +293,10 @@ def test_a_key_names_its_agent(card: Card, key: ApiKey, polls: Polls) -> None:
     assert answer.json() == {"agent": card.agent.agent_id, "id": str(card.agent.pk)}
     assert answer["Cache-Control"] == "no-store"
     assert polls.client.get("/connect/v1/agent").status_code == 401
+
+
+def test_asking_for_the_agent_counts_as_a_read(card: Card, polls: Polls, settings: Any) -> None:
+    settings.WAKE_READS_PER_MINUTE = 2
+    ask = partial(polls.client.get, "/connect/v1/agent", headers=polls.headers)
+
+    assert [ask().status_code for _ in range(3)] == [200, 200, 429]
