@@ -241,12 +241,12 @@ def headline(sections: list[Section]) -> str:
     updates = totals.pop(Delivery.Type.UPDATE, 0)
     waiting = sum(totals.values())
     if waiting:
-        verb = "delivery waits" if waiting == 1 else "deliveries wait"
-        return f"{_in_words(waiting)} {verb} for you, at your pace"
+        noun = "delivery needs" if waiting == 1 else "deliveries need"
+        return f"{_in_words(waiting)} {noun} you"
     if updates:
         noun = "update" if updates == 1 else "updates"
-        return f"Nothing waits for you. {_in_words(updates)} {noun} to read when you like"
-    return "All clear"
+        return f"Nothing needs you. {_in_words(updates)} {noun} to read"
+    return "You're all caught up"
 
 
 def _waiting(search: Search, at: datetime) -> DeliveryQuerySet:
@@ -254,7 +254,7 @@ def _waiting(search: Search, at: datetime) -> DeliveryQuerySet:
     person snoozed unless the query asks for it. Index: inbox_of_a_team."""
     waiting = Delivery.objects.awaiting_response().filter(type=TYPE)
     rows = search.narrowed(waiting.for_team(TEAM), at=at)
-    if "later" in search.query.kinds:
+    if "snoozed" in search.query.kinds:
         return rows
     return without_snoozed(rows, search.viewer.user, at=at)
 

@@ -62,7 +62,7 @@ def inbox_list(request: PersonRequest) -> HttpResponse:
         "form": query.as_form(CONTROLS),
         "saved_views": views,
         "past": _past(search, inbox, at=now) if before is None else [],
-        "current_view": next((view for view in views if view.text == str(query)), None),
+        "current_view": next((view for view in views if view.query == str(query)), None),
         "is_searching": query.narrows or "q" in request.GET,
         "tabs": team_filter.tabs(viewer, query.team, q=query.as_form([team_filter.TEAM])["q"]),
         "titles": sections.TITLES,

@@ -24,7 +24,7 @@ LONGEST = 1_000
 LONGEST_VALUE = 128
 MOST_TERMS = 20
 MOST_NOTES = 5
-KINDS = ("expired", "held", "late", "later", "soon", "test")
+KINDS = ("expired", "held", "late", "snoozed", "soon", "test")
 NAMES = ("team", "agent", "type", "status", "by", "assigned", "thread")
 # The fields of a form whose filter has another name in the language.
 CONTROLS = {"from": "after", "to": "before", "window": "is:soon"}
@@ -163,9 +163,9 @@ class _Reader:
     def query(self) -> Query:
         after, before = self.values.get("after"), self.values.get("before")
         if after and before and after >= before:
-            self.notes.append(f"No day is from {after} on and before {before}.")
+            self.notes.append(f"No day is both on or after {after} and before {before}.")
         if len(self.terms) > MOST_TERMS:
-            self.notes.append(f"Only the first {MOST_TERMS} words were looked for.")
+            self.notes.append(f"Only the first {MOST_TERMS} words were searched for.")
         return Query(
             terms=tuple(self.terms[:MOST_TERMS]),
             kinds=frozenset(self.kinds),
@@ -192,16 +192,16 @@ class _Reader:
             return
         earlier = self.values.get(name, parsed)
         if earlier != parsed:
-            self._note(f"{name}:{earlier}", f"was left out, because {name}: came again.")
+            self._note(f"{name}:{earlier}", f"was left out, because {name}: can be used only once.")
         self.values[name] = parsed
 
     def _take(self, token: re.Match[str]) -> None:
         name, exact, plain = (token["name"] or "").lower(), token["exact"], token["plain"]
         value = plain if exact is None else exact
         if exact is not None and not token["end"]:
-            self.notes.append("A quotation mark stands alone: what follows it is one phrase.")
+            self.notes.append("A quotation mark stands alone: everything after it is one phrase.")
         if plain and not name and plain.endswith(":") and plain[:-1].lower() in FILTERS:
-            self._note(plain, "was left out: nothing follows it.")
+            self._note(plain, "was left out: it has no value.")
         elif name not in FILTERS:
             self._look_for(token, value)
         elif token["minus"]:
@@ -213,10 +213,10 @@ class _Reader:
         text = f"{token['name']}:{value}" if token["name"] else value
         term = Term(text, is_exact=token["plain"] is None, is_unwanted=bool(token["minus"]))
         if not term.words:
-            self._note(token[0], "has no word in it to look for.")
+            self._note(token[0], "contains no word to search for.")
             return
         if token["name"] and not value.startswith("//"):
-            self._note(text, f"was looked for as words: there is no filter {token['name']}:")
+            self._note(text, f"was searched for as text: there is no filter {token['name']}:")
         self.terms.append(term)
 
     def _note(self, typed: str, what: str) -> None:
@@ -236,7 +236,7 @@ def _quoted(text: str, *, always: bool = False) -> str:
 
 def _name(value: str) -> str:
     if not value:
-        raise _InvalidValue("nothing follows it.")
+        raise _InvalidValue("it has no value.")
     return value[:LONGEST_VALUE].strip()
 
 
@@ -247,6 +247,12 @@ def _one_of(choices: tuple[str, ...], what: str) -> Callable[[str], str]:
         return value.lower()
 
     return choose
+
+
+def _kind(value: str) -> str:
+    """Returns the kind; `later` is an earlier name of `snoozed`, which saved views may have."""
+    kind = "snoozed" if value.lower() == "later" else value
+    return _one_of(KINDS, "it takes")(kind)
 
 
 def _date(value: str) -> date:
@@ -278,5 +284,5 @@ FILTERS: dict[str, Callable[[str], Any]] = {
     "thread": _name,
     "after": _date,
     "before": _date,
-    "is": _one_of(KINDS, "it takes"),
+    "is": _kind,
 }

@@ -13,6 +13,7 @@ from django.db import transaction
 from accounts.models import User
 from inbox.models import Preferences
 from inbox.people.settings.preferences import preferences_of
+from inbox.search.query_language import read
 
 MOST_VIEWS = 12
 LONGEST_NAME = 40
@@ -28,6 +29,11 @@ class SavedView:
 
     name: str
     text: str
+
+    @property
+    def query(self) -> str:
+        """Returns the text as the search box writes it today."""
+        return str(read(self.text))
 
 
 def views_of(user: User) -> list[SavedView]:

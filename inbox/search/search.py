@@ -202,7 +202,7 @@ class Search:
                 return rows.filter(answered_at__gt=F("expires_at"))
             case "held":  # held_responses
                 return rows.filter(pk__in=Response.objects.held().values("delivery"))
-            case "later":  # snoozed_now
+            case "snoozed":  # snoozed_now
                 snoozed = Snooze.objects.of(self.viewer.user, at=at)
                 return rows.filter(pk__in=snoozed.delivery_ids())
             case _:
@@ -237,7 +237,9 @@ def _as_agent_filter(viewer: Viewer, query: Query) -> Query:
     named = agents.values_list("agent_id", flat=True).first()
     if named is None:
         return query
-    note = f"{named} is one of your agents: this is from it. In quotation marks it is only words."
+    note = (
+        f"Showing deliveries from your agent {named}. To search for the text, use quotation marks."
+    )
     return replace(query, terms=(), agent=named, notes=(*query.notes, note))
 
 

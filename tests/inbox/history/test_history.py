@@ -41,7 +41,7 @@ def test_expired_deliveries_are_listed_and_stay_in_the_inbox(
     history = text_of(alices.get("/history/"))
 
     assert "Too late Expired" in history
-    assert "the agent may have continued" in history
+    assert "The agent may have gone ahead." in history
     assert "Too late" in text_of(alices.get("/"))
 
 
@@ -58,7 +58,7 @@ def test_every_row_shows_the_time_by_which_the_list_is_sorted(
 
     page = text_of(alices.get("/history/"))
 
-    for delivery, ended in ((expired, "The deadline passed"), (acknowledged, "Closed")):
+    for delivery, ended in ((expired, "Deadline passed"), (acknowledged, "Closed")):
         delivery.refresh_from_db()
         listed = moment(delivery.activity_at, now=timezone.now())
         end = delivery.expires_at or delivery.acknowledged_at
@@ -115,7 +115,7 @@ def test_the_id_of_an_agent_finds_what_it_delivered(
     page = alices.get("/history/", q=agent.agent_id.upper())
 
     assert "Theirs" in text_of(page)
-    assert f"{agent.agent_id} is one of your agents" in text_of(page)
+    assert f"Showing deliveries from your agent {agent.agent_id}." in text_of(page)
     assert page.context["form"]["agent"] == agent.agent_id
     assert "No results" in text_of(alices.get("/history/", q=f'"{agent.agent_id}"'))
 

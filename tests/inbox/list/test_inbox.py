@@ -58,11 +58,11 @@ def test_inside_a_section_the_newest_comes_first(
 @pytest.mark.parametrize(
     ("types", "line"),
     [
-        ((), "All clear"),
-        (("question",), "One delivery waits for you, at your pace"),
-        (TYPES, "Three deliveries wait for you, at your pace"),
-        (("update", "update"), "Nothing waits for you. Two updates to read when you like"),
-        (("output",) * 11, "11 deliveries wait for you, at your pace"),
+        ((), "You're all caught up"),
+        (("question",), "One delivery needs you"),
+        (TYPES, "Three deliveries need you"),
+        (("update", "update"), "Nothing needs you. Two updates to read"),
+        (("output",) * 11, "11 deliveries need you"),
     ],
 )
 def test_one_line_says_whether_the_person_is_caught_up(
@@ -86,8 +86,8 @@ def test_an_empty_inbox_says_what_was_done_today(
 
     page = text_of(alices.get("/"))
 
-    assert page.count("All clear") == 1
-    assert "Your agents' work will appear here." in page
+    assert page.count("You're all caught up") == 1
+    assert "New deliveries appear here." in page
     assert "1 answered today." in page
 
 
@@ -119,9 +119,9 @@ def test_a_row_says_what_happens_if_no_one_answers(
         when(at + timedelta(minutes=minutes), now=timezone.now()) for minutes in (1, 60, 120)
     )
     assert f"expired {passed}" in page
-    assert f"continues on its own {soon}" in page
+    assert f"goes ahead without you {soon}" in page
     assert f"stops {later} unless you answer" in page
-    assert "1 agent will continue without you within the hour" in page
+    assert "1 deadline within the hour: the agent goes ahead without you" in page
 
 
 def test_times_are_in_the_persons_own_zone(
@@ -214,7 +214,7 @@ def test_a_person_without_a_team_has_an_empty_inbox(
 
     page = text_of(browser(superuser).get("/"))
 
-    assert "All clear" in page
+    assert "You're all caught up" in page
     assert "Market report" not in page
 
 
@@ -259,7 +259,7 @@ def test_the_search_box_filters_the_inbox(
     assert {
         headline for headline in ("Pricing options", "A report") if headline in page
     } == expected
-    assert ("Clear filter" in page) == (not expected)
+    assert ("Search history instead" in page) == (not expected)
 
 
 def test_controls_and_search_box_show_the_same_query(
@@ -289,7 +289,7 @@ def test_an_unknown_part_of_a_query_is_named_in_one_line(
 
     assert "A report" in page
     assert "“type:song” was left out: a type is question, alert, output or update." in page
-    assert "“%” has no word in it to look for." in page
+    assert "“%” contains no word to search for." in page
 
 
 def test_snoozed_deliveries_are_found_by_a_filter(
@@ -300,7 +300,7 @@ def test_snoozed_deliveries_are_found_by_a_filter(
     make_delivery(headline="Waiting")
 
     assert "Postponed" not in text_of(alices.get("/"))
-    page = text_of(alices.get("/", q="is:later"))
+    page = text_of(alices.get("/", q="is:snoozed"))
     assert "Postponed" in page
     assert "Waiting" not in page
 
@@ -313,7 +313,7 @@ def test_an_agent_id_in_the_search_box_filters_by_that_agent(
     page = alices.get("/", q=agent.agent_id)
 
     assert "Theirs" in text_of(page)
-    assert "is one of your agents" in text_of(page)
+    assert f"Showing deliveries from your agent {agent.agent_id}." in text_of(page)
     assert page.context["form"]["agent"] == agent.agent_id
 
 

@@ -87,7 +87,7 @@ def test_a_section_is_counted_to_five_hundred_and_no_further(
     page = text_of(alices.get("/"))
 
     assert "For review 500+" in page
-    assert "More than 500 deliveries wait for you, at your pace" in page
+    assert "More than 500 deliveries need you" in page
 
 
 def test_the_inbox_takes_at_most_six_queries(

@@ -49,7 +49,7 @@ def test_an_answered_row_stays_in_its_place_with_undo(alices: Person, rows: list
     assert f'formaction="/deliveries/{rows[1].pk}/undo"' in row
     assert ">Approve<" not in row
     assert "checkbox" not in row
-    assert "Two deliveries wait for you" in text
+    assert "Two deliveries need you" in text
     assert "For review 2" in text
 
 
@@ -140,7 +140,7 @@ def test_the_last_answer_leaves_a_clear_inbox(alices: Person, make_delivery: Mak
         follow=True,
     )
 
-    assert "All clear" in text_of(page)
+    assert "You're all caught up" in text_of(page)
     assert "row--done" in row_of(page, delivery)
 
 

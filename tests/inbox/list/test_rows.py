@@ -152,8 +152,8 @@ def test_the_head_counts_deadlines_within_the_hour_and_before_tomorrow(
 
     page = text_of(alices.get("/", type="alert"))
 
-    assert "2 deadlines within the hour: agents continue without you" in page
-    assert "1 agent will stop within the hour" in page
+    assert "2 deadlines within the hour: agents go ahead without you" in page
+    assert "1 deadline within the hour: the agent stops" in page
     assert "5 deadlines before" in page
     assert "in the whole inbox" in page
     assert "in the whole inbox" not in text_of(alices.get("/"))
@@ -183,7 +183,7 @@ def test_very_many_deliveries_lead_to_the_agent_that_sends_them(
     assert "Updates 500+" in text_of(page)
     assert "Most of these are from research-agent-01." in text_of(page)
     assert f'href="/agents/{agent.pk}/">Open agent' in page.content.decode()
-    assert "Got it, all 50 shown" in text_of(page)
+    assert "Got it (all 50)" in text_of(page)
 
 
 def test_an_irreversible_action_is_marked(alices: Person, make_delivery: MakeDelivery) -> None:

@@ -155,7 +155,7 @@ def test_several_deliveries_are_snoozed_each_before_its_own_deadline(
 
     text = text_of(page)
     assert "2 snoozed. Back tomorrow at 09:00" in text
-    assert "those with an earlier deadline come back before it" in text
+    assert "deliveries with an earlier deadline come back before it" in text
     early, late = Snooze.objects.order_by("until")
     assert early.delivery == soon
     assert early.until < soon.expires_at  # type: ignore[operator]

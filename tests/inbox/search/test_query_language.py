@@ -38,7 +38,7 @@ def test_the_example_of_the_manual_is_parsed() -> None:
     text = (
         "team:garden agent:research type:output is:expired is:held by:sam "
         "before:2026-11-01 after:2026-10-01 "
-        "status:approved is:test is:late is:later is:soon thread:x "
+        "status:approved is:test is:late is:snoozed is:soon thread:x "
         '"exact words" free words -negation'
     )
 
@@ -78,6 +78,7 @@ def test_the_example_of_the_manual_is_parsed() -> None:
         ("agent:\u202erese\u200barch", Query(agent="research")),
         ("10:31", Query(terms=(Term("10:31"),))),
         ("thread:agent:", Query(thread="agent:")),
+        ("is:later", Query(kinds=frozenset({"snoozed"}))),
     ],
 )
 def test_a_valid_query_has_no_message(text: str, expected: Query) -> None:
@@ -91,19 +92,23 @@ def test_a_valid_query_has_no_message(text: str, expected: Query) -> None:
         (
             "is:good",
             Query(),
-            "“is:good” was left out: it takes expired, held, late, later, soon or test.",
+            "“is:good” was left out: it takes expired, held, late, snoozed, soon or test.",
         ),
         ("before:soon", Query(), "a date is written 2026-11-01."),
         ("before:2026-02-30", Query(), "a date is written 2026-11-01."),
         ("after:٢٠٢٦-01-01", Query(), "a date is written 2026-11-01."),
-        ("agent:", Query(), "“agent:” was left out: nothing follows it."),
-        ('by:""', Query(), "nothing follows it."),
-        ("agent:a agent:b", Query(agent="b"), "“agent:a” was left out, because agent: came again."),
+        ("agent:", Query(), "“agent:” was left out: it has no value."),
+        ('by:""', Query(), "it has no value."),
+        (
+            "agent:a agent:b",
+            Query(agent="b"),
+            "“agent:a” was left out, because agent: can be used only once.",
+        ),
         ("-type:output", Query(), "only words can be excluded."),
         ("agnet:x", Query(terms=(Term("agnet:x"),)), "there is no filter agnet:"),
-        ("+++", Query(), "“+++” has no word in it to look for."),
+        ("+++", Query(), "“+++” contains no word to search for."),
         ('"never closed', Query(terms=(Term("never closed", is_exact=True),)), "stands alone"),
-        ("after:2026-02 before:2026-01", read("after:2026-02 before:2026-01"), "No day is from"),
+        ("after:2026-02 before:2026-01", read("after:2026-02 before:2026-01"), "No day is both"),
     ],
 )
 def test_an_unknown_part_of_a_query_is_reported(text: str, expected: Query, note: str) -> None:
@@ -120,7 +125,7 @@ def test_a_query_of_ten_kilobytes_is_cut_with_a_message() -> None:
     assert len(query.terms) == 20
     assert query.notes == (
         "Only the first 1,000 characters were read.",
-        "Only the first 20 words were looked for.",
+        "Only the first 20 words were searched for.",
     )
 
 
@@ -179,7 +184,7 @@ def test_the_last_day_is_included_and_a_typed_filter_wins() -> None:
     query = read_form(data)
 
     assert str(query) == "agent:two after:2026-11-01 before:2026-12-01 x"
-    assert query.notes == ("“agent:one” was left out, because agent: came again.",)
+    assert query.notes == ("“agent:one” was left out, because agent: can be used only once.",)
 
 
 @pytest.mark.parametrize(

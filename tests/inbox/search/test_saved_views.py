@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from inbox.search.saved_views import MOST_VIEWS, views_of
+from inbox.search.saved_views import MOST_VIEWS, save_view, views_of
 from tests.inbox.person import Person, text_of
 from tests.types import MakeDelivery
 
@@ -42,6 +42,15 @@ def test_the_same_name_replaces_the_search_in_its_place(alices: Person) -> None:
 
     assert names(alices) == ["First", "Second"]
     assert views_of(alices.user)[0].text == "is:soon"
+
+
+def test_a_view_with_an_earlier_name_of_a_filter_can_be_removed(alices: Person) -> None:
+    save_view(alices.user, name="Postponed", text="is:later")
+
+    page = text_of(alices.get("/", q="is:later"))
+
+    assert "Saved as Postponed" in page
+    assert "Remove view" in page
 
 
 def test_a_view_is_removed(alices: Person) -> None:

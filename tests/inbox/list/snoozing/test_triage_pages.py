@@ -44,8 +44,8 @@ def test_an_acknowledged_update_can_be_brought_back(
 
     later = client.post(f"/deliveries/{delivery.pk}/snooze/undo", follow=True)
 
-    assert "Moved to your inbox." in text(later)
-    assert "Nothing snoozed." in text(later)
+    assert "Back in your inbox." in text(later)
+    assert "Nothing is snoozed." in text(later)
     assert "Market report" in text(client.get("/"))
 
 
