@@ -10,6 +10,7 @@ from django.db.models import prefetch_related_objects
 
 from accounts.models import ApiKey
 from database.batched_queries import PAGE, Cursor, first_of_each, older_than
+from inbox.answering.outcome_words import ANSWERED, status_words
 from inbox.deadlines.wording import missed_text
 from inbox.list.rows import Row, assumptions_of, row_of, with_assumption
 from inbox.pages.times import when
@@ -56,17 +57,16 @@ def page(
             row=row_of(delivery, viewer, at=at),
             assumption=assumptions[delivery.pk],
             happened=missed_text(delivery, at),
-            answer=_answer(getattr(delivery, "response", None), at),
+            answer=_answer(delivery, getattr(delivery, "response", None), at),
         )
         for delivery in on_page
     ]
     return lines, older
 
 
-def _answer(response: Response | None, at: datetime) -> str:
+def _answer(delivery: Delivery, response: Response | None, at: datetime) -> str:
     if response is None:
         return "Not answered."
-    answered = when(response.answered_at, now=at)
-    return (
-        f"Answered late: {response.get_status_display().lower()} by {response.by_name} {answered}."
-    )
+    words = status_words(delivery.type, response.status)
+    outcome = "" if words == ANSWERED else f": {words.lower()}"
+    return f"Answered late{outcome} by {response.by_name} {when(response.answered_at, now=at)}."

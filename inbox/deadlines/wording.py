@@ -11,12 +11,12 @@ SOON = timedelta(hours=1)
 CONTINUES = ("", Delivery.OnTimeout.PROCEED)
 
 OPEN_TEXTS = {
-    "proceed": "continues on its own {when}",
+    "proceed": "goes ahead without you {when}",
     "abort": "stops {when} unless you answer",
     "hold": "waiting for you; due {moment}",
 }
 PLANS = {
-    "proceed": "The agent continues on its own.",
+    "proceed": "The agent goes ahead without you.",
     "abort": "The agent stops.",
     "hold": "The agent keeps waiting for you.",
 }
@@ -26,14 +26,14 @@ PAST_TEXTS = {
     "hold": "waiting for you since {moment}",
 }
 MISSED_TEXTS = {
-    "proceed": "The deadline passed {when}: the agent may have continued.",
-    "abort": "The deadline passed {when}: the agent was going to stop.",
-    "hold": "The answer was due {moment}; the agent is waiting for you.",
+    "proceed": "Deadline passed {when}. The agent may have gone ahead.",
+    "abort": "Deadline passed {when}. The agent planned to stop.",
+    "hold": "Deadline passed {when}. The agent keeps waiting for you.",
 }
 
 
 def deadline_text(delivery: Delivery, at: datetime) -> str:
-    """Returns `continues on its own at 11:42`; empty without a deadline."""
+    """Returns `goes ahead without you at 11:42`; empty without a deadline."""
     if delivery.is_past_deadline(at):
         return _fill(PAST_TEXTS, delivery, at)
     return _fill(OPEN_TEXTS, delivery, at)

@@ -86,4 +86,4 @@ def warning(acknowledged: list[Delivery], requested: Collection[UUID], *, by: Us
         return "One needs an answer, so it stays in the inbox."
     if staying:
         return f"{staying} need an answer, so they stay in the inbox."
-    return "" if acknowledged else "Already done by someone else."
+    return "" if acknowledged else "Someone else has already dealt with it."

@@ -23,7 +23,7 @@ PAGES = {
     "Snoozed": "snoozed",
     "Mentions": "mentions",
     "Deadlines": "closing-soon",
-    "Decided without you": "missed-deadlines",
+    "Missed deadlines": "missed-deadlines",
     "History": "history",
     "Agents": "agents",
     "Add agent": "agent-new",

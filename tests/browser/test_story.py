@@ -102,7 +102,7 @@ def test_a_delivery_is_approved_from_its_row_and_undone(
     page = screen.go("/")
 
     screen.press("Approve: Market report ready for your review")
-    assert page.get_by_role("heading", level=1).inner_text() == "All clear"
+    assert page.get_by_role("heading", level=1).inner_text() == "You're all caught up"
     screen.press("Undo: Market report ready for your review")
 
     assert page.get_by_role("heading", level=1).inner_text().startswith("One delivery waits")

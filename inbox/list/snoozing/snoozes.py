@@ -140,7 +140,7 @@ def confirmation_of_many(rows: Sequence[Snooze], *, until: datetime, at: datetim
         return "These deliveries no longer need an answer."
     back = f"{len(rows)} snoozed. Back {when(until, now=at)}"
     if any(row.until < until for row in rows):
-        return f"{back}; those with an earlier deadline come back before it."
+        return f"{back}; deliveries with an earlier deadline come back before it."
     return f"{back}."
 
 

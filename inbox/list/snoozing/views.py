@@ -76,5 +76,5 @@ def snooze_delivery(request: PersonRequest, pk: UUID) -> HttpResponse:
 @page
 def unsnooze_delivery(request: PersonRequest, pk: UUID) -> HttpResponse:
     snoozes.unsnooze(find_delivery(request.user, pk), by=request.user)
-    messages.success(request, "Moved to your inbox.")
+    messages.success(request, "Back in your inbox.")
     return SeeOther("snoozed")

@@ -344,7 +344,7 @@ def _batch(screen: Screen, world: World) -> None:
 def _menus(screen: Screen, world: World) -> None:
     screen.go(world.path("tried"))
     screen.more("Saved replies")
-    screen.page.get_by_text("Later", exact=True).click()
+    screen.page.get_by_text("Snooze", exact=True).click()
 
 
 def _error(screen: Screen, world: World) -> None:

@@ -146,7 +146,7 @@ def test_without_a_focused_row_keys_answer_nothing(inbox: Page) -> None:
 
     press(inbox, "a", "r", "e", "x", "s", "l", "Enter")
 
-    expect(inbox.locator("h1")).to_have_text("Three deliveries wait for you, at your pace")
+    expect(inbox.locator("h1")).to_have_text("Three deliveries need you")
     assert inbox.url == before
     assert inbox.locator("input:checked").count() == 0
 

@@ -46,7 +46,7 @@ def test_selected_rows_are_answered_together_and_undone(
     screen.follow("Back to the inbox")
     screen.press("Undo")
     expect(page.get_by_text("Eighty percent")).to_be_visible()
-    expect(page.get_by_text("Two deliveries wait for you")).to_be_visible()
+    expect(page.get_by_text("Two deliveries need you")).to_be_visible()
     assert not Response.objects.exists()
 
 
@@ -148,9 +148,9 @@ def test_ten_deliveries_take_at_most_14_taps(
         tap(button(f"Approve: Number {number}"))
     for number in (5, 6):
         tap(button(f"Got it: Number {number}"))
-    tap(button("Got it, all 3 shown"))
+    tap(button("Got it (all 3)"))
     tap(page.get_by_label("Select: Number 1"), leads_on=False)
-    tap(button("Later"))
+    tap(button("Snooze"))
     tap(button("In 1 hour"))
     tap(page.get_by_role("link", name="Number 0"))
     tap(page.get_by_text("More", exact=True), leads_on=False)

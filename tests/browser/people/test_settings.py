@@ -62,7 +62,7 @@ def test_without_javascript_settings_and_snoozing_work(
         == "I like it.\nGood, go ahead."
     )
 
-    screen.page.get_by_text("Later", exact=True).click()
+    screen.page.get_by_text("Snooze", exact=True).click()
     screen.press("In 1 hour")
     assert "Snoozed. Back " in screen.page.get_by_role("status").inner_text()
     assert screen.page.get_by_role("link", name="Market report").count() == 0

@@ -134,7 +134,7 @@ def test_agents_are_found_by_id_and_provider(
     assert names(alices, q="LEDGER") == ["Ledger-Clerk"]
     assert names(alices, q="gem") == ["research-agent-01"]
     nothing = text_of(alices.get("/agents/", q="zebra"))
-    assert "No agent matches zebra. Clear search" in nothing
+    assert "No agent matches zebra. Clear filter" in nothing
 
 
 def test_a_hundred_agents_are_a_page(alices: Person, agent: Agent) -> None:

@@ -33,7 +33,7 @@ def test_an_update_leaves_the_inbox_of_the_team_and_nothing_is_sent(
 
     assert page.redirect_chain == [("/", 303)]
     assert "Acknowledged: Indexing reached 80 percent." in text_of(page)
-    assert "All clear" in text_of(page)
+    assert "You're all caught up" in text_of(page)
     assert "Indexing" not in text_of(bobs.get("/"))
     assert not Response.objects.exists()
 
@@ -147,7 +147,7 @@ def test_the_second_person_sees_that_it_is_acknowledged(
     update = make_delivery(type="update")
     got_it(alices, update)
 
-    assert "Already done by someone else" in text_of(got_it(bobs, update))
+    assert "Someone else has already dealt with it" in text_of(got_it(bobs, update))
 
 
 def test_a_reader_cannot_acknowledge(ritas: Person, make_delivery: MakeDelivery) -> None:

@@ -115,7 +115,7 @@ def test_an_output_without_its_encryption_key_does_not_hide_the_others(
     assert "These words" in page
     assert "Other words" not in page
     assert "details can't be shown here" in page
-    assert "continues on its own" in text_of(alices.get("/closing-soon/"))
+    assert "goes ahead without you" in text_of(alices.get("/closing-soon/"))
 
 
 def test_only_answerable_outputs_are_answered_in_a_batch(

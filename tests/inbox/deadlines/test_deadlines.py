@@ -63,7 +63,7 @@ def test_deadlines_before_then_are_listed_with_the_agents_plan(
     assert "3 deadlines before" in text
     assert text.index("First") < text.index("Second") < text.index("Third")
     assert "Agent's plan: The first <b>price</b>" in text
-    assert "continues on its own" in text
+    assert "goes ahead without you" in text
     assert "waiting for you; due" in text
     assert "stops " in text
     assert "After the weekend" not in text
@@ -116,12 +116,32 @@ def test_missed_deadlines_show_the_assumption_and_the_late_answer(
 
     assert text.index("Late") < text.index("Earlier")
     assert "Agent's plan: Ten is enough" in text
-    assert "the agent may have continued" in text
-    assert "the agent was going to stop" in text
+    assert "The agent may have gone ahead." in text
+    assert "The agent planned to stop." in text
     assert "Not answered." in text
     assert "Answered late: rejected by alice" in text
     assert "In time" not in text
     assert "Open" not in text
+
+
+@pytest.mark.parametrize(
+    ("type", "expected"),
+    [
+        ("output", "Answered late: changes requested by alice"),
+        ("question", "Answered late by alice"),
+    ],
+)
+def test_a_late_answer_in_words_is_named_as_on_its_page(
+    alices: Person, make_delivery: MakeDelivery, age: Age, answer: Answer, type: str, expected: str
+) -> None:
+    late = make_delivery(type=type, timeout_seconds=60)
+    age(late, hours=1)
+    answer(Delivery.objects.get(pk=late.pk), "redirected", feedback="Shorter, please")
+
+    text = text_of(alices.get("/missed-deadlines/"))
+
+    assert expected in text
+    assert "redirected" not in text
 
 
 def test_a_delivery_replaced_in_time_is_no_missed_deadline(

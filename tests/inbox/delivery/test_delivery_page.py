@@ -136,14 +136,14 @@ def test_the_assumption_is_shown_beside_the_deadline(
 
     page = text_of(alices.see(delivery))
 
-    assert f"continues on its own {when(at + timedelta(hours=1), now=timezone.now())}" in page
+    assert f"goes ahead without you {when(at + timedelta(hours=1), now=timezone.now())}" in page
     assert re.search(r"If no one answers by [\w ]*\d\d:\d\d \(in 1 h\) I take option B\.", page)
 
 
 @pytest.mark.parametrize(
     ("on_timeout", "plan"),
     [
-        ("", "The agent continues on its own."),
+        ("", "The agent goes ahead without you."),
         ("abort", "The agent stops."),
         ("hold", "The agent keeps waiting for you."),
     ],

@@ -54,7 +54,7 @@ def test_a_reminder_is_sent_once_in_the_last_hour_even_in_quiet_hours(
     (message,) = mail.outbox
     assert message.to == [asked.email]
     assert message.subject == "Wake: 1 agent continues without you within the hour"
-    assert "continues on its own at 12:00" in message.body
+    assert "goes ahead without you at 12:00" in message.body
     assert message.body.count("Market report") == 1
 
 

@@ -99,7 +99,7 @@ def test_a_team_has_its_own_sections_and_counts(
     assert "For review 3" in text_of(everything)
     assert "Of the garden" in text_of(everything)
     assert "For review 2" in text_of(one)
-    assert "Two deliveries wait for you" in text_of(one)
+    assert "Two deliveries need you" in text_of(one)
     assert "Of the garden" not in text_of(one)
     assert "Of the orchard 1" in text_of(one)
 
@@ -160,7 +160,7 @@ def test_a_team_without_open_deliveries_is_clear(
 
     page = text_of(alices.get("/", team="orchard"))
 
-    assert "All clear" in page
+    assert "You're all caught up" in page
     assert "No results" not in page
     assert "Of the garden" not in page
 
@@ -267,6 +267,6 @@ def test_updates_and_deadlines_are_those_of_the_team(
     assert 'href="/?team=orchard"' in new.content.decode()
     assert [each.row.delivery.headline for each in closing.context["closing"]] == ["Apples"]
     inbox = alices.get("/", team="orchard")
-    assert "1 agent will continue without you within the hour" in text_of(inbox)
+    assert "1 deadline within the hour: the agent goes ahead without you" in text_of(inbox)
     assert 'href="/closing-soon/?team=orchard"' in inbox.content.decode()
     assert f"since={inbox.context['since']}&amp;team=orchard" in inbox.content.decode()

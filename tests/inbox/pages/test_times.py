@@ -74,21 +74,21 @@ def test_a_day_begins_at_the_persons_own_midnight() -> None:
     [
         (
             "",
-            "continues on its own at 23:45",
+            "goes ahead without you at 23:45",
             "expired at 23:45",
-            "The deadline passed at 23:45: the agent may have continued.",
+            "Deadline passed at 23:45. The agent may have gone ahead.",
         ),
         (
             "abort",
             "stops at 23:45 unless you answer",
             "expired at 23:45",
-            "The deadline passed at 23:45: the agent was going to stop.",
+            "Deadline passed at 23:45. The agent planned to stop.",
         ),
         (
             "hold",
             "waiting for you; due 23:45",
             "waiting for you since 23:45",
-            "The answer was due 23:45; the agent is waiting for you.",
+            "Deadline passed at 23:45. The agent keeps waiting for you.",
         ),
     ],
 )

@@ -19,7 +19,7 @@ from tests.types import MakeDelivery
 def test_without_agents_the_owner_is_led_to_registration(alices: Person) -> None:
     page = alices.get("/")
 
-    assert "Your agents' work will appear here" in text_of(page)
+    assert "Your agents' questions and finished work will appear here" in text_of(page)
     assert "Add your first agent" in text_of(page)
     assert 'href="/agents/new/"' in page.content.decode()
 
@@ -108,7 +108,7 @@ def test_it_disappears_after_the_last_step(
 
     page = text_of(alices.get("/"))
 
-    assert "All clear" in page
+    assert "You're all caught up" in page
     assert "Send a test delivery" not in page
 
 
