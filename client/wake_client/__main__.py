@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import io
 import logging
 import os
 import sys
+from typing import Any
 
 from wake_client.hook import cli as hook
 from wake_client.shell import parser as shell
 from wake_client.shell.output import ExitStatus
+from wake_client.visible_text import indented, visible
 
 
 def main() -> int:
+    for stream in (sys.stdout, sys.stderr):  # a terminal may lack a letter, and that ends nothing
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     if sys.argv[1:2] == ["hook"]:  # agents read its output, so it prints no usage errors
         return hook.main(sys.argv[2:], os.environ)
     own_arguments, command = _split(sys.argv[1:])
@@ -20,11 +26,11 @@ def main() -> int:
     if unknown or (command and not arguments.takes_command):
         hint = " (put the command after --)" if arguments.takes_command else ""
         words = unknown if arguments.takes_command else [*unknown, *command]
-        arguments.parser.error(f"unknown arguments: {' '.join(words)}{hint}")
+        arguments.parser.error(visible(f"unknown arguments: {' '.join(words)}{hint}"))
     try:
         return int(arguments.start(arguments, command, os.environ))
     except ValueError as error:  # it says what to do; the usage would only distract from that
-        sys.stderr.write(f"{arguments.parser.prog}: {error}\n")
+        sys.stderr.write(visible(f"{arguments.parser.prog}: {error}") + "\n")
     return ExitStatus.USAGE
 
 
@@ -36,10 +42,20 @@ def _split(arguments: list[str]) -> tuple[list[str], list[str]]:
     return arguments[:at], arguments[at + 1 :]
 
 
+class _Lines(logging.Formatter):
+    """Writes each message on one line: callers and agents have a say in many of them."""
+
+    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - logging's own name
+        return visible(super().formatMessage(record))
+
+    def formatException(self, ei: Any) -> str:  # noqa: N802
+        return indented(super().formatException(ei))
+
+
 def _log_to_stderr() -> None:
     """Logs only this package. The logs of the HTTP libraries contain addresses and headers."""
     handler = logging.StreamHandler()
-    handler.setFormatter(logging.Formatter("%(asctime)s %(message)s", "%H:%M:%S"))
+    handler.setFormatter(_Lines("%(asctime)s %(message)s", "%H:%M:%S"))
     logger = logging.getLogger("wake_client")
     logger.addHandler(handler)
     logger.setLevel(logging.INFO)

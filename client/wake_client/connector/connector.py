@@ -16,6 +16,7 @@ from wake_client.connector.journal import Journal
 from wake_client.connector.pieces import Pieces
 from wake_client.connector.progress import Progress, Report
 from wake_client.connector.unconfirmed import MAX_TRIES, Result, UnconfirmedResults
+from wake_client.visible_text import shortened
 
 logger = logging.getLogger(__name__)
 
@@ -219,7 +220,7 @@ class Connector:
                 outcome = results.failed("The agent's machine could not run its command.")
         run = active.run
         state = "stopped" if active.canceled.is_set() else outcome["state"]
-        reason = f": {outcome.get('text')}"[:200] if state == "failed" else ""
+        reason = shortened(f": {outcome.get('text')}", 200) if state == "failed" else ""
         logger.info("task %s: %s%s", run.task_id, state, reason)
         self.has_failed = self.has_failed or outcome["state"] == "failed"
         self._finish(run, outcome)
@@ -271,7 +272,9 @@ class Connector:
         def send_text() -> None:
             number, text = progress.next(at=loop.time())
             if is_wanted():
-                logger.info("task %s: %s", active.run.task_id, _one_line(text))
+                logger.info(
+                    "task %s: %s", active.run.task_id, shortened(" ".join(text.split()), 200)
+                )
                 self._queue_progress(active.run, number, text)
 
         def send_pieces() -> None:
@@ -391,7 +394,3 @@ class Connector:
 def _is_replaced(frame: Frame, progress: Frame) -> bool:
     is_of_run = all(frame.get(name) == progress[name] for name in ("type", "dispatch_id"))
     return is_of_run and "text" in frame
-
-
-def _one_line(text: str) -> str:
-    return " ".join(text.split())[:200]

@@ -8,6 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from wake_client.visible_text import shortened
+
 MAX_TEXT = 2_000
 # The pause between two reports grows with the time that the run has taken.
 MIN_PAUSE_SECONDS = 1.0
@@ -80,7 +82,8 @@ def _read(line: bytes) -> Report | None:
     if progress.get("state") != "working":
         return None
     text, artifact = progress.get("text"), progress.get("artifact")
-    text = text.replace("\0", "")[:MAX_TEXT] if isinstance(text, str) and text.strip() else ""
+    is_text = isinstance(text, str) and text.strip()
+    text = shortened(text.replace("\0", ""), MAX_TEXT) if is_text else ""
     artifact = artifact if _is_artifact(artifact) else None
     return Report(text, artifact) if text or artifact else None
 

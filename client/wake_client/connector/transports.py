@@ -15,6 +15,7 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidStatus
 
 from wake_client.connector.frames import Frame
+from wake_client.visible_text import shortened
 
 PATH = "/connect/v1"
 # For a conversation with its history. The relay is trusted, so this limit need not be tight.
@@ -238,7 +239,7 @@ def _refusal(response: httpx.Response) -> str:
         message = str(response.json()["error"]["message"])
     except (ValueError, KeyError, TypeError):
         return f"{NOT_A_RELAY} It answered {response.status_code}."
-    return f"{Refused.__doc__} Its reason: {message[:300]}"
+    return f"{Refused.__doc__} Its reason: {shortened(message, 300)}"
 
 
 def _batches(frames: list[Frame]) -> Iterator[list[Frame]]:

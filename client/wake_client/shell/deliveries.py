@@ -16,6 +16,7 @@ from wake_client.http.flows import OptionalFields
 from wake_client.shell.access import access
 from wake_client.shell.attachments import add_options, with_files
 from wake_client.shell.output import ExitStatus, add_parser, guarded, progress, say, show
+from wake_client.visible_text import indented, json_text, visible
 
 ANSWERED = {
     "approved": ExitStatus.OK,
@@ -103,7 +104,7 @@ def _deliver(client: WakeClient, arguments: argparse.Namespace) -> int:
         idempotency_key=arguments.idempotency_key,
         **_optional(client, arguments),
     )
-    show(arguments, asdict(receipt), receipt.delivery_id)
+    show(arguments, asdict(receipt), visible(receipt.delivery_id))
     _say_if_made_to_wait(receipt)
     return ExitStatus.OK
 
@@ -146,13 +147,13 @@ def _answers(client: WakeClient, arguments: argparse.Namespace) -> int:
     lines = [f"{answer.delivery_id} {answer.status} {answer.feedback or ''}" for answer in answers]
     lines.append(f"next_since {responses.next_since or ''}")
     rows = {"answers": [asdict(answer) for answer in answers], "next_since": responses.next_since}
-    show(arguments, rows, "\n".join(line.rstrip() for line in lines))
+    show(arguments, rows, "\n".join(visible(line.rstrip()) for line in lines))
     return ExitStatus.OK
 
 
 def _withdraw(client: WakeClient, arguments: argparse.Namespace) -> int:
     withdrawal = client.withdraw(arguments.delivery_id, arguments.reason)
-    show(arguments, asdict(withdrawal), f"withdrawn {withdrawal.delivery_id}")
+    show(arguments, asdict(withdrawal), visible(f"withdrawn {withdrawal.delivery_id}"))
     return ExitStatus.OK
 
 
@@ -164,13 +165,15 @@ def _answered(arguments: argparse.Namespace, answer: Answer) -> int:
 
 
 def in_words(answer: Answer) -> str:
+    """Returns the answer as lines. What a person wrote is two spaces in, so that no line of it can
+    be taken for the status or the edit."""
     lines: list[str] = ["expired" if answer.expired and not answer.is_answered else answer.status]
     if answer.feedback:
-        lines.append(answer.feedback)
+        lines.append(indented(answer.feedback))
     if answer.edited_content is not None:
-        lines.append(json.dumps(answer.edited_content, ensure_ascii=False))
+        lines.append(json_text(answer.edited_content))
     if not answer.is_answered:
-        lines.append(f"delivery_id {answer.delivery_id}")
+        lines.append(visible(f"delivery_id {answer.delivery_id}"))
     return "\n".join(lines)
 
 

@@ -16,6 +16,7 @@ from wake_client.errors import KeyNotValid, NotAccepted, NotFound, WakeError
 from wake_client.http import addresses
 from wake_client.shell.access import Access, access, path_of_logins
 from wake_client.shell.output import ExitStatus, add_parser, show
+from wake_client.visible_text import visible
 
 # Receivers of callbacks accept a signature of five minutes; deadlines are shown to the second.
 MOST_SECONDS_APART = 60
@@ -75,7 +76,8 @@ def start(
             findings += _of_key(credentials, arguments.callback, make_client)
     passed = all(finding.passed for finding in findings)
     lines = [
-        f"{'ok  ' if each.passed else 'FAIL'} {each.check}: {each.message}" for each in findings
+        visible(f"{'ok  ' if each.passed else 'FAIL'} {each.check}: {each.message}")
+        for each in findings
     ]
     facts = {"passed": passed, "findings": [asdict(finding) for finding in findings]}
     show(arguments, facts, "\n".join(lines))

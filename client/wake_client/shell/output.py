@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import threading
 import time
@@ -13,6 +12,7 @@ from enum import IntEnum
 from typing import Any
 
 from wake_client.errors import AlreadyAnswered, KeyNotValid, NotAccepted, NotFound, WakeError
+from wake_client.visible_text import json_text, visible, visible_lines
 
 Start = Callable[[argparse.Namespace, list[str], Mapping[str, str]], int]
 
@@ -68,14 +68,15 @@ def add_parser(
 
 
 def show(arguments: argparse.Namespace, value: Any, text: str) -> None:
-    if arguments.json:
-        text = json.dumps(value, ensure_ascii=False, default=lambda time: time.isoformat())
-    sys.stdout.write(f"{text}\n")
+    """Prints the value as JSON, or the text. Texts of others in it are lines of their own already
+    (visible_text.py)."""
+    sys.stdout.write(f"{json_text(value) if arguments.json else visible_lines(text)}\n")
     sys.stdout.flush()
 
 
 def say(text: str) -> None:
-    sys.stderr.write(f"{text}\n")
+    """Prints one line, also if the text has several."""
+    sys.stderr.write(f"{visible(text)}\n")
 
 
 def guarded(work: Callable[[], int]) -> int:

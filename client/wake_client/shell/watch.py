@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
@@ -14,6 +13,7 @@ from wake_client.client import WakeClient
 from wake_client.http.flows import MAX_LONG_POLL_SECONDS
 from wake_client.shell.access import access
 from wake_client.shell.output import ExitStatus, add_parser, guarded, progress
+from wake_client.visible_text import json_text, visible
 
 ANSWERED: tuple[Status, ...] = ("approved", "rejected", "redirected")
 EXAMPLE = """\
@@ -67,11 +67,11 @@ def _end_of(client: WakeClient) -> str | None:
 
 def _print(arguments: argparse.Namespace, answer: Answer) -> None:
     if arguments.json:
-        line = json.dumps(asdict(answer), ensure_ascii=False, default=lambda time: time.isoformat())
+        line = json_text(asdict(answer))
     else:
         parts = [answer.delivery_id, answer.status, " ".join((answer.feedback or "").split())]
         if answer.edited_content is not None:
-            parts.append(json.dumps(answer.edited_content, ensure_ascii=False))
-        line = " ".join(part for part in parts if part)
+            parts.append(json_text(answer.edited_content))
+        line = visible(" ".join(part for part in parts if part))
     sys.stdout.write(f"{line}\n")
     sys.stdout.flush()

@@ -54,7 +54,7 @@ def test_other_output_stays_in_the_answer(line: str) -> None:
 def test_a_long_text_is_cut() -> None:
     line = json.dumps({"state": "working", "text": "x" * 10_000})
 
-    assert extracted(line.encode() + b"\n") == (b"", ["x" * MAX_TEXT])
+    assert extracted(line.encode() + b"\n") == (b"", ["x" * (MAX_TEXT - 1) + "…"])
 
 
 def test_one_progress_line_a_second_is_sent_and_the_newest_wins() -> None:

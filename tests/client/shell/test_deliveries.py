@@ -168,7 +168,7 @@ def test_files_that_cannot_be_sent_are_named(
     ("answer", "status", "printed"),
     [
         (APPROVED, 0, "approved\n"),
-        ({**APPROVED, "status": "rejected", "feedback": "No."}, 10, "rejected\nNo.\n"),
+        ({**APPROVED, "status": "rejected", "feedback": "No."}, 10, "rejected\n  No.\n"),
         (
             {**APPROVED, "status": "redirected", "edited_content": {"colour": "blue"}},
             11,
