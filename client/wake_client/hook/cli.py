@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import argparse
+import os
 import shlex
 import shutil
 import signal
 import sys
+import threading
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NoReturn
 
 from wake_client.client import WakeClient
 from wake_client.errors import WakeError
-from wake_client.hook import settings
-from wake_client.hook.calls import AGENTS, CLAUDE_CODE
+from wake_client.hook import settings, verdicts
+from wake_client.hook.calls import AGENTS, CLAUDE_CODE, CURSOR
 from wake_client.hook.decisions import LONGEST_DEADLINE, Asking, decide
 from wake_client.hook.deferred import Deferred
 from wake_client.hook.settings import WAIT_SECONDS
 from wake_client.shell.access import access
 from wake_client.shell.output import show
+from wake_client.visible_text import visible
 
 EPILOG = """\
 Without an action, `wake hook` reads a call from stdin and prints the decision of a person:
@@ -28,10 +31,12 @@ Without an action, `wake hook` reads a call from stdin and prints the decision o
   rejected                     deny, with the feedback
   redirected with an edit      allow with the edited arguments (Codex, Cursor: deny, with the edit)
   redirected with words        deny, with the words
-  no answer, answered by a rule, server away, key not valid, anything unexpected: prints nothing,
-  so that the agent asks in its terminal as always
+  no answer, answered by a rule, server away, key not valid, anything unexpected: the agent asks in
+  its terminal as always (Claude Code, Codex: nothing is printed; Cursor: ask)
 
-It never allows what no person allowed. Its exit status is always 0.
+It never allows what no person allowed. Its exit status is 0, except for a decision that cannot be
+printed. `wake run` adds --deferring: no terminal asks there, so whatever is not a person's approval
+denies the call, with the reason.
 
 examples:
   wake login --endpoint https://wake.example.com --agent coder
@@ -41,6 +46,13 @@ examples:
   wake hook uninstall claude-code
 """
 INSTALLED, NOT_INSTALLED = "installed", "not installed"
+
+
+# Below the time that `wake run` gives a hook.
+DENY_AFTER_SECONDS = 45.0
+# The exit status with which a hook blocks a call of Claude Code without printing a decision.
+BLOCK = 2
+FAILED = "Wake has no answer of a person, so this call is denied: {reason}"
 
 
 class _Stopped(BaseException):
@@ -53,19 +65,80 @@ def main(
     *,
     make_client: Callable[..., WakeClient] = WakeClient,
 ) -> int:
-    """Returns the exit status. An agent reads any status but 0 as a decision, so even a usage error
-    of the hook returns 0 and prints nothing."""
+    """Returns the exit status. An agent reads any status but 0 as a decision, so also a usage error
+    of the hook returns 0, unless a call has to be denied and nothing can be printed."""
     if words and words[0] in {"install", "uninstall", "doctor", "-h", "--help"}:
         return _manage(words, variables)
+    decision = Decision(words)
     try:
-        arguments = _hook_parser().parse_args(words)
-        signal.signal(signal.SIGTERM, _stop)
-        sys.stdout.write(_decided(arguments, variables, make_client))
-        sys.stdout.flush()
-    except (Exception, SystemExit, KeyboardInterrupt, _Stopped) as reason:
-        if "--verbose" in words:
-            sys.stderr.write(f"wake hook: {type(reason).__name__}: {reason}\n")
-    return 0
+        try:
+            arguments = _hook_parser().parse_args(words)
+            decision.expect_within(arguments.within)
+            signal.signal(signal.SIGTERM, _stop)
+            text = _decided(arguments, variables, make_client)
+        except (Exception, SystemExit, KeyboardInterrupt, _Stopped) as reason:
+            text = decision.without_answer(reason)
+        _ignore_signals()
+    except (
+        KeyboardInterrupt,
+        _Stopped,
+    ) as reason:  # in the lines above, while they handled another
+        _ignore_signals()
+        text = decision.without_answer(reason)
+    return decision.print(text)
+
+
+class Decision:
+    """Prints what the hook decides, once and whole. With --deferring, where no terminal asks, every
+    failure denies."""
+
+    def __init__(self, words: list[str]) -> None:
+        self.is_deferring = any(word.partition("=")[0] == "--deferring" for word in words)
+        self.agent = CURSOR if {CURSOR, f"--for={CURSOR}"} & set(words) else CLAUDE_CODE
+        self.is_verbose = "--verbose" in words
+        self._printing = threading.Lock()
+        self._watch: threading.Timer | None = None
+
+    def without_answer(self, reason: BaseException) -> str:
+        """Returns what the hook prints if no person has decided, for the given reason."""
+        text = str(reason) or type(reason).__name__
+        if isinstance(reason, _Stopped | KeyboardInterrupt):
+            text = "the hook was stopped"
+        if self.is_verbose:
+            sys.stderr.write(f"wake hook: {visible(f'{type(reason).__name__}: {text}')}\n")
+        if self.is_deferring:
+            return verdicts.denied(FAILED.format(reason=text))
+        return verdicts.undecided(self.agent)
+
+    def print(self, text: str) -> int:
+        """Returns the exit status."""
+        self._printing.acquire()  # and never released: there is one decision
+        if self._watch:
+            self._watch.cancel()
+        return self._write(text)
+
+    def expect_within(self, seconds: float) -> None:
+        """Denies after so many seconds, whatever the hook waits for: a call runs if its hook takes
+        too long in Claude Code. A thread does it, because a signal cannot interrupt every wait,
+        such as that for a name server."""
+        if self.is_deferring:
+            self._watch = threading.Timer(seconds, self._give_up, [seconds])
+            self._watch.daemon = True
+            self._watch.start()
+
+    def _give_up(self, seconds: float) -> None:
+        if self._printing.acquire(blocking=False):
+            late = TimeoutError(f"there was none within {seconds:g} seconds")
+            os._exit(self._write(self.without_answer(late)))
+
+    def _write(self, text: str) -> int:
+        try:
+            sys.stdout.write(text)
+            sys.stdout.flush()
+        except (OSError, ValueError, AttributeError):  # closed: None, if it was from the start
+            sys.stdout = None  # the interpreter would flush it once more
+            return BLOCK if self.is_deferring else 0
+        return 0
 
 
 class _QuietParser(argparse.ArgumentParser):
@@ -78,6 +151,9 @@ def _decided(
     variables: Mapping[str, str],
     make_client: Callable[..., WakeClient],
 ) -> str:
+    if arguments.deferring and arguments.agent_kind != CLAUDE_CODE:
+        raise ValueError("Only calls of Claude Code can be deferred.")
+
     def client() -> WakeClient:
         credentials = access(
             variables, endpoint=arguments.endpoint or "", agent_id=arguments.agent or ""
@@ -100,7 +176,7 @@ def _manage(words: list[str], variables: Mapping[str, str]) -> int:
     try:
         return int(arguments.run(arguments, variables))
     except (ValueError, OSError, WakeError) as error:
-        sys.stderr.write(f"wake hook: {error}\n")
+        sys.stderr.write(f"wake hook: {visible(str(error))}\n")
         return 1
 
 
@@ -139,7 +215,7 @@ def _doctor(arguments: argparse.Namespace, variables: Mapping[str, str]) -> int:
     problem = _problem_of_access(variables)
     lines.append(f"access: {problem or 'the key works'}")
     facts = {"installed": installed, "unreadable": unreadable, "problem": problem}
-    show(arguments, facts, "\n".join(lines))
+    show(arguments, facts, "\n".join(visible(line) for line in lines))
     return 0 if installed and not problem and not unreadable else 1
 
 
@@ -190,10 +266,11 @@ def _seconds(text: str) -> int:
 
 
 def _hook_parser() -> argparse.ArgumentParser:
-    parser = _QuietParser("wake hook")
+    parser = _QuietParser("wake hook", allow_abbrev=False)
     parser.add_argument("--for", dest="agent_kind", choices=AGENTS, default=CLAUDE_CODE)
     parser.add_argument("--wait", type=float, default=float(WAIT_SECONDS))
     parser.add_argument("--deferring", metavar="FILE")
+    parser.add_argument("--within", type=float, default=DENY_AFTER_SECONDS)
     parser.add_argument("--endpoint")
     parser.add_argument("--agent")
     parser.add_argument("--verbose", action="store_true")
@@ -235,4 +312,11 @@ def _manage_parser() -> argparse.ArgumentParser:
 
 
 def _stop(number: int, frame: object) -> NoReturn:
+    _ignore_signals()
     raise _Stopped
+
+
+def _ignore_signals() -> None:
+    """Lets nothing interrupt the hook while it prints: two halves would decide nothing."""
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)

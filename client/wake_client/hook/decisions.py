@@ -6,6 +6,7 @@ import hashlib
 import time
 import uuid
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 
 from wake_client.answers import Answer, Receipt
@@ -13,13 +14,14 @@ from wake_client.client import WakeClient
 from wake_client.errors import AlreadyAnswered, WakeError
 from wake_client.hook import calls, verdicts
 from wake_client.hook.calls import Call
-from wake_client.hook.deferred import Deferred
+from wake_client.hook.deferred import Deferred, Question
 from wake_client.hook.questions import is_too_long, question
 from wake_client.hook.verdicts import Verdict
 
 SHORTEST_DEADLINE, LONGEST_DEADLINE = 60, 604_800
 # A person may still take an answer back for some seconds before it is released.
 RELEASE_SECONDS = 15.0
+NOT_DEFERRED = "The agent could not remember this question, so it does not wait for the answer."
 ASSUMPTION = "The agent asks in its terminal, as always. It does nothing without a decision."
 WITHDRAWN = "No answer came in time, so the agent asks in its terminal."
 
@@ -35,10 +37,8 @@ class Asking:
 
 
 def decide(text: str, asking: Asking, make_client: Callable[[], WakeClient]) -> str:
-    """Returns the output of the hook; an empty text leaves the decision to the agent's terminal.
-
-    Raises ValueError or WakeError if there is no decision, which the caller keeps quiet about.
-    """
+    """Returns the output of the hook, which is empty for an event that is not for people. Raises
+    ValueError, OSError or WakeError if there is no decision."""
     call = calls.read(text, agent=asking.agent, deferring=asking.deferred is not None)
     if call is None:
         return ""
@@ -77,16 +77,31 @@ def _withdraw(client: WakeClient, receipt: Receipt) -> Answer | None:
     return None
 
 
-def _deferred(call: Call, client: WakeClient, deferred: Deferred) -> Verdict | None:
+def _deferred(call: Call, client: WakeClient, deferred: Deferred) -> Verdict:
     """Returns the answer to a call that was asked about before, and else asks and defers."""
     if call.id is None:
         raise ValueError("A call without an id cannot be deferred.")
-    delivery_id = deferred.delivery_of(call.id)
-    if delivery_id is None:
-        delivery_id = _deliver(call, client, timeout_seconds=None).delivery_id
-        deferred.remember(call.id, delivery_id)
-    answer = client.response(delivery_id)
-    return verdicts.verdict_of(call, answer) if answer.is_answered else verdicts.DEFERRED
+    asked = deferred.question_of(call.id)
+    if asked is None:
+        asked = _asked_now(call, call.id, client, deferred)
+    if asked.digest != call.digest:
+        return Verdict("deny", verdicts.ANOTHER_CALL)
+    answer = client.response(asked.delivery_id)
+    if not answer.is_answered:
+        return verdicts.DEFERRED
+    return verdicts.verdict_of_deferred(call, answer)
+
+
+def _asked_now(call: Call, call_id: str, client: WakeClient, deferred: Deferred) -> Question:
+    receipt = _deliver(call, client, timeout_seconds=None)
+    asked = Question(receipt.delivery_id, call.digest)
+    try:
+        deferred.remember(call_id, asked)
+    except BaseException:
+        with suppress(WakeError):
+            client.withdraw(receipt.delivery_id, NOT_DEFERRED)
+        raise
+    return asked
 
 
 def _deliver(call: Call, client: WakeClient, *, timeout_seconds: int | None) -> Receipt:
@@ -108,5 +123,5 @@ def _key(call: Call) -> str:
     """Returns the same key for the same call. Without an id of its own each call is a new question:
     an agent that runs a command again needs another permission."""
     id = call.id or str(uuid.uuid4())
-    text = "\n".join([call.agent, call.session, call.event, id])
+    text = "\n".join([call.event, id, call.digest])
     return f"hook-{hashlib.sha256(text.encode()).hexdigest()}"

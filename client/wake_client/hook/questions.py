@@ -8,6 +8,7 @@ from pathlib import PurePath
 from typing import Any
 
 from wake_client.hook.calls import ASK_USER, EXIT_PLAN, NAMES, Call, Unexpected
+from wake_client.visible_text import shortened, visible
 
 # A person decides about what they read. Longer arguments are denied, and not asked about.
 MOST_CHARACTERS = 20_000
@@ -84,7 +85,7 @@ def _action(call: Call) -> str:
 
 def _quoted(verb: str, words: str, call: Call) -> str:
     """Cuts the words and not what follows them; the details have all of them."""
-    end = f"` in {call.project[:40]}?"
+    end = f"` in {_line(call.project, 40)}?"
     return f"{verb} `{_line(words, LONGEST_HEADLINE - len(verb) - 2 - len(end))}{end}"
 
 
@@ -105,8 +106,15 @@ def _blocks(call: Call) -> list[Block]:
 
 
 def _where(call: Call) -> Block:
-    items = {"agent": NAMES[call.agent], "tool": call.tool, "folder": call.folder}
-    return {"type": "kv", "title": "Where", "items": items}
+    items = {"agent": NAMES[call.agent], "tool": call.tool}
+    items |= {"MCP server": call.server} if call.server else {}
+    return {"type": "kv", "title": "Where", "items": {**items, "folder": call.folder}}
+
+
+def _others(arguments: dict[str, Any], *shown: str) -> list[Block]:
+    """Returns a block of the arguments that no other block shows: an approval covers them, too."""
+    others = {name: value for name, value in arguments.items() if name not in shown}
+    return [{"type": "kv", "title": "Also in the call", "items": others}] if others else []
 
 
 def _choices(call: Call) -> Question:
@@ -115,12 +123,12 @@ def _choices(call: Call) -> Question:
         {
             "type": "choice",
             "name": f"question-{place}",
-            "label": each["question"][:LONGEST_LABEL],
+            "label": shortened(each["question"], LONGEST_LABEL),
             "multiple": each.get("multiSelect") is True,
             "options": [
                 {
                     "id": str(number),
-                    "label": option["label"][:LONGEST_LABEL],
+                    "label": option["label"],
                     "text": str(option.get("description") or ""),
                 }
                 for number, option in enumerate(each["options"])
@@ -129,6 +137,7 @@ def _choices(call: Call) -> Question:
         for place, each in enumerate(questions)
     ]
     long = [{"type": "text", "text": each["question"]} for each in questions if _is_long(each)]
+    others = _others({**call.arguments, **_others_of(questions)}, "questions")
     text = "\n".join(each["question"] for each in questions)
     asks = f"{NAMES[call.agent]} asks in {call.project}."
     return Question(
@@ -136,8 +145,21 @@ def _choices(call: Call) -> Question:
         _line(
             asks if len(questions) == 1 else f"{asks} {len(questions)} questions.", LONGEST_SUMMARY
         ),
-        {"wake_blocks": 1, "text": text, "blocks": [*long, *blocks, _where(call)]},
+        {"wake_blocks": 1, "text": text, "blocks": [*long, *blocks, *others, _where(call)]},
     )
+
+
+def _others_of(questions: list[dict[str, Any]]) -> dict[str, Any]:
+    """Returns the members of questions and options that no choice shows, by a name and a place."""
+    others: dict[str, Any] = {}
+    for place, each in enumerate(questions, 1):
+        rest = each.keys() - {"question", "options", "multiSelect"}
+        others |= {f"{name} of question {place}": each[name] for name in sorted(rest)}
+        for number, option in enumerate(each["options"], 1):
+            rest = option.keys() - {"label", "description"}
+            where = f"option {number} of question {place}"
+            others |= {f"{name} of {where}": option[name] for name in sorted(rest)}
+    return others
 
 
 def _plan(call: Call) -> Question:
@@ -151,6 +173,7 @@ def _plan(call: Call) -> Question:
     blocks = [
         {"type": "markdown", "text": plan},
         {"type": "choice", "name": PLAN, "label": "Shall the agent begin?", "options": options},
+        *_others(call.arguments, "plan"),
         _where(call),
     ]
     return Question(
@@ -165,7 +188,7 @@ def _is_long(question: dict[str, Any]) -> bool:
 
 
 def _line(text: str, longest: int) -> str:
-    """Returns the text on one line; a cut one ends in an ellipsis."""
-    printable = "".join(letter if letter.isprintable() else " " for letter in text)
-    line = " ".join(printable.split()) or "…"
-    return line if len(line) <= longest else line[: longest - 1] + "…"
+    """Returns the text on one line, with invisible characters by their names; a cut one ends in an
+    ellipsis."""
+    line = visible(" ".join(text.split())) or "…"
+    return shortened(line, longest)

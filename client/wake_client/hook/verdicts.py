@@ -10,12 +10,19 @@ from typing import Any, Literal
 from wake_client.answers import Answer
 from wake_client.hook.calls import ASK_USER, BEFORE_TOOL, CLAUDE_CODE, CURSOR, EXIT_PLAN, Call
 from wake_client.hook.questions import GO, MOST_CHARACTERS, PLAN, questions_of
+from wake_client.visible_text import json_text, visible
 
 TOO_LONG = (
     f"The arguments are longer than {MOST_CHARACTERS:,} characters, so no person could read them "
     "before a decision. Nothing was asked. Split the call into smaller ones."
 )
 REJECTED = "A person rejected this."
+BY_RULE = "A rule of the team answered, and no person. Only a person allows a call."
+UNCLEAR = "A person answered, but neither approved the call nor changed it. Nothing was allowed."
+ANOTHER_CALL = (
+    "People were asked about another call under this id: the session, the folder, the tool or the "
+    "arguments are different. Nothing was allowed. Make the call again to ask about it."
+)
 # Checkboxes that a person left without a tick.
 NO_ANSWER = "No answer"
 
@@ -55,10 +62,34 @@ def verdict_of(call: Call, answer: Answer) -> Verdict | None:
     return _words(answer, edit)
 
 
-def output(call: Call, verdict: Verdict | None) -> str:
-    """Returns what the hook prints; an empty text leaves the decision to the agent's terminal."""
+def verdict_of_deferred(call: Call, answer: Answer) -> Verdict:
+    """Returns the verdict of an answer to a deferred call. It denies where no person allowed the
+    call: no terminal asks."""
+    verdict = verdict_of(call, answer)
     if verdict is None:
-        return ""
+        return Verdict("deny", UNCLEAR if answer.responded_by is None else BY_RULE)
+    return verdict
+
+
+def undecided(agent: str) -> str:
+    """Returns what leaves the decision to the agent's own prompt. Claude Code and Codex prompt if a
+    hook prints nothing. Cursor asks the hook about every call, and would run what its own settings
+    allow, so it is told to ask."""
+    return json.dumps({"permission": "ask"}) if agent == CURSOR else ""
+
+
+def denied(reason: str) -> str:
+    """Returns what denies a call of Claude Code before the tool runs (PreToolUse)."""
+    given = {"hookEventName": BEFORE_TOOL, "permissionDecision": "deny"}
+    return json.dumps(
+        {"hookSpecificOutput": {**given, "permissionDecisionReason": visible(reason)}}
+    )
+
+
+def output(call: Call, verdict: Verdict | None) -> str:
+    """Returns what the hook prints for a verdict, or for none."""
+    if verdict is None:
+        return undecided(call.agent)
     if call.agent == CURSOR:
         cursor_output: dict[str, str] = {"permission": verdict.behavior}
         if verdict.message:
@@ -92,7 +123,7 @@ def _edited(call: Call, edit: dict[str, Any], feedback: str | None) -> Verdict:
     there the agent is denied and told the arguments, for a call of its own."""
     if call.agent == CLAUDE_CODE:
         return Verdict("allow", arguments=edit, note=feedback or "")
-    changed = json.dumps(edit, ensure_ascii=False)
+    changed = json_text(edit)
     words = f"A person changed the arguments. Call the tool again with exactly these: {changed}"
     return Verdict("deny", f"{words} {feedback}" if feedback else words)
 

@@ -15,13 +15,20 @@ from typing import Any
 from wake_client.answers import Answer
 from wake_client.client import WakeClient
 from wake_client.errors import Unavailable
+from wake_client.hook.calls import BYPASS, BYPASSED
 from wake_client.hook.deferred import Deferred
 from wake_client.shell.access import Access, access
 from wake_client.shell.output import ExitStatus, add_parser, guarded, progress, say
+from wake_client.visible_text import visible_lines
 
 MATCHER = "Bash|PowerShell|Write|Edit|NotebookEdit|WebFetch|AskUserQuestion|ExitPlanMode|mcp__.*"
 DEFERRED = "tool_deferred"
+# The hook denies after 45 seconds. Claude Code lets a call through whose hook takes too long.
 HOOK_SECONDS = 60
+# If the hook cannot even be started, or is killed, this blocks the call: a status but 0 and 2 lets
+# it through. Claude Code has `onFailure` for this since 2.1.295, and earlier ones ignore it.
+OR_BLOCK = "|| { echo 'wake hook did not run, so this call is blocked' >&2; exit 2; }"
+BYPASSING = ("--dangerously-skip-permissions", BYPASS)
 PRINT = ("-p", "--print")
 NEXT_STEP = 'Put it after two dashes: wake run -- claude -p "Publish the package"'
 EXAMPLE = """\
@@ -57,6 +64,8 @@ def start(
         raise ValueError(f"There is no command to run. {NEXT_STEP}")
     if not any(flag in command for flag in PRINT):
         raise ValueError(f"Claude Code resumes only what -p started. {NEXT_STEP}")
+    if any(word.rpartition("=")[2] in BYPASSING for word in command):
+        raise ValueError(BYPASSED)
     credentials = access(
         variables, endpoint=arguments.endpoint or "", agent_id=arguments.agent or ""
     )
@@ -79,13 +88,13 @@ def start(
                 if result.get("stop_reason") != DEFERRED or not isinstance(call, dict):
                     _print(arguments, done.stdout, result)
                     return done.returncode
-                delivery_id = deferred.delivery_of(str(call.get("id")))
-                if delivery_id is None:
+                question = deferred.question_of(str(call.get("id")))
+                if question is None:
                     say("wake: Claude Code ended at a call that no hook of `wake run` deferred.")
                     return ExitStatus.FAILED
                 session = str(result.get("session_id"))
-                say(f"Session {session} waits for the answer to {delivery_id}.")
-                _wait(client, delivery_id)
+                say(f"Session {session} waits for the answer to {question.delivery_id}.")
+                _wait(client, question.delivery_id)
                 words = [*without_prompt(command), "--resume", session, *added]
                 is_first = False
 
@@ -122,7 +131,12 @@ def _settings(arguments: argparse.Namespace, path: Path, credentials: Access) ->
     words += ["hook", "--for", "claude-code", "--deferring", str(path)]
     words += ["--endpoint", credentials.endpoint]
     words += ["--agent", credentials.agent_id] if credentials.agent_id else []
-    hook = {"type": "command", "command": shlex.join(words), "timeout": HOOK_SECONDS}
+    hook = {
+        "type": "command",
+        "command": f"{shlex.join(words)} {OR_BLOCK}",
+        "timeout": HOOK_SECONDS,
+        "onFailure": "block",
+    }
     return {"hooks": {"PreToolUse": [{"matcher": arguments.tools, "hooks": [hook]}]}}
 
 
@@ -150,8 +164,9 @@ def _result(output: str) -> dict[str, Any]:
 
 def _print(arguments: argparse.Namespace, output: str, result: dict[str, Any]) -> None:
     text = result.get("result")
-    printed = output if arguments.json or not isinstance(text, str) else f"{text}\n"
-    sys.stdout.write(printed)
+    if not arguments.json:
+        output = visible_lines(f"{text}\n" if isinstance(text, str) else output)
+    sys.stdout.write(output)
     sys.stdout.flush()
 
 

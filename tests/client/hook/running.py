@@ -19,6 +19,7 @@ FIXTURES = {
     path.stem: json.loads(path.read_text()) for path in Path(__file__).parent.glob("fixtures/*")
 }
 PERMISSIONS = sorted(name for name, fixture in FIXTURES.items() if "allow" in fixture)
+DEFERRING = "claude-code-pre-tool-use"
 ASK, PLAN = "claude-code-ask-user-question", "claude-code-exit-plan-mode"
 VARIABLES = {
     "WAKE_ENDPOINT": "https://wake.example.com",
@@ -67,8 +68,20 @@ class Hook:
 
 
 def words_for(name: str, folder: Path) -> list[str]:
-    is_deferring = name == "claude-code-pre-tool-use"
-    return ["--deferring", str(folder / "deferred.json")] if is_deferring else []
+    return ["--deferring", str(folder / "deferred.json")] if name == DEFERRING else []
+
+
+def is_without_a_decision(printed: Any, name: str) -> bool:
+    """Returns whether the agent is told what it is told without a person's answer: nothing, so that
+    its terminal asks; Cursor to ask; and a deferred call is denied, because no terminal asks."""
+    if name == DEFERRING:
+        decision = printed["hookSpecificOutput"]
+        return (
+            decision["permissionDecision"] == "deny"
+            and bool(decision["permissionDecisionReason"])
+            and len(decision) == 3
+        )
+    return bool(printed == ({"permission": "ask"} if agent_of(name) == "cursor" else None))
 
 
 def asked(server: Server) -> Any:

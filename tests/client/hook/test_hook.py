@@ -17,6 +17,7 @@ import pytest
 
 from tests.client.connector.relay import CLIENT
 from tests.client.hook.running import (
+    DEFERRING,
     FIXTURES,
     PERMISSIONS,
     PLAN,
@@ -27,6 +28,7 @@ from tests.client.hook.running import (
     Hook,
     agent_of,
     asked,
+    is_without_a_decision,
     words_for,
 )
 from tests.client.test_sdk import APPROVED, ID, PENDING, RECEIPT, Server, error, ok
@@ -61,7 +63,7 @@ def test_an_answer_of_a_rule_allows_nothing(name: str, hook: Hook, tmp_path: Pat
 
     printed = hook(FIXTURES[name]["input"], server, agent_of(name), *words_for(name, tmp_path))
 
-    assert printed is None
+    assert is_without_a_decision(printed, name)
     assert len(server.requests) == 2
 
 
@@ -161,7 +163,8 @@ def test_nothing_but_an_answer_decides(
         FIXTURES[name]["input"], Server(*answers), agent_of(name), *words_for(name, tmp_path)
     )
 
-    assert printed is None or printed == FIXTURES[name].get("defer")
+    is_deferred = printed is not None and printed == FIXTURES[name].get("defer")
+    assert is_deferred or is_without_a_decision(printed, name)
 
 
 @pytest.mark.parametrize(
@@ -225,7 +228,7 @@ def test_arguments_that_no_person_could_read_are_denied(name: str, hook: Hook) -
     else:
         given["tool_input"] = {"content": "x" * MOST_CHARACTERS}
     server = Server(ok(RECEIPT, 201))
-    deferring = ["--deferring", "unused"] if name == "claude-code-pre-tool-use" else []
+    deferring = ["--deferring", "unused"] if name == DEFERRING else []
 
     printed = json.dumps(hook(given, server, agent_of(name), *deferring))
 
@@ -249,10 +252,12 @@ def test_arguments_that_no_person_could_read_are_denied(name: str, hook: Hook) -
     ],
 )
 @pytest.mark.parametrize("agent", ["claude-code", "codex", "cursor"])
-def test_unexpected_input_is_silence(given: str, agent: str, hook: Hook) -> None:
+def test_unexpected_input_leaves_the_decision_to_the_agents_prompt(
+    given: str, agent: str, hook: Hook
+) -> None:
     server = Server(ok(RECEIPT, 201), ok(APPROVED))
 
-    assert hook(given, server, agent) is None
+    assert is_without_a_decision(hook(given, server, agent), agent)
     assert server.requests == []
 
 
@@ -322,7 +327,9 @@ def test_a_deferred_call_that_a_rule_answered_is_not_deferred_again(
 
     printed = [hook(fixture["input"], server, "claude-code", *words) for _ in range(2)]
 
-    assert printed == [fixture["defer"], None]
+    assert printed[0] == fixture["defer"]
+    assert printed[1]["hookSpecificOutput"]["permissionDecision"] == "deny"
+    assert "A rule of the team answered" in json.dumps(printed[1])
 
 
 def test_a_call_that_is_not_deferred_runs_as_its_settings_say(hook: Hook) -> None:

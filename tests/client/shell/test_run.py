@@ -17,7 +17,7 @@ import pytest
 from tests.client.shell.command import VARIABLES
 from tests.client.test_sdk import APPROVED, ID, PENDING, RECEIPT, Server, error, ok
 from wake_client import WakeClient
-from wake_client.hook.deferred import Deferred
+from wake_client.hook.deferred import Deferred, Question
 from wake_client.shell import parser
 from wake_client.shell.run import without_prompt
 
@@ -68,7 +68,7 @@ def log_of(home: Path) -> list[Any]:
 
 def asked_before(home: Path) -> None:
     """Does what the hook does when it defers the call."""
-    Deferred(home / ".local/state/wake/deferred.json").remember(CALL["id"], ID)
+    Deferred(home / ".local/state/wake/deferred.json").remember(CALL["id"], Question(ID, "digest"))
 
 
 def test_the_answer_resumes_the_session(home: Path, capfd: pytest.CaptureFixture[str]) -> None:

@@ -96,5 +96,6 @@ def test_a_session_ends_at_a_question_and_goes_on_with_the_answer(
 
     assert (program.returncode, printed) == (0, f"{result}\n"), errors
     assert delivery.headline == "Run `npm publish` in shop?"
-    assert json.loads(deferred.read_text()) == {"toolu_01abc": str(delivery.pk)}
+    (entry,) = json.loads(deferred.read_text()).values()
+    assert entry["delivery_id"] == str(delivery.pk)
     assert Delivery.objects.count() == 1
