@@ -39,7 +39,7 @@ def visible_lines(text: str) -> str:
 
 
 def indented(text: str) -> str:
-    """Returns the lines of somebody else's text, each two spaces in, so that none can be taken for
+    """Returns the lines of another author's text, each two spaces in, so that none can be taken for
     a line of this program."""
     return "\n".join(f"  {line}" for line in visible_lines(text).split("\n"))
 

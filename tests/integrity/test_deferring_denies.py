@@ -1,4 +1,4 @@
-"""With `wake run` no terminal asks. Whatever is not a person's approval denies the call, and says
+"""With `wake run` no terminal asks. Everything but a person's approval denies the call, and says
 why; nothing is let through by silence.
 
 Each test starts the hook as Claude Code does (https://code.claude.com/docs/en/hooks, read on

@@ -35,7 +35,7 @@ Without an action, `wake hook` reads a call from stdin and prints the decision o
   its terminal as always (Claude Code, Codex: nothing is printed; Cursor: ask)
 
 It never allows what no person allowed. Its exit status is 0, except for a decision that cannot be
-printed. `wake run` adds --deferring: no terminal asks there, so whatever is not a person's approval
+printed. `wake run` adds --deferring: no terminal asks there, so everything but a person's approval
 denies the call, with the reason.
 
 examples:
@@ -118,9 +118,8 @@ class Decision:
         return self._write(text)
 
     def expect_within(self, seconds: float) -> None:
-        """Denies after so many seconds, whatever the hook waits for: a call runs if its hook takes
-        too long in Claude Code. A thread does it, because a signal cannot interrupt every wait,
-        such as that for a name server."""
+        """Denies after so many seconds, because Claude Code runs a call whose hook takes too long.
+        A thread does it: a signal cannot interrupt every wait, such as that for a name server."""
         if self.is_deferring:
             self._watch = threading.Timer(seconds, self._give_up, [seconds])
             self._watch.daemon = True
