@@ -24,7 +24,7 @@ _HIDDEN = re.compile(
     rf"|(?<=[{EMOJI}])[\ufe0e\ufe0f]|(?<=[0-9#*])\ufe0f(?=\u20e3)"
     rf"|(?<=[{JOINING}])[\u200c\u200d](?=[{JOINING}]))"
     rf"|(?P<mixed>[{HIDDEN}]{{{LONG},}})"
-    rf"|(?P<hidden>[{HIDDEN}])(?P=hidden)*"
+    rf"|(?P<hidden>[{HIDDEN}]|\r(?!\n))(?P=hidden)*"
 )
 
 

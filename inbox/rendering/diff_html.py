@@ -9,6 +9,7 @@ from inbox.answering.editing.word_diffs import Changes, Line
 
 SIGNED = {"added", "removed"}
 ADDED, REMOVED = "<ins>{}</ins>", "<del>{}</del>"
+PROBLEM = "notice notice--warning"
 NOTHING = SafeString()
 
 
@@ -17,19 +18,24 @@ def diff_html(changes: Changes, *, label: str) -> SafeString:
     lines = format_html_join("", "{}", ((_line(line),) for line in changes.lines))
     return format_html(
         '{}<div class="diff" tabindex="0" role="group" aria-label="{}">{}</div>',
-        _how_much(changes),
+        _remarks(changes),
         label,
         lines,
     )
 
 
-def _how_much(changes: Changes) -> SafeString:
-    if changes.is_cut:
-        count = len(changes.lines)
-        return format_html('<p class="quiet">Only the first {} lines are shown.</p>', f"{count:,}")
-    if changes.is_whole:
-        return format_html('<p class="quiet">{}</p>', "Word-level comparison skipped.")
-    return NOTHING
+def _remarks(changes: Changes) -> SafeString:
+    cut = f"Only the first {len(changes.lines):,} lines are shown." if changes.is_cut else ""
+    whole = "Word-level comparison skipped." if changes.is_whole and not cut else ""
+    return format_html_join(
+        "",
+        '<p class="{}">{}</p>',
+        (
+            (kind, words)
+            for kind, words in ((PROBLEM, changes.problem), ("quiet", cut or whole))
+            if words
+        ),
+    )
 
 
 def _line(line: Line) -> SafeString:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Iterator
 from functools import cache
@@ -34,6 +35,7 @@ CLASSES = {
 }
 DIFF = frozenset({"diff", "patch"})
 SIGNS = {"+": "hl-added", "-": "hl-removed", "@": "hl-comment"}
+_LINE = re.compile(r"[^\n]*\n|[^\n]+")  # as git: no other character ends a line
 
 
 def coloured(code: str, language: str) -> SafeString:
@@ -41,7 +43,7 @@ def coloured(code: str, language: str) -> SafeString:
     name = language.lower()
     pieces: Iterator[tuple[str, str]] = iter([("", code)])
     if name in DIFF:
-        pieces = ((SIGNS.get(line[0], ""), line) for line in code.splitlines(keepends=True))
+        pieces = ((SIGNS.get(line[0], ""), line) for line in _LINE.findall(code))
     elif name in LANGUAGES and len(code) <= LONGEST:
         pieces = _words(code, name)
     runs = groupby(pieces, key=lambda piece: piece[0])

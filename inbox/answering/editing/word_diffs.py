@@ -30,8 +30,8 @@ KINDS: dict[Op, str] = {-1: "removed", 0: "same", 1: "added"}
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """Holds one line of a comparison. `kind` is same, added, removed or gap; the parts are
-    (changed, text)."""
+    """Holds one line of a comparison. `kind` is same, added, removed or gap, and in a patch also
+    file, note or text; the parts are (changed, text)."""
 
     kind: str
     parts: list[tuple[bool, str]]
@@ -40,11 +40,12 @@ class Line:
 @dataclass(frozen=True, slots=True)
 class Changes:
     """Holds the comparison of two texts. If `is_whole`, the budget was spent, so whole blocks are
-    shown as replaced; if `is_cut`, lines were left out."""
+    shown as replaced; if `is_cut`, lines were left out. A patch with a `problem` is only text."""
 
     lines: list[Line]
     is_whole: bool = False
     is_cut: bool = False
+    problem: str = ""
 
     def __bool__(self) -> bool:
         return bool(self.lines)
@@ -60,6 +61,7 @@ def changes(before: str, after: str, *, budget: StepBudget | None = None) -> Cha
     diffs: list[Diff] = dmp.diff_main(chars_before, chars_after, checklines=False, deadline=budget)
     dmp.diff_charsToLines(diffs, lines)
     lines_shown = list(islice(_lines(dmp, diffs, budget), MOST_LINES + 1))
+    lines_shown += _last_break(before, after)
     return Changes(
         lines_shown[:MOST_LINES],
         is_whole=budget.is_spent,
@@ -124,13 +126,24 @@ def _by_words(dmp: Comparison, removed: str, added: str, budget: StepBudget) -> 
 def _split(parts: list[tuple[bool, str]], kind: str) -> Iterator[Line]:
     line: list[tuple[bool, str]] = []
     for changed, text in parts:
-        for piece in text.splitlines(keepends=True):
-            line.append((changed, reveal(piece.rstrip("\r\n"))))
-            if piece.endswith("\n"):
-                yield Line(kind, line)
-                line = []
+        *whole, rest = text.split("\n")
+        for piece in whole:
+            yield Line(kind, [*line, (changed, reveal(piece))])
+            line = []
+        if rest:
+            line.append((changed, reveal(rest)))
     if line:
         yield Line(kind, line)
+
+
+def _last_break(before: str, after: str) -> Iterator[Line]:
+    """Says that one text ends with a line break and the other does not, which no line shows."""
+    if before.endswith("\n") == after.endswith("\n"):
+        return
+    if not (before and after) and before + after != "\n":
+        return
+    side = "before" if before.endswith("\n") else "after"
+    yield Line("gap", [(False, f"Only the text {side} the change ends with a line break")])
 
 
 def _context(same: list[str], *, is_first: bool, is_last: bool) -> Iterator[Line]:

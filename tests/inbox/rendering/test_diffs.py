@@ -67,14 +67,19 @@ def test_a_unified_diff_is_read_by_its_signs() -> None:
         "Just words.",
         "- a list\n- of two",
         "--- \na rule, and then words",
-        "See this:\n\n" + DIFF,
-        DIFF + "\nAnd this is what I think of it.",
-        "@@ -1,2 +1,2 @@\nwithout a sign",
         "",
     ],
 )
 def test_other_texts_are_no_diff(text: str) -> None:
     assert unified(text) is None
+
+
+def test_words_around_a_diff_are_shown_with_it() -> None:
+    around = lines(unified(f"See this:\n\n{DIFF}\nAnd this is what I think of it."))
+
+    assert around[:2] == [("note", "See this:"), ("file", "")]
+    assert around[2:-2] == lines(unified(DIFF))
+    assert around[-2:] == [("file", ""), ("note", "And this is what I think of it.")]
 
 
 @pytest.mark.parametrize("value", [DIFF, {"patch": DIFF}, {"files": [{"patch": DIFF}]}])
@@ -125,8 +130,9 @@ HOSTILE = {
     "half of the time each": {
         str(n): {"before": "a b " * 2_000, "after": "b c a " * 1_500} for n in range(10)
     },
-    "a diff of 150 kB": "@@ -1 +1 @@\n" + "+x\n-y\n" * 25_000,
-    "a diff of one line": "@@ -1 +1 @@\n+" + "w" * 190_000,
+    "a diff of 150 kB": "@@ -1,25000 +1,25000 @@\n" + "+x\n-y\n" * 25_000,
+    "a diff of one line": "@@ -1,0 +1 @@\n+" + "w" * 190_000,
+    "a diff that does not add up": "@@ -1 +1 @@\n" + "+x\n-y\n" * 25_000,
     "hunks only": "@@ -1 +1 @@\n" * 15_000,
 }
 

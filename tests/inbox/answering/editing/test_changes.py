@@ -94,6 +94,40 @@ def test_hidden_characters_are_named() -> None:
     assert side(changes("pay 10", "pay \u202e01"), "added") == ["pay ⟨U+202E⟩01"]
 
 
+@pytest.mark.parametrize("character", "\r\x0b\x0c\x1e\x85\u2028\u2029")
+def test_no_other_character_than_a_line_feed_begins_a_line(character: str) -> None:
+    """A line of the new text was shown as one of the old text, without a sign."""
+    name = f"⟨U+{ord(character):04X}⟩"
+
+    compared = changes("pay 10\n", f"pay 10{character}pay 90\n")
+
+    assert side(compared, "removed", "same") == ["pay 10"]
+    assert side(compared, "added") == [f"pay 10{name}pay 90"]
+
+
+@pytest.mark.parametrize(("before", "after"), [("a\r\nb", "a\nb"), ("a\r\n", "a\n"), ("", "\r")])
+def test_a_carriage_return_is_part_of_its_line(before: str, after: str) -> None:
+    compared = changes(before, after)
+
+    assert [text for text in side(compared, "removed", "added") if "⟨U+000D⟩" in text]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "words"),
+    [
+        ("a", "a\n", ["Only the text after the change ends with a line break"]),
+        ("a\n", "b", ["Only the text before the change ends with a line break"]),
+        ("", "\n", ["Only the text after the change ends with a line break"]),
+        ("a\n", "b\n", []),
+        ("", "b\n", []),
+    ],
+)
+def test_a_line_break_at_the_end_of_one_text_is_named(
+    before: str, after: str, words: list[str]
+) -> None:
+    assert side(changes(before, after), "gap") == words
+
+
 def test_changes_are_marked_by_word_or_else_by_letter() -> None:
     truth, chinese = changes("is true", "is false"), changes("今天很好", "今天不好")
 
