@@ -389,6 +389,7 @@ LOGGING = {
             "style": "{",
         }
     },
+    "filters": {"expired_jobs": {"()": "wake.server.work.expired_jobs.OneLine"}},
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
     "root": {"handlers": ["console"], "level": os.environ.get("WAKE_LOG_LEVEL", "INFO")},
     "loggers": {
@@ -396,6 +397,8 @@ LOGGING = {
         "celery.app.trace": {"level": "WARNING"},
         "celery.worker.strategy": {"level": "WARNING"},
         "celery.beat": {"level": "WARNING"},
+        # The filter writes one line a minute for jobs that have expired.
+        "celery.worker.request": {"filters": ["expired_jobs"]},
         # Django hands its own requests a console of theirs under DEBUG only; ours is the root's.
         "django": {"handlers": [], "level": "INFO"},
         # What a client did wrong is in its own answer.

@@ -9,6 +9,7 @@ from queue import Empty
 from typing import Any
 
 import pytest
+from celery import Celery
 from kombu import Connection
 
 import wake.server.work.folder_broker  # noqa: F401 - so that kombu knows what folder: means
@@ -68,3 +69,33 @@ def test_a_killed_writer_leaves_no_readable_message(channel: Any, tmp_path: Path
 
     with pytest.raises(Empty):
         channel._get("wake")
+
+
+def send(folder: Path, *, args: tuple[Any, ...] = (), name: str = "wake.jobs.time_out") -> None:
+    """Sends a job as Celery does."""
+    options = {"data_folder_in": str(folder), "data_folder_out": str(folder)}
+    app = Celery("folder", set_as_current=False, broker="folder://localhost//")
+    app.conf.update(broker_transport_options=options, task_default_queue="wake")
+    app.send_task(name, args, expires=30)
+    app.close()
+
+
+def test_a_job_waits_at_most_once(channel: Any, tmp_path: Path) -> None:
+    """Beat went on sending while the worker was busy, and thousands of jobs expired."""
+    for _ in range(3):
+        send(tmp_path)
+        send(tmp_path, name="wake.jobs.time_out_overdue")
+
+    assert channel._size("wake") == 2
+    taken = channel._get("wake")
+    assert (taken["headers"]["task"], taken["headers"]["expires"]) == ("wake.jobs.time_out", None)
+
+    send(tmp_path)
+    assert channel._size("wake") == 2, "the one that was taken may not have seen the newest rows"
+
+
+def test_jobs_with_arguments_all_wait(channel: Any, tmp_path: Path) -> None:
+    for number in (1, 2, 2):
+        send(tmp_path, args=(number,))
+
+    assert channel._size("wake") == 3

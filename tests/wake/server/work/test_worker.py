@@ -128,6 +128,6 @@ def test_waiting_jobs_are_counted(world: World) -> None:
     world.run("from wake.server.work.celery import app; app.control.purge()")
 
     before = world.run(count)
-    world.run("from wake import jobs; jobs.beat.apply_async(); jobs.beat.apply_async()")
+    world.run("from wake import jobs; jobs.beat.apply_async(); jobs.time_out_overdue.apply_async()")
 
     assert (before, world.run(count)) == (0, 2)
