@@ -3,11 +3,14 @@ choose or fill in."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+from accounts.characters.look_alikes import look
 from inbox.rendering.json_text import Number, read
+from inbox.rendering.shapes import words
 from wake.api.serializers import LONGEST_LABEL, LONGEST_NAME, MOST_OPTIONS
 from wake.blobs.references import may_have
 
@@ -16,24 +19,18 @@ CHOICE = "choice"
 TEXT, LONG, NUMBER, BOOLEAN = "text", "long", "number", "boolean"
 MOST_BLOCKS = 100
 MOST_FIELDS = 20
-LONGEST_TEXT = 2_000
 EMPTY: Mapping[str, Any] = {TEXT: "", LONG: "", NUMBER: None, BOOLEAN: False}
 
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """`whole_label` is empty unless the label had to be cut."""
+    """`shown_id` is the id unless the label says the same: the agent gets the id."""
 
     id: str
     label: str
     text: str = ""
     is_recommended: bool = False
-    whole_label: str = ""
-
-    @property
-    def explanation(self) -> str:
-        """Returns the text as a page shows it; the raw view has all of it."""
-        return self.text if len(self.text) <= LONGEST_TEXT else f"{self.text[:LONGEST_TEXT]}…"
+    shown_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +42,10 @@ class Choice:
     label: str
     options: tuple[Option, ...]
     is_multiple: bool = False
-    whole_label: str = ""
+
+    @property
+    def shown_name(self) -> str:
+        return "" if self.name == CHOICE or _says(self.label, self.name) else self.name
 
     @property
     def value(self) -> str | list[str] | None:
@@ -75,6 +75,10 @@ class FieldBlock:
     label: str
     kind: str
     value: str | Number | bool | None
+
+    @property
+    def shown_name(self) -> str:
+        return "" if _says(self.label, self.name) else self.name
 
 
 Control = Choice | FieldBlock
@@ -144,7 +148,7 @@ def _choice(block: Any) -> Choice | None:
         return None
     label = block.get("label")
     label = label if isinstance(label, str) else ""
-    return Choice(name, cut(label), options, is_multiple, _if_cut(label))
+    return Choice(name, label, _with_ids(options), is_multiple)
 
 
 def _option(entries: Any) -> Option | None:
@@ -153,12 +157,31 @@ def _option(entries: Any) -> Option | None:
             text = entries.get("text")
             return Option(
                 id=id,
-                label=cut(label),
+                label=label,
                 text=text if isinstance(text, str) else "",
                 is_recommended=entries.get("recommended") is True,
-                whole_label=_if_cut(label),
             )
     return None
+
+
+def _with_ids(options: tuple[Option, ...]) -> tuple[Option, ...]:
+    """Shows the id of each option whose label is another word, or is that of another option."""
+    looks = Counter(_look(option.label) for option in options)
+    return tuple(
+        option
+        if _says(option.label, option.id) and looks[_look(option.label)] == 1
+        else replace(option, shown_id=option.id)
+        for option in options
+    )
+
+
+def _says(label: str, name: str) -> bool:
+    """Returns whether a label is the same word as a name."""
+    return _look(label) == _look(words(name))
+
+
+def _look(label: str) -> str:
+    return look(label).casefold() if len(label) <= LONGEST_LABEL else label
 
 
 def _field(block: Any) -> FieldBlock | None:
@@ -173,7 +196,7 @@ def _field(block: Any) -> FieldBlock | None:
     value = block.get("value", EMPTY[kind])
     if not fits(kind, value):
         return None
-    return FieldBlock(name, cut(label) if isinstance(label, str) else name, kind, value)
+    return FieldBlock(name, label if isinstance(label, str) else name, kind, value)
 
 
 def cut(text: str, longest: int = LONGEST_LABEL) -> str:
@@ -181,8 +204,29 @@ def cut(text: str, longest: int = LONGEST_LABEL) -> str:
     return text if len(text) <= longest else f"{text[: longest - 1]}…"
 
 
-def _if_cut(label: str) -> str:
-    return label if len(label) > LONGEST_LABEL else ""
+def others(block: dict[str, Any], *shown: str) -> dict[str, Any]:
+    """Returns the members of a block besides its type and those that are shown."""
+    return {name: value for name, value in block.items() if name not in {"type", *shown}}
+
+
+def others_of_control(block: dict[str, Any], control: Control) -> dict[str, Any]:
+    """Returns the members that the input of a block does not show."""
+    label = ["label"] if isinstance(block.get("label"), str) else []
+    if isinstance(control, FieldBlock):
+        return others(block, "name", "kind", "value", *label)
+    members = others(block, "name", "options", "multiple", *label)
+    if options := [rest for entry in block["options"] if (rest := _others_of_option(entry))]:
+        members["options"] = options
+    return members
+
+
+def _others_of_option(entry: dict[str, Any]) -> dict[str, Any]:
+    texts = ["text"] if isinstance(entry.get("text"), str) else []
+    flags = ["recommended"] if isinstance(entry.get("recommended"), bool) else []
+    rest = others(entry, "id", "label", *texts, *flags)
+    if "type" in entry:
+        rest["type"] = entry["type"]
+    return {"id": entry["id"], **rest} if rest else {}
 
 
 def _is_name(text: str) -> bool:

@@ -11,7 +11,16 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from accounts.characters.invisible import reveal
-from inbox.rendering.blocks import MOST_BLOCKS, Choice, Control, FieldBlock, Option, controls, cut
+from inbox.rendering.blocks import (
+    MOST_BLOCKS,
+    Choice,
+    Control,
+    FieldBlock,
+    Option,
+    controls,
+    others,
+    others_of_control,
+)
 from inbox.rendering.charts import Chart, chart_of, drawn
 from inbox.rendering.files import FileBlocks, Files, without_data
 from inbox.rendering.json_text import Number
@@ -24,25 +33,32 @@ MOST_CELLS = 3_000
 MOST_COLUMNS = 30
 MOST_COLOURED_CODE = 12_000
 MOST_CHART_POINTS = 3_000
-LONGEST_CELL = 1_000
 PRE = '<pre dir="auto">{}</pre>'
 CODE = "<pre><code>{}</code></pre>"
 CHART = (
-    '<div class="chart-frame">{}<details class="fold"><summary>Table</summary>{}</details></div>'
+    '<div class="chart-frame">{}<details class="fold" open><summary>Table</summary>{}</details>'
+    "</div>"
 )
-OPTIONS = '<div class="options"><p class="options__label" dir="auto">{}</p>{}<ul>{}</ul></div>'
+LARGE_CHART = (
+    '<div class="chart-frame">{}<details class="fold"><summary>Table of {} figures</summary>{}'
+    "</details></div>"
+)
+MAX_OPEN_POINTS = 200  # of all charts; the tables of further ones are closed
+OPTIONS = '<div class="options"><p class="options__label" dir="auto">{}{}</p>{}<ul>{}</ul></div>'
 SEVERAL = "Any number of these:"
-OPTION = '<li><b dir="auto">{}</b> {}{}</li>'
+OPTION = '<li><b dir="auto">{}</b>{} {}{}</li>'
 RECOMMENDED = '<span class="chip">{}</span>'
-PAIR = '<div><dt><bdi dir="auto">{}</bdi></dt><dd>{}</dd></div>'
+PAIR = '<div><dt><bdi dir="auto">{}</bdi>{}</dt><dd>{}</dd></div>'
 TITLED = '<h3 dir="auto">{}</h3>{}'
-LONG_CELL = (
-    '<span dir="auto">{}</span><details class="fold"><summary>Show all</summary>'
-    '<span dir="auto">{}</span></details>'
-)
+ID = ' <small class="id" dir="auto">{}</small>'
+SECTION = '<section class="block">{}</section>'
+OTHERS = '<p class="quiet">{}</p>{}'
+OTHER_MEMBERS = "Other members of this block:"
+BESIDE = "Sent beside the blocks:"
 NOT_KNOWN = "This block could not be displayed as intended:"
 
 Markdown = Callable[[str], SafeString]
+Known = tuple[SafeString, dict[str, Any]]
 
 
 def blocks_html(
@@ -52,19 +68,22 @@ def blocks_html(
     inputs_apart: bool = False,
     files: Files | None = None,
     left_out: LeftOut,
+    beside: dict[str, Any],
 ) -> SafeString:
-    """Renders the blocks. `markdown` returns an empty text for what it cannot format in good
-    time. `inputs_apart` leaves choices and fields out, which the page shows as inputs.
-    Without `files`, image and file blocks are shown as unknown."""
+    """Renders the blocks, and the members `beside` them. `markdown` returns an empty text for what
+    it cannot format in good time. `inputs_apart` leaves choices and fields out, which the page
+    shows as inputs. Without `files`, image and file blocks are shown as unknown."""
     renderer = _BlocksRenderer(
         markdown, controls(blocks), inputs_apart=inputs_apart, files=files, left_out=left_out
     )
-    sections = format_html_join(
-        "", '<section class="block">{}</section>', ((one,) for one in renderer.sections(blocks))
-    )
+    sections = format_html_join("", SECTION, ((one,) for one in renderer.sections(blocks)))
     rest = len(blocks) - MOST_BLOCKS
     left_out.count(rest, "block")
-    return sections + (quiet(f"{rest:,} more blocks in the raw view") if rest > 0 else SafeString())
+    if rest > 0:
+        sections += quiet(f"{rest:,} more blocks in the raw view")
+    if beside:
+        sections += format_html(SECTION, renderer.named(BESIDE, beside))
+    return sections
 
 
 class _BlocksRenderer:
@@ -88,78 +107,116 @@ class _BlocksRenderer:
         self.cells_left = MOST_CELLS
         self.coloured_left = MOST_COLOURED_CODE
         self.points_left = MOST_CHART_POINTS
+        self.open_points_left = MAX_OPEN_POINTS
 
     def sections(self, blocks: list[Any]) -> Iterator[SafeString]:
         """Yields the blocks; consecutive fields become one list."""
         numbered = ((self.controls.get(place), one) for place, one in enumerate(blocks))
-        limited = (pair for pair in islice(numbered, MOST_BLOCKS) if not self._is_apart(pair[0]))
+        limited = islice(numbered, MOST_BLOCKS)
         for are_fields, run in groupby(limited, key=lambda pair: isinstance(pair[0], FieldBlock)):
             if are_fields:
-                yield self._fields(control for control, _ in run)
+                yield from self._run_of_fields([(control, block) for control, block in run])
             else:
-                yield from (self._section(control, block) for control, block in run)
+                yield from filter(None, (self._section(control, block) for control, block in run))
 
-    def _is_apart(self, control: Control | None) -> bool:
-        return self.inputs_apart and control is not None
+    def named(self, words: str, members: dict[str, Any]) -> SafeString:
+        """Renders members under a line that says what they are; empty if there are none."""
+        return format_html(OTHERS, words, self.tree.block(members)) if members else SafeString()
+
+    def _run_of_fields(self, run: list[tuple[Any, Any]]) -> Iterator[SafeString]:
+        if not self.inputs_apart:
+            yield self._fields(control for control, _ in run)
+        yield from filter(None, (self._others_of_control(control, block) for control, block in run))
+
+    def _others_of_control(self, control: Control, block: dict[str, Any]) -> SafeString:
+        words = f"Other members of “{reveal(control.label or control.name)}”:"
+        return self.named(words, others_of_control(block, control))
 
     def _section(self, control: Control | None, block: Any) -> SafeString:
         if isinstance(control, Choice):
-            return _options(control)
-        shown = self.files.html(block) if self.files else None
-        html = shown or self._known_block(block) or self._unknown_block(block)
+            options = SafeString() if self.inputs_apart else _options(control)
+            return options + self._others_of_control(control, block)
         title = block.get("title") if isinstance(block, dict) else None
-        if isinstance(title, str) and title:
-            return format_html(TITLED, reveal(title), html)
-        return html
+        if (known := self._file(block) or self._known_block(block)) is None:
+            return self._unknown_block(block)
+        html, members = known
+        if isinstance(title, str):
+            members.pop("title", None)
+            html = format_html(TITLED, reveal(title), html) if title else html
+        return html + self.named(OTHER_MEMBERS, members)
 
-    def _known_block(self, block: Any) -> SafeString | None:
-        """Returns None for an unknown, malformed or too large block."""
+    def _file(self, block: Any) -> Known | None:
+        if self.files is None or (html := self.files.html(block)) is None:
+            return None
+        return html, self.files.others(block)
+
+    def _known_block(self, block: Any) -> Known | None:
+        """Returns its HTML and the members that it does not show; None for an unknown, malformed or
+        too large block."""
+        html: SafeString | None = None
+        shown: tuple[str, ...] = ()
         match block:
             case {"type": "markdown", "text": str(text)}:
-                return self.markdown(text) or format_html(PRE, reveal(text))
+                html, shown = self.markdown(text) or format_html(PRE, reveal(text)), ("text",)
             case {"type": "text", "text": str(text)}:
-                return format_html('<p class="agent-text" dir="auto">{}</p>', reveal(text))
+                html, shown = _text(text), ("text",)
+            case {"type": "code", "text": str(text), "language": str(language)}:
+                code = format_html(CODE, self._code(text, language))
+                html, shown = quiet(reveal(language)) + code, ("text", "language")
             case {"type": "code", "text": str(text)}:
-                return format_html(CODE, self._code(text, block.get("language")))
+                html, shown = format_html(CODE, self._code(text)), ("text",)
             case {"type": "diff", "text": str(text)}:
-                return self.tree.diff(text) or format_html(CODE, coloured(reveal(text), "diff"))
+                plain = format_html(CODE, coloured(reveal(text), "diff"))
+                html, shown = self.tree.diff(text) or plain, ("text",)
             case {"type": "diff", "before": before, "after": after}:
-                same = quiet("No changes.") if before == after else None
-                return same or self.tree.compared(before, after)
+                html, shown = self._compared(before, after), ("before", "after")
             case {"type": "table", "columns": list(columns), "rows": list(rows)}:
-                return self._table(columns, rows)
+                html, shown = self._table(columns, rows), ("columns", "rows")
             case {"type": "chart"} if chart := chart_of(block):
-                return self._chart(chart)
+                html = self._chart(chart)
+                return (html, chart.others) if html else None
             case {"type": "kv", "items": dict(items)}:
-                return self.tree.block(items)
+                html, shown = self.tree.block(items), ("items",)
             case {"type": "json", "value": value}:
-                return self.tree.value(value)
+                html, shown = self.tree.value(value), ("value",)
+            case {"type": "link", "url": str(url), "label": str(label)} if is_url(url):
+                html, shown = format_html("<p>{}</p>", link(url, label)), ("url", "label")
             case {"type": "link", "url": str(url)} if is_url(url):
-                label = block.get("label")
-                return format_html("<p>{}</p>", link(url, label if isinstance(label, str) else ""))
-        return None
+                html, shown = format_html("<p>{}</p>", link(url)), ("url",)
+        return (html, others(block, *shown)) if html else None
 
     def _unknown_block(self, block: Any) -> SafeString:
-        text = block.get("text") if isinstance(block, dict) else block
-        if isinstance(text, str):
-            html = format_html('<p class="agent-text" dir="auto">{}</p>', reveal(text))
-        else:
-            html = self.tree.value(without_data(block))
-        return format_html("<p>{}</p>{}", quiet(NOT_KNOWN), html)
+        note = format_html("<p>{}</p>", quiet(NOT_KNOWN))
+        if isinstance(block, str):
+            return note + _text(block)
+        if isinstance(block, dict) and isinstance(text := block.get("text"), str):
+            rest = {name: value for name, value in block.items() if name != "text"}
+            rest = without_data(rest, self.left_out)
+            return note + _text(text) + self.named(OTHER_MEMBERS, rest)
+        return note + self.tree.value(without_data(block, self.left_out))
 
-    def _code(self, text: str, language: Any) -> SafeString:
+    def _compared(self, before: Any, after: Any) -> SafeString | None:
+        if before == after:
+            return format_html("<p>{}</p>{}", quiet("No changes:"), self.tree.value(before))
+        return self.tree.compared(before, after)
+
+    def _code(self, text: str, language: str = "") -> SafeString:
         self.coloured_left -= len(text)
-        is_coloured = isinstance(language, str) and self.coloured_left >= 0
-        return coloured(reveal(text), language if is_coloured else "")
+        return coloured(reveal(text), language if self.coloured_left >= 0 else "")
 
     def _table(self, columns: list[Any], rows: list[Any]) -> SafeString | None:
-        if not (0 < len(columns) <= MOST_COLUMNS and all(isinstance(row, list) for row in rows)):
+        if not columns or not all(isinstance(row, list) for row in rows):
             return None
-        most = max(0, self.cells_left // len(columns))
-        self.cells_left -= min(len(rows), most) * len(columns)
-        head = format_html_join("", '<th scope="col">{}</th>', ((_cell(one),) for one in columns))
+        # A row may have more cells than there are columns.
+        width = max(len(columns), *map(len, rows)) if rows else len(columns)
+        if width > MOST_COLUMNS:
+            return None
+        most = max(0, self.cells_left // width)
+        self.cells_left -= min(len(rows), most) * width
+        heads = [*columns, *[""] * width][:width]
+        head = format_html_join("", '<th scope="col">{}</th>', ((self._cell(h),) for h in heads))
         body = format_html_join(
-            "", "<tr>{}</tr>", ((_row(row, len(columns)),) for row in rows[:most])
+            "", "<tr>{}</tr>", ((self._row(row, width),) for row in rows[:most])
         )
         left = len(rows) - most
         self.left_out.count(left, "row of a table")
@@ -172,30 +229,41 @@ class _BlocksRenderer:
         if self.points_left < 0:
             return None
         table = self._table(chart.columns, chart.rows)
-        return format_html(CHART, drawn(chart), table)
+        self.open_points_left -= chart.points
+        if self.open_points_left >= 0:
+            return format_html(CHART, drawn(chart), table)
+        self.left_out.count(chart.points, "figure of a chart", where="in its table")
+        return format_html(LARGE_CHART, drawn(chart), f"{chart.points:,}", table)
 
     def _fields(self, fields: Iterable[Any]) -> SafeString:
-        lines = ((reveal(field.label), self.tree.value(_in_words(field.value))) for field in fields)
+        lines = (
+            (reveal(field.label), _id(field.shown_name), self.tree.value(_in_words(field.value)))
+            for field in fields
+        )
         return format_html('<dl class="pairs">{}</dl>', format_html_join("", PAIR, lines))
 
+    def _row(self, row: list[Any], width: int) -> SafeString:
+        """Returns one cell for each column, even if the agent sent fewer."""
+        cells = [*row, *[""] * width][:width]
+        return format_html_join("", "{}", ((self._data_cell(one),) for one in cells))
 
-def _row(row: list[Any], width: int) -> SafeString:
-    """Returns one cell for each column, even if the agent sent fewer."""
-    cells = [*row, *[""] * width][:width]
-    return format_html_join("", "{}", ((_data_cell(one),) for one in cells))
+    def _data_cell(self, value: Any) -> SafeString:
+        return format_html(NUMBER_CELL if isinstance(value, Number) else CELL, self._cell(value))
+
+    def _cell(self, value: Any) -> SafeString:
+        if isinstance(value, dict | list):
+            return self.tree.value(value)
+        text = _in_words(value)
+        is_address = is_url(text)
+        return link(text) if is_address else format_html('<span dir="auto">{}</span>', reveal(text))
 
 
-def _data_cell(value: Any) -> SafeString:
-    return format_html(NUMBER_CELL if isinstance(value, Number) else CELL, _cell(value))
+def _text(text: str) -> SafeString:
+    return format_html('<p class="agent-text" dir="auto">{}</p>', reveal(text))
 
 
-def _cell(value: Any) -> SafeString:
-    if isinstance(value, dict | list):
-        return quiet("in the raw view")
-    text = _in_words(value)
-    if len(text) > LONGEST_CELL:
-        return format_html(LONG_CELL, reveal(cut(text, LONGEST_CELL)), reveal(text))
-    return link(text) if is_url(text) else format_html('<span dir="auto">{}</span>', reveal(text))
+def _id(id: str) -> SafeString:
+    return format_html(ID, reveal(id)) if id else SafeString()
 
 
 def _in_words(value: Any) -> str:
@@ -207,13 +275,14 @@ def _in_words(value: Any) -> str:
 def _options(choice: Choice) -> SafeString:
     lines = format_html_join("", "{}", ((_option(option),) for option in choice.options))
     several = quiet(SEVERAL) if choice.is_multiple else SafeString()
-    return format_html(OPTIONS, reveal(choice.label), several, lines)
+    return format_html(OPTIONS, reveal(choice.label), _id(choice.shown_name), several, lines)
 
 
 def _option(option: Option) -> SafeString:
     return format_html(
         OPTION,
         reveal(option.label),
+        _id(option.shown_id),
         format_html(RECOMMENDED, "recommended") if option.is_recommended else "",
         format_html('<p class="agent-text" dir="auto">{}</p>', reveal(option.text))
         if option.text

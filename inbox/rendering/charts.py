@@ -13,12 +13,12 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from accounts.characters.invisible import reveal
+from inbox.rendering.blocks import cut, others
 from inbox.rendering.json_text import Number
 
 LINE, BAR = "line", "bar"
 MOST_SERIES = 6
 MOST_POINTS = 1_000  # of all series together
-LONGEST_NAME = 200
 LEAST, MOST = 1e-9, 1e15  # what a person can read on an axis, beside 0
 LONGEST_NUMBER = 40
 
@@ -66,6 +66,7 @@ class Chart:
     labels: list[str]
     series: list[Series]
     unit: str
+    others: dict[str, Any]  # the members that neither the drawing nor the table shows
 
     @property
     def points(self) -> int:
@@ -101,9 +102,20 @@ def chart_of(block: Any) -> Chart | None:
     complete = [one for one in series if one is not None]
     if len(complete) < len(series) or any(label is None for label in labels):
         return None
-    unit = block.get("unit", "")
+    unit = block.get("unit")
     names = [label for label in labels if label is not None]
-    return Chart(kind, names, complete, unit[:LONGEST_LABEL] if isinstance(unit, str) else "")
+    return Chart(kind, names, complete, unit if isinstance(unit, str) else "", _others(block))
+
+
+def _others(block: dict[str, Any]) -> dict[str, Any]:
+    unit = ["unit"] if isinstance(block.get("unit"), str) else []
+    members = others(block, "kind", "labels", "series", *unit)
+    series = [
+        {"name": entry["name"], **rest}
+        for entry in block["series"]
+        if (rest := {name: one for name, one in entry.items() if name not in {"name", "values"}})
+    ]
+    return {**members, "series": series} if series else members
 
 
 def drawn(chart: Chart) -> SafeString:
@@ -241,20 +253,20 @@ def _figure(value: float) -> str:
 
 
 def _description(chart: Chart) -> str:
-    names = reveal(", ".join(series.name for series in chart.series))
+    names = reveal(cut(", ".join(series.name for series in chart.series)))
     kind = "Bar chart" if chart.kind == BAR else "Line chart"
     count = len(chart.labels)
     return f"{kind}: {names}. {count} values each; the table below has them."
 
 
 def _label(entry: Any) -> str | None:
-    return str(entry)[:LONGEST_NAME] if isinstance(entry, str | Number) else None
+    return str(entry) if isinstance(entry, str | Number) else None
 
 
 def _series(entry: Any, count: int) -> Series | None:
     match entry:
         case {"name": str(name), "values": list(values)} if name.strip() and len(values) == count:
-            return Series(name[:LONGEST_NAME], values) if all(map(_is_value, values)) else None
+            return Series(name, values) if all(map(_is_value, values)) else None
     return None
 
 

@@ -82,6 +82,7 @@ class Details:
     length: int = 0
     may_be_formatted: bool = False
     left_out: tuple[str, ...] = ()
+    has_all_text: bool = True  # files may still be left out
 
     @property
     def is_long(self) -> bool:
@@ -132,7 +133,7 @@ def _rendered(
         length -= sum(len(data) for data in inline_data(blocks_in(value)))
     if length > SHOWN_AT_MOST:
         whole = f"Details of {_size(length)}, too long for a page: download them"
-        return Details(length=length, left_out=(whole,))
+        return Details(length=length, left_out=(whole,), has_all_text=False)
     if asked_for == RAW:
         raw = text if isinstance(value, str) else indented(text)
         left_out = LeftOut()
@@ -152,7 +153,12 @@ def _rendered(
         left_out = LeftOut()
         count_cut_lines(diff, left_out)
         html = diff_html(diff, label="Changes")
-        return Details(html=html, length=length, left_out=left_out.phrases)
+        return Details(
+            html=html,
+            length=length,
+            left_out=left_out.phrases,
+            has_all_text=not left_out.has_text,
+        )
     if length > FORMATTED_AT_ONCE and asked_for != FORMATTED:
         return Details(plain=reveal(text), length=length, may_be_formatted=True)
     most = MOST_TOKENS_WHEN_ASKED if asked_for == FORMATTED else MOST_TOKENS
@@ -172,16 +178,27 @@ def _of_object(
     left_out = LeftOut()
     if blocks is None:
         html = tree(value, left_out)
-        return Details(html=html, length=length, left_out=left_out.phrases)
+        return Details(
+            html=html,
+            length=length,
+            left_out=left_out.phrases,
+            has_all_text=not left_out.has_text,
+        )
     markdown = _Markdown(is_asked_for=is_asked_for)
     html = blocks_html(
-        blocks, markdown=markdown, inputs_apart=inputs_apart, files=files, left_out=left_out
+        blocks,
+        markdown=markdown,
+        inputs_apart=inputs_apart,
+        files=files,
+        left_out=left_out,
+        beside={name: one for name, one in value.items() if name not in {"wake_blocks", "blocks"}},
     )
     return Details(
         html=html,
         length=length,
         may_be_formatted=markdown.is_left_plain,
         left_out=left_out.phrases,
+        has_all_text=not left_out.has_text,
     )
 
 

@@ -18,6 +18,7 @@ from django.utils.safestring import SafeString
 from accounts.characters.invisible import reveal
 from database.uuids import uuid_or_none
 from inbox.pages.sizes import size
+from inbox.rendering.blocks import others
 from inbox.rendering.left_out import LeftOut
 from inbox.rendering.render_cache import cached
 from inbox.rendering.tree import quiet
@@ -36,7 +37,9 @@ PICTURE = (
     '<figure class="picture"><a href="{0}"><img src="{0}" alt="{1}" width="{2}" height="{3}"'
     ' loading="lazy" decoding="async"></a>{4}</figure>'
 )
-CAPTION = '<figcaption dir="auto">{}{}</figcaption>'
+CAPTION = '<p class="agent-text" dir="auto">{}</p>'
+UNDER = '<figcaption>{}{}<small class="agent-text" dir="auto">{}</small></figcaption>'
+ALT = "Alternative text: {}"
 ROW = (
     '<p class="file"><a href="{}" download><bdi dir="auto">{}</bdi></a> {}'
     '<code class="file__hash">SHA-256 {}</code></p>'
@@ -76,21 +79,39 @@ class FileBlocks:
         """Renders an `image` or a `file` block; returns None for any other or a malformed one."""
         match block:
             case {"type": "image", "alt": str(alt)} if alt.strip() and _has_source(block):
-                return self._picture(block, reveal(alt))
+                return self._picture(block, alt)
             case {"type": "file", "blob": str(blob), "name": str(name)} if name.strip():
                 return self._file(blob, reveal(name))
         return None
+
+    def others(self, block: dict[str, Any]) -> dict[str, Any]:
+        """Returns the members of such a block that its picture or row does not show."""
+        if block["type"] == FILE:
+            shown = ["name", *(["blob"] if self._blob(block["blob"]) else [])]
+            return others(block, *shown)
+        has_blob = "blob" in block
+        is_shown = not has_blob or self._blob(block["blob"])
+        members = others(
+            block,
+            "alt",
+            *(["caption"] if isinstance(block.get("caption"), str) else []),
+            *(["blob" if has_blob else "data"] if is_shown else []),
+        )
+        return without_base64(members, self.left_out)
 
     def _picture(self, block: dict[str, Any], alt: str) -> SafeString:
         try:
             digest, width, height, is_animated = self._shown(block)
         except NotShowable as reason:
-            self.left_out.name("A picture that cannot be shown")
-            return format_html(MISSING, quiet(NOT_SHOWN.format(reason)), alt)
+            self.left_out.file("A picture that cannot be shown")
+            missing = format_html(MISSING, quiet(NOT_SHOWN.format(reason)), reveal(alt))
+            return missing + _caption(block)
+        if is_animated:
+            self.left_out.file("An animation, except its first frame")
         url = reverse("picture", args=[self.files.delivery_id, digest])
-        return format_html(
-            PICTURE, url, alt, width, height, _caption(block, is_animated=is_animated)
-        )
+        note = quiet(FIRST_FRAME) if is_animated else ""
+        under = format_html(UNDER, note, _caption(block), ALT.format(reveal(alt)))
+        return format_html(PICTURE, url, reveal(alt), width, height, under)
 
     def _shown(self, block: dict[str, Any]) -> tuple[str, int, int, bool]:
         """Returns the digest, the size and whether it is animated. Raises NotShowable."""
@@ -114,7 +135,7 @@ class FileBlocks:
     def _file(self, blob_id: str, name: str) -> SafeString:
         self.files_left -= 1
         blob = self._blob(blob_id)
-        self.left_out.name(_to_download(name))
+        self.left_out.file(_to_download(name))
         if blob is None or self.files_left < 0:
             return format_html(MISSING, quiet(NO_FILE), name)
         url = reverse("file", args=[self.files.delivery_id, blob.pk])
@@ -145,19 +166,26 @@ def name_unseen(blocks: Iterable[Any] | None, left_out: LeftOut) -> None:
     for block in blocks or ():
         match block:
             case {"type": "file", "name": str(name)}:
-                left_out.name(_to_download(reveal(name)))
+                left_out.file(_to_download(reveal(name)))
             case {"type": "image"}:
-                left_out.count(1, "picture", where="in the formatted view")
+                left_out.file("Pictures, in the formatted view")
 
 
 def _to_download(name: str) -> str:
     return f"{name}, a file to download"
 
 
-def without_data(block: Any) -> Any:
+def without_data(block: Any, left_out: LeftOut | None = None) -> Any:
     """Returns a malformed block as it can be shown: no person reads base64."""
     is_image = isinstance(block, dict) and block.get("type") == IMAGE
-    return {name: value for name, value in block.items() if name != "data"} if is_image else block
+    return without_base64(block, left_out or LeftOut()) if is_image else block
+
+
+def without_base64(members: dict[str, Any], left_out: LeftOut) -> dict[str, Any]:
+    if "data" not in members:
+        return members
+    left_out.file("A picture as base64, in the raw view")
+    return {name: value for name, value in members.items() if name != "data"}
 
 
 def decoded(data: str) -> bytes:
@@ -196,8 +224,6 @@ def _has_source(block: dict[str, Any]) -> bool:
     return isinstance(block.get("blob", block.get("data")), str)
 
 
-def _caption(block: dict[str, Any], *, is_animated: bool) -> SafeString:
+def _caption(block: dict[str, Any]) -> SafeString:
     text = block.get("caption")
-    caption = reveal(text) if isinstance(text, str) else ""
-    note = quiet(FIRST_FRAME) if is_animated else ""
-    return format_html(CAPTION, note, caption) if note or caption else SafeString()
+    return format_html(CAPTION, reveal(text)) if isinstance(text, str) and text else SafeString()

@@ -14,6 +14,7 @@ class LeftOut:
     def __init__(self) -> None:
         self._counts: Counter[tuple[str, str]] = Counter()
         self._named: dict[str, None] = {}
+        self._files: dict[str, None] = {}
 
     def count(self, number: int, noun: str, *, where: str = IN_RAW) -> None:
         """Adds so many of a thing whose plural has an "s"."""
@@ -23,6 +24,15 @@ class LeftOut:
     def name(self, phrase: str) -> None:
         self._named[phrase] = None
 
+    def file(self, phrase: str) -> None:
+        """Adds a file or a picture, whose content is no text of the details."""
+        self._files[phrase] = None
+
+    @property
+    def has_text(self) -> bool:
+        """Returns whether text of the details is left out, and not only files."""
+        return bool(self._counts or self._named)
+
     @property
     def phrases(self) -> tuple[str, ...]:
         """Returns a phrase for each thing, such as `14 rows of a table, in the raw view`."""
@@ -30,10 +40,10 @@ class LeftOut:
             f"{number:,} {noun if number == 1 else plural(noun)}, {where}"
             for (noun, where), number in self._counts.items()
         ]
-        named = list(self._named)
-        if len(named) > MAX_NAMED:
-            named = [*named[:MAX_NAMED], f"{len(named) - MAX_NAMED:,} more files"]
-        return (*counted, *named)
+        files = list(self._files)
+        if len(files) > MAX_NAMED:
+            files = [*files[:MAX_NAMED], f"{len(files) - MAX_NAMED:,} more files and pictures"]
+        return (*counted, *self._named, *files)
 
 
 def plural(noun: str) -> str:

@@ -16,11 +16,12 @@ AMOUNTS = ("value", "amount")
 MOST_COLUMNS = 6
 LONGEST_CELL = 80
 
-_DIGITS = re.compile(r"-?\d{1,15}(?:\.\d{1,4})?")
+# As people write amounts: 10.999 and -0 are shown as they were sent, with their currency beside.
+_DIGITS = re.compile(r"(?!-0(?:\.00?)?$)-?(?:0|[1-9][0-9]{0,14})(?:\.[0-9]{1,2})?", re.ASCII)
 _CURRENCY = re.compile(r"[A-Z]{3}")
 _THOUSANDS = re.compile(r"(?<=\d)(?=(?:\d{3})+(?:\.|$))")
 _TIME = re.compile(
-    r"(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d(?::\d\d)?)(?:\.\d{1,9})?(Z|[+-]\d\d:?\d\d)?", re.ASCII
+    r"(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?)(Z|[+-]\d\d:?\d\d)?", re.ASCII
 )
 _DAY = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 # Names that are written in capitals.

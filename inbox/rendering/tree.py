@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Container, Iterable
 from functools import partial
 from typing import Any
 
@@ -10,6 +11,7 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from accounts.characters.invisible import reveal
+from accounts.characters.look_alikes import foreign_scripts, look
 from inbox.answering.editing.step_budget import StepBudget
 from inbox.answering.editing.word_diffs import Changes
 from inbox.rendering import shapes
@@ -27,6 +29,7 @@ ONE_LINE = 120
 FEW, SHORT = 8, 80
 BETWEEN = " · "
 EMPTY = "empty"
+LONGEST_LOOKED_AT = 200
 # A long value stands below its name and has the whole width.
 NARROW = "<div><dt>{}</dt><dd>{}</dd></div>"
 BROAD = '<div class="pairs__broad"><dt>{}</dt><dd>{}</dd></div>'
@@ -70,34 +73,38 @@ class Tree:
     def block(self, value: dict[str, Any] | list[Any], level: int = 0) -> SafeString:
         """Renders an object or a list, each member on its own line; `before` and `after` share
         one."""
-        changed = None
-        if isinstance(value, dict) and says_before_and_after(value):
-            changed = self.compared(value[BEFORE], value[AFTER])
-        members = _with_money(value) if isinstance(value, dict) else list(enumerate(value, 1))
+        if not value:
+            return quiet(EMPTY)
+        if isinstance(value, list):
+            lines = self._lines(list(enumerate(value, 1)), level)
+            more = self._rest(len(value) - len(lines), "item of a list")
+            return _folded(lines, _list) + more if lines else more
+        return self._object(value, level)
+
+    def _object(self, value: dict[str, Any], level: int) -> SafeString:
+        first: list[SafeString] = []
+        members = _with_money(value)
+        if says_before_and_after(value) and (changed := self.compared(value[BEFORE], value[AFTER])):
+            first = [format_html(BROAD, _name(f"{BEFORE} → {AFTER}"), changed)]
+            members = [pair for pair in members if pair[0] not in {BEFORE, AFTER}]
+        lines = first + self._lines(members, level, as_sent=_of_one_look(value))
+        more = self._rest(len(first) + len(members) - len(lines), "member of an object")
+        return _pairs(_joined(lines)) + more if lines else more
+
+    def _lines(
+        self, members: list[tuple[Any, Any]], level: int, *, as_sent: Container[Any] = ()
+    ) -> list[SafeString]:
         shown_members = members[: max(0, self.left)]
         self.left -= len(shown_members)
-        lines = [
-            self._line(name, child, level, changed)
+        return [
+            self._line(_name(name, as_sent=name in as_sent), child, level)
             for name, child in shown_members
-            if not (changed and name == AFTER)
         ]
-        html = _folded(lines, _list) if isinstance(value, list) else _pairs(_joined(lines))
-        if not members:
-            return quiet(EMPTY)
-        noun = "item of a list" if isinstance(value, list) else "member of an object"
-        rest = self._rest(len(members) - len(shown_members), noun)
-        return html + rest if lines else rest
 
-    def _line(
-        self, name: str | int, child: Any, level: int, changed: SafeString | None
-    ) -> SafeString:
-        if changed and name == BEFORE:
-            return format_html(BROAD, _name(f"{BEFORE} → {AFTER}"), changed)
+    def _line(self, name: SafeString, child: Any, level: int) -> SafeString:
         if isinstance(child, str) and (diff := self.diff(child)):
-            return format_html(BROAD, _name(name), diff)
-        return format_html(
-            BROAD if _is_broad(child) else NARROW, _name(name), self.value(child, level)
-        )
+            return format_html(BROAD, name, diff)
+        return format_html(BROAD if _is_broad(child) else NARROW, name, self.value(child, level))
 
     def value(self, value: Any, level: int = 0) -> SafeString:
         if not isinstance(value, dict | list):
@@ -129,7 +136,7 @@ class Tree:
         most = max(0, self.left)
         self.left -= len(turns)
         lines = [
-            format_html(TURN, reveal(turn.speaker), _time(turn.at), _text(turn.text))
+            format_html(TURN, reveal(turn.speaker), _at(turn.at), _text(turn.text))
             for turn in turns[:most]
         ]
         rest = self._rest(len(turns) - len(lines), "message of a conversation")
@@ -169,6 +176,7 @@ class Tree:
 
 
 def count_cut_lines(changes: Changes, left_out: LeftOut) -> None:
+    left_out.count(changes.skipped, "line equal on both sides of a comparison")
     if changes.is_cut:
         left_out.name("The end of a long difference, in the raw view")
 
@@ -221,12 +229,37 @@ def _is_one_line(value: dict[str, Any] | list[Any]) -> bool:
     if any(isinstance(child, dict | list) for child in value):
         return False
     words = [str(child) for child in value]
-    return sum(map(len, words)) <= SHORT and not any("\n" in word for word in words)
+    return sum(map(len, words)) <= SHORT and not any("\n" in word or "·" in word for word in words)
 
 
-def _name(name: str | int) -> SafeString:
-    words = shapes.words(str(name))
-    return format_html('<bdi dir="auto">{}</bdi>', reveal(words))
+def _of_one_look(names: Iterable[str]) -> frozenset[str]:
+    """Returns the names that would look like another one of the same object."""
+    looks = {name: _look(name) for name in names}
+    counts = Counter(looks.values())
+    return frozenset(name for name, its_look in looks.items() if counts[its_look] > 1)
+
+
+def _look(name: str) -> str:
+    words = shapes.words(name)
+    return look(words).casefold() if len(words) <= LONGEST_LOOKED_AT else words
+
+
+def _name(name: str | int, *, as_sent: bool = False) -> SafeString:
+    """Renders a name as words, or as it was sent; it says so if letters of another script look
+    like Latin ones."""
+    text = str(name)
+    if not text.strip():
+        return quiet("no name" if not text else _blanks(text))
+    scripts = foreign_scripts(text) if len(text) <= LONGEST_LOOKED_AT else []
+    return format_html(
+        '<bdi dir="auto">{}</bdi>{}',
+        reveal(text if as_sent else shapes.words(text)),
+        quiet(f" ({' and '.join(scripts)} letters)") if scripts else "",
+    )
+
+
+def _blanks(text: str) -> str:
+    return "1 blank character" if len(text) == 1 else f"{len(text):,} blank characters"
 
 
 def _noun(value: dict[str, Any] | list[Any]) -> str:
@@ -245,8 +278,8 @@ def _scalar(value: Any) -> SafeString:
         return format_html('<span class="number">{}</span>', value.text)
     if not isinstance(value, str):
         return quiet({True: "yes", False: "no", None: "none"}[value])
-    if not value:
-        return quiet("empty text")
+    if not value.strip():
+        return quiet(_blanks(value) if value else "empty text")
     return link(value) if is_url(value) else _time(value) or _text(value)
 
 
@@ -256,15 +289,22 @@ def _time(text: str) -> SafeString:
     return format_html('<time datetime="{}">{}</time>', text, words) if words else SafeString()
 
 
+def _at(text: str) -> SafeString:
+    return _time(text) or _text(text) if text else SafeString()
+
+
 def _text(text: str) -> SafeString:
     return format_html('<span class="agent-text" dir="auto">{}</span>', reveal(text))
 
 
 def link(url: str, words: str = "") -> SafeString:
-    """Renders a link to a `url` that `is_url`, with its host if the text does not show it."""
-    host = hidden_host(url, words or url)
+    """Renders a link to a `url` that `is_url`, with the address if its words are others, and with
+    the host if the address does not show it."""
+    words = words if words.strip() else url
+    address = format_html(" <small>{}</small>", reveal(url)) if words != url else ""
+    host = hidden_host(url, url)
     where = format_html(" <small>({})</small>", host) if host else ""
-    return format_html('<a href="{}" rel="{}">{}</a>{}', url, REL, reveal(words or url), where)
+    return format_html('<a href="{}" rel="{}">{}</a>{}{}', url, REL, reveal(words), address, where)
 
 
 def quiet(words: str) -> SafeString:

@@ -10,10 +10,17 @@ from typing import Any
 
 from accounts.characters.invisible import reveal
 from inbox.answering.editing.step_budget import StepBudget
-from inbox.answering.editing.word_diffs import MOST_LINES, Changes, Line, changes
+from inbox.answering.editing.word_diffs import (
+    CONTEXT_LINES,
+    MOST_LINES,
+    Changes,
+    Line,
+    changes,
+)
 from inbox.rendering.json_text import Number, written
 
 BEFORE, AFTER = "before", "after"
+MAX_LINES_WITH_CONTEXT = 200  # of both sides; a longer comparison skips equal lines
 SIGNS = {"+": "added", "-": "removed", " ": "same"}
 NO_FILE = "/dev/null"
 SHORTEST_REMARK = len("\\ No newline")  # git ignores a shorter one
@@ -78,10 +85,17 @@ def says_before_and_after(value: dict[str, Any]) -> bool:
 def compared(before: Any, after: Any, *, budget: StepBudget | None = None) -> Changes | None:
     """Compares two texts, or two values as JSON; None if they are equal or of different kinds."""
     if isinstance(before, str) and isinstance(after, str):
-        return changes(before, after, budget=budget) or None
+        return _compared(before, after, budget)
     if {type(before), type(after)} <= {dict, list, Number, bool, type(None)}:
-        return changes(_json(before), _json(after), budget=budget) or None
+        return _compared(_json(before), _json(after), budget)
     return None
+
+
+def _compared(before: str, after: str, budget: StepBudget | None) -> Changes | None:
+    """Shows every line of short texts: the agent sent the equal ones, too."""
+    count = before.count("\n") + after.count("\n")
+    context_lines = MOST_LINES if count <= MAX_LINES_WITH_CONTEXT else CONTEXT_LINES
+    return changes(before, after, budget=budget, context_lines=context_lines) or None
 
 
 class _Problem(Exception):

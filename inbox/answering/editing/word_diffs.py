@@ -31,10 +31,11 @@ KINDS: dict[Op, str] = {-1: "removed", 0: "same", 1: "added"}
 @dataclass(frozen=True, slots=True)
 class Line:
     """Holds one line of a comparison. `kind` is same, added, removed or gap, and in a patch also
-    file, note or text; the parts are (changed, text)."""
+    file, note or text; the parts are (changed, text). A gap stands for so many `skipped` lines."""
 
     kind: str
     parts: list[tuple[bool, str]]
+    skipped: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,17 +51,28 @@ class Changes:
     def __bool__(self) -> bool:
         return bool(self.lines)
 
+    @property
+    def skipped(self) -> int:
+        """Returns how many equal lines are not shown."""
+        return sum(line.skipped for line in self.lines)
 
-def changes(before: str, after: str, *, budget: StepBudget | None = None) -> Changes:
-    """Returns what changed; no lines if the texts are equal. Several comparisons can share one
-    budget."""
+
+def changes(
+    before: str,
+    after: str,
+    *,
+    budget: StepBudget | None = None,
+    context_lines: int = CONTEXT_LINES,
+) -> Changes:
+    """Returns what changed, with so many equal lines around it; no lines if the texts are equal.
+    Several comparisons can share one budget."""
     if before == after:
         return Changes([])
     dmp, budget = Comparison(), budget or StepBudget()
     chars_before, chars_after, lines = dmp.diff_linesToChars(_ended(before), _ended(after))
     diffs: list[Diff] = dmp.diff_main(chars_before, chars_after, checklines=False, deadline=budget)
     dmp.diff_charsToLines(diffs, lines)
-    lines_shown = list(islice(_lines(dmp, diffs, budget), MOST_LINES + 1))
+    lines_shown = list(islice(_lines(dmp, diffs, budget, context_lines), MOST_LINES + 1))
     lines_shown += _last_break(before, after)
     return Changes(
         lines_shown[:MOST_LINES],
@@ -82,7 +94,9 @@ def _ended(text: str) -> str:
     return text if text.endswith("\n") else f"{text}\n"
 
 
-def _lines(dmp: Comparison, diffs: list[Diff], budget: StepBudget) -> Iterator[Line]:
+def _lines(
+    dmp: Comparison, diffs: list[Diff], budget: StepBudget, context_lines: int
+) -> Iterator[Line]:
     blocks = [
         (changed, list(block)) for changed, block in groupby(diffs, lambda diff: diff[0] != 0)
     ]
@@ -91,7 +105,9 @@ def _lines(dmp: Comparison, diffs: list[Diff], budget: StepBudget) -> Iterator[L
             yield from _changed(dmp, block, budget)
         else:
             same = "".join(text for _, text in block).removesuffix("\n").split("\n")
-            yield from _context(same, is_first=number == 0, is_last=number == len(blocks) - 1)
+            head = context_lines if number else 0
+            tail = context_lines if number < len(blocks) - 1 else 0
+            yield from _context(same, head, tail)
 
 
 def _changed(dmp: Comparison, block: list[Diff], budget: StepBudget) -> Iterator[Line]:
@@ -146,14 +162,13 @@ def _last_break(before: str, after: str) -> Iterator[Line]:
     yield Line("gap", [(False, f"Only the text {side} the change ends with a line break")])
 
 
-def _context(same: list[str], *, is_first: bool, is_last: bool) -> Iterator[Line]:
-    head = 0 if is_first else CONTEXT_LINES
-    tail = 0 if is_last else CONTEXT_LINES
+def _context(same: list[str], head: int, tail: int) -> Iterator[Line]:
     if len(same) <= head + tail + 1:
         yield from (_same(text) for text in same)
         return
     yield from (_same(text) for text in same[:head])
-    yield Line("gap", [(False, f"{len(same) - head - tail:,} lines the same")])
+    skipped = len(same) - head - tail
+    yield Line("gap", [(False, f"{skipped:,} lines the same")], skipped)
     yield from (_same(text) for text in same[len(same) - tail :])
 
 

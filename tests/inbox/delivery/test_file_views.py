@@ -50,7 +50,9 @@ def test_a_picture_of_the_delivery_itself_is_shown(caller: AgentClient, bob: Use
 
     assert link == source == f"/deliveries/{delivery_id}/images/{hashlib.sha256(sent).hexdigest()}"
     assert (alt, width, height) == ("The &lt;new&gt; page", "40", "30")
-    assert "Before the change</figcaption>" in seen(person, delivery_id)
+    under = seen(person, delivery_id).partition("<figcaption>")[2].partition("</figcaption>")[0]
+    assert ">Before the change</p>" in under
+    assert ">Alternative text: The &lt;new&gt; page</small>" in under
     assert answer.status_code == 200
     assert answer["Content-Type"] == "image/png"
     assert set(chunks(answer.content)) == {"IHDR", "IDAT", "IEND"}

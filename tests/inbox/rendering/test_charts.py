@@ -129,7 +129,7 @@ def test_very_many_points_are_limited_in_time(blocks: list[Any]) -> None:
     assert page.count("<svg") <= 3
 
 
-def test_hostile_names_are_words_and_long_labels_are_cut() -> None:
+def test_hostile_names_are_words_and_only_the_axis_cuts_long_labels() -> None:
     nasty = '"><script>alert(1)</script>\u202e'
     block = chart(1, 2, labels=[nasty, "w" * 500], unit=nasty, title=nasty)
     block["series"].append({"name": nasty, "values": [1, 2]})
@@ -138,5 +138,5 @@ def test_hostile_names_are_words_and_long_labels_are_cut() -> None:
 
     assert "<script" not in page
     assert "\u202e" not in page
-    assert "w" * 201 not in page
+    assert "w" * 500 in page.partition("<table>")[2]
     assert "wwwwwwwwwwwww…</text>" in page

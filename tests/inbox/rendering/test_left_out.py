@@ -59,6 +59,6 @@ def test_raw_text_leaves_out_only_files_and_pictures() -> None:
     )
 
     assert left_out(details, asked_for="raw") == (
-        "1 picture, in the formatted view",
         "report.pdf, a file to download",
+        "Pictures, in the formatted view",
     )

@@ -94,6 +94,10 @@ def test_an_amount_with_a_currency_reads_as_money(value: Any, words: str) -> Non
     [
         {"value": "a lot", "currency": "EUR"},
         {"value": "1e9", "currency": "EUR"},
+        {"value": "10.999", "currency": "EUR"},
+        {"value": "-0.00", "currency": "EUR"},
+        {"value": "0010", "currency": "EUR"},
+        {"value": "\u0661\u0660", "currency": "EUR"},
         {"value": "1", "currency": "euro"},
         {"value": ["1"], "currency": "EUR"},
         {"value": "1" * 40, "currency": "EUR"},
@@ -109,7 +113,7 @@ def test_other_objects_are_not_money(value: Any) -> None:
     [
         ("2026-11-18", "18 Nov 2026"),
         ("2026-11-18T19:02:11Z", "18 Nov 2026, 19:02:11 UTC"),
-        ("2026-11-18T19:02:11.123456+02:00", "18 Nov 2026, 19:02:11 UTC+02:00"),
+        ("2026-11-18T19:02:11.123456+02:00", "18 Nov 2026, 19:02:11.123456 UTC+02:00"),
         ("2026-11-18 19:02", "18 Nov 2026, 19:02"),
     ],
 )
