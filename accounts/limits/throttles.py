@@ -12,7 +12,6 @@ import ipaddress
 import logging
 import math
 import time
-import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache, partial
@@ -24,6 +23,7 @@ from django_ratelimit.core import get_usage
 from redis.exceptions import RedisError
 from rest_framework.request import Request
 
+from accounts.characters.addresses import read_address
 from accounts.sign_in import attempts, known_browsers
 from database.clock import database_now
 
@@ -75,8 +75,7 @@ def count_sign_in(request: HttpRequest, email: str) -> None:
     separately, so that attempts from elsewhere cannot lock the person out. The address is read as
     the form reads it (Django's UsernameField): in NFKC many spellings name one person. It is cut
     before, because a form of nothing but combining marks took minutes to normalise."""
-    email = email.strip()[:LONGEST_ADDRESS]
-    email = unicodedata.normalize("NFKC", email).strip().lower()
+    email = read_address(email.strip()[:LONGEST_ADDRESS])
     if browser := known_browsers.known_as(request, email):
         _count_attempt(
             request,

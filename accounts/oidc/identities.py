@@ -6,7 +6,6 @@ provider, is connected only by the person who is signed in to it.
 
 from __future__ import annotations
 
-import unicodedata
 from datetime import datetime
 
 from django.conf import settings
@@ -15,6 +14,7 @@ from django.core.validators import validate_email
 from django.db import IntegrityError, transaction
 
 from accounts.audit import Actor, person, record
+from accounts.characters.addresses import domain_of, exact_address
 from accounts.characters.look_alikes import nfc
 from accounts.models import Identity, Invitation, User
 from accounts.oidc import groups, problems
@@ -138,7 +138,7 @@ def _email_for(account: Account, provider: Provider, invitation: Invitation | No
         if not is_verified and not invitation.email:
             raise problems.AddressNotVerified(problems.AddressNotVerified.__doc__)
         return email if is_verified else invitation.email
-    if email.rpartition("@")[2] not in provider.domains:
+    if domain_of(email) not in provider.domains:
         if settings.WAKE_PASSWORDS:
             raise problems.NotConnected(problems.NotConnected.__doc__)
         raise problems.NotConnectedAndNoPasswords(problems.NotConnectedAndNoPasswords.__doc__)
@@ -155,7 +155,7 @@ def _without_a_way_in(email: str, account: Account, provider: Provider) -> User 
     if user is None:
         return None
     is_verified = account.is_email_verified and email == _email_of(account)
-    if not is_verified or email.rpartition("@")[2] not in provider.domains:
+    if not is_verified or domain_of(email) not in provider.domains:
         raise _taken()
     if user.has_usable_password():
         raise _taken()
@@ -187,11 +187,11 @@ def _apply_groups(user: User, account: Account, provider: Provider) -> None:
 
 
 def _email_of(account: Account) -> str:
-    """Returns the address as the sign-in form reads it; empty if it is no address."""
-    email = account.email.strip()
-    if len(email) > 254:  # before NFKC, which takes the square of the length
+    """Returns the address that the provider names; empty if it is no address, or if the sign-in
+    form would read another one."""
+    if len(account.email) > 254:  # before NFKC, which takes the square of the length
         return ""
-    email = unicodedata.normalize("NFKC", email).strip().lower()
+    email = exact_address(account.email)
     try:
         validate_email(email)
     except ValidationError:

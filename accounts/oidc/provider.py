@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from django.conf import settings
 
 from accounts.audit import Actor
+from accounts.characters.addresses import ascii_domain
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +40,7 @@ def configured() -> Provider | None:
         client_secret=settings.WAKE_OIDC_CLIENT_SECRET,
         name=settings.WAKE_OIDC_NAME,
         scopes=settings.WAKE_OIDC_SCOPES,
-        domains=frozenset(settings.WAKE_OIDC_DOMAINS),
+        domains=frozenset(map(ascii_domain, settings.WAKE_OIDC_DOMAINS)) - {""},
         groups=tuple(settings.WAKE_OIDC_GROUPS),
         groups_claim=settings.WAKE_OIDC_GROUPS_CLAIM,
         always_asks_second_factor=settings.WAKE_OIDC_SECOND_FACTOR,

@@ -12,6 +12,7 @@ from django.db import transaction
 
 from accounts.agents import keys, registration, signing_secrets
 from accounts.audit import Actor, record
+from accounts.characters.addresses import read_address
 from accounts.characters.look_alikes import nfc
 from accounts.models import Agent, Membership, Team, User
 from accounts.sign_in import passwords, second_factor, sessions
@@ -86,7 +87,7 @@ def add_person(
     The first owner on the server may enter /admin/.
     """
     team = _get_or_create_team(team_slug)
-    email = email.strip().lower()
+    email = read_address(email)
     user = User.objects.filter(email=email).first()
     is_new = user is None
     if user is None:
@@ -106,13 +107,13 @@ def add_person(
 @transaction.atomic
 def add_superuser(email: str, *, password: str) -> User:
     """Adds a person who may do everything in /admin/ and is in no team. Raises ValidationError."""
-    return _new_person(email.strip().lower(), password, is_superuser=True)
+    return _new_person(read_address(email), password, is_superuser=True)
 
 
 @transaction.atomic
 def change_password(email: str, password: str) -> User:
     """Sets another password. Raises NoSuchPerson and ValidationError."""
-    user = User.objects.filter(email=email.strip().lower()).first()
+    user = User.objects.filter(email=read_address(email)).first()
     if user is None:
         raise NoSuchPerson(NoSuchPerson.__doc__)
     validate_password(password, user)
@@ -124,7 +125,7 @@ def change_password(email: str, password: str) -> User:
 def remove_second_factor(email: str) -> User:
     """Removes the app, the passkeys and the recovery codes of a person who lost them. Raises
     NoSecondFactor."""
-    user = User.objects.filter(email=email.strip().lower()).first()
+    user = User.objects.filter(email=read_address(email)).first()
     if user is None or not second_factor.remove_all(user, by=OPERATOR):
         raise NoSecondFactor(NoSecondFactor.__doc__)
     sessions.end_all(user)
@@ -135,7 +136,7 @@ def remove_second_factor(email: str) -> User:
 def reset_sign_in(email: str) -> User:
     """Removes every way in which a person signs in, so that the provider may connect them by their
     address (accounts/oidc/identities.py). Raises NoSuchPerson."""
-    user = User.objects.select_for_update().filter(email=email.strip().lower()).first()
+    user = User.objects.select_for_update().filter(email=read_address(email)).first()
     if user is None:
         raise NoSuchPerson(NoSuchPerson.__doc__)
     user.set_unusable_password()

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import unicodedata
 from typing import TYPE_CHECKING, Any
 
 from django import forms
 from django.contrib.auth.forms import AuthenticationForm, SetPasswordForm
 
+from accounts.characters.addresses import read_address
 from accounts.models import User
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ class AddressField(forms.EmailField):
         text: str = super().to_python(value) or ""
         if self.max_length is not None and len(text) > self.max_length:
             return text
-        return unicodedata.normalize("NFKC", text).strip().lower()
+        return read_address(text)
 
 
 class SignInForm(AuthenticationForm):
