@@ -59,7 +59,7 @@ fmt: $(VENV)/.installed-dev ## formats the code
 	$(BIN)/ruff check --fix-only --quiet .
 	$(BIN)/ruff format .
 
-audit: $(VENV)/.installed-dev ## compares the locked dependencies with known vulnerabilities
+audit: $(VENV)/.installed-dev ## compares the locked dependencies with vulnerabilities on PyPI
 	@$(BIN)/python -m tests.advisories
 
 sbom: $(VENV)/.installed-dev ## lists the locked dependencies in sbom.cdx.json (CycloneDX)

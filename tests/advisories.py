@@ -13,11 +13,15 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 LOCK = ROOT / "requirements.lock"
-SAFE, VULNERABLE, NOT_CHECKED = 0, 1, 3  # 2 is what make exits with
+SAFE, VULNERABLE = 0, 1
+# Some dependencies could not be checked, or none could. Make exits with 2 for each of these.
+NOT_CHECKED, NOTHING_CHECKED = 3, 4
+NOTHING = "NOTHING WAS CHECKED: the advisories cannot be read."
 
 
 def main(lock: Path = LOCK) -> int:
-    """Returns 0 if no dependency has a known vulnerability, 1 if one has, 3 if it is unknown."""
+    """Returns 0 if no dependency has a known vulnerability, 1 if one has, 3 if some could not be
+    checked, 4 if none could, as without network."""
     done = subprocess.run(
         [
             *(sys.executable, "-m", "pip_audit", "--requirement", str(lock)),
@@ -32,8 +36,8 @@ def main(lock: Path = LOCK) -> int:
         report = json.loads(done.stdout)["dependencies"]
     except (ValueError, KeyError):
         reason = (done.stderr.strip().splitlines() or ["pip-audit printed nothing."])[-1]
-        sys.stdout.write(f"NOT CHECKED: the advisories cannot be read.\n{reason}\n")
-        return NOT_CHECKED
+        sys.stdout.write(f"{NOTHING}\n{reason}\n")
+        return NOTHING_CHECKED
     lines, code = judged(report)
     sys.stdout.write("\n".join(lines) + "\n")
     return code
@@ -52,8 +56,10 @@ def judged(report: list[dict[str, object]]) -> tuple[list[str], int]:
                 f"{dependency['name']} {dependency['version']}: {advisory['id']}, fixed in "
                 f"{versions}"
             )
+    if len(skipped) == len(report):
+        return [NOTHING, *skipped[:1]], NOTHING_CHECKED
     summary = f"{len(report)} dependencies: {len(vulnerable)} advisories, {len(skipped)} unknown"
-    code = VULNERABLE if vulnerable else NOT_CHECKED if skipped or not report else SAFE
+    code = VULNERABLE if vulnerable else NOT_CHECKED if skipped else SAFE
     return [*vulnerable, *skipped, summary], code
 
 

@@ -14,7 +14,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from tests import advisories
-from tests.advisories import NOT_CHECKED, SAFE, VULNERABLE, judged
+from tests.advisories import NOT_CHECKED, NOTHING_CHECKED, SAFE, VULNERABLE, judged
 from tests.wake.server.up import ROOT
 
 pytestmark = pytest.mark.once
@@ -40,11 +40,24 @@ def test_dependencies_without_advisories_pass() -> None:
     assert judged([{"name": "idna", "version": "3.10", "vulns": []}])[1] == SAFE
 
 
-@pytest.mark.parametrize("report", [[], [{"name": "idna", "skip_reason": "not found on PyPI"}]])
-def test_a_dependency_that_could_not_be_checked_is_reported(
-    report: list[dict[str, object]],
-) -> None:
-    assert judged(report)[1] == NOT_CHECKED
+def test_a_dependency_that_could_not_be_checked_is_reported() -> None:
+    unknown: dict[str, object] = {"name": "idna", "skip_reason": "not found on PyPI"}
+    checked: dict[str, object] = {"name": "django", "version": "5.2.19", "vulns": []}
+
+    lines, code = judged([unknown, checked])
+
+    assert code == NOT_CHECKED
+    assert lines == ["NOT CHECKED: not found on PyPI", "2 dependencies: 0 advisories, 1 unknown"]
+
+
+@pytest.mark.parametrize("report", [[], [{"name": "idna", "skip_reason": "not found on PyPI"}] * 9])
+def test_it_says_that_nothing_was_checked(report: list[dict[str, object]]) -> None:
+    """Nine lines that a dependency was not found looked like a result."""
+    lines, code = judged(report)
+
+    assert code == NOTHING_CHECKED
+    assert lines[0].startswith("NOTHING WAS CHECKED")
+    assert len(lines) <= 2
 
 
 @pytest.mark.slow
@@ -55,8 +68,8 @@ def test_without_network_it_says_that_nothing_was_checked(
         monkeypatch.setenv(name, "http://127.0.0.1:1")
     monkeypatch.setenv("HOME", str(tmp_path))  # with no earlier answers
 
-    assert advisories.main() == NOT_CHECKED
-    assert "NOT CHECKED" in capsys.readouterr().out
+    assert advisories.main() == NOTHING_CHECKED
+    assert capsys.readouterr().out.startswith("NOTHING WAS CHECKED")
 
 
 @pytest.mark.system
