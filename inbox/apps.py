@@ -10,5 +10,10 @@ class InboxConfig(AppConfig):
     name = "inbox"
 
     def ready(self) -> None:
+        # Models can be imported only now.
         import_module("inbox.receivers")
+        values, page = map(
+            import_module, ("wake.answering.shown_values", "inbox.rendering.details")
+        )
+        values.register(page.shows_all_text)
         post_migrate.connect(fts5.create_index, sender=self)

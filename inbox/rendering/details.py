@@ -123,6 +123,13 @@ def render(
     )
 
 
+def shows_all_text(details_json: str) -> bool:
+    """Returns whether the page shows every text of some details. Pictures and files do not
+    count."""
+    rendered = render(details_json)
+    return rendered is None or rendered.has_all_text
+
+
 def _rendered(
     details_json: str, asked_for: str, *, inputs_apart: bool, files: Files | None
 ) -> Details:

@@ -26,6 +26,7 @@ from database.clock import EPOCH, microseconds
 from wake.answering.refusals import newest_refusal
 from wake.answering.results import results_of
 from wake.answering.rules import TYPES
+from wake.answering.shown_values import is_shown
 from wake.assignment.details import Details
 from wake.assignment.matching import LiveRule, live
 from wake.models import (
@@ -131,12 +132,14 @@ def _eligible(rows: Sequence[Delivery]) -> Iterator[Delivery]:
 def _trials(
     row: Delivery, rules: Sequence[LiveRule[AnsweringVersion]], *, at: datetime
 ) -> Iterator[Trial]:
-    """Yields a trial for each rule that matches. The first one that is on may approve it, unless it
-    belongs to the sample."""
+    """Yields a trial for each rule that matches by what the page shows. The first one that is on
+    may approve it, unless it belongs to the sample."""
     details, is_taken = Details(row), is_in_sample(row)
     for rule in rules:
         version = rule.version
         if row.created_at < version.created_at or not rule.matches(row, details, at=at):
+            continue
+        if rule.operator and not is_shown(rule.pointer, details):
             continue
         since = version.rule.on_since
         is_due = since is not None and row.created_at >= since and not is_taken

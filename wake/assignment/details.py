@@ -1,4 +1,8 @@
-"""Compares a value in the details of a delivery, which a JSON pointer names (RFC 6901)."""
+"""Compares a value in the details of a delivery, which a JSON pointer names (RFC 6901).
+
+With typed blocks, `/amount` is the member beside the blocks, or else the value of the field of that
+name (docs/teams.md, Assignment rules).
+"""
 
 from __future__ import annotations
 
@@ -28,7 +32,7 @@ def is_pointer(text: str) -> bool:
 def value_at(pointer: str, details: Any) -> Any:
     """Returns the value, which may be a document, a list or null. Raises Missing."""
     value = details
-    for name in _names_in(pointer):
+    for name in names_in(pointer):
         if isinstance(value, dict) and name in value:
             value = value[name]
         elif isinstance(value, list) and INDEX.fullmatch(name) and int(name) < len(value):
@@ -36,6 +40,31 @@ def value_at(pointer: str, details: Any) -> Any:
         else:
             raise Missing(Missing.__doc__)
     return value
+
+
+def blocks_in(document: Any) -> list[Any] | None:
+    """Returns the typed blocks of some details (docs/protocol.md, Typed blocks); else None."""
+    match document:
+        case {"wake_blocks": 1, "blocks": list(blocks)}:
+            return blocks
+    return None
+
+
+def field_at(pointer: str, document: Any) -> Any:
+    """Returns the value of the one field block that the pointer names. Raises Missing, also if
+    several have that name."""
+    names = names_in(pointer)
+    fields = [
+        block["value"]
+        for block in blocks_in(document) or ()
+        if isinstance(block, dict)
+        and block.get("type") == "field"
+        and [block.get("name")] == names
+        and "value" in block
+    ]
+    if len(fields) != 1:
+        raise Missing(Missing.__doc__)
+    return fields[0]
 
 
 class Details:
@@ -66,16 +95,32 @@ class Details:
         except ArithmeticError:  # a number may be too large to compare
             return False
 
+    def value(self, pointer: str) -> Any:
+        """Returns a value that was compared before."""
+        return self._values[pointer]
+
+    @property
+    def text(self) -> str | None:
+        return self._delivery.details_json
+
+    @property
+    def document(self) -> Any:
+        return None if self.text is None else self._parsed(self.text)
+
     def _value_at(self, pointer: str) -> Any:
         text = self._delivery.details_json
         if text is None:
             raise Missing(Missing.__doc__)
         # Without a backslash, JSON writes a name in one way. A number may be an index instead.
         if "\\" not in text:
-            for name in _names_in(pointer):
+            for name in names_in(pointer):
                 if f'"{name}"' not in text and not INDEX.fullmatch(name):
                     raise Missing(Missing.__doc__)
-        return value_at(pointer, self._parsed(text))
+        document = self._parsed(text)
+        try:
+            return value_at(pointer, document)
+        except Missing:
+            return field_at(pointer, document)
 
     def _parsed(self, text: str) -> Any:
         if self._details is None:
@@ -87,7 +132,7 @@ class Details:
 
 
 @lru_cache(maxsize=4096)  # the pointers of rules
-def _names_in(pointer: str) -> list[str]:
+def names_in(pointer: str) -> list[str]:
     return [part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:]]
 
 

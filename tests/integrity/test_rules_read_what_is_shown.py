@@ -1,0 +1,113 @@
+"""A rule approved by a value that the page did not show, or showed differently: `"amount": 10`
+stood beside blocks that said EUR 90,000."""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from accounts.models import User
+from tests.inbox.person import Person
+from tests.types import MakeAnsweringRule, MakeDelivery
+from wake.answering import trials
+from wake.answering.trials import note_and_answer
+from wake.models import Delivery, Trial
+
+
+@pytest.fixture(autouse=True)
+def no_sample(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trials, "SAMPLE", 2**256)
+
+
+@pytest.fixture
+def small_amounts(make_answering_rule: MakeAnsweringRule) -> None:
+    make_answering_rule(on=True, pointer="/amount", operator="at_most", value="100")
+
+
+def approved(delivery: Delivery) -> bool:
+    note_and_answer(at=timezone.now() + timedelta(seconds=1))
+    return Trial.objects.filter(delivery=delivery, approved_at__isnull=False).exists()
+
+
+def blocks(*given: Any, **beside: Any) -> dict[str, Any]:
+    return {"wake_blocks": 1, "blocks": list(given), **beside}
+
+
+@pytest.mark.parametrize(
+    "details",
+    [
+        {"amount": 10, "to": "A. Example"},
+        {"amount": 10, "order": {"amount_paid": 90_000}},
+        blocks({"type": "text", "text": "Lunch"}, amount=10),
+        blocks({"type": "field", "name": "amount", "kind": "number", "value": 10}),
+        blocks({"type": "kv", "items": {"Amount": 10}}, amount=10),
+        blocks({"type": "file", "blob": "0b9f3c1e", "name": "bill.pdf"}, amount=10),
+    ],
+    ids=json.dumps,
+)
+def test_a_value_that_is_shown_can_be_approved(
+    small_amounts: None, make_delivery: MakeDelivery, details: dict[str, Any]
+) -> None:
+    assert approved(make_delivery(type="output", details_json=json.dumps(details)))
+
+
+@pytest.mark.parametrize(
+    "details",
+    [
+        blocks({"type": "kv", "items": {"Amount": 90_000}}, amount=10),
+        blocks({"type": "kv", "items": {"amount": "EUR 90,000"}}, amount=10),
+        blocks({"type": "json", "value": {"amount": 90_000}}, amount=10),
+        blocks({"type": "field", "name": "amount", "value": 90_000}, amount=10),
+        blocks({"type": "field", "name": "a", "label": "Amount", "value": 90_000}, amount=10),
+        blocks({"type": "table", "columns": ["Amount"], "rows": [[90_000]]}, amount=10),
+        blocks({"type": "table", "columns": ["", ""], "rows": [["Amount", 90_000]]}, amount=10),
+        blocks({"type": "text", "text": "Lunch", "amount": 90_000}, amount=10),
+        blocks(
+            {"type": "field", "name": "amount", "value": 10},
+            {"type": "field", "name": "amount", "value": 90_000},
+        ),
+        {"amount": 10, "Amount": 90_000},
+        {"amount": 10, "\u0430mount": 90_000},
+        {"amount": 10, "aMOUNT": 90_000},
+        {"amount": 10, "list": list(range(500))},
+        {"amount": 10, "text": "x" * 200_000},
+        {**{f"a{number}": number for number in range(450)}, "amount": 10},
+    ],
+    ids=lambda details: json.dumps(details)[:90],
+)
+def test_another_value_of_the_name_or_a_text_out_of_sight_goes_to_people(
+    small_amounts: None, make_delivery: MakeDelivery, details: dict[str, Any]
+) -> None:
+    assert not approved(make_delivery(type="output", details_json=json.dumps(details)))
+
+
+@pytest.mark.parametrize(
+    ("pointer", "details"),
+    [
+        ("/blocks/0/value", blocks({"type": "field", "name": "tip", "value": 10})),
+        ("/blocks/0/items/amount", blocks({"type": "kv", "items": {"amount": 10}})),
+        ("/wake_blocks", blocks()),
+        ("/list/4999", {"list": [10] * 5_000}),
+    ],
+)
+def test_a_place_that_an_agent_chooses_or_no_page_shows_goes_to_people(
+    make_answering_rule: MakeAnsweringRule,
+    make_delivery: MakeDelivery,
+    pointer: str,
+    details: dict[str, Any],
+) -> None:
+    make_answering_rule(on=True, pointer=pointer, operator="at_most", value="100")
+
+    assert not approved(make_delivery(type="output", details_json=json.dumps(details)))
+
+
+def test_the_thread_that_a_rule_compares_is_on_the_page(
+    bob: User, make_delivery: MakeDelivery
+) -> None:
+    page = Person(bob).see(make_delivery(thread="refunds/\u202e17")).content.decode()
+
+    assert ">refunds/⟨U+202E⟩17</bdi>" in page
