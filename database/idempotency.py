@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Self, TypeVar
@@ -28,12 +29,12 @@ class BadIdempotencyKey(Exception):
 @dataclass(frozen=True, slots=True)
 class Idempotency:
     """Holds a client's key, the fingerprint of the parsed body that came with it, and how long the
-    same request gets the same row: until the window is over, or the column `until` is set."""
+    same request gets the same row: until the window is over, or `is_over` says so of the row."""
 
     key: str
     fingerprint: str
     window: timedelta = REPLAY_WINDOW
-    until: str = ""
+    is_over: Callable[[Any], bool] | None = None
 
     @classmethod
     def of(cls, key: str | None, body: Any) -> Self | None:
@@ -52,7 +53,7 @@ class Idempotency:
         if earlier is None:
             return None
         row: Any = earlier
-        is_over = self.until and getattr(row, self.until) is not None
+        is_over = self.is_over is not None and self.is_over(row)
         if is_over or row.created_at <= at - self.window:
             row.idempotency_key = None
             row.save(update_fields=["idempotency_key"])

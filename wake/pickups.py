@@ -151,6 +151,12 @@ def read(key: ApiKey, delivery_id: UUID, *, at: datetime) -> wire.Answer | None:
     return _answers([row], key=key, at=at)[0]
 
 
+def picked_up_before(delivery_ids: Collection[UUID], *, at: datetime) -> set[UUID]:
+    """Returns the deliveries whose answer was picked up before this instant, by any route."""
+    picked_up = Response.objects.filter(delivery__in=delivery_ids, picked_up_at__lt=at)
+    return set(picked_up.values_list("delivery_id", flat=True))
+
+
 def sweep(key: ApiKey, query: SweepQuery, *, at: datetime) -> wire.Sweep:
     """Returns this agent's deliveries after `since` in commit order (docs/protocol.md, Time, order,
     cursor). Raises KeyEnded, also for a key that was only remembered."""

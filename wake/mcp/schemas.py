@@ -89,12 +89,13 @@ QUORUM = {
 }
 IRREVERSIBLE = {
     "type": "boolean",
-    "description": "Whether what you do after an approval cannot be undone.",
+    "description": "Whether what you do after an approval cannot be undone. You wait for the "
+    "answer, also after the deadline, and each call asks people again.",
 }
 IDEMPOTENCY_KEY = text(
     LONGEST_KEY,
     "Calls with the same key make one delivery. Usually not needed: equal calls within ten "
-    "minutes make one anyway."
+    "minutes make one anyway, until you have read its answer."
 )  # fmt: skip
 TIMEOUT = {
     "type": "integer",

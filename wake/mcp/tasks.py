@@ -25,9 +25,12 @@ POLL_MS = 5_000
 CANCELLED = "The agent cancelled its task."
 
 
-def started(answer: wire.Answer, *, created_at: datetime) -> Task:
-    """Returns the task of a question that waits for its answer."""
-    return Task(_members(answer, "working", created_at, created_at))
+def started(answer: wire.Answer, *, created_at: datetime, is_replayed: bool) -> Task:
+    """Returns the task of a question that waits for its answer. An equal call has the same one."""
+    members = _members(answer, "working", created_at, created_at)
+    if is_replayed:
+        members["statusMessage"] = f"{wording.EARLIER_REQUEST} {members['statusMessage']}"
+    return Task(members)
 
 
 def run(method: str, params: Json, *, key: ApiKey, address: str) -> Json:

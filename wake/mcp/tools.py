@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
@@ -83,8 +83,11 @@ def run(tool: Tool, caller: Caller, arguments: JsonObject) -> Result | Task:
 
 
 def _deliver(caller: Caller, arguments: JsonObject) -> Result:
-    receipt = _store(caller, "deliver", arguments)
-    return Result(receipt, wording.delivered(receipt))
+    receipt, is_replayed = _store(caller, "deliver", arguments)
+    text = wording.delivered(
+        receipt, is_irreversible=_is_irreversible(arguments), is_replayed=is_replayed
+    )
+    return Result(receipt, text)
 
 
 def _ask(caller: Caller, arguments: JsonObject) -> Result | Task:
@@ -97,18 +100,29 @@ def _ask(caller: Caller, arguments: JsonObject) -> Result | Task:
     if options is not None or choices is not None:
         members["details"] = with_choices(arguments.get("details"), options, choices)
         texts["details"] = msgspec.Raw(msgspec.json.encode(members["details"]))
-    receipt = _store(caller, "ask", JsonObject(members, texts))
+    receipt, is_replayed = _store(caller, "ask", JsonObject(members, texts))
     answer = _wait_for(caller.key, receipt.delivery_id, seconds)
     if is_task and answer.status == "pending" and not answer.expired:
-        return tasks.started(answer, created_at=receipt.created_at)
-    plan = wording.plan(receipt, assumption=arguments.get("assumption") or "")
-    return Result(answer, wording.answered(answer, plan=plan))
+        return tasks.started(answer, created_at=receipt.created_at, is_replayed=is_replayed)
+    plan = wording.plan(
+        receipt,
+        assumption=arguments.get("assumption") or "",
+        is_irreversible=_is_irreversible(arguments),
+    )
+    return Result(answer, wording.answered(answer, plan=plan, is_replayed=is_replayed))
 
 
 def _check(caller: Caller, arguments: JsonObject) -> Result:
-    seconds = _seconds(arguments, usual=0)
+    seconds, called_at = _seconds(arguments, usual=0), database_now()
     answer = _wait_for(caller.key, _delivery_id(arguments), seconds)
-    return Result(answer, wording.answered(answer, plan=_plan_of(answer)))
+    is_read = answer.delivery_id in _read_before([answer], called_at)
+    return Result(answer, wording.answered(answer, plan=_plan_of(answer), is_read=is_read))
+
+
+def _read_before(answers: Iterable[wire.Answer], called_at: datetime) -> set[UUID]:
+    """Returns the deliveries whose answer the agent had already before this call."""
+    ids = [answer.delivery_id for answer in answers if answer.status != "pending"]
+    return pickups.picked_up_before(ids, at=called_at) if ids else set()
 
 
 def _plan_of(answer: wire.Answer) -> str:
@@ -131,8 +145,9 @@ def _answers(caller: Caller, arguments: JsonObject) -> Result:
         since_text=parameters.get("since"),
         statuses=ANSWERED,
     )
-    sweep = pickups.sweep(caller.key, query, at=database_now())
-    return Result(sweep, wording.swept(sweep))
+    called_at = database_now()
+    sweep = pickups.sweep(caller.key, query, at=called_at)
+    return Result(sweep, wording.swept(sweep, read=_read_before(sweep.deliveries, called_at)))
 
 
 def _withdraw(caller: Caller, arguments: JsonObject) -> Result:
@@ -152,8 +167,9 @@ def _withdraw(caller: Caller, arguments: JsonObject) -> Result:
     return Result(withdrawal, wording.withdrawn(withdrawal))
 
 
-def _store(caller: Caller, tool: str, arguments: JsonObject) -> wire.Receipt:
-    """Delivers what the arguments say, except for what they say about the call itself."""
+def _store(caller: Caller, tool: str, arguments: JsonObject) -> tuple[wire.Receipt, bool]:
+    """Delivers what the arguments say, except for what they say about the call itself. Also returns
+    whether an earlier call has delivered it."""
     fields = {name: value for name, value in arguments.items() if name not in ABOUT_THE_CALL}
     fields |= {"agent_id": caller.key.agent.agent_id, "provider": caller.client_name}
     delivered = deliver(
@@ -164,18 +180,34 @@ def _store(caller: Caller, tool: str, arguments: JsonObject) -> wire.Receipt:
         at=database_now(),
         **DELIVERY_PAYLOAD.read(JsonObject(fields, arguments.texts)),
     )
-    return receipt_of(delivered)
+    return receipt_of(delivered), delivered.replayed
+
+
+def _is_irreversible(arguments: JsonObject) -> bool:
+    return arguments.get("irreversible") is True
 
 
 def _idempotency(tool: str, key: Any, fields: dict[str, Any]) -> Idempotency | None:
+    """Returns what makes an equal call the same delivery. Without a key of its own that is so only
+    for a while, and until its answer is picked up: one approval is for one action. Two calls that
+    are irreversible are always two deliveries."""
     if key is None:
+        if fields.get("irreversible"):
+            return None
         content = json.dumps([tool, fields], sort_keys=True)
         digest = hashlib.sha256(content.encode()).hexdigest()
-        return Idempotency(f"mcp-{digest}", digest, window=SAME_CALL, until="withdrawn_at")
+        return Idempotency(f"mcp-{digest}", digest, window=SAME_CALL, is_over=_is_over)
     try:
         return Idempotency.of(key if isinstance(key, str) else "", fields)
     except BadIdempotencyKey as reason:
         raise ValidationError({"idempotency_key": [str(reason)]}) from None
+
+
+def _is_over(delivery: Delivery) -> bool:
+    """Returns whether an equal call is a new delivery, also within the window."""
+    if delivery.withdrawn_at is not None:
+        return True
+    return bool(pickups.picked_up_before([delivery.pk], at=database_now()))
 
 
 def _wait_for(key: ApiKey, delivery_id: UUID, seconds: int) -> wire.Answer:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from uuid import UUID
+
 from wake import wire
 
 INSTRUCTIONS = """\
@@ -21,6 +23,14 @@ MUST_WAIT = (
     "without it."
 )
 WAITS = "You wait for the answer, also after the deadline: do not go on without it."
+CANNOT_BE_UNDONE = (
+    "What follows cannot be undone, so you wait for the answer, also after the deadline: do not go "
+    "on without it."
+)
+EARLIER_REQUEST = "This is your earlier request; people are not asked twice."
+EARLIER_ANSWER = "This is the answer to your earlier request."
+READ_BEFORE = "You have read this answer before."
+ONCE = "It is one decision, for one action: if you have done it, do not do it again."
 MEANINGS = {
     "approved": "A person approved it. Go on as you delivered it.",
     "rejected": "A person rejected it. Do not do it.",
@@ -30,17 +40,28 @@ MEANINGS = {
 BY_RULE = "A rule of the team approved it. Go on as you delivered it."
 
 
-def delivered(receipt: wire.Receipt) -> str:
-    waits = f" {MUST_WAIT}" if receipt.on_timeout == "hold" else ""
-    return f"Delivered; people see it in their inbox.{waits} delivery_id: {receipt.delivery_id}"
+def delivered(receipt: wire.Receipt, *, is_irreversible: bool, is_replayed: bool) -> str:
+    waits = plan(receipt, assumption="", is_irreversible=is_irreversible)
+    sentences = [EARLIER_REQUEST if is_replayed else "", waits]
+    more = "".join(f" {sentence}" for sentence in sentences if sentence)
+    return f"Delivered; people see it in their inbox.{more} delivery_id: {receipt.delivery_id}"
 
 
-def answered(answer: wire.Answer, *, plan: str = "") -> str:
-    """`plan` says what the agent does if no answer comes in time."""
+def answered(
+    answer: wire.Answer, *, plan: str = "", is_replayed: bool = False, is_read: bool = False
+) -> str:
+    """`plan` says what the agent does if no answer comes in time, `is_replayed` that an earlier
+    call asked, and `is_read` that an earlier call returned this answer."""
     if answer.status == "pending":
-        return _pending(answer, plan)
+        return _pending(answer, plan, is_replayed=is_replayed)
     meaning = BY_RULE if answer.responded_by else MEANINGS[answer.status]
     lines = [f"{answer.status}: {meaning}"]
+    if is_replayed:
+        lines.append(EARLIER_ANSWER)
+    elif is_read and answer.status != "rejected":
+        lines.append(READ_BEFORE)
+    if (is_replayed or is_read) and answer.status != "rejected":
+        lines.append(ONCE)
     if answer.late:
         lines.append("The answer came after the deadline.")
     if answer.erased:
@@ -53,12 +74,14 @@ def answered(answer: wire.Answer, *, plan: str = "") -> str:
     return "\n".join(lines)
 
 
-def swept(sweep: wire.Sweep) -> str:
+def swept(sweep: wire.Sweep, *, read: set[UUID]) -> str:
+    """`read` has the deliveries whose answer an earlier call returned."""
     if not sweep.deliveries:
         return "No answers that you have not seen."
     more = " There are more: call answers again with next_since." if sweep.has_more else ""
     head = f"Answers: {len(sweep.deliveries)}.{more} next_since: {sweep.next_since}"
-    return "\n\n".join([head, *(answered(answer) for answer in sweep.deliveries)])
+    answers = [answered(answer, is_read=answer.delivery_id in read) for answer in sweep.deliveries]
+    return "\n\n".join([head, *answers])
 
 
 def withdrawn(withdrawal: wire.Withdrawal) -> str:
@@ -78,9 +101,9 @@ def task(answer: wire.Answer, status: str) -> str:
     return f"{who} answered: {answer.status}."
 
 
-def plan(receipt: wire.Receipt, *, assumption: str) -> str:
+def plan(receipt: wire.Receipt, *, assumption: str, is_irreversible: bool) -> str:
     if receipt.on_timeout == "hold":
-        return MUST_WAIT
+        return CANNOT_BE_UNDONE if is_irreversible else MUST_WAIT
     return f"You said what you do after the deadline: {assumption}" if assumption else ""
 
 
@@ -90,8 +113,10 @@ def plan_of(on_timeout: str) -> str:
     return WAITS if on_timeout == "hold" else ""
 
 
-def _pending(answer: wire.Answer, plan: str) -> str:
+def _pending(answer: wire.Answer, plan: str, *, is_replayed: bool) -> str:
     lines = ["pending: no decision yet. This is no approval."]
+    if is_replayed:
+        lines.append(EARLIER_REQUEST)
     if answer.expires_at is None:
         lines.append("There is no deadline: wait for the answer before you do it.")
     elif answer.expired:
