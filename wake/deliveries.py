@@ -63,8 +63,8 @@ class DeliveryFields(TypedDict):
 @dataclass(frozen=True, slots=True)
 class Delivered:
     """Holds the delivery, whether it was stored by an earlier request, and the key's remaining
-    quota (None if no quota was spent). `must_wait` says that a rule made the agent wait for the
-    answer, although it meant to go on without one."""
+    quota (None if no quota was spent). `must_wait` says that the agent has to wait for the answer,
+    although it did not say so: a rule asks for it, or the delivery is irreversible."""
 
     delivery: Delivery
     replayed: bool = False
@@ -285,6 +285,8 @@ def _delivery(
     """Builds the row, without what it supersedes and what its rule asks for."""
     content: dict[str, Any] = {**fields}
     agent_id, _ = content.pop("agent_id"), content.pop("supersedes", None)
+    if fields.get("irreversible") and not fields.get("on_timeout"):
+        content["on_timeout"] = Delivery.OnTimeout.HOLD
     timeout = timedelta(seconds=fields.get("timeout_seconds") or 0)
     return Delivery(
         id=uuid.uuid4(),

@@ -20,7 +20,8 @@ Time = Annotated[datetime, Meta(tz=True)]
 
 class Receipt(msgspec.Struct):
     """Answers POST /wake/v1/deliver with 201 (spec, "POST /wake/v1/deliver"). `on_timeout` is there
-    only if a rule of the team changed it (docs/protocol.md, Timeouts)."""
+    only if the agent has to wait although it did not say so: a rule of the team asks for it, or the
+    delivery is irreversible (docs/protocol.md, Timeouts)."""
 
     delivery_id: UUID
     status: Literal["received"]

@@ -17,8 +17,8 @@ class Receipt:
     """Confirms that a delivery is stored.
 
     `replayed` is true if an earlier request with the same Idempotency-Key had already stored it.
-    `on_timeout` is `hold` if a rule of the team makes the agent wait for the answer, although it
-    meant to go on without one.
+    `on_timeout` is `hold` if the agent has to wait for the answer, although it did not say so: a
+    rule of the team asks for it, or the delivery is irreversible.
     """
 
     delivery_id: str
@@ -37,7 +37,7 @@ class Receipt:
 
     @property
     def must_wait(self) -> bool:
-        """Returns whether a rule makes the agent wait for the answer, also after the deadline."""
+        """Returns whether the agent has to wait for the answer, also after the deadline."""
         return self.on_timeout == "hold"
 
 

@@ -16,6 +16,10 @@ from wake.models import Delivery
 HIGHEST_NUMBER = 2**31 - 1
 ARTIFACTS_AT_MOST = 1_000  # of a task, and so of a result
 LONGEST_ASSUMPTION = 2_000
+IRREVERSIBLE_PROCEEDS = (
+    'An irreversible question cannot go ahead without an answer. Use "hold" or "abort", or leave '
+    'on_timeout out, which means "hold".'
+)
 SHORTEST_WINDOW, LONGEST_WINDOW = 60, 604_800
 SMALLEST_QUORUM, LARGEST_QUORUM = 2, 5
 # The states that a run may end with; only people and callers cancel.
@@ -153,11 +157,14 @@ def _of_the_question(result: Fields) -> Json:
         given["assumption"] = assumption[:LONGEST_ASSUMPTION]
     if on_timeout in Delivery.OnTimeout.values:
         given["on_timeout"] = on_timeout
+    is_irreversible = result.flag("irreversible")
+    if is_irreversible and on_timeout == Delivery.OnTimeout.PROCEED:
+        raise result.wrong("on_timeout", IRREVERSIBLE_PROCEEDS)
     if priority in Delivery.Priority.values:
         given["priority"] = priority
     if quorum := result.number("quorum", low=SMALLEST_QUORUM, high=LARGEST_QUORUM):
         given["quorum"] = quorum
-    if result.flag("irreversible"):
+    if is_irreversible:
         given["irreversible"] = True
     return {FOR_PEOPLE: given} if given else {}
 

@@ -152,6 +152,13 @@ def capabilities() -> dict[str, Any]:
     }
 
 
+# No delivery is both (serializers.DeliveryPayload.validate).
+IRREVERSIBLE_PROCEEDS = {
+    "properties": {"irreversible": {"const": True}, "on_timeout": {"const": "proceed"}},
+    "required": ["irreversible", "on_timeout"],
+}
+
+
 @cache
 def openapi() -> dict[str, Any]:
     """Returns OpenAPI 3.1 of everything under /wake/v1."""
@@ -200,5 +207,8 @@ def add_the_wire(result: dict[str, Any], **hook: Any) -> dict[str, Any]:
         wire.ErrorBody,
     ]
     _, components = msgspec.json.schema_components(structs, ref_template=COMPONENT)
-    result["components"]["schemas"].update(components)
+    schemas = result["components"]["schemas"]
+    schemas.update(components)
+    for name in ("DeliveryPayload", "BatchItemPayload"):
+        schemas[name]["not"] = IRREVERSIBLE_PROCEEDS
     return result

@@ -22,6 +22,11 @@ MOST_ROWS = 200
 MOST_DELIVERIES = 50
 # Of a typed block that asks for a choice or a value (docs/protocol.md, Typed blocks).
 MOST_OPTIONS, LONGEST_NAME, LONGEST_LABEL = 12, 64, 200
+IRREVERSIBLE_PROCEEDS = serializers.ErrorDetail(
+    "An irreversible delivery cannot go ahead without an answer. Use hold or abort, or leave "
+    "on_timeout out, which means hold.",
+    "irreversible",
+)
 # The specification's own fields; every other one is an extension.
 SPECIFIED = (
     "agent_id",
@@ -133,6 +138,11 @@ class DeliveryPayload(serializers.Serializer[Delivery]):
     )
     quorum = WholeNumber(required=False, allow_null=True, min_value=2, max_value=5)
     irreversible = TrueOrFalse(required=False, allow_null=True)
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        if attrs.get("irreversible") and attrs.get("on_timeout") == Delivery.OnTimeout.PROCEED:
+            raise serializers.ValidationError({"on_timeout": [IRREVERSIBLE_PROCEEDS]})
+        return attrs
 
     def read(self, body: JsonObject) -> dict[str, Any]:
         """Returns the keywords of deliver(): the fields that are there and not null, `details` as

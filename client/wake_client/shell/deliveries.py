@@ -105,7 +105,7 @@ def _deliver(client: WakeClient, arguments: argparse.Namespace) -> int:
         **_optional(client, arguments),
     )
     show(arguments, asdict(receipt), visible(receipt.delivery_id))
-    _say_if_made_to_wait(receipt)
+    _say_if_made_to_wait(receipt, arguments)
     return ExitStatus.OK
 
 
@@ -118,13 +118,18 @@ def _ask(client: WakeClient, arguments: argparse.Namespace) -> int:
         **_optional(client, arguments),
     )
     say(f"Waiting for an answer; read it later with: wake check {receipt.delivery_id}")
-    _say_if_made_to_wait(receipt)
+    _say_if_made_to_wait(receipt, arguments)
     return _waited(client, arguments, receipt.delivery_id, must_wait=receipt.must_wait)
 
 
-def _say_if_made_to_wait(receipt: Receipt) -> None:
+def _say_if_made_to_wait(receipt: Receipt, arguments: argparse.Namespace) -> None:
+    """Also says if an earlier request with the same --idempotency-key delivered it: its answer may
+    have been acted on already."""
+    if receipt.replayed:
+        say(f"An earlier request with this key delivered it, at {receipt.created_at.isoformat()}.")
     if receipt.must_wait:
-        say("A rule of the team says: wait for the answer, also after the deadline.")
+        why = "It is irreversible" if arguments.irreversible else "A rule of the team says"
+        say(f"{why}: wait for the answer, also after the deadline.")
 
 
 def _check(client: WakeClient, arguments: argparse.Namespace) -> int:
