@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import uuid
@@ -18,8 +19,8 @@ if TYPE_CHECKING:
 
 
 class Entries:
-    """The file of a book: the idempotency key and the delivery of each question, by its name, and
-    whether a rule makes the agent wait."""
+    """The file of a book: the idempotency key, the delivery and a digest of the content of each
+    question, by its name, and whether the agent has to wait."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
@@ -35,11 +36,22 @@ class Entries:
         entries.pop(name, None)
         self._write(entries)
 
-    def _begun(self, name: str) -> dict[str, Any]:
-        """Returns the entry of a question, and writes a new one before its request."""
+    def _begun(
+        self, name: str, headline: str, summary: str, optional: OptionalFields
+    ) -> dict[str, Any]:
+        """Returns the entry of a question, and writes a new one before its request. Raises
+        ValueError if something else was asked under this name. Entries of version 0.2 do not say
+        what was asked."""
+        digest = _digest(headline, summary, optional)
         entry = self._read().get(name)
         if entry is None:
-            entry = self._store(name, {"key": str(uuid.uuid4()), "delivery_id": None})
+            new = {"key": str(uuid.uuid4()), "delivery_id": None, "digest": digest}
+            entry = self._store(name, new)
+        if entry.get("digest", digest) != digest:
+            raise ValueError(
+                f"{name} was asked with other words, and its answer is not for these. Use another "
+                "name, or forget() it first."
+            )
         return dict(entry)
 
     def _store_receipt(self, name: str, entry: dict[str, Any], receipt: Receipt) -> dict[str, Any]:
@@ -47,7 +59,7 @@ class Entries:
         return self._store(name, {**entry, **facts})
 
     def _made_to_wait(self) -> set[str]:
-        """Returns the names of the questions whose answer a rule makes the agent wait for."""
+        """Returns the names of the questions whose answer the agent has to wait for."""
         return {name for name, entry in self._read().items() if entry.get("must_wait")}
 
     def _store(self, name: str, entry: dict[str, Any]) -> dict[str, Any]:
@@ -89,9 +101,10 @@ class Book(Entries):
         timeout: float | None = None,
         **optional: Unpack[OptionalFields],
     ) -> Answer:
-        """Asks, or waits for the answer to what it asked under this name before. The content of an
-        entry that was delivered does not change. Raises ValueError for a damaged file."""
-        entry = self._begun(name)
+        """Asks, or waits for the answer to what it asked under this name before. Raises ValueError
+        for a damaged file, and if the headline, the summary, the details or the assumption are
+        others than before: an approval is for what people saw."""
+        entry = self._begun(name, headline, summary, optional)
         if entry["delivery_id"] is None:
             receipt = self.client.deliver(
                 "question", headline, summary, idempotency_key=entry["key"], **optional
@@ -129,7 +142,7 @@ class AsyncBook(Entries):
         **optional: Unpack[OptionalFields],
     ) -> Answer:
         """Does the same as Book.ask."""
-        entry = self._begun(name)
+        entry = self._begun(name, headline, summary, optional)
         if entry["delivery_id"] is None:
             receipt = await self.client.deliver(
                 "question", headline, summary, idempotency_key=entry["key"], **optional
@@ -146,3 +159,9 @@ class AsyncBook(Entries):
             answer = await self.client.response(delivery_id)
             if answer.is_answered or (answer.expired and name not in waiting):
                 yield name, answer
+
+
+def _digest(headline: str, summary: str, optional: OptionalFields) -> str:
+    """Returns the SHA-256 of what people base their answer on."""
+    content = [headline, summary, optional.get("details"), optional.get("assumption")]
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()

@@ -82,7 +82,8 @@ def _entries(agent: str, command: str, wait: int) -> list[tuple[str, dict[str, A
     timeout = wait + SPARE_SECONDS
     run = {"type": "command", "command": command, "timeout": timeout}
     if agent == CURSOR:
-        entry = {"command": command, "timeout": timeout}
+        # Cursor would run the call of a hook that crashes or takes too long.
+        entry = {"command": command, "timeout": timeout, "failClosed": True}
         return [("beforeShellExecution", entry), ("beforeMCPExecution", dict(entry))]
     permission = ("PermissionRequest", {"hooks": [run]})  # no matcher: for every tool
     if agent == CODEX:

@@ -223,3 +223,11 @@ def test_everything_can_be_json(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert "hook --for codex" in first["diff"]
     assert found["installed"] == ["codex"]
     assert "wake login" in found["problem"]
+
+
+def test_cursor_blocks_a_call_whose_hook_crashes(tmp_path: Path) -> None:
+    """It runs the call otherwise (https://cursor.com/docs/agent/hooks, read on 2026-11-25)."""
+    wake_hook(tmp_path, "install", "cursor")
+
+    hooks = written(tmp_path / FILES["cursor"])["hooks"]
+    assert [entry["failClosed"] for entries in hooks.values() for entry in entries] == [True, True]
