@@ -281,3 +281,27 @@ def test_the_help_has_an_example_and_the_exit_statuses() -> None:
     assert "wake ask " in help_text
     named = {status for status in ExitStatus if f"  {status.value} " in help_text}
     assert named == set(ExitStatus)
+
+
+def test_a_repeated_key_says_that_it_was_delivered_before(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """A script that runs again gets the earlier approval, and a person should see that."""
+    server = Server(ok(RECEIPT, 201, **{"Idempotency-Replayed": "true"}), ok(APPROVED))
+
+    assert wake(server, "ask", "Deploy?", "Tests pass.", "--idempotency-key", "deploy-42") == 0
+
+    assert "An earlier request with this key delivered it" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("flag", "why"), [([], "A rule of the team"), (["--irreversible"], "It is irreversible")]
+)
+def test_a_wait_beyond_the_deadline_has_its_reason(
+    flag: list[str], why: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    server = Server(ok({**RECEIPT, "on_timeout": "hold"}, 201), ok(APPROVED))
+
+    wake(server, "ask", "Deploy?", "Tests pass.", "--deadline", "60", *flag)
+
+    assert why in capsys.readouterr().err
