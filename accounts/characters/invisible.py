@@ -1,43 +1,76 @@
-"""Makes invisible characters visible, which hide words from a reader or reverse them.
+"""Makes visible what a reader cannot see in a text: characters without a picture, and letters that
+look like others.
 
-Joiners stay where writing needs them: between emoji, and between letters of scripts that join. So
-does the variation selector after an emoji.
+Characters stay as they are where writing needs them, and where they cannot hide anything:
+
+- Joiners stay between emoji, and between letters of scripts that join. A variation selector stays
+  after an emoji.
+- One no-break or thin space stays between letters, digits and the marks of typography, as in
+  `10 000 €` and `« oui »`, but not in code, where it joins two words into one.
+- One or two ideographic spaces stay beside Chinese, Japanese and Korean letters, but not in code.
 """
 
 import re
 
-HIDDEN = (
-    "\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f"  # controls other than tab and line breaks
-    "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\uffa0"  # soft hyphen, fillers
-    "\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff0-\ufffb"  # zero width, directions
-    "\ufe00-\ufe0f\U000e0000-\U000e0fff"  # variations and tags
-    "\U0001bca0-\U0001bca3\U0001d159\U0001d173-\U0001d17a"  # of shorthand and of music
-)
+from accounts.characters.invisible_ranges import BLANKS, HIDDEN
+from accounts.characters.look_alike_marks import mark_look_alikes
+
 EMOJI = (
     "\u00a9\u00ae\u203c\u2049\u2122\u2139\u2190-\u2bff\u3030\u303d\u3297\u3299\U0001f000-\U0001faff"
 )
 JOINING = "\u0600-\u08ff\u0900-\u0dff\u1000-\u109f"
+TYPOGRAPHY = r"\w.,:;!?%‰°€£¥$«»„“”’()\[\]§№–—−…"  # noqa: RUF001 - real marks
+CJK = "\u3001-\u30ff\u3105-\u312f\u3400-\u9fff\uac00-\ud7a3\uff01-\uff60"
+STACKING = "\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f"
 LONG = 20  # a mixed run of so many is counted, because naming each made a page of megabytes
 KINDS_NAMED = 4
-_HIDDEN = re.compile(
-    rf"(?P<joiner>(?<=[{EMOJI}\ufe0f])\u200d(?=[{EMOJI}])"
+TALLEST = 4  # more marks on one letter hide their neighbours
+
+_NEEDED = (
+    rf"(?<=[{EMOJI}\ufe0f])\u200d(?=[{EMOJI}])"
     rf"|(?<=[{EMOJI}])[\ufe0e\ufe0f]|(?<=[0-9#*])\ufe0f(?=\u20e3)"
-    rf"|(?<=[{JOINING}])[\u200c\u200d](?=[{JOINING}]))"
-    rf"|(?P<mixed>[{HIDDEN}]{{{LONG},}})"
-    rf"|(?P<hidden>[{HIDDEN}]|\r(?!\n))(?P=hidden)*"
+    rf"|(?<=[{JOINING}])[\u200c\u200d](?=[{JOINING}])"
 )
+_SPACING = (
+    rf"(?<=[{TYPOGRAPHY}])[\u00a0\u2009\u202f](?=[{TYPOGRAPHY}])"
+    rf"|(?:(?<=[{CJK}])|(?<![^\n]))\u3000{{1,2}}(?=[{CJK}\w])|(?<=\w)\u3000{{1,2}}(?=[{CJK}])"
+)
+_RUNS = (
+    rf"(?P<mixed>[{HIDDEN}{BLANKS}]{{{LONG},}}|[{STACKING}]{{{TALLEST + 1},}})"
+    rf"|(?P<hidden>[{HIDDEN}{BLANKS}]|\r(?!\n))(?P=hidden)*"
+)
+_IN_TEXT = re.compile(rf"(?P<needed>{_NEEDED}|{_SPACING})|{_RUNS}")
+_IN_CODE = re.compile(rf"(?P<needed>{_NEEDED})|{_RUNS}")
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
+_ANY = re.compile(f"[\r{HIDDEN}{BLANKS}{STACKING}]")
+_IS_HIDDEN = re.compile(f"[{HIDDEN}{BLANKS}]")
 
 
-def reveal(text: str) -> str:
-    """Replaces each invisible character by `⟨U+202E⟩`, and a run of one by `⟨12 U+200B⟩`.
+def reveal(text: str, *, is_code: bool = False) -> str:
+    """Replaces each invisible character by `⟨U+202E⟩`, and a run of one by `⟨12 U+200B⟩`; adds
+    `⟨Latin and Cyrillic letters⟩` to a word that looks like another one.
 
-    A long run of different ones becomes `⟨30 U+200B U+200C⟩`.
+    A long run of different ones becomes `⟨30 U+200B U+200C⟩`. To reveal a text twice changes
+    nothing.
     """
-    return text if text.isascii() and text.isprintable() else _HIDDEN.sub(_name, text)
+    named = name_invisible(text, is_code=is_code)
+    return named if named.isascii() else mark_look_alikes(named)
+
+
+def name_invisible(text: str, *, is_code: bool = False) -> str:
+    """Does the part of `reveal` that is about characters without a picture."""
+    any_hidden = _CONTROL if text.isascii() else _ANY
+    if not any_hidden.search(text):
+        return text
+    return (_IN_CODE if is_code else _IN_TEXT).sub(_name, text)
+
+
+def is_hidden(character: str) -> bool:
+    return bool(_IS_HIDDEN.match(character))
 
 
 def _name(match: re.Match[str]) -> str:
-    if match["joiner"]:
+    if match["needed"]:
         return match[0]
     times = f"{len(match[0]):,} " if len(match[0]) > 1 else ""
     kinds = [f"U+{ord(character):04X}" for character in dict.fromkeys(match[0])]

@@ -28,6 +28,7 @@ _MARKS = {
     **dict.fromkeys("\u223c\u02dc", "~"),
     **{"\u02cd": "_", "\u2800": " ", "\ufe0e": "", "\ufe0f": ""},
 }
+_LOOKS_LATIN = str.maketrans(_LATIN)
 _SAME_LOOK = str.maketrans({**_LATIN, **_MARKS, "I": "l", "1": "l", "|": "l", "0": "O"})
 _ONE_FOR_TWO = (("rn", "m"), ("vv", "w"), ("VV", "W"))
 
@@ -43,6 +44,11 @@ def look(text: str) -> str:
     for pair, one in _ONE_FOR_TWO:
         text = text.replace(pair, one)
     return " ".join(text.split())  # a page shows many spaces as one
+
+
+def looks_like_ascii(text: str) -> bool:
+    """Returns whether a reader may take all letters for those of ASCII."""
+    return unicodedata.normalize("NFKC", text).translate(_LOOKS_LATIN).isascii()
 
 
 def scripts(text: str) -> list[str]:

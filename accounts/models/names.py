@@ -9,7 +9,7 @@ from django.core.exceptions import ValidationError
 from django.core.validators import RegexValidator
 from django.db import models
 
-from accounts.characters.invisible import reveal
+from accounts.characters.invisible import is_hidden, name_invisible
 from accounts.characters.look_alikes import nfc
 
 SINGLE_LINE = RegexValidator(
@@ -17,9 +17,6 @@ SINGLE_LINE = RegexValidator(
 )
 
 SEEN = {"L", "N", "P", "S"}  # letters, numbers, punctuation and symbols
-# Letters and symbols by their category that are invisible: Hangul fillers, a Braille blank, and a
-# note without a head.
-BLANK = set("\u115f\u1160\u2800\u3164\uffa0\U0001d159")
 
 
 def visible(name: str) -> None:
@@ -27,10 +24,9 @@ def visible(name: str) -> None:
     invisible characters, which could make it look like another one. An empty name passes."""
     if name and not is_visible(name):
         raise ValidationError("Use at least one character that people can see.", code="invisible")
-    if reveal(name) != name:
-        raise ValidationError(
-            f"Invisible characters are not allowed here: {reveal(name)}", code="hidden"
-        )
+    named = name_invisible(name)
+    if named != name:
+        raise ValidationError(f"Invisible characters are not allowed here: {named}", code="hidden")
 
 
 def compose(row: models.Model, name: str) -> None:
@@ -51,4 +47,4 @@ def is_visible(text: str) -> bool:
 
 
 def _is_seen(character: str) -> bool:
-    return unicodedata.category(character)[0] in SEEN and character not in BLANK
+    return unicodedata.category(character)[0] in SEEN and not is_hidden(character)

@@ -11,7 +11,7 @@ from markdown_it.rules_block import StateBlock
 from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 
-from accounts.characters.invisible import reveal
+from accounts.characters.invisible import name_invisible, reveal
 from inbox.rendering.links import ABSOLUTE, REL, hidden_host
 from inbox.rendering.syntax_colours import coloured
 
@@ -75,8 +75,9 @@ parser = _parser()
 
 
 def parsed(text: str) -> list[Token]:
-    """Returns the tokens, with invisible characters named."""
-    return parser.parse(reveal(text))
+    """Returns the tokens, with invisible characters named. Look-alikes are marked later, because a
+    mark would change the address of a link."""
+    return parser.parse(name_invisible(text))
 
 
 def finished(tokens: list[Token]) -> list[Token]:
@@ -91,7 +92,8 @@ def finished(tokens: list[Token]) -> list[Token]:
         if token.type in {"th_open", "td_open"}:
             alignment = ALIGNED.get(str(token.attrs.pop("style", "")))
             token.attrs |= {"class": alignment} if alignment else {}
-        token.content = reveal(token.content)
+        if token.type in {"fence", "code_block"}:
+            token.content = reveal(token.content, is_code=True)
         if token.children:
             with_links = list(_with_bare_links(token.children, bare_links_left))
             bare_links_left -= sum(child.info == "bare" for child in with_links)
@@ -159,7 +161,10 @@ def _with_checked_links(children: list[Token]) -> list[Token]:
             link.attrs = {"href": href, "rel": REL}
         elif child.type == "link_close" and link is None:
             continue
-        child.content = reveal(child.content)
+        if link is None:
+            child.content = reveal(child.content, is_code=child.type == "code_inline")
+        else:  # the address beside a link says where it leads
+            child.content = name_invisible(child.content, is_code=child.type == "code_inline")
         words += child.content
         result.append(child)
         if child.type == "link_close" and link is not None:

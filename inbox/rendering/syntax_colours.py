@@ -15,6 +15,8 @@ from pygments.lexer import Lexer
 from pygments.lexers import get_lexer_by_name
 from pygments.token import Comment, Keyword, Name, Number, Operator, String
 
+from accounts.characters.invisible import name_invisible
+
 # Some lexers take a second for 6 kB of hostile text; between two words they can be stopped.
 LONGEST = 6_000
 BUDGET_SECONDS = 0.08
@@ -39,7 +41,9 @@ _LINE = re.compile(r"[^\n]*\n|[^\n]+")  # as git: no other character ends a line
 
 
 def coloured(code: str, language: str) -> SafeString:
-    """Returns the same text, safe to show and coloured as far as that is quick."""
+    """Returns the same text, safe to show and coloured as far as that is quick. Unusual blanks are
+    named, because in code they join two words into one."""
+    code = name_invisible(code, is_code=True)
     name = language.lower()
     pieces: Iterator[tuple[str, str]] = iter([("", code)])
     if name in DIFF:

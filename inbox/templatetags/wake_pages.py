@@ -12,7 +12,7 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from accounts.characters.invisible import reveal
+from accounts.characters.invisible import name_invisible, reveal
 from accounts.characters.look_alikes import foreign_scripts
 from inbox.answering.editing.word_diffs import Changes
 from inbox.answering.outcome_words import status_words
@@ -87,7 +87,7 @@ def sender(name: object) -> str:
     take for Latin ones: `pay ⟨Cyrillic letters⟩`."""
     scripts = foreign_scripts(str(name))
     note = f" ⟨{' and '.join(scripts)} letters⟩" if scripts else ""
-    return f"{visible(name)}{note}"
+    return f"{name_invisible(str(name))}{note}"
 
 
 @register.filter

@@ -14,7 +14,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 
 from accounts.characters.invisible import reveal
 from inbox.answering.editing.word_diffs import Changes
@@ -124,7 +124,7 @@ def test_an_honest_patch_is_shown_as_git_applies_it(text: str) -> None:
 
 
 @given(tampered_patches())
-@settings(max_examples=300)
+@settings(max_examples=300, suppress_health_check=[HealthCheck.filter_too_much])
 def test_no_patch_shows_other_lines_than_git_applies(text: str) -> None:
     page = unified(text)
     assume(page is not None and not page.problem)

@@ -1,0 +1,106 @@
+"""Marks hosts, paths and words of a text whose letters look like those of another script.
+
+Only what a reader would take for ASCII is marked, so that Russian and Greek prose stays as it is:
+a host or a word of Latin letters with a Cyrillic one among them, and in a path, an option or an
+identifier also a word of foreign letters that all look Latin.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from accounts.characters.hosts import UNREADABLE, ascii_host
+from accounts.characters.look_alikes import MIXED_FREELY, looks_like_ascii, scripts
+
+SHORTEST = 3  # formulas have words of two letters, a Latin and a Greek one
+LONGEST = 253  # of a host; the scripts of longer words come from their beginning
+MAX_NAMED = 300  # in one text; later marks are short, because names make a page of megabytes
+SHORT_MARK = "⟨…⟩"
+
+# Greek, Cyrillic, Armenian, Cherokee, Coptic and Lisu, and Latin letters that are not ASCII.
+_FOREIGN = (
+    "\u0251\u0261\u0269\u028b\u1d04\u1d0f\u1d1c\u1d20-\u1d22\u0370-\u058f\u13a0-\u13ff"
+    "\u1c80-\u1c8f\u2c80-\u2cff\ua4d0-\ua4ff\ua640-\ua69f\uab70-\uabbf"
+)
+_NEVER_MIXED = {"Cherokee", "Coptic", "Lisu"}
+_LETTER = r"[^\W\d_]"
+# Words of foreign letters alone, with no mark before them, are prose.
+_TOKEN = re.compile(r"(?<!\S)(?:[./~$\"'`(=-]|[^\sA-Za-z_]*+[A-Za-z_])\S*+")
+_NOT_ASCII_AHEAD = rf"(?=[!-~]{{0,{LONGEST}}}+[^\x00-\x7f])"
+_SUSPECT = re.compile(
+    rf"(?P<host>(?<![\w.-]){_NOT_ASCII_AHEAD}(?:[\w-]{{1,63}}+\.)++{_LETTER}[\w-]{{1,62}}+)"
+    rf"|(?P<path>(?<![^\s\"'`(=])(?:\.{{0,2}}/|~/|--|\$)\S++)"
+    rf"|(?P<identifier>(?<!\w)[^\W_]*+_\w*+)"
+    rf"|(?P<word>(?<!{_LETTER}){_LETTER}*?(?:[A-Za-z][{_FOREIGN}]|[{_FOREIGN}][A-Za-z]){_LETTER}*+)"
+)
+_ANY = re.compile(f"[{_FOREIGN}]")
+_WORD = re.compile(rf"{_LETTER}+")
+# Letters of ASCII that look like Cyrillic or Greek ones, in a word that is mostly of that script.
+_LIKE_FOREIGN = frozenset("aehijklopqscywxvABEHIJKMOPSCTYXZN")
+
+
+def mark_look_alikes(text: str) -> str:
+    if not _ANY.search(text):
+        return text
+    pieces, done = [], 0
+    for number, (end, mark) in enumerate(_marks(text)):
+        pieces += [text[done:end], mark if number < MAX_NAMED else SHORT_MARK]
+        done = end
+    return "".join([*pieces, text[done:]])
+
+
+def _marks(text: str) -> Iterator[tuple[int, str]]:
+    """Yields each mark with its place, unless it stands there already."""
+    for token in _TOKEN.finditer(text):
+        if token[0].isascii():
+            continue
+        for match in _SUSPECT.finditer(text, *token.span()):
+            for end, mark in _marks_of(match):
+                if mark and not text.startswith(mark, end):
+                    yield end, mark
+
+
+def _marks_of(match: re.Match[str]) -> Iterator[tuple[int, str]]:
+    if match[0].isascii():
+        return
+    if match["host"] and (mark := _mark_of_host(match[0])):
+        yield match.end(), mark
+        return
+    is_name = not match["word"]
+    for word in _WORD.finditer(match.string, *match.span()):
+        yield word.end(), _mark_of_word(word[0], is_name=is_name)
+
+
+def _mark_of_host(host: str) -> str:
+    if not (looks_like_ascii(host) and re.search("[A-Za-z]", host)):
+        return ""
+    opened = ascii_host(host)
+    return f"⟨{_letters(host)}⟩" if opened == UNREADABLE else f"⟨{_letters(host)}: {opened}⟩"
+
+
+def _mark_of_word(word: str, *, is_name: bool) -> str:
+    """Returns the mark of a word; in a path or an identifier also if it has only foreign letters,
+    which all look Latin."""
+    if word.isascii() or len(word) < (2 if is_name else SHORTEST):
+        return ""
+    used = [script for script in scripts(word[:LONGEST]) if script not in MIXED_FREELY]
+    is_mixed = len(used) > 1
+    if not (is_mixed or is_name or used == ["Latin"]):
+        return ""
+    if looks_like_ascii(word) or (is_mixed and _NEVER_MIXED & set(used)):
+        return f"⟨{_letters(word)}⟩"
+    if not is_mixed or "Latin" not in used:
+        return ""
+    ascii_letters = [letter for letter in word if letter.isascii()]
+    are_few = 2 * len(ascii_letters) < len(word)
+    return f"⟨{_letters(word)}⟩" if are_few and _LIKE_FOREIGN.issuperset(ascii_letters) else ""
+
+
+def _letters(text: str) -> str:
+    """Returns `Latin and Cyrillic letters`; the characters themselves if all are Latin."""
+    used = scripts(text[:LONGEST])
+    if used == ["Latin"]:
+        odd = dict.fromkeys(letter for letter in text if not letter.isascii())
+        return " ".join(f"U+{ord(letter):04X}" for letter in odd)
+    return f"{' and '.join(used)} letters"

@@ -1,0 +1,162 @@
+"""A page names every character that a reader cannot see, and marks letters that look like others.
+
+A blank of Braille, a hieroglyph's control or a no-break space in a command had no mark, and a host
+with a Cyrillic letter had one only in links.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import unicodedata
+
+import pytest
+
+from accounts.characters import write_invisible_ranges as ranges
+from accounts.characters.invisible import reveal
+from inbox.rendering.details import formatted, render
+
+pytestmark = pytest.mark.once
+
+KEPT = {" ", "\t", "\n"}
+CYRILLIC_A, HOST = "\u0430", "xn--pypal-4ve.com"
+
+
+def characters(*categories: str) -> list[str]:
+    return [
+        character
+        for character in map(chr, range(sys.maxunicode + 1))
+        if unicodedata.category(character) in categories
+    ]
+
+
+@pytest.mark.parametrize("category", ["Cc", "Cf", "Zl", "Zp", "Zs"])
+def test_every_character_of_these_categories_is_named(category: str) -> None:
+    """Python's Unicode data can be newer or older than the table."""
+    drawn = {chr(code) for first, last in ranges.DRAWN_FORMATS for code in range(first, last + 1)}
+
+    for character in characters(category):
+        named = f"a⟨U+{ord(character):04X}⟩b"
+        assert reveal(f"a{character}b", is_code=True) == (
+            f"a{character}b" if character in drawn | KEPT else named
+        )
+
+
+@pytest.mark.parametrize(
+    "code", [0x2800, 0xFFFC, 0x13430, 0x1343F, 0x13441, 0x16FE4, 0xFDD0, 0x2065]
+)
+def test_a_character_without_a_picture_is_named(code: int) -> None:
+    assert reveal(f"a{chr(code)}b") == f"a⟨U+{code:04X}⟩b"
+
+
+@pytest.mark.parametrize(
+    ("name", "facts"),
+    [
+        ("Default_Ignorable_Code_Point", ranges.DEFAULT_IGNORABLE),
+        ("Prepended_Concatenation_Mark", ranges.DRAWN_FORMATS),
+        ("Noncharacter_Code_Point", ranges.NONCHARACTERS),
+    ],
+)
+def test_the_facts_are_those_of_unicode(name: str, facts: tuple[tuple[int, int], ...]) -> None:
+    regex = pytest.importorskip("regex")
+
+    codes = {code for first, last in facts for code in range(first, last + 1)}
+
+    assert codes == {
+        code for code in range(sys.maxunicode + 1) if regex.match(rf"\p{{{name}}}", chr(code))
+    }
+
+
+def test_the_table_is_what_its_script_writes() -> None:
+    assert ranges.TABLE.read_text() == ranges.table()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Le prix est de 10\u202f000\u00a0€\u00a0: «\u00a0oui\u00a0»\u202f!",
+        "z.\u00a0B. am 5.\u00a0Mai, 5\u2009mm",
+        "слово\u00a0— слово",
+        "\u3000\u3000部署版本\u3000第3\u3000章",
+    ],
+)
+def test_blanks_of_typography_stay_in_prose(text: str) -> None:
+    assert reveal(text) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("rm\u00a0-rf", "rm⟨U+00A0⟩-rf"),
+        ("a\u00a0\u00a0b", "a⟨2 U+00A0⟩b"),
+        ("a\u00a0\nb", "a⟨U+00A0⟩\nb"),
+        ("a\u2003b", "a⟨U+2003⟩b"),
+        ("a\u3000b", "a⟨U+3000⟩b"),
+        ("部署" + "\u3000" * 30 + "x", "部署⟨30 U+3000⟩x"),
+        ("one\rtwo\r\nthree", "one⟨U+000D⟩two\r\nthree"),
+        ("a" + "\u0335" * 30, "a⟨30 U+0335⟩"),
+        ("e\u0302\u0301", "e\u0302\u0301"),
+    ],
+)
+def test_other_blanks_returns_and_stacks_of_marks_are_named(text: str, named: str) -> None:
+    assert reveal(text) == named
+
+
+@pytest.mark.parametrize("text", ["`a\u00a0b`", "```sh\na\u00a0b\n```", "    a\u00a0b"])
+def test_a_no_break_space_in_code_is_named(text: str) -> None:
+    assert "a⟨U+00A0⟩b" in formatted(text)
+    assert "a\u00a0b" in formatted("a\u00a0b")
+
+
+@pytest.mark.parametrize(
+    ("text", "marked"),
+    [
+        (f"visit p{CYRILLIC_A}ypal.com now", f"⟨Latin and Cyrillic letters: {HOST}⟩ now"),
+        (f"curl https://p{CYRILLIC_A}ypal.com/x", f"⟨Latin and Cyrillic letters: {HOST}⟩/x"),
+        (f"mail me@p{CYRILLIC_A}ypal.com", f"⟨Latin and Cyrillic letters: {HOST}⟩"),
+        ("\u0430\u0440\u0440\u04cf\u0435.com", "⟨Cyrillic and Latin letters: xn--80ak6aa92e.com⟩"),
+        ("p\u0251ypal.com", "⟨U+0251: xn--pypal-0jc.com⟩"),
+        ("rm -rf ./\u0441ache/x", "\u0441ache⟨Cyrillic and Latin letters⟩/x"),
+        ("rm -rf ./\u0441\u043e\u0440", "⟨Cyrillic letters⟩"),
+        ("--f\u043er\u0441e", "⟨Latin and Cyrillic letters⟩"),
+        ("\u0410\u0420\u0406_key", "⟨Cyrillic letters⟩_key"),
+        ("\u043e\u0442\u0447e\u0442.txt", "⟨Cyrillic and Latin letters⟩.txt"),
+    ],
+)
+def test_hosts_and_names_of_two_scripts_are_marked(text: str, marked: str) -> None:
+    assert marked in reveal(text)
+    assert reveal(reveal(text)) == reveal(text)
+    assert reveal(text.replace(" ", "⟨…⟩ ")) != text.replace(" ", "⟨…⟩ ")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Развёртывание версии ждёт: см. README.md, docs/a.txt и API-ключ; т.е. р/с, ха-ха.",  # noqa: RUF001
+        "СМС/email, ОС/Linux, ТВ-box, pushнуть, iOSник, 3D-модель",  # noqa: RUF001
+        "Η Μακεδονία, το API και το Linux: 5 μm, 3 kΩ, Δt, αx",  # noqa: RUF001
+        "部署版本2.3: Windows版, Tシャツ, münchen.de, straße",
+    ],
+)
+def test_prose_of_other_scripts_has_no_marks(text: str) -> None:
+    assert reveal(text) == text
+
+
+@pytest.mark.parametrize(
+    "details",
+    [
+        f"Pay p{CYRILLIC_A}ypal.com",
+        f"`curl p{CYRILLIC_A}ypal.com`",
+        f"```sh\ncurl https://p{CYRILLIC_A}ypal.com/x\n```",
+        {"to": f"p{CYRILLIC_A}ypal.com"},
+        {"wake_blocks": 1, "blocks": [{"type": "code", "text": f"ssh p{CYRILLIC_A}ypal.com"}]},
+        {"wake_blocks": 1, "blocks": [{"type": "text", "text": f"p{CYRILLIC_A}ypal.com"}]},
+        {"wake_blocks": 1, "blocks": [{"type": "kv", "items": {"to": f"p{CYRILLIC_A}ypal.com"}}]},
+        f"[pay](https://p{CYRILLIC_A}ypal.com)",
+    ],
+)
+def test_a_host_that_looks_like_another_is_named_wherever_it_stands(details: object) -> None:
+    rendered = render(json.dumps(details))
+
+    assert rendered is not None
+    assert HOST in rendered.html
