@@ -3,6 +3,7 @@ that was picked up, and is told so."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 from accounts.models import ApiKey
 from tests.fixtures.agent_client import AgentClient
 from tests.types import Answer
-from tests.wake.mcp.client import McpClient
+from tests.wake.mcp.client import HANDSHAKE, McpClient
 from wake.mcp.wording import EARLIER_ANSWER, EARLIER_REQUEST, ONCE, READ_BEFORE
 from wake.models import Delivery
 
@@ -129,3 +130,19 @@ def test_an_answer_that_was_read_before_says_so(mcp: McpClient, answer: Answer) 
     for result in (second, third):
         assert READ_BEFORE in text_of(result)
         assert ONCE in text_of(result)
+
+
+@pytest.mark.parametrize("other", ["0.30000000000000000001", "300000000000000000001.0"])
+def test_an_approval_is_not_for_an_amount_that_is_the_same_float(
+    other: str, mcp: McpClient
+) -> None:
+    ids = set()
+    for amount in ("0.3", "300000000000000000000.0", other):
+        call = {"name": "ask", "arguments": {**PAYMENT, "wait_seconds": 0, "details": "AMOUNT"}}
+        sent = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call}
+        body = json.dumps(sent).replace('"AMOUNT"', f'{{"amount": {amount}}}')
+        version = McpClient(mcp.key, version=HANDSHAKE)
+        answer = version.post(body, **{"Mcp-Protocol-Version": HANDSHAKE}).json()
+        ids.add(answer["result"]["structuredContent"]["delivery_id"])
+
+    assert len(ids) == 3

@@ -175,7 +175,7 @@ def _store(caller: Caller, tool: str, arguments: JsonObject) -> tuple[wire.Recei
     delivered = deliver(
         caller.key.agent,
         key=caller.key,
-        idempotency=_idempotency(tool, arguments.get("idempotency_key"), fields),
+        idempotency=_idempotency(tool, arguments, fields),
         address=caller.address,
         at=database_now(),
         **DELIVERY_PAYLOAD.read(JsonObject(fields, arguments.texts)),
@@ -187,20 +187,28 @@ def _is_irreversible(arguments: JsonObject) -> bool:
     return arguments.get("irreversible") is True
 
 
-def _idempotency(tool: str, key: Any, fields: dict[str, Any]) -> Idempotency | None:
+def _idempotency(tool: str, arguments: JsonObject, fields: dict[str, Any]) -> Idempotency | None:
     """Returns what makes an equal call the same delivery. Without a key of its own that is so only
     for a while, and until its answer is picked up: one approval is for one action. Two calls that
     are irreversible are always two deliveries."""
+    key = arguments.get("idempotency_key")
     if key is None:
         if fields.get("irreversible"):
             return None
-        content = json.dumps([tool, fields], sort_keys=True)
+        content = json.dumps([tool, {**fields, "details": _exact(arguments)}], sort_keys=True)
         digest = hashlib.sha256(content.encode()).hexdigest()
         return Idempotency(f"mcp-{digest}", digest, window=SAME_CALL, is_over=_is_over)
     try:
         return Idempotency.of(key if isinstance(key, str) else "", fields)
     except BadIdempotencyKey as reason:
         raise ValidationError({"idempotency_key": [str(reason)]}) from None
+
+
+def _exact(arguments: JsonObject) -> Any:
+    """Returns the details with the digits of each number: two amounts that are one float are two
+    calls."""
+    details = arguments.texts.get("details")
+    return details and json.loads(bytes(details), parse_float=lambda digits: {"number": digits})
 
 
 def _is_over(delivery: Delivery) -> bool:

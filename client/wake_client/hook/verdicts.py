@@ -4,13 +4,13 @@ a call."""
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from wake_client.answers import Answer
 from wake_client.hook.calls import ASK_USER, BEFORE_TOOL, CLAUDE_CODE, CURSOR, EXIT_PLAN, Call
 from wake_client.hook.questions import GO, MOST_CHARACTERS, PLAN, questions_of
-from wake_client.visible_text import json_text, visible
+from wake_client.visible_text import json_text, visible, visible_lines
 
 TOO_LONG = (
     f"The arguments are longer than {MOST_CHARACTERS:,} characters, so no person could read them "
@@ -90,6 +90,9 @@ def output(call: Call, verdict: Verdict | None) -> str:
     """Returns what the hook prints for a verdict, or for none."""
     if verdict is None:
         return undecided(call.agent)
+    verdict = replace(
+        verdict, message=visible_lines(verdict.message), note=visible_lines(verdict.note)
+    )
     if call.agent == CURSOR:
         cursor_output: dict[str, str] = {"permission": verdict.behavior}
         if verdict.message:
