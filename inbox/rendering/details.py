@@ -24,7 +24,14 @@ from inbox.rendering.files import Files, inline_data, name_unseen
 from inbox.rendering.json_text import indented, read
 from inbox.rendering.left_out import LeftOut
 from inbox.rendering.links import ABSOLUTE
-from inbox.rendering.markdown import ALIGNED, TASK_ITEM, finished, parsed, parser
+from inbox.rendering.markdown import (
+    ALIGNED,
+    TASK_ITEM,
+    finished,
+    parsed,
+    parser,
+    shows_everything,
+)
 from inbox.rendering.render_cache import cached
 from inbox.rendering.syntax_colours import CLASSES, SIGNS
 from inbox.rendering.tree import count_cut_lines, tree
@@ -228,15 +235,16 @@ class _Markdown:
             return NOTHING
         tokens = parsed(text)
         self.tokens_left -= _count(tokens)
-        return _html(tokens) if self.tokens_left >= 0 else NOTHING
+        return _html(text, tokens) if self.tokens_left >= 0 else NOTHING
 
 
 def formatted(text: str, *, most_tokens: int = MOST_TOKENS) -> SafeString:
-    """Returns markdown as safe HTML; empty if it is too complex to format in good time."""
+    """Returns markdown as safe HTML; empty if it is too complex to format in good time, or if the
+    HTML would not show all of it."""
     if _marks(text) > most_tokens:
         return NOTHING
     tokens = parsed(text)
-    return _html(tokens) if _count(tokens) <= most_tokens else NOTHING
+    return _html(text, tokens) if _count(tokens) <= most_tokens else NOTHING
 
 
 def _marks(text: str) -> int:
@@ -247,9 +255,10 @@ def _count(tokens: list[Token]) -> int:
     return sum(1 + len(token.children or ()) for token in tokens)
 
 
-def _html(tokens: list[Token]) -> SafeString:
-    html = parser.renderer.render(finished(tokens), parser.options, {})
-    if len(html) > MOST_HTML:
+def _html(text: str, tokens: list[Token]) -> SafeString:
+    tokens = finished(tokens)
+    html = parser.renderer.render(tokens, parser.options, {})
+    if len(html) > MOST_HTML or not shows_everything(text, tokens):
         return NOTHING
     clean = bleach.clean(
         html, tags=TAGS, attributes=_is_allowed, protocols=["http", "https", "mailto"]
@@ -266,5 +275,5 @@ def _is_allowed(tag: str, name: str, value: str) -> bool:
     if tag in {"td", "th"}:
         return name == "class" and value in CELLS
     if tag == "li":
-        return name == "class" and value == TASK_ITEM
+        return (name == "class" and value == TASK_ITEM) or name == "value"
     return tag == "ol" and name == "start"

@@ -8,6 +8,7 @@ from urllib.parse import unquote, urlsplit
 from accounts.characters.hosts import UNREADABLE, ascii_host
 
 ABSOLUTE = re.compile(r"(?:https?://[^/?#]|mailto:[^/])", re.IGNORECASE)
+_IS_WEB = re.compile(r"https?://[^/?#]", re.IGNORECASE)
 REL = "noopener noreferrer nofollow ugc"
 # After `https:///` a browser takes the next part as the host, and urlsplit takes none.
 _WHOLE_URL = re.compile(r"https?://[^\s<>\"'`\\/?#][^\s<>\"'`\\]{2,1999}", re.IGNORECASE | re.ASCII)
@@ -16,6 +17,14 @@ _WHOLE_URL = re.compile(r"https?://[^\s<>\"'`\\/?#][^\s<>\"'`\\]{2,1999}", re.IG
 def is_url(text: str) -> bool:
     """Returns whether the text is one web address and nothing else."""
     return bool(_WHOLE_URL.fullmatch(text))
+
+
+def hidden_address(address: str, words: str) -> list[str]:
+    """Returns the address of a link unless its words are the address, and the host that a browser
+    opens if the address looks as if it were another."""
+    is_shown = words.strip() == address
+    host = hidden_host(address, address) if _IS_WEB.match(address) else ""
+    return [part for part in ("" if is_shown else address, host) if part]
 
 
 def hidden_host(href: str, words: str) -> str:

@@ -1,18 +1,26 @@
 """Parses markdown into tokens that are ready to be rendered: CommonMark with tables, task lists,
-bare links and footnotes, without HTML and images."""
+bare links and footnotes, without HTML, images and references.
+
+Every letter and digit of the text is shown, because an agent or its tools may act upon it: also the
+address and the title of a link, the words behind a fence, and the cells of a table that are more
+than its columns. `[name]: address` stays as it was written.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import islice
 
 from markdown_it import MarkdownIt
-from markdown_it.rules_block import StateBlock
+from markdown_it.common.utils import mdTrim
+from markdown_it.rules_block import StateBlock, table
+from markdown_it.rules_block.table import escapedSplit, getLine
 from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 
 from accounts.characters.invisible import name_invisible, reveal
-from inbox.rendering.links import ABSOLUTE, REL, hidden_host
+from inbox.rendering.links import ABSOLUTE, REL, hidden_address
 from inbox.rendering.syntax_colours import coloured
 
 # The page's own headings are h1 and h2, and h6 is the last one.
@@ -21,9 +29,14 @@ MOST_BARE_LINKS = 200
 ALIGNED = {"text-align:right": "cell-end", "text-align:center": "cell-center"}
 TASKS = {"[ ] ": "☐ ", "[x] ": "☑ ", "[X] ": "☑ "}
 TASK_ITEM = "task"
+TWICE = "twice"  # an address that is also the words of its link is shown once
 
 _BARE_LINK = re.compile(r"(?<![\w/])https?://[^\s<>\"'`\\|]{3,2000}", re.IGNORECASE | re.ASCII)
 _FOOTNOTE = re.compile(r"\[\^([^\]\s\[]{1,40})\]")
+_HUNK = re.compile(r"^@@ -[0-9]", re.MULTILINE)
+# An entity is shown as its character, and the x of a task as a ticked box.
+_SHOWN_OTHERWISE = re.compile(r"&#?\w{1,32};|\[[xX]\]")
+_NEITHER_LETTER_NOR_DIGIT = re.compile(r"[\W_]+")
 
 
 def _coloured(code: str, language: str, _rest_of_line: str) -> str:
@@ -31,7 +44,7 @@ def _coloured(code: str, language: str, _rest_of_line: str) -> str:
 
 
 def _footnote_text(state: StateBlock, start: int, end: int, silent: bool) -> bool:  # noqa: FBT001
-    """Reads `[^1]: text` as a paragraph. As the definition of a link it would not be shown."""
+    """Reads `[^1]: text` as a paragraph that begins with a raised 1."""
     line = state.src[state.bMarks[start] + state.tShift[start] : state.eMarks[start]]
     match = _FOOTNOTE.match(line)
     if match is None or not line.startswith(":", match.end()) or state.is_code_block(start):
@@ -63,9 +76,53 @@ def _footnote_mark(state: StateInline, silent: bool) -> bool:  # noqa: FBT001
     return True
 
 
-def _parser() -> MarkdownIt:
-    parser = MarkdownIt("commonmark", {"html": False, "breaks": True, "highlight": _coloured})
-    parser.enable(["table", "strikethrough"]).disable("image")
+def _whole_table(state: StateBlock, start: int, end: int, silent: bool) -> bool:  # noqa: FBT001
+    """Reads a table, and adds the cells of a row that are more than its columns."""
+    first = len(state.tokens)
+    if not table(state, start, end, silent):
+        return False
+    tokens, state.tokens[first:] = state.tokens[first:], []
+    columns = sum(token.type == "th_open" for token in tokens)
+    for place, token in enumerate(tokens):
+        if token.type == "tr_close" and token.map is None and tokens[place - 1].type == "td_close":
+            row = next(one for one in reversed(tokens[:place]) if one.type == "tr_open")
+            for cell in islice(_cells(state, row), columns, None):
+                opens, inline, closes = (one.copy() for one in tokens[place - 3 : place])
+                state.tokens += [opens, inline.copy(content=cell, children=[]), closes]
+        state.tokens.append(token)
+    return True
+
+
+def _cells(state: StateBlock, row: Token) -> list[str]:
+    line = row.map[0] if row.map else 0
+    cells = escapedSplit(mdTrim(getLine(state, line)))
+    if cells and not cells[0]:
+        cells.pop(0)
+    if cells and not cells[-1]:
+        cells.pop()
+    return [mdTrim(cell) for cell in cells]
+
+
+class _Parser(MarkdownIt):
+    """Keeps addresses as they were written, to show them; `finished` encodes them."""
+
+    def normalizeLink(self, url: str) -> str:  # noqa: N802 - of markdown-it
+        return url
+
+    def normalizeLinkText(self, link: str) -> str:  # noqa: N802
+        return link
+
+    def validateLink(self, url: str) -> bool:  # noqa: N802
+        return super().validateLink(self.encoded(url))
+
+    def encoded(self, url: str) -> str:
+        return super().normalizeLink(url)
+
+
+def _parser() -> _Parser:
+    parser = _Parser("commonmark", {"html": False, "breaks": True, "highlight": _coloured})
+    parser.enable(["table", "strikethrough"]).disable(["image", "reference"])
+    parser.block.ruler.at("table", _whole_table, {"alt": ["paragraph", "reference"]})
     parser.block.ruler.before("reference", "footnote_text", _footnote_text, {"alt": ["paragraph"]})
     parser.inline.ruler.before("link", "footnote_mark", _footnote_mark)
     return parser
@@ -80,9 +137,30 @@ def parsed(text: str) -> list[Token]:
     return parser.parse(name_invisible(text))
 
 
+def shows_everything(text: str, tokens: list[Token]) -> bool:
+    """Returns whether the finished tokens have every letter and digit of the text, in its order.
+    They do not if the text is nested too deeply for the parser, which then skips the rest; and the
+    signs of a patch outside of code would become lists."""
+    if any(token.type == "inline" and _HUNK.search(token.content) for token in tokens):
+        return False
+    shown = iter(_NEITHER_LETTER_NOR_DIGIT.sub("", "".join(_texts(tokens))))
+    source = _SHOWN_OTHERWISE.sub("", name_invisible(text))
+    return all(letter in shown for letter in _NEITHER_LETTER_NOR_DIGIT.sub("", source))
+
+
+def _texts(tokens: list[Token]) -> Iterator[str]:
+    for token in tokens:
+        if token.type == "list_item_open" and token.info:
+            yield str(int(token.info))
+        elif token.children is None:
+            yield token.content
+        else:
+            yield from (child.meta.get(TWICE, child.content) for child in token.children)
+
+
 def finished(tokens: list[Token]) -> list[Token]:
     """Returns the tokens as the page shows them: headings below its own, aligned cells, task lists,
-    and links that say where they lead."""
+    numbered items, the words behind a fence, and links that say where they lead."""
     levels = [int(token.tag[1]) for token in tokens if token.type == "heading_open"]
     lower_by = FIRST_HEADING - min(levels, default=FIRST_HEADING)
     bare_links_left = MOST_BARE_LINKS
@@ -99,7 +177,32 @@ def finished(tokens: list[Token]) -> list[Token]:
             bare_links_left -= sum(child.info == "bare" for child in with_links)
             token.children = _with_checked_links(with_links)
     _mark_tasks(tokens)
-    return tokens
+    _number(tokens)
+    return list(_with_words_of_fences(tokens))
+
+
+def _with_words_of_fences(tokens: list[Token]) -> Iterator[Token]:
+    for token in tokens:
+        words = token.info.strip() if token.type == "fence" else ""
+        if words:
+            yield Token("paragraph_open", "p", 1, block=True)
+            yield Token("inline", "", 0, children=_small(words))
+            yield Token("paragraph_close", "p", -1, block=True)
+        yield token
+
+
+def _number(tokens: list[Token]) -> None:
+    """Gives an item of a list the number that was written, if it is not the next one."""
+    expected: list[int] = []
+    for token in tokens:
+        if token.type in {"ordered_list_open", "bullet_list_open"}:
+            expected.append(int(token.attrGet("start") or 1) if token.tag == "ol" else 0)
+        elif token.type in {"ordered_list_close", "bullet_list_close"}:
+            expected.pop()
+        elif token.type == "list_item_open" and token.info:
+            number = int(token.info)
+            token.attrs |= {"value": number} if number != expected[-1] else {}
+            expected[-1] = number + 1
 
 
 def _mark_tasks(tokens: Sequence[Token]) -> None:
@@ -144,40 +247,41 @@ def _without_punctuation(url: str) -> str:
 
 
 def _with_checked_links(children: list[Token]) -> list[Token]:
-    """Names invisible characters that entities such as `&#x202E;` brought back, drops links that
-    are not absolute, and adds the host to a link whose text does not show it."""
+    """Names invisible characters that entities such as `&#x202E;` brought back, makes text of links
+    that are not absolute, and adds to each link the address and the title."""
     result: list[Token] = []
-    link: Token | None = None
-    words = ""
+    address, title, words = "", "", ""
+    is_in_link = is_absolute = False
     for child in children:
         if child.type == "link_open":
             # The parser reads no images, so `![alt](url)` is a "!" and a link.
             if result and result[-1].content.endswith("!") and child.info not in {"bare", "auto"}:
                 result[-1].content = f"{result[-1].content[:-1]}Image: "
-            href = str(child.attrGet("href"))
-            link, words = (child, "") if ABSOLUTE.match(href) else (None, "")
-            if link is None:
-                continue
-            link.attrs = {"href": href, "rel": REL}
-        elif child.type == "link_close" and link is None:
+            address, title = str(child.attrGet("href")), str(child.attrGet("title") or "")
+            href, words, is_in_link = parser.encoded(address), "", True
+            address = address.removeprefix("mailto:") if child.info == "auto" else address
+            is_absolute = bool(ABSOLUTE.match(href))
+            child.attrs = {"href": href, "rel": REL}
+        elif child.type == "link_close":
+            is_in_link = False
+            result += [child] if is_absolute else []
+            aside = hidden_address(address, words) + ([f"“{title}”"] if title else [])
+            if address == words.strip():
+                result.append(Token("text", "", 0, meta={TWICE: address}))
+            result += _small(f" ({name_invisible(', '.join(aside))})") if aside else []
             continue
-        if link is None:
-            child.content = reveal(child.content, is_code=child.type == "code_inline")
-        else:  # the address beside a link says where it leads
+        elif is_in_link:  # the address beside a link says where it leads
             child.content = name_invisible(child.content, is_code=child.type == "code_inline")
-        words += child.content
-        result.append(child)
-        if child.type == "link_close" and link is not None:
-            result.extend(_host(hidden_host(str(link.attrs["href"]), words)))
-            link = None
+            words += child.content
+        else:
+            child.content = reveal(child.content, is_code=child.type == "code_inline")
+        result += [child] if is_absolute or child.type != "link_open" else []
     return result
 
 
-def _host(host: str) -> list[Token]:
-    if not host:
-        return []
+def _small(words: str) -> list[Token]:
     return [
         Token("small_open", "small", 1),
-        Token("text", "", 0, content=f" ({host})"),
+        Token("text", "", 0, content=words),
         Token("small_close", "small", -1),
     ]

@@ -106,7 +106,7 @@ BLOCKS = st.recursive(
 MARKDOWN = st.lists(BLOCKS, min_size=1, max_size=4).map("\n\n".join)
 
 _ENTITY = re.compile(r"&#?\w+;")
-_NUMBER_OF_ITEM = re.compile(r"^([>\s]*(?:[-+*]\s+)*)\d{1,9}(?=[.)](?:\s|$))", re.MULTILINE)
+_MARKERS = re.compile(r"^(?:[>\s]|[-+*](?=\s|$)|\d{1,9}[.)](?=\s|$))+", re.MULTILINE)
 _TICK = re.compile(r"\[[xX]\](?=\s)")
 _WORD = re.compile(r"[^\W_]+")
 
@@ -115,9 +115,9 @@ def words_of(source: str) -> Counter[str]:
     """Returns the words that a page must show as often as the Markdown has them. Without the
     numbers of list items, which a browser draws, the x of a ticked box, and entities, which a page
     may show as the character."""
-    for ignored in (_ENTITY, _TICK):
+    for ignored in (_ENTITY, _TICK, _MARKERS):
         source = ignored.sub(" ", source)
-    return Counter(_WORD.findall(_NUMBER_OF_ITEM.sub(r"\1", source)))
+    return Counter(_WORD.findall(source))
 
 
 def words_in(visible_text: str) -> Counter[str]:

@@ -155,24 +155,33 @@ def _by_nh3(html: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("link", "host"),
+    ("link", "where"),
     [
-        ("[bank.example](https://evil.example/x)", "evil.example"),
-        ("[here](https://evil.example)", "evil.example"),
-        ("[https://bank.example](https://evil.example)", "evil.example"),
-        ("[https://bank.example](https://bank.example@evil.example)", "evil.example"),
-        ("[b\u0430nk.example](https://b\u0430nk.example)", "xn--bnk-6cd.example"),
-        ("[write](mailto:x@evil.example)", "x@evil.example"),
-        ("[evil.example](https://evil.example/x)", ""),
+        ("[bank.example](https://evil.example/x)", "https://evil.example/x"),
+        ("[here](https://evil.example)", "https://evil.example"),
+        ("[https://bank.example](https://evil.example)", "https://evil.example"),
+        (
+            "[https://bank.example](https://bank.example@evil.example)",
+            "https://bank.example@evil.example, evil.example",
+        ),
+        ("[https://b@evil.example](https://b@evil.example)", "evil.example"),
+        (
+            "[b\u0430nk.example](https://b\u0430nk.example)",
+            "https://b\u0430nk.example, xn--bnk-6cd.example",
+        ),
+        ("[write](mailto:x@evil.example?cc=y)", "mailto:x@evil.example?cc=y"),
+        ("[evil.example](https://evil.example/x)", "https://evil.example/x"),
         ("<https://evil.example/x>", ""),
         ("<x@evil.example>", ""),
     ],
 )
-def test_a_link_shows_its_real_host_unless_its_text_does(link: str, host: str) -> None:
+def test_a_link_shows_its_address_and_its_real_host_unless_its_text_does(
+    link: str, where: str
+) -> None:
     html = formatted(link)
 
     assert f'rel="{REL}"' in html
-    assert re.findall(r"<small> \((.*?)\)</small>", html) == ([host] if host else [])
+    assert re.findall(r"<small> \((.*?)\)</small>", html) == ([where] if where else [])
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,88 @@
+"""Every word of Markdown is in the visible text of the page.
+
+The definitions and titles of links, the words behind a fence, surplus cells, numbers of items and
+everything below the twentieth level vanished, while an agent or its tools could act upon them.
+"""
+
+from __future__ import annotations
+
+import pytest
+from django.utils.html import format_html
+from hypothesis import example, given, settings
+
+from accounts.characters.invisible import reveal
+from inbox.rendering.details import formatted
+from tests.integrity.markdown_texts import MARKDOWN, visible_text, words_in, words_of
+
+pytestmark = pytest.mark.once
+
+VANISHED = {
+    "the definition of a link": '[a]: https://evil.example/hidden "title"',
+    "a definition on two lines": "[a]:\nhttps://evil.example/hidden\n'title'",
+    "a second definition": "[a]\n\n[a]: https://one.example\n[a]: https://two.example/hidden",
+    "a reference": "[words][hidden]\n\n[hidden]: https://evil.example",
+    "a title": '[a](https://evil.example "hidden title")',
+    "a title of an image": "![a](https://evil.example 'hidden title')",
+    "a path": "[evil.example](https://evil.example/hidden?query=1#fragment)",
+    "the address of an image": "![a](https://evil.example/hidden)",
+    "a relative address": "[a](/hidden/path)",
+    "a subject of a mail": "[a@b.example](mailto:a@b.example?subject=hidden)",
+    "words behind a fence": "```sh title=hidden\ncode\n```",
+    "words behind a fence of tildes": "~~~hidden words\ncode\n~~~",
+    "surplus cells": "| a | b |\n|---|---|\n| 1 | 2 | hidden | more |\n",
+    "a comment": "a <!-- hidden -->\n\n<!--\nhidden\n-->",
+    "markup": '<b title="hidden">a</b>\n\n<?hidden?>\n\n<![CDATA[hidden]]>',
+    "the 21st level": "> " * 25 + "hidden",
+    "lists in lists": "".join("  " * level + f"- level{level}\n" for level in range(14)),
+}
+
+
+@pytest.mark.parametrize("text", VANISHED.values(), ids=VANISHED.keys())
+def test_what_vanished_is_in_sight(text: str) -> None:
+    text = f"Words.\n\n{text}"
+    assert not words_of(text) - words_in(shown(text))
+
+
+@given(MARKDOWN)
+@settings(max_examples=400)
+@example("[a](https://evil.example/x (title))")
+def test_every_word_is_in_sight(text: str) -> None:
+    assert not words_of(text) - words_in(shown(text))
+
+
+def shown(text: str) -> str:
+    return visible_text(formatted(text) or format_html("<pre>{}</pre>", reveal(text)))
+
+
+@pytest.mark.parametrize(
+    ("text", "html"),
+    [
+        (
+            '[a](https://b.example/c?d=e "f")',
+            'ugc">a</a><small> (https://b.example/c?d=e, “f”)</small>',
+        ),
+        ("[a](/b)", "<p>a<small> (/b)</small></p>"),
+        ("<https://b.example/%41>", 'ugc">https://b.example/%41</a></p>'),
+        ("[https://b.example/](https://b.example/)", 'ugc">https://b.example/</a></p>'),
+        ("```sh x=1\ncode\n```", "<p><small>sh x=1</small></p>\n<pre>"),
+        ("| a |\n|---|\n| 1 | 2 |", "<td>1</td>\n<td>2</td>\n</tr>"),
+        ("3. a\n7. b\n8. c", '<ol start="3">\n<li>a</li>\n<li value="7">b</li>\n<li>c</li>'),
+        ("[b]: https://b.example", '<p>[b]: <a href="https://b.example"'),
+    ],
+)
+def test_markdown_is_shown_calmly(text: str, html: str) -> None:
+    assert html in formatted(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Words.\n\n@@ -1 +1 @@\n- a\n+ b\n",
+        "- item\n  ```\n@@ -1 +1 @@\n- a\n+ b\n",
+        "> " * 25 + "a",
+        "007. a",
+    ],
+)
+def test_text_that_would_lose_something_stays_plain(text: str) -> None:
+    """The signs of a patch became two lists of the same look."""
+    assert not formatted(text)
