@@ -14,6 +14,7 @@ from accounts.characters.hosts import UNREADABLE, ascii_host
 from accounts.characters.look_alikes import MIXED_FREELY, looks_like_ascii, scripts
 
 SHORTEST = 3  # formulas have words of two letters, a Latin and a Greek one
+SHORTEST_TOP = 2  # a top-level domain
 LONGEST = 253  # of a host; the scripts of longer words come from their beginning
 MAX_NAMED = 300  # in one text; later marks are short, because names make a page of megabytes
 SHORT_MARK = "⟨…⟩"
@@ -29,7 +30,7 @@ _LETTER = r"[^\W\d_]"
 _TOKEN = re.compile(r"(?<!\S)(?:[./~$\"'`(=-]|[^\sA-Za-z_]*+[A-Za-z_])\S*+")
 _NOT_ASCII_AHEAD = rf"(?=[!-~]{{0,{LONGEST}}}+[^\x00-\x7f])"
 _SUSPECT = re.compile(
-    rf"(?P<host>(?<![\w.-]){_NOT_ASCII_AHEAD}(?:[\w-]{{1,63}}+\.)++{_LETTER}[\w-]{{1,62}}+)"
+    rf"(?P<host>(?<![\w.-]){_NOT_ASCII_AHEAD}[\w-]{{1,63}}+(?:\.[\w-]{{1,63}}+)++)"
     rf"|(?P<path>(?<![^\s\"'`(=])(?:\.{{0,2}}/|~/|--|\$)\S++)"
     rf"|(?P<identifier>(?<!\w)[^\W_]*+_\w*+)"
     rf"|(?P<word>(?<!{_LETTER}){_LETTER}*?(?:[A-Za-z][{_FOREIGN}]|[{_FOREIGN}][A-Za-z]){_LETTER}*+)"
@@ -73,6 +74,9 @@ def _marks_of(match: re.Match[str]) -> Iterator[tuple[int, str]]:
 
 
 def _mark_of_host(host: str) -> str:
+    last = host.rpartition(".")[2]
+    if len(last) < SHORTEST_TOP or not last[0].isalpha():
+        return ""
     if not (looks_like_ascii(host) and re.search("[A-Za-z]", host)):
         return ""
     opened = ascii_host(host)
