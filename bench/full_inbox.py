@@ -15,7 +15,7 @@ import django
 django.setup()
 
 from django.conf import settings
-from django.test import Client
+from django.test import Client  # noqa: TID251 (only reads)
 
 from accounts.models import Agent, Team
 from bench.full_rules import owner

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from django.test import Client
-
 from accounts.models import User
 from inbox.models import Preferences
+from tests.fixtures.strict_client import Client
 from wake.models import AnsweringRule, Callback, Delivery, Response, Rule
 
 MakeDelivery = Callable[..., Delivery]

@@ -7,7 +7,6 @@ from http import HTTPStatus
 from typing import Any
 
 import pytest
-from django.test import Client
 from django.urls import NoReverseMatch, URLPattern, reverse
 from django.urls.converters import IntConverter, SlugConverter, StringConverter, UUIDConverter
 
@@ -15,6 +14,7 @@ from accounts.models import User
 from inbox import urls
 from relay.pages import urls as page_urls
 from tests.browser.world import World, as_fields
+from tests.fixtures.strict_client import Client
 
 ANY = {
     UUIDConverter: uuid.uuid4(),

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from django.conf import settings
-from django.test import Client
 from playwright.sync_api import Browser, ConsoleMessage, Page, Request, expect
 
 from accounts.models import User
+from tests.fixtures.strict_client import Client
 
 AXE = (Path(__file__).parent / "vendor/axe.min.js").read_text()
 # Without preloading, because axe asks for sheets in a way that our policy refuses.

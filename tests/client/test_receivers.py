@@ -9,10 +9,11 @@ from typing import Any
 
 import httpx
 import pytest
-from django.test import Client, RequestFactory, override_settings
+from django.test import RequestFactory, override_settings
 from django.urls import path
 
 from tests.client.test_webhooks import BODY, SECRET
+from tests.fixtures.strict_client import Client
 from wake.callbacks import signatures
 from wake_client import Answer, Receiver, receivers
 
@@ -103,7 +104,7 @@ def test_an_answer_whose_handling_failed_is_handled_when_it_comes_again(edge: Ed
 @override_settings(ROOT_URLCONF=__name__)
 @pytest.mark.django_db
 def test_django_needs_no_csrf_token_for_it() -> None:
-    client = Client(enforce_csrf_checks=True)
+    client = Client(sends_tokens=False)
 
     answer = client.post("/wake", BODY, content_type="application/json", headers=signed())
 

@@ -8,10 +8,10 @@ from typing import Any
 from django.conf import settings
 from django.contrib.auth import login
 from django.http import HttpRequest
-from django.test import Client
 
 from accounts.models import User
 from accounts.sign_in.session_store import SessionStore
+from tests.fixtures.strict_client import Client
 from wake.models import Delivery
 
 
@@ -39,7 +39,8 @@ class Person:
         return self.get(f"/deliveries/{delivery.pk}/", **query)
 
     def post(self, delivery: Delivery, action: str, **fields: Any) -> Any:
-        return self.client.post(f"/deliveries/{delivery.pk}/{action}", fields)
+        by_hand = fields.pop("by_hand", False)
+        return self.client.post(f"/deliveries/{delivery.pk}/{action}", fields, by_hand=by_hand)
 
     def answer(self, delivery: Delivery, status: str = "approved", **fields: Any) -> Any:
         given = {"status": status, "content_hash": delivery.content_hash, **fields}

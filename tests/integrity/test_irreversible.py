@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from django.test import Client
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 
 from accounts.models import ApiKey
@@ -13,6 +12,7 @@ from relay.models import Task
 from relay.runs.results import read_result
 from tests.client.test_sdk import PENDING, RECEIPT, Server, ok
 from tests.fixtures.agent_client import AgentClient
+from tests.fixtures.strict_client import Client
 from tests.spec.delivering.test_batch import send
 from tests.wake.mcp.client import McpClient
 from wake.models import Delivery

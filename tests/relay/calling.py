@@ -6,12 +6,12 @@ import json
 from datetime import UTC, datetime
 from typing import Any
 
-from django.test import Client
 from django.utils import timezone
 
 from relay.models import Card, Message, Task
 from relay.runs import presence
 from relay.tasks import push_queue, transitions
+from tests.fixtures.strict_client import Client
 
 State = Task.State
 IN_THE_END = datetime(2100, 1, 1, tzinfo=UTC)

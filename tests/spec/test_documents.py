@@ -7,13 +7,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from django.test import Client
 from django.utils import timezone
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 from openapi_spec_validator import OpenAPIV31SpecValidator, validate
 
 from accounts.models import Agent
 from tests.fixtures.agent_client import AgentClient
+from tests.fixtures.strict_client import Client
 from tests.types import Answer
 
 

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from django.conf import settings
 from django.core.cache import cache
-from django.test import Client
 from django.utils import timezone
 
 from accounts.audit import person
@@ -17,6 +16,7 @@ from accounts.models import User
 from accounts.sign_in import one_time_codes, second_factor
 from tests.fixtures.agent_client import AgentClient
 from tests.fixtures.people import PASSWORD
+from tests.fixtures.strict_client import Client
 from tests.tenancy import addresses
 from tests.tenancy.team_data import TeamData, everything
 
@@ -31,7 +31,7 @@ def browser(alice: User) -> Client:
     """Hers, and she may do everything; it looks at tokens, as a server does."""
     alice.is_staff = alice.is_superuser = True
     alice.save()
-    browser = Client(enforce_csrf_checks=True)
+    browser = Client(sends_tokens=False)
     browser.force_login(alice)
     return browser
 

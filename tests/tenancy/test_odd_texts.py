@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from django.conf import settings
 from django.db import transaction
-from django.test import Client
 
 from accounts.models import User
+from tests.fixtures.strict_client import Client
 from tests.inbox.person import Person
 from tests.tenancy import addresses
 from tests.tenancy.team_data import TeamData

@@ -10,8 +10,8 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
-from django.test import Client
 
+from tests.fixtures.strict_client import Client
 from tests.inbox.person import Person
 from tests.tenancy import addresses
 from tests.tenancy.team_data import TeamData, everything, without_own_channels

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 from django.conf import settings
 from django.db import transaction
-from django.test import Client
 
 from accounts.models import User
 from accounts.sign_in import sessions as sign_ins
+from tests.fixtures.strict_client import Client
 from tests.inbox.person import Person
 from tests.tenancy import addresses
 from tests.tenancy.addresses import Address

@@ -10,7 +10,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import connection
-from django.test import Client
+from django.test import Client  # noqa: TID251 (only reads)
 from django.test.utils import CaptureQueriesContext
 
 from accounts.models import Membership, Team, User

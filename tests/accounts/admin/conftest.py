@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from django.test import Client
 
 from accounts.models import User
 from tests.fixtures.people import PASSWORD
+from tests.fixtures.strict_client import Client
 
 
 @pytest.fixture

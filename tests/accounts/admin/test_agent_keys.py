@@ -8,13 +8,13 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
 from accounts.agents import keys, signing_secrets
 from accounts.audit import SYSTEM
 from accounts.models import Agent, ApiKey, AuditEvent, SigningSecret, Team, User
+from tests.fixtures.strict_client import Client
 
 KEY = re.compile(r'value="(wk_(?:live|test)_[0-9A-Za-z]{36})"')
 SECRET = re.compile(r'value="(whsec_[0-9A-Za-z+/=]+)"')

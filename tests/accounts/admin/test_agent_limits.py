@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 from django.db import connection
-from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from accounts.models import Agent, AuditEvent, User
+from tests.fixtures.strict_client import Client
 
 NO_CLAIMS = {"claimed_ids-TOTAL_FORMS": "0", "claimed_ids-INITIAL_FORMS": "0"}
 

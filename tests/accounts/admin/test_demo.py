@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 from django.db.models import Count
-from django.test import Client
 from django.utils import timezone
 
 from accounts.audit import SYSTEM
 from accounts.models import Agent, AuditEvent, ClaimedId, Membership, Team, User
+from tests.fixtures.strict_client import Client
 from wake.api.serializers import DELIVERY_PAYLOAD
 from wake.management import episodes
 from wake.models import Callback, CallbackAttempt, Delivery, Response

@@ -8,10 +8,10 @@ from threading import Barrier
 
 import pytest
 from django.db import connection
-from django.test import Client
 from django.urls import reverse
 
 from accounts.models import Agent, ApiKey, User
+from tests.fixtures.strict_client import Client
 
 HANDS = 6
 
@@ -27,7 +27,8 @@ def test_six_clicks_at_once_issue_and_show_one_key(olga: User, agent: Agent) -> 
 
     def click(_: int) -> int:
         try:
-            hand = Client(headers={"Cookie": f"sessionid={cookie}"})
+            hand = Client()
+            hand.cookies["sessionid"] = cookie
             hand.get(reverse("admin:accounts_agent_change", args=[agent.pk]))
             together.wait(timeout=30)
             answer = hand.post(reverse("admin:accounts_agent_issue_key", args=[agent.pk]), form)

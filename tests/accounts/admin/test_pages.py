@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 from django.contrib import admin
 from django.db import connection
-from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
@@ -30,6 +29,7 @@ from accounts.models import (
 from relay.cards import callers
 from relay.cards.publishing import publish
 from relay.models import CallerKey, Card
+from tests.fixtures.strict_client import Client
 from tests.types import Answer, MakeDelivery
 from wake.blobs.uploads import upload
 from wake.models import (

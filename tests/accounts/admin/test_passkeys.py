@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 from django.contrib.auth.models import Permission
-from django.test import Client
 from django.urls import reverse
 
 from accounts.models import AuditEvent, Passkey, PasskeyNotice, User
 from accounts.sign_in import second_factor
 from tests.fixtures.authenticator import Authenticator, add_passkey, browser_at_localhost
+from tests.fixtures.strict_client import Client
 
 
 @pytest.fixture

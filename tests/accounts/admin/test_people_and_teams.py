@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from django.contrib.auth.models import Permission
-from django.test import Client
 from django.urls import reverse
 
 from accounts.models import Agent, AuditEvent, Membership, Team, User
+from tests.fixtures.strict_client import Client
 from tests.types import MakeDelivery
 from wake.models import CallbackHost
 
@@ -240,7 +240,10 @@ def test_an_agent_with_deliveries_cannot_be_deleted_and_the_page_says_why(
     make_delivery()
     delete = reverse("admin:accounts_agent_delete", args=[agent.pk])
 
-    for answer in (operator.get(delete, follow=True), operator.post(delete, follow=True)):
+    for answer in (
+        operator.get(delete, follow=True),
+        operator.post(delete, follow=True, by_hand=True),
+    ):
         assert answer.redirect_chain
         assert "“research-agent-01” cannot be deleted: it has deliveries" in answer.content.decode()
     assert Agent.objects.filter(pk=agent.pk).exists()
@@ -260,7 +263,7 @@ def test_an_agent_without_deliveries_is_deleted_with_its_keys(
 
 def test_a_team_with_agents_cannot_be_deleted(operator: Client, team: Team, agent: Agent) -> None:
     delete = reverse("admin:accounts_team_delete", args=[team.pk])
-    answer = operator.post(delete, {"post": "yes"}, follow=True)
+    answer = operator.post(delete, {"post": "yes"}, follow=True, by_hand=True)
 
     assert "“Garden” cannot be deleted: it has agents" in answer.content.decode()
     assert Team.objects.filter(pk=team.pk).exists()

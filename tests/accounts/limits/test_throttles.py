@@ -9,10 +9,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from django.test import Client, RequestFactory
+from django.test import RequestFactory
 
 from accounts.limits import throttles
 from tests.fixtures.agent_client import AgentClient
+from tests.fixtures.strict_client import Client
 from tests.spec.http.test_errors import error_of
 
 JUNK = {"Authorization": "Bearer junk"}

@@ -6,12 +6,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from django.test import Client
 
 from accounts.characters.addresses import ascii_domain, domain_of, exact_address, read_address
 from accounts.models import Identity, User
 from tests.accounts.oidc.mock_provider import MockProvider
 from tests.accounts.oidc.visitor import visit
+from tests.fixtures.strict_client import Client
 
 pytestmark = pytest.mark.django_db
 

@@ -11,7 +11,6 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from django.test import Client
 from joserfc import jwt
 from joserfc.jwk import OctKey
 
@@ -22,6 +21,7 @@ from accounts.oidc.provider import configured
 from database.clock import database_now
 from tests.accounts.oidc.mock_provider import Claims, MockProvider, new_key
 from tests.accounts.oidc.visitor import at_provider, leave, visit
+from tests.fixtures.strict_client import Client
 from tests.inbox.person import text_of
 
 pytestmark = pytest.mark.django_db
@@ -398,7 +398,7 @@ def test_no_redirect_leads_elsewhere(to: str, provider: MockProvider, client: Cl
 
 
 def test_begin_needs_a_form_of_ours(provider: MockProvider) -> None:
-    strict = Client(enforce_csrf_checks=True)
+    strict = Client(sends_tokens=False)
 
     assert strict.post("/login/provider/").status_code == 403
     assert strict.get("/login/provider/").status_code == 405

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from django.test import Client
 
 from accounts.models import AuditEvent, Membership, Team, User
 from tests.accounts.oidc.mock_provider import MockProvider
 from tests.accounts.oidc.visitor import CONNECT, DISCONNECT, events, visit
+from tests.fixtures.strict_client import Client
 from tests.inbox.person import Person, text_of
 
 pytestmark = pytest.mark.django_db

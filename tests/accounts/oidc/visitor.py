@@ -10,11 +10,11 @@ from typing import Any
 from urllib.error import HTTPError
 from urllib.parse import urlsplit
 
-from django.test import Client
 from django.utils import timezone
 
 from accounts.models import AuditEvent, Team, User
 from accounts.teams import invitations
+from tests.fixtures.strict_client import Client
 
 SECURITY = "/settings/security/"
 CONNECT = "/settings/security/provider/connect"

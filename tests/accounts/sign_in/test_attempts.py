@@ -6,12 +6,12 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from django.test import Client
 
 from accounts.limits import throttles
 from accounts.models import SignInAttempts, User
 from accounts.sign_in import attempts
 from tests.fixtures.people import PASSWORD
+from tests.fixtures.strict_client import Client
 
 AT = datetime(2026, 11, 22, 12, tzinfo=UTC)
 THREE = attempts.Limit(3, 60)

@@ -7,7 +7,6 @@ from collections.abc import Callable
 
 import pytest
 from django.core.management import CommandError, call_command
-from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.encoding import force_bytes
@@ -18,6 +17,7 @@ from accounts.sign_in import pending_second_factor
 from inbox.people.sign_in import password_resets
 from tests.accounts.sign_in.test_second_factor import Authenticator
 from tests.fixtures.people import PASSWORD
+from tests.fixtures.strict_client import Client
 from tests.inbox.person import Person
 
 NEW = "another pair of words"
@@ -25,7 +25,8 @@ TWICE = {"new_password1": NEW, "new_password2": NEW}
 
 
 def in_the_settings(alice: User) -> str:
-    Person(alice).client.post("/settings/password/", {"old_password": PASSWORD, **TWICE})
+    form = {"old_password": PASSWORD, **TWICE}
+    Person(alice).client.post("/settings/password/", form, page="/settings/profile/")
     return "alice"
 
 

@@ -9,10 +9,10 @@ from typing import Any
 
 import httpx
 import pytest
-from django.test import Client
 
 from accounts.models import ApiKey
 from tests.client.shell.command import VARIABLES
+from tests.fixtures.strict_client import Client
 from wake.mcp.protocol import META, TASKS
 from wake.models import Delivery
 from wake_client.shell import parser

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 from django.db import IntegrityError, connection
-from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
@@ -15,6 +14,7 @@ from accounts.audit import SYSTEM
 from accounts.models import Agent, AuditEvent
 from relay.cards.publishing import publish
 from tests.fixtures.agent_client import AgentClient
+from tests.fixtures.strict_client import Client
 from tests.inbox.person import Person, text_of
 from tests.types import MakeDelivery
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from django.db import connection
@@ -17,11 +18,16 @@ from wake.acknowledgements import acknowledge, bring_back
 from wake.models import Delivery, Response
 
 
-def got_it(person: Person, *deliveries: Delivery, follow: bool = True, **fields: Any) -> Any:
+def got_it(
+    person: Person,
+    *deliveries: Delivery,
+    follow: bool = True,
+    by_hand: bool = False,
+    **fields: Any,
+) -> Any:
     joined_ids = ",".join(str(delivery.pk) for delivery in deliveries)
-    return person.client.post(
-        "/acknowledgements", {"deliveries": joined_ids, **fields}, follow=follow
-    )
+    given = {"deliveries": joined_ids, **fields}
+    return person.client.post("/acknowledgements", given, follow=follow, by_hand=by_hand)
 
 
 def test_an_update_leaves_the_inbox_of_the_team_and_nothing_is_sent(
@@ -136,7 +142,7 @@ def test_acting_on_another_row_keeps_the_selection(
 
 
 def test_an_empty_selection_shows_a_message(alices: Person, db: None) -> None:
-    page = alices.client.post("/acknowledgements", {}, follow=True)
+    page = alices.client.post("/acknowledgements", {}, follow=True, page=f"/?id={uuid4()}")
 
     assert "Nothing selected" in text_of(page)
 
@@ -145,6 +151,7 @@ def test_the_second_person_sees_that_it_is_acknowledged(
     alices: Person, bobs: Person, make_delivery: MakeDelivery
 ) -> None:
     update = make_delivery(type="update")
+    bobs.get("/")
     got_it(alices, update)
 
     assert "Someone else has already dealt with it" in text_of(got_it(bobs, update))
@@ -153,7 +160,7 @@ def test_the_second_person_sees_that_it_is_acknowledged(
 def test_a_reader_cannot_acknowledge(ritas: Person, make_delivery: MakeDelivery) -> None:
     update = make_delivery(type="update", headline="Indexing reached 80 percent")
 
-    got_it(ritas, update)
+    got_it(ritas, update, by_hand=True)
 
     page = ritas.get("/").content.decode()
     assert "Indexing reached 80 percent" in page
@@ -165,7 +172,7 @@ def test_another_teams_delivery_stays_where_it_is(
 ) -> None:
     Delivery.objects.update(type="update")
 
-    page = got_it(alices, elsewhere)
+    page = got_it(alices, elsewhere, by_hand=True)
 
     assert "secret plan" not in page.content.decode()
     assert "secret plan" in browser(mallory).get("/").content.decode()

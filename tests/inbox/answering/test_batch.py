@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from typing import Any
+from urllib.parse import urlencode
 from uuid import UUID, uuid4
 
 import pytest
@@ -29,12 +30,19 @@ def choose(delivery: Delivery, status: str = "approved", *, read: bool = True) -
     return {"id": [str(delivery.pk)], **fields, **mark}
 
 
-def send(person: Person, *choices: dict[str, Any], follow: bool = True, **fields: str) -> Any:
+def send(
+    person: Person,
+    *choices: dict[str, Any],
+    follow: bool = True,
+    by_hand: bool = False,
+    **fields: str,
+) -> Any:
     together: dict[str, Any] = {"id": [], "read": [], **fields}
     for choice in choices:
         for name, value in choice.items():
             together[name] = together[name] + value if isinstance(value, list) else value
-    return person.client.post("/batch/answer", together, follow=follow)
+    page = f"/batch/?{urlencode({'id': together['id']}, doseq=True)}"
+    return person.client.post("/batch/answer", together, follow=follow, page=page, by_hand=by_hand)
 
 
 def statuses() -> dict[str, str]:
@@ -258,7 +266,8 @@ def test_an_answer_that_cannot_be_stored_does_not_stop_the_others(
 def test_another_teams_delivery_can_neither_be_read_nor_answered(
     alices: Person, elsewhere: Delivery
 ) -> None:
-    page, sent = review(alices, elsewhere), send(alices, choose(elsewhere))
+    page = review(alices, elsewhere)
+    sent = send(alices, choose(elsewhere), by_hand=True)
 
     assert "secret plan" not in page.content.decode() + sent.content.decode()
     assert text_of(sent).startswith("Nothing was sent · Wake")
@@ -267,7 +276,7 @@ def test_another_teams_delivery_can_neither_be_read_nor_answered(
 
 
 def test_a_reader_answers_nothing(ritas: Person, make_delivery: MakeDelivery) -> None:
-    page = send(ritas, choose(make_delivery()))
+    page = send(ritas, choose(make_delivery()), by_hand=True)
 
     assert "You can no longer answer it." in text_of(page)
     assert not Response.objects.exists()

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from django.test import Client
 
 from inbox.answering.editing.edits import Original
 from tests.fixtures.agent_client import AgentClient
+from tests.fixtures.strict_client import Client
 from tests.inbox.person import Person, text_of
 from tests.types import MakeDelivery
 from wake.models import Delivery, Response

@@ -154,6 +154,7 @@ def test_a_batch_answers_no_replaced_version(
     alices: Person, make_delivery: MakeDelivery, old: Delivery
 ) -> None:
     chosen = choose(old)
+    alices.get("/batch/", id=str(old.pk))
     make_delivery(headline="Second draft", supersedes=old.pk)
 
     result = send(alices, chosen)

@@ -124,6 +124,7 @@ def test_a_batch_says_what_others_must_answer(
         form[f"answer-{delivery.pk}"] = ["approved"]
         form[f"hash-{delivery.pk}"] = [delivery.content_hash]
 
+    bobs.get("/batch/", id=form["id"])
     sent = bobs.client.post("/batch/answer", form, follow=True)
 
     assert "Only the people whom it is assigned to can answer this." in text_of(sent)

@@ -55,7 +55,8 @@ def test_the_list_asks_only_those_who_have_not_voted(
 def approve_in_batch(person: Person, delivery: Delivery) -> Any:
     fields: dict[str, Any] = {"id": [str(delivery.pk)], "read": [str(delivery.pk)]}
     fields |= {f"answer-{delivery.pk}": "approved", f"hash-{delivery.pk}": delivery.content_hash}
-    return person.client.post("/batch/answer", fields, follow=True)
+    page = f"/batch/?id={delivery.pk}"
+    return person.client.post("/batch/answer", fields, follow=True, page=page)
 
 
 def again(person: Person, result: Any) -> str:

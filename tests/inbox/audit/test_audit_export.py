@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from asgiref.sync import async_to_sync
-from django.test import AsyncClient
+from django.test import AsyncClient  # noqa: TID251 (only reads)
 from django.utils import timezone
 
 from accounts.audit import SYSTEM, record

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 from typing import Any
+from urllib.parse import urlencode
 from uuid import uuid4
 
 import pytest
@@ -20,7 +21,14 @@ def ids(*deliveries: Delivery) -> list[str]:
 
 
 def go(person: Person, to: str, *deliveries: Delivery, **fields: Any) -> Any:
-    return person.client.post("/selection", {"to": to, "id": ids(*deliveries), **fields})
+    given = {"to": to, "id": ids(*deliveries), **fields}
+    return person.client.post("/selection", given, page=f"/?id={uuid4()}")
+
+
+def snooze(person: Person, choice: str, *deliveries: Delivery, **fields: Any) -> Any:
+    given = {"id": ids(*deliveries), "choice": choice, **fields}
+    page = f"/snoozed/choices?{urlencode({'id': given['id']}, doseq=True)}"
+    return person.client.post("/snoozed/add", given, page=page, follow=True)
 
 
 def test_the_selection_is_in_the_address_and_checked_on_the_page(
@@ -101,7 +109,7 @@ def test_an_empty_selection_redirects_back(alices: Person, db: None) -> None:
 def test_at_most_fifty_rows_stay_selected(alices: Person, db: None) -> None:
     many = [str(uuid4()) for _ in range(80)]
 
-    answer = alices.client.post("/selection", {"to": "review", "id": many})
+    answer = alices.client.post("/selection", {"to": "review", "id": many}, page=f"/?id={many[0]}")
 
     assert answer["Location"].count("id=") == 50
 
@@ -131,11 +139,7 @@ def test_selected_deliveries_are_snoozed_and_the_filter_stays(
     delivery = make_delivery(headline="Not now")
 
     choices = alices.get("/snoozed/choices", id=ids(delivery), back="type=output")
-    page = alices.client.post(
-        "/snoozed/add",
-        {"id": ids(delivery), "choice": "hour", "back": "type=output"},
-        follow=True,
-    )
+    page = snooze(alices, "hour", delivery, back="type=output")
 
     assert "Not now" in text_of(choices)
     assert f'href="/?type=output&amp;id={delivery.pk}"' in choices.content.decode()
@@ -149,9 +153,7 @@ def test_several_deliveries_are_snoozed_each_before_its_own_deadline(
 ) -> None:
     soon, other = make_delivery(timeout_seconds=1200), make_delivery()
 
-    page = alices.client.post(
-        "/snoozed/add", {"id": ids(soon, other), "choice": "tomorrow"}, follow=True
-    )
+    page = snooze(alices, "tomorrow", soon, other)
 
     text = text_of(page)
     assert "2 snoozed. Back tomorrow at 09:00" in text
@@ -166,9 +168,7 @@ def test_several_deliveries_are_snoozed_each_before_its_own_deadline(
 def test_an_unknown_time_snoozes_nothing(
     alices: Person, make_delivery: MakeDelivery, choice: str
 ) -> None:
-    page = alices.client.post(
-        "/snoozed/add", {"id": ids(make_delivery()), "choice": choice}, follow=True
-    )
+    page = snooze(alices, choice, make_delivery())
 
     assert "Choose another" in text_of(page)
     assert not Snooze.objects.exists()
@@ -176,7 +176,9 @@ def test_an_unknown_time_snoozes_nothing(
 
 def test_another_teams_delivery_cannot_be_snoozed(alices: Person, elsewhere: Delivery) -> None:
     choices = alices.get("/snoozed/choices", id=ids(elsewhere))
-    page = alices.client.post("/snoozed/add", {"id": ids(elsewhere), "choice": "hour"}, follow=True)
+    page = alices.client.post(
+        "/snoozed/add", {"id": ids(elsewhere), "choice": "hour"}, follow=True, by_hand=True
+    )
 
     assert "These deliveries no longer need an answer." in text_of(choices)
     assert "These deliveries no longer need an answer." in text_of(page)

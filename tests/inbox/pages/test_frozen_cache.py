@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 from django.core.cache.backends.base import BaseCache
-from django.test import Client
 
 from accounts.models import User
 from tests.fixtures.agent_client import AgentClient
+from tests.fixtures.strict_client import Client
 
 PAGES = ("/", "/history/", "/agents/", "/callbacks/", "/audit/", "/settings/profile/", "/snoozed/")
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from django.test import Client
 from django.urls import resolve
 
 from accounts.models import User
+from tests.fixtures.strict_client import Client
 from tests.types import SignedIn
 
 PK = "7f0c2d1e-5a3b-4c8d-9e6f-1a2b3c4d5e6f"
@@ -47,7 +47,7 @@ def test_an_old_path_redirects_permanently_and_keeps_its_query(
 def test_a_form_that_was_open_during_an_upgrade_keeps_its_method(
     alice: User, signed_in: SignedIn
 ) -> None:
-    answer = signed_in(alice).post("/later/put-off", {"choice": "hour"})
+    answer = signed_in(alice).post("/later/put-off", {"choice": "hour"}, by_hand=True)
 
     assert answer.status_code == 308
     assert answer["Location"] == "/snoozed/add"

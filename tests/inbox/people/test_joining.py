@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 from django.core import mail as outbox
 from django.db import connection
-from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
@@ -18,6 +17,7 @@ from accounts.models import AuditEvent, Invitation, Team, User
 from accounts.sign_in import sessions
 from inbox.people.teams import invitation_mails, invitation_views
 from tests.fixtures.people import PASSWORD
+from tests.fixtures.strict_client import Client
 from tests.inbox.person import Person, text_of
 
 INVITE = "/settings/members/garden/invite/"

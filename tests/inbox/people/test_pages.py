@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 from django.db import connection
-from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from accounts.models import AuditEvent, User
 from inbox.models import Preferences
 from tests.accounts.sign_in.test_second_factor import Authenticator
 from tests.fixtures.people import PASSWORD
+from tests.fixtures.strict_client import Client
 from tests.inbox.person import Person, text_of
 from tests.types import Prefer, SignedIn
 
@@ -35,7 +35,7 @@ DIGEST = {"digest": "daily", "digest_at": "09:00", "digest_hours": "4"}
 
 def change_password(client: Client, old: str = PASSWORD, new: str = NEW_PASSWORD) -> Any:
     form = {"old_password": old, "new_password1": new, "new_password2": new}
-    return client.post("/settings/password/", form)
+    return client.post("/settings/password/", form, page="/settings/profile/")
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -379,7 +379,7 @@ def test_changes_require_a_post(path: str, bob: User, signed_in: SignedIn) -> No
 
 @pytest.mark.parametrize("name", ["profile", "theme", "digest", "saved-replies"])
 def test_a_form_of_another_site_is_refused(name: str, bob: User) -> None:
-    client = Client(enforce_csrf_checks=True)
+    client = Client(sends_tokens=False)
     client.force_login(bob)
 
     assert client.post(f"/settings/{name}/", {"theme": "dark"}).status_code == 403

@@ -11,7 +11,6 @@ import pytest
 from django.core import mail as outbox
 from django.core.mail.backends.locmem import EmailBackend
 from django.core.management import call_command
-from django.test import Client
 from webauthn.helpers import bytes_to_base64url
 
 from accounts.audit import person
@@ -39,6 +38,7 @@ from tests.fixtures.authenticator import (
     send,
     use_passkey,
 )
+from tests.fixtures.strict_client import Client
 from tests.inbox.people.test_address import link_to_undo
 from tests.inbox.person import Person, text_of
 

@@ -7,7 +7,6 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from django.test import Client
 from webauthn.helpers import base64url_to_bytes, bytes_to_base64url
 
 from accounts.audit import person
@@ -31,6 +30,7 @@ from tests.fixtures.authenticator import (
     use_passkey,
 )
 from tests.fixtures.people import PASSWORD
+from tests.fixtures.strict_client import Client
 from tests.inbox.person import text_of
 
 

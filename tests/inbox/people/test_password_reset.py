@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 from django.core import mail as outbox
 from django.db import connection
-from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
@@ -19,6 +18,7 @@ from accounts.sign_in import second_factor
 from inbox.people.sign_in import password_resets
 from tests.accounts.sign_in.test_second_factor import Authenticator
 from tests.fixtures.people import PASSWORD
+from tests.fixtures.strict_client import Client
 from tests.inbox.people.test_sessions import is_in
 from tests.inbox.person import Person, text_of
 

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
-from django.test import Client
 from django.utils import timezone
 
 from accounts.models import Team, User
@@ -16,6 +15,7 @@ from tests.accounts.oidc.mock_provider import MockProvider
 from tests.accounts.oidc.visitor import CONNECT, DISCONNECT, invite, is_signed_in, visit
 from tests.fixtures.authenticator import Authenticator, add_passkey, browser_at_localhost
 from tests.fixtures.people import PASSWORD
+from tests.fixtures.strict_client import Client
 from tests.inbox.person import Person, text_of
 
 pytestmark = pytest.mark.django_db

@@ -6,7 +6,6 @@ import time
 from typing import Any
 
 import pytest
-from django.test import Client
 from django.utils import timezone
 
 from accounts.models import Identity, Invitation, Team, User
@@ -24,6 +23,7 @@ from tests.accounts.oidc.visitor import (
     leave,
     visit,
 )
+from tests.fixtures.strict_client import Client
 from tests.inbox.person import Person, text_of
 
 pytestmark = pytest.mark.django_db

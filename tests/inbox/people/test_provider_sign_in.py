@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from django.test import Client
 from django.utils import timezone
 
 from accounts.models import Identity, Membership, SecondFactor, Team, User
@@ -14,6 +13,7 @@ from inbox.people.sign_in import password_resets
 from tests.accounts.oidc.mock_provider import MockProvider
 from tests.accounts.oidc.visitor import SECURITY, age, events, is_signed_in, visit
 from tests.fixtures.people import PASSWORD
+from tests.fixtures.strict_client import Client
 from tests.inbox.people.test_second_factor_pages import code_of
 from tests.inbox.person import Person, text_of
 

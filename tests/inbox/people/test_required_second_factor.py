@@ -92,7 +92,7 @@ def test_a_member_without_one_can_only_set_it_up(
 
     for path in ("/", "/agents/", "/audit/", "/settings/profile/", f"/deliveries/{delivery.pk}/"):
         assert bobs.get(path)["Location"] == SET_UP, path
-    refused = bobs.answer(delivery)
+    refused = bobs.answer(delivery, by_hand=True)
 
     assert (refused.status_code, refused["Location"]) == (303, SET_UP)
     assert not Response.objects.exists()

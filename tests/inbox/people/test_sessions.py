@@ -8,12 +8,12 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
-from django.test import Client
 from django.utils import timezone
 
 from accounts.models import AuditEvent, Membership, Session, User
 from accounts.sign_in import sessions
 from tests.fixtures.people import PASSWORD
+from tests.fixtures.strict_client import Client
 from tests.inbox.person import Person, text_of
 
 SECURITY = "/settings/security/"
@@ -132,6 +132,7 @@ def test_a_new_password_ends_all_sessions_but_this_one(alice: User) -> None:
     here.client.post(
         "/settings/password/",
         {"old_password": PASSWORD, "new_password1": new, "new_password2": new},
+        page="/settings/profile/",
     )
 
     assert [is_in(here), is_in(phone)] == [True, False]
@@ -191,7 +192,7 @@ def test_another_persons_and_the_current_session_cannot_be_ended(
     (of_alice,) = marks(alices.client)
     (of_here,) = marks(elsewhere.client)
 
-    bobs.client.post(ELSEWHERE, {"browser": of_alice})
+    bobs.client.post(ELSEWHERE, {"browser": of_alice}, by_hand=True)
     alices.client.post(ELSEWHERE, {"browser": of_here})
 
     assert marks(bobs.client) == []

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from django.test import Client
 
 from accounts.models import AuditEvent, User
 from tests.fixtures.people import PASSWORD
+from tests.fixtures.strict_client import Client
 from tests.inbox.people.test_joining import invite as invited
 from tests.inbox.people.test_joining import link_on, sign_up
 from tests.inbox.person import Person, text_of

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 
@@ -12,7 +13,8 @@ from tests.types import MakeDelivery
 
 
 def save(person: Person, name: str, q: str = "type:alert") -> Any:
-    return person.client.post("/views", {"name": name, "q": q}, follow=True)
+    page = f"/?{urlencode({'q': q or 'type:alert'})}"
+    return person.client.post("/views", {"name": name, "q": q}, follow=True, page=page)
 
 
 def names(person: Person) -> list[str]:

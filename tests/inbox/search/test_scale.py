@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 from django.db import connection
-from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from accounts.models import Agent, Membership, Team, User
 from database.clock import database_now
+from tests.fixtures.strict_client import Client
 from wake.deliveries import deliver
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]  # no VACUUM inside of one

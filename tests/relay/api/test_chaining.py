@@ -9,7 +9,6 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
-from django.test import Client
 from django.utils import timezone
 
 from accounts.agents import signing_secrets
@@ -20,6 +19,7 @@ from relay.cards import callers, publishing
 from relay.models import Artifact, Card, Message, Run, Task
 from relay.protocol.dialects import Incoming, PushIn
 from relay.tasks import pushes, sending, transitions
+from tests.fixtures.strict_client import Client
 from tests.relay.calling import queue_pushes
 from wake.callbacks.sending import send_due
 from wake.models import Callback, CallbackAttempt

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from django.test import Client
 from django.utils import timezone
 
 from accounts.audit import SYSTEM
 from accounts.models import Agent, User
 from relay.cards.publishing import publish
 from relay.models import Card
+from tests.fixtures.strict_client import Client
 from tests.relay.calling import Caller
 
 GOOD = {"jsonrpc": "2.0", "id": 1, "method": "GetTask", "params": {"id": "none"}}
@@ -33,7 +33,7 @@ def test_a_cookie_is_no_key_and_no_token_is_asked_for(
     slash: str, public: Card, alice: User
 ) -> None:
     Card.objects.filter(pk=public.pk).update(access=Card.Access.KEY)
-    browser = Client(enforce_csrf_checks=True)
+    browser = Client(sends_tokens=False)
     browser.force_login(alice)
 
     response = browser.post(f"/{public}{slash}", GOOD, content_type="application/json")

@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 from django.conf import settings as django_settings
 from django.db import connection
-from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from accounts.models import ApiKey
 from relay.api import task_list
 from relay.content import artifacts as artifact_selection
 from relay.models import Artifact, Task
+from tests.fixtures.strict_client import Client
 from tests.relay.calling import Caller
 from tests.relay.fake_connector import FakeConnector, after
 

@@ -6,7 +6,6 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from django.test import Client
 from django.utils import timezone
 from django.utils.http import http_date
 
@@ -14,6 +13,7 @@ from accounts.audit import SYSTEM
 from accounts.models import Agent, Team, User
 from relay.cards.publishing import publish, unpublish
 from relay.models import Card
+from tests.fixtures.strict_client import Client
 
 HERE = "/@garden/research-agent-01"
 CARD = f"{HERE}/.well-known/agent-card.json"

@@ -13,7 +13,6 @@ import pytest
 from asgiref.sync import async_to_sync, sync_to_async
 from asgiref.testing import ApplicationCommunicator
 from django.db import OperationalError
-from django.test import Client
 from django.utils import timezone
 
 from accounts.agents import keys
@@ -23,6 +22,7 @@ from accounts.models import ApiKey
 from database import notifications
 from relay.connector.session import Session
 from relay.models import CallerKey, Card, Connector, Task
+from tests.fixtures.strict_client import Client
 from tests.relay.fake_connector import Frame, ask, now, of
 from wake.api import long_poll
 from wake.asgi import application

@@ -7,7 +7,6 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from django.test import Client
 from django.utils import timezone
 
 from accounts.audit import SYSTEM
@@ -15,6 +14,7 @@ from accounts.models import Agent, AuditEvent, Team, User
 from relay.cards import callers
 from relay.cards.publishing import publish
 from relay.models import CallerKey, Card
+from tests.fixtures.strict_client import Client
 from tests.inbox.person import Person, text_of
 
 FORM = {

@@ -7,13 +7,13 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from django.test import Client
 from django.utils import timezone
 
 from accounts.audit import SYSTEM
 from accounts.models import User
 from relay.cards.publishing import publish
 from relay.models import Card
+from tests.fixtures.strict_client import Client
 from tests.inbox.person import text_of
 
 

@@ -281,6 +281,7 @@ def test_a_withdrawn_delivery_is_refused_in_a_batch_too(
     frame = connector.run(at=timezone.now())
     connector.end(frame, "completed", text="Done.", artifacts=[DRAFT], at=timezone.now())
     output = Delivery.objects.get()
+    alices.get("/batch/", id=str(output.pk))
     Delivery.objects.update(withdrawn_at=timezone.now(), superseded_at=timezone.now())
 
     form = {f"answer-{output.pk}": "approved", f"hash-{output.pk}": output.content_hash}

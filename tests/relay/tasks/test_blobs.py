@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 from django.core import signing
-from django.test import Client
 from django.utils import timezone
 
 from relay.content import blobs
 from relay.models import Blob, CallerKey, Card, Task
 from relay.protocol.parts import write_parts
 from relay.protocol.versions import Version
+from tests.fixtures.strict_client import Client
 from tests.relay.fake_connector import ask
 
 LARGE = b"\x89PNG" * 20_000

@@ -9,12 +9,12 @@ from unittest.mock import patch
 
 import pytest
 from django.db import OperationalError
-from django.test import Client
 from django.utils import timezone
 
 from accounts.agents import keys
 from accounts.models import Agent, ApiKey, AuditEvent
 from tests.fixtures.agent_client import AgentClient
+from tests.fixtures.strict_client import Client
 from tests.spec.test_documents import fits
 from wake.api.serializers import MOST_DELIVERIES
 from wake.deliveries import deliver

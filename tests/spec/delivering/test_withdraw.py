@@ -8,12 +8,12 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from django.test import Client
 from django.urls import reverse
 
 from accounts.models import ApiKey, AuditEvent, User
 from database.clock import database_now
 from tests.fixtures.agent_client import AgentClient
+from tests.fixtures.strict_client import Client
 from wake.models import Delivery
 from wake.responses import Withdrawn, respond
 

@@ -10,13 +10,13 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from django.test import Client
 from django.utils import timezone
 
 from accounts.agents import keys
 from accounts.audit import SYSTEM
 from accounts.models import Agent, ApiKey, AuditEvent
 from tests.fixtures.agent_client import AgentClient
+from tests.fixtures.strict_client import Client
 from wake.models import Delivery
 
 REQUIRED = ["agent_id", "provider", "type", "headline", "summary"]

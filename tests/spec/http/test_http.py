@@ -9,9 +9,9 @@ import uuid
 from typing import Any
 
 import pytest
-from django.test import Client
 
 from tests.fixtures.agent_client import AgentClient
+from tests.fixtures.strict_client import Client
 from tests.spec.http.test_errors import error_of
 from wake.api import urls as api_urls
 from wake.api.views import PublicView

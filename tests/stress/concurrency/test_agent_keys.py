@@ -6,11 +6,10 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
-from django.test import Client
-
 from accounts.agents import credential_version, keys
 from accounts.audit import SYSTEM
 from accounts.models import ApiKey, Membership, User
+from tests.fixtures.strict_client import Client
 from tests.stress.concurrency.threads import at_once
 
 

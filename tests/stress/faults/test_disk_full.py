@@ -13,10 +13,10 @@ import pytest
 from django.conf import settings
 from django.db import connection
 from django.db.backends.signals import connection_created
-from django.test import Client
 
 from accounts.models import User
 from tests.fixtures.agent_client import AgentClient
+from tests.fixtures.strict_client import Client
 from tests.stress.faults.parts import Parts
 from tests.stress.faults.site import AgentAt, PersonAt
 from tests.wake.callbacks.world import eventually

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from django.test import Client
 from django.urls import URLPattern
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -17,6 +16,7 @@ from accounts.models import ApiKey, User
 from inbox.answering.editing import edits
 from inbox.urls import urlpatterns
 from relay.pages import urls
+from tests.fixtures.strict_client import Client
 from tests.stress.hostile.asking import ask, examples
 from tests.stress.hostile.test_bodies import GOOD, NASTY, as_json, texts, values
 from tests.types import MakeDelivery

@@ -10,11 +10,11 @@ from uuid import UUID
 
 import pytest
 from django.core.management import call_command
-from django.test import Client
 from django.utils import timezone
 
 from accounts.models import Agent, AuditEvent, User
 from database import encryption
+from tests.fixtures.strict_client import Client
 from tests.inbox.person import Person, text_of
 from tests.types import Answered
 from tests.wake.callbacks.receiver import Receiver, answering

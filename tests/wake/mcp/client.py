@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from django.test import Client
-
+from tests.fixtures.strict_client import Client
 from wake.mcp import protocol
 
 STATELESS, HANDSHAKE = "2026-07-28", "2025-11-25"

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from django.test import Client
 
 from tests.fixtures.agent_client import AgentClient
+from tests.fixtures.strict_client import Client
 from tests.wake.mcp.client import HANDSHAKE, STATELESS, McpClient
 from wake.mcp import protocol, wording
 from wake.models import Delivery

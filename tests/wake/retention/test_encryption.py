@@ -123,6 +123,7 @@ def test_the_note_of_a_batch_is_encrypted_in_the_session(
     delivery = make_delivery()
     person = Person(alice)
     fields = {"id": delivery.pk, f"answer-{delivery.pk}": "rejected", "note": "No paprika."}
+    person.get("/batch/", id=delivery.pk)
 
     sent = person.client.post("/batch/answer", {**fields, f"hash-{delivery.pk}": "0" * 64})
 

@@ -13,9 +13,9 @@ from unittest.mock import ANY
 
 import pytest
 from django.db import OperationalError, connection
-from django.test import Client
 from django.utils import timezone
 
+from tests.fixtures.strict_client import Client
 from tests.types import Age, Answer, MakeDelivery
 from wake.models import Callback, Heartbeat, Response
 from wake.server import disks

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 from django.db import OperationalError, connection, transaction
-from django.test import Client
 
 from accounts.models import User
 from inbox.models import SavedReply
+from tests.fixtures.strict_client import Client
 from tests.types import MakeDelivery
 from wake import jobs
 from wake.server.log_lines import Line, described

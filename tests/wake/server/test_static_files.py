@@ -15,10 +15,10 @@ from urllib.parse import urlsplit
 import pytest
 from django.conf import settings as project
 from django.core.management import call_command
-from django.test import Client
 from pytest_django.live_server_helper import LiveServer
 
 from accounts.models import User
+from tests.fixtures.strict_client import Client
 from wake.server.static_files import minified
 
 SOURCES = Path(project.BASE_DIR) / "static"

@@ -19,6 +19,8 @@ from tests.types import Answer, MakeDelivery
 from wake import retention
 from wake.models import Callback, Delivery
 
+pytestmark = pytest.mark.usefixtures("alice")  # Bob alone could not discuss
+
 WORDS = "The second figure looks wrong to me."
 
 
@@ -186,6 +188,7 @@ def test_a_removed_comment_stays_removed(
 ) -> None:
     delivery = make_delivery()
     write(bobs, delivery)
+    alices.see(delivery)
     remove(bobs, delivery, Comment.objects.get())
 
     remove(alices, delivery, Comment.objects.get())

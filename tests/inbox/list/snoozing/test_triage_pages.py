@@ -6,11 +6,11 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
-from django.test import Client
 
 from accounts.models import User
 from database.clock import database_now
 from inbox.models import Reading, SavedReply, Snooze
+from tests.fixtures.strict_client import Client
 from tests.types import Answer, MakeDelivery, SignedIn
 from wake.models import Delivery, Response
 
@@ -42,7 +42,8 @@ def test_an_acknowledged_update_can_be_brought_back(
     client, delivery = signed_in(bob), make_delivery(headline="Market report")
     snooze(client, delivery)
 
-    later = client.post(f"/deliveries/{delivery.pk}/snooze/undo", follow=True)
+    path = f"/deliveries/{delivery.pk}/snooze/undo"
+    later = client.post(path, page="/snoozed/", follow=True)
 
     assert "Back in your inbox." in text(later)
     assert "Nothing is snoozed." in text(later)
@@ -90,6 +91,7 @@ def test_an_answered_delivery_cannot_be_snoozed(
     bob: User, make_delivery: MakeDelivery, answer: Answer, signed_in: SignedIn
 ) -> None:
     delivery, client = make_delivery(), signed_in(bob)
+    client.get(f"/deliveries/{delivery.pk}/")
     answer(delivery)
 
     page = snooze(client, delivery, follow=True)

@@ -31,8 +31,10 @@ def page_of(channel: Channel, action: str = "") -> str:
     return f"{LIST}{channel.pk}/{action}"
 
 
-def act(who: Person, channel: Channel, action: str = "", **fields: Any) -> Any:
-    return who.client.post(page_of(channel, action), fields, follow=True)
+def act(
+    who: Person, channel: Channel, action: str = "", *, by_hand: bool = False, **fields: Any
+) -> Any:
+    return who.client.post(page_of(channel, action), fields, follow=True, by_hand=by_hand)
 
 
 def code_in(receiver: Receiver) -> str:
@@ -153,7 +155,7 @@ def test_an_unverified_channel_can_neither_be_tested_nor_chosen_for(
     add(bobs, "webhook", address=inbox_of_chat.url)
     channel = Channel.objects.get()
 
-    act(bobs, channel, "test")
+    act(bobs, channel, "test", by_hand=True)
     act(bobs, channel, name="Ops", events=["question"])
 
     assert len(inbox_of_chat.received) == 1

@@ -13,12 +13,12 @@ from typing import Any
 from urllib.parse import urlencode
 
 import pytest
-from django.test import Client
 
 from accounts.models import User
 from database.clock import database_now
 from inbox.models import Channel, NotificationRule
 from inbox.notifications.slack import replies
+from tests.fixtures.strict_client import Client
 from tests.inbox.notifications.channels.conftest import ALL, work
 from tests.types import MakeDelivery
 from tests.wake.callbacks.receiver import Receiver
@@ -47,7 +47,7 @@ class Slack:
     """Signs as Slack does (docs.slack.dev, Verifying requests from Slack)."""
 
     api: Receiver
-    client: Client = field(default_factory=lambda: Client(enforce_csrf_checks=True))
+    client: Client = field(default_factory=lambda: Client(sends_tokens=False))
 
     @property
     def url(self) -> str:

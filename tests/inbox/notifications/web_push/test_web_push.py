@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 from cryptography.exceptions import InvalidTag
 from django.db import connection
-from django.test import Client
 from django.utils import timezone
 from django.utils.http import urlsafe_base64_encode
 
@@ -22,6 +21,7 @@ from inbox.notifications.channels.channels import MOST_CHANNELS
 from inbox.notifications.channels.kinds.web_push import KIND
 from inbox.notifications.web_push import vapid
 from inbox.people.sign_in import password_resets
+from tests.fixtures.strict_client import Client
 from tests.inbox.notifications.channels.conftest import ALL, work
 from tests.inbox.notifications.times import utc
 from tests.inbox.notifications.web_push.push_service import Browser, verify_vapid
@@ -295,6 +295,7 @@ def test_another_password_turns_the_other_browsers_off(bobs: Person, browser: Br
             "new_password1": new,
             "new_password2": new,
         },
+        page="/settings/profile/",
     )
 
     assert Channel.objects.get().address == KIND.check(browser.subscription)
@@ -337,7 +338,9 @@ def test_a_changed_subscription_keeps_the_channel_and_what_it_tells(
     assert told.json()["key"] == vapid.public_key()
     assert "no-store" in told.headers["Cache-Control"]
 
-    answer = bobs.client.post(RENEWAL, {"subscription": changed.subscription})
+    token = {"X-CSRFToken": told.json()["token"]}
+
+    answer = bobs.client.post(RENEWAL, {"subscription": changed.subscription}, headers=token)
 
     assert answer.status_code == 204
     assert AuditEvent.objects.filter(event="channel.renewed").count() == 1
@@ -354,7 +357,8 @@ def test_a_renewed_channel_that_was_suspended_works_again(bobs: Person, browser:
     turn_on(bobs, browser)
     Channel.objects.update(suspended_at=NINE, failing_since=NINE, error="Gone.", failures=1)
 
-    bobs.client.post(RENEWAL, {"subscription": Browser(browser.endpoint + "-2").subscription})
+    renewed = {"subscription": Browser(browser.endpoint + "-2").subscription}
+    bobs.client.post(RENEWAL, renewed, page=PAGE, by_hand=True)
 
     channel = Channel.objects.get()
     assert (channel.suspended_at, channel.failing_since, channel.error) == (None, None, "")
@@ -387,8 +391,8 @@ def test_only_the_browser_itself_renews_its_channel(
     for who in (Person(bobs.user), alices):
         assert who.client.get(RENEWAL).json()["key"] is None
         assert who.client.post(RENEWAL, other).status_code == 409
-    assert Client(enforce_csrf_checks=True).get(RENEWAL).status_code == 302
-    forged = Client(enforce_csrf_checks=True)
+    assert Client(sends_tokens=False).get(RENEWAL).status_code == 302
+    forged = Client(sends_tokens=False)
     forged.cookies = bobs.client.cookies
     assert forged.post(RENEWAL, other).status_code == 403
     assert Channel.objects.get().address == KIND.check(browser.subscription)

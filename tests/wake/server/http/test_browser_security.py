@@ -8,11 +8,11 @@ from typing import Any
 
 import httpx
 import pytest
-from django.test import Client
 
 from accounts.models import Team, User
 from tests.fixtures.people import PASSWORD
 from tests.fixtures.served import served
+from tests.fixtures.strict_client import Client
 from tests.inbox.person import Person
 from tests.tenancy import addresses
 from tests.tenancy.team_data import build

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver
 
+from tests.fixtures.strict_client import Client
 from wake.server.http.machine_paths import MACHINE_PATHS, _row_of, is_machine_path, row_of
 
 PAGES = ("inbox.", "relay.pages.", "accounts.admin.", "django.contrib.admin.")

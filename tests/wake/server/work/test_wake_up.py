@@ -17,7 +17,7 @@ pytestmark = pytest.mark.system
 AT_NORMAL_SPEED = 1.0
 
 FIVE_ANSWERS = """
-from django.test import Client
+from tests.fixtures.strict_client import Client
 
 def timed(work):
     started = time.monotonic()
