@@ -75,6 +75,7 @@ def test_an_expired_form_returns_the_typed_text_without_passwords() -> None:
     assert 'action="/deliveries/x/response"' in page
     assert "&lt;b&gt;Why?</textarea>" in page
     assert '<input type="hidden" name="status" value="rejected">' in page
+    assert '<input type="hidden" name="csrfmiddlewaretoken" value="t">' in page
     assert "We couldn't confirm that your text was sent." in text_of(answer)
     assert "Send again" in text_of(answer)
     assert "<form" not in sign_in.content.decode()
