@@ -86,6 +86,21 @@ class OneOf(Lookup):
 models.Field.register_lookup(OneOf)
 
 
+class SameAs(Lookup):
+    """Does what `exact` does, where null is the same as null."""
+
+    lookup_name = "same_as"
+
+    def as_sql(self, compiler: SQLCompiler, connection: Any) -> Any:
+        left, values = self.process_lhs(compiler, connection)
+        right, more = self.process_rhs(compiler, connection)
+        is_same = "IS NOT DISTINCT FROM" if connection.vendor == "postgresql" else "IS"
+        return f"{left} {is_same} {right}", [*values, *more]
+
+
+models.Field.register_lookup(SameAs)
+
+
 def parameter(name: str, model: type[models.Model], field: str) -> Any:
     """Returns a Parameter with the type of a model's field."""
     return Parameter(name, cast("models.Field[Any, Any]", model._meta.get_field(field)))
@@ -169,7 +184,7 @@ class _Maker:
             return None
         instance = self.model.__new__(self.model)
         instance._state = ModelState()
-        _note_stored(instance)
+        note_stored(instance)
         vars(instance).update(zip(self.names, row[self.begin : self.end], strict=True))
         for maker, refer_to, refer_back in self.related:
             other = maker.make(row)
@@ -181,19 +196,28 @@ class _Maker:
 
 class CompiledUpdate:
     """Compiles an UPDATE of the rows of a QuerySet with Parameters; `changes` may be Parameters,
-    too."""
+    too. `returns` are columns that `returned` reads after the change."""
 
-    def __init__(self, rows: models.QuerySet[Any], **changes: Any) -> None:
+    def __init__(
+        self, rows: models.QuerySet[Any], *, returns: Sequence[str] = (), **changes: Any
+    ) -> None:
         query: Any = rows.query.chain(UpdateQuery)
         query.add_update_values(changes)
         query.clear_ordering(force=True)
-        self.sql, self.params = query.get_compiler(connection=connection).as_sql()
+        sql, self.params = query.get_compiler(connection=connection).as_sql()
+        self.sql = sql + returning(rows.model, returns)
 
     def run(self, **values: Any) -> int:
         """Returns how many rows it changed."""
         with connection.cursor() as cursor:
             cursor.execute(self.sql, bound(self.params, values))
             return int(cursor.rowcount)
+
+    def returned(self, **values: Any) -> list[tuple[Any, ...]]:
+        """Returns the columns of each row that it changed, as the database writes them."""
+        with connection.cursor() as cursor:
+            cursor.execute(self.sql, bound(self.params, values))
+            return list(cursor.fetchall())
 
 
 def bound(params: Iterable[Any], values: Mapping[str, Any]) -> list[Any]:
@@ -209,7 +233,7 @@ def insert(row: models.Model) -> None:
     the database generates is not read back."""
     with connection.cursor() as cursor:
         cursor.execute(_insert_of(type(row)), values_of(row))
-    _note_stored(row)
+    note_stored(row)
 
 
 def insert_with_key(row: models.Model) -> None:
@@ -222,7 +246,7 @@ def insert_with_key(row: models.Model) -> None:
         else:
             cursor.execute(_insert_of(type(row)), values_of(row))
             row.pk = cursor.lastrowid
-    _note_stored(row)
+    note_stored(row)
 
 
 def insert_each(rows: Sequence[models.Model]) -> None:
@@ -236,7 +260,7 @@ def insert_each(rows: Sequence[models.Model]) -> None:
     with connection.cursor() as cursor:
         cursor.execute(statement, [value for row in rows for value in values_of(row)])
     for row in rows:
-        _note_stored(row)
+        note_stored(row)
 
 
 def insert_many(rows: Sequence[models.Model]) -> None:
@@ -333,13 +357,22 @@ def _statement_of_arrays(model: type[models.Model], same: tuple[bool, ...]) -> s
     )
 
 
-def _note_stored(row: models.Model) -> None:
+def note_stored(row: models.Model) -> None:
     row._state.adding = False
     row._state.db = DEFAULT_DB_ALIAS
 
 
 def _placeholders(model: type[models.Model]) -> str:
     return ", ".join(["%s"] * len(fields_of(model)))
+
+
+def returning(model: type[models.Model], names: Sequence[str]) -> str:
+    """Returns the clause by which a statement returns these columns."""
+    if not names:
+        return ""
+    quote = connection.ops.quote_name
+    columns = [quote(str(model._meta.get_field(name).column)) for name in names]  # type: ignore[union-attr]
+    return f" RETURNING {', '.join(columns)}"
 
 
 def insert_into(model: type[models.Model]) -> str:
@@ -381,10 +414,18 @@ def parameters_of(row: models.Model, given: Mapping[str, str] = {}, **others: An
 def _types_taken(model: type[models.Model]) -> list[tuple[models.Field[Any, Any], type | None]]:
     """Returns the fields that an insert writes, each with the type of values that the database
     takes as they are, so that Django has nothing to convert."""
-    return [(field, _type_taken(field)) for field in fields_of(model)]
+    return [(field, type_taken(field)) for field in fields_of(model)]
 
 
-def _type_taken(field: models.Field[Any, Any]) -> type | None:
+def type_in_statement(field: models.Field[Any, Any]) -> str:
+    """Returns the type of PostgreSQL without a length, so that a text that is too long is refused
+    and not cut."""
+    return str(field.db_type(connection)).partition("(")[0]
+
+
+def type_taken(field: models.Field[Any, Any]) -> type | None:
+    """Returns the type of values that the database takes as they are, so that Django has nothing to
+    convert; None if there is none."""
     while isinstance(field, models.ForeignKey):
         field = field.target_field
     return TAKEN_AS_THEY_ARE.get(type(field)) if connection.vendor == "postgresql" else None

@@ -31,10 +31,16 @@ SQLITE_AWAY = {
 SQLITE_BUSY = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
 
 
+class Contended(OperationalError):
+    """Others changed what this change depends on, each time that it was tried."""
+
+
 def is_away(error: BaseException | None) -> bool:
     """Returns whether no statement would succeed now: the database is unreachable or cannot
     write."""
     if not isinstance(error, OperationalError | InterfaceError | psycopg.OperationalError):
+        return False
+    if isinstance(error, Contended):
         return False
     driver = _driver_error(error)
     if isinstance(driver, sqlite3.Error):
@@ -54,7 +60,7 @@ def is_busy(error: BaseException | None) -> bool:
     driver = _driver_error(error)
     if isinstance(driver, sqlite3.Error):
         return _sqlite_code(driver) in SQLITE_BUSY
-    return isinstance(driver, NoTurn) or getattr(driver, "sqlstate", None) in BUSY
+    return isinstance(driver, NoTurn | Contended) or getattr(driver, "sqlstate", None) in BUSY
 
 
 def is_disk_full(error: BaseException | None) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from datetime import datetime
+from typing import Any
 
 from django.core.exceptions import ValidationError
 from django.core.validators import MinLengthValidator
@@ -124,11 +125,14 @@ class ClaimedId(models.Model):
         return agent_id == pattern
 
 
+def is_usable(at: Any) -> Q:
+    """Returns the condition that a key works at this time."""
+    return (Q(expires_at__isnull=True) | Q(expires_at__gt=at)) & Q(revoked_at__isnull=True)
+
+
 class ApiKeyQuerySet(models.QuerySet["ApiKey"]):
     def usable(self, at: datetime) -> ApiKeyQuerySet:
-        return self.filter(
-            Q(expires_at__isnull=True) | Q(expires_at__gt=at), revoked_at__isnull=True
-        )
+        return self.filter(is_usable(at))
 
 
 class ApiKey(models.Model):

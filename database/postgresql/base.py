@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import psycopg
-from django.db.backends.postgresql import base
+from django.db.backends.postgresql import base, operations
 from psycopg.abc import Buffer
 from psycopg.types.datetime import TimestamptzLoader
 
@@ -30,12 +30,29 @@ class TimeLoader(TimestamptzLoader):
             return super().load(data)
 
 
+class DatabaseOperations(operations.DatabaseOperations):
+    def last_executed_query(self, cursor: Any, sql: Any, params: Any) -> Any:
+        if isinstance(cursor, psycopg.RawCursor):
+            return sql
+        return super().last_executed_query(cursor, sql, params)
+
+
 class DatabaseWrapper(base.DatabaseWrapper):
     """Takes a connection from the pool when it is this thread's turn.
 
     The pool alone waits a second, which is right for a server that is away and too short for a
     hundred requests that come at once. With a turn, a connection is free or the server is away.
     """
+
+    ops_class = DatabaseOperations
+
+    def raw_cursor(self) -> Any:
+        """Returns a cursor for statements with PostgreSQL's own placeholders ($1). psycopg looks
+        for `%s` in every other statement, each time that it is run if it has more than 50 of
+        them."""
+        self.close_if_health_check_failed()
+        self.ensure_connection()
+        return self._prepare_cursor(psycopg.RawCursor(self.connection))  # type: ignore[attr-defined]
 
     def get_connection_params(self) -> dict[str, Any]:
         params: dict[str, Any] = super().get_connection_params()
