@@ -5,13 +5,13 @@ from __future__ import annotations
 import hashlib
 import json
 import uuid
-from collections.abc import Sequence
-from copy import copy
-from dataclasses import dataclass
+from collections.abc import Sequence, Set
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, NotRequired, TypedDict, Unpack
 
-from django.db import connection, transaction
+from django.db import IntegrityError, connection, transaction
 
 from accounts.agents import keys, quota
 from accounts.audit import agent_actor, event_of
@@ -19,14 +19,16 @@ from accounts.characters.look_alikes import nfc
 from accounts.models import Agent, ApiKey, AuditEvent
 from database import outages
 from database.clock import microseconds
-from database.compiled_queries import insert
 from database.idempotency import REPLAY_WINDOW, Idempotency
+from database.write_chains import Stored
 from wake.assignment import assigning, matching, sharing
 from wake.blobs import references
 from wake.callbacks import allowlist
-from wake.cursor import stamp_activity
-from wake.models import Delivery, RuleVersion, one_statement
+from wake.models import Delivery, RuleVersion
+from wake.models.delivering import delivering, values_of
 from wake.signals import notify_inbox
+
+MAX_READS = 5  # of what has changed while a delivery is stored
 
 
 class AgentMismatch(Exception):
@@ -80,6 +82,27 @@ class Unsent:
     idempotency: Idempotency | None
 
 
+@dataclass(frozen=True, slots=True)
+class Sender:
+    """Holds who delivers, as this process has read it: agent and key may have changed since."""
+
+    agent: Agent
+    key: ApiKey | None
+    address: str = ""
+    is_internal: bool = False
+    is_locked: bool = False  # by the transaction around this delivery
+
+    @property
+    def mode(self) -> str:
+        return self.key.mode if self.key else ApiKey.Mode.LIVE
+
+    @property
+    def shares_assignments(self) -> bool:
+        """Returns whether its deliveries may share an assignment. Making one locks the team, which
+        no transaction may do after it has locked an agent."""
+        return connection.vendor == "postgresql" and not (self.is_locked or self.is_internal)
+
+
 class BatchTooLarge(Exception):
     """A batch that is stored whole has more new deliveries than the key may deliver at once."""
 
@@ -114,21 +137,11 @@ def deliver(
     for an app of this server that takes the answer itself (signals.released); a paused agent does
     not stop it, so that nothing is lost.
     """
-    if key:
-        if delivered := _deliver_at_once(
-            fields, key=key, idempotency=idempotency, address=address, at=at
-        ):
-            return delivered
-        key = keys.look_up_again(key, at=at)
-        agent = key.agent
     try:
         return _deliver(
-            agent,
+            Sender(agent, key, address, is_internal=is_internal),
             fields,
-            key=key,
             idempotency=idempotency,
-            address=address,
-            is_internal=is_internal,
             at=at,
         )
     except quota.QuotaSpent:
@@ -147,6 +160,8 @@ def deliver_together(
     delivered: list[Delivered] = []
     try:
         with transaction.atomic():
+            # Each sees what requests before it have stored with the same Idempotency-Key.
+            _lock(key.agent)
             for place, unsent in enumerate(deliveries):
                 delivered.append(_one_of_all(place, unsent, key=key, address=address, at=at))
     except NotTogether as refusal:
@@ -178,108 +193,149 @@ def _one_of_all(
     place: int, unsent: Unsent, *, key: ApiKey, address: str, at: datetime
 ) -> Delivered:
     try:
-        return _deliver(
-            key.agent,
-            unsent.fields,
-            key=key,
-            idempotency=unsent.idempotency,
-            address=address,
-            is_internal=False,
-            at=at,
-        )
+        sender = Sender(key.agent, key, address, is_locked=True)
+        return _deliver(sender, unsent.fields, idempotency=unsent.idempotency, at=at)
     except Exception as reason:
         raise NotTogether(place, reason) from reason
 
 
-@transaction.atomic
 def _deliver(
-    agent: Agent,
-    fields: DeliveryFields,
-    *,
-    key: ApiKey | None,
-    idempotency: Idempotency | None,
-    address: str,
-    is_internal: bool,
-    at: datetime,
+    sender: Sender, fields: DeliveryFields, *, idempotency: Idempotency | None, at: datetime
 ) -> Delivered:
-    if not agent.may_claim(fields["agent_id"]):
-        raise AgentMismatch(AgentMismatch.__doc__)
-    agent = copy(agent)  # other threads may read it, because keys are remembered
-    mode = key.mode if key else ApiKey.Mode.LIVE
-    created_at = stamp_activity(agent, at=at)  # the lock: agent, then key, then delivery
-    if agent.paused_at is not None and not is_internal:
+    """Builds the rows from what this process knows of the sender, and stores them if that is still
+    so. Otherwise it reads again, because what has changed decides how they are built."""
+    for _ in range(MAX_READS):
+        delivery = _delivery(sender, fields, idempotency=idempotency, created_at=at)
+        refusal = _refusal(delivery, sender, fields)
+        version = _apply_rule(delivery, sender.agent, at=at)
+        try:
+            stored = _store(delivery, version, sender, may_deliver=refusal is None, at=at)
+        except IntegrityError:
+            if idempotency is None or connection.in_atomic_block:
+                raise
+            continue  # the same Idempotency-Key at the same moment, which is seen now
+        must_wait = _was_made_to_wait(delivery, fields)
+        if not stored.failed:
+            notify_inbox([delivery])
+            allowance = quota.allowance_in(stored, sender.key, at=at)
+            return Delivered(delivery, allowance=allowance, must_wait=must_wait)
+        _raise_reason(stored.failed, refusal, quota.refusal_in(stored, sender.key, at=at))
+        if "agent_as_read" in stored.failed:
+            sender = _read_again(sender, at=at)
+        elif idempotency and "first_use" in stored.failed:
+            if earlier := _replayed(sender, idempotency, at=at):
+                must_wait = _was_made_to_wait(earlier, fields)
+                return Delivered(earlier, replayed=True, must_wait=must_wait)
+        elif version:  # its people have changed
+            sharing.forget(version)
+    raise outages.Contended
+
+
+def _raise_reason(
+    failed: Set[str], refusal: Exception | None, key_refusal: Exception | None
+) -> None:
+    """Raises the first reason why nothing was stored, in the order in which agents are told them.
+    Returns if something is to be read again before the others count."""
+    if isinstance(key_refusal, quota.KeyEnded):
+        raise key_refusal
+    if "agent_as_read" in failed:
+        return
+    if isinstance(refusal, AgentMismatch):
+        raise refusal
+    if "agent_runs" in failed:
         raise quota.AgentPaused(quota.AgentPaused.__doc__)
-    mine = Delivery.objects.of_agent(agent, mode)
-    if idempotency and (earlier := idempotency.replay(mine, at=at)):
-        return Delivered(earlier, replayed=True, must_wait=_was_made_to_wait(earlier, fields))
-    if url := fields.get("callback_webhook"):
-        allowlist.check(url, team_id=agent.team_id)
-    allowance = quota.spend(key, now_us=microseconds(at)) if key else None
-    delivery = _delivery(
-        agent,
-        fields,
-        key=key,
-        idempotency=idempotency,
-        is_internal=is_internal,
-        created_at=created_at,
-    )
-    if supersedes := fields.get("supersedes"):
-        _supersede(delivery, earlier_id=supersedes, at=created_at)
-    version = _apply_rule(delivery, agent, at=created_at)
-    if version:
-        assigning.assign(delivery, version)
-    insert(delivery)
-    if references.may_name_blobs(delivery.details_json):
-        references.attach(delivery)
-    insert(_received(delivery, version, address=address))
-    notify_inbox([delivery])
-    return Delivered(delivery, allowance=allowance, must_wait=_was_made_to_wait(delivery, fields))
+    if "first_use" in failed:
+        return
+    if isinstance(refusal, allowlist.Refused):
+        raise refusal
+    if reason := key_refusal or refusal:
+        raise reason
 
 
-def _deliver_at_once(
-    fields: DeliveryFields,
-    *,
-    key: ApiKey,
-    idempotency: Idempotency | None,
-    address: str,
-    at: datetime,
-) -> Delivered | None:
-    """Does what _deliver() does, in one statement on PostgreSQL. Returns None if anything is in the
-    way, and then nothing was stored; _deliver() finds out what it is."""
-    if connection.vendor != "postgresql" or fields.get("supersedes"):
-        return None
-    if references.may_name_blobs(fields.get("details_json")):
-        return None
-    if fields["agent_id"] != key.agent.agent_id:
-        return None
+def _refusal(
+    delivery: Delivery, sender: Sender, fields: DeliveryFields
+) -> AgentMismatch | allowlist.Refused | UnknownRevision | None:
+    """Returns why the delivery cannot be stored, as far as its own fields say. Makes it the next
+    revision of the delivery that it supersedes."""
+    if not sender.agent.may_claim(fields["agent_id"]):
+        return AgentMismatch(AgentMismatch.__doc__)
     if url := fields.get("callback_webhook"):
         try:
-            allowlist.check(url, team_id=key.agent.team_id)
-        except allowlist.Refused:
-            return None
-    delivery = _delivery(key.agent, fields, key=key, idempotency=idempotency, created_at=at)
-    version = _apply_rule(delivery, key.agent, at=at)
+            allowlist.check(url, team_id=sender.agent.team_id)
+        except allowlist.Refused as refusal:
+            return refusal
+    if earlier_id := fields.get("supersedes"):
+        mine = Delivery.objects.of_agent(sender.agent, sender.mode)
+        mine = mine.filter(pk=earlier_id, is_internal=sender.is_internal)
+        earlier = mine.only("pk", "thread").first()
+        if earlier is None:
+            return UnknownRevision(UnknownRevision.__doc__)
+        delivery.supersedes = earlier
+        delivery.thread = delivery.thread or earlier.thread or str(earlier.pk)
+    return None
+
+
+def _store(
+    delivery: Delivery,
+    version: RuleVersion | None,
+    sender: Sender,
+    *,
+    may_deliver: bool,
+    at: datetime,
+) -> Stored:
+    """Stores the delivery with its audit event, and what belongs to it in other tables."""
+    agent, key = sender.agent, sender.key
+    is_shared = version is not None and sender.shares_assignments
     if version:
-        delivery.assignment_id = sharing.current_assignment(
-            version, team_id=key.agent.team_id, at=at
+        delivery.assignment_id = (
+            sharing.current_assignment(version, team_id=delivery.team_id, at=at)
+            if is_shared
+            else delivery.pk
         )
-    event = _received(delivery, version, address=address)
-    allowance = one_statement.store(delivery, event, key=key, at=at)
-    if allowance is None:
-        if version:
-            sharing.forget(version)
-        return None
-    notify_inbox([delivery])
-    return Delivered(delivery, allowance=allowance, must_wait=_was_made_to_wait(delivery, fields))
+    chain = delivering(
+        with_key=key is not None, is_internal=sender.is_internal, is_assigned=is_shared
+    )
+    event = _received(delivery, version, address=sender.address)
+    values = values_of(agent, delivery) | quota.values_of(key, at=at)
+    names_blobs = references.may_name_blobs(delivery.details_json)
+    is_alone = not (names_blobs or delivery.supersedes_id or (version and not is_shared))
+    with nullcontext() if is_alone else transaction.atomic(savepoint=False):
+        stored = chain.store(delivery, event, **values, may_deliver=may_deliver)
+        if is_alone or stored.failed:
+            return stored
+        if version and not is_shared:
+            assigning.assign(delivery, version)
+        if names_blobs:
+            references.attach(delivery)
+        if delivery.supersedes_id:  # it leaves the inbox, and can still be opened and answered
+            earlier = Delivery.objects.filter(pk=delivery.supersedes_id, superseded_at__isnull=True)
+            earlier.update(superseded_at=delivery.created_at)
+    return stored
+
+
+def _read_again(sender: Sender, *, at: datetime) -> Sender:
+    """Raises KeyEnded."""
+    if sender.key is None:
+        return replace(sender, agent=Agent.objects.get(pk=sender.agent.pk))
+    key = keys.look_up_again(sender.key, at=at)
+    return replace(sender, agent=key.agent, key=key)
+
+
+@transaction.atomic
+def _replayed(sender: Sender, idempotency: Idempotency, *, at: datetime) -> Delivery | None:
+    _lock(sender.agent)
+    return idempotency.replay(Delivery.objects.of_agent(sender.agent, sender.mode), at=at)
+
+
+def _lock(agent: Agent) -> None:
+    Agent.objects.select_for_update(no_key=True).only("pk").get(pk=agent.pk)
 
 
 def _delivery(
-    agent: Agent,
+    sender: Sender,
     fields: DeliveryFields,
     *,
-    key: ApiKey | None,
     idempotency: Idempotency | None,
-    is_internal: bool = False,
     created_at: datetime,
 ) -> Delivery:
     """Builds the row, without what it supersedes and what its rule asks for."""
@@ -290,13 +346,13 @@ def _delivery(
     timeout = timedelta(seconds=fields.get("timeout_seconds") or 0)
     return Delivery(
         id=uuid.uuid4(),
-        team_id=agent.team_id,
-        agent=agent,
-        key_hint=key.hint if key else "",
-        mode=key.mode if key else ApiKey.Mode.LIVE,
+        team_id=sender.agent.team_id,
+        agent=sender.agent,
+        key_hint=sender.key.hint if sender.key else "",
+        mode=sender.mode,
         claimed_agent_id=nfc(agent_id),
         **content,
-        is_internal=is_internal,
+        is_internal=sender.is_internal,
         idempotency_key=idempotency.key if idempotency else None,
         idempotency_hash=idempotency.fingerprint if idempotency else "",
         created_at=created_at,
@@ -346,20 +402,3 @@ def _content_hash(delivery: Delivery) -> str:
         delivery.on_timeout,
     )
     return hashlib.sha256(json.dumps(content).encode()).hexdigest()
-
-
-def _supersede(delivery: Delivery, *, earlier_id: uuid.UUID, at: datetime) -> None:
-    """Makes the unsaved `delivery` the next revision of an earlier one of the same agent and mode.
-
-    The earlier one leaves the inbox but can still be opened and answered. Runs in the transaction
-    of deliver(), which holds the agent's lock. Raises UnknownRevision.
-    """
-    mine = Delivery.objects.of_agent(delivery.agent, delivery.mode)
-    earlier = (
-        mine.filter(pk=earlier_id, is_internal=delivery.is_internal).only("pk", "thread").first()
-    )
-    if earlier is None:
-        raise UnknownRevision(UnknownRevision.__doc__)
-    delivery.supersedes = earlier
-    delivery.thread = delivery.thread or earlier.thread or str(earlier.pk)
-    Delivery.objects.filter(pk=earlier.pk, superseded_at__isnull=True).update(superseded_at=at)

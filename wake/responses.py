@@ -19,7 +19,6 @@ from wake import signals
 from wake.assignment.taking import check_may_answer
 from wake.assignment.votes import Quorum, quorum_of, vote, without_vote_of
 from wake.callbacks import outbox
-from wake.cursor import stamp_activity
 from wake.models import (
     AnsweringRule,
     AnsweringVersion,
@@ -30,6 +29,7 @@ from wake.models import (
     Trial,
     Vote,
 )
+from wake.models.cursor import stamp_activity
 from wake.models.responses import ResponseQuerySet
 from wake.signals import notify_inbox
 

@@ -10,14 +10,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from uuid import UUID
+from functools import cache
+from typing import Any
 
 from django.conf import settings
-from django.db import connection, transaction
+from django.db import transaction
 from django.db.models import Q
+from django.db.models.functions import Greatest
 
 from accounts.audit import agent_actor, record
 from accounts.models import ApiKey
+from accounts.models.agents import is_usable
+from database.clock import EPOCH, microseconds
+from database.compiled_queries import parameter
+from database.write_chains import NOW_US, Chain, Change, Lock, Stored
 
 RECORDED_EVERY = timedelta(minutes=10)
 
@@ -54,21 +60,62 @@ class AgentPaused(Exception):
 def spend(key: ApiKey, *, now_us: int) -> Allowance:
     """Takes one token inside the caller's transaction; raises QuotaSpent, or KeyEnded for a key
     that just ended."""
-    interval, burst = rate_of(key.mode, key.agent.hourly_limit)
-    with connection.cursor() as cursor:
-        cursor.execute(
-            """
-            UPDATE accounts_apikey
-               SET quota_us = CASE WHEN quota_us > %s THEN quota_us ELSE %s END + %s
-             WHERE id = %s AND quota_us <= %s AND revoked_at IS NULL
-            RETURNING quota_us
-            """,
-            [now_us, now_us, interval, _pk(key.pk), now_us + (burst - 1) * interval],
-        )
-        row = cursor.fetchone()
-    if row is None:
-        raise refusal(key, now_us=now_us)
-    return allowance_at(row[0], now_us, interval, burst)
+    at = EPOCH + timedelta(microseconds=now_us)
+    stored = _spending_alone().store(**values_of(key, at=at))
+    if reason := refusal_in(stored, key, at=at):
+        raise reason
+    return allowance_at(stored.columns["spent", "quota_us"], now_us, *_rate_of(key))
+
+
+@cache
+def _spending_alone() -> Chain:
+    return Chain(*spending())
+
+
+def spending() -> tuple[Lock, Change]:
+    """Returns the steps by which a chain of writes takes one token of a key."""
+    latest_full_us, interval = (
+        parameter(name, ApiKey, "quota_us") for name in ("latest_full_us", "interval")
+    )
+    key = Lock(
+        "key",
+        ApiKey.objects.filter(pk=parameter("key", ApiKey, "id")),
+        returns=["quota_us"],
+        conditions={
+            "key_works": is_usable(parameter("at", ApiKey, "expires_at")),
+            "has_quota": Q(quota_us__lte=latest_full_us),
+        },
+    )
+    after = Greatest("quota_us", NOW_US) + interval
+    return key, Change("spent", key, returns=["quota_us"], quota_us=after)
+
+
+def values_of(key: ApiKey | None, *, at: datetime) -> dict[str, Any]:
+    """Returns the values of the parameters of `spending`."""
+    now_us = microseconds(at)
+    values = {"at": at, "now_us": now_us}
+    if key is None:
+        return values
+    interval, burst = _rate_of(key)
+    latest_full_us = now_us + (burst - 1) * interval
+    return {**values, "key": key.pk, "interval": interval, "latest_full_us": latest_full_us}
+
+
+def allowance_in(stored: Stored, key: ApiKey | None, *, at: datetime) -> Allowance | None:
+    """Returns what is left of the key that a chain of writes has spent; None without a key."""
+    if key is None:
+        return None
+    full_at = stored.columns["spent", "quota_us"]
+    return allowance_at(full_at, microseconds(at), *_rate_of(key))
+
+
+def refusal_in(stored: Stored, key: ApiKey | None, *, at: datetime) -> KeyEnded | QuotaSpent | None:
+    """Returns why the key was in the way of a chain of writes, or None if it was not."""
+    if key and "key_works" in stored.failed:
+        return KeyEnded(KeyEnded.__doc__)
+    if key and "has_quota" in stored.failed:
+        return _quota_spent(key, stored.columns["key", "quota_us"], now_us=microseconds(at))
+    return None
 
 
 @transaction.atomic
@@ -84,7 +131,7 @@ def record_refusal(key: ApiKey, *, address: str = "", at: datetime) -> None:
 
 def allowance_of(key: ApiKey, *, now_us: int) -> Allowance:
     """Returns what is left of the key's quota, and takes nothing."""
-    return allowance_at(key.quota_us, now_us, *rate_of(key.mode, key.agent.hourly_limit))
+    return allowance_at(key.quota_us, now_us, *_rate_of(key))
 
 
 def quota_of(mode: str, own_limit: int | None = None) -> tuple[int, int]:
@@ -116,9 +163,13 @@ def refusal(key: ApiKey, *, now_us: int, tokens: int = 1) -> KeyEnded | QuotaSpe
     revoked_at, full_at = ApiKey.objects.values_list("revoked_at", "quota_us").get(pk=key.pk)
     if revoked_at is not None:
         return KeyEnded(KeyEnded.__doc__)
+    return _quota_spent(key, full_at, now_us=now_us, tokens=tokens)
+
+
+def _quota_spent(key: ApiKey, full_at: int, *, now_us: int, tokens: int = 1) -> QuotaSpent:
     own = key.agent.hourly_limit
     is_own = quota_of(key.mode, own) != quota_of(key.mode)
-    allowance = allowance_at(full_at, now_us, *rate_of(key.mode, own), tokens=tokens)
+    allowance = allowance_at(full_at, now_us, *_rate_of(key), tokens=tokens)
     return QuotaSpent(allowance, own_limit=own if is_own else None)
 
 
@@ -144,6 +195,5 @@ def rate_of(mode: str, own_limit: int | None) -> tuple[int, int]:
     return -(-3_600_000_000 // hourly), burst
 
 
-def _pk(value: UUID) -> UUID | str:
-    """Returns a UUID as the database stores it: on SQLite as its 32 hex digits."""
-    return value if connection.vendor == "postgresql" else value.hex
+def _rate_of(key: ApiKey) -> tuple[int, int]:
+    return rate_of(key.mode, key.agent.hourly_limit)

@@ -1,8 +1,8 @@
 """Keeps the words of deliveries and answers, so that search finds them.
 
-A sweep writes them after the commit: stamps are handed out in commit order (wake/cursor.py), so
-reading on from the last one misses nothing, and no delivery waits for indexing or fails with it
-(docs/decisions/0007-search-reads-the-cursor.md).
+A sweep writes them after the commit: stamps are handed out in commit order
+(wake/models/cursor.py), so reading on from the last one misses nothing, and no delivery waits for
+indexing or fails with it (docs/decisions/0007-search-reads-the-cursor.md).
 """
 
 from __future__ import annotations

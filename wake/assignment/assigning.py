@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from database.compiled_queries import insert
 from wake.assignment import escalation
 from wake.models import Assignment, Delivery, RuleVersion
 from wake.models.assigning import add_people
@@ -23,14 +22,12 @@ def raise_to(version: RuleVersion | None, delivery: Delivery) -> None:
 
 
 def assign(delivery: Delivery, version: RuleVersion) -> None:
-    """Gives the unsaved delivery an assignment of its own, to the people whom the rule names as the
-    team is at this moment. Where nothing is in the way, it shares one instead (sharing.py)."""
-    assignment = Assignment(
+    """Stores the delivery's own assignment, to the people whom the rule names as the team is at
+    this moment. On PostgreSQL, most deliveries share one instead (sharing.py)."""
+    assignment = Assignment.objects.create(
         id=delivery.pk,
         team_id=delivery.team_id,
         rule_version=version,
         only_they=version.only_they,
     )
-    insert(assignment)
     add_people(assignment, version.people, version.role, at=delivery.created_at)
-    delivery.assignment = assignment

@@ -112,7 +112,7 @@ def live(version: Version) -> LiveRule[Version]:
 
 def _read(team_id: int, rules_version: int) -> _Kept:
     """Reads the rules after the version that the caller has: if they are newer already, the
-    delivery is not stored with that version (wake/models/one_statement.py)."""
+    delivery is not stored with that version (wake/models/delivering.py)."""
     kept = _Kept(rules_version, live_rules(_current().objects(team=team_id)), {})
     if len(_kept) >= MOST_TEAMS:
         _kept.clear()

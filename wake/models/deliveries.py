@@ -203,8 +203,8 @@ class Delivery(models.Model):
                 condition=Q(idempotency_key__isnull=False),
                 name="one_delivery_an_idempotency_key",
             ),
-            # Unique and increasing per agent by construction (wake/cursor.py); the mode leads the
-            # sweep's index.
+            # Unique and increasing per agent by construction (wake/models/cursor.py); the mode
+            # leads the sweep's index.
             models.UniqueConstraint(
                 fields=["agent", "mode", "activity_at"], name="cursor_of_an_agent"
             ),

@@ -1,26 +1,28 @@
-"""A delivery in one statement is the delivery that is made step by step
-(docs/decisions/0029-a-delivery-in-one-statement.md)."""
+"""A delivery is the same row as one statement and as steps, and what has changed since its sender
+was read counts (docs/decisions/0066-a-verb-is-told-once.md)."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
 from django.conf import settings
-from django.db.models import Model
+from django.db.models import F, Model
 from django.utils import timezone
-from psycopg import _queries
 
 from accounts.agents import keys
 from accounts.agents.quota import AgentPaused, Allowance, KeyEnded, QuotaSpent
 from accounts.models import Absence, Agent, ApiKey, AuditEvent, Membership, User
+from database import outages, write_chains
 from database.compiled_queries import fields_of
 from database.idempotency import Idempotency
 from tests.fixtures.agent_client import AgentClient
 from tests.types import MakeRule
 from wake.deliveries import deliver
-from wake.models import AssignedPerson, Assignment, Delivery, one_statement
+from wake.models import AssignedPerson, Assignment, Delivery
+from wake.models.delivering import delivering
 
 pytestmark = pytest.mark.skipif(not settings.DATABASE_URL, reason="about PostgreSQL")
 
@@ -45,6 +47,18 @@ ALL: dict[str, Any] = {
 }
 
 
+@pytest.fixture(autouse=True)
+def compiled_again() -> Iterator[None]:
+    yield
+    delivering.cache_clear()
+
+
+def in_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Has chains of writes run step by step from now on, as on SQLite."""
+    monkeypatch.setattr(write_chains, "_OneStatement", write_chains._Steps)
+    delivering.cache_clear()
+
+
 @pytest.mark.parametrize("fields", [REQUIRED, ALL], ids=["required", "all"])
 @pytest.mark.parametrize("once", [None, Idempotency("once", "0" * 64)], ids=["", "idempotent"])
 @pytest.mark.parametrize("is_encrypted", [False, True], ids=["plain", "encrypted"])
@@ -60,7 +74,7 @@ def test_both_ways_store_the_same(
     at = timezone.now()
 
     at_once = _delivered(key, fields, once, at=at)
-    monkeypatch.setattr(one_statement, "store", lambda *_, **__: None)
+    in_steps(monkeypatch)
     step_by_step = _delivered(key, fields, once, at=at + timedelta(hours=25))
 
     assert at_once == step_by_step
@@ -88,7 +102,7 @@ def test_both_ways_assign_the_same(
 
     deliver(key.agent, key=key, at=at, **REQUIRED)
     at_once = assigned()
-    monkeypatch.setattr(one_statement, "store", lambda *_, **__: None)
+    in_steps(monkeypatch)
 
     assert at_once == assigned()
     assert [person["name"] for person in at_once[1]] == ["alice", "bob", "carla"]
@@ -173,27 +187,34 @@ def test_changes_since_the_key_was_cached_apply(
     assert not AuditEvent.objects.filter(event="delivery.received").exists()
 
 
-def test_a_delivery_that_waited_leaves_the_remembered_agent_as_it_is(
-    key: ApiKey, make_rule: MakeRule, bob: User, monkeypatch: pytest.MonkeyPatch
+def test_a_rule_that_was_made_since_assigns_the_delivery(
+    key: ApiKey, make_rule: MakeRule, bob: User
 ) -> None:
-    """Another thread may have matched a delivery by the rules of that agent, and compares their
-    version in its statement."""
-    look_up_again = keys.look_up_again
-
-    def then_ruled(key: ApiKey, *, at: datetime) -> ApiKey:
-        again = look_up_again(key, at=at)
-        make_rule(people=[bob])
-        return again
-
-    with monkeypatch.context() as patched:
-        patched.setattr(one_statement, "store", lambda *_args, **_more: None)
-        patched.setattr(keys, "look_up_again", then_ruled)
-        deliver(key.agent, key=key, at=timezone.now(), **REQUIRED)
-
     remembered = keys.remembered(key.text)  # type: ignore[attr-defined]
     assert remembered
+    make_rule(people=[bob])
+
+    delivery = deliver(remembered.agent, key=remembered, at=timezone.now(), **REQUIRED).delivery
+
+    assert [each.name for each in AssignedPerson.objects.filter(assignment__deliveries=delivery)]
     assert remembered.agent.rules_version == 0
-    assert Agent.objects.get(pk=key.agent_id).rules_version != 0
+
+
+def test_a_delivery_that_never_finds_the_team_as_it_was_read_is_asked_to_repeat(
+    key: ApiKey, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def changed(key: ApiKey, *, at: datetime) -> ApiKey:
+        Agent.objects.filter(pk=key.agent_id).update(rules_version=F("rules_version") + 1)
+        return key
+
+    Agent.objects.filter(pk=key.agent_id).update(rules_version=1)
+    monkeypatch.setattr(keys, "look_up_again", changed)
+
+    with pytest.raises(outages.Contended) as failure:
+        deliver(key.agent, key=key, at=timezone.now(), **REQUIRED)
+
+    assert outages.will_pass(failure.value)
+    assert not Delivery.objects.exists()
 
 
 def test_a_limit_lowered_since_applies(key: ApiKey) -> None:
@@ -205,12 +226,3 @@ def test_a_limit_lowered_since_applies(key: ApiKey) -> None:
 
     assert allowance
     assert allowance.limit == 1
-
-
-@pytest.mark.parametrize("is_assigned", [False, True])
-def test_psycopg_keeps_the_parsed_statement(is_assigned: bool) -> None:
-    """It parses a longer one each time that it is run."""
-    statement = one_statement._statement(is_assigned=is_assigned)
-
-    assert statement.count("%s") <= _queries.MAX_CACHED_STATEMENT_PARAMS
-    assert len(statement) <= _queries.MAX_CACHED_STATEMENT_LENGTH

@@ -9,33 +9,36 @@ has seen everything before it.
 from __future__ import annotations
 
 from datetime import datetime, timedelta
+from functools import cache
 
 from django.db import connection
+from django.db.models import F
+from django.db.models.functions import Greatest
 from django.db.transaction import TransactionManagementError
 
 from accounts.models import Agent
 from database.clock import EPOCH, microseconds
+from database.compiled_queries import parameter
+from database.write_chains import NOW_US, Chain, Change, Lock
 
 
 def stamp_activity(agent: Agent, *, at: datetime) -> datetime:
     """Locks the agent for the rest of the transaction; returns `at`, or the microsecond after the
-    last stamp if that is later. Also reads, as they are under the lock, the agent's `rules_version`
-    and whether it is paused."""
+    last stamp if that is later."""
     if not connection.in_atomic_block:
         raise TransactionManagementError("A stamp holds only as long as its transaction.")
-    now_us = microseconds(at)
-    pk = agent.pk if connection.vendor == "postgresql" else agent.pk.hex
-    with connection.cursor() as cursor:
-        cursor.execute(
-            """
-            UPDATE accounts_agent
-               SET activity_us = CASE WHEN activity_us >= %s THEN activity_us + 1 ELSE %s END
-             WHERE id = %s
-            RETURNING activity_us, rules_version, paused_at
-            """,
-            [now_us, now_us, pk],
-        )
-        activity_us, agent.rules_version, paused = cursor.fetchone()
-    # SQLite returns a text. Its `IS NOT NULL` is wrong here: it was true of a null (3.40.1).
-    agent.paused_at = None if paused is None else agent.paused_at or at
-    return EPOCH + timedelta(microseconds=activity_us)
+    stored = _stamp_alone().store(agent=agent.pk, now_us=microseconds(at))
+    return EPOCH + timedelta(microseconds=stored.columns["stamp", "activity_us"])
+
+
+def stamp(agent: Lock) -> Change:
+    """Returns the step by which a chain of writes stamps the agent that it has locked. The stamp is
+    the column `activity_us`."""
+    after = Greatest(F("activity_us") + 1, NOW_US)
+    return Change("stamp", agent, returns=["activity_us"], activity_us=after)
+
+
+@cache
+def _stamp_alone() -> Chain:
+    agent = Lock("agent", Agent.objects.filter(pk=parameter("agent", Agent, "id")))
+    return Chain(agent, stamp(agent))
