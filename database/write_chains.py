@@ -225,19 +225,18 @@ class _Steps:
                     update.run(**values, pks=pks)
             elif isinstance(step, New):
                 row = next(unsaved)
-                if step.for_each:
-                    for each in locked[step.for_each.name]:
-                        _note(columns, step.for_each, each)
-                        _insert(copy(row), step, columns, values)
-                else:
-                    _insert(row, step, columns, values)
+                if step.for_each is None:
+                    step.fill(row, columns, values)
+                    row.save(force_insert=True)
+                    _note(columns, step, [row.pk] * len(step.columns))
+                    continue
+                copies = []
+                for each in locked[step.for_each.name]:
+                    _note(columns, step.for_each, each)
+                    copies.append(copy(row))
+                    step.fill(copies[-1], columns, values)
+                step.model._default_manager.bulk_create(copies)
         return Stored(failed, columns, number)
-
-
-def _insert(row: models.Model, step: New, columns: Columns, values: Mapping[str, Any]) -> None:
-    step.fill(row, columns, values)
-    row.save(force_insert=True)
-    _note(columns, step, [row.pk] * len(step.columns))
 
 
 def _note(columns: Columns, step: Step, row: Sequence[Any]) -> None:
