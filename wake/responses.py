@@ -31,6 +31,7 @@ from wake.models import (
 )
 from wake.models.cursor import stamp_activity
 from wake.models.responses import ResponseQuerySet
+from wake.models.sights import BY_RULE, UNKNOWN, Sight
 from wake.signals import notify_inbox
 
 RELEASE_AT_ONCE = 500
@@ -91,15 +92,15 @@ def respond(
     feedback: str = "",
     edited_json: str | None = None,
     knows_replaced: bool = False,
+    sight: Sight = UNKNOWN,
     address: str = "",
-    via: str = "",
     at: datetime,
 ) -> Response | Vote:
     """Stores the answer and holds it (docs/protocol.md, Answering). The same answer of the same
     person again returns the stored one. `edited_json` is the JSON text of an object or a string.
     Returns the person's vote if it is an approval, and more people have to approve.
     A delivery that was replaced takes an answer from a person who knows it (`knows_replaced`).
-    `via` names another way than the pages, for the audit.
+    `sight` says where it was given, and whether everything was in sight there.
 
     Raises NotAllowed (or its subclass NotAssigned), AlreadyAnswered, ContentChanged (or its
     subclasses ContentErased, Withdrawn and Replaced), NothingToSend, EditNotWanted or BadEdit.
@@ -129,11 +130,12 @@ def respond(
     if quorum and status != Response.Status.APPROVED:
         quorum = without_vote_of(by, quorum)
     elif quorum:
-        is_new = vote(delivery, by=by, feedback=feedback, at=at)
+        is_new = vote(delivery, by=by, feedback=feedback, sight=sight, at=at)
         quorum = quorum_of(delivery) or quorum
         if quorum.missing:
             if is_new:
-                _record_vote(delivery, quorum, by=by, address=address, via=via, at=at)
+                Draft.objects.filter(delivery=delivery, user=by).delete()
+                _record_vote(delivery, quorum, by=person(by, address), sight=sight, at=at)
             return Vote.objects.get(delivery=delivery, user=by)
         feedback = quorum.feedback
     Draft.objects.filter(delivery=delivery, user=by).delete()
@@ -154,7 +156,7 @@ def respond(
             answered_at=at,
         ),
         by=person(by, address),
-        via=via,
+        sight=sight,
     )
 
 
@@ -171,13 +173,16 @@ def approve_by_rule(delivery: Delivery, version: AnsweringVersion, *, at: dateti
             answered_at=at,
         ),
         by=Actor("rule", str(version.rule_id), name),
+        sight=BY_RULE,
         rule_version=version.number,
     )
 
 
-def _store(response: Response, *, by: Actor, via: str = "", **detail: Any) -> Response:
+def _store(response: Response, *, by: Actor, sight: Sight, **detail: Any) -> Response:
     """Stores the answer to a locked delivery, and holds or releases it."""
     delivery, at = response.delivery, response.answered_at
+    response.place, response.all_in_sight = sight.place, sight.all_in_sight
+    response.left_out = sight.left_out_text
     response.release_at = at + delivery.hold(settings.WAKE_HOLD_SECONDS, at)
     response.save(force_insert=True)
     delivery.answered_at = at
@@ -191,7 +196,7 @@ def _store(response: Response, *, by: Actor, via: str = "", **detail: Any) -> Re
         status=response.status,
         late=response.is_late,
         content_hash=delivery.content_hash,
-        **({"via": via} if via else {}),
+        **sight.in_audit(),
         **detail,
     )
     notify_inbox([delivery])
@@ -202,19 +207,18 @@ def _store(response: Response, *, by: Actor, via: str = "", **detail: Any) -> Re
 
 
 def _record_vote(
-    delivery: Delivery, quorum: Quorum, *, by: User, address: str, via: str, at: datetime
+    delivery: Delivery, quorum: Quorum, *, by: Actor, sight: Sight, at: datetime
 ) -> None:
-    Draft.objects.filter(delivery=delivery, user=by).delete()
     record(
         "delivery.voted",
-        by=person(by, address),
+        by=by,
         of=delivery,
         team=delivery.team_id,
         at=at,
         needed=quorum.needed,
         have=quorum.have,
         content_hash=delivery.content_hash,
-        **({"via": via} if via else {}),
+        **sight.in_audit(),
     )
     notify_inbox([delivery])
 
@@ -283,14 +287,14 @@ def take_back(
     *,
     by: User,
     only: UUID | None = None,
+    place: str = "",
     address: str = "",
-    via: str = "",
     at: datetime,
 ) -> Draft:
     """Undoes an answer that was not sent yet, or the vote of a person while more are missing, and
     saves it as a draft of the person who gave it. Without one of its votes, an approval waits for
     people again, and so does what a rule approved. `only` names the answer that is meant, so that
-    no later one is undone.
+    no later one is undone, and `place` where it is undone, for the audit.
 
     Raises NotAllowed (unless `by` is that person, voted for it, is an owner, or may answer what a
     rule approved), PickedUp, or Response.DoesNotExist, also if retention has erased the answer.
@@ -306,7 +310,7 @@ def take_back(
     if response is None:
         if own is None or delivery.answered_at is not None or delivery.erased_at is not None:
             raise Response.DoesNotExist
-        return _withdraw_vote(delivery, own, by=by, address=address, via=via, at=at)
+        return _withdraw_vote(delivery, own, by=by, address=address, place=place, at=at)
     is_vote = own is not None and own.is_part_of(response) and may_answer(by, delivery.team_id)
     is_of_rule = response.rule_version_id is not None and may_answer(by, delivery.team_id)
     is_own = response.by_id == by.pk or is_vote or is_of_rule
@@ -345,7 +349,7 @@ def take_back(
         status=response.status,
         content_hash=delivery.content_hash,
         after_seconds=round((at - response.answered_at).total_seconds(), 3),
-        **({"via": via} if via else {}),
+        **({"place": str(place)} if place else {}),
     )
     notify_inbox([delivery])
     signals.taken_back.send(sender=Response, delivery=delivery)
@@ -353,7 +357,7 @@ def take_back(
 
 
 def _withdraw_vote(
-    delivery: Delivery, own: Vote, *, by: User, address: str, via: str, at: datetime
+    delivery: Delivery, own: Vote, *, by: User, address: str, place: str, at: datetime
 ) -> Draft:
     draft = _save_draft(delivery, by, feedback=own.feedback, edited_json=None, at=at)
     own.delete()
@@ -364,7 +368,7 @@ def _withdraw_vote(
         team=delivery.team_id,
         at=at,
         content_hash=own.content_hash,
-        **({"via": via} if via else {}),
+        **({"place": str(place)} if place else {}),
     )
     notify_inbox([delivery])
     return draft

@@ -127,7 +127,7 @@ def _erase(ids: list[UUID], *, at: datetime) -> None:
         idempotency_hash="",
         erased_at=at,
     )
-    Response.objects.filter(delivery__in=ids).update(feedback="", edited_json=None)
+    Response.objects.filter(delivery__in=ids).update(feedback="", edited_json=None, left_out="")
     Vote.objects.filter(delivery__in=ids).update(feedback="")
     Draft.objects.filter(delivery__in=ids).delete()
     removal.remove_with(ids)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 from uuid import UUID
 
 from django.db.models import F
@@ -17,7 +18,7 @@ from database.encryption import Unreadable
 from inbox.answering.editing.choices import undecided
 from inbox.answering.editing.edits import Original
 from inbox.answering.forms import LONGEST_FEEDBACK
-from inbox.delivery import attachments
+from inbox.delivery import attachments, in_sight
 from inbox.delivery.reading import with_reading
 from inbox.list.rows import UNUSED_COLUMNS, Row, row_of
 from inbox.pages.filter_state import read_ids
@@ -27,6 +28,8 @@ from wake.models import Delivery, Response
 # In characters: what one page formats in good time, and what one person reads in one sitting.
 MOST_DETAILS = 10_000
 MOST_DETAILS_TOGETHER = 80_000
+# What an item shows beside the columns of a row.
+CONTENT = ("details_json", "assumption", "extensions")
 ANSWERS = {Response.Status.APPROVED, Response.Status.REJECTED}
 
 
@@ -42,10 +45,9 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """Shows one output on the page; `is_whole` says that the page contains its details."""
+    """Shows one output on the page, which contains everything that the agent sent."""
 
     row: Row
-    is_whole: bool
     is_read: bool
     status: str
 
@@ -58,7 +60,8 @@ class Item:
 @dataclass(frozen=True, slots=True)
 class Review:
     """Shows the selected outputs. `others` are selected as well, but are answered on their own
-    pages; so is an output that asks to choose and recommends nothing."""
+    pages. So are outputs that this page does not show whole, that are irreversible, or that ask
+    to choose and recommend nothing."""
 
     items: list[Item]
     others: list[Row]
@@ -67,12 +70,17 @@ class Review:
     def read(self) -> int:
         return sum(item.is_read for item in self.items)
 
+    @property
+    def not_here(self) -> set[UUID]:
+        """Returns what this person may answer, but not on this page."""
+        return {row.delivery.pk for row in self.others if row.may_answer}
+
 
 def review(
     viewer: Viewer, ids: Sequence[UUID], *, at: datetime, choices: Iterable[Choice] = ()
 ) -> Review:
     """Returns what still waits, in the order of the selection. Two queries, the second for the
-    details that fit, and a third if some of these have files."""
+    content that fits, and a third if some of it has files."""
     rows = Delivery.objects.for_person(viewer.user).awaiting_response().filter(pk__in=ids)
     with_size = with_reading(rows, viewer.user).annotate(
         agent_name=F("agent__agent_id"), size=length_of("details_json")
@@ -82,14 +90,13 @@ def review(
     outputs = [
         row for row in rows_in_order if row.delivery.type == Delivery.Type.OUTPUT and row.may_answer
     ]
-    whole = _load_details([row.delivery for row in outputs])
-    outputs = [
-        row for row in outputs if row.delivery.pk not in whole or not is_undecided(row.delivery)
-    ]
-    attachments.load(row.delivery for row in outputs if row.delivery.pk in whole)
+    loaded = _load_content([row.delivery for row in outputs if not row.delivery.irreversible])
+    outputs = [row for row in outputs if row.delivery.pk in loaded]
+    attachments.load(row.delivery for row in outputs)
+    outputs = [row for row in outputs if _is_whole(row.delivery)]
     chosen = {choice.pk: choice for choice in choices}
     return Review(
-        items=[_item(row, row.delivery.pk in whole, chosen) for row in outputs],
+        items=[_item(row, chosen) for row in outputs],
         others=[row for row in rows_in_order if row not in outputs],
     )
 
@@ -145,8 +152,15 @@ def is_undecided(delivery: Delivery) -> bool:
     return False
 
 
-def _load_details(deliveries: list[Delivery]) -> set[UUID]:
-    """Loads the details that fit on the page, and returns the ids of those that can be read. An
+def _is_whole(delivery: Delivery) -> bool:
+    """Returns whether the page shows everything of a loaded delivery, so that it can be approved
+    there as it is."""
+    is_shown = not delivery.extensions and not in_sight.left_out(delivery)
+    return is_shown and not is_undecided(delivery)
+
+
+def _load_content(deliveries: list[Delivery]) -> set[UUID]:
+    """Loads the content that fits on the page, and returns the ids of what can be read. An
     unreadable one does not keep the next one off the page."""
     fitting, together = set(), 0
     for delivery in deliveries:
@@ -154,28 +168,29 @@ def _load_details(deliveries: list[Delivery]) -> set[UUID]:
         if size <= MOST_DETAILS and together + size <= MOST_DETAILS_TOGETHER:
             fitting.add(delivery.pk)
             together += size
-    details = dict(Delivery.objects.filter(pk__in=fitting).values_list("pk", "details_json"))
-    whole = set()
-    for delivery in deliveries:
-        if delivery.pk in details:
-            delivery.details_json = details[delivery.pk]
-            whole |= {delivery.pk} if _is_readable(delivery) else set()
-    return whole
+    content = Delivery.objects.filter(pk__in=fitting).values("pk", *CONTENT)
+    by_id = {columns.pop("pk"): columns for columns in content}
+    return {
+        delivery.pk
+        for delivery in deliveries
+        if delivery.pk in by_id and _is_readable(delivery, by_id[delivery.pk])
+    }
 
 
-def _is_readable(delivery: Delivery) -> bool:
-    """Returns False if its encryption key is lost."""
+def _is_readable(delivery: Delivery, content: Mapping[str, Any]) -> bool:
+    """Sets the content of the delivery. Returns False if its encryption key is lost."""
     with suppress(Unreadable):
-        _ = delivery.details_json
+        for column, value in content.items():
+            setattr(delivery, column, value)
+            getattr(delivery, column)
         return True
     return False
 
 
-def _item(row: Row, is_whole: bool, chosen: dict[UUID, Choice]) -> Item:  # noqa: FBT001
+def _item(row: Row, chosen: dict[UUID, Choice]) -> Item:
     choice = chosen.get(row.delivery.pk)
     return Item(
         row=row,
-        is_whole=is_whole,
         is_read=choice.is_read if choice else row.is_read,
         status=choice.status if choice else "",
     )

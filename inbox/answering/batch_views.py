@@ -42,12 +42,16 @@ def send_batch(request: PersonRequest) -> HttpResponse:
         return _review_page(
             request, filters, status=status, choices=choices, note=note, problem=problem
         )
+    now = database_now()
+    ids = [choice.pk for choice in choices]
+    shown = batch_review.review(Viewer.of(request.user), ids, at=now)
     batch = batches.send(
         choices,
         by=request.user,
         note=note,
+        not_here=shown.not_here,
         address=client_address(request),
-        at=database_now(),
+        at=now,
     )
     batch.store(request.session)
     unsent = filters.deselect(batch.ids(sent=True))

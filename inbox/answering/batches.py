@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from operator import attrgetter
@@ -25,7 +25,7 @@ from inbox.delivery.reading import mark_many_read
 from inbox.list.rows import UNUSED_COLUMNS
 from inbox.pages.viewer import Viewer
 from wake.assignment.taking import NotAssigned
-from wake.models import Delivery, Response, Vote
+from wake.models import Delivery, Place, Response, Sight, Vote
 from wake.responses import (
     AlreadyAnswered,
     ContentChanged,
@@ -42,7 +42,7 @@ MOST_BATCHES = 3
 
 SENT, ANSWERED_FIRST, CHANGED, GONE, FAILED = "sent", "first", "changed", "gone", "failed"
 WITHDRAWN, NOT_ASSIGNED, VOTED = "withdrawn", "others", "voted"
-UNDECIDED = "undecided"
+UNDECIDED, NOT_HERE = "undecided", "page"
 ACCEPTED = {SENT, VOTED}
 # What became of an accepted answer; the session does not store it.
 UNDONE = "undone"
@@ -53,6 +53,7 @@ MESSAGES = {
     WITHDRAWN: str(Withdrawn.__doc__),
     NOT_ASSIGNED: str(NotAssigned.__doc__),
     UNDECIDED: "It asks you to choose. Answer it on its page.",
+    NOT_HERE: "There is more to it than could be shown together. Answer it on its page.",
     GONE: "You can no longer answer it.",
     FAILED: "Something went wrong on our side. This answer was not sent.",
 }
@@ -125,8 +126,17 @@ class Line:
         return self.is_sent and self.is_own and status is not None and status.can_be_undone
 
 
-def send(choices: Iterable[Choice], *, by: User, note: str, address: str, at: datetime) -> Batch:
-    """Sends each answer; one that fails does not stop the others."""
+def send(
+    choices: Iterable[Choice],
+    *,
+    by: User,
+    note: str,
+    not_here: Collection[UUID] = (),
+    address: str,
+    at: datetime,
+) -> Batch:
+    """Sends each answer; one that fails does not stop the others. `not_here` are deliveries that
+    the page did not show whole: they are answered on their own pages."""
     all_choices = list(choices)
     own_deliveries = Delivery.objects.for_person(by).defer(*UNUSED_COLUMNS)
     deliveries = own_deliveries.in_bulk([choice.pk for choice in all_choices])
@@ -135,7 +145,12 @@ def send(choices: Iterable[Choice], *, by: User, note: str, address: str, at: da
     results = []
     for choice in filter(attrgetter("status"), all_choices):
         delivery = deliveries.get(choice.pk)
-        outcome = _send(delivery, choice, by, note, address) if delivery else GONE
+        if delivery is None:
+            outcome = GONE
+        elif choice.pk in not_here:
+            outcome = UNDECIDED if is_undecided(delivery) else NOT_HERE
+        else:
+            outcome = _send(delivery, choice, by, note, address)
         results.append((choice.pk, choice.status, outcome))
     is_sent = all(outcome in ACCEPTED for _, _, outcome in results)
     return Batch(uuid4(), "" if is_sent else note, results)
@@ -147,7 +162,7 @@ def take_all_back(batch: Batch, *, by: User, address: str) -> None:
     own_deliveries = Delivery.objects.for_person(by).filter(response__by=by).defer(*UNUSED_COLUMNS)
     for delivery in own_deliveries.in_bulk(batch.ids(sent=True)).values():
         try:
-            take_back(delivery, by=by, address=address, at=database_now())
+            take_back(delivery, by=by, place=Place.BULK, address=address, at=database_now())
         except (PickedUp, NotAllowed, Response.DoesNotExist):
             continue
         except DatabaseError:
@@ -181,8 +196,6 @@ def _note(stored: str) -> str:
 
 
 def _send(delivery: Delivery, choice: Choice, by: User, note: str, address: str) -> str:
-    if choice.status == Response.Status.APPROVED and is_undecided(delivery):
-        return UNDECIDED
     try:
         given = respond(
             delivery,
@@ -190,6 +203,7 @@ def _send(delivery: Delivery, choice: Choice, by: User, note: str, address: str)
             status=choice.status,
             content_hash=choice.content_hash,
             feedback=note,
+            sight=Sight(Place.BULK, ()),
             address=address,
             at=database_now(),
         )

@@ -20,14 +20,14 @@ from inbox.answering.editing.views import editor_page
 from inbox.answering.forms import AnswerForm
 from inbox.answering.saved_replies import by_answer, with_saved_reply
 from inbox.answering.unsent import own_answer, refused_page
-from inbox.delivery import revisions
+from inbox.delivery import in_sight, revisions
 from inbox.delivery.neighbours import after_answer, next_to_open
 from inbox.delivery.views import delivery_page
 from inbox.models import SavedReply
 from inbox.pages.filter_state import FilterState
 from inbox.pages.page import PersonRequest, SeeOther, find_delivery, page
 from inbox.pages.viewer import Viewer
-from wake.models import Delivery, Response, Vote
+from wake.models import Delivery, Place, Response, Sight, Vote
 from wake.responses import (
     AlreadyAnswered,
     BadEdit,
@@ -41,6 +41,7 @@ from wake.responses import (
 )
 
 VOTED = "Your approval counts. It waits for others to agree:"
+NOT_IN_A_ROW = "The list does not show all of this delivery. Read it here, then answer."
 NOTHING_TO_SEND = "Nothing to send yet. Change something or write a message."
 
 
@@ -53,6 +54,10 @@ def answer_delivery(request: PersonRequest, pk: UUID) -> HttpResponse:
     form = AnswerForm(request.POST, delivery=delivery)
     if not form.is_valid():
         return _not_sent(request, delivery, form)
+    sight = _sight(request, delivery)
+    if sight is None:
+        form.add_error(None, NOT_IN_A_ROW)
+        return _not_sent(request, delivery, form)
     now, filters = database_now(), FilterState.from_form(request.POST)
     following = next_to_open(pk, request.POST, filters, request.user, at=now)
     try:
@@ -64,6 +69,7 @@ def answer_delivery(request: PersonRequest, pk: UUID) -> HttpResponse:
             feedback=form.cleaned_data["feedback"],
             edited_json=form.cleaned_data["edited_json"],
             knows_replaced=form.cleaned_data["knows_replaced"],
+            sight=sight,
             address=client_address(request),
             at=now,
         )
@@ -119,7 +125,11 @@ def undo_answer(request: PersonRequest, pk: UUID) -> HttpResponse:
     delivery = find_delivery(request.user, pk)
     try:
         draft = take_back(
-            delivery, by=request.user, address=client_address(request), at=database_now()
+            delivery,
+            by=request.user,
+            place=Place.LIST if "back" in request.POST else Place.PAGE,
+            address=client_address(request),
+            at=database_now(),
         )
     except PickedUp as late:
         return _page(request, "inbox/answering/too_late.html", delivery, late.response)
@@ -132,6 +142,20 @@ def undo_answer(request: PersonRequest, pk: UUID) -> HttpResponse:
         messages.success(request, f"Undone: {reveal(delivery.headline)}")
         return SeeOther("inbox", query=str(FilterState.from_form(request.POST)))
     return SeeOther("delivery", pk=pk)
+
+
+def _sight(request: PersonRequest, delivery: Delivery) -> Sight | None:
+    """Returns where the form was, and what it did not show; None if it may not be answered there.
+    A form that does not say where it was counts as the delivery's page, in the view of the details
+    that it names; the editor shows the inputs among the details."""
+    if request.POST.get("place") == Place.LIST:
+        return Sight(Place.LIST, ()) if in_sight.is_whole_in_a_row(delivery) else None
+    left_out = in_sight.left_out(
+        delivery,
+        asked_for=in_sight.view_in(request.POST),
+        inputs_apart=not request.POST.get("edited_as"),
+    )
+    return Sight(Place.PAGE, left_out)
 
 
 def _not_sent(request: PersonRequest, delivery: Delivery, form: AnswerForm) -> HttpResponse:
@@ -163,7 +187,7 @@ def _replaced(
         (name, value)
         for name, values in request.POST.lists()
         for value in values
-        if name != "csrfmiddlewaretoken"
+        if name not in {"csrfmiddlewaretoken", "place"}
     ]
     context = {
         "now": database_now(),

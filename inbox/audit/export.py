@@ -9,7 +9,7 @@ from io import StringIO
 from typing import Any
 
 from accounts.models import AuditEntry, AuditEvent
-from inbox.audit.sentences import sentence
+from inbox.audit.sentences import full_sentence
 
 COLUMNS = [
     "id",
@@ -55,7 +55,7 @@ def _rows(events: list[AuditEvent], teams: dict[int, str]) -> Iterator[ExportRow
         derived = {
             "at": event.at.isoformat(),
             "team": teams.get(event.team_id or 0, ""),
-            "words": sentence(event),
+            "words": full_sentence(event),
             "position": entry.position if entry else None,
             "hash": entry.hash if entry else None,
         }

@@ -9,7 +9,7 @@ from uuid import UUID
 from django.urls import reverse
 
 from accounts.models import AuditEvent
-from inbox.audit.sentences import sentence
+from inbox.audit.sentences import sentence, where
 from inbox.pages.viewer import Viewer
 from wake.models import Delivery
 
@@ -31,6 +31,7 @@ class Line:
     event: AuditEvent
     name: str
     sentence: str
+    where: str
     kind: str
     key: str
     url: str
@@ -62,6 +63,7 @@ def _line(event: AuditEvent, name: str, viewer: Viewer) -> Line:
         event=event,
         name=name,
         sentence=sentence(event),
+        where=where(event),
         kind=KINDS.get(event.actor_kind, ""),
         key=str(event.detail.get("key", "")) if event.actor_kind == "agent" else "",
         url=link(event),

@@ -7,6 +7,8 @@ from typing import Any
 
 from accounts.models import AuditEvent
 from inbox.answering.answer_status import picked_up
+from inbox.answering.places import place_words
+from wake.models import Place
 
 Detail = Mapping[str, Any]
 Say = Callable[[str, Detail], str]
@@ -29,6 +31,20 @@ def sentence(event: AuditEvent) -> str:
     return say(actor, event.detail)
 
 
+def where(event: AuditEvent) -> str:
+    """Returns where a person answered, and whether everything was in sight there: `in the list,
+    without opening it; everything was in sight`. Empty if the event does not say it."""
+    detail = event.detail
+    if "all_in_sight" in detail:
+        return place_words(str(detail.get("place")), all_in_sight=detail["all_in_sight"])
+    return "in Slack" if detail.get("place") == Place.SLACK else ""
+
+
+def full_sentence(event: AuditEvent) -> str:
+    """Returns the sentence with where it happened, for places that have one line for both."""
+    return f"{sentence(event)} {where(event)}".rstrip()
+
+
 def _actor(event: AuditEvent) -> str:
     if event.actor_kind == "operator":
         return "CLI"
@@ -49,7 +65,13 @@ def _taken_back(actor: str, detail: Detail) -> str:
     return f"Undone by {actor}{after}{_via(detail)}"
 
 
+def _voted(actor: str, detail: Detail) -> str:
+    have, needed = detail.get("have", 1), detail.get("needed", 2)
+    return f"{actor} approved it: {have} of {needed} people have{_via(detail)}"
+
+
 def _via(detail: Detail) -> str:
+    """Names Slack in events of earlier versions."""
     return f" via {detail['via']}" if detail.get("via") else ""
 
 
@@ -176,9 +198,7 @@ EVENTS: dict[str, tuple[str, str, Say]] = {
     "delivery.voted": (
         "Approved by one",
         "approvals of several people",
-        lambda actor, detail: (
-            f"{actor} approved it: {detail.get('have', 1)} of {detail.get('needed', 2)} people have"
-        ),
+        _voted,
     ),
     "vote.taken_back": ("Approval undone", "approvals undone", _does("undid their approval")),
     "response.picked_up": ("Answer fetched", "answers fetched", _picked_up),

@@ -9,7 +9,7 @@ from typing import Any
 from django.db.models import JSONField, OuterRef, Subquery, Value
 
 from accounts.models import ApiKey, AuditEvent
-from inbox.audit.sentences import sentence
+from inbox.audit.sentences import full_sentence
 from inbox.models import Reading
 from inbox.pages.times import when
 from wake.models import Callback, Delivery, DeliveryQuerySet, Response
@@ -99,4 +99,4 @@ def _sentence(event: str, actor: str, detail: dict[str, Any]) -> str:
     if event == RECEIVED:
         key = f" with key {detail['key']}" if detail.get("key") else ""
         return f"Received from {actor}{key}"
-    return sentence(AuditEvent(event=event, actor_name=actor, detail=detail))
+    return full_sentence(AuditEvent(event=event, actor_name=actor, detail=detail))

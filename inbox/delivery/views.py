@@ -18,10 +18,11 @@ from inbox.answering.editing.choices import chosen, clicked, questions
 from inbox.answering.editing.edits import Field, Original, proposed_fields, typed_into
 from inbox.answering.editing.word_diffs import changes
 from inbox.answering.forms import AnswerForm
+from inbox.answering.places import where_given
 from inbox.assignment import claims
 from inbox.assignment.of_delivery import assignment_context, has_voted
 from inbox.deadlines import wording as deadline_wording
-from inbox.delivery import neighbours, reading, revisions, timeline
+from inbox.delivery import in_sight, neighbours, reading, revisions, timeline
 from inbox.delivery.discussion.comments import discussion_of
 from inbox.delivery.discussion.mentions import mark_seen_if_possible
 from inbox.list import updates
@@ -125,6 +126,7 @@ def delivery_page(
         "thread": revisions.thread_of(delivery),
         "panels": panels("delivery", delivery, user=request.user, at=now),
         "discussion": discussion,
+        "other_fields": in_sight.other_fields(delivery),
         "is_owner": viewer.is_owner(delivery.team_id),
         **assignment_context(delivery, viewer),
         "readers": claims.readers(delivery, besides=request.user, at=now),
@@ -166,6 +168,7 @@ def _answer(delivery: Delivery, response: Response, viewer: Viewer) -> dict[str,
     is_chosen = bool(edited) or response.status == Response.Status.APPROVED
     return {
         "response": response,
+        "where_given": where_given(response),
         "answer_status": answer_status(
             response, viewer, has_voted=has_voted(response, viewer.user), at=database_now()
         ),
@@ -207,6 +210,7 @@ def _form(delivery: Delivery, form: AnswerForm | None, request: PersonRequest) -
     # The recommended options are not selected in advance: one key would send them unread.
     drafted = chosen(original, draft.edited_json) if draft and draft.edited_json else {}
     values = drafted | clicked(original, request.POST)
+    view = in_sight.view_in(request.GET)
     return {
         "may_answer": True,
         "may_choose": not delivery.is_closed,
@@ -216,4 +220,8 @@ def _form(delivery: Delivery, form: AnswerForm | None, request: PersonRequest) -
         "questions": questions(original, values),
         "fields": _fields(original, form, request.POST, draft.edited_json if draft else None),
         "saved_replies": None,  # shown on request only
+        "details_view": view,
+        "left_out": in_sight.left_out(
+            delivery, asked_for=view, inputs_apart=not delivery.is_closed
+        ),
     }

@@ -14,6 +14,7 @@ from django.utils.safestring import SafeString
 from accounts.models import Agent, ApiKey
 from database.encryption import Unreadable
 from inbox.deadlines.wording import closes_soon, deadline_text, time_left
+from inbox.delivery.in_sight import is_short, with_is_bare
 from inbox.delivery.reading import with_reading
 from inbox.list.just_done import Done
 from inbox.pages.paths import path_to
@@ -60,6 +61,8 @@ class Row:
     excerpt: str = ""
     # A colleague who reads it now.
     reader: str = ""
+    # Whether the row shows everything that the agent sent.
+    is_whole: bool = False
 
     @property
     def path(self) -> str:
@@ -87,6 +90,16 @@ class Row:
         return self.may_answer and not self.is_blocked and not self.has_voted
 
     @property
+    def provider(self) -> str:
+        """Returns what a person has to see before they approve in the row; empty otherwise."""
+        return self.delivery.provider if self.may_be_approved else ""
+
+    @property
+    def may_be_approved(self) -> bool:
+        """Returns whether the row offers an approval. Questions are answered on their pages."""
+        return self.may_send and self.is_whole and self.delivery.type == Delivery.Type.OUTPUT
+
+    @property
     def may_be_acknowledged(self) -> bool:
         """Returns whether wake/acknowledgements.py would accept it."""
         return self.may_act and self.needs_no_answer
@@ -99,10 +112,11 @@ def listed(rows: DeliveryQuerySet) -> DeliveryQuerySet:
 
 
 def waiting(rows: DeliveryQuerySet, viewer: Viewer) -> DeliveryQuerySet:
-    """Adds the columns of an inbox row: read or not, who is answering it, key revoked or not."""
+    """Adds the columns of an inbox row: read or not, who is answering it, key revoked or not, and
+    whether there is more to read than the row shows."""
     answer = Response.objects.filter(delivery=OuterRef("pk"))
     key = ApiKey.objects.filter(agent=OuterRef("agent"), hint=OuterRef("key_hint"))
-    return with_reading(listed(rows), viewer.user).annotate(
+    return with_is_bare(with_reading(listed(rows), viewer.user)).annotate(
         held_by=Subquery(answer.values("by_name")[:1]),
         is_key_revoked=Exists(key.filter(revoked_at__isnull=False)),
     )
@@ -173,4 +187,5 @@ def row_of(
         reader=reader,
         approved_by=in_words([vote.name for vote in votes]),
         has_voted=any(vote.user_id == viewer.user.pk for vote in votes),
+        is_whole=bool(getattr(delivery, "is_bare", False)) and is_short(delivery),
     )

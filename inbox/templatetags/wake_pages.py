@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
@@ -28,6 +29,8 @@ from inbox.search.query_language import Query
 from wake.models import Delivery
 
 register = template.Library()
+
+LONGEST_PHRASE = 60  # in one line beside the answer
 
 
 @register.inclusion_tag("inbox/delivery/_details.html", takes_context=True)
@@ -67,6 +70,14 @@ def marked_as(text: object, query: Query | None) -> str:
     """Returns the same as `visible`, with `<mark>` around the words that a search looked for."""
     visible_text = reveal(str(text))
     return marked(visible_text, query.terms) if query and query.terms else visible_text
+
+
+@register.filter
+def briefly(phrases: Sequence[str]) -> str:
+    """Returns a short phrase as it is, and several or a long one as a number: `3 things`."""
+    if len(phrases) == 1:
+        return phrases[0] if len(phrases[0]) <= LONGEST_PHRASE else "one thing"
+    return f"{len(phrases):,} things"
 
 
 @register.filter

@@ -12,7 +12,7 @@ from django.db.models import Exists, F, OuterRef
 
 from accounts.models import Membership, User
 from wake.assignment.assigned import assigned_to, in_words
-from wake.models import Delivery, Vote
+from wake.models import Delivery, Sight, Vote
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +98,7 @@ def quorums_of(asked: Mapping[UUID, int], *, team_id: int) -> dict[UUID, Quorum]
     return quorums
 
 
-def vote(delivery: Delivery, *, by: User, feedback: str, at: datetime) -> bool:
+def vote(delivery: Delivery, *, by: User, feedback: str, sight: Sight, at: datetime) -> bool:
     """Stores the approval of the locked delivery; returns False if it is there already, as it
     is."""
     given = {"content_hash": delivery.content_hash, "feedback": feedback}
@@ -108,7 +108,13 @@ def vote(delivery: Delivery, *, by: User, feedback: str, at: datetime) -> bool:
     Vote.objects.update_or_create(
         delivery=delivery,
         user=by,
-        defaults={**given, "name": by.display_name, "voted_at": at},
+        defaults={
+            **given,
+            "name": by.display_name,
+            "voted_at": at,
+            "place": sight.place,
+            "all_in_sight": sight.all_in_sight,
+        },
     )
     return True
 

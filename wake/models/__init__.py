@@ -9,6 +9,7 @@ from wake.models.heartbeats import Heartbeat
 from wake.models.responses import Draft, Response
 from wake.models.retention import Retention
 from wake.models.rules import AssignedPerson, Assignment, Rule, RuleVersion
+from wake.models.sights import Place, Sight
 from wake.models.votes import Vote
 
 __all__ = [
@@ -26,10 +27,12 @@ __all__ = [
     "FailingTarget",
     "File",
     "Heartbeat",
+    "Place",
     "Response",
     "Retention",
     "Rule",
     "RuleVersion",
+    "Sight",
     "StoredFile",
     "Trial",
     "TriedUntil",

@@ -15,6 +15,7 @@ from database.clock import database_now
 from database.encrypted_columns import ContentTextField
 from wake.models.answering_rules import AnsweringVersion
 from wake.models.deliveries import Delivery
+from wake.models.sights import Place
 
 
 class ResponseQuerySet(models.QuerySet["Response"]):
@@ -65,6 +66,12 @@ class Response(models.Model):
     )
     # What the agent is told of the votes, as JSON; empty where one approval was enough.
     quorum_json = models.TextField(blank=True, default="", db_default="")
+    # Where it was given, and whether everything that the agent sent was in sight there. The first
+    # is empty and the second null for answers of earlier versions. The second is null for a rule,
+    # too: no person read anything. `left_out` says what was not in sight.
+    place = models.CharField(max_length=8, choices=Place, blank=True, default="", db_default="")
+    all_in_sight = models.BooleanField(null=True)
+    left_out: models.TextField[str, str] = ContentTextField(blank=True, default="", db_default="")
 
     answered_at = models.DateTimeField(default=database_now)
     release_at = models.DateTimeField()

@@ -8,6 +8,7 @@ from accounts.models import User
 from database.encrypted_columns import ContentTextField
 from wake.models.deliveries import Delivery
 from wake.models.responses import Response
+from wake.models.sights import Place
 
 
 class Vote(models.Model):
@@ -25,6 +26,9 @@ class Vote(models.Model):
     content_hash = models.CharField(max_length=64)
     feedback: models.TextField[str, str] = ContentTextField(blank=True)
     voted_at = models.DateTimeField()
+    # As of a response: where it was given, and whether everything was in sight there.
+    place = models.CharField(max_length=8, choices=Place, blank=True, default="", db_default="")
+    all_in_sight = models.BooleanField(null=True)
 
     class Meta:
         constraints = [

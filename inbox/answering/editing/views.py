@@ -17,6 +17,7 @@ from inbox.answering.drafts import draft_of
 from inbox.answering.editing import editor
 from inbox.answering.forms import AnswerForm, PreviewForm
 from inbox.answering.unsent import refused_page
+from inbox.delivery import in_sight
 from inbox.pages.filter_state import FilterState
 from inbox.pages.page import PersonRequest, SeeOther, find_delivery, page
 from inbox.pages.viewer import Viewer
@@ -64,11 +65,14 @@ def _render(
     *,
     status: int = HTTPStatus.OK,
 ) -> HttpResponse:
+    view = in_sight.view_in(request.GET)
     context = {
         "now": database_now(),
         "filters": FilterState.from_back(request.POST or request.GET),
         "delivery": delivery,
         "editor": editor_state,
         "form": form,
+        "details_view": view,
+        "left_out": in_sight.left_out(delivery, asked_for=view),
     }
     return render(request, "inbox/answering/editing/editor.html", context, status=status)

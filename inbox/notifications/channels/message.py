@@ -108,9 +108,10 @@ class Message:
         one item, whose title names it. Services refuse a message that is too long, and then its
         other lines would be lost, too."""
         agent = "" if self.count == 1 and item.event != Event.MENTION else f"{item.agent}: "
-        return cut(f"{agent}{item.headline}", LONGEST_LINE) + self._deadline(item)
+        return cut(f"{agent}{item.headline}", LONGEST_LINE) + self.deadline(item)
 
-    def _deadline(self, item: Item) -> str:
+    def deadline(self, item: Item) -> str:
+        """Returns ` (the deadline is at 15:00)`, in the person's time zone; empty without one."""
         if item.deadline is None:
             return ""
         with timezone.override(self.zone):

@@ -20,10 +20,11 @@ from inbox.models.slack import LONGEST_NOTE
 from inbox.notifications.channels.kinds.addresses import check_url
 from inbox.notifications.channels.kinds.kind import BadAddress
 from inbox.notifications.channels.kinds.slack_app import NAME, can_answer_here
-from wake.models import Delivery, Response
+from wake.models import Delivery, Place, Response, Sight
 from wake.responses import AlreadyAnswered, ContentChanged, PickedUp, respond, take_back
 
-VIA = "Slack"
+# What a message with buttons prints whole.
+SHOWN = ("headline", "summary")
 HOSTS = ["hooks.slack.com", "hooks.slack-gov.com"]
 A_SECOND = timedelta(seconds=1)
 SEEN_FOR = timedelta(hours=1)
@@ -115,10 +116,10 @@ def _count_once(signature: str, *, at: datetime) -> None:
 
 def _named(pressed: Press) -> tuple[Channel | None, UUID | None, str]:
     """Returns the channel that the message was sent through, if it is still linked to the member
-    who pressed, and the delivery and what the button is about: its content, or the answer to
-    undo."""
+    who pressed, and the delivery and what the button is about: its content with the text of the
+    message, or the answer to undo."""
     try:
-        channel_id, delivery_id, about = pressed.value.split("|")
+        channel_id, delivery_id, about = pressed.value.split("|", 2)
         ids = UUID(channel_id), UUID(delivery_id)
     except ValueError:
         return None, None, ""
@@ -144,9 +145,9 @@ def _do(action: str, delivery: Delivery, *, by: User, about: str, at: datetime) 
             ).first()
             if named is None:
                 return NOTHING_TO_UNDO  # it was undone before, or is another person's
-            take_back(delivery, by=by, only=named.pk, via=VIA, at=at)
+            take_back(delivery, by=by, only=named.pk, place=Place.SLACK, at=at)
             return ""
-        return _answer(action, delivery, by=by, content_hash=about, at=at)
+        return _answer(action, delivery, by=by, about=about, at=at)
     except (NotAllowed, AlreadyAnswered) as reason:
         return str(reason)
     except ContentChanged:
@@ -157,15 +158,18 @@ def _do(action: str, delivery: Delivery, *, by: User, about: str, at: datetime) 
         return NOTHING_TO_UNDO
 
 
-def _answer(status: str, delivery: Delivery, *, by: User, content_hash: str, at: datetime) -> str:
+def _answer(status: str, delivery: Delivery, *, by: User, about: str, at: datetime) -> str:
+    """Checks again that the message showed everything: one of an earlier version did not."""
+    content_hash, _, message_hash = about.partition("|")
     if delivery.answered_at is None:
         if delivery.superseded_at is not None or delivery.content_hash != content_hash:
             return CHANGED
         if delivery.is_past_deadline(at):
             return LATE
-        if not can_answer_here(delivery):
+        if not message_hash or not can_answer_here(delivery):
             return IRREVERSIBLE if delivery.irreversible else OPEN
-    respond(delivery, by=by, status=status, content_hash=content_hash, via=VIA, at=at)
+    sight = Sight(Place.SLACK, (), shown=SHOWN, message_hash=message_hash[:64])
+    respond(delivery, by=by, status=status, content_hash=content_hash, sight=sight, at=at)
     return ""
 
 

@@ -18,7 +18,7 @@ from inbox.answering.outcome_words import status_words
 from inbox.models import Channel, SlackReply
 from inbox.notifications.channels.kinds import slack_app
 from inbox.notifications.channels.kinds.kind import Post
-from inbox.notifications.channels.kinds.slack_webhook import escape, text_block
+from inbox.notifications.channels.kinds.slack_webhook import Block, escape, text_block
 from inbox.notifications.channels.transport import (
     FAILED_HERE,
     OpenClient,
@@ -88,20 +88,22 @@ def _content(reply: SlackReply, *, at: datetime) -> dict[str, Any]:
         return {"replace_original": True, "text": text, "blocks": [text_block(text)]}
     response = Response.objects.filter(delivery=delivery).first()
     lines = [f"{reveal(delivery.agent.agent_id)}: {reveal(delivery.headline)}"]
-    buttons = []
+    buttons: list[Block] = []
     if response is not None:
         answer = status_words(delivery.type, response.status)
         lines.append(f"{answer} by {reveal(response.by_name)}.")
         is_held = response.responded_at is None and response.release_at > at
         if is_held and response.by_id == channel.user_id:
             buttons.append(slack_app.undo_button(channel, response))
-    elif not reply.note and slack_app.can_answer_here(delivery):
-        buttons.extend(slack_app.answer_buttons(channel, delivery))
+    elif not reply.note:
+        whole = slack_app.whole_text(lines[0], delivery)
+        if buttons := slack_app.answer_buttons(channel, delivery, whole):
+            lines = [whole]
     if reply.note:
         lines.append(reply.note)
     url = settings.WAKE_ORIGIN + reverse("delivery", args=[delivery.pk])
     blocks = [
-        text_block("\n".join(lines)),
+        text_block("\n".join(lines), is_whole=bool(buttons)),
         slack_app.buttons_block(*buttons, slack_app.open_button(url)),
     ]
     return {"replace_original": True, "text": escape("\n".join(lines)), "blocks": blocks}

@@ -152,7 +152,7 @@ def test_ten_deliveries_take_at_most_14_taps(
     tap(page.get_by_label("Select: Number 1"), leads_on=False)
     tap(button("Snooze"))
     tap(button("In 1 hour"))
-    tap(page.get_by_role("link", name="Number 0"))
+    tap(page.get_by_role("link", name="Number 0", exact=True))
     tap(page.get_by_text("More", exact=True), leads_on=False)
     tap(button("Edit and send back"))
     page.get_by_label("title").fill("New")

@@ -49,7 +49,7 @@ def test_the_list_asks_only_those_who_have_not_voted(
     assert "you approved, waiting for others" in text_of(own)
     assert b"Approve: Refund" not in own.content
     assert "approved by alice, needs more approvals" in text_of(other)
-    assert b"Approve: Refund" in other.content
+    assert b"Open: Refund" in other.content
 
 
 def approve_in_batch(person: Person, delivery: Delivery) -> Any:

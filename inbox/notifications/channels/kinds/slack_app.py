@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 from http import HTTPStatus
@@ -9,13 +10,17 @@ from http import HTTPStatus
 from django.conf import settings
 
 from accounts.access import may_answer
-from database.encryption import Unreadable
-from inbox.answering.editing.edits import Original
+from accounts.characters.invisible import reveal
+from inbox.delivery import in_sight
 from inbox.models import Channel, Event
 from inbox.notifications.channels.kinds.kind import BadAddress, Kind, Post, Result, read_status
-from inbox.notifications.channels.kinds.slack_webhook import Block, escape, text_block
+from inbox.notifications.channels.kinds.slack_webhook import (
+    LONGEST_TEXT,
+    Block,
+    escape,
+    text_block,
+)
 from inbox.notifications.channels.message import Message
-from wake.assignment.votes import quorum_of
 from wake.callbacks.http_client import Outcome
 from wake.models import Delivery, Response
 
@@ -27,22 +32,22 @@ GONE = {"account_inactive", "channel_not_found", "token_revoked", "user_not_foun
 
 
 def can_answer_here(delivery: Delivery) -> bool:
-    """Returns whether Approve and Reject are enough to answer this delivery. One that asks for
-    values or for several approvals, or whose action cannot be undone, is answered in Wake, where
-    people see all of it."""
+    """Returns whether a message can show everything that there is to approve. A delivery with
+    details, an assumption or other fields that no message prints is answered in Wake, where people
+    see all of it; so are values to choose, several approvals and actions that cannot be undone."""
     is_open = delivery.answered_at is None and not delivery.is_closed
     if not is_open or delivery.superseded_at is not None or delivery.erased_at is not None:
         return False
     if delivery.type not in {Delivery.Type.QUESTION, Delivery.Type.OUTPUT}:
         return False
-    if delivery.irreversible:
-        return False
-    if quorum_of(delivery) is not None:
-        return False  # the page says who else has to agree
-    try:
-        return not Original.of(delivery).controls
-    except Unreadable:
-        return False
+    return in_sight.is_bare(delivery)
+
+
+def whole_text(first: str, delivery: Delivery) -> str:
+    """Returns the text of a message that can be answered: `first`, which has the whole headline,
+    then the whole summary, and how the agent calls itself."""
+    claimed, provider = reveal(delivery.claimed_agent_id), reveal(delivery.provider)
+    return "\n".join([first, reveal(delivery.summary), f"Sent as {claimed} ({provider})"])
 
 
 def buttons_block(*buttons: Block) -> Block:
@@ -53,9 +58,14 @@ def open_button(url: str) -> Block:
     return _button("Open in Wake", "open", url=url)
 
 
-def answer_buttons(channel: Channel, delivery: Delivery) -> list[Block]:
-    """Returns Approve and Reject. Each names the content that the message is about."""
-    value = "|".join([str(channel.pk), str(delivery.pk), delivery.content_hash])
+def answer_buttons(channel: Channel, delivery: Delivery, text: str) -> list[Block]:
+    """Returns Approve and Reject for a message with this text (`whole_text`); none if that is not
+    everything, or too long for a message. Each button names the content that the message is about,
+    and the text that was shown."""
+    if len(text) > LONGEST_TEXT or not can_answer_here(delivery):
+        return []
+    shown = hashlib.sha256(text.encode()).hexdigest()
+    value = "|".join([str(channel.pk), str(delivery.pk), delivery.content_hash, shown])
     is_question = delivery.type == Delivery.Type.QUESTION
     return [
         _button("Yes, go ahead" if is_question else "Approve", "approved", value=value),
@@ -86,12 +96,18 @@ def _mask(member: str) -> str:
 
 
 def _prepare(channel: Channel, message: Message) -> Post:
-    buttons = _buttons(channel, message)
+    text = "\n".join([message.title, *message.lines])
+    buttons: list[Block] = []
+    if (delivery := _to_answer(channel, message)) is not None:
+        first = f"{message.title}\n{reveal(delivery.headline)}{message.deadline(message.items[0])}"
+        whole = whole_text(first, delivery)
+        buttons = answer_buttons(channel, delivery, whole)
+        text = whole if buttons else text
     content = {
         "channel": channel.address,
         "text": escape(message.title),
         "blocks": [
-            text_block("\n".join([message.title, *message.lines])),
+            text_block(text, is_whole=bool(buttons)),
             buttons_block(*buttons, open_button(message.url)),
         ],
     }
@@ -99,18 +115,16 @@ def _prepare(channel: Channel, message: Message) -> Post:
     return Post.json(url, content, Authorization=f"Bearer {settings.WAKE_SLACK_BOT_TOKEN}")
 
 
-def _buttons(channel: Channel, message: Message) -> list[Block]:
-    """Returns none unless the message is about one delivery that Approve or Reject can answer."""
+def _to_answer(channel: Channel, message: Message) -> Delivery | None:
+    """Returns the one delivery that the message is about, if its person may answer it now."""
     if message.count != 1 or message.summary or message.items[0].event not in WITH_BUTTONS:
-        return []
+        return None
     item = message.items[0]
     delivery = Delivery.objects.filter(pk=item.delivery_id).first()
     if delivery is None or channel.user is None or delivery.is_past_deadline(message.at):
-        return []
+        return None
     is_same = delivery.content_hash == item.content_hash
-    if is_same and may_answer(channel.user, delivery.team_id) and can_answer_here(delivery):
-        return answer_buttons(channel, delivery)
-    return []
+    return delivery if is_same and may_answer(channel.user, delivery.team_id) else None
 
 
 def _read(channel: Channel, outcome: Outcome) -> Result:

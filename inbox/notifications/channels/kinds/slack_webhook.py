@@ -22,12 +22,11 @@ def escape(text: str) -> str:
     return text.translate(ESCAPES)
 
 
-def text_block(text: str) -> Block:
-    """Returns plain text, in which Slack formats and links nothing."""
-    return {
-        "type": "section",
-        "text": {"type": "plain_text", "text": text[:LONGEST_TEXT], "emoji": False},
-    }
+def text_block(text: str, *, is_whole: bool = False) -> Block:
+    """Returns plain text, in which Slack formats and links nothing. Slack folds a long text, unless
+    it has to show the whole of it."""
+    shown = {"type": "plain_text", "text": text[:LONGEST_TEXT], "emoji": False}
+    return {"type": "section", "text": shown, **({"expand": True} if is_whole else {})}
 
 
 def _prepare(channel: Channel, message: Message) -> Post:

@@ -15,7 +15,6 @@ from accounts.models import AuditEvent, Membership, Team, User
 from database.clock import database_now
 from inbox.delivery.timeline import timeline_of
 from inbox.models import Channel, SlackReply, SlackRequest
-from inbox.notifications.channels.kinds import slack_app
 from inbox.notifications.slack import presses
 from tests.inbox.notifications.slack.conftest import MEMBER, MINUTE, Slack, ids_of, update, words_of
 from tests.types import MakeDelivery, MakeRule
@@ -43,8 +42,9 @@ def test_an_approval_from_slack_is_the_answer_and_the_audit_says_so(
     response = Response.objects.get(delivery=delivery)
     assert (response.status, response.by) == ("approved", bob)
     event = AuditEvent.objects.get(event="delivery.answered")
-    assert (event.detail["via"], event.actor_id) == ("Slack", str(bob.pk))
-    assert timeline_of(delivery)[-1].text.endswith("approved via Slack")
+    assert (event.detail["place"], event.actor_id) == ("slack", str(bob.pk))
+    where = "in Slack, without opening it; everything was in sight"
+    assert timeline_of(delivery)[-1].text.endswith(f"approved {where}")
     assert update() == 1
     assert "Approved by" in words_of(slack.last)
     assert slack.last["replace_original"] is True
@@ -61,7 +61,7 @@ def test_a_rejection_can_be_undone_in_the_message(
     assert slack.press("undo") == 200
 
     assert not Response.objects.exists()
-    assert AuditEvent.objects.get(event="response.taken_back").detail["via"] == "Slack"
+    assert AuditEvent.objects.get(event="response.taken_back").detail["place"] == "slack"
     update()
     assert ids_of(slack.last) == ["approved", "rejected", "open"]
 
@@ -437,8 +437,9 @@ def test_what_needs_two_people_opens_wake(
     delivery = tell()
     assert ids_of(slack.last) == ["open"]
 
-    elements = slack_app.answer_buttons(linked, delivery)
-    forged = {"blocks": [{"type": "actions", "elements": elements}]}
+    value = f"{linked.pk}|{delivery.pk}|{delivery.content_hash}|{'0' * 64}"
+    button = {"action_id": "approved", "value": value}
+    forged = {"blocks": [{"type": "actions", "elements": [button]}]}
     assert slack.press("approved", of=forged) == 200
 
     update()
