@@ -75,7 +75,7 @@ def left_out(
     )
     if rendered is None:
         return ()
-    return tuple(getattr(rendered, "left_out", ()))
+    return rendered.left_out
 
 
 def other_fields(delivery: Delivery) -> str:
