@@ -22,9 +22,9 @@ HEADLESS = shutil.which("chromium-headless-shell")
 CHROMIUM = Path(os.environ.get("WAKE_CHROMIUM") or HEADLESS or "/usr/bin/chromium")
 IN_CI = os.environ.get("CI", "").lower() in {"1", "true", "yes"}
 
-# These follow what people do down to the rows; the others look at pages that tests without a
-# browser have on every database.
-ON_EVERY_DATABASE = {"test_story.py", "test_team_story.py"}
+# The stories follow what people do down to the rows, and test_buttons.py needs a database that is a
+# file; the others look at pages that tests without a browser have on every database.
+ON_EVERY_DATABASE = {"test_story.py", "test_team_story.py", "test_buttons.py"}
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

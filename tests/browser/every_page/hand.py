@@ -1,0 +1,91 @@
+"""Presses the buttons of a page in Chromium, each on the same state of the database."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any
+
+from django.core.cache import cache
+from django.db import connection
+from playwright.sync_api import Response
+
+from tests.browser.screen import Screen
+
+BUTTONS = (Path(__file__).parent / "buttons.js").read_text()
+REFUSED = {HTTPStatus.FORBIDDEN, HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED}
+ASKED_FOR = {"document", "fetch", "xhr"}
+ID = re.compile(r"[0-9a-f]{8}-[0-9a-f-]{27}|\d+")
+
+
+class Snapshot:
+    """Holds a copy of the SQLite database of the test."""
+
+    def __init__(self) -> None:
+        self._copy = sqlite3.connect(":memory:")
+        self._ours().backup(self._copy)
+
+    def restore(self) -> None:
+        self._copy.backup(self._ours())
+        cache.clear()
+
+    def _ours(self) -> Any:
+        connection.ensure_connection()
+        return connection.connection
+
+
+class Hand:
+    """Controls one window. `path` is that of the page which has the button."""
+
+    def __init__(self, screen: Screen) -> None:
+        self.screen, self.snapshot = screen, Snapshot()
+        self.cookies: Any = screen.context.cookies()
+        self.answers: list[Response] = []
+        screen.page.on("response", lambda answer: self.answers.append(answer))
+
+    def buttons_of(self, path: str) -> list[dict[str, Any]]:
+        """Returns one button of those that do the same to different things."""
+        self.open(path)
+        found: dict[tuple[str, str, str], dict[str, Any]] = {}
+        for button in self.screen.page.evaluate(BUTTONS, None):
+            if button["works"] and (button["isOfThePage"] or path == "/"):
+                kind = (words(button), ID.sub("", button["path"]), ID.sub("", button["value"]))
+                found.setdefault(kind, button)
+        return list(found.values())
+
+    def press(self, path: str, button: dict[str, Any]) -> list[str]:
+        """Returns what went wrong."""
+        self.open(path)
+        self.answers.clear()
+        page = self.screen.page
+        if button["byScript"]:
+            with page.expect_response(lambda answer: answer.request.method == "POST"):
+                page.evaluate(BUTTONS, button["index"])
+        elif button["submits"]:
+            with page.expect_navigation():
+                page.evaluate(BUTTONS, button["index"])
+        else:
+            page.evaluate(BUTTONS, button["index"])
+        page.evaluate("1")  # what the page had to say until now is here
+        problems = [f"{answer.status} {answer.url}" for answer in self.answers if is_bad(answer)]
+        problems += self.screen.complaints
+        self.screen.complaints.clear()
+        return problems
+
+    def open(self, path: str) -> None:
+        self.snapshot.restore()
+        self.screen.context.clear_cookies()
+        self.screen.context.add_cookies(self.cookies)
+        self.screen.go(path)
+
+
+def words(button: dict[str, Any]) -> str:
+    """Returns the name of a button without that of the thing that it is about."""
+    return ID.sub("#", " ".join(str(button["name"]).partition(":")[0].split()))
+
+
+def is_bad(answer: Response) -> bool:
+    is_error = answer.status in REFUSED or answer.status >= HTTPStatus.INTERNAL_SERVER_ERROR
+    return is_error and answer.request.resource_type in ASKED_FOR
