@@ -61,7 +61,7 @@ def test_an_edited_document_reaches_the_agent(
     page.get_by_label("E-mail").fill(alice.email)
     page.get_by_label("Password", exact=True).fill(PASSWORD)
     screen.press("Sign in")
-    assert page.get_by_role("heading", level=1).inner_text().startswith("One delivery waits")
+    assert page.get_by_role("heading", level=1).inner_text().startswith("One delivery needs you")
     screen.follow("Market report ready for your review")
     assert "the board" in page.inner_text(".untrusted")
     page.get_by_label("Message to the agent").fill("Good start: cut the prices.")
@@ -105,7 +105,7 @@ def test_a_delivery_is_approved_from_its_row_and_undone(
     assert page.get_by_role("heading", level=1).inner_text() == "You're all caught up"
     screen.press("Undo: Market report ready for your review")
 
-    assert page.get_by_role("heading", level=1).inner_text().startswith("One delivery waits")
+    assert page.get_by_role("heading", level=1).inner_text().startswith("One delivery needs you")
 
 
 @pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without scripts"])
