@@ -30,7 +30,7 @@ from wake.models import Delivery
 
 register = template.Library()
 
-LONGEST_PHRASE = 60  # in one line beside the answer
+LONGEST_PHRASE = 60  # beside the answer
 
 
 @register.inclusion_tag("inbox/delivery/_details.html", takes_context=True)

@@ -5,10 +5,14 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pytest
+from django.utils import timezone
+
 from accounts.models import AuditEvent
 from tests.inbox.person import Person, text_of
-from tests.types import MakeDelivery, MakeRule
+from tests.types import MakeAnsweringRule, MakeDelivery, MakeRule
 from tests.wake.blobs.showing import page
+from wake.answering import trials
 from wake.models import Response, Vote
 
 LONG_TABLE = json.dumps(page({"type": "table", "columns": ["a"] * 30, "rows": [[1] * 30] * 114}))
@@ -111,3 +115,21 @@ def test_an_answer_of_an_earlier_version_says_nothing(
     Response.objects.update(place="", all_in_sight=None)
 
     assert "Answered on" not in text_of(alices.see(delivery))
+
+
+def test_an_approval_by_a_rule_says_that_no_person_read_it(
+    alices: Person,
+    make_delivery: MakeDelivery,
+    make_answering_rule: MakeAnsweringRule,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(trials, "SAMPLE", 2**256)
+    make_answering_rule(on=True)
+    delivery = make_delivery()
+
+    assert trials.note_and_answer(at=timezone.now()) == 1
+
+    response = Response.objects.get()
+    assert (response.place, response.all_in_sight) == ("rule", None)
+    assert "No person read it." in text_of(alices.see(delivery))
+    assert "no person read it" in text_of(alices.get("/audit/"))
