@@ -1,4 +1,4 @@
-"""Shows the rules of a team that answer, with what they would have approved and what they did;
+"""Shows the answering rules of a team, with what they would have approved and what they did;
 owners change them."""
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from wake.answering.refusals import refusals
 from wake.assignment.rules import BadRule, RulesChanged
 from wake.models import AnsweringRule, AnsweringVersion, Trial
 
-REFUSED = "Only team owners can change rules that answer"
+REFUSED = "Only team owners can change answering rules"
 AT_ONCE = 50
 MOST_DIGITS = 9
 LONGEST_REASON = 280
@@ -198,7 +198,7 @@ def _form_page(
         except (RulesChanged, rules.TooManyRules, BadRule) as reason:
             form.add_error(None, str(reason))
         else:
-            messages.success(request, "Saved. It is in shadow now.")
+            messages.success(request, "Saved. It's a dry run until an owner turns it on.")
             return SeeOther("settings-answering-rule", slug=team.slug, pk=rule.pk)
     return settings_page(
         request, "rules/answering-rule-form", team=team, form=form, version=version

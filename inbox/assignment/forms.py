@@ -26,17 +26,17 @@ from wake.models import RuleVersion
 from wake.models.rules import LONGEST_POINTER, LONGEST_VALUE, EscalationStep, Match
 
 INPUT = {"class": "input"}
-NO_TIME = "Enter after how many minutes, or choose no one for this step."
-NO_COMPARISON = "Choose how to compare the value, or empty both fields."
+NO_TIME = "Enter the minutes for this step, or choose no one."
+NO_COMPARISON = "Choose a comparison, or empty both fields."
 STEPS = range(1, MOST_STEPS + 1)
 GROUPS: list[tuple[str, tuple[str, ...]]] = [
     ("", ("rule_name",)),
     (
-        "Which deliveries",
+        "Deliveries",
         ("types", "agents", "thread_prefix", "pointer", "operator", "value"),
     ),
-    ("Who answers", ("people", "role", "only_they", "needed", "must_wait")),
-    ("How long", ("days",)),
+    ("People", ("people", "role", "only_they", "needed", "must_wait")),
+    ("End", ("days",)),
 ]
 ROLES = [
     ("", "No role"),
@@ -60,9 +60,9 @@ def _fields_of_step(step: int) -> dict[str, forms.Field]:
             min_value=1,
             max_value=LONGEST_MINUTES,
             widget=forms.NumberInput(attrs=INPUT),
-            help_text="Counted from the delivery. Empty: no such step.",
+            help_text="Minutes after the delivery arrives. Leave empty to skip this step.",
         ),
-        f"people_{step}": _boxes(label="Assign to, too", coerce=int),
+        f"people_{step}": _boxes(label="Also assign to", coerce=int),
         f"role_{step}": forms.ChoiceField(
             label="And to", required=False, choices=ROLES, widget=forms.Select(attrs=INPUT)
         ),
@@ -70,7 +70,7 @@ def _fields_of_step(step: int) -> dict[str, forms.Field]:
 
 
 class MatchForm(forms.Form):
-    """Takes which deliveries a rule is for; what is empty matches every delivery."""
+    """Takes the deliveries that a rule matches; an empty field matches every delivery."""
 
     rule_name = NameField(
         label="Name",
@@ -81,9 +81,9 @@ class MatchForm(forms.Form):
     types = _boxes(
         label="Types",
         choices=[(value, words.capitalize()) for value, words in TYPES.items()],
-        help_text="None means all types.",
+        help_text="Leave empty for all types.",
     )
-    agents = _boxes(label="Agents", help_text="None means all agents.")
+    agents = _boxes(label="Agents", help_text="Leave empty for all agents.")
     thread_prefix = forms.CharField(
         label="Thread begins with",
         required=False,
@@ -97,7 +97,7 @@ class MatchForm(forms.Form):
         max_length=LONGEST_POINTER,
         strip=False,
         widget=forms.TextInput(attrs={**INPUT, "autocapitalize": "none", "spellcheck": "false"}),
-        help_text="A JSON pointer such as /order/total. Empty: the whole text.",
+        help_text="A JSON pointer such as /order/total. Leave empty to compare the whole text.",
     )
     operator = forms.ChoiceField(
         label="Comparison",
@@ -168,12 +168,12 @@ class RuleForm(MatchForm):
         max_value=MOST_NEEDED,
         initial=1,
         widget=forms.NumberInput(attrs=INPUT),
-        help_text="One rejection or redirect decides at once.",
+        help_text="One rejection or request for changes decides at once.",
     )
     must_wait = forms.BooleanField(
         label="If no one answers, the agent waits",
         required=False,
-        help_text="It does not go on by itself after its deadline, even if it planned to.",
+        help_text="It doesn't go ahead after its deadline, even if it planned to.",
     )
 
     def __init__(self, *args: Any, names: Names, **kwargs: Any) -> None:
@@ -236,16 +236,16 @@ class RuleForm(MatchForm):
 
 
 class AnsweringRuleForm(MatchForm):
-    """Takes everything that a rule that answers says."""
+    """Takes everything that an answering rule says."""
 
     types = _boxes(label="Types", choices=[(each, TYPES[each].capitalize()) for each in ANSWERED])
     most_a_day = forms.IntegerField(
-        label="At most a day",
+        label="Approvals a day, at most",
         min_value=1,
         max_value=MOST_A_DAY,
         initial=50,
         widget=forms.NumberInput(attrs=INPUT),
-        help_text="More than that goes to people. A day is a day in UTC.",
+        help_text="Deliveries over this number go to people. Days are in UTC.",
     )
     ask_people_days = forms.IntegerField(
         label="After a rejection, ask people for (days)",
@@ -254,8 +254,8 @@ class AnsweringRuleForm(MatchForm):
         initial=1,
         widget=forms.NumberInput(attrs=INPUT),
         help_text=(
-            "When people reject, redirect or undo something that the rule matches, that agent's "
-            f"deliveries go to people for so long. At most {MOST_DAYS_FOR_PEOPLE}."
+            "When people reject, request changes to, or undo a matching delivery, people answer "
+            f"that agent's deliveries for this long. At most {MOST_DAYS_FOR_PEOPLE}."
         ),
     )
 

@@ -45,14 +45,14 @@ class Names:
         )
 
     def assigned(self, version: RuleVersion) -> str:
-        """Returns the names of those whom the rule would assign now, or `everyone who may answer`
-        if there is no one."""
+        """Returns the names of the people whom the rule would assign now; without any, it returns
+        `all owners and reviewers`."""
         names = [
             name
             for pk, name in self.people.items()
             if pk in version.people or self.roles[pk] == version.role
         ]
-        return in_words(names) or "everyone who may answer"
+        return in_words(names) or "all owners and reviewers"
 
 
 def matches(version: Match, names: Names) -> str:

@@ -56,7 +56,7 @@ def _one(team: Team, text: str, *, at: datetime) -> Trial:
         return Trial([Line(NOT_THERE)])
     version = trying.version_of(delivery, at=at)
     if version is None:
-        everyone = "No rule matches it, so it would be for everyone who may answer."
+        everyone = "No rule matches it, so it would go to all owners and reviewers."
         return Trial([Line(everyone)], delivery)
     people = Names.of(team).assigned(version)
     return Trial([Line(f"It would go to {people} by “{version.rule.name}”.")], delivery)
@@ -84,10 +84,10 @@ def _recent(team: Team, *, at: datetime) -> Trial:
 
 
 def _answers(matched: Matched) -> list[Line]:
-    """Says how people answered what the rule matches."""
+    """Says how people answered the deliveries that the rule matches."""
     if not matched.answered:
         return []
-    line = f"People approved {matched.approved} of the {matched.answered} that they answered."
+    line = f"People approved {matched.approved} of {matched.answered} answered deliveries."
     others = matched.answered - matched.approved
     if others > len(matched.not_approved):
         line += f" The newest {len(matched.not_approved)} of the other {others}:"

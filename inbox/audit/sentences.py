@@ -169,15 +169,15 @@ def _of_answering_rule(verb: str) -> Say:
     def say(actor: str, detail: Detail) -> str:
         reason = f": “{detail['reason']}”" if detail.get("reason") else ""
         version = detail.get("version", "?")
-        return f"{actor} {verb} a rule that answers (version {version}){reason}"
+        return f"{actor} {verb} an answering rule (version {version}){reason}"
 
     return say
 
 
 def _back_to_shadow(actor: str, detail: Detail) -> str:
     if "contradicted" in detail:
-        return "A rule that answers went back to shadow, because people disagreed with it"
-    return _of_answering_rule("returned to shadow")(actor, detail)
+        return "An answering rule stopped, because people disagreed with it"
+    return _of_answering_rule("started a dry run of")(actor, detail)
 
 
 def _does(verb: str) -> Say:
@@ -365,8 +365,8 @@ EVENTS: dict[str, tuple[str, str, Say]] = {
         _of_answering_rule("turned off"),
     ),
     "answering_rule.back_to_shadow": (
-        "Answering rule back to shadow",
-        "answering rules back to shadow",
+        "Answering rule back to a dry run",
+        "answering rules back to a dry run",
         _back_to_shadow,
     ),
     "answering_rule.answers_again": (
@@ -392,12 +392,12 @@ EVENTS: dict[str, tuple[str, str, Say]] = {
     "team.second_factor_required": (
         "Two-step sign-in required",
         "teams required two-step sign-in",
-        _does("required two-step sign-in of the team"),
+        _does("required two-step sign-in for the team"),
     ),
     "team.second_factor_not_required": (
         "Two-step sign-in no longer required",
         "teams stopped requiring two-step sign-in",
-        _does("stopped requiring two-step sign-in of the team"),
+        _does("stopped requiring two-step sign-in for the team"),
     ),
     "team.handed_over": (
         "Ownership transferred",

@@ -19,7 +19,7 @@ NEWEST = 100
 MOST_NAMED = 20
 COLUMNS = (
     *("version", "created_at", "approved_at", "taken_back_at"),
-    *("delivery__status", "delivery__headline"),
+    *("delivery__type", "delivery__status", "delivery__headline"),
 )
 
 

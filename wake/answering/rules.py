@@ -29,11 +29,11 @@ State = AnsweringRule.State
 
 
 class TooManyRules(Exception):
-    """A team can have 20 rules that answer. Remove one first."""
+    """A team can have 20 answering rules. Remove one first."""
 
 
 class NotTriedEnough(Exception):
-    """This rule was not tried enough, or people disagreed with it. Say why to turn it on anyway."""
+    """Too little agreement yet. Give a reason (at least 10 characters) to turn it on anyway."""
 
 
 class Terms(MatchTerms):

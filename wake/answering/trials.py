@@ -1,4 +1,4 @@
-"""Notes which new deliveries the rules that answer would approve, and approves them.
+"""Notes which new deliveries the answering rules would approve, and approves them.
 
 Delivering writes nothing and costs nothing for it. A sweep reads each agent's deliveries after the
 commit, in the order of their stamps, so it misses none (wake/models/cursor.py). What a rule may
@@ -53,7 +53,7 @@ COLUMNS = (
 
 
 def note_and_answer(*, at: datetime) -> int:
-    """Reads what agents delivered in teams with rules that answer, then approves what is due.
+    """Reads what agents delivered in teams with answering rules, then approves what is due.
     Returns how many deliveries were approved. Without such rules it makes three queries."""
     began = time.monotonic()
     sweeps.each(_agents_behind(at), partial(_read_on, at=at), what="trials of agents")
@@ -64,7 +64,7 @@ def note_and_answer(*, at: datetime) -> int:
     sweeps.each(
         versions.filter(rule__state=AnsweringRule.State.ON).select_related("rule"),
         partial(_stop_if_contradicted, at=at),
-        what="rules that answer",
+        what="answering rules",
     )
     at += timedelta(seconds=time.monotonic() - began)  # people have the whole hold to undo it
     locks = ("delivery", "self")

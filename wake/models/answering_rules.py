@@ -1,4 +1,4 @@
-"""Defines rules that answer, what they say, and what they would have said of each delivery."""
+"""Defines answering rules, their versions, and what they would have said of each delivery."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class AnsweringRule(models.Model):
     which deliveries; all of them stay, and so does a removed rule, because answers name it."""
 
     class State(models.TextChoices):
-        SHADOW = "shadow", "Shadow"
+        SHADOW = "shadow", "Dry run"
         ON = "on", "On"
         OFF = "off", "Off"
 

@@ -39,7 +39,7 @@ def state_of(rule: AnsweringRule) -> str:
     return AnsweringRule.objects.get(pk=rule.pk).state
 
 
-def test_an_owner_adds_a_rule_which_begins_in_shadow(alices: Person, bobs: Person) -> None:
+def test_an_owner_adds_a_rule_which_starts_as_a_dry_run(alices: Person, bobs: Person) -> None:
     fields = {
         "rule_name": "Small refunds",
         "types": ["question"],
@@ -53,15 +53,15 @@ def test_an_owner_adds_a_rule_which_begins_in_shadow(alices: Person, bobs: Perso
 
     saved = text_of(alices.client.post(NEW, fields, follow=True))
 
-    assert "Saved. It is in shadow now." in saved
+    assert "Saved. It's a dry run until an owner turns it on." in saved
     assert "Remove rule" in saved
-    assert "Questions where /total is at most “20”: approved, at most 30 a day." in saved
+    assert "Questions where /total is at most “20”: approves up to 30 a day." in saved
     assert "After a rejection, an agent's deliveries go to people for 3 days." in saved
-    assert "It approves nothing." in saved
-    assert "People have answered nothing that it matches yet." in saved
+    assert "This is a dry run: it approves nothing" in saved
+    assert "No matching delivery has been answered yet." in saved
     listed = text_of(bobs.get(RULES))
     assert "Small refunds" in listed
-    assert "shadow" in listed
+    assert "Dry run" in listed
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ def test_an_owner_adds_a_rule_which_begins_in_shadow(alices: Person, bobs: Perso
         ({"most_a_day": "501"}, "less than or equal to 500"),
         ({"ask_people_days": "31"}, "less than or equal to 30"),
         ({"rule_name": " "}, "Enter a name."),
-        ({"value": "20"}, "Choose how to compare the value, or empty both fields."),
+        ({"value": "20"}, "Choose a comparison, or empty both fields."),
     ],
 )
 def test_a_wrong_form_keeps_what_was_typed(
@@ -109,7 +109,7 @@ def test_the_page_compares_with_what_people_answered(
 
     page = alices.get(page_of(rule))
 
-    assert "People approved 2 of the 3 that they answered." in text_of(page)
+    assert "People approved 2 of 3 answered deliveries." in text_of(page)
     assert "Rejected: Refund to a stranger" in text_of(page)
     assert f"/deliveries/{wrong.pk}/".encode() in page.content
 
@@ -132,7 +132,7 @@ def test_a_rule_is_turned_on_with_a_reason_and_off_with_one_click(
 
     refused = act(alices, rule, "switch", state="on", reason="no idea")
     assert refused.status_code == HTTPStatus.UNPROCESSABLE_ENTITY
-    assert "Say why to turn it on anyway." in text_of(refused)
+    assert "Give a reason (at least 10 characters) to turn it on anyway." in text_of(refused)
     assert b'value="no idea"' in refused.content
     assert state_of(rule) == "shadow"
 
@@ -207,9 +207,9 @@ def test_a_reviewer_undoes_what_a_rule_approved(
     make_delivery()
     note_and_answer(at=timezone.now())
     page = text_of(bobs.get(page_of(rule)))
-    assert "It went back to shadow by itself" in page
+    assert "because people disagreed with it" in page
     assert "undone" in page
-    assert "stopped itself" in text_of(bobs.get(RULES))
+    assert "Stopped" in text_of(bobs.get(RULES))
 
 
 def test_the_page_says_that_people_are_asked_after_a_rejection(
@@ -227,7 +227,7 @@ def test_the_page_says_that_people_are_asked_after_a_rejection(
 
     page = alices.get(page_of(rule))
     assert "People asked for changes to Refund to a stranger" in text_of(page)
-    assert f"matches from {given.agent.agent_id} goes to people until" in text_of(page)
+    assert f"deliveries from {given.agent.agent_id} go to people until" in text_of(page)
     until = Response.objects.get().answered_at + timedelta(days=2)
     assert until.isoformat(timespec="minutes").encode() in page.content
     assert "Let it answer again now" in text_of(page)

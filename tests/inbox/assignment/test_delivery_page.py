@@ -44,9 +44,7 @@ def test_the_page_says_that_the_rule_makes_the_agent_wait(
     stops = text_of(alices.see(make_delivery(timeout_seconds=600, on_timeout="abort")))
 
     assert "The rule makes the agent wait if no one answers." in waits
-    assert (
-        "The agent keeps waiting for you. Without the rule it would have done this: I re" in waits
-    )
+    assert "the agent keeps waiting. A team rule makes it wait. Its own plan was: I re" in waits
     assert "makes the agent wait" not in stops
 
 
@@ -62,7 +60,7 @@ def test_the_answer_of_another_person_is_refused_in_a_sentence(
     assert b'name="status"' not in page.content
     assert "Take it" not in text_of(page)
     assert refused.status_code == HTTPStatus.FORBIDDEN
-    assert "Your answer was not sent" in text_of(refused)
+    assert "Your answer wasn't sent" in text_of(refused)
     assert "Only alice can answer this." in text_of(refused)
     assert "Your message Pay half of it." in text_of(refused)
     assert not Response.objects.exists()
@@ -106,10 +104,10 @@ def test_the_page_says_that_the_assigned_people_left(
     members.remove(Membership.objects.get(user=bobs.user), by=SYSTEM)
     after = make_delivery()
 
-    assert "None of them can answer any more, so everyone who may answer can." in text_of(
+    assert "None of them can answer any more. Any owner or reviewer can." in text_of(
         alices.see(before)
     )
-    assert "none of its people can answer any more" in text_of(alices.see(after))
+    assert "applies, but no one it names can answer" in text_of(alices.see(after))
     for delivery in (before, after):
         assert alices.answer(delivery).status_code == HTTPStatus.SEE_OTHER
 
@@ -127,5 +125,5 @@ def test_a_batch_says_what_others_must_answer(
     bobs.get("/batch/", id=form["id"])
     sent = bobs.client.post("/batch/answer", form, follow=True)
 
-    assert "Only the people whom it is assigned to can answer this." in text_of(sent)
+    assert "Only the people this is assigned to can answer it." in text_of(sent)
     assert [response.delivery for response in Response.objects.all()] == [ours]

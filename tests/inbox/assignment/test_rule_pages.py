@@ -18,7 +18,7 @@ from wake.models import Rule, RuleVersion
 from wake.responses import release_due
 
 RULES = "/settings/rules/garden/"
-NO_COMPARISON = "Choose how to compare the value, or empty both fields."
+NO_COMPARISON = "Choose a comparison, or empty both fields."
 
 
 def rules_version(team: Team) -> int:
@@ -79,7 +79,7 @@ def test_every_field_of_the_form_is_on_its_page(alices: Person, agent: Agent, te
 
     page = response.content.decode()
     assert [name for name in response.context["form"].fields if f'name="{name}"' not in page] == []
-    headings = [page.index(f">{words}</h3>") for words in ("Which deliveries", "Who answers")]
+    headings = [page.index(f">{words}</h3>") for words in ("Deliveries", "People")]
     assert headings == sorted(headings)
 
 
@@ -106,7 +106,7 @@ def test_the_buttons_move_switch_and_remove(
     assert listed(team) == ["Second", "First"]
     act(alices, second, "move", to="down")
     assert listed(team) == ["First", "Second"]
-    assert "off" in text_of(act(alices, first, "switch", state="off"))
+    assert "Off" in text_of(act(alices, first, "switch", state="off"))
     act(alices, first, "switch", state="on")
     assert Rule.objects.get(pk=first.pk).state == "on"
     act(alices, first, "remove")
@@ -156,7 +156,7 @@ def test_a_form_of_an_old_page_keeps_what_was_typed_and_can_be_sent_again(
         ({"operator": "resembles"}, "Check the highlighted fields."),
         ({"pointer": "/order/total"}, NO_COMPARISON),
         ({"value": "500"}, NO_COMPARISON),
-        ({"role_2": "owner"}, "Enter after how many minutes, or choose no one for this step."),
+        ({"role_2": "owner"}, "Enter the minutes for this step, or choose no one."),
         ({"thread_prefix": "\x00"}, "Check the highlighted fields."),
     ],
 )
@@ -207,9 +207,9 @@ def test_the_trial_says_how_people_answered(
 
     text = " ".join(text_of(page).split())
     assert "6 of 6 would have gone to alice by “Owners”." in text
-    assert "People approved 2 of the 4 that they answered. Not approved:" in text
+    assert "People approved 2 of 4 answered deliveries. Not approved:" in text
     assert "Rejected: Pay twice" in text
-    assert "Redirected: Refund" in text
+    assert "Changes requested: Refund" in text
     assert "Undoable" not in text
     assert f'href="/deliveries/{rejected.pk}/"' in page.content.decode()
 
@@ -234,7 +234,7 @@ def test_the_trial_leaves_out_answers_of_rules(
     text = " ".join(text_of(alices.get(f"{RULES}try/")).split())
 
     assert "2 of 2 would have gone to alice by “Owners”." in text
-    assert "People approved 0 of the 1 that they answered." in text
+    assert "People approved 0 of 1 answered deliveries." in text
 
 
 def test_the_trial_names_only_so_many_answers(
@@ -247,7 +247,7 @@ def test_the_trial_names_only_so_many_answers(
 
     text = " ".join(text_of(alices.get(f"{RULES}try/")).split())
 
-    assert "People approved 0 of the 2 that they answered. The newest 1 of the other 2:" in text
+    assert "People approved 0 of 2 answered deliveries. The newest 1 of the other 2:" in text
     assert "Rejected: Newer" in text
     assert "Older" not in text
 
@@ -278,7 +278,7 @@ def test_one_delivery_is_tried(
     )
 
     assert "Look It would go to bob by “Bo's”." in by_id
-    assert "No rule matches it, so it would be for everyone who may answer." in by_address
+    assert "No rule matches it, so it would go to all owners and reviewers." in by_address
 
 
 @pytest.mark.parametrize("text", ["x", "00000000-0000-4000-8000-000000000000"])

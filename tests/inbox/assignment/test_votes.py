@@ -25,7 +25,7 @@ def test_the_page_says_how_many_approved(delivery: Delivery, alices: Person, bob
 
     assert "1 of 2 approved: waiting for one more. Approved by alice." in text_of(own)
     assert b'name="status"' not in own.content
-    assert "Only owners and reviewers" not in text_of(own)
+    assert "You're a reader here" not in text_of(own)
     assert "1 of 2 approved: waiting for one more." in text_of(other)
     assert b'name="status"' in other.content
 

@@ -1,4 +1,4 @@
-"""Owners add rules that answer, and turn them on after a trial."""
+"""Owners add answering rules, and turn them on after a trial."""
 
 from __future__ import annotations
 
