@@ -55,7 +55,7 @@ class ContentErased(ContentChanged):
 
 
 class Withdrawn(ContentChanged):
-    """The agent withdrew it, or its task has gone on: nothing is left to answer."""
+    """No answer needed: the agent withdrew this or moved on."""
 
 
 class Replaced(ContentChanged):

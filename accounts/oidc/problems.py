@@ -65,7 +65,7 @@ class SignInCancelled(Problem):
 
     title = "{name} didn't sign you in"
     advice = (
-        "You cancelled, or your account there may not use Wake. If it should, ask the people who "
+        "You canceled, or your account there may not use Wake. If it should, ask the people who "
         "manage {name}."
     )
 

@@ -22,7 +22,7 @@ PICKED_UP: dict[str, str] = {
     Response.Route.CALLBACK: "Delivered by callback",
     Response.Route.CONNECTOR: "Fetched by the connector",
 }
-CAN_BE_FETCHED = "The agent can still fetch the answer by polling."
+CAN_BE_FETCHED = "Nothing is lost: the agent can still fetch the answer."
 
 
 @dataclass(frozen=True, slots=True)

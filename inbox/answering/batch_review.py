@@ -127,7 +127,7 @@ def problem(choices: Iterable[Choice], note: str, viewer: Viewer) -> str:
     if unread:
         return _mark_first([choice.pk for choice in unread], viewer)
     if len(note) > LONGEST_FEEDBACK:
-        return f"The note is longer than {LONGEST_FEEDBACK} characters. Shorten it."
+        return f"Your message is too long ({LONGEST_FEEDBACK:,} characters at most). Shorten it."
     if not chosen:
         return "Nothing to send yet. Choose Approve or Reject for at least one item."
     return ""

@@ -47,7 +47,7 @@ ACCEPTED = {SENT, VOTED}
 # What became of an accepted answer; the session does not store it.
 UNDONE = "undone"
 MESSAGES = {
-    VOTED: "Your approval counts. It waits for others to agree, and you can undo it on its page.",
+    VOTED: "You approved it. Others still have to. You can undo this on its page.",
     UNDONE: "It is back in the inbox.",
     CHANGED: "It changed after you read it. Read it again, then answer.",
     WITHDRAWN: str(Withdrawn.__doc__),
@@ -55,7 +55,7 @@ MESSAGES = {
     UNDECIDED: "It asks you to choose. Answer it on its page.",
     NOT_HERE: "There is more to it than could be shown together. Answer it on its page.",
     GONE: "You can no longer answer it.",
-    FAILED: "Something went wrong on our side. This answer was not sent.",
+    FAILED: "Something went wrong on our side. This answer wasn't sent.",
 }
 
 

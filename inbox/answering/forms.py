@@ -30,8 +30,8 @@ class AnswerForm(forms.Form):
         max_length=LONGEST_FEEDBACK,
         strip=False,
         error_messages={
-            "max_length": "The feedback is longer than %(limit_value)d characters: "
-            "shorten it, or put the long part into the edit."
+            "max_length": f"Your message is too long ({LONGEST_FEEDBACK:,} characters at most). "
+            "Shorten it, or use an edit."
         },
     )
     edited_content = forms.CharField(required=False, strip=False)

@@ -40,7 +40,6 @@ from wake.responses import (
     take_back,
 )
 
-VOTED = "Your approval counts. It waits for others to agree:"
 NOT_IN_A_ROW = "The list does not show all of this delivery. Read it here, then answer."
 NOTHING_TO_SEND = "Nothing to send yet. Change something or write a message."
 
@@ -86,7 +85,8 @@ def answer_delivery(request: PersonRequest, pk: UUID) -> HttpResponse:
         form.add_error(None, str(reason))
         return _not_sent(request, delivery, form)
     if isinstance(given, Vote):
-        messages.success(request, f"{VOTED} {reveal(delivery.headline)}")
+        headline = reveal(delivery.headline)
+        messages.success(request, f"You approved “{headline}”. Others still have to approve it.")
     return after_answer(pk, following, filters)
 
 

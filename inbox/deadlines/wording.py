@@ -16,10 +16,11 @@ OPEN_TEXTS = {
     "hold": "waiting for you; due {moment}",
 }
 PLANS = {
-    "proceed": "The agent goes ahead without you.",
-    "abort": "The agent stops.",
-    "hold": "The agent keeps waiting for you.",
+    "proceed": "goes ahead without you.",
+    "abort": "stops.",
+    "hold": "keeps waiting.",
 }
+GOES_AHEAD_WITH_PLAN = "goes ahead with its plan:"
 PAST_TEXTS = {
     "proceed": "expired {when}",
     "abort": "expired {when}",
@@ -40,7 +41,9 @@ def deadline_text(delivery: Delivery, at: datetime) -> str:
 
 
 def plan(delivery: Delivery) -> str:
-    """Returns what the agent does at the deadline."""
+    """Returns `stops.`; ends with a colon if the agent's own plan follows."""
+    if delivery.assumption and delivery.on_timeout in CONTINUES:
+        return GOES_AHEAD_WITH_PLAN
     return PLANS[delivery.on_timeout or Delivery.OnTimeout.PROCEED]
 
 

@@ -19,9 +19,7 @@ MOST_EVENTS = 200
 # Not an audit event: who opened a page concerns the inbox only.
 OPENED = "delivery.opened"
 RECEIVED = "delivery.received"
-RUNNING_LATE = (
-    "not sent yet, because callbacks are delayed. The agent can fetch this answer by polling."
-)
+RUNNING_LATE = "not sent yet, because callbacks are delayed. The agent can still fetch this answer."
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +55,7 @@ def callback_line(callback: Callback, *, at: datetime) -> str:
     if callback.given_up_at is not None:
         return (
             f"Callback to {callback.host}: failed {when(callback.given_up_at, now=at)} after "
-            f"{callback.tries} attempts. The agent can still fetch this answer by polling."
+            f"{callback.tries} attempts. The agent can still fetch this answer."
         )
     if callback.due_at is None:
         return f"Callback to {callback.host}: suspended until someone resumes it."

@@ -76,13 +76,13 @@ function tell(form, prefix, at) {
   note.setAttribute("role", "status");
   undo.type = "button";
   undo.className = "button button--quiet";
-  undo.textContent = "Leave them out";
+  undo.textContent = "Discard";
   undo.addEventListener("click", () => {
     forget(prefix);
     form.reset();
     note.remove();
   });
-  note.append(`Your words of ${clock.format(at)} were kept on this device. `, undo);
+  note.append(`Restored what you typed at ${clock.format(at)}. `, undo);
   form.prepend(note);
 }
 

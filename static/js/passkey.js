@@ -5,7 +5,7 @@ const RENEW_MS = 240_000;
 const WORDS = {
   AbortError: "",
   InvalidStateError: "This device already has a passkey of yours for this server.",
-  NotAllowedError: "No passkey was used: you cancelled, it took too long, or this device has none for this server.",
+  NotAllowedError: "No passkey was used: you canceled, it took too long, or this device has none for this server.",
   SecurityError: "This browser can't use passkeys at this address.",
 };
 

@@ -2,7 +2,7 @@
 // the server cannot be reached: the browser's error page would replace the text.
 const SHOW_AFTER_MS = 400;
 const TIMEOUT_MS = 8000;
-const NOT_SENT = "Not sent: the connection dropped. Your words are kept here.";
+const NOT_SENT = "Not sent: the connection dropped. Your text is still here. Send it again.";
 
 export default function submitOnce(body, signal) {
   const sending = new Map();

@@ -1,8 +1,8 @@
 // Subscribes this browser to notifications when its person presses the button, and sends the
 // subscription with the form. The form is hidden until this runs.
 const READY_MS = 10_000;
-const BLOCKED = "This browser blocks notifications of Wake. Allow them in its settings for this site, then try again.";
-const FAILED = "The browser could not turn notifications on. Reload the page and try again.";
+const BLOCKED = "This browser blocks notifications from Wake. Allow them in its settings for this site, then try again.";
+const FAILED = "Notifications couldn't be turned on. Reload the page and try again.";
 
 export default function webPush(form, signal) {
   if (!navigator.serviceWorker || !window.PushManager || !window.Notification) {

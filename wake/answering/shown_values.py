@@ -2,7 +2,7 @@
 
 A rule approves by one value. The page must show all text of the details, and no other value under
 the same name: an agent that sends `"amount": 10` beside a block that says "Amount: 90,000" asks a
-person, not a rule (docs/teams.md, Rules that answer).
+person, not a rule (docs/teams.md, Answering rules).
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from wake.models import AssignedPerson, Delivery
 
 
 class NotAssigned(NotAllowed):
-    """Only the people whom it is assigned to can answer this."""
+    """Only the people this is assigned to can answer it."""
 
     @classmethod
     def to(cls, assigned: Assigned) -> NotAssigned:

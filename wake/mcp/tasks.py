@@ -22,7 +22,7 @@ from wake.withdrawals import AnsweredBefore, withdraw_own
 
 METHODS = {"tasks/get", "tasks/update", "tasks/cancel"}
 POLL_MS = 5_000
-CANCELLED = "The agent cancelled its task."
+CANCELLED = "The agent canceled its task."
 
 
 def started(answer: wire.Answer, *, created_at: datetime, is_replayed: bool) -> Task:

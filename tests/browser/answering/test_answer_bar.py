@@ -14,7 +14,7 @@ from tests.browser.world import World
 from tests.types import MakeDelivery
 from wake.models import Delivery, Response
 
-MESSAGE = "Message to the agent (optional)"
+MESSAGE = "Message to the agent (if you reject, say why)"
 CHOICE = {
     "type": "choice",
     "label": "Which price?",
@@ -140,7 +140,7 @@ def test_a_chosen_option_is_sent_with_its_message_and_named(
 
     page.get_by_label("One price").check()
     page.get_by_label(MESSAGE).fill("Simple is good.")
-    expect(page.get_by_role("button", name="Send my answer")).to_be_hidden()
+    expect(page.get_by_role("button", name="Send answer")).to_be_hidden()
     send_with_keys(page)
 
     answer = Response.objects.get()

@@ -17,7 +17,7 @@ from tests.types import MakeDelivery
 from wake.models import Delivery, Draft, Response
 
 WORDS = "Cut section three."
-NOT_SENT = "Not sent: the connection dropped. Your words are kept here."
+NOT_SENT = "Not sent: the connection dropped. Your text is still here. Send it again."
 KEPT = "Object.keys(localStorage).filter(key => key.startsWith('draft:')).length"
 
 
@@ -65,7 +65,7 @@ def test_a_reload_restores_the_text_with_a_notice(
     expect(page.get_by_label("Message to the agent")).to_have_value(WORDS)
     note = page.get_by_text("were kept on this device")
     expect(note).to_be_visible()
-    page.get_by_role("button", name="Leave them out").click()
+    page.get_by_role("button", name="Discard").click()
     expect(page.get_by_label("Message to the agent")).to_have_value("")
     expect(note).to_have_count(0)
     page.reload()
@@ -156,7 +156,7 @@ def test_a_refused_answer_shows_the_text_once(
     page = screen.go(f"/deliveries/{question.pk}/")
     page.get_by_label("Message to the agent").fill(" ")
 
-    screen.press("Send my answer")
+    screen.press("Send answer")
 
     expect(page.locator(".errors")).to_be_visible()
     expect(page.get_by_text("were kept on this device")).to_have_count(0)
@@ -168,13 +168,13 @@ def test_the_note_of_a_batch_is_restored_for_the_same_selection_until_it_is_sent
     first, second = make_delivery(headline="First"), make_delivery(headline="Second")
     screen = open_browser(alice)
     page = screen.go(f"/batch/?id={first.pk}&id={second.pk}")
-    page.get_by_label("Note for all").fill(WORDS)
+    page.get_by_label("Message for all").fill(WORDS)
     page.get_by_role("group", name="Answer to First").get_by_label("Reject").check()
 
     screen.go(f"/batch/?id={second.pk}")
-    expect(page.get_by_label("Note for all")).to_have_value("")
+    expect(page.get_by_label("Message for all")).to_have_value("")
     screen.go(f"/batch/?id={second.pk}&id={first.pk}")
-    expect(page.get_by_label("Note for all")).to_have_value(WORDS)
+    expect(page.get_by_label("Message for all")).to_have_value(WORDS)
     screen.press("Send answers")
 
     assert Response.objects.get().feedback == WORDS

@@ -48,7 +48,7 @@ def test_a_key_that_was_revoked_is_named(
 
     page = open_browser(alice).go(f"/deliveries/{delivery.pk}/")
 
-    expect(page.get_by_text("The API key used for this delivery was revoked")).to_be_visible()
+    expect(page.get_by_text("The key that sent this has since been revoked")).to_be_visible()
 
 
 def test_a_proposed_value_is_changed_without_the_editor(

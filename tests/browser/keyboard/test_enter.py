@@ -46,7 +46,7 @@ def test_in_a_review_it_keeps_what_was_chosen(
 ) -> None:
     delivery = make_delivery(headline="Report")
     page = open_browser(alice, scripts=scripts).go(f"/batch/?id={delivery.pk}")
-    page.get_by_label("Note for all").fill("Well done.")
+    page.get_by_label("Message for all").fill("Well done.")
     page.get_by_label("Read", exact=True).check()
     page.get_by_label("Approve", exact=True).check()
 
@@ -55,7 +55,7 @@ def test_in_a_review_it_keeps_what_was_chosen(
             page.get_by_label(label, exact=True).press("Enter")
         expect(page.get_by_label("Read", exact=True)).to_be_checked()
         expect(page.get_by_label("Approve")).to_be_checked()
-        expect(page.get_by_label("Note for all")).to_have_value("Well done.")
+        expect(page.get_by_label("Message for all")).to_have_value("Well done.")
         expect(page.get_by_role("alert")).to_have_count(0)
         assert is_unanswered(delivery)
 

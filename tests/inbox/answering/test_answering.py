@@ -183,7 +183,7 @@ def test_an_unseen_version_cannot_be_answered(
         ({"status": ""}, "Choose an answer."),
         ({"status": "pending"}, "Choose an answer."),
         ({"edited_as": "yaml", "edited_content": "x"}, "as JSON or as text"),
-        ({"feedback": "x" * 20_001}, "longer than 20000 characters"),
+        ({"feedback": "x" * 20_001}, "too long (20,000 characters at most)"),
         ({"feedback": "a\x00b"}, "Null characters are not allowed."),
         ({"edited_content": "x" * 262_145, "status": "redirected"}, "The edit is too long"),
         ({"status": "redirected"}, "Nothing to send yet"),
@@ -215,7 +215,7 @@ def test_the_second_person_sees_who_answered_when_and_how(
     page = text_of(conflict)
     assert f"Rejected by alice at {first.answered_at:%H:%M}." in page
     assert "Not like this." in page
-    assert "Yours was not sent. Your answer is kept here" in page
+    assert "Your answer wasn't sent. Copy what you need." in page
     assert "You chose: Changes requested." in page
     assert "my feedback" in page
     assert "my edit" in page
@@ -295,7 +295,7 @@ def test_a_refused_answer_shows_what_the_person_wrote(
 
     assert answer.status_code == 403
     page = text_of(answer)
-    assert "Your answer was not sent" in page
+    assert "Your answer wasn't sent" in page
     assert "A team owner can change it." in page
     assert "You chose: Changes requested." in page
     assert "Cut three.</textarea>" in answer.content.decode()
@@ -341,7 +341,8 @@ def test_a_late_answer_is_stored_and_labelled(
 
     assert "it will be marked as late and the agent may not read it" in before
     assert (
-        "Late answer: the deadline had passed, so the agent may have continued without it." in after
+        "Late answer: the deadline had passed, so the agent may have gone ahead without it."
+        in after
     )
 
 

@@ -136,7 +136,7 @@ def test_only_answerable_outputs_are_answered_in_a_batch(
 
     assert "Reviewing 1 together" in page
     assert page.index("One by one") < page.index("Which one?")
-    assert "one by one" in nothing
+    assert "one at a time" in nothing
     assert "Send answers" not in nothing
 
 
@@ -204,7 +204,7 @@ def test_a_note_that_is_too_long_is_kept_and_not_sent(
     page = send(alices, choose(make_delivery()), note="x" * 20_001)
 
     assert page.status_code == 422
-    assert "The note is longer than 20000 characters" in text_of(page)
+    assert "Your message is too long (20,000 characters at most)" in text_of(page)
 
 
 def test_a_conflict_in_one_answer_of_a_batch_stops_no_other(
@@ -218,7 +218,7 @@ def test_a_conflict_in_one_answer_of_a_batch_stops_no_other(
 
     text = text_of(page)
     assert text.startswith("1 of 3 answers sent · Wake")
-    assert "Your note (not sent with the answers marked Not sent)" in text
+    assert "Your message. Answers marked “Not sent” didn't include it." in text
     assert "unsent note" not in text
     assert "already answered: Rejected by bob" in text
     assert "It changed after you read it" in text
@@ -259,7 +259,7 @@ def test_an_answer_that_cannot_be_stored_does_not_stop_the_others(
     page = send(alices, choose(before), choose(failing), choose(after))
 
     assert "2 of 3 answers sent" in text_of(page)
-    assert "Something went wrong on our side. This answer was not sent." in text_of(page)
+    assert "Something went wrong on our side. This answer wasn't sent." in text_of(page)
     assert statuses() == {"Before": "approved", "After": "approved"}
 
 

@@ -101,7 +101,7 @@ def test_typed_text_is_carried_to_the_new_version(
 
     assert 'value="Line one.\r\n&lt;b&gt;Two&lt;/b&gt;"' in conflict.content.decode()
     assert form_in(conflict, path).keys() == {"feedback"}
-    assert "only your message is kept" in text_of(conflict)
+    assert "Continuing keeps your message, but not your choices or edits." in text_of(conflict)
     assert page.status_code == 200
     assert "Second draft" in text_of(page)
     assert "Line one.\r\n&lt;b&gt;Two&lt;/b&gt;</textarea>" in page.content.decode()

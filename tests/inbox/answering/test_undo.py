@@ -116,7 +116,7 @@ def test_a_late_undo_says_when_and_how_the_agent_got_the_answer(
     assert late.status_code == 409
     picked_up = Response.objects.get().picked_up_at
     assert picked_up
-    assert "This answer was already sent" in text_of(late)
+    assert "You can't undo this" in text_of(late)
     assert f"Fetched by the agent at {picked_up:%H:%M}." in text_of(late)
     assert "Undo" not in text_of(alices.see(delivery))
 
@@ -133,7 +133,7 @@ def test_a_late_undo_does_not_say_that_the_agent_has_an_answer_whose_callback_fa
 
     late = text_of(alices.undo(delivery))
 
-    assert "This answer was already sent" in late
+    assert "You can't undo this" in late
     assert "The callback failed 10 times." in late
     assert "already has" not in late
 
@@ -182,7 +182,7 @@ def test_the_page_says_where_the_answer_is(
         ({"tries": 5}, "Callback to hooks.example.com: suspended until someone resumes it."),
         ({"delivered_at": 0}, "Callback to hooks.example.com: delivered at"),
         ({"tries": 2, "due_at": 10}, "attempt 2 failed; the next one is"),
-        ({"tries": 10, "given_up_at": 0}, "The agent can still fetch this answer by polling."),
+        ({"tries": 10, "given_up_at": 0}, "The agent can still fetch this answer."),
     ],
 )
 def test_the_callback_has_one_line(
@@ -215,8 +215,11 @@ def test_the_callback_has_one_line(
             {"tries": 4, "leased_until": 1, "due_at": 0},
             "The callback failed 3 times. Trying again now.",
         ),
-        ({"tries": 5}, "The callback is suspended. The agent can still fetch"),
-        ({"tries": 10, "given_up_at": 0}, "The callback failed 10 times. The agent can still"),
+        ({"tries": 5}, "The callback is suspended. Nothing is lost: the agent can still fetch"),
+        (
+            {"tries": 10, "given_up_at": 0},
+            "The callback failed 10 times. Nothing is lost: the agent can still",
+        ),
     ],
 )
 def test_a_failing_callback_shows_its_attempts_and_the_next_one(

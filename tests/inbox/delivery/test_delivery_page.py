@@ -112,7 +112,7 @@ def test_a_question_is_answered_with_yes_no_or_text(
 ) -> None:
     page = text_of(alices.see(make_delivery(type="question")))
 
-    assert "No, don't Send my answer Yes, go ahead" in page
+    assert "No, don't Send answer Yes, go ahead" in page
     assert "More Edit and send back" in page
 
 
@@ -122,7 +122,7 @@ def test_a_reader_sees_everything_but_the_form(ritas: Person, make_delivery: Mak
     page = ritas.see(delivery).content.decode()
 
     assert "the details" in page
-    assert "Only owners and reviewers can answer." in page
+    assert "You're a reader here, so you can't answer." in page
     assert "/response" not in page
 
 
@@ -137,15 +137,19 @@ def test_the_assumption_is_shown_beside_the_deadline(
     page = text_of(alices.see(delivery))
 
     assert f"goes ahead without you {when(at + timedelta(hours=1), now=timezone.now())}" in page
-    assert re.search(r"If no one answers by [\w ]*\d\d:\d\d \(in 1 h\) I take option B\.", page)
+    assert re.search(
+        r"If no one answers by [\w ]*\d\d:\d\d \(in 1 h\), the agent goes ahead with its plan: "
+        r"I take option B\.",
+        page,
+    )
 
 
 @pytest.mark.parametrize(
     ("on_timeout", "plan"),
     [
-        ("", "The agent goes ahead without you."),
-        ("abort", "The agent stops."),
-        ("hold", "The agent keeps waiting for you."),
+        ("", "goes ahead without you."),
+        ("abort", "stops."),
+        ("hold", "keeps waiting."),
     ],
 )
 def test_without_an_assumption_the_page_says_what_the_deadline_does(
@@ -155,8 +159,27 @@ def test_without_an_assumption_the_page_says_what_the_deadline_does(
 
     page = text_of(alices.see(with_deadline))
 
-    assert re.search(rf"If no one answers by [\w ]*\d\d:\d\d \(in 25 min\) {plan}", page)
+    assert re.search(rf"If no one answers by [\w ]*\d\d:\d\d \(in 25 min\), the agent {plan}", page)
     assert "If no one answers" not in text_of(alices.see(make_delivery()))
+
+
+def test_an_irreversible_action_is_named_before_it_is_approved(
+    alices: Person, make_delivery: MakeDelivery
+) -> None:
+    warning = "If you approve, the agent does something that can't be undone."
+
+    assert warning in text_of(alices.see(make_delivery(irreversible=True)))
+    assert warning not in text_of(alices.see(make_delivery()))
+
+
+def test_a_delivery_with_a_plan_says_what_follows_from_silence(
+    alices: Person, make_delivery: MakeDelivery
+) -> None:
+    stops = make_delivery(timeout_seconds=1500, on_timeout="abort", assumption="I stop.")
+
+    page = text_of(alices.see(stops))
+
+    assert ", the agent stops. I stop." in page
 
 
 def test_what_is_decided_comes_before_the_evidence(
@@ -184,9 +207,9 @@ def test_what_is_decided_comes_before_the_evidence(
 @pytest.mark.parametrize(
     ("on_timeout", "words"),
     [
-        ("", "the agent may have continued"),
-        ("abort", "the agent was going to stop"),
-        ("hold", "the agent is waiting for you."),
+        ("", "The agent may have gone ahead"),
+        ("abort", "The agent planned to stop."),
+        ("hold", "The agent keeps waiting for you."),
     ],
 )
 def test_an_expired_delivery_shows_what_the_agent_could_do(
@@ -247,7 +270,7 @@ def test_a_key_that_was_revoked_is_named(
     delivery = make_delivery(key=key)
     revoke(key, by=SYSTEM, at=timezone.now())
 
-    assert "The API key used for this delivery was revoked" in text_of(alices.see(delivery))
+    assert "The key that sent this has since been revoked" in text_of(alices.see(delivery))
 
 
 def test_an_answered_delivery_waits_for_nothing(

@@ -109,7 +109,7 @@ def test_a_revision_is_shown_beside_the_persons_edit(
 
     text = own.content.decode()
     edit, _, came_back = text.partition("New version")
-    assert "Where it differs from your edit" in edit
+    assert "Differences from your edit" in edit
     assert "Your edit" in edit
     assert "<ins>New</ins>" in edit
     assert "<ins>no</ins>" in edit
@@ -142,7 +142,7 @@ def test_fields_that_came_back_are_compared_with_the_fields_of_the_edit(
     assert "The agent returned it exactly as edited." in text_of(alices.see(followed))
     page = text_of(alices.see(without))
     assert "exactly as edited" not in page
-    assert "Where it differs" not in page
+    assert "Differences from" not in page
 
 
 def test_long_revisions_are_compared_on_request(

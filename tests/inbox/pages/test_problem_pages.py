@@ -85,7 +85,7 @@ def test_an_expired_form_returns_the_typed_text_without_passwords() -> None:
 @pytest.mark.parametrize(
     ("path", "fields", "label"),
     [
-        ("/batch/answer", {"note": "Too long.", "id": "1", "answer-1": "rejected"}, "Your note"),
+        ("/batch/answer", {"note": "Too long.", "id": "1", "answer-1": "rejected"}, "Your message"),
         ("/deliveries/x/comments", {"text": "Too long.", "id": "1"}, "Your text"),
         ("/settings/saved-replies/", {"text": "Too long.", "name": "Long"}, "Your text"),
     ],

@@ -255,7 +255,7 @@ def test_a_canceled_task_cannot_be_answered(
     assert "The caller canceled this task, so there is nothing to answer." in text_of(page)
     assert "Yes, go ahead" not in text_of(page)
     assert refused.status_code == 422
-    assert "nothing is left to answer" in text_of(refused)
+    assert "No answer needed" in text_of(refused)
     assert "Go ahead." in refused.content.decode()
     assert alices.get(f"/deliveries/{question.pk}/edit").status_code == 303
     assert question.headline not in text_of(alices.get("/"))
@@ -288,7 +288,7 @@ def test_a_withdrawn_delivery_is_refused_in_a_batch_too(
     form |= {"id": str(output.pk), "read": str(output.pk)}
     result = alices.client.post("/batch/answer", form, follow=True)
 
-    assert "nothing is left to answer" in text_of(result)
+    assert "No answer needed" in text_of(result)
     assert not Response.objects.exists()
 
 

@@ -18,9 +18,9 @@ from wake.server.http.machine_paths import is_machine_path
 # The fields in which a person writes text, and their labels on the error page. No form with a
 # password or a code has a field of these names (tests/inbox/pages/test_problem_pages.py).
 TEXT_FIELDS = {
-    "feedback": "Your answer",
+    "feedback": "Your message",
     "edited_content": "Your edit",
-    "note": "Your note",
+    "note": "Your message",
     "text": "Your text",
 }
 

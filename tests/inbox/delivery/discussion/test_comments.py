@@ -45,7 +45,7 @@ def test_everyone_in_the_team_reads_and_writes_comments(
     page = text_of(bobs.see(delivery))
     assert "rita" in page
     assert WORDS in page
-    assert "Only your team reads this; the agent never does." in page
+    assert "Visible to your team, never to the agent." in page
 
 
 def test_a_comment_returns_to_the_filter_from_which_it_came(

@@ -126,7 +126,7 @@ def test_removing_a_comment_ends_its_mentions(
     alices.post(delivery, f"comments/{Comment.objects.get().pk}/remove")
 
     assert "mentions you" not in text_of(bobs.get("/"))
-    assert "No comment mentions you." in text_of(bobs.get("/mentions/"))
+    assert "No comment mentions you yet." in text_of(bobs.get("/mentions/"))
 
 
 def test_a_person_who_left_the_team_reads_no_mention_of_it(

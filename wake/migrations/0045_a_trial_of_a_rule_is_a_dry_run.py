@@ -5,7 +5,7 @@ class Migration(migrations.Migration):
     """Changes the label of a state; the database has no labels."""
 
     dependencies = [
-        ("wake", "0043_undone_trials_have_an_index"),
+        ("wake", "0044_answers_say_where_they_were_given"),
     ]
 
     operations = [
