@@ -115,7 +115,10 @@ def _erase_next(team_id: int, *, before: datetime, at: datetime) -> int:
 
 
 def _erase(ids: list[UUID], *, at: datetime) -> None:
+    # The ID that it was delivered as stays, because a sweep may ask for it (docs/protocol.md).
     Delivery.objects.filter(pk__in=ids).update(
+        provider="",
+        thread="",
         headline=f"Erased on {at.day} {at:%b %Y}",
         summary="",
         details_json=None,

@@ -35,6 +35,7 @@ from relay.tasks import lifecycle, pushes, retention
 from tests.relay.calling import queue_pushes
 from tests.relay.fake_connector import FakeConnector, ask
 from tests.types import Answer
+from tests.wake.retention.fields import erased_fields, filled
 from tests.wake.retention.stored import KEY, tables_with
 from wake.models import Callback, Delivery, Retention
 from wake.retention import erase_old
@@ -138,6 +139,8 @@ def test_a_task_is_erased_when_its_teams_retention_has_passed(
     assert Artifact.objects.get().name == ""
     assert not Blob.objects.exists()
     assert not PushConfig.objects.exists()
+    kept = {name: fields & filled(name) for name, fields in erased_fields().items()}
+    assert not any(fields for name, fields in kept.items() if name.startswith("relay."))
     assert not Run.objects.exclude(decision_json="").exists()
     assert task.stored_bytes == 0  # or its context would be full for ever
 
