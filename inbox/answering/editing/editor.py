@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from accounts.characters.invisible import reveal
 from inbox.answering.editing.choices import chosen, clicked, with_values
 from inbox.answering.editing.edits import (
     FIELDS,
@@ -40,6 +41,12 @@ class Editor:
     can_be_fields: bool
     changes: Changes | None = None
     note: str = ""
+
+    @property
+    def revealed(self) -> str:
+        """Returns the text with its invisible characters named; empty if it has none."""
+        revealed = reveal(self.text)
+        return revealed if revealed != self.text else ""
 
 
 def begin(delivery: Delivery, draft: Draft | None, data: Mapping[str, Any]) -> Editor:

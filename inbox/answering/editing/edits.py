@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import unicodedata
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -10,6 +11,7 @@ from typing import Any, Self
 
 from django.utils.datastructures import MultiValueDict
 
+from accounts.characters.invisible import reveal
 from inbox.rendering.blocks import (
     BOOLEAN,
     CHOICE,
@@ -33,7 +35,10 @@ LINES, YES_OR_NO, NOTHING = "lines", "yes-or-no", "nothing"
 SEVERAL = "several"
 INPUTS = {LONG: LINES, BOOLEAN: YES_OR_NO}
 MOST_FIELDS = 12
-ONE_LINE = 80
+# In letters of the greatest width, on the narrowest phone: an input would hide the end of a longer
+# text, and a text area does not.
+ONE_LINE = 24
+MOST_ROWS = 20
 NOT_AN_OPTION = "Choose one of the options."
 
 
@@ -55,9 +60,24 @@ class Field:
     kind: str
     value: str
     label: str
+    shown_name: str = ""
     options: tuple[Option, ...] = ()
     values: tuple[str, ...] = ()
     error: str = ""
+
+    @property
+    def revealed(self) -> str:
+        """Returns the value with its invisible characters named, or whole if the input may hide the
+        end of it; empty if the input shows all of it."""
+        revealed = reveal(self.value)
+        is_hidden = self.kind in {NUMBER, TEXT, NOTHING} and not _fits_one_line(self.value)
+        return revealed if is_hidden or revealed != self.value else ""
+
+    @property
+    def rows(self) -> int:
+        """Returns the height of a text area, for browsers that do not fit it to its text."""
+        lines = self.value.split("\n")
+        return min(sum(1 + len(line) // ONE_LINE for line in lines), MOST_ROWS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +139,7 @@ def fields(original: Original, current_json: str | None = None) -> list[Field]:
 def _field(original: Original, name: str, key: str, value: Any) -> Field:
     control = original.controls.get(key)
     kind = _kind(original, key, value)
-    if kind == TEXT and ("\n" in value or len(value) > ONE_LINE):
+    if kind == TEXT and not _fits_one_line(value):
         kind = LINES
     return Field(
         name=name,
@@ -127,8 +147,17 @@ def _field(original: Original, name: str, key: str, value: Any) -> Field:
         kind=kind,
         value=_as_input(value),
         label=(control.label if control else "") or words(key),
+        shown_name=control.shown_name if control else "",
         options=control.options if isinstance(control, Choice) else (),
         values=tuple(value or ()) if kind == SEVERAL else (),
+    )
+
+
+def _fits_one_line(text: str) -> bool:
+    return (
+        len(text) <= ONE_LINE
+        and len(unicodedata.normalize("NFKC", text)) <= ONE_LINE
+        and text.splitlines() in ([], [text])
     )
 
 

@@ -197,7 +197,7 @@ def test_the_editor_has_a_control_for_each_field_and_for_the_choice(
 
     page = alices.get(f"/deliveries/{delivery.pk}/edit").content.decode()
 
-    assert '<option value="B" selected>Per person (recommended)</option>' in page
+    assert '<option value="B" selected>Per person: B (recommended)</option>' in page
     assert '<bdi dir="auto">Title</bdi>' in page
     assert 'name="field-1" value="Prices"' in page
     assert 'name="field-2" value="10" inputmode="decimal"' in page

@@ -58,7 +58,7 @@ def test_the_recommended_options_together_are_an_approval(
 
     assert answered(delivery) == ("approved", None)
     page = text_of(alices.see(delivery))
-    assert "Choices Which price? Per person Which colours? Red, Blue" in page
+    assert "Choices Which price? Per person B Which colours? Red, Blue" in page
 
 
 def test_any_other_option_is_a_redirect_that_returns_all_of_them(
