@@ -67,7 +67,7 @@ def asked(method: str, path: str, form: dict[str, Any], session: str | None) -> 
     if session:
         client.cookies[settings.SESSION_COOKIE_NAME] = session
     with transaction.atomic():
-        answer = client.get(path) if method == "GET" else client.post(path, form)
+        answer = client.get(path) if method == "GET" else client.post(path, form, by_hand=True)
         b"".join(answer)
         transaction.set_rollback(True)
     return answer
