@@ -30,8 +30,8 @@ MODULE = re.compile(
     r"(?<![\w/.-])((?:database|accounts|wake|inbox|relay|tests|client)/(?:[\w-]+/)*[\w-]+\.py"
     r"|(?:[\w-]+/)+test_\w+\.py)\b"
 )
-# Its files are below tests/, as it says.
-BELOW_TESTS = ROOT / "docs" / "reliability.md"
+# Their files are below tests/, as they say.
+BELOW_TESTS = {ROOT / "docs" / "integrity.md", ROOT / "docs" / "reliability.md"}
 # `wake/deliveries.py`, `deliver` and `respond` in `wake/responses.py`
 OF_A_MODULE = (
     re.compile(r"`(?P<module>(?:[\w-]+/)+\w+\.py)`,\s+`(?P<name>\w+)`"),
@@ -110,7 +110,7 @@ def _missing_names(path: Path, prose: str) -> Iterator[str]:
 
 def _module(reference: str, *, within: Path) -> Path | None:
     path = ROOT / reference
-    if within == BELOW_TESTS and not reference.startswith("tests/"):
+    if within in BELOW_TESTS and not reference.startswith("tests/"):
         path = ROOT / "tests" / reference
     return path if path.exists() else None
 
