@@ -17,7 +17,7 @@ def notes_of(suspended: Sequence[FailingTarget], targets: Sequence[Target]) -> l
 
 def _suspended(targets: Sequence[FailingTarget]) -> Iterator[Note]:
     for target in targets:
-        words = f"{target.host} is paused after repeated failures. Resume it once it works."
+        words = f"{target.host} is suspended after repeated failures. Resume it once it works."
         yield Note(words, "#suspended")
 
 

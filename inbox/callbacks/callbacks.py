@@ -199,7 +199,7 @@ def _status_text(row: Any, *, is_allowed: bool, at: datetime) -> tuple[str, str]
     if row.leased_until is not None and row.leased_until > at:
         return "Sending", ""
     if not is_allowed:
-        return "Not on the allowlist", "expired"
+        return "Not a callback host", "expired"
     if row.due_at <= at:
         return "Sending", ""
     return f"{TRYING} {when(row.due_at, now=at)}", "expired"

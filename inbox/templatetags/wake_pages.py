@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from django import template
@@ -63,6 +63,12 @@ def diff(changes: Changes, label: str = "Changes") -> SafeString:
 def visible(text: object) -> str:
     """Returns an agent's text on one line, with its invisible characters named."""
     return reveal(str(text))
+
+
+@register.filter
+def duration(seconds: float) -> str:
+    """Returns `40 s` or `15 min`."""
+    return times.amount(timedelta(seconds=seconds))
 
 
 @register.filter

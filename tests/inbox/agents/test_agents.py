@@ -23,7 +23,7 @@ def test_agents_are_listed_with_when_they_were_last_seen(
     page = text_of(alices.get("/agents/"))
 
     assert f"research-agent-01 \u2013 {moment(now, now=timezone.now())} 0 0 \u2013" in page
-    assert "quiet-agent paused \u2013 not seen yet 0 0 \u2013" in page
+    assert "quiet-agent Paused \u2013 not seen yet 0 0 \u2013" in page
 
 
 def test_an_agents_page_has_the_hints_and_dates_of_its_keys(
@@ -46,4 +46,4 @@ def test_an_agents_page_has_the_hints_and_dates_of_its_keys(
 
 
 def test_without_agents_the_page_says_so(alices: Person) -> None:
-    assert "No agents yet." in text_of(alices.get("/agents/"))
+    assert "Add your first agent" in text_of(alices.get("/agents/"))

@@ -101,7 +101,7 @@ def test_a_host_that_was_taken_off_the_list_is_named_as_the_reason(
     page = text_of(alices.get(f"/callbacks/{refused.pk}/"))
     bobs_page = text_of(bobs.get(f"/callbacks/{refused.pk}/"))
 
-    assert "Not on the allowlist next attempt" in page
+    assert "Not a callback host next attempt" in page
     assert "Add the host to send it." in page
     assert "A team owner can add the host" in bobs_page
 
@@ -126,7 +126,7 @@ def test_a_callback_shows_its_attempts_and_its_request(alices: Person, callback:
     assert "X-Wake-Signature sha256=••••••••" in page
     assert "webhook-signature v1,••••••••" in page
     assert '"feedback":"Use the third row."' in page
-    assert "the agent can still fetch this answer by polling" in page
+    assert "the agent can still fetch this answer" in page
 
 
 def test_no_signature_is_on_the_page(alices: Person, agent: Agent, callback: Make) -> None:
@@ -298,7 +298,7 @@ def test_a_suspended_target_is_resumed_with_its_waiting_callbacks(
     after = text_of(alices.client.post(f"/callbacks/targets/{suspended.pk}/resume", follow=True))
 
     assert (
-        f"Paused after repeated failures {suspended.host} No callback succeeded for five days"
+        f"Suspended after repeated failures {suspended.host} No callback succeeded for five days"
         in before
     )
     assert "2 callbacks are sent" in after

@@ -121,7 +121,7 @@ def test_the_page_counts_missed_deadlines(
         make_delivery(timeout_seconds=60, on_timeout=on_timeout)
     time_out_overdue(at=timezone.now() + timedelta(hours=1))
 
-    assert "Timed out: 2" in text_of(alices.get(f"/agents/{agent.pk}/"))
+    assert "Missed deadlines: 2" in text_of(alices.get(f"/agents/{agent.pk}/"))
 
 
 def test_the_page_counts_open_deliveries_and_unsent_callbacks(
