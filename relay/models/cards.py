@@ -91,7 +91,7 @@ class Card(models.Model):
     A2A."""
 
     class Access(models.TextChoices):
-        PUBLIC = "public", "Anyone, without a key"
+        PUBLIC = "public", "Anyone on the internet, without a key"
         KEY = "key", "Any caller key of the team"
         ALLOWLIST = "allowlist", "Selected caller keys"
 

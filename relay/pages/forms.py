@@ -68,10 +68,13 @@ class CardForm(forms.Form):
         required=False,
         max_length=2_000,
         widget=forms.Textarea(attrs={**INPUT, "rows": 3, "dir": "auto"}),
-        help_text="Visible to everyone.",
+        help_text="Once published, anyone on the internet can read this.",
     )
     access = forms.ChoiceField(
-        label="Access", choices=Card.Access.choices, widget=forms.RadioSelect
+        label="Access",
+        choices=Card.Access.choices,
+        widget=forms.RadioSelect,
+        help_text="If anyone can call it, what they send runs on your connector's machine.",
     )
     callers = CallersField(
         label="Caller keys",
@@ -81,7 +84,7 @@ class CardForm(forms.Form):
         help_text="Used only if access is limited to selected keys.",
     )
     reply_policy = forms.ChoiceField(
-        label="Who answers its questions",
+        label="Questions are answered by",
         choices=Card.ReplyPolicy.choices,
         widget=forms.RadioSelect,
         help_text="A caller's reply lets the agent continue, but doesn't count as approval.",

@@ -63,7 +63,7 @@ def test_an_owner_publishes_an_agent(alices: Person, agent: Agent) -> None:
     event = AuditEvent.objects.get(event="card.published")
     assert (event.actor_name, event.address) == ("alice", "127.0.0.1")
     after = text_of(alices.get(f"/agents/{agent.pk}/"))
-    assert "They call it at http://127.0.0.1:8000/@garden/research-agent-01/." in after
+    assert "Callers reach it at http://127.0.0.1:8000/@garden/research-agent-01/." in after
 
 
 def test_publishing_to_anonymous_callers_asks_for_the_password_again(
@@ -287,7 +287,7 @@ def test_a_key_that_is_issued_from_an_agents_page_may_call_that_agent(
     card.refresh_from_db()
     assert card.accepts(CallerKey.objects.get())
     page = text_of(alices.get(f"/agents/{card.agent.pk}/callers/"))
-    assert "Build server Active selected" in page
+    assert "Build server Active Selected" in page
 
 
 def test_issuing_and_revoking_ask_for_the_password_again(
@@ -352,7 +352,7 @@ def test_only_owners_issue_caller_keys_and_others_see_them(
 @pytest.mark.parametrize(
     ("access", "words"),
     [
-        ("public", "Public: anyone can call it without a key"),
+        ("public", "Anyone on the internet can call it without a key"),
         ("key", "Anyone with one of the team's caller keys can call it."),
         ("allowlist", "Only the caller keys selected on its card can call it."),
     ],

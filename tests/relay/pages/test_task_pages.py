@@ -309,7 +309,7 @@ def test_an_erased_task_says_so(task: Task, ritas: Person) -> None:
 
     words = text_of(ritas.get(f"/tasks/{task.pk}/"))
 
-    assert "was erased" in words
+    assert "Content erased" in words
     assert "Compare." not in words
     assert "Completed on workshop" in words
 
