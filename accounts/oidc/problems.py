@@ -46,10 +46,8 @@ class BadAnswer(Problem):
     """The provider's answer cannot be trusted or cannot be read."""
 
     status = HTTPStatus.SERVICE_UNAVAILABLE
-    title = "The answer of {name} was not accepted"
-    advice = (
-        "Start again. If it happens again, tell the administrator of this server: its log says why."
-    )
+    title = "The response from {name} wasn't accepted"
+    advice = "Start again. If it happens again, tell your administrator: the server's log says why."
 
 
 class SignInExpired(Problem):
@@ -84,7 +82,7 @@ class NotConnectedAndNoPasswords(Problem):
     """As NotConnected, while passwords are switched off."""
 
     title = NotConnected.title
-    advice = "Ask the owner of your team for an invitation, or the administrator of this server."
+    advice = "Ask the owner of your team for an invitation, or your administrator."
 
 
 class AddressNotVerified(Problem):
@@ -108,17 +106,14 @@ class AddressTakenAndNoPasswords(Problem):
     """As AddressTaken, while passwords are switched off or the account has none."""
 
     title = AddressTaken.title
-    advice = (
-        "It isn't connected to this account of {name}. Ask the administrator of this server to "
-        "connect it."
-    )
+    advice = "It isn't connected to this account of {name}. Ask your administrator to connect it."
 
 
 class Deactivated(Problem):
     """An administrator deactivated the person in Wake."""
 
     title = "Your account in Wake is deactivated"
-    advice = "Ask the administrator of this server."
+    advice = "Ask your administrator."
 
 
 class OtherAccount(Problem):

@@ -29,11 +29,11 @@ class AlreadyMember(Exception):
 
 
 class NoSuchPerson(Exception):
-    """No person has this email address."""
+    """No person has this e-mail address."""
 
 
 class NoSecondFactor(Exception):
-    """No person has this email address, or they have no second factor."""
+    """No person has this e-mail address, or they have no two-step sign-in."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,10 +20,10 @@ class Event(models.TextChoices):
     QUESTION = "question", "Questions and outputs that wait for an answer"
     ALERT = "alert", "Alerts"
     CLOSING = "closing", "Deadlines that are close"
-    ASSUMED = "assumed", "Agents that carried on without an answer"
-    ASSIGNED = "assigned", "What is assigned to me"
+    ASSUMED = "assumed", "Agents that went ahead without an answer"
+    ASSIGNED = "assigned", "Deliveries assigned to me"
     MENTION = "mention", "Comments that mention me"
-    DIGEST = "digest", "The digest of what waits for me"
+    DIGEST = "digest", "The digest"
     CODE = "code", "The code that verifies the channel"
     TEST = "test", "A test"
 

@@ -33,7 +33,7 @@ PAGES = {
     "Profile": "settings-profile",
     "Security": "settings-security",
     "Theme and density": "settings-theme",
-    "Answering": "settings-answering",
+    "After you answer": "settings-answering",
     "Digest": "settings-digest",
     "Quiet hours": "settings-quiet-hours",
     "Notifications": "settings-notifications",

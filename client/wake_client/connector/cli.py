@@ -186,9 +186,8 @@ async def _run(connector: Connector, origin: str, key: str) -> ExitStatus:
             return
         connector.drain()
         if connector.running:
-            logger.info(
-                "taking no new tasks; waiting for %s to end. Repeat to stop now", connector.running
-            )
+            tasks = "1 task" if connector.running == 1 else f"{connector.running} tasks"
+            logger.info("finishing %s, taking no new ones. Press Ctrl-C again to stop now", tasks)
 
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):

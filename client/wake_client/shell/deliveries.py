@@ -225,14 +225,19 @@ def _add_content(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--details", metavar="FILE", help="JSON or text; - is stdin")
     add_options(parser)
     parser.add_argument(
-        "--deadline", type=int, metavar="SECONDS", help="60 to 604800; after it you go on"
+        "--deadline",
+        type=int,
+        metavar="SECONDS",
+        help="time to answer, 60 to 604800; then you go ahead",
     )
-    parser.add_argument("--assume", metavar="TEXT", help="what you do without an answer")
+    parser.add_argument("--assume", metavar="TEXT", help="your plan if no one answers")
     parser.add_argument("--thread", metavar="NAME", help="groups deliveries that belong together")
     parser.add_argument("--priority", choices=["low", "normal", "high"])
     parser.add_argument("--quorum", type=int, metavar="PEOPLE", help="2 to 5 have to approve")
     parser.add_argument(
-        "--irreversible", action="store_true", help="what follows an approval cannot be undone"
+        "--irreversible",
+        action="store_true",
+        help="an approval leads to something that can't be undone",
     )
     parser.add_argument("--supersedes", metavar="ID", help="the delivery that this one replaces")
     parser.add_argument("--idempotency-key", metavar="KEY", help="the same key is one delivery")

@@ -47,7 +47,7 @@ def _failed(check: str, message: str) -> Finding:
 def add_subcommand(subcommands: Any) -> None:
     parser = add_parser(subcommands, "doctor", "say what is wrong", start, example=EXAMPLE)
     parser.add_argument(
-        "--callback", metavar="URL", help="whether the team's allowlist has this callback's host"
+        "--callback", metavar="URL", help="checks that callbacks may go to this endpoint"
     )
 
 

@@ -84,14 +84,14 @@ class ChoiceForm(forms.Form):
 
     name = _name_field()
     events = forms.MultipleChoiceField(
-        label="Tell me about", required=False, widget=forms.CheckboxSelectMultiple
+        label="Notify me about", required=False, widget=forms.CheckboxSelectMultiple
     )
-    only_assigned = forms.BooleanField(label="Only what is assigned to me", required=False)
+    only_assigned = forms.BooleanField(label="Only deliveries assigned to me", required=False)
     agents = forms.MultipleChoiceField(
         label="Agents",
         required=False,
         widget=forms.CheckboxSelectMultiple,
-        help_text="None means all agents.",
+        help_text="Leave empty for all agents.",
     )
     quiet_from = ClockField(label="Quiet from", required=False)
     quiet_until = ClockField(label="Quiet until", required=False)
@@ -102,7 +102,7 @@ class ChoiceForm(forms.Form):
         min_value=1,
         max_value=MOST_AN_HOUR,
         widget=forms.NumberInput(attrs=INPUT),
-        help_text="Empty: no limit. What arrives meanwhile waits, and becomes one message.",
+        help_text="Leave empty for no limit. Everything that waits meanwhile becomes one message.",
     )
 
     def __init__(self, data: QueryDict | None, *, channel: Channel, agents: list[Agent]) -> None:
@@ -125,7 +125,7 @@ class ChoiceForm(forms.Form):
             field.choices = values
         if channel.user_id is None:
             del self.fields["only_assigned"]
-            self.fields["events"].label = "Tell the team about"
+            self.fields["events"].label = "Notify the team about"
             zone = zone_for(channel)
             self.fields["quiet_until"].help_text = f"{ENDS_NEXT_DAY} Times are in {zone}."
         else:
@@ -137,7 +137,9 @@ class ChoiceForm(forms.Form):
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}
         if "quiet_from" in self.fields and not self.errors:
-            check_quiet_hours(self, never="These hours never end. To get nothing, choose nothing.")
+            check_quiet_hours(
+                self, never="These hours never end. To get no messages, choose no events."
+            )
         return cleaned
 
     def limits(self) -> Limits:

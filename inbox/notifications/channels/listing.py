@@ -51,17 +51,19 @@ class Line:
         words = ", ".join(SHORT[event] for event in SHORT if event in self.channel.rule.events)
         agents = len(self.channel.rule.agents)
         of_agents = f", of {agents} agent{'s' if agents > 1 else ''}" if words and agents else ""
-        only = ", only what is assigned to me" if words and self.channel.rule.only_assigned else ""
+        only = (
+            ", only deliveries assigned to me" if words and self.channel.rule.only_assigned else ""
+        )
         return f"{words[:1].upper()}{words[1:]}{of_agents}{only}"
 
     @property
     def chip(self) -> str:
         channel = self.channel
         if channel.verified_at is None:
-            return "not verified"
+            return "Not verified"
         if channel.suspended_at is not None:
-            return "suspended"
-        return "failing" if channel.failing_since is not None else ""
+            return "Suspended"
+        return "Failing" if channel.failing_since is not None else ""
 
 
 @dataclass(frozen=True, slots=True)

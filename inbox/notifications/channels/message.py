@@ -1,4 +1,4 @@
-"""Holds what a notification says: that something waits, and not what is in it."""
+"""Holds the text of a notification, which never includes the details of a delivery."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ MOST_LISTED = 5
 LONGEST_LINE = 400
 WAITING = {Event.QUESTION, Event.ALERT, Event.CLOSING, Event.ASSIGNED}
 ONE = {
-    Event.QUESTION: "{agent} waits for an answer",
+    Event.QUESTION: "{agent} needs an answer",
     Event.ALERT: "Alert from {agent}",
     Event.CLOSING: "{agent}: the deadline is close",
-    Event.ASSUMED: "{agent} carried on without an answer",
+    Event.ASSUMED: "{agent} went ahead without an answer",
     Event.ASSIGNED: "{agent}: assigned to you",
     Event.MENTION: "A comment mentions you",
 }
 PASSED = "{agent}: the deadline has passed"
 MANY = {
-    Event.ASSUMED: "{count} deliveries passed their deadline: their agents carried on",
+    Event.ASSUMED: "{count} missed deadlines: the agents went ahead",
     Event.MENTION: "{count} comments mention you",
 }
 

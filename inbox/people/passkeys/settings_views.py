@@ -26,7 +26,7 @@ from inbox.people.sign_in.reauthentication import requires_password
 from inbox.people.sign_in.security_views import show_codes
 
 ADDED = "Passkey added. You can sign in with it."
-ADDED_WITHOUT_PASSWORDS = "Passkey added. It is a second step after your provider."
+ADDED_WITHOUT_PASSWORDS = "Passkey added. It is two-step sign-in after your provider."
 REMOVED = "Passkey removed. You were signed out on every other device."
 
 

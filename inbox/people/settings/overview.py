@@ -89,14 +89,14 @@ def _own_concerns(
     yield Concern(
         "theme",
         "Theme",
-        "Light, dark, or as this device.",
+        "Light, dark, or the same as this device.",
         preferences.get_theme_display(),
         "settings-theme",
     )
     yield Concern(
         "answering",
-        "Answering",
-        "Where you go after an answer.",
+        "After you answer",
+        "The page that opens next.",
         preferences.get_after_answer_display(),
         "settings-answering",
     )
@@ -106,35 +106,35 @@ def _own_concerns(
     yield Concern(
         "digest",
         "Digest",
-        "A summary by e-mail of what waits for you.",
+        "A summary by e-mail of the deliveries that need you.",
         preferences.get_digest_display(),
         "settings-digest",
     )
     yield Concern(
         "quiet-hours",
         "Quiet hours",
-        "When we hold e-mails and notifications back.",
+        "Times when we hold e-mails and notifications back.",
         "On" if has_quiet_hours else "Off",
         "settings-quiet-hours",
     )
     yield Concern(
         "notifications",
         "Notifications",
-        "Where you are told that something waits.",
+        "The channels that notify you.",
         str(channels or "None"),
         "settings-notifications",
     )
     yield Concern(
         "absence",
         "Absence",
-        "Who stands in for you while you are away.",
+        "Your deputy while you're away.",
         "Away" if absence_of(user, at=database_now()) else "Not away",
         "settings-absence",
     )
     yield Concern(
         "saved-replies",
         "Saved replies",
-        "Feedback that you often send.",
+        "Messages that you often send.",
         replies,
         "settings-saved-replies",
     )
@@ -156,28 +156,30 @@ def _team_concerns(teams: Sequence[OwnTeam]) -> Iterator[Concern]:
     yield Concern(
         "members",
         "Members",
-        "Who is in your teams, their roles and invitations.",
+        "The people in your teams, their roles and invitations.",
         f"{people} {'person' if people == 1 else 'people'}",
         "settings-members",
     )
     yield Concern(
         "rules",
         "Rules",
-        "Which deliveries are for whom.",
+        "Decide who is asked, and approve routine deliveries.",
         str(rules or "None"),
         "settings-rules",
     )
     yield Concern(
         "allowlist",
         "Callback hosts",
-        "Where callbacks may go.",
+        "The hosts that callbacks may go to.",
         str(hosts or "None"),
         "settings-allowlist",
     )
     yield Concern(
         "retention", "Retention", "How long content is kept.", limited, "settings-retention"
     )
-    yield Concern("audit", "Audit log", "Who did what, and when.", "", "audit", action="Open")
+    yield Concern(
+        "audit", "Audit log", "Everyone's actions, with their times.", "", "audit", action="Open"
+    )
 
 
 def _notes(
@@ -189,13 +191,13 @@ def _notes(
     if user.time_zone == UTC and user.time_zone_chosen_at is None:
         yield Note("Times are in UTC. Choose your time zone.", reverse("settings-profile"))
     if preferences.digest_error and settings.WAKE_SENDS_MAIL:
-        words = f"The last digest could not be sent: {preferences.digest_error}"
+        words = f"The last digest couldn't be sent: {preferences.digest_error}"
         yield Note(words, reverse("settings-digest"))
     for own in teams:
         without = own.without_second_factor
         if own.is_owner and len(own.people) > 1 and without > (not has_factor):
             are = "member signs" if without == 1 else "members sign"
-            words = f"{own.team}: {without} {are} in without a second step."
+            words = f"{own.team}: {without} {are} in without two-step sign-in."
             yield Note(words, reverse("settings-members"))
 
 

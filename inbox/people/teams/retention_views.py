@@ -75,8 +75,8 @@ def _warning(count: int, days: int) -> str:
     number = f"More than {COUNT_LIMIT - 1:,}" if count >= COUNT_LIMIT else f"{count:,}"
     are = "delivery is" if count == 1 else "deliveries are"
     return (
-        f"{number} {are} older than {_in_words(days)}. What was written in them would be erased "
-        "within minutes, and it cannot be brought back."
+        f"{number} {are} older than {_in_words(days)}. Their content will be erased within "
+        "minutes. This can't be undone."
     )
 
 

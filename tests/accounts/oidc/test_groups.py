@@ -126,7 +126,7 @@ def test_owners_see_what_came_from_groups(
     assert membership
     alices = Person(alice)
 
-    assert text_of(alices.get("/settings/members/")).count("by a group") == 1
+    assert text_of(alices.get("/settings/members/")).count("role from company account") == 1
     page = text_of(alices.get(f"/settings/members/garden/{membership.pk}/"))
-    assert "A group of their company account gives them this role." in page
+    assert "Their company account sets this role." in page
     assert "by a group" not in text_of(Person(bob).get("/settings/members/"))

@@ -97,7 +97,7 @@ def test_the_command_asks_for_it_twice(alice: User, monkeypatch: pytest.MonkeyPa
 @pytest.mark.parametrize(
     ("email", "password", "words"),
     [
-        ("nobody@example.com", NEW, "No person has this email address"),
+        ("nobody@example.com", NEW, "No person has this e-mail address"),
         ("alice@example.com", "short", "too short"),
     ],
 )

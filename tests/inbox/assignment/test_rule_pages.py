@@ -300,7 +300,7 @@ def test_a_delivery_of_another_team_is_not_there(
 
 
 def test_the_overview_leads_to_the_rules(alices: Person, make_rule: MakeRule) -> None:
-    for_whom = "Which deliveries are for whom."
+    for_whom = "Decide who is asked, and approve routine deliveries."
     assert f"Rules None Change {for_whom}" in text_of(alices.get("/settings/"))
     rule = make_rule(role="owner")
     assert f"Rules 1 Change {for_whom}" in text_of(alices.get("/settings/"))

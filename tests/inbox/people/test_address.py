@@ -98,7 +98,7 @@ def test_a_link_works_once(alices: Person) -> None:
 
     ended = alices.get(path)
     assert ended.status_code == 410
-    assert "or it belongs to another account than the one that is signed in" in text_of(ended)
+    assert "or it's for a different account" in text_of(ended)
     assert "Go to your profile" in text_of(ended)
     assert alices.client.post(path).status_code == 410
 
@@ -199,7 +199,9 @@ def test_an_address_is_read_as_the_sign_in_reads_it(alices: Person, alice: User)
 def test_a_server_without_mail_says_so(alices: Person, settings: Any) -> None:
     settings.WAKE_SENDS_MAIL = False
 
-    assert "This server sends no mail" in text_of(alices.get("/settings/address/"))
+    assert "This server can't send e-mail, so it can't check a new address" in text_of(
+        alices.get("/settings/address/")
+    )
     ask(alices, by_hand=True)
     assert not AddressChange.objects.exists()
 
@@ -260,7 +262,7 @@ def test_an_undo_ends_after_a_week(alices: Person, alice: User) -> None:
 
     ended = Client().get(path)
     assert ended.status_code == 410
-    assert "If someone else changed your address, ask the administrator" in text_of(ended)
+    assert "If someone else changed your address, ask your administrator" in text_of(ended)
     assert "Sign in" in text_of(ended)
     assert "profile" not in text_of(ended)
     assert "another account" not in text_of(ended)

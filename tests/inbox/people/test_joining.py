@@ -72,7 +72,7 @@ def test_a_person_with_an_account_joins(link: str, mallory: User, team: Team) ->
     mallorys = Person(mallory)
     page = text_of(mallorys.get(link))
     assert "Join Garden" in page
-    assert "alice invited you as reviewer" in page
+    assert "alice invited you to join as reviewer" in page
     assert "signed in as mallory@example.com. Team owners will see this address." in page
 
     joined = mallorys.client.post(link, follow=True)
@@ -227,7 +227,7 @@ def test_an_invitation_goes_by_mail(alices: Person, mallory: User, team: Team) -
     [mail] = outbox.outbox
     assert mail.to == ["nora@example.com"]
     assert mail.subject == "Wake: invitation"
-    assert "alice invited you as owner to the team Garden" in str(mail.body)
+    assert "alice invited you to join Garden on Wake" in str(mail.body)
     assert "!" not in str(mail.body)
     assert "mailed" in text_of(alices.get("/settings/members/"))
     page = Client().get(link_in_the_mail())

@@ -72,8 +72,8 @@ def test_settings_begin_with_an_overview(
     words = text_of(page)
     assert "Needs attention Two-step sign-in is off" in words
     assert "Times are in UTC. Choose your time zone." in words
-    assert "The last digest could not be sent: Connection refused" in words
-    assert "Garden: 2 members sign in without a second step." in words
+    assert "The last digest couldn't be sent: Connection refused" in words
+    assert "Garden: 2 members sign in without two-step sign-in." in words
     assert "Digest On some days of the week Change A summary by e-mail" in words
     assert "Members 2 people Change" in words
     assert "Callback hosts 1 Change" in words
@@ -346,7 +346,7 @@ def test_the_page_shows_the_error_of_the_last_digest(
     page = signed_in(bob).get("/settings/digest/")
 
     assert (
-        "The last digest could not be sent: [Errno 111] Connection refused" in page.content.decode()
+        "The last digest couldn't be sent: [Errno 111] Connection refused" in page.content.decode()
     )
 
 

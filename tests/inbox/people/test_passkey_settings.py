@@ -107,7 +107,7 @@ def test_a_person_has_ten_at_most(browser: Client) -> None:
     answer = add_passkey(browser, Authenticator())
 
     assert answer.status_code == 422
-    assert "as many as one person can have" in text_of(answer)
+    assert "the most that one person can have" in text_of(answer)
     assert Passkey.objects.count() == MOST
 
 
@@ -213,7 +213,7 @@ def test_turning_the_app_off_keeps_passkeys_and_codes(browser: Client, alice: Us
     page, overview = text_of(browser.get(f"{SECURITY}codes/off/")), text_of(browser.get(SECURITY))
     second_factor.turn_off(alice, by=person(alice))
 
-    assert "You'll sign in without a second step. Your recovery codes stop working." in before
+    assert "You'll sign in with your password alone. Your recovery codes stop working." in before
     assert "Remove the authenticator app" in page
     assert "Your passkeys and recovery codes keep working." in page
     assert "sign in without" not in page

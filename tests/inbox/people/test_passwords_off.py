@@ -78,19 +78,19 @@ def test_a_passkey_is_a_second_step_after_the_provider(
     add_passkey(browser, Authenticator(), "Stick")
 
     page = text_of(browser.get("/settings/security/"))
-    assert "Passkey added. It is a second step after your provider." in page
+    assert "Passkey added. It is two-step sign-in after your provider." in page
     assert mails.send_due() == 2
     for mail in mailoutbox:
         for body in (mail.body, mail.alternatives[0].content):
-            assert "It is a second step after your provider." in body
+            assert "It is two-step sign-in after your provider." in body
             assert "password" not in body
 
 
 def test_an_account_that_was_not_connected_needs_the_operator(client: Client) -> None:
     User.objects.create_user("nora@corp.example", PASSWORD)
 
-    assert "Ask the administrator" in text_of(visit(client))
-    with pytest.raises(CommandError, match="No person has this email address"):
+    assert "Ask your administrator" in text_of(visit(client))
+    with pytest.raises(CommandError, match="No person has this e-mail address"):
         call_command("reset_sign_in", "none@corp.example")
     call_command("reset_sign_in", "Nora@corp.example")
 

@@ -51,7 +51,7 @@ def test_an_owner_with_a_second_factor_requires_it(alice: User, bob: User, team:
     event = AuditEvent.objects.get(event="team.second_factor_required")
     assert (event.actor_name, event.address) == ("alice", "127.0.0.1")
     audit = text_of(alices.get("/audit/"))
-    assert "alice required two-step sign-in of the team" in audit
+    assert "alice required two-step sign-in for the team" in audit
     assert alices.get("/").status_code == 200
 
 

@@ -20,7 +20,7 @@ def test_a_person_without_a_team_creates_one(db: None) -> None:
 
     assert answer_page.redirect_chain == [(TEAMS, 303)]
     assert "Orchard was created. Invite people under Members." in text_of(answer_page)
-    assert "You're the owner." in text_of(answer_page)
+    assert "You're an owner." in text_of(answer_page)
     team = Team.objects.get()
     assert (team.slug, team.memberships.get().user) == ("orchard", lone.user)
     assert AuditEvent.objects.get(event="team.added").address == "127.0.0.1"

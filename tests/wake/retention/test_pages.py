@@ -31,7 +31,7 @@ def test_an_owner_sets_and_sees_the_retention(alice: User, team: Team, signed_in
     client = signed_in(alice)
     before = text_of(client.get("/settings/retention/"))
     assert "Kept forever." in before
-    assert "What people wrote: feedback, edits, drafts and comments" in before
+    assert "From people: messages, edits, drafts and comments" in before
 
     saved = client.post(KEEP, {"days": "90"}, follow=True)
 

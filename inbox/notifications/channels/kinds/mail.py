@@ -17,10 +17,10 @@ def _prepare(channel: Channel, message: Message) -> EmailMessage:
     """Writes plain text, to the address that the person has now."""
     assert channel.user is not None  # noqa: S101 - teams have no channel of this kind
     if not settings.WAKE_SENDS_MAIL:
-        raise CannotSend("this server sends no mail")
+        raise CannotSend("this server can't send e-mail")
     settings_url = settings.WAKE_ORIGIN + reverse("settings-notifications")
     lines = [unlinked(line) for line in [message.title, *message.lines]]
-    words = [*lines, "", message.url, "", f"Choose what you are told: {settings_url}", ""]
+    words = [*lines, "", message.url, "", f"Choose your notifications: {settings_url}", ""]
     return EmailMessage(
         subject=f"Wake: {reveal(message.title)}",
         body="\n".join(words),

@@ -42,7 +42,7 @@ def _check(text: str) -> str:
     except BadAddress:
         raise BadAddress(
             "This server does not know the push service of your browser. "
-            "Its operator can allow it in WAKE_NOTIFICATION_HOSTS."
+            "Your administrator can allow it in WAKE_NOTIFICATION_HOSTS."
         ) from None
     return str(subscription)
 

@@ -52,7 +52,7 @@ def test_slack_gets_plain_text_and_a_button(told: Any) -> None:
     assert text["text"]["type"] == "plain_text"
     assert HOSTILE in text["text"]["text"]
     assert "(the deadline is at 11:00)" in text["text"]["text"]
-    assert content["text"] == "research-agent-01 waits for an answer"
+    assert content["text"] == "research-agent-01 needs an answer"
     assert actions["elements"][0]["url"].startswith("http://127.0.0.1:8000/deliveries/")
 
 
@@ -62,7 +62,7 @@ def test_teams_gets_a_card_without_markdown_of_an_agent(told: Any) -> None:
     (attachment,) = content["attachments"]
     assert attachment["contentType"] == "application/vnd.microsoft.card.adaptive"
     title, line = attachment["content"]["body"]
-    assert title["text"] == r"research\-agent\-01 waits for an answer"
+    assert title["text"] == r"research\-agent\-01 needs an answer"
     assert r"\[x\]\(https://evil\.example\)" in line["text"]
     assert attachment["content"]["actions"][0]["type"] == "Action.OpenUrl"
 
@@ -74,7 +74,7 @@ def test_ntfy_gets_json_at_its_root_with_the_token(told: Any) -> None:
     assert request.headers["Authorization"] == "Bearer tk_abc"
     content = request.json
     assert content["topic"] == "my-topic"
-    assert content["title"] == "research-agent-01 waits for an answer"
+    assert content["title"] == "research-agent-01 needs an answer"
     assert content["message"] == "Grüße (the deadline is at 11:00)"
     assert content["click"].startswith("http://127.0.0.1:8000/deliveries/")
 
@@ -124,7 +124,7 @@ def test_mail_arrives_at_the_address_that_the_person_has_now(
 
     letter = message_from_string(letters[0], policy=policy.default)
     assert letter["To"] == "bob@new.example.com"
-    assert letter["Subject"] == "Wake: research-agent-01 waits for an answer"
+    assert letter["Subject"] == "Wake: research-agent-01 needs an answer"
     body = letter.get_content()
     assert "evil[.]example" in body
     assert "https://evil" not in body
@@ -154,7 +154,7 @@ def test_a_server_without_mail_says_so(
     make_delivery(at=NINE)
 
     assert work(NINE + MINUTE) == 0
-    assert Channel.objects.get().error == "Not sent: this server sends no mail."
+    assert Channel.objects.get().error == "Not sent: this server can't send e-mail."
 
 
 @pytest.mark.parametrize(

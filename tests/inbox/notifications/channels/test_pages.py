@@ -83,7 +83,7 @@ def test_a_webhook_is_verified_by_the_code_that_arrives_there(
     assert "Saved." in text_of(saved)
     channel = Channel.objects.get()
     assert (channel.name, channel.rule.events) == ("Ops", ["question", "alert"])
-    assert "Questions, alerts, only what is assigned to me" in text_of(bobs.get(LIST))
+    assert "Questions, alerts, only deliveries assigned to me" in text_of(bobs.get(LIST))
     events = AuditEvent.objects.filter(event__startswith="channel.").order_by("pk")
     assert list(events.values_list("event", flat=True)) == [
         "channel.added",
@@ -128,7 +128,7 @@ def test_the_page_says_whether_a_code_was_sent(
     with transport._slots:
         busy = text_of(act(bobs, channel, "code"))
 
-    assert "The last code could not be sent. Send a new code." in refused
+    assert "The last code couldn't be sent. Send a new code." in refused
     assert "Enter the code" not in refused
     assert "Enter the code that we sent there." in sent
     assert "could not be sent" not in sent
@@ -240,7 +240,7 @@ def test_owners_add_a_channel_of_the_team(
     act(alices, channel, code=code_in(inbox_of_chat))
 
     page = text_of(alices.get(page_of(channel)))
-    assert "Tell the team about" in page
+    assert "Notify the team about" in page
     assert "assigned to me" not in page
     act(alices, channel, name="Team", events=["alert"], agents=[str(agent.pk)])
     assert Channel.objects.get().rule.agents == [str(agent.pk)]

@@ -52,7 +52,7 @@ def test_a_delivery_is_told_after_a_minute_and_once(
 
     assert sent == [0, 0, 1, 0, 0, 0]
     (request,) = inbox_of_chat.received
-    assert request.json["title"] == "research-agent-01 waits for an answer"
+    assert request.json["title"] == "research-agent-01 needs an answer"
     assert request.json["deliveries"] == [
         {
             "event": "question",
@@ -169,7 +169,7 @@ def test_channels_of_a_deactivated_person_are_off_until_a_test(
     assert inbox_of_chat.received == []
     assert outcomes() == ["gone"]
     page = text_of(bobs.get(f"/settings/notifications/{channel.pk}/"))
-    assert "suspended" in page
+    assert "Suspended" in page
     assert "Your account was deactivated. Send a test" in page
     assert channels.send_test(channel, at=NINE + 49 * HOUR).arrived
     make_delivery(at=NINE + 50 * HOUR, type="alert")
@@ -197,9 +197,9 @@ def test_a_reader_is_told_of_alerts_but_not_asked(
 @pytest.mark.parametrize(
     ("events", "title"),
     [
-        ([Event.QUESTION], "research-agent-01 waits for an answer"),
+        ([Event.QUESTION], "research-agent-01 needs an answer"),
         ([Event.CLOSING], "research-agent-01: the deadline is close"),
-        ([Event.ASSUMED], "research-agent-01 carried on without an answer"),
+        ([Event.ASSUMED], "research-agent-01 went ahead without an answer"),
     ],
 )
 def test_only_what_was_chosen_is_told_when_it_is_time(
@@ -229,7 +229,7 @@ def test_two_deliveries_of_one_agent_are_not_two_agents(
 
     assert work(NINE + 2 * HOUR) == 1
     title = inbox_of_chat.received[0].json["title"]
-    assert title == "2 deliveries passed their deadline: their agents carried on"
+    assert title == "2 missed deadlines: the agents went ahead"
 
 
 @pytest.mark.parametrize("on_timeout", ["hold", "abort"])

@@ -92,7 +92,7 @@ def test_a_message_is_encrypted_signed_and_expires_with_the_deadline(
 
     (request,) = push_service.received
     content = browser.read(request)
-    assert content["title"] == "research-agent-01 waits for an answer"
+    assert content["title"] == "research-agent-01 needs an answer"
     assert content["body"] == "Grüße? (the deadline is at 11:00)"
     assert content["path"] == f"/deliveries/{delivery.pk}/"
     origin = f"http://127.0.0.1:{push_service.port}"
@@ -348,7 +348,7 @@ def test_a_changed_subscription_keeps_the_channel_and_what_it_tells(
     assert work(NINE + MINUTE) == 1
     (request,) = push_service.received
     assert request.path == "/push/two"
-    assert changed.read(request)["title"] == "research-agent-01 waits for an answer"
+    assert changed.read(request)["title"] == "research-agent-01 needs an answer"
     assert Channel.objects.get().pk == channel.pk
 
 
@@ -423,7 +423,7 @@ def test_without_the_encryption_key_the_page_says_so(bobs: Person) -> None:
     with connection.cursor() as cursor:
         cursor.execute("UPDATE inbox_pushkey SET private_key = %s", ["\x01fernet:lost"])
 
-    assert "can't read its key" in text_of(bobs.get(PAGE))
+    assert "Browser notifications aren't available on this server" in text_of(bobs.get(PAGE))
 
 
 def test_the_page_needs_a_person(db: None) -> None:
