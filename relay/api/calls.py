@@ -16,7 +16,7 @@ from database.uuids import NIL, uuid_or_none
 from relay.models import CallerKey, Card, Task
 from relay.protocol import dialects, jsonrpc
 from relay.protocol.dialects import Configuration, Incoming, Json
-from relay.protocol.fields import Fields, InvalidParams
+from relay.protocol.fields import Fields
 from relay.protocol.parts import media_types
 from relay.protocol.versions import Version
 from relay.tasks import lifecycle, sending
@@ -38,7 +38,7 @@ class Call:
 
     `check_streaming` raises CannotStream in a server process that does not stream, `write_error`
     writes an error in the middle of a stream, and `last_event_id` is that of a client that comes
-    back.
+    back. `is_cached` says that card and caller may be out of date.
     """
 
     card: Card
@@ -54,6 +54,7 @@ class Call:
     address: str = ""
     network: str = ""
     size: int = 0
+    is_cached: bool = False
 
 
 def accept_message(call: Call) -> tuple[Task, Configuration]:
@@ -69,24 +70,10 @@ def accept_message(call: Call) -> tuple[Task, Configuration]:
         push=configuration.push,
         address=call.address,
         network=call.network,
+        is_cached=call.is_cached,
         at=database_now(),
     )
     return task, configuration
-
-
-def accept_at_once(call: Call, caller: CallerKey) -> tuple[Task, Configuration] | None:
-    """Does what accept_message() does for the usual message, with a card and a caller that may come
-    from the cache. Returns None for any other message and for each that would be refused; then
-    nothing was stored, and accept_message() says what it is."""
-    try:
-        incoming, configuration = _read_message(call)
-    except (InvalidParams, UnsupportedOperation, dialects.ContentTypeNotSupported):
-        return None
-    if call.idempotency or configuration.push or not sending.fits_one_statement(incoming):
-        return None
-    at = database_now()
-    task = sending.send_at_once(call.card, caller, incoming, address=call.address, at=at)
-    return (task, configuration) if task else None
 
 
 def _read_message(call: Call) -> tuple[Incoming, Configuration]:

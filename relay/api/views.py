@@ -14,6 +14,7 @@ from django.http.request import UnreadablePostError
 from django.views.decorators.csrf import csrf_exempt
 
 from accounts.limits import read_limits, throttles
+from database import outages
 from database.clock import database_now
 from database.idempotency import BadIdempotencyKey, Idempotency
 from relay.api import calls, errors, incoming_pushes, methods
@@ -60,7 +61,7 @@ def _call(request: HttpRequest, handle: str, name: str) -> HttpResponse:
     try:
         if not (is_preflight or is_long):
             value, size = _read(request)
-            if answer := _answer_at_once(request, handle, name, value, size=size):
+            if answer := _send_from_cache(request, handle, name, value, size=size):
                 return answer
         card = cards.published_at(handle, name)
         if card is None:
@@ -91,26 +92,25 @@ def _call(request: HttpRequest, handle: str, name: str) -> HttpResponse:
     return _answer(request, card, caller, value, size=size)
 
 
-def _answer_at_once(
+def _send_from_cache(
     request: HttpRequest, handle: str, name: str, value: Any, *, size: int
 ) -> HttpResponse | None:
-    """Answers the usual message of a caller in the cache, without looking the card and the key up.
-    Returns None for everything else, and then nothing was stored: the usual way answers it. Raises
-    throttles.TooMany."""
+    """Sends a message with the card and the caller that this process remembers. Returns None if it
+    remembers none, and if the message cannot be stored with them: then nothing is stored, and both
+    are read again. Raises throttles.TooMany."""
     entry = caller_cache.lookup(request, handle, name)
     if entry is None:
         return None
     try:
-        method, call = _asked(request, entry.card, entry.caller, value, size=size)
-    except Exception:  # the usual way refuses it, and logs what it does not expect
+        method, call = _asked(request, entry.card, entry.caller, value, size=size, is_cached=True)
+        if method is not methods.send:
+            return None
+        read_limits.count_call(request, entry.caller.pk)
+        task, configuration = calls.accept_message(call)
+    except Exception as reason:
+        if isinstance(reason, throttles.TooMany) or outages.will_pass(reason):
+            raise
         return None
-    if method is not methods.send:
-        return None
-    read_limits.count_call(request, entry.caller.pk)
-    accepted = calls.accept_at_once(call, entry.caller)
-    if accepted is None:
-        return None
-    task, configuration = accepted
     callers.touch(entry.caller, at=task.created_at)
     return _respond(request, call, lambda: methods.answer_send(call, task, configuration))
 
@@ -128,7 +128,13 @@ def _answer(
 
 
 def _asked(
-    request: HttpRequest, card: Card, caller: CallerKey | None, value: Any, *, size: int
+    request: HttpRequest,
+    card: Card,
+    caller: CallerKey | None,
+    value: Any,
+    *,
+    size: int,
+    is_cached: bool = False,
 ) -> tuple[Method, Call]:
     """Returns the method that the request asks for, and what to call it with. Raises what
     errors.refuse() answers."""
@@ -153,6 +159,7 @@ def _asked(
         address=throttles.client_address(request),
         network=throttles.client_network(request),
         size=size,
+        is_cached=is_cached,
     )
 
 

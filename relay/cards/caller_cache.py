@@ -1,7 +1,7 @@
 """Caches callers and the agents that they call, so that their next message needs no look-up.
 
 An entry may be out of date, so the statement that uses it checks it again
-(relay/tasks/one_statement.py, docs/decisions/0059-the-usual-message-remembers-its-caller.md).
+(relay/tasks/storing.py, docs/decisions/0059-the-usual-message-remembers-its-caller.md).
 """
 
 from __future__ import annotations

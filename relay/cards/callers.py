@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from datetime import datetime
-from functools import cache
 
 from django.db import transaction
 from django.db.models import Q
@@ -14,7 +13,6 @@ from accounts.agents import keys
 from accounts.audit import Actor, record
 from accounts.limits import throttles
 from accounts.models import Team
-from database.compiled_queries import CompiledQuery, parameter
 from database.notifications import notify
 from relay.cards.topics import ACCESS_TOPIC
 from relay.models import CallerKey, Card
@@ -64,15 +62,7 @@ def find(text: str, *, at: datetime) -> CallerKey | None:
     """Returns the usable key, or None. A text whose checksum is wrong needs no query."""
     if not KEY.fullmatch(text) or not keys.is_whole(text):
         return None
-    usable: list[CallerKey] = _usable().objects(at=at, digest=keys.digest_of(text))
-    return usable[0] if usable else None
-
-
-@cache
-def _usable() -> CompiledQuery:
-    usable = CallerKey.objects.usable(parameter("at", CallerKey, "expires_at"))
-    found = usable.filter(digest=parameter("digest", CallerKey, "digest"))
-    return CompiledQuery(lambda: found)
+    return CallerKey.objects.usable(at).filter(digest=keys.digest_of(text)).first()
 
 
 def touch(key: CallerKey, *, at: datetime) -> None:

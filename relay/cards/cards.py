@@ -6,14 +6,11 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable
-from functools import cache
 from typing import Any
 
 from django.conf import settings
 from django.http import HttpRequest
 
-from accounts.models import Agent, Team
-from database.compiled_queries import CompiledQuery, parameter
 from relay.models import Card
 
 PATH = "/.well-known/agent-card.json"
@@ -23,14 +20,7 @@ KEPT_FOR = 60  # seconds, by caches
 
 def published_at(handle: str, name: str) -> Card | None:
     """Returns the published card at `/@handle/name`, with its agent and team."""
-    cards: list[Card] = _published_at().objects(handle=handle, name=name)
-    return cards[0] if cards else None
-
-
-@cache
-def _published_at() -> CompiledQuery:
-    handle, name = parameter("handle", Team, "slug"), parameter("name", Agent, "agent_id")
-    return CompiledQuery(lambda: Card.objects.at(handle, name))
+    return Card.objects.at(handle, name).first()
 
 
 def path_of(card: Card) -> str:

@@ -5,14 +5,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Sequence
-from functools import cache
-from typing import Any
 from uuid import UUID
 
 from django.db.models import F, Q, QuerySet, Sum, Window
 from django.db.models.functions import RowNumber
 
-from database.compiled_queries import CompiledQuery, list_parameter, parameter
 from database.encrypted_columns import length_of
 from relay.models import Message, Task
 
@@ -45,33 +42,19 @@ def newest(
             # and its only turn is the caller's.
             turns[task.pk] = [task.only_message]
             return turns
-        turns[task.pk] = _of_one_task(for_caller).objects(
-            task=task.pk, without=excluded, length=length
-        )
-        return turns
-    messages = _messages(for_caller).filter(task__in=tasks).exclude(pk__in=excluded)
-    for message in _newest(messages, length, Q(together__lte=LONGEST // len(tasks))):
+    messages = Message.objects.filter(task__in=tasks).exclude(pk__in=excluded)
+    if for_caller:
+        messages = messages.exclude(source=Message.Source.OWNER)
+    is_included = Q(together__lte=LONGEST // len(tasks))
+    if len(tasks) == 1:
+        is_included |= Q(nth=1)
+    for message in _newest(messages, length, is_included):
         if message.task_id:
             turns[message.task_id].append(message)
     return turns
 
 
-@cache
-def _of_one_task(for_caller: bool) -> CompiledQuery:  # noqa: FBT001 - the key of a cache
-    """Returns the query of the newest turns of one task: every send and every run reads it."""
-    messages = _messages(for_caller).filter(task=parameter("task", Message, "task"))
-    messages = messages.exclude(pk__one_of=list_parameter("without", Message, "id"))
-    length = parameter("length", Task, "generation")
-    is_included = Q(together__lte=LONGEST) | Q(nth=1)
-    return CompiledQuery(lambda: _newest(messages, length, is_included))
-
-
-def _messages(for_caller: bool) -> QuerySet[Message]:  # noqa: FBT001 - as above
-    messages = Message.objects.all()
-    return messages.exclude(source=Message.Source.OWNER) if for_caller else messages
-
-
-def _newest(messages: QuerySet[Message], length: Any, is_included: Q) -> QuerySet[Message]:
+def _newest(messages: QuerySet[Message], length: int, is_included: Q) -> QuerySet[Message]:
     task, backwards = F("task_id"), F("pk").desc()
     chars = Sum(length_of("parts_json") + length_of("metadata_json"))
     numbered = messages.annotate(

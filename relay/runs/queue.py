@@ -7,14 +7,13 @@ import logging
 import uuid
 from collections.abc import Collection
 from datetime import datetime, timedelta
-from functools import cache, lru_cache
+from functools import lru_cache
 
 from django.db import transaction
 from django.db.models import Count, Exists, Q
 
 from accounts.agents.topics import topic_of
 from accounts.models import Agent
-from database.compiled_queries import CompiledQuery, insert, parameter
 from database.encryption import Unreadable
 from database.notifications import notify, notify_soon
 from relay.content.history import newest
@@ -40,9 +39,8 @@ QUEUE_AT_MOST = 500
 OF_ANONYMOUS_AT_MOST, OF_A_NETWORK_AT_MOST = 400, 100
 # How many runs are read at a time, each with its message, to find those that can be leased.
 READ_AT_ONCE = 10
-# Messages that are stored in one statement do not wait for each other, so they do not count each
-# other (relay/tasks/one_statement.py). PostgreSQL takes 100 connections, unless more are
-# configured.
+# Messages that start a task do not wait for each other, so they do not count each other
+# (relay/tasks/storing.py). PostgreSQL takes 100 connections, unless more are configured.
 UNDER_WAY_AT_MOST = 100
 
 
@@ -54,7 +52,7 @@ def enqueue(task: Task, message: Message, *, at: datetime, decision: Json | None
     """Queues one more run of the agent's command for this task, which the transaction has
     locked."""
     run = new_run(task, message, at=at, decision=decision)
-    insert(run)
+    run.save(force_insert=True)
     wake_connectors(task)
     return run
 
@@ -81,20 +79,22 @@ def new_run(task: Task, message: Message, *, at: datetime, decision: Json | None
     )
 
 
-def has_room(agent: Agent, *, is_anonymous: bool, network: str = "") -> bool:
-    """Returns whether one more run may wait for this agent, which the transaction has locked. Runs
-    for anonymous callers are also counted together, and by the network that they came from. Near
-    the limit it takes a stronger lock on the agent, and counts again once the messages that are
-    stored in one statement have committed."""
-    counts = _counts(agent, is_anonymous=is_anonymous, network=network)
-    if counts["all"] >= exact_count_from():
-        Agent.objects.select_for_update().only("pk").get(pk=agent.pk)
-        counts = _counts(agent, is_anonymous=is_anonymous, network=network)
-    return (
-        counts["all"] < QUEUE_AT_MOST
-        and counts["anonymous"] < OF_ANONYMOUS_AT_MOST
-        and counts["network"] < OF_A_NETWORK_AT_MOST
-    )
+def has_room(agent: Agent) -> bool:
+    """Returns whether one more run may wait for this agent, which the transaction has locked."""
+    if _queued(agent) >= exact_count_from():
+        wait_for_messages(agent)
+        return _queued(agent) < QUEUE_AT_MOST
+    return True
+
+
+def has_room_for_anonymous(agent: Agent, *, network: str) -> bool:
+    """Returns whether one more run of an anonymous caller may wait for this agent, which the
+    transaction has locked. Their runs are counted together, and by the network that they came
+    from."""
+    anonymous = Run.objects.queued(agent).order_by().filter(task__caller=None)
+    of_network = Count("pk", filter=Q(task__network=network))
+    counts = anonymous.aggregate(all=Count("pk"), network=of_network)
+    return bool(counts["all"] < OF_ANONYMOUS_AT_MOST and counts["network"] < OF_A_NETWORK_AT_MOST)
 
 
 def exact_count_from() -> int:
@@ -103,25 +103,14 @@ def exact_count_from() -> int:
     return max(0, QUEUE_AT_MOST - UNDER_WAY_AT_MOST)
 
 
-def _counts(agent: Agent, *, is_anonymous: bool, network: str) -> dict[str, int]:
-    if not is_anonymous:
-        return {"all": _queued().count(agent=agent.pk), "anonymous": 0, "network": 0}
-    anonymous = Q(task__caller=None)
-    return (
-        Run.objects.queued(agent)
-        .order_by()
-        .aggregate(
-            all=Count("pk"),
-            anonymous=Count("pk", filter=anonymous),
-            network=Count("pk", filter=anonymous & Q(task__network=network)),
-        )
-    )
+def wait_for_messages(agent: Agent) -> None:
+    """Locks the agent against messages that store new tasks, so that their runs can be counted
+    exactly from now on."""
+    Agent.objects.select_for_update().only("pk").get(pk=agent.pk)
 
 
-@cache
-def _queued() -> CompiledQuery:
-    waiting = Run.objects.queued(parameter("agent", Run, "agent")).order_by().values_list("pk")
-    return CompiledQuery(lambda: waiting[:QUEUE_AT_MOST])
+def _queued(agent: Agent) -> int:
+    return Run.objects.queued(agent).order_by()[:QUEUE_AT_MOST].count()
 
 
 def lease(connector: Connector, *, at: datetime) -> list[Run]:

@@ -5,23 +5,24 @@ from __future__ import annotations
 import hashlib
 import re
 import uuid
+from collections.abc import Set
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from django.db import connection, transaction
+from django.db import transaction
 
 from accounts.audit import Actor, event_of, record
 from accounts.models import Agent, AuditEvent
-from database.compiled_queries import insert_each, insert_with_key
 from database.idempotency import Idempotency
-from database.new_rows import new
 from database.uuids import NIL, uuid_or_none
 from relay.content import blobs
 from relay.models import CallerKey, Card, Context, Event, Message, Task
 from relay.protocol.dialects import Incoming, PushIn
 from relay.protocol.fields import InvalidParams
 from relay.runs import queue as run_queue
-from relay.tasks import one_statement, pushes, references, room, transitions
+from relay.tasks import pushes, references, room, transitions
+from relay.tasks.storing import HAS_ROOM, storing, values_of
 from relay.tasks.transitions import TaskIsTerminal, TaskNotFound, transition
 
 State = Task.State
@@ -47,6 +48,23 @@ class AgentBusy(Exception):
         self.retry_after = BUSY_SECONDS
 
 
+class OutOfDate(Exception):
+    """The card or the caller have changed since they were read, or have to be read again."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Request:
+    """Holds a message, who sent it to which agent, and when."""
+
+    card: Card
+    caller: CallerKey | None
+    incoming: Incoming
+    address: str
+    network: str
+    hop: int
+    at: datetime
+
+
 def send(
     card: Card,
     caller: CallerKey | None,
@@ -58,6 +76,7 @@ def send(
     network: str = "",
     hop: int = 0,
     source: tuple[str, int] | None = None,
+    is_cached: bool = False,
     at: datetime,
 ) -> Task:
     """Creates a task, or adds a message to an open one; returns without waiting for the agent.
@@ -69,150 +88,104 @@ def send(
     cannot be told apart.
 
     Raises TaskNotFound, TaskIsTerminal, TaskIsFull, ContextIsFull, ContextMismatch, AgentBusy,
-    IdempotencyConflict, and InvalidParams; then nothing is stored.
+    IdempotencyConflict, and InvalidParams; then nothing is stored. With `is_cached` it also raises
+    OutOfDate, unless card and caller are as they were read and the message asks for no other row.
     """
-    task = None
-    if caller and not (idempotency or push or source) and fits_one_statement(incoming):
-        task = send_at_once(card, caller, incoming, address=address, hop=hop, at=at)
-    if task:
-        return task
-    with transaction.atomic():
-        return _send_step_by_step(
-            card,
-            caller,
-            incoming,
-            idempotency=idempotency if caller else None,
-            push=push,
-            address=address,
-            network="" if caller else network,
-            hop=hop,
-            source=source,
-            at=at,
-        )
-
-
-def fits_one_statement(incoming: Incoming) -> bool:
-    """Returns whether send_at_once() can store the message: on PostgreSQL, if it names no task or
-    context that may exist, and has no large file."""
-    names_earlier = (
-        incoming.task_id or incoming.context_id or references.uuids_in(incoming.reference_task_ids)
+    idempotency, network = (idempotency, "") if caller else (None, network)
+    request = _Request(card, caller, incoming, address, network, hop, at)
+    asks_for_more = (
+        *(caller is None, idempotency, push, source, incoming.task_id, incoming.context_id),
+        *(references.uuids_in(incoming.reference_task_ids), blobs.has_large(incoming.parts)),
     )
-    is_postgresql = connection.vendor == "postgresql"
-    return is_postgresql and not names_earlier and not blobs.has_large(incoming.parts)
+    if not any(asks_for_more):
+        return _create(request, is_cached=is_cached)
+    if is_cached:
+        raise OutOfDate(OutOfDate.__doc__)
+    with transaction.atomic():
+        transitions.lock_agent(card.agent)
+        if incoming.task_id:
+            return _send_to_task(request, idempotency=idempotency, push=push)
+        return _create_once(request, idempotency=idempotency, push=push, source=source)
 
 
-def send_at_once(
-    card: Card,
-    caller: CallerKey,
-    incoming: Incoming,
+def _create_once(
+    request: _Request,
     *,
-    address: str = "",
-    hop: int = 0,
-    at: datetime,
-) -> Task | None:
-    """Does what send() does for a message that fits_one_statement(). Returns None if anything is in
-    the way, and then nothing was stored; send() finds out what it is. Card and caller may
-    come from the cache (relay/cards/caller_cache.py)."""
-    context = _new_context(card.agent, caller, at=at)
-    task, message = _new_task(card, caller, incoming, context=context, hop=hop, at=at)
-    if not one_statement.store(card, task, message, _received(task, address=address, at=at)):
-        return None
+    idempotency: Idempotency | None,
+    push: PushIn | None,
+    source: tuple[str, int] | None,
+) -> Task:
+    """Returns the task that was made by the same Idempotency-Key or source, or creates one. The
+    transaction has locked the agent."""
+    agent, caller, incoming = request.card.agent, request.caller, request.incoming
+    fields = _link(caller, request.network, source) if source else {}
+    if idempotency or source:
+        # Another caller who uses the same id gets a task of its own.
+        tasks_of_caller = Task.objects.of_caller(agent, caller)
+        whole = tasks_of_caller.select_related("context", "status_message")
+        if idempotency and (earlier := idempotency.replay(whole, at=request.at)):
+            return earlier
+        if source and (earlier := tasks_of_caller.filter(**fields).first()):
+            return earlier
+    if caller is None and not run_queue.has_room_for_anonymous(agent, network=request.network):
+        raise AgentBusy
+    if idempotency:
+        fields["idempotency_key"] = idempotency.key
+        fields["idempotency_hash"] = idempotency.fingerprint
+    context = _context(request) if incoming.context_id else None
+    task = _create(request, context=context, **fields)
+    references.link(task, incoming.reference_task_ids)
+    if context:
+        room.check_context(context)
+    if push:  # after the first event, which is the answer to this call and no news
+        pushes.create(task, push, at=request.at)
+    return task
+
+
+def _create(
+    request: _Request, *, context: Context | None = None, is_cached: bool = False, **fields: Any
+) -> Task:
+    """Creates a task, in a new context unless one is given. Raises AgentBusy and OutOfDate."""
+    card, at = request.card, request.at
+    new_context = [] if context else [_new_context(request)]
+    task, message = _new_task(request, context=context or new_context[0], **fields)
+    rows = [
+        *(*new_context, task, message, run_queue.new_run(task, message, at=at)),
+        *(transitions.first_event(task, at=at), _received(task, address=request.address, at=at)),
+    ]
+
+    def store(*, room: int) -> Set[str]:
+        chain = storing(room=room, is_cached=is_cached, has_context=context is not None)
+        return chain.store(*rows, **values_of(card, request.caller), at=at).failed
+
+    failed = store(room=run_queue.exact_count_from())
+    if failed == {HAS_ROOM}:
+        with transaction.atomic():
+            run_queue.wait_for_messages(card.agent)
+            failed = store(room=run_queue.QUEUE_AT_MOST)
+    if failed - {HAS_ROOM}:
+        raise OutOfDate(OutOfDate.__doc__)
+    if failed:
+        raise AgentBusy
     run_queue.wake_connectors_soon(task)
     return task
 
 
-def _send_step_by_step(
-    card: Card,
-    caller: CallerKey | None,
-    incoming: Incoming,
-    *,
-    idempotency: Idempotency | None,
-    push: PushIn | None,
-    address: str,
-    network: str,
-    hop: int,
-    source: tuple[str, int] | None,
-    at: datetime,
-) -> Task:
-    transitions.lock_agent(card.agent)
-    if incoming.task_id:
-        earlier_task = _replayed(card.agent, caller, incoming, idempotency, at=at)
-        if earlier_task:
-            return earlier_task
-        task = _of_caller(card.agent, caller, incoming)
-        room.check_messages(task)
-        if push:
-            pushes.create(task, push, at=at)
-        return _continue(task, incoming, card, idempotency=idempotency, address=address, at=at)
-    made_of = _link(caller, network, source) if source else {}
-    if idempotency or source:
-        # Another caller who uses the same id gets a task of its own.
-        tasks_of_caller = Task.objects.of_caller(card.agent, caller)
-        whole = tasks_of_caller.select_related("context", "status_message")
-        if idempotency and (earlier := idempotency.replay(whole, at=at)):
-            return earlier
-        if source and (earlier := tasks_of_caller.filter(**made_of).first()):
-            return earlier
-    if not run_queue.has_room(card.agent, is_anonymous=caller is None, network=network):
-        raise AgentBusy
-    if incoming.context_id:
-        context = _context(card.agent, caller, incoming.context_id, network=network, at=at)
-    else:
-        context = _new_context(card.agent, caller, at=at)
-    task, message = _new_task(
-        card,
-        caller,
-        incoming,
-        context=context,
-        hop=hop,
-        at=at,
-        idempotency_key=idempotency.key if idempotency else None,
-        idempotency_hash=idempotency.fingerprint if idempotency else "",
-        network=network,
-        **made_of,
-    )
-    insert_with_key(message)
-    rows = [
-        task,
-        run_queue.new_run(task, message, at=at),
-        transitions.first_event(task, at=at),
-        _received(task, address=address, at=at),
-    ]
-    insert_each(rows if incoming.context_id else [context, *rows])
-    references.link(task, incoming.reference_task_ids)
-    run_queue.wake_connectors(task)
-    if incoming.context_id:
-        room.check_context(context)
-    if push:  # after the first event, which is the answer to this call and no news
-        pushes.create(task, push, at=at)
-    return task
-
-
-def _new_task(
-    card: Card,
-    caller: CallerKey | None,
-    incoming: Incoming,
-    *,
-    context: Context,
-    hop: int,
-    network: str = "",
-    at: datetime,
-    **fields: Any,
-) -> tuple[Task, Message]:
+def _new_task(request: _Request, *, context: Context, **fields: Any) -> tuple[Task, Message]:
     """Returns a task and its message, which are still to be stored."""
-    task = new(
-        Task,
-        agent=card.agent,
+    task = Task(
+        agent=request.card.agent,
         context=context,
-        caller=caller,
-        status_at=at,
-        created_at=at,
-        hop=hop,
-        network=network,
+        caller=request.caller,
+        status_at=request.at,
+        created_at=request.at,
+        hop=request.hop,
+        network=request.network,
         generation=1,
         **fields,
     )
-    message, task.stored_bytes = transitions.new_message(task, **_fields_of(incoming, task), at=at)
+    fields = _fields_of(request.incoming, task)
+    message, task.stored_bytes = transitions.new_message(task, **fields, at=request.at)
     task.only_message = message
     return task, message
 
@@ -220,6 +193,20 @@ def _new_task(
 def _received(task: Task, *, address: str, at: datetime) -> AuditEvent:
     by = caller_actor(task.caller, address)
     return event_of("task.received", by=by, of=task, team_id=task.agent.team_id, at=at, detail={})
+
+
+def _send_to_task(
+    request: _Request, *, idempotency: Idempotency | None, push: PushIn | None
+) -> Task:
+    """Adds a message to a task. The transaction has locked the agent."""
+    agent, caller, incoming = request.card.agent, request.caller, request.incoming
+    if earlier := _replayed(agent, caller, incoming, idempotency, at=request.at):
+        return earlier
+    task = _of_caller(agent, caller, incoming)
+    room.check_messages(task)
+    if push:
+        pushes.create(task, push, at=request.at)
+    return _continue(task, request, idempotency=idempotency)
 
 
 def _of_caller(agent: Agent, caller: CallerKey | None, incoming: Incoming) -> Task:
@@ -257,19 +244,12 @@ def _replayed(
     return task if idempotency.replay(messages, at=at) else None
 
 
-def _continue(
-    task: Task,
-    incoming: Incoming,
-    card: Card,
-    *,
-    idempotency: Idempotency | None,
-    address: str,
-    at: datetime,
-) -> Task:
+def _continue(task: Task, request: _Request, *, idempotency: Idempotency | None) -> Task:
     """Queues a run for this message. It starts once the earlier runs of the task have ended. A
     message to a task that waits for people starts none: they see it, and so does the run that
     follows their answer."""
-    by = caller_actor(task.caller, address)
+    card, incoming, at = request.card, request.incoming, request.at
+    by = caller_actor(task.caller, request.address)
     fields = _fields_of(incoming, task)
     message = transitions.add_message(task, **fields, idempotency=idempotency, at=at)
     references.link(task, incoming.reference_task_ids)
@@ -280,8 +260,10 @@ def _continue(
         transitions.emit_event(task, Event.Kind.MESSAGE, message=message, at=at)
         return task
     # An anonymous caller could otherwise queue many runs with a few tasks.
-    is_anonymous = task.caller is None
-    if is_anonymous and not run_queue.has_room(task.agent, is_anonymous=True, network=task.network):
+    if task.caller is None and not (
+        run_queue.has_room_for_anonymous(task.agent, network=task.network)
+        and run_queue.has_room(task.agent)
+    ):
         raise AgentBusy
     run_queue.enqueue(task, message, at=at)
     if task.state in Task.INTERRUPTED:
@@ -301,21 +283,24 @@ def _link(caller: CallerKey | None, network: str, source: tuple[str, int]) -> di
     return {"source_task": task_id, "source_generation": generation}
 
 
-def _new_context(agent: Agent, caller: CallerKey | None, *, at: datetime) -> Context:
-    return new(Context, agent=agent, caller=caller, context_id=str(uuid.uuid4()), created_at=at)
+def _new_context(request: _Request) -> Context:
+    agent, caller, at = request.card.agent, request.caller, request.at
+    return Context(agent=agent, caller=caller, context_id=str(uuid.uuid4()), created_at=at)
 
 
-def _context(
-    agent: Agent, caller: CallerKey | None, given: str, *, network: str, at: datetime
-) -> Context:
+def _context(request: _Request) -> Context:
     """Returns the caller's own context with this id, which is created if needed. All anonymous
     callers are one caller: an id that cannot be guessed was given to them, and any other id belongs
     to the network that used it first. Raises InvalidParams."""
+    given = request.incoming.context_id
     context, is_new = Context.objects.get_or_create(
-        agent=agent, caller=caller, context_id=given, defaults={"created_at": at}
+        agent=request.card.agent,
+        caller=request.caller,
+        context_id=given,
+        defaults={"created_at": request.at},
     )
-    if caller is None and not is_new and not UNGUESSABLE.fullmatch(given):
-        of_others = context.tasks.exclude(network__in=["", network])
+    if request.caller is None and not is_new and not UNGUESSABLE.fullmatch(given):
+        of_others = context.tasks.exclude(network__in=["", request.network])
         if of_others.exists():
             raise InvalidParams("message.contextId", CONTEXT_IS_TAKEN)
     return context

@@ -6,7 +6,6 @@ import uuid
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from functools import cache
 from typing import Any
 
 from django.db import transaction
@@ -15,9 +14,7 @@ from django.db.models import F
 from accounts.agents import topics
 from accounts.audit import Actor, agent_actor, record
 from accounts.models import Agent
-from database.compiled_queries import CompiledQuery, insert_with_key, parameter
 from database.idempotency import Idempotency
-from database.new_rows import new
 from database.notifications import notify
 from relay.content import blobs
 from relay.content.compact_json import bytes_in, dumps
@@ -69,13 +66,7 @@ class IllegalTransition(Exception):
 def lock_agent(agent: Agent) -> None:
     """Locks the agent, always before the task: a transaction that releases an answer has locked the
     agent already, and locks the task next (wake/responses.py)."""
-    _agent_lock().rows(id=agent.pk)
-
-
-@cache
-def _agent_lock() -> CompiledQuery:
-    rows = Agent.objects.select_for_update(no_key=True).filter(pk=parameter("id", Agent, "id"))
-    return CompiledQuery(lambda: rows.values_list("pk"))
+    Agent.objects.select_for_update(no_key=True).only("pk").get(pk=agent.pk)
 
 
 def lock(task_id: uuid.UUID) -> Task:
@@ -192,7 +183,7 @@ def add_message(
     """Adds a message to the task; `fields` are those of `new_message`."""
     message, size = new_message(task, source, parts, at=at, **fields)
     count_bytes(task, size)
-    insert_with_key(message)
+    message.save(force_insert=True)
     return message
 
 
@@ -214,8 +205,7 @@ def new_message(
     later in the transaction, because foreign keys are checked when it commits."""
     stored = blobs.store_large(task, parts, at)
     parts_json, metadata_json = dumps(stored), dumps(metadata) if metadata else ""
-    message = new(
-        Message,
+    message = Message(
         task=task,
         context=task.context,
         message_id=message_id or str(uuid.uuid4()),

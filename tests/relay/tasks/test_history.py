@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -15,11 +14,8 @@ from tests.relay.fake_connector import FakeConnector, after, ask
 
 
 @pytest.fixture(autouse=True)
-def short(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def short(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(history, "LONGEST", 1_000)
-    history._of_one_task.cache_clear()  # the limit is compiled into the query
-    yield
-    history._of_one_task.cache_clear()
 
 
 def texts(messages: list[dict[str, Any]]) -> list[str]:

@@ -1,9 +1,9 @@
-"""A task that is stored in one statement is the task that is stored step by step
-(docs/decisions/0042-a-new-task-is-stored-at-once.md)."""
+"""A new task has the same rows as one statement and as steps, and messages wait for no others
+(docs/decisions/0066-a-verb-is-told-once.md)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
@@ -12,15 +12,16 @@ from django.conf import settings
 from django.db import connection, transaction
 from django.db.models import Model
 from django.utils import timezone
-from psycopg import _queries
 
 from accounts.models import AuditEvent
+from database import write_chains
 from database.compiled_queries import fields_of
 from relay.models import CallerKey, Card, Task
 from relay.protocol.dialects import Incoming
 from relay.runs import queue
-from relay.tasks import one_statement, sending, transitions
+from relay.tasks import sending, transitions
 from relay.tasks.sending import AgentBusy
+from relay.tasks.storing import storing
 
 pytestmark = pytest.mark.skipif(not settings.DATABASE_URL, reason="about PostgreSQL")
 
@@ -36,6 +37,12 @@ INCOMING = Incoming(
 )
 
 
+@pytest.fixture(autouse=True)
+def compiled_again() -> Iterator[None]:
+    yield
+    storing.cache_clear()
+
+
 @pytest.mark.parametrize("is_encrypted", [False, True], ids=["plain", "encrypted"])
 def test_both_ways_store_the_same(
     card: Card,
@@ -49,7 +56,8 @@ def test_both_ways_store_the_same(
 
     first = sending.send(card, caller_key, INCOMING, address="192.0.2.1", hop=2, at=at)
     at_once = stored(first)
-    monkeypatch.setattr(one_statement, "store", lambda *_: False)
+    monkeypatch.setattr(write_chains, "_OneStatement", write_chains._Steps)
+    storing.cache_clear()
     second = sending.send(card, caller_key, INCOMING, address="192.0.2.1", hop=2, at=at)
 
     assert at_once == stored(second)
@@ -92,21 +100,22 @@ def test_a_queue_that_is_nearly_full_is_counted_under_the_lock(
 ) -> None:
     monkeypatch.setattr(queue, "QUEUE_AT_MOST", 4)
     monkeypatch.setattr(queue, "UNDER_WAY_AT_MOST", 2)
-    stored_at_once: list[bool] = []
-    store = one_statement.store
+    exact: list[Any] = []
+    wait_for_messages = queue.wait_for_messages
 
-    def spy(*rows: Any) -> bool:
-        stored_at_once.append(store(*rows))
-        return stored_at_once[-1]
+    def spy(agent: Any) -> None:
+        exact.append(agent)
+        wait_for_messages(agent)
 
-    monkeypatch.setattr(one_statement, "store", spy)
+    monkeypatch.setattr(queue, "wait_for_messages", spy)
 
-    for _ in range(4):
+    for number in range(4):
         sending.send(card, caller_key, INCOMING, at=timezone.now())
+        assert len(exact) == max(0, number - 1)
     with pytest.raises(AgentBusy):
         sending.send(card, caller_key, INCOMING, at=timezone.now())
 
-    assert stored_at_once == [True, True, False, False, False]
+    assert len(exact) == 3
 
 
 @pytest.mark.django_db(transaction=True)
@@ -151,11 +160,3 @@ def in_a_thread(work: Callable[[], Task]) -> Future[Task]:
             connection.close()
 
     return ThreadPoolExecutor(1).submit(run)
-
-
-def test_psycopg_keeps_the_parsed_statement() -> None:
-    """It parses a longer one each time that it is run."""
-    statement = one_statement._statement()
-
-    assert statement.count("%s") <= _queries.MAX_CACHED_STATEMENT_PARAMS
-    assert len(statement) <= _queries.MAX_CACHED_STATEMENT_LENGTH
