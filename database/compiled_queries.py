@@ -228,53 +228,9 @@ def bound(params: Iterable[Any], values: Mapping[str, Any]) -> list[Any]:
     ]
 
 
-def insert(row: models.Model) -> None:
-    """Does what `row.save(force_insert=True)` does, without compiling it again. A primary key that
-    the database generates is not read back."""
-    with connection.cursor() as cursor:
-        cursor.execute(_insert_of(type(row)), values_of(row))
-    note_stored(row)
-
-
-def insert_with_key(row: models.Model) -> None:
-    """Does what `insert` does, and reads back the primary key that the database generates."""
-    with connection.cursor() as cursor:
-        if connection.vendor == "postgresql":
-            key = connection.ops.quote_name(str(row._meta.pk.column))
-            cursor.execute(f"{_insert_of(type(row))} RETURNING {key}", values_of(row))
-            (row.pk,) = cursor.fetchone()
-        else:
-            cursor.execute(_insert_of(type(row)), values_of(row))
-            row.pk = cursor.lastrowid
-    note_stored(row)
-
-
-def insert_each(rows: Sequence[models.Model]) -> None:
-    """Does what `insert` does for a few rows of different models, in one statement on PostgreSQL.
-    They may refer to each other, because foreign keys are checked when the transaction commits."""
-    if connection.vendor != "postgresql":
-        for row in rows:
-            insert(row)
-        return
-    statement = _insert_together(tuple(type(row) for row in rows))
-    with connection.cursor() as cursor:
-        cursor.execute(statement, [value for row in rows for value in values_of(row)])
-    for row in rows:
-        note_stored(row)
-
-
-def insert_many(rows: Sequence[models.Model]) -> None:
-    """Does what `bulk_create` does, without compiling each value. Primary keys that the database
-    generates are not read back."""
-    if rows:
-        model = type(rows[0])
-        names = [field.attname for field in fields_of(model)]
-        insert_columns(model, {name: [getattr(row, name) for row in rows] for name in names})
-
-
 def insert_columns(model: type[models.Model], given: Mapping[str, Sequence[Any]]) -> None:
-    """Inserts rows without making instances: `given` has the values of each attribute, one for each
-    row."""
+    """Inserts rows by their columns, which costs PostgreSQL no instance and no value of its own for
+    each row: `given` has the values of each attribute, one for each row."""
     database = connections[DEFAULT_DB_ALIAS]  # `connection` finds it again for each attribute
     columns = [given[field.attname] for field in fields_of(model)]
     if not columns[0]:
@@ -283,23 +239,8 @@ def insert_columns(model: type[models.Model], given: Mapping[str, Sequence[Any]]
         with database.cursor() as cursor:
             cursor.execute(*_insert_arrays(model, columns, database))
         return
-    prepared = [
-        [field.get_db_prep_save(value, database) for value in column]
-        for field, column in zip(fields_of(model), columns, strict=True)
-    ]
-    rows = list(zip(*prepared, strict=True))
-    at_once = database.ops.bulk_batch_size(fields_of(model), rows)
-    with database.cursor() as cursor:
-        for begin in range(0, len(rows), at_once):
-            batch = rows[begin : begin + at_once]
-            placeholders = ", ".join([f"({_placeholders(model)})"] * len(batch))
-            values = [value for row in batch for value in row]
-            cursor.execute(f"{insert_into(model)} VALUES {placeholders}", values)
-
-
-def values_of(row: models.Model) -> list[Any]:
-    """Returns the values of `fields_of(type(row))`, as the database takes them."""
-    return parameters_of(row)
+    rows = [dict(zip(given, row, strict=True)) for row in zip(*given.values(), strict=True)]
+    model._default_manager.bulk_create([model(**row) for row in rows])
 
 
 @cache
@@ -307,17 +248,6 @@ def fields_of(model: type[models.Model]) -> list[models.Field[Any, Any]]:
     """Returns the fields that an insert writes: all but a primary key that the database
     generates."""
     return [f for f in model._meta.concrete_fields if not isinstance(f, models.AutoField)]
-
-
-@cache
-def _insert_of(model: type[models.Model]) -> str:
-    return f"{insert_into(model)} VALUES ({_placeholders(model)})"
-
-
-@cache
-def _insert_together(made_of: tuple[type[models.Model], ...]) -> str:
-    first = [f"row{number} AS ({_insert_of(model)})" for number, model in enumerate(made_of[:-1])]
-    return f"WITH {', '.join(first)} {_insert_of(made_of[-1])}"
 
 
 def _insert_arrays(
@@ -362,10 +292,6 @@ def note_stored(row: models.Model) -> None:
     row._state.db = DEFAULT_DB_ALIAS
 
 
-def _placeholders(model: type[models.Model]) -> str:
-    return ", ".join(["%s"] * len(fields_of(model)))
-
-
 def returning(model: type[models.Model], names: Sequence[str]) -> str:
     """Returns the clause by which a statement returns these columns."""
     if not names:
@@ -380,41 +306,6 @@ def insert_into(model: type[models.Model]) -> str:
     quote = connection.ops.quote_name
     columns = ", ".join(quote(str(field.column)) for field in fields_of(model))
     return f"INSERT INTO {quote(model._meta.db_table)} ({columns})"
-
-
-def insert_from(source: str, model: type[models.Model], given: Mapping[str, str] = {}) -> str:
-    """Returns an INSERT of a row of the model for each row of `source`, with the parameters of
-    `parameters_of`. `given` are SQL expressions by attribute; each other column is a parameter."""
-    columns = ", ".join(
-        # A parameter in a SELECT needs its type; without a length, so that a text that is too long
-        # is refused and not cut.
-        given.get(field.attname) or f"%s::{str(field.db_type(connection)).partition('(')[0]}"
-        for field in fields_of(model)
-    )
-    return f"{insert_into(model)} SELECT {columns} FROM {source}"  # noqa: S608 - our own names
-
-
-def parameters_of(row: models.Model, given: Mapping[str, str] = {}, **others: Any) -> list[Any]:
-    """Returns the parameters of `insert_from` for this row. `others` replaces values by
-    attribute."""
-    database = connections[DEFAULT_DB_ALIAS]  # `connection` finds it again for each attribute
-    values = []
-    for field, taken in _types_taken(type(row)):
-        name = field.attname
-        if "%s" not in given.get(name, "%s"):
-            continue
-        value = others[name] if name in others else getattr(row, name)
-        if type(value) is not taken and name not in others:
-            value = field.get_db_prep_save(value, database)
-        values.append(value)
-    return values
-
-
-@cache
-def _types_taken(model: type[models.Model]) -> list[tuple[models.Field[Any, Any], type | None]]:
-    """Returns the fields that an insert writes, each with the type of values that the database
-    takes as they are, so that Django has nothing to convert."""
-    return [(field, type_taken(field)) for field in fields_of(model)]
 
 
 def type_in_statement(field: models.Field[Any, Any]) -> str:

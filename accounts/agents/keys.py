@@ -16,7 +16,7 @@ from datetime import datetime, timedelta
 from functools import cache
 from typing import Any, NamedTuple
 
-from django.db import connection, transaction
+from django.db import transaction
 from django.db.models import Exists, Q
 from django.db.models.functions import Now
 
@@ -26,7 +26,7 @@ from accounts.audit import Actor, record
 from accounts.models import Agent, ApiKey
 from database import clock
 from database.clock import database_now
-from database.compiled_queries import CompiledQuery, Parameter
+from database.compiled_queries import CompiledQuery, parameter
 from database.notifications import notify
 
 BASE62 = string.digits + string.ascii_uppercase + string.ascii_lowercase
@@ -132,14 +132,11 @@ def look_up_again(key: ApiKey, *, at: datetime) -> ApiKey:
 
 def _by(digest: str) -> ApiKey | None:
     asked_at = clock.ticks()
-    rows = _by_digest().rows(digest=digest)
-    if not rows:
+    keys: list[ApiKey] = _by_digest().objects(digest=digest)
+    if not keys:
         return None
-    *columns, now = rows[0]
-    clock.note(now, asked_at=asked_at)
-    key = ApiKey.from_db(connection.alias, _KEY, columns[: len(_KEY)])
-    key.agent = Agent.from_db(connection.alias, _AGENT, columns[len(_KEY) :])
-    return key
+    clock.note(vars(keys[0])["now"], asked_at=asked_at)
+    return keys[0]
 
 
 def remembered(text: str) -> ApiKey | None:
@@ -194,17 +191,11 @@ class _Remembered(NamedTuple):
 # By digest, because a text that works stays out of memory where it is not needed.
 _remembered: dict[str, _Remembered] = {}
 
-_KEY = [field.attname for field in ApiKey._meta.concrete_fields]
-_AGENT = [field.attname for field in Agent._meta.concrete_fields]
-
 
 @cache
 def _by_digest() -> CompiledQuery:
-    return CompiledQuery(
-        lambda: ApiKey.objects.filter(
-            digest=Parameter("digest", ApiKey._meta.get_field("digest"))
-        ).values_list(*_KEY, *(f"agent__{name}" for name in _AGENT), Now())
-    )
+    keys = ApiKey.objects.filter(digest=parameter("digest", ApiKey, "digest"))
+    return CompiledQuery(lambda: keys.select_related("agent").annotate(now=Now()))
 
 
 def new_text(prefix: str) -> str:

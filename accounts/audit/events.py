@@ -9,8 +9,6 @@ from typing import Any
 
 from accounts.models import Agent, AuditEvent, Team, User
 from database.clock import database_now
-from database.compiled_queries import insert, insert_many
-from database.new_rows import new
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,13 +44,14 @@ def record(
 ) -> None:
     """Stores one event. `event` reads `thing.happened`; `of` is the row that it happened to."""
     team_id = team.pk if isinstance(team, Team) else team
-    insert(event_of(event, by=by, of=of, team_id=team_id, at=at or database_now(), detail=detail))
+    at = at or database_now()
+    event_of(event, by=by, of=of, team_id=team_id, at=at, detail=detail).save(force_insert=True)
 
 
 def record_many(event: str, *, by: Actor, of: Iterable[Any], at: datetime, **detail: Any) -> None:
     """Stores the same event for many rows with a `team_id`, in one statement. If a row has content,
     its event has the hash of it."""
-    insert_many(
+    AuditEvent.objects.bulk_create(
         [
             event_of(
                 event, by=by, of=row, team_id=row.team_id, at=at, detail=detail | _content(row)
@@ -66,8 +65,7 @@ def event_of(
     event: str, *, by: Actor, of: Any, team_id: int | None, at: datetime, detail: dict[str, Any]
 ) -> AuditEvent:
     """Builds one event, and leaves it to the caller to store it."""
-    return new(
-        AuditEvent,
+    return AuditEvent(
         at=at,
         team_id=team_id,
         event=event,

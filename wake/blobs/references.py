@@ -6,7 +6,6 @@ import json
 from typing import Any
 from uuid import UUID
 
-from database.compiled_queries import insert_many
 from database.uuids import uuid_or_none
 from wake.models import Attachment, Delivery, UploadedBlob
 
@@ -52,7 +51,7 @@ def attach(delivery: Delivery) -> None:
         return
     mine = UploadedBlob.objects.of_agent(delivery.agent, delivery.mode).filter(pk__in=ids)
     locked = list(mine.select_for_update(of=("self",)).order_by("pk").values_list("pk", flat=True))
-    insert_many([Attachment(delivery=delivery, blob_id=pk) for pk in locked])
+    Attachment.objects.bulk_create([Attachment(delivery=delivery, blob_id=pk) for pk in locked])
     UploadedBlob.objects.filter(pk__in=locked).update(expires_at=None)
 
 

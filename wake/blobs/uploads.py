@@ -14,7 +14,6 @@ from accounts.agents import keys, quota
 from accounts.audit import agent_actor, record
 from accounts.models import ApiKey, Team
 from database.clock import microseconds
-from database.compiled_queries import insert
 from wake.blobs import pictures
 from wake.models import UploadedBlob
 from wake.models.blobs import MEDIA_TYPE
@@ -94,7 +93,7 @@ def _store(blob: UploadedBlob, *, key: ApiKey, address: str, at: datetime) -> Up
             "of their deliveries is erased: tell the people of the team."
         )
     allowance = quota.spend(key, now_us=microseconds(at))
-    insert(blob)
+    blob.save(force_insert=True)
     record(
         "blob.uploaded",
         by=agent_actor(key.agent, address),
