@@ -5,13 +5,10 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from datetime import datetime
-from functools import cache
 from uuid import UUID
 
 from django.db.models import Q, QuerySet
 
-from accounts.models import Team
-from database.compiled_queries import CompiledQuery, list_parameter, parameter
 from inbox.answering.outcome_words import outcome_words
 from inbox.pages.panels import status_of
 from inbox.pages.times import when
@@ -61,20 +58,11 @@ def answer_status(
 def just_answered(viewer: Viewer, *, also: UUID | None, limit: int = 20) -> list[Response]:
     """Returns this person's held answers and the one to the delivery that they come from, newest
     first. Index: held_responses."""
-    values = {"user": viewer.user.pk, "teams": list(viewer.team_ids), "also": also}
-    responses: list[Response] = _just_answered(limit, has_also=also is not None).objects(**values)
-    return responses
-
-
-@cache
-def _just_answered(limit: int, *, has_also: bool) -> CompiledQuery:
-    is_theirs = Q(by=parameter("user", Response, "by"), responded_at__isnull=True)
-    if has_also:
-        is_theirs |= Q(delivery=parameter("also", Response, "delivery"))
-    teams = list_parameter("teams", Team, "id")
-    rows = Response.objects.filter(is_theirs, delivery__team__id__one_of=teams)
-    newest = with_callback(rows.select_related("delivery")).order_by("-answered_at")
-    return CompiledQuery(lambda: newest[:limit])
+    is_theirs = Q(by=viewer.user, responded_at__isnull=True)
+    if also is not None:
+        is_theirs |= Q(delivery=also)
+    rows = Response.objects.filter(is_theirs, delivery__team__in=list(viewer.team_ids))
+    return list(with_callback(rows.select_related("delivery")).order_by("-answered_at")[:limit])
 
 
 def with_callback(rows: QuerySet[Response]) -> QuerySet[Response]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Collection
 from datetime import datetime, timedelta
-from functools import cache
 from typing import Any
 from uuid import UUID
 
@@ -13,7 +12,6 @@ from django.db import DatabaseError, transaction
 from django.db.models import Q, QuerySet
 
 from accounts.models import User
-from database.compiled_queries import CompiledQuery, list_parameter, parameter
 from inbox.models import Reading
 from inbox.pages.viewer import Viewer
 from wake.assignment.assigned import in_words
@@ -55,19 +53,10 @@ def readers_of(
     """Returns one other person who reads it, for each delivery that someone else reads. Makes one
     query, or none if no team of these deliveries ever had a rule."""
     ids = [row.pk for row in deliveries if viewer.has_rules(row.team_id)]
-    rows = _others().rows(ids=ids, user=viewer.user.pk, at=at) if ids else []
-    return dict(reversed(rows))
-
-
-@cache
-def _others() -> CompiledQuery:
-    rows = Reading.objects.filter(delivery__pk__one_of=list_parameter("ids", Delivery, "id"))
-    user, at = parameter("user", Reading, "user"), parameter("at", Reading, "reading_until")
-    return CompiledQuery(
-        lambda: _reading_now(rows, besides=user, at=at).values_list(
-            "delivery", "user__display_name"
-        )
-    )
+    if not ids:
+        return {}
+    rows = _reading_now(Reading.objects.filter(delivery__in=ids), besides=viewer.user, at=at)
+    return dict(rows.reverse().values_list("delivery", "user__display_name"))
 
 
 def _is_claimable(delivery: Delivery) -> bool:

@@ -29,7 +29,6 @@ from database.encryption import Unreadable
 from inbox.answering.drafts import with_draft
 from inbox.delivery.discussion.comments import with_discussion
 from inbox.delivery.timeline import with_key
-from inbox.pages.deep_calls import with_room
 from wake.blobs.pictures import TooManyPictures
 from wake.models import Delivery
 from wake.server.http.error_handlers import server_error
@@ -43,6 +42,9 @@ OPEN_WITHOUT_SECOND_FACTOR = {
     *("confirm-with-passkey", "confirm-with-passkey-options", "settings-second-factor"),
     *("settings-passkey-new", "settings-passkey-new-options"),
 }
+# CPython adds 1,000 to the slots of a frame, and doubles 16 kB until they fit: the frame has a
+# chunk of 64 kB, and leaves 39 kB of it to those that it calls.
+ROOM_SLOTS = 3_100
 form_page = require_http_methods(["GET", "HEAD", "POST"])
 
 
@@ -102,6 +104,20 @@ def for_person(
             return server_error(request)
 
     return guarded
+
+
+def with_room(view: Callable[[], HttpResponseBase]) -> HttpResponseBase:
+    """Calls the view with room for deep calls.
+
+    CPython keeps frames in chunks of 16 kB, and a call across the end of a chunk is two system
+    calls and a page fault. Templates call deeply and return often. This function says that it needs
+    more stack than a chunk has, so its frame gets a larger one
+    (docs/decisions/0047-a-page-has-one-piece-of-stack.md).
+    """
+    return view()
+
+
+with_room.__code__ = with_room.__code__.replace(co_stacksize=ROOM_SLOTS)
 
 
 def _must_set_up_second_factor(request: HttpRequest) -> bool:

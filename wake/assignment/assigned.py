@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
-from functools import cache, cached_property
-from typing import NamedTuple
+from functools import cached_property
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from django.db.models import Exists, OuterRef
 
-from database.compiled_queries import CompiledQuery, list_parameter
 from wake.models import AssignedPerson, Assignment, Delivery, DeliveryQuerySet
 
 
@@ -93,7 +92,8 @@ class Assigned:
 
 def assigned_to(ids: Collection[UUID]) -> dict[UUID, Assigned]:
     """Returns the assignments of these deliveries; two queries."""
-    assignments = dict(_assignments().rows(ids=ids))
+    rows = Delivery.objects.filter(pk__in=ids, assignment__isnull=False)
+    assignments = dict(rows.values_list("pk", "assignment"))
     found = assignments_by_id(assignments.values())
     return {pk: found[of] for pk, of in assignments.items()}
 
@@ -101,9 +101,8 @@ def assigned_to(ids: Collection[UUID]) -> dict[UUID, Assigned]:
 def assignments_by_id(ids: Iterable[UUID | None]) -> dict[UUID | None, Assigned]:
     """Returns these assignments. Makes one query, and none if all deliveries are for everyone."""
     named = {pk for pk in ids if pk is not None}
-    rows = _with_people().rows(ids=named) if named else []
     found: dict[UUID | None, Assigned] = {}
-    for pk, only_they, rule, needed, must_wait, person_id, *person in rows:
+    for pk, only_they, rule, needed, must_wait, person_id, *person in _with_people(named):
         if pk not in found:
             found[pk] = Assigned(only_they, rule, needed or 1, bool(must_wait))
         if person_id is not None:
@@ -111,23 +110,12 @@ def assignments_by_id(ids: Iterable[UUID | None]) -> dict[UUID | None, Assigned]
     return found
 
 
-@cache
-def _assignments() -> CompiledQuery:
-    ids = list_parameter("ids", Delivery, "id")
-    rows = Delivery.objects.filter(pk__one_of=ids, assignment__isnull=False)
-    return CompiledQuery(lambda: rows.values_list("pk", "assignment"))
-
-
-@cache
-def _with_people() -> CompiledQuery:
-    ids = list_parameter("ids", Assignment, "id")
+def _with_people(ids: Collection[UUID]) -> Iterable[tuple[Any, ...]]:
     version = "rule_version__"
-    return CompiledQuery(
-        lambda: Assignment.objects.with_people(ids).values_list(
-            *("pk", "only_they", f"{version}rule__name", f"{version}needed", f"{version}must_wait"),
-            *("people", "people__user", "people__name", "people__deputy_for"),
-            *("people__added_after", "can_answer"),
-        )
+    return Assignment.objects.with_people(ids).values_list(
+        *("pk", "only_they", f"{version}rule__name", f"{version}needed", f"{version}must_wait"),
+        *("people", "people__user", "people__name", "people__deputy_for"),
+        *("people__added_after", "can_answer"),
     )
 
 

@@ -140,7 +140,7 @@ class AssignmentQuerySet(models.QuerySet["Assignment"]):
         member = Membership.objects.that_answer().filter(
             team=OuterRef("team"), user=OuterRef("people__user")
         )
-        rows = self.filter(pk__one_of=ids).annotate(can_answer=Exists(member))
+        rows = self.filter(pk__in=ids).annotate(can_answer=Exists(member))
         return rows.order_by("people__name", "people__pk")
 
 

@@ -6,8 +6,9 @@ import resource
 from collections.abc import Callable
 
 import pytest
+from django.http import HttpResponse
 
-from inbox.pages.deep_calls import with_room
+from inbox.pages.page import with_room
 
 CALLS = 300
 LEAVES = 6  # frames
@@ -33,7 +34,11 @@ def test_no_depth_of_a_page_makes_calls_expensive() -> None:
     """Each call that needs a new chunk of the interpreter's stack is a page fault."""
 
     def faults_at(depth: int) -> int:
-        return page_faults_of(lambda: with_room(lambda: below(depth, call_often)))
+        def view() -> HttpResponse:
+            below(depth, call_often)
+            return HttpResponse()
+
+        return page_faults_of(lambda: with_room(view))
 
     faults = [faults_at(depth) for depth in range(0, 100, LEAVES - 1)]
 
