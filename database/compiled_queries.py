@@ -161,8 +161,8 @@ class CompiledQuery:
 class _Maker:
     """Makes instances of a model, and of those that it refers to, from rows of a query.
 
-    It does what `Model.from_db` does without `__init__`, which calls a descriptor for each column
-    and costs ten times as much. A column that was not selected is loaded when it is read.
+    It does what Django does without `__init__`, which calls a descriptor for each column and costs
+    ten times as much. A column that was not selected is loaded when it is read.
     """
 
     def __init__(self, made_of: Mapping[str, Any], select: Sequence[Any]) -> None:
