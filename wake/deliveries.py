@@ -15,12 +15,12 @@ from django.db import IntegrityError, connection, transaction
 
 from accounts.agents import keys, quota
 from accounts.audit import agent_actor, event_of
-from accounts.characters.look_alikes import nfc
 from accounts.models import Agent, ApiKey, AuditEvent
 from database import outages
 from database.clock import microseconds
 from database.idempotency import REPLAY_WINDOW, Idempotency
 from database.write_chains import Stored
+from pages.characters.look_alikes import nfc
 from wake.assignment import assigning, matching, sharing
 from wake.blobs import references
 from wake.callbacks import allowlist

@@ -85,6 +85,7 @@ INSTALLED_APPS = [
     "inbox",
     "wake",
     "accounts",
+    "pages",
     "accounts.admin_site.WithSecondFactor",  # django.contrib.admin
     "django.contrib.auth",
     "django.contrib.contenttypes",
@@ -190,7 +191,7 @@ LOGIN_URL = "login"
 LOGIN_REDIRECT_URL = "inbox"
 LOGOUT_REDIRECT_URL = "login"
 PASSWORD_RESET_TIMEOUT = 3600
-# What the relay adds to the pages of the inbox, which knows nothing of it (inbox/pages/panels.py).
+# What the relay adds to the pages of the inbox, which knows nothing of it (pages/panels.py).
 WAKE_PANELS = {
     "answer": ["relay.pages.task_panels.answer_status"],
     "agent": ["relay.pages.panels.of_agent"],

@@ -10,8 +10,8 @@ from django import forms
 from django.contrib.auth.forms import BaseUserCreationForm
 
 from accounts.agents import aliases, credential_version, hourly_limits
-from accounts.characters.look_alikes import nfc
 from accounts.models import Agent, ApiKey, ClaimedId, User
+from pages.characters.look_alikes import nfc
 
 if TYPE_CHECKING:
     ModelForm = forms.ModelForm[Any]

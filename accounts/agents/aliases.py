@@ -6,9 +6,9 @@ from django.core.exceptions import ValidationError
 from django.db import transaction
 
 from accounts.audit import Actor, record
-from accounts.characters.look_alikes import mixes_scripts, nfc, scripts
 from accounts.models import Agent, ClaimedId
-from accounts.models.names import visible
+from pages.characters.look_alikes import mixes_scripts, nfc, scripts
+from pages.characters.names import visible
 
 LONGEST = 128  # characters
 MOST = 50

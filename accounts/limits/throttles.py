@@ -23,9 +23,9 @@ from django_ratelimit.core import get_usage
 from redis.exceptions import RedisError
 from rest_framework.request import Request
 
-from accounts.characters.addresses import read_address
 from accounts.sign_in import attempts, known_browsers
 from database.clock import database_now
+from pages.characters.addresses import read_address
 
 logger = logging.getLogger(__name__)
 

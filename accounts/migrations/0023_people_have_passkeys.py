@@ -1,4 +1,4 @@
-import accounts.models.names
+import pages.characters.names
 import database.clock
 import django.core.validators
 import django.db.models.deletion
@@ -25,7 +25,7 @@ class Migration(migrations.Migration):
             name='Passkey',
             fields=[
                 ('id', models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False)),
-                ('name', models.CharField(max_length=80, validators=[django.core.validators.RegexValidator('^[^\\x00-\\x1f\\x7f-\\x9f\\u2028\\u2029]*\\Z', 'Control characters are not allowed here.'), accounts.models.names.visible])),
+                ('name', models.CharField(max_length=80, validators=[django.core.validators.RegexValidator('^[^\\x00-\\x1f\\x7f-\\x9f\\u2028\\u2029]*\\Z', 'Control characters are not allowed here.'), pages.characters.names.visible])),
                 ('credential_id', models.BinaryField(max_length=1023, unique=True)),
                 ('public_key', models.BinaryField()),
                 ('sign_count', models.BigIntegerField(default=0, editable=False)),

@@ -10,7 +10,6 @@ from accounts.models.agents import (
 )
 from accounts.models.audit import AuditCheckpoint, AuditEntry, AuditEvent, AuditTip
 from accounts.models.identities import Identity, ProviderDocument
-from accounts.models.names import SINGLE_LINE
 from accounts.models.passkeys import Passkey, PasskeyNotice, PasskeyQuerySet, UsedChallenge
 from accounts.models.people import (
     Absence,
@@ -31,6 +30,7 @@ from accounts.models.sign_in import (
     Session,
     SignInAttempts,
 )
+from pages.characters.names import SINGLE_LINE
 
 __all__ = [
     "SINGLE_LINE",

@@ -11,10 +11,10 @@ from django.core.validators import MinLengthValidator
 from django.db import models
 from django.db.models import Q
 
-from accounts.characters.look_alikes import look, mixes_scripts, nfc, scripts
-from accounts.models.names import SINGLE_LINE, compose, visible
 from accounts.models.people import Team
 from database.clock import database_now
+from pages.characters.look_alikes import look, mixes_scripts, nfc, scripts
+from pages.characters.names import SINGLE_LINE, compose, visible
 
 
 class AgentQuerySet(models.QuerySet["Agent"]):

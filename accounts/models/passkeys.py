@@ -6,9 +6,9 @@ import uuid
 
 from django.db import models
 
-from accounts.models.names import SINGLE_LINE, visible
 from accounts.models.people import User
 from database.clock import database_now
+from pages.characters.names import SINGLE_LINE, visible
 
 
 class PasskeyQuerySet(models.QuerySet["Passkey"]):

@@ -14,8 +14,8 @@ from django.db.models.functions import Lower
 from django.utils import timezone
 from django.utils.crypto import salted_hmac
 
-from accounts.models.names import SINGLE_LINE, compose, visible
 from database.clock import database_now
+from pages.characters.names import SINGLE_LINE, compose, visible
 
 
 class UserManager(BaseUserManager["User"]):

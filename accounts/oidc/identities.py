@@ -14,8 +14,6 @@ from django.core.validators import validate_email
 from django.db import IntegrityError, transaction
 
 from accounts.audit import Actor, person, record
-from accounts.characters.addresses import domain_of, exact_address
-from accounts.characters.look_alikes import nfc
 from accounts.models import Identity, Invitation, User
 from accounts.oidc import groups, problems
 from accounts.oidc.provider import Provider
@@ -23,6 +21,8 @@ from accounts.oidc.tokens import Account
 from accounts.sign_in import address_changes, sessions
 from accounts.sign_in.passwords import has_password
 from accounts.teams import invitations
+from pages.characters.addresses import domain_of, exact_address
+from pages.characters.look_alikes import nfc
 
 LONGEST_NAME = 320  # decomposed; NFC takes the square of the length
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from django.conf import settings
 
 from accounts.audit import Actor
-from accounts.characters.addresses import ascii_domain
+from pages.characters.addresses import ascii_domain
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,11 +11,11 @@ from django.urls import reverse
 
 from accounts.models import Agent
 from inbox.agents.keys import SOON
-from inbox.pages.attention import Note
-from inbox.pages.panels import notes
-from inbox.pages.times import midnight, when
 from inbox.pages.viewer import Viewer
 from inbox.statistics.figures import Outline, outlines
+from pages.attention import Note
+from pages.panels import notes
+from pages.times import midnight, when
 
 PAGE = 100
 LAST_PAGE = 10_000

@@ -10,8 +10,8 @@ from django.db.models import QuerySet
 from django.http import QueryDict
 
 from accounts.models import ApiKey, Team
-from inbox.pages.name_field import NameField
 from inbox.people.settings.forms import INPUT
+from pages.name_field import NameField
 
 if TYPE_CHECKING:
     TeamField = forms.ModelChoiceField[Team]

@@ -10,9 +10,9 @@ from typing import Any
 from django.urls import reverse
 
 from inbox.agents.keys import SOON, KeyLine
-from inbox.pages.attention import Note
-from inbox.pages.times import midnight, when
 from inbox.statistics.figures import Figures
+from pages.attention import Note
+from pages.times import midnight, when
 
 
 @dataclass(frozen=True, slots=True)

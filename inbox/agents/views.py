@@ -16,11 +16,11 @@ from inbox.agents.agent_list import PAGE, lines_of, notes_of, page_number
 from inbox.agents.health import health_of
 from inbox.agents.keys import key_lines
 from inbox.pages.page import PersonRequest, page
-from inbox.pages.panels import panels
-from inbox.pages.times import amount, midnight
 from inbox.pages.viewer import Viewer
 from inbox.statistics import figures as agent_figures
 from inbox.statistics.bar_chart import bars
+from pages.panels import panels
+from pages.times import amount, midnight
 
 LONGEST_SEARCH = 128
 

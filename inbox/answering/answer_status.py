@@ -10,9 +10,9 @@ from uuid import UUID
 from django.db.models import Q, QuerySet
 
 from inbox.answering.outcome_words import outcome_words
-from inbox.pages.panels import status_of
-from inbox.pages.times import when
 from inbox.pages.viewer import Viewer
+from pages.panels import status_of
+from pages.times import when
 from wake.models import Callback, Response
 
 PICKED_UP: dict[str, str] = {

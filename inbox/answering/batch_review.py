@@ -12,7 +12,6 @@ from uuid import UUID
 from django.db.models import F
 from django.http import QueryDict
 
-from accounts.characters.invisible import reveal
 from database.encrypted_columns import length_of
 from database.encryption import Unreadable
 from inbox.answering.editing.choices import undecided
@@ -23,6 +22,7 @@ from inbox.delivery.reading import with_reading
 from inbox.list.rows import UNUSED_COLUMNS, Row, row_of
 from inbox.pages.filter_state import read_ids
 from inbox.pages.viewer import Viewer
+from pages.characters.invisible import reveal
 from wake.models import Delivery, Response
 
 # In characters: what one page formats in good time, and what one person reads in one sitting.

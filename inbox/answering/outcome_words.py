@@ -6,10 +6,10 @@ from __future__ import annotations
 
 from contextlib import suppress
 
-from accounts.characters.invisible import reveal
 from database.encryption import Unreadable
 from inbox.answering.editing.choices import chosen, questions
 from inbox.answering.editing.edits import Original
+from pages.characters.invisible import reveal
 from wake.models import Delivery, Response
 
 ANSWERED, CHANGES_REQUESTED = "Answered", "Changes requested"

@@ -12,7 +12,6 @@ from django.shortcuts import render
 from django.views.decorators.http import require_POST
 
 from accounts.access import NotAllowed, may_answer
-from accounts.characters.invisible import reveal
 from accounts.limits.throttles import client_address
 from database.clock import database_now
 from inbox.answering.answer_status import answer_status
@@ -27,6 +26,7 @@ from inbox.models import SavedReply
 from inbox.pages.filter_state import FilterState
 from inbox.pages.page import PersonRequest, SeeOther, find_delivery, page
 from inbox.pages.viewer import Viewer
+from pages.characters.invisible import reveal
 from wake.models import Delivery, Place, Response, Sight, Vote
 from wake.responses import (
     AlreadyAnswered,

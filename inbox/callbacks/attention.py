@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from inbox.callbacks.callbacks import Target
-from inbox.pages.attention import Note
+from pages.attention import Note
 from wake.models import FailingTarget
 
 FAILING = {"expired", "rejected"}  # the tones of states that are not on their way

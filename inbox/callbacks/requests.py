@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from urllib.parse import urlsplit
 
-from accounts.characters.invisible import reveal
+from pages.characters.invisible import reveal
 from wake.callbacks import signatures
 from wake.callbacks.retries import ATTEMPTS_AT_MOST
 from wake.models import Callback, CallbackAttempt

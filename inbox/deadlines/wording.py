@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-from inbox.pages.times import amount, moment, when
+from pages.times import amount, moment, when
 from wake.models import Delivery
 
 SOON = timedelta(hours=1)

@@ -8,10 +8,10 @@ from collections.abc import Mapping
 
 from django.db.models import BooleanField, ExpressionWrapper, Q
 
-from accounts.characters.invisible import reveal
 from inbox.delivery.attachments import files_of
 from inbox.rendering import details
 from inbox.rendering.json_text import indented
+from pages.characters.invisible import reveal
 from wake.models import Delivery, DeliveryQuerySet
 
 # What a row has room for at every width. Invisible characters are named, so that 120 characters can

@@ -11,7 +11,7 @@ from django.db.models import JSONField, OuterRef, Subquery, Value
 from accounts.models import ApiKey, AuditEvent
 from inbox.audit.sentences import full_sentence
 from inbox.models import Reading
-from inbox.pages.times import when
+from pages.times import when
 from wake.models import Callback, Delivery, DeliveryQuerySet, Response
 from wake.server.health import OVERDUE_AFTER
 

@@ -30,10 +30,10 @@ from inbox.list.just_done import just_done
 from inbox.list.snoozing import snoozes
 from inbox.pages.filter_state import FilterState
 from inbox.pages.page import PersonRequest, SeeOther, find_delivery, page
-from inbox.pages.panels import panels
 from inbox.pages.viewer import Viewer
 from inbox.people.settings.preferences import opens_next
 from inbox.rendering.outlines import sides
+from pages.panels import panels
 from wake.models import Callback, Delivery, Response
 
 # An answer to these is a reply, and most of them need none.

@@ -13,9 +13,9 @@ from inbox.answering.outcome_words import status_words
 from inbox.deadlines.wording import missed_text
 from inbox.history.outcomes import Outcome
 from inbox.list.rows import Row, listed, row_of
-from inbox.pages.times import when
 from inbox.search.excerpts import excerpts_of
 from inbox.search.search import Search
+from pages.times import when
 from wake.models import Delivery, DeliveryQuerySet, Response
 
 

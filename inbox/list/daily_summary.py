@@ -7,8 +7,8 @@ from datetime import datetime, timedelta
 
 from accounts.models import ApiKey
 from database.batched_queries import count_each
-from inbox.pages.times import midnight
 from inbox.pages.viewer import Viewer
+from pages.times import midnight
 from wake.models import Delivery
 
 COUNT_UP_TO = 500

@@ -17,8 +17,8 @@ from inbox.deadlines.wording import closes_soon, deadline_text, time_left
 from inbox.delivery.in_sight import is_short, with_is_bare
 from inbox.delivery.reading import with_reading
 from inbox.list.just_done import Done
-from inbox.pages.paths import path_to
 from inbox.pages.viewer import Viewer
+from pages.paths import path_to
 from wake.assignment.assigned import Assigned, assigned_to, in_words
 from wake.models import Delivery, DeliveryQuerySet, Response, Vote
 

@@ -7,7 +7,7 @@ from datetime import date, datetime, time, timedelta, tzinfo
 
 from inbox.models import EVERY_DAY, Preferences
 from inbox.notifications.quiet_hours import after_quiet
-from inbox.pages.local_time import instant
+from pages.local_time import instant
 
 HOURS_A_DAY = 24
 

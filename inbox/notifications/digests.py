@@ -21,7 +21,7 @@ from inbox.notifications import mail
 from inbox.notifications.digest_times import next_digest
 from inbox.notifications.quiet_hours import after_quiet
 from inbox.notifications.waiting import Waiting, waiting_for
-from inbox.pages.local_time import zone_of
+from pages.local_time import zone_of
 
 PLAN_AT_ONCE = 500
 DRAIN_SECONDS = 30.0

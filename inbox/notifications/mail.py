@@ -16,7 +16,6 @@ from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils import timezone
 
-from accounts.characters.invisible import reveal
 from accounts.models import AddressChange, Invitation, PasskeyNotice, User
 from accounts.sign_in import second_factor
 from accounts.sign_in.address_changes import CONFIRM_WITHIN, UNDO_WITHIN
@@ -25,9 +24,10 @@ from inbox.audit.chain_tips import chain_tips
 from inbox.deadlines.wording import deadline_text
 from inbox.models import Preferences
 from inbox.notifications.waiting import COUNT_UP_TO, Group, Waiting
-from inbox.pages.local_time import zone_of
-from inbox.pages.times import when
 from inbox.pages.viewer import Viewer
+from pages.characters.invisible import reveal
+from pages.local_time import zone_of
+from pages.times import when
 from wake.models import Delivery
 
 # Mail programs turn anything that looks like an address into a link, and a headline that an agent

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta, tzinfo
 
 from inbox.models import NotificationRule, Preferences
-from inbox.pages.local_time import instant
+from pages.local_time import instant
 
 DAY = timedelta(days=1)
 Quiet = Preferences | NotificationRule

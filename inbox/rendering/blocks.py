@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from accounts.characters.look_alikes import look
 from inbox.rendering.json_text import Number, read
 from inbox.rendering.shapes import words
+from pages.characters.look_alikes import look
 from wake.api.serializers import LONGEST_LABEL, LONGEST_NAME, MOST_OPTIONS
 from wake.blobs.references import may_have
 

@@ -10,7 +10,6 @@ from typing import Any
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from accounts.characters.invisible import reveal
 from inbox.rendering.blocks import (
     MOST_BLOCKS,
     Choice,
@@ -28,6 +27,7 @@ from inbox.rendering.left_out import LeftOut
 from inbox.rendering.links import is_url
 from inbox.rendering.syntax_colours import coloured
 from inbox.rendering.tree import CELL, NUMBER_CELL, TABLE, Tree, link, quiet
+from pages.characters.invisible import reveal
 
 MOST_CELLS = 3_000
 MOST_COLUMNS = 30

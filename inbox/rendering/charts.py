@@ -12,9 +12,9 @@ from typing import Any
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from accounts.characters.invisible import reveal
 from inbox.rendering.blocks import cut, others
 from inbox.rendering.json_text import Number
+from pages.characters.invisible import reveal
 
 LINE, BAR = "line", "bar"
 MOST_SERIES = 6

@@ -16,7 +16,6 @@ import bleach
 from django.utils.safestring import SafeString, mark_safe
 from markdown_it.token import Token
 
-from accounts.characters.invisible import reveal
 from inbox.rendering.blocks import blocks_in
 from inbox.rendering.blocks_html import blocks_html
 from inbox.rendering.diff_html import diff_html
@@ -36,6 +35,7 @@ from inbox.rendering.render_cache import cached
 from inbox.rendering.syntax_colours import CLASSES, SIGNS
 from inbox.rendering.tree import count_cut_lines, tree
 from inbox.rendering.unified_diffs import unified
+from pages.characters.invisible import reveal
 
 RAW, FORMATTED = "raw", "formatted"
 FORMATTED_AT_ONCE = 20_000

@@ -15,13 +15,13 @@ from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from accounts.characters.invisible import reveal
 from database.uuids import uuid_or_none
-from inbox.pages.sizes import size
 from inbox.rendering.blocks import others
 from inbox.rendering.left_out import LeftOut
 from inbox.rendering.render_cache import cached
 from inbox.rendering.tree import quiet
+from pages.characters.invisible import reveal
+from pages.sizes import size
 from wake.blobs import pictures
 from wake.blobs.pictures import Damaged, NotShowable, Picture
 from wake.blobs.references import may_have

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from urllib.parse import unquote, urlsplit
 
-from accounts.characters.hosts import UNREADABLE, ascii_host
+from pages.characters.hosts import UNREADABLE, ascii_host
 
 ABSOLUTE = re.compile(r"(?:https?://[^/?#]|mailto:[^/])", re.IGNORECASE)
 _IS_WEB = re.compile(r"https?://[^/?#]", re.IGNORECASE)

@@ -19,9 +19,9 @@ from markdown_it.rules_block.table import escapedSplit, getLine
 from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 
-from accounts.characters.invisible import name_invisible, reveal
 from inbox.rendering.links import ABSOLUTE, REL, hidden_address
 from inbox.rendering.syntax_colours import coloured
+from pages.characters.invisible import name_invisible, reveal
 
 # The page's own headings are h1 and h2, and h6 is the last one.
 FIRST_HEADING, LAST_HEADING = 3, 6

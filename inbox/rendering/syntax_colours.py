@@ -15,7 +15,7 @@ from pygments.lexer import Lexer
 from pygments.lexers import get_lexer_by_name
 from pygments.token import Comment, Keyword, Name, Number, Operator, String
 
-from accounts.characters.invisible import name_invisible
+from pages.characters.invisible import name_invisible
 
 # Some lexers take a second for 6 kB of hostile text; between two words they can be stopped.
 LONGEST = 6_000

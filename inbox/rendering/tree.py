@@ -10,8 +10,6 @@ from typing import Any
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from accounts.characters.invisible import reveal
-from accounts.characters.look_alikes import foreign_scripts, look
 from inbox.answering.editing.step_budget import StepBudget
 from inbox.answering.editing.word_diffs import Changes
 from inbox.rendering import shapes
@@ -20,6 +18,8 @@ from inbox.rendering.json_text import Number
 from inbox.rendering.left_out import LeftOut
 from inbox.rendering.links import REL, hidden_host, is_url
 from inbox.rendering.unified_diffs import AFTER, BEFORE, compared, says_before_and_after, unified
+from pages.characters.invisible import reveal
+from pages.characters.look_alikes import foreign_scripts, look
 
 MOST_LINES = 400
 OPEN_WHEN_SHORT = 6

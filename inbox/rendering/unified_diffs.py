@@ -8,7 +8,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from accounts.characters.invisible import reveal
 from inbox.answering.editing.step_budget import StepBudget
 from inbox.answering.editing.word_diffs import (
     CONTEXT_LINES,
@@ -18,6 +17,7 @@ from inbox.answering.editing.word_diffs import (
     changes,
 )
 from inbox.rendering.json_text import Number, written
+from pages.characters.invisible import reveal
 
 BEFORE, AFTER = "before", "after"
 MAX_LINES_WITH_CONTEXT = 200  # of both sides; a longer comparison skips equal lines

@@ -10,11 +10,11 @@ from uuid import UUID
 from django.conf import settings
 from django.utils.safestring import SafeString
 
-from accounts.characters.invisible import reveal
 from database.encryption import Unreadable
 from inbox.search.index import beginning_of, texts_in
 from inbox.search.marks import first_match, marked
 from inbox.search.query_language import Query
+from pages.characters.invisible import reveal
 from wake.models import Delivery
 
 MOST_EXCERPTS = 20  # details may have 256 kB each

@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from accounts.models import Agent, ApiKey
 from inbox.models import Reading
-from inbox.pages.times import midnight
+from pages.times import midnight
 from wake.models import Delivery
 
 DAYS = 30

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from inbox.answering.outcome_words import STATUS_LABELS
-from inbox.pages.times import amount
 from inbox.statistics.statistics import Period, Statistics
+from pages.times import amount
 from wake.models import Delivery, Response
 
 

@@ -13,19 +13,19 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from accounts.characters.invisible import name_invisible, reveal
-from accounts.characters.look_alikes import foreign_scripts
 from inbox.answering.editing.word_diffs import Changes
 from inbox.answering.outcome_words import status_words
 from inbox.delivery.attachments import files_of
-from inbox.pages import sizes, times
-from inbox.pages.monograms import Monogram
-from inbox.pages.monograms import monogram as monogram_of
 from inbox.rendering import details as safe_details
 from inbox.rendering.diff_html import diff_html
 from inbox.rendering.json_text import read, readable
 from inbox.search.marks import marked
 from inbox.search.query_language import Query
+from pages import sizes, times
+from pages.characters.invisible import name_invisible, reveal
+from pages.characters.look_alikes import foreign_scripts
+from pages.monograms import Monogram
+from pages.monograms import monogram as monogram_of
 from wake.models import Delivery
 
 register = template.Library()

@@ -14,9 +14,9 @@ from django.http import QueryDict
 from django.utils.text import slugify
 
 from accounts.models import SINGLE_LINE
-from accounts.models.names import visible
 from inbox.agents.forms import ExpiryForm
 from inbox.people.settings.forms import INPUT
+from pages.characters.names import visible
 from relay.cards.skills import SKILLS_AT_MOST
 from relay.models import CallerKey, Card
 from relay.models.cards import LONGEST_RUN, check_media_type

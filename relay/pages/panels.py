@@ -1,4 +1,4 @@
-"""Adds the relay's panels to the pages of the inbox (inbox/pages/panels.py,
+"""Adds the relay's panels to the pages of the inbox (pages/panels.py,
 settings.WAKE_PANELS)."""
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from datetime import datetime
 from django.conf import settings
 
 from accounts.models import Agent, User
-from inbox.pages.panels import Panel
+from pages.panels import Panel
 from relay.cards import cards
 from relay.models import Card
 from relay.runs import presence

@@ -1,5 +1,5 @@
 """Shows tasks and how many connectors are online on the pages of the inbox
-(inbox/pages/panels.py, settings.WAKE_PANELS)."""
+(pages/panels.py, settings.WAKE_PANELS)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from datetime import datetime
 from uuid import UUID
 
 from accounts.models import Agent, User
-from inbox.pages.panels import Panel
+from pages.panels import Panel
 from relay.models import Card, Task, TaskDelivery
 from relay.runs import presence
 from wake.models import Delivery, Response

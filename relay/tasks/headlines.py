@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from accounts.models.names import is_visible
+from pages.characters.names import is_visible
 
 HEADLINE, SUMMARY = 120, 280
 # The rest of a text is in neither. A message may have 10 MB, and `_LINK` takes the square of that.

@@ -47,7 +47,7 @@ async function attach() {
   early = null;
 }
 
-// Keeps "in 25 min" true while the page is open, in the words of the server (inbox/pages/times.py).
+// Keeps "in 25 min" true while the page is open, in the words of the server (pages/times.py).
 const TIME_EVERY_MS = 15_000;
 
 function timeLeft(element, signal) {

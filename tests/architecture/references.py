@@ -27,7 +27,7 @@ DOCUMENT = re.compile(
     r"(?:, ([A-Z][^.;:()\"`]*))?"
 )
 MODULE = re.compile(
-    r"(?<![\w/.-])((?:database|accounts|wake|inbox|relay|tests|client)/(?:[\w-]+/)*[\w-]+\.py"
+    r"(?<![\w/.-])((?:database|pages|accounts|wake|inbox|relay|tests|client)/(?:[\w-]+/)*[\w-]+\.py"
     r"|(?:[\w-]+/)+test_\w+\.py)\b"
 )
 # Their files are below tests/, as they say.

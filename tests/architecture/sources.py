@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent.parent
-APPS = ["accounts", "wake", "inbox", "relay"]  # each may import the ones before it
+APPS = ["pages", "accounts", "wake", "inbox", "relay"]  # each may import the ones before it
 PACKAGES = ["database", *APPS]
 CLIENT = ROOT / "client" / "wake_client"
 SOURCES = sorted(

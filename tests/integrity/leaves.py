@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from html.parser import HTMLParser
 from typing import Any
 
-from accounts.characters.invisible import reveal
 from inbox.rendering.json_text import Number
 from inbox.rendering.shapes import moment, words
+from pages.characters.invisible import reveal
 from tests.integrity.values import KINDS, OF_BLOCKS, OF_SHAPES
 
 # Names of kinds, which a person sees by what is drawn.

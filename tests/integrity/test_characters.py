@@ -12,9 +12,9 @@ import unicodedata
 
 import pytest
 
-from accounts.characters import write_invisible_ranges as ranges
-from accounts.characters.invisible import reveal
 from inbox.rendering.details import formatted, render
+from pages.characters import write_invisible_ranges as ranges
+from pages.characters.invisible import reveal
 
 pytestmark = pytest.mark.once
 

@@ -10,8 +10,8 @@ import pytest
 from django.utils.html import format_html
 from hypothesis import example, given, settings
 
-from accounts.characters.invisible import reveal
 from inbox.rendering.details import formatted
+from pages.characters.invisible import reveal
 from tests.integrity.markdown_texts import MARKDOWN, visible_text, words_in, words_of
 
 pytestmark = pytest.mark.once

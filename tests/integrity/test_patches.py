@@ -16,10 +16,10 @@ from tempfile import TemporaryDirectory
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 
-from accounts.characters.invisible import reveal
 from inbox.answering.editing.word_diffs import Changes
 from inbox.rendering.diff_html import diff_html
 from inbox.rendering.unified_diffs import unified
+from pages.characters.invisible import reveal
 from tests.integrity.patches import NO_NEWLINE, honest_patches, tampered_patches
 
 pytestmark = pytest.mark.once

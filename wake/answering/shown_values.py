@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import Any
 
-from accounts.characters.look_alikes import look
+from pages.characters.look_alikes import look
 from wake.assignment.details import Details, blocks_in, names_in
 
 LONGEST_LOOKED_AT = 200

@@ -11,9 +11,9 @@ from django.http import QueryDict
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from accounts.characters.look_alikes import nfc
 from accounts.models import SINGLE_LINE
-from accounts.models.names import is_visible
+from pages.characters.look_alikes import nfc
+from pages.characters.names import is_visible
 from wake.api.parsers import JsonObject
 from wake.models import Delivery
 

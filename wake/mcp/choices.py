@@ -6,7 +6,7 @@ from typing import Any
 
 from rest_framework.exceptions import ValidationError
 
-from accounts.models.names import is_visible
+from pages.characters.names import is_visible
 from wake.api.serializers import LONGEST_LABEL, LONGEST_NAME, MOST_OPTIONS
 from wake.mcp.schemas import MOST_CHOICES
 

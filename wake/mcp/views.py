@@ -15,7 +15,7 @@ from accounts.agents.quota import KeyEnded
 from accounts.authentication import key_of
 from accounts.limits import throttles
 from accounts.limits.read_limits import count_read
-from accounts.models.names import is_visible
+from pages.characters.names import is_visible
 from wake.api import errors
 from wake.api.parsers import JsonObject, Malformed, parse_object, parse_strictly, read_body
 from wake.api.views import ProtocolView, json_response

@@ -17,8 +17,8 @@ from database.clock import database_now
 from inbox.agents.connect import welcome
 from inbox.agents.connect.snippets import snippets
 from inbox.pages.page import PersonRequest, page
-from inbox.pages.panels import panels
 from inbox.pages.viewer import Viewer
+from pages.panels import panels
 
 
 @require_safe

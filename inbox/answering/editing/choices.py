@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from accounts.characters.invisible import reveal
 from inbox.answering.editing.edits import NOT_AN_OPTION, InvalidInput, Original, ticked
 from inbox.rendering.blocks import Choice, Option
 from inbox.rendering.json_text import read, written
+from pages.characters.invisible import reveal
 
 NOTHING_CHOSEN = "Choose at least one of the options, or “None of these”."
 

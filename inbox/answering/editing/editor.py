@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from accounts.characters.invisible import reveal
 from inbox.answering.editing.choices import chosen, clicked, with_values
 from inbox.answering.editing.edits import (
     FIELDS,
@@ -23,6 +22,7 @@ from inbox.answering.editing.edits import (
 from inbox.answering.editing.word_diffs import Changes, changes
 from inbox.rendering.json_text import read
 from inbox.rendering.outlines import sides
+from pages.characters.invisible import reveal
 from wake.models import Delivery, Draft
 
 RAW = "raw"

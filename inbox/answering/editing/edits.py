@@ -11,7 +11,6 @@ from typing import Any, Self
 
 from django.utils.datastructures import MultiValueDict
 
-from accounts.characters.invisible import reveal
 from inbox.rendering.blocks import (
     BOOLEAN,
     CHOICE,
@@ -26,6 +25,7 @@ from inbox.rendering.blocks import (
 )
 from inbox.rendering.json_text import Number, read, readable, written
 from inbox.rendering.shapes import words
+from pages.characters.invisible import reveal
 from wake.api.parsers import Malformed, parse_strictly
 from wake.models import Delivery
 from wake.responses import BadEdit

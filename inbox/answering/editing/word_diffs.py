@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from itertools import groupby, islice
 from typing import Literal
 
-from accounts.characters.invisible import reveal
 from inbox.answering.editing.step_budget import Comparison, StepBudget
+from pages.characters.invisible import reveal
 
 CONTEXT_LINES = 3
 MOST_LINES = 2_000

@@ -12,8 +12,8 @@ from django.db import transaction
 from accounts.models import User
 from inbox.list.rows import UNUSED_COLUMNS
 from inbox.models import Snooze
-from inbox.pages.local_time import instant, zone_of
-from inbox.pages.times import when
+from pages.local_time import instant, zone_of
+from pages.times import when
 from wake.models import Delivery, DeliveryQuerySet
 
 TITLES = {"hour": "In 1 hour", "afternoon": "This afternoon", "tomorrow": "Tomorrow at 9:00"}

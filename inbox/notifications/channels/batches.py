@@ -14,15 +14,15 @@ from django.db import transaction
 from django.db.models import Max
 from django.urls import reverse
 
-from accounts.characters.invisible import reveal
 from inbox.models import Channel, Event, Notification
 from inbox.notifications.channels.digests import digest_text
 from inbox.notifications.channels.message import MOST_LISTED, Item, Message
 from inbox.notifications.channels.needed import Facts, outcome_of, settle
 from inbox.notifications.channels.noting import A_MINUTE, AN_HOUR, CONTINUES
 from inbox.notifications.quiet_hours import after_quiet
-from inbox.pages.local_time import zone_of
 from inbox.people.settings.preferences import preferences_of
+from pages.characters.invisible import reveal
+from pages.local_time import zone_of
 from wake.models import Delivery
 
 Outcome = Notification.Outcome

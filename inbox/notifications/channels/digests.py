@@ -9,8 +9,8 @@ from accounts.models import User
 from inbox.models import Event, NotificationRule, Preferences
 from inbox.notifications.digest_times import next_digest
 from inbox.notifications.waiting import COUNT_UP_TO, Group, waiting_for
-from inbox.pages.local_time import zone_of
 from inbox.people.settings.preferences import preferences_of
+from pages.local_time import zone_of
 
 A_DAY = timedelta(days=1)
 

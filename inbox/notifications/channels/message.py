@@ -9,8 +9,8 @@ from datetime import datetime, tzinfo
 from django.utils import timezone
 
 from inbox.models import Event
-from inbox.pages.times import when
 from inbox.rendering.blocks import cut
+from pages.times import when
 
 MOST_LISTED = 5
 # Invisible characters are shown by their names, so that 120 characters can become 1,000.

@@ -12,7 +12,6 @@ from django.db import transaction
 from django.urls import reverse
 
 from accounts.access import teams_of
-from accounts.characters.invisible import reveal
 from database.clock import database_now
 from inbox.answering.outcome_words import status_words
 from inbox.models import Channel, SlackReply
@@ -26,6 +25,7 @@ from inbox.notifications.channels.transport import (
     open_client,
     post_all,
 )
+from pages.characters.invisible import reveal
 from wake.models import Delivery, Response
 
 log = logging.getLogger(__name__)

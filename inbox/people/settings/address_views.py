@@ -18,11 +18,11 @@ from accounts.sign_in import address_changes, known_browsers
 from database.clock import database_now
 from inbox.notifications.mail import is_printed
 from inbox.pages.page import PersonRequest, SeeOther, form_page, page, too_many
-from inbox.pages.times import amount
 from inbox.people.settings.forms import AddressForm
 from inbox.people.settings.views import posted, saved, settings_page
 from inbox.people.sign_in import password_resets
 from inbox.people.sign_in.reauthentication import requires_password
+from pages.times import amount
 
 MAILED = "We e-mailed a link to {email}, if that address is free. Open it in this browser."
 TOO_MANY = "Nothing was sent: we e-mailed this address too often. Try again in {wait}."

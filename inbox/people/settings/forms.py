@@ -14,8 +14,8 @@ from django.contrib.auth.forms import PasswordChangeForm
 from accounts.models import User
 from inbox.answering.outcome_words import STATUS_LABELS
 from inbox.models import EVERY_DAY, Preferences, SavedReply
-from inbox.pages.name_field import NameField
 from inbox.people.sign_in.forms import AddressField
+from pages.name_field import NameField
 from wake.models.retention import LONGEST_DAYS
 
 if TYPE_CHECKING:

@@ -13,10 +13,10 @@ from accounts.sign_in import second_factor
 from database.clock import database_now
 from inbox.models import Channel, Preferences, SavedReply
 from inbox.notifications.channels.listing import failing_for
-from inbox.pages.attention import Note
 from inbox.people.settings.absence import absence_of
 from inbox.people.settings.preferences import preferences_of
 from inbox.people.teams.teams import OwnTeam, count_rules, own_teams_with_hosts
+from pages.attention import Note
 from wake.retention import days_kept
 
 UTC = "UTC"

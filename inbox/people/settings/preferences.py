@@ -14,7 +14,7 @@ from accounts.sign_in import second_factor
 from database.compiled_queries import CompiledQuery, parameter
 from inbox.models import Preferences
 from inbox.notifications.digest_times import next_digest
-from inbox.pages.local_time import zone_of
+from pages.local_time import zone_of
 
 
 class WithPreferences(ModelBackend):

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 from django import forms
 from django.contrib.auth.forms import AuthenticationForm, SetPasswordForm
 
-from accounts.characters.addresses import read_address
 from accounts.models import User
+from pages.characters.addresses import read_address
 
 if TYPE_CHECKING:
     PasswordSetForm = SetPasswordForm[User]

@@ -11,8 +11,8 @@ from django.core.management import CommandError, call_command
 
 from accounts.agents import aliases
 from accounts.audit import SYSTEM
-from accounts.characters.look_alikes import foreign_scripts, look, mixes_scripts
 from accounts.models import Agent, Team, User
+from pages.characters.look_alikes import foreign_scripts, look, mixes_scripts
 from tests.fixtures.agent_client import AgentClient
 from wake.models import Delivery
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from accounts.characters.addresses import ascii_domain, domain_of, exact_address, read_address
 from accounts.models import Identity, User
+from pages.characters.addresses import ascii_domain, domain_of, exact_address, read_address
 from tests.accounts.oidc.mock_provider import MockProvider
 from tests.accounts.oidc.visitor import visit
 from tests.fixtures.strict_client import Client

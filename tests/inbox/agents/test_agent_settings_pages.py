@@ -13,7 +13,7 @@ from django.utils import timezone
 from accounts.agents import aliases, credential_version, quota, signing_secrets
 from accounts.audit import SYSTEM
 from accounts.models import Agent, ApiKey, AuditEvent, ClaimedId
-from inbox.pages.times import midnight
+from pages.times import midnight
 from tests.fixtures.agent_client import AgentClient
 from tests.fixtures.strict_client import Client
 from tests.inbox.person import Person, text_of

@@ -9,7 +9,7 @@ from django.utils import timezone
 from accounts.agents.keys import mint, revoke, touch
 from accounts.audit import SYSTEM, person
 from accounts.models import Agent, ApiKey, User
-from inbox.pages.times import moment
+from pages.times import moment
 from tests.inbox.person import Person, text_of
 
 

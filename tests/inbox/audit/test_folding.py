@@ -9,7 +9,7 @@ from django.utils import timezone
 from accounts.agents import aliases, keys, registration
 from accounts.audit import SYSTEM, person, record
 from accounts.models import Agent, Team, User
-from inbox.pages.times import midnight
+from pages.times import midnight
 from tests.inbox.person import Person, text_of
 
 

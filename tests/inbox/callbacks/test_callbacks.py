@@ -15,7 +15,7 @@ from django.utils import timezone
 from accounts.agents import signing_secrets
 from accounts.audit import SYSTEM
 from accounts.models import Agent, AuditEvent, Membership, Team, User
-from inbox.pages.times import when
+from pages.times import when
 from tests.inbox.person import Person, text_of
 from tests.types import Answer, MakeDelivery
 from wake.callbacks.attempts import claim, settle

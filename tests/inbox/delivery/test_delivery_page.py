@@ -17,7 +17,7 @@ from accounts.audit import SYSTEM, person, record
 from accounts.models import Agent, ApiKey, ClaimedId, Team, User
 from inbox.delivery.timeline import MOST_EVENTS
 from inbox.models import Reading
-from inbox.pages.times import when
+from pages.times import when
 from tests.inbox.person import Person, text_of
 from tests.types import Age, Answer, MakeDelivery
 from wake.models import Callback

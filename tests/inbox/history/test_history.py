@@ -10,8 +10,8 @@ import pytest
 from django.utils import timezone
 
 from accounts.models import Agent, Team, User
-from inbox.pages.times import moment, when
 from inbox.search.index import index_new
+from pages.times import moment, when
 from tests.inbox.person import Person, text_of
 from tests.types import Age, Answer, MakeDelivery
 from wake.acknowledgements import acknowledge

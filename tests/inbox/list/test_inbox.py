@@ -13,8 +13,8 @@ from accounts.agents.keys import mint
 from accounts.audit import SYSTEM
 from accounts.models import Agent, ClaimedId, Team, User
 from inbox.list.snoozing.snoozes import snooze
-from inbox.pages.times import when
 from inbox.search.index import index_new
+from pages.times import when
 from tests.inbox.person import Person, text_of
 from tests.types import Answer, MakeDelivery
 from wake.deliveries import deliver

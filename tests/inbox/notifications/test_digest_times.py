@@ -12,7 +12,7 @@ from accounts.models import User
 from inbox.models import Preferences
 from inbox.notifications.digest_times import next_digest
 from inbox.notifications.quiet_hours import after_quiet
-from inbox.pages.local_time import zone_of
+from pages.local_time import zone_of
 from tests.inbox.notifications.times import utc
 
 BERLIN, NEW_YORK = ZoneInfo("Europe/Berlin"), ZoneInfo("America/New_York")

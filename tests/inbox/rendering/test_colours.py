@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from accounts.characters.invisible import name_invisible
 from inbox.rendering.details import formatted
 from inbox.rendering.syntax_colours import LANGUAGES, coloured
+from pages.characters.invisible import name_invisible
 
 pytestmark = pytest.mark.once
 

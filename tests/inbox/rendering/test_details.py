@@ -14,11 +14,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from accounts.characters.hosts import UNREADABLE
-from accounts.characters.invisible import reveal
 from inbox.rendering import details
 from inbox.rendering.details import Details, formatted, render
 from inbox.rendering.links import REL, hidden_host
+from pages.characters.hosts import UNREADABLE
+from pages.characters.invisible import reveal
 
 pytestmark = pytest.mark.once
 

@@ -15,9 +15,9 @@ from django.utils import timezone
 from accounts.models import Agent, ApiKey, User
 from database.clock import microseconds
 from inbox.delivery.reading import mark_read
-from inbox.pages.times import amount
 from inbox.statistics import figures
 from inbox.statistics.bar_chart import HEIGHT, bars
+from pages.times import amount
 from tests.fixtures.agent_client import AgentClient
 from tests.inbox.person import Person, text_of
 from tests.types import Age, Answer, MakeDelivery

@@ -12,7 +12,7 @@ from wake.server.run.roles import ROLES
 OPERATIONS = (ROOT / "docs/operations.md").read_text()
 COMPOSE = (ROOT / "docker-compose.yml").read_text()
 DOCKERFILE = (ROOT / "Dockerfile").read_text()
-OURS = {"accounts", "inbox", "relay", "wake"}
+OURS = {"accounts", "inbox", "pages", "relay", "wake"}
 
 
 def test_every_variable_that_the_settings_read_is_explained() -> None:

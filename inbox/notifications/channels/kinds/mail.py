@@ -6,11 +6,11 @@ from django.conf import settings
 from django.core.mail import EmailMessage
 from django.urls import reverse
 
-from accounts.characters.invisible import reveal
 from inbox.models import Channel
 from inbox.notifications.channels.kinds.kind import CannotSend, Kind
 from inbox.notifications.channels.message import Message
 from inbox.notifications.mail import unlinked
+from pages.characters.invisible import reveal
 
 
 def _prepare(channel: Channel, message: Message) -> EmailMessage:

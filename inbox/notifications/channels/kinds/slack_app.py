@@ -10,7 +10,6 @@ from http import HTTPStatus
 from django.conf import settings
 
 from accounts.access import may_answer
-from accounts.characters.invisible import reveal
 from inbox.delivery import in_sight
 from inbox.models import Channel, Event
 from inbox.notifications.channels.kinds.kind import BadAddress, Kind, Post, Result, read_status
@@ -21,6 +20,7 @@ from inbox.notifications.channels.kinds.slack_webhook import (
     text_block,
 )
 from inbox.notifications.channels.message import Message
+from pages.characters.invisible import reveal
 from wake.callbacks.http_client import Outcome
 from wake.models import Delivery, Response
 

@@ -1,6 +1,6 @@
 """Writes `invisible_ranges.py`, the table of characters that people cannot see.
 
-Run it from the root of the repository: `python -m accounts.characters.write_invisible_ranges`.
+Run it from the root of the repository: `python -m pages.characters.write_invisible_ranges`.
 General categories come from Python's own Unicode data. The other facts are below, from Unicode
 17.0; a test compares them with the `regex` package, which knows the properties.
 """
@@ -71,7 +71,7 @@ def table() -> str:
     return (
         f'"""Lists the characters that people cannot see, for `re` (Unicode {UNICODE}).\n'
         "\n"
-        "`python -m accounts.characters.write_invisible_ranges` writes this module.\n"
+        "`python -m pages.characters.write_invisible_ranges` writes this module.\n"
         f'"""\n\n{_assigned("HIDDEN", hidden())}{_assigned("BLANKS", blanks())}'
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from inbox.pages.sizes import size
+from pages.sizes import size
 
 
 @pytest.mark.parametrize(

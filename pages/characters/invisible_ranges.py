@@ -1,6 +1,6 @@
 """Lists the characters that people cannot see, for `re` (Unicode 17.0).
 
-`python -m accounts.characters.write_invisible_ranges` writes this module.
+`python -m pages.characters.write_invisible_ranges` writes this module.
 """
 
 HIDDEN = (

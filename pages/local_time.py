@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from datetime import UTC, date, datetime, time, tzinfo
+from typing import Protocol
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from accounts.models import User
+
+class HasTimeZone(Protocol):
+    """A person, who has chosen a time zone by its name."""
+
+    time_zone: str
 
 
-def zone_of(user: User) -> tzinfo:
+def zone_of(user: HasTimeZone) -> tzinfo:
     """Returns the person's time zone; UTC if its name is invalid, so that one bad row does not stop
     every digest."""
     try:

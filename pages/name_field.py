@@ -6,9 +6,8 @@ from typing import Any
 
 from django import forms
 
-from accounts.characters.look_alikes import nfc
-from accounts.models import SINGLE_LINE
-from accounts.models.names import visible
+from pages.characters.look_alikes import nfc
+from pages.characters.names import SINGLE_LINE, visible
 
 
 class NameField(forms.CharField):

@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from accounts.characters.hosts import UNREADABLE, ascii_host
-from accounts.characters.look_alikes import MIXED_FREELY, looks_like_ascii, scripts
+from pages.characters.hosts import UNREADABLE, ascii_host
+from pages.characters.look_alikes import MIXED_FREELY, looks_like_ascii, scripts
 
 SHORTEST = 3  # formulas have words of two letters, a Latin and a Greek one
 SHORTEST_TOP = 2  # a top-level domain

@@ -9,7 +9,7 @@ import pytest
 from django.utils import timezone
 
 from inbox.deadlines.wording import closes_soon, deadline_text, missed_text
-from inbox.pages.times import amount, midnight, moment, when
+from pages.times import amount, midnight, moment, when
 from wake.models import Delivery
 
 BERLIN = ZoneInfo("Europe/Berlin")

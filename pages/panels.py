@@ -11,8 +11,6 @@ from uuid import UUID
 from django.conf import settings
 from django.utils.module_loading import import_string
 
-from accounts.models import User
-
 
 @dataclass(frozen=True, slots=True)
 class Panel:
@@ -29,7 +27,7 @@ def status_of(slot: str, subject: Any) -> str:
     return next((text for function in functions if (text := function(subject))), "")
 
 
-def panels(page: str, subject: Any, *, user: User, at: datetime) -> list[Panel]:
+def panels(page: str, subject: Any, *, user: Any, at: datetime) -> list[Panel]:
     """Returns the panels of the page about one object, in the order of the setting. Each function
     named there takes the arguments of this one except `page`, and returns a panel or None."""
     functions = map(import_string, settings.WAKE_PANELS.get(page, ()))

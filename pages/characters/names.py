@@ -9,8 +9,8 @@ from django.core.exceptions import ValidationError
 from django.core.validators import RegexValidator
 from django.db import models
 
-from accounts.characters.invisible import is_hidden, name_invisible
-from accounts.characters.look_alikes import nfc
+from pages.characters.invisible import is_hidden, name_invisible
+from pages.characters.look_alikes import nfc
 
 SINGLE_LINE = RegexValidator(
     r"^[^\x00-\x1f\x7f-\x9f\u2028\u2029]*\Z", "Control characters are not allowed here."

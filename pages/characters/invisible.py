@@ -12,8 +12,8 @@ Characters stay as they are where writing needs them, and where they cannot hide
 
 import re
 
-from accounts.characters.invisible_ranges import BLANKS, HIDDEN
-from accounts.characters.look_alike_marks import mark_look_alikes
+from pages.characters.invisible_ranges import BLANKS, HIDDEN
+from pages.characters.look_alike_marks import mark_look_alikes
 
 EMOJI = (
     "\u00a9\u00ae\u203c\u2049\u2122\u2139\u2190-\u2bff\u3030\u303d\u3297\u3299\U0001f000-\U0001faff"

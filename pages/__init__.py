@@ -1,0 +1,1 @@
+"""Holds what all pages share and no feature knows: forms, redirects, times, names and layouts."""
