@@ -32,6 +32,7 @@ MOST_FILES = 50  # of a page
 # Of the pictures that came in the delivery itself, together: opening the page decodes them.
 MOST_INLINE_PIXELS = pictures.MOST_PIXELS
 MOST_CACHED_BYTES = 500_000
+MAX_HEIGHT = 544  # in pixels, 34rem of static/css/details.css; the link opens all of it
 
 PICTURE = (
     '<figure class="picture"><a href="{0}"><img src="{0}" alt="{1}" width="{2}" height="{3}"'
@@ -111,7 +112,9 @@ class FileBlocks:
         url = reverse("picture", args=[self.files.delivery_id, digest])
         note = quiet(FIRST_FRAME) if is_animated else ""
         under = format_html(UNDER, note, _caption(block), ALT.format(reveal(alt)))
-        return format_html(PICTURE, url, reveal(alt), width, height, under)
+        shown_height = min(height, MAX_HEIGHT)
+        shown_width = max(1, round(width * shown_height / height)) if height else width
+        return format_html(PICTURE, url, reveal(alt), shown_width, shown_height, under)
 
     def _shown(self, block: dict[str, Any]) -> tuple[str, int, int, bool]:
         """Returns the digest, the size and whether it is animated. Raises NotShowable."""
