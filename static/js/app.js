@@ -3,6 +3,7 @@ const modules = {
   copy: () => import("./copy.js"),
   "discard-draft": () => import("./discard-draft.js"),
   draft: () => import("./draft.js"),
+  "first-moment": () => ({ default: firstMoment }),
   "keyboard-shortcuts": () => import("./keyboard-shortcuts.js"),
   "live-changes": () => import("./live-changes.js"),
   menu: () => import("./answer-bar.js"),
@@ -45,6 +46,20 @@ async function attach() {
   early?.filter((event) => event.target === document.body && !event.defaultPrevented)
     .forEach((event) => document.activeElement.dispatchEvent(new KeyboardEvent("keydown", event)));
   early = null;
+}
+
+// A second press or click may come a moment after the page has changed under it. No person has read the
+// page by then, so its answers cannot be pressed yet.
+const FIRST_MOMENT_MS = 800;
+
+function firstMoment(element, signal) {
+  const answers = [...element.querySelectorAll("button[name=status]:enabled")];
+  const allow = () => answers.forEach((button) => { button.disabled = false; });
+  const whenSeen = () => !document.hidden && setTimeout(allow, FIRST_MOMENT_MS);
+  answers.forEach((button) => { button.disabled = true; });
+  document.addEventListener("visibilitychange", whenSeen, { signal });
+  signal.addEventListener("abort", allow);
+  whenSeen();
 }
 
 // Keeps "in 25 min" true while the page is open, in the words of the server (pages/times.py).
