@@ -38,6 +38,8 @@ from inbox.rendering.unified_diffs import unified
 from pages.characters.invisible import reveal
 
 RAW, FORMATTED = "raw", "formatted"
+LEFT_OUT = "left_out"
+MOST_SAID, LONGEST_SAID = 50, 300  # of what the sender says that it left out
 FORMATTED_AT_ONCE = 20_000
 SHOWN_AT_MOST = 200_000
 LONG = 3_000
@@ -152,6 +154,7 @@ def _rendered(
         raw = text if isinstance(value, str) else indented(text)
         left_out = LeftOut()
         name_unseen(blocks_in(value), left_out)
+        _name_what_was_left_out(value, left_out)
         return Details(
             plain=reveal(raw),
             length=length,
@@ -199,13 +202,14 @@ def _of_object(
             has_all_text=not left_out.has_text,
         )
     markdown = _Markdown(is_asked_for=is_asked_for)
+    shown_apart = {"wake_blocks", "blocks", *_name_what_was_left_out(value, left_out)}
     html = blocks_html(
         blocks,
         markdown=markdown,
         inputs_apart=inputs_apart,
         files=files,
         left_out=left_out,
-        beside={name: one for name, one in value.items() if name not in {"wake_blocks", "blocks"}},
+        beside={name: one for name, one in value.items() if name not in shown_apart},
     )
     return Details(
         html=html,
@@ -214,6 +218,19 @@ def _of_object(
         left_out=left_out.phrases,
         has_all_text=not left_out.has_text,
     )
+
+
+def _name_what_was_left_out(value: Any, left_out: LeftOut) -> set[str]:
+    """Names what the sender of typed blocks says that it left out of them. Returns the names of the
+    members that say it."""
+    phrases = value.get(LEFT_OUT) if blocks_in(value) is not None else None
+    if not isinstance(phrases, list) or not 0 < len(phrases) <= MOST_SAID:
+        return set()
+    if not all(isinstance(one, str) and 0 < len(one) <= LONGEST_SAID for one in phrases):
+        return set()
+    for phrase in phrases:
+        left_out.name(reveal(phrase))
+    return {LEFT_OUT}
 
 
 class _Markdown:

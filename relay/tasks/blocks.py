@@ -13,6 +13,7 @@ from typing import Any
 from relay.content.blobs import Json, size_of
 from relay.content.compact_json import dumps
 from relay.models import Artifact, Message, Task
+from relay.protocol.dialects import FOR_PEOPLE
 
 # In characters: what a page can format quickly, and how much of an earlier turn it shows.
 LONGEST, LONGEST_EARLIER = 20_000, 2_000
@@ -22,6 +23,11 @@ REST = "The rest is on the page of the task."
 REST_IN_FILE = "The rest is in the file below."
 EMPTY = "No content."
 MARKDOWN = {"", "text/markdown"}
+METADATA, BESIDE = "Metadata", "Sent beside the blocks"
+# Members of a part that are its content.
+CONTENT = {"text", "data", "url", "raw", "blob", "size"}
+# Media types that say no more than the kind of the part.
+USUAL_TYPES = {"text": {"text/plain", "text/markdown"}, "data": {"application/json"}}
 
 
 def speaker(message: Message, task: Task) -> str:
@@ -36,13 +42,31 @@ def speaker(message: Message, task: Task) -> str:
     return message.by_name or "Wake"
 
 
-def message_blocks(message: Message | None) -> list[Json]:
-    """Returns the blocks of the agent's current message, with its own typed blocks as they are."""
+def message_blocks(message: Message | None, *, proposal: Any = None) -> list[Json]:
+    """Returns the blocks of the agent's current message, with its own typed blocks as they are.
+    `proposal` is the one that the delivery has; others are shown among the blocks."""
     blocks: list[Json] = []
     for part in message.parts if message else []:
         own = typed_blocks(part)
-        blocks += blocks_of([part]) if own is None else own["blocks"]
-    return blocks
+        if own is None:
+            blocks += blocks_of([part])
+            continue
+        rest = {name: one for name, one in own.items() if name not in {"wake_blocks", "blocks"}}
+        if rest.get("proposal") == proposal:
+            rest.pop("proposal", None)
+        blocks += [*own["blocks"], *_pairs(BESIDE, rest), *_about(part)]
+    return [*blocks, *sent_with(message)] if message else blocks
+
+
+def sent_with(message: Message, *, longest: int = LONGEST) -> list[Json]:
+    """Returns the blocks of what came with a message beside its parts: whoever runs the task gets
+    it, too. What an agent adds for the people whom it asks is shown as fields of the delivery."""
+    metadata = message.metadata
+    if message.source == Message.Source.AGENT:
+        metadata = {name: one for name, one in metadata.items() if name != FOR_PEOPLE}
+    references = message.reference_task_ids
+    also = {"refers to tasks": references} if references else {}
+    return _pairs(METADATA, {**metadata, **also}, longest=longest)
 
 
 def typed_blocks(part: Json) -> Json | None:
@@ -57,16 +81,19 @@ def typed_blocks(part: Json) -> Json | None:
 def artifact_blocks(artifact: Artifact) -> list[Json]:
     """Returns the blocks of an artifact, its description first."""
     about = [_text(artifact.description)] if artifact.description else []
-    blocks = [*about, *blocks_of(artifact.parts)]
+    blocks = [*about, *blocks_of(artifact.parts), *_pairs(METADATA, artifact.metadata)]
     return [{"title": artifact.name or artifact.artifact_id} | blocks[0], *blocks[1:]]
 
 
 def blocks_of(
     parts: Iterable[Json], title: str = "", *, longest: int = LONGEST, rest: str = REST
 ) -> list[Json]:
-    """Returns one block for each part, the first with the title. `rest` ends a text that was cut
-    off."""
-    blocks = [_block(part, longest, rest) for part in parts] or [_text(EMPTY)]
+    """Returns one block for each part, the first with the title, and one for what came with a part.
+    `rest` ends a text that was cut off."""
+    blocks: list[Json] = []
+    for part in parts:
+        blocks += [_block(part, longest, rest), *_about(part, longest, rest)]
+    blocks = blocks or [_text(EMPTY)]
     if title:
         blocks[0] = {"title": title} | blocks[0]
     return blocks
@@ -99,6 +126,30 @@ def is_cut_off(part: Json) -> bool:
     """Returns whether blocks_of() leaves out a part of this text or data."""
     text = dumps(part["data"]) if "data" in part else part.get("text", "")
     return len(text) > LONGEST
+
+
+def is_file(part: Json) -> bool:
+    """Returns whether the part carries a file, of which a block only has the name."""
+    return part.keys().isdisjoint({"text", "data", "url"})
+
+
+def _about(part: Json, longest: int = LONGEST, rest: str = REST) -> list[Json]:
+    """Returns the block of the members that the block of the part does not show."""
+    shown = CONTENT | ({"filename", "mediaType"} if is_file(part) else set())
+    shown |= {"filename"} if "url" in part else set()
+    kind = next((kind for kind in USUAL_TYPES if kind in part), "")
+    shown |= {"mediaType"} if part.get("mediaType") in USUAL_TYPES.get(kind, ()) else set()
+    others = {name: one for name, one in part.items() if name not in shown}
+    return _pairs(METADATA, others, longest=longest, rest=rest)
+
+
+def _pairs(title: str, items: Json, *, longest: int = LONGEST, rest: str = REST) -> list[Json]:
+    if not items:
+        return []
+    text = dumps(items)
+    if len(text) > longest:
+        return [{"title": title} | _text(_cut(text, longest, rest))]
+    return [{"type": "kv", "title": title, "items": items}]
 
 
 def _block(part: Json, longest: int, rest: str) -> Json:

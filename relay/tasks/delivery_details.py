@@ -21,7 +21,9 @@ from relay.tasks.blocks import (
     artifact_blocks,
     blocks_of,
     fitting,
+    is_file,
     message_blocks,
+    sent_with,
     speaker,
     text_of,
     typed_blocks,
@@ -32,6 +34,8 @@ MOST_TURNS = 20
 LONGEST_PROPOSAL = 60_000
 # Of artifacts, and of turns: the agent is locked meanwhile, and a delivery shows less of them.
 LONGEST_READ = 1_000_000
+MOST_NAMED = 20
+THERE = ", on the page of the task"
 
 
 def read_turns(task: Task, message: Message | None) -> tuple[Message | None, list[Message]]:
@@ -55,7 +59,7 @@ def read_turns(task: Task, message: Message | None) -> tuple[Message | None, lis
     return (read.get(request.pk, request) if request else None), turns
 
 
-def has_parts(turn: Message) -> bool:
+def has_parts(turn: Message | Artifact) -> bool:
     return "parts_json" not in turn.get_deferred_fields()
 
 
@@ -67,21 +71,48 @@ def details_json(
     artifacts, others_by_name = _artifacts(task)
     since = [turn for turn in newest if message and turn.pk > message.pk]
     earlier = [turn for turn in newest if turn not in since]
+    proposal = _proposal(task, message, artifacts)
     blocks = [
-        *message_blocks(message),
+        *message_blocks(message, proposal=proposal),
         *_titled("{} has written since", since, task),
         *chain.from_iterable(artifact_blocks(artifact) for artifact in artifacts),
         *_further(others_by_name),
         *_titled("{} asked", [request] if request else [], task),
         *_titled("Earlier: {}", earlier, task, longest=LONGEST_EARLIER),
     ]
+    shown = list(fitting(blocks))
+    turns = [turn for turn in (message, request, *newest) if turn]
     details = {
         "wake_blocks": 1,
         "text": text_of(message.parts) if message else "",
-        "proposal": _proposal(task, message, artifacts),
-        "blocks": list(fitting(blocks)),
+        "proposal": proposal,
+        "blocks": shown,
     }
+    if left_out := [*_cut_short(shown), *_files(turns, artifacts), *_older(task, turns)]:
+        details["left_out"] = left_out
     return dumps(details)
+
+
+def _cut_short(blocks: list[Json]) -> list[str]:
+    ends = any(str(block.get("text", "")).endswith(REST) for block in blocks)
+    return [f"The end of a long text{THERE}"] if ends else []
+
+
+def _files(turns: list[Message], artifacts: list[Artifact]) -> list[str]:
+    parts = chain.from_iterable(one.parts for one in [*turns, *artifacts] if has_parts(one))
+    names = [part.get("filename") or "A file" for part in parts if is_file(part)]
+    named = [f"{name}{THERE}" for name in names[:MOST_NAMED]]
+    more = len(names) - MOST_NAMED
+    return [*named, f"{more:,} more files{THERE}"] if more > 0 else named
+
+
+def _older(task: Task, turns: list[Message]) -> list[str]:
+    """Returns how many messages are too old to be shown. One query, and none for a short task."""
+    if len(turns) <= MOST_TURNS:
+        return []
+    count = task.messages.count() - len(turns)
+    noun = "message" if count == 1 else "messages"
+    return [f"{count:,} earlier {noun}{THERE}"] if count else []
 
 
 def _artifacts(task: Task) -> tuple[list[Artifact], list[str]]:
@@ -114,6 +145,8 @@ def _titled(
     for turn in turns:
         parts = turn.parts if has_parts(turn) else [{"text": REST, "mediaType": "text/plain"}]
         yield from blocks_of(parts, title.format(speaker(turn, task)), longest=longest)
+        if has_parts(turn):
+            yield from sent_with(turn, longest=longest)
 
 
 def _proposal(task: Task, message: Message | None, artifacts: list[Artifact]) -> Json | str:

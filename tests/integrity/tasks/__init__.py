@@ -1,0 +1,1 @@
+"""The promises about the tasks that other agents send."""
