@@ -49,11 +49,12 @@ async function attach() {
 }
 
 // A second press or click may come a moment after the page has changed under it. No person has read the
-// page by then, so its answers cannot be pressed yet.
+// page by then, so its answers cannot be pressed yet. A rejection can: its key leads to the message, and
+// the letters of a message must not be taken for keys.
 const FIRST_MOMENT_MS = 800;
 
 function firstMoment(element, signal) {
-  const answers = [...element.querySelectorAll("button[name=status]:enabled")];
+  const answers = [...element.querySelectorAll("button[name=status]:enabled:not([value=rejected])")];
   const allow = () => answers.forEach((button) => { button.disabled = false; });
   const whenSeen = () => !document.hidden && setTimeout(allow, FIRST_MOMENT_MS);
   answers.forEach((button) => { button.disabled = true; });

@@ -150,4 +150,9 @@ class Screen:
             self.left_the_origin.append(request.url)
 
 
+def wait_for_answers(page: Page) -> None:
+    """Waits until a page that has just opened takes an answer."""
+    page.wait_for_selector(".answer-bar button[name=status]:disabled", state="detached")
+
+
 Open = Callable[..., Screen]

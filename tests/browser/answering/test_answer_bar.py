@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from accounts.models import User
-from tests.browser.screen import Open
+from tests.browser.screen import Open, wait_for_answers
 from tests.browser.world import World
 from tests.types import MakeDelivery
 from wake.models import Delivery, Response
@@ -32,6 +32,7 @@ def question(make_delivery: MakeDelivery) -> Delivery:
 
 
 def send_with_keys(page: Page) -> None:
+    wait_for_answers(page)
     with page.expect_navigation():
         page.keyboard.press("Control+Enter")
 

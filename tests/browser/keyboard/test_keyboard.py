@@ -9,7 +9,7 @@ from playwright.sync_api import Page, Route, expect
 
 from accounts.models import User
 from inbox.models import Preferences
-from tests.browser.screen import Open
+from tests.browser.screen import Open, wait_for_answers
 from tests.types import MakeDelivery
 from wake.models import Delivery, Response
 
@@ -135,6 +135,7 @@ def test_an_answer_on_its_page_leads_on_to_the_next_row(
 ) -> None:
     press_and_go(inbox, "j", "j", "o")
 
+    wait_for_answers(inbox)
     press_and_go(inbox, "a")
 
     assert Response.objects.get().delivery == outputs[1]
@@ -226,6 +227,7 @@ def test_one_delivery_leads_to_the_next_and_back(inbox: Page, outputs: list[Deli
     press_and_go(inbox, "k")
     assert inbox.url.endswith(f"/deliveries/{outputs[0].pk}/")
 
+    wait_for_answers(inbox)
     press_and_go(inbox, "a")
     assert Response.objects.get().delivery == outputs[0]
 
