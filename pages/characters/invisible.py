@@ -7,12 +7,14 @@ Characters stay as they are where writing needs them, and where they cannot hide
   after an emoji.
 - One no-break or thin space stays between letters, digits and the marks of typography, as in
   `10 000 €` and `« oui »`, but not in code, where it joins two words into one.
+- Up to four marks of Latin, Greek and Cyrillic stay on a letter, and six of other scripts.
+- Up to ten empty lines stay.
 - One or two ideographic spaces stay beside Chinese, Japanese and Korean letters, but not in code.
 """
 
 import re
 
-from pages.characters.invisible_ranges import BLANKS, HIDDEN
+from pages.characters.invisible_ranges import BLANKS, HIDDEN, MARKS
 from pages.characters.look_alike_marks import mark_look_alikes
 
 EMOJI = (
@@ -25,6 +27,8 @@ STACKING = "\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\uf
 LONG = 20  # a mixed run of so many is counted, because naming each made a page of megabytes
 KINDS_NAMED = 4
 TALLEST = 4  # more marks on one letter hide their neighbours
+TALLEST_ELSEWHERE = 6  # Burmese needs five, and Thai marks as many as these reach the next line
+EMPTY_LINES = 10  # what follows more of them is out of sight
 
 _NEEDED = (
     rf"(?<=[{EMOJI}\ufe0f])\u200d(?=[{EMOJI}])"
@@ -35,14 +39,17 @@ _SPACING = (
     rf"(?<=[{TYPOGRAPHY}])[\u00a0\u2009\u202f](?=[{TYPOGRAPHY}])"
     rf"|(?:(?<=[{CJK}])|(?<![^\n]))\u3000{{1,2}}(?=[{CJK}\w])|(?<=\w)\u3000{{1,2}}(?=[{CJK}])"
 )
+_LINES = rf"\n(?:[ \t]*\r?\n){{{EMPTY_LINES + 1},}}"
 _RUNS = (
-    rf"(?P<mixed>[{HIDDEN}{BLANKS}]{{{LONG},}}|[{STACKING}]{{{TALLEST + 1},}})"
+    rf"(?P<lines>{_LINES})"
+    rf"|(?P<mixed>[{HIDDEN}{BLANKS}]{{{LONG},}}|[{STACKING}]{{{TALLEST + 1},}}"
+    rf"|[{MARKS}]{{{TALLEST_ELSEWHERE + 1},}})"
     rf"|(?P<hidden>[{HIDDEN}{BLANKS}]|\r(?!\n))(?P=hidden)*"
 )
 _IN_TEXT = re.compile(rf"(?P<needed>{_NEEDED}|{_SPACING})|{_RUNS}")
 _IN_CODE = re.compile(rf"(?P<needed>{_NEEDED})|{_RUNS}")
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
-_ANY = re.compile(f"[\r{HIDDEN}{BLANKS}{STACKING}]")
+_CONTROL = re.compile(rf"[\x00-\x08\x0b-\x1f\x7f]|{_LINES}")
+_ANY = re.compile(rf"[\r{HIDDEN}{BLANKS}{STACKING}]|[{MARKS}]{{{TALLEST_ELSEWHERE + 1}}}|{_LINES}")
 _IS_HIDDEN = re.compile(f"[{HIDDEN}{BLANKS}]")
 
 
@@ -72,6 +79,8 @@ def is_hidden(character: str) -> bool:
 def _name(match: re.Match[str]) -> str:
     if match["needed"]:
         return match[0]
+    if match["lines"]:
+        return f"\n⟨{match[0].count(chr(10)):,} line breaks⟩\n"
     times = f"{len(match[0]):,} " if len(match[0]) > 1 else ""
     kinds = [f"U+{ord(character):04X}" for character in dict.fromkeys(match[0])]
     more = " …" if len(kinds) > KINDS_NAMED else ""

@@ -1,4 +1,4 @@
-"""Writes `invisible_ranges.py`, the table of characters that people cannot see.
+"""Writes `invisible_ranges.py`, the table of characters that people cannot see or that stack.
 
 Run it from the root of the repository: `python -m pages.characters.write_invisible_ranges`.
 General categories come from Python's own Unicode data. The other facts are below, from Unicode
@@ -66,13 +66,24 @@ def blanks() -> set[int]:
     return spaces - {SPACE}
 
 
+def marks() -> set[int]:
+    """Returns the marks that fonts draw above, below or through the letter before them."""
+    drawn = {
+        code
+        for code in range(sys.maxunicode + 1)
+        if unicodedata.category(chr(code)) in {"Mn", "Me"}
+    }
+    return drawn - hidden()
+
+
 def table() -> str:
     """Returns the text of the module."""
     return (
-        f'"""Lists the characters that people cannot see, for `re` (Unicode {UNICODE}).\n'
+        f'"""Lists characters that people cannot see, and marks, for `re` (Unicode {UNICODE}).\n'
         "\n"
         "`python -m pages.characters.write_invisible_ranges` writes this module.\n"
         f'"""\n\n{_assigned("HIDDEN", hidden())}{_assigned("BLANKS", blanks())}'
+        f"{_assigned('MARKS', marks())}"
     )
 
 

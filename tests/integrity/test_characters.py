@@ -163,3 +163,36 @@ def test_a_host_that_looks_like_another_is_named_wherever_it_stands(details: obj
 
     assert rendered is not None
     assert HOST in rendered.html
+
+
+@pytest.mark.parametrize("mark", ["\u0e47", "\u0f74", "\u05b8", "\u0741", "\u0939\u0941"[1:]])
+def test_marks_of_no_script_reach_over_other_lines(mark: str) -> None:
+    """A hundred Thai marks drew over the rows of other deliveries."""
+    code = f"U+{ord(mark):04X}"
+
+    assert reveal(f"a{mark * 100}b") == f"a⟨100 {code}⟩b"
+    assert reveal(f"a{mark * 6}b") == f"a{mark * 6}b"
+
+
+@pytest.mark.parametrize(
+    ("between", "named"),
+    [
+        ("\n" * 300, "⟨300 line breaks⟩"),
+        ("\n \t" * 50 + "\n", "⟨51 line breaks⟩"),
+        ("\r\n" * 30, "⟨30 line breaks⟩"),
+    ],
+)
+def test_empty_lines_move_nothing_out_of_sight(between: str, named: str) -> None:
+    text = f"Run ls{between}and delete everything."
+    fenced = formatted(f"```\n{text}\n```")
+
+    assert named in reveal(text)
+    assert named in reveal(text, is_code=True)
+    assert named in fenced
+    assert reveal(reveal(text)) == reveal(text)
+
+
+def test_a_few_empty_lines_stay() -> None:
+    text = "One.\n\n\n\n\n\n\n\n\nTwo."
+
+    assert reveal(text) == text
