@@ -99,7 +99,8 @@ def _cut_short(blocks: list[Json]) -> list[str]:
 
 
 def _files(turns: list[Message], artifacts: list[Artifact]) -> list[str]:
-    parts = chain.from_iterable(one.parts for one in [*turns, *artifacts] if has_parts(one))
+    senders: list[Message | Artifact] = [*turns, *artifacts]
+    parts = chain.from_iterable(one.parts for one in senders if has_parts(one))
     names = [part.get("filename") or "A file" for part in parts if is_file(part)]
     named = [f"{name}{THERE}" for name in names[:MOST_NAMED]]
     more = len(names) - MOST_NAMED
