@@ -14,6 +14,9 @@ class AccountsConfig(AppConfig):
         signals.user_logged_in.connect(
             sessions.begin, dispatch_uid="accounts.sign_in.sessions.begin"
         )
+        page = import_module("pages.page")
+        owed_factor = import_module("accounts.sign_in.owed_factor")
+        page.register_check(owed_factor.ask_to_set_up)
         append_only = import_module("accounts.audit.append_only")
         post_migrate.connect(
             append_only.guard_after_migrate,

@@ -16,4 +16,8 @@ class InboxConfig(AppConfig):
             import_module, ("wake.answering.shown_values", "inbox.rendering.details")
         )
         values.register(page.shows_all_text)
+        viewer, mentions = map(
+            import_module, ("accounts.access.viewer", "inbox.delivery.discussion.mentions")
+        )
+        viewer.register_count("mention_count", mentions.with_mention_count)
         post_migrate.connect(fts5.create_index, sender=self)

@@ -13,3 +13,8 @@ class WakeConfig(AppConfig):
         # Models can be imported only now.
         kinds, answers = map(import_module, ("wake.callbacks.kinds", "wake.callbacks.answers"))
         kinds.register(answers.KIND)
+        page, pictures, errors = map(
+            import_module,
+            ("pages.page", "wake.blobs.pictures", "wake.server.http.error_handlers"),
+        )
+        page.register_error_page(pictures.TooManyPictures, errors.server_error)

@@ -11,7 +11,7 @@ from uuid import UUID
 from django.conf import settings
 from django.db import transaction
 
-from accounts.access import NotAllowed, is_owner, may_answer
+from accounts.access.objects import NotAllowed, is_owner, may_answer
 from accounts.audit import Actor, person, record
 from accounts.models import Agent, User
 from database import sweeps

@@ -11,7 +11,7 @@ from uuid import UUID
 from django.db import transaction
 from django.db.models import Exists, OuterRef
 
-from accounts.access import NotAllowed, is_owner
+from accounts.access.objects import NotAllowed, is_owner
 from accounts.audit import SYSTEM, person, record
 from accounts.models import Team, User
 from database import sweeps

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from accounts.audit import Actor
 from accounts.models import Agent
-from accounts.teams import members
+from accounts.people import members
 
 
 class AlreadyIssued(Exception):

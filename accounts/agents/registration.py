@@ -12,7 +12,7 @@ from accounts.agents.signing_secrets import ensure_secret
 from accounts.agents.topics import topic_of
 from accounts.audit import Actor, record
 from accounts.models import Agent
-from accounts.teams import members
+from accounts.people import members
 from database.clock import database_now
 from database.notifications import notify
 

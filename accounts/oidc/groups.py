@@ -11,7 +11,7 @@ import logging
 from accounts.audit import record
 from accounts.models import Membership, Team, User
 from accounts.oidc.provider import Provider
-from accounts.teams import members
+from accounts.people import members
 
 log = logging.getLogger(__name__)
 

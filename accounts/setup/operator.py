@@ -13,8 +13,8 @@ from django.db import transaction
 from accounts.agents import keys, registration, signing_secrets
 from accounts.audit import Actor, record
 from accounts.models import Agent, Membership, Team, User
+from accounts.people import members
 from accounts.sign_in import passwords, second_factor, sessions
-from accounts.teams import members
 from pages.characters.addresses import read_address
 from pages.characters.look_alikes import nfc
 

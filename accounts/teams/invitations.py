@@ -10,8 +10,8 @@ from django.db import IntegrityError, transaction
 from accounts.agents import keys
 from accounts.audit import Actor, person, record
 from accounts.models import Invitation, Membership, Team, User
+from accounts.people import members
 from accounts.sign_in import address_changes
-from accounts.teams import members
 
 PREFIX = "wk_join_"
 TEXT = re.compile(rf"{PREFIX}[0-9A-Za-z]{{36}}", re.ASCII)

@@ -9,9 +9,9 @@ from typing import Any
 
 from django.urls import reverse
 
+from accounts.access.viewer import Viewer
 from accounts.models import Agent
 from inbox.agents.keys import SOON
-from inbox.pages.viewer import Viewer
 from inbox.statistics.figures import Outline, outlines
 from pages.attention import Note
 from pages.panels import notes

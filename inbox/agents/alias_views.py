@@ -11,14 +11,16 @@ from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_POST
 
+from accounts.access.owners import owned_agent, still_owned
+from accounts.access.requests import PersonRequest, actor
 from accounts.agents import aliases
 from accounts.models import Agent
 from database.clock import database_now
 from inbox.agents.forms import AliasForm
-from inbox.pages.owners import owned_agent, still_owned
-from inbox.pages.page import PersonRequest, SeeOther, actor, form_page, page
 from inbox.people.settings.views import posted
 from inbox.people.sign_in.reauthentication import requires_password
+from pages.page import form_page, page
+from pages.redirects import SeeOther
 
 
 @form_page

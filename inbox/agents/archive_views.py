@@ -8,10 +8,12 @@ from django.contrib import messages
 from django.http import HttpResponse
 from django.views.decorators.http import require_POST
 
+from accounts.access.owners import owned_agent, still_owned
+from accounts.access.requests import PersonRequest, actor
 from accounts.agents import registration
 from database.clock import database_now
-from inbox.pages.owners import owned_agent, still_owned
-from inbox.pages.page import PersonRequest, SeeOther, actor, page
+from pages.page import page
+from pages.redirects import SeeOther
 
 
 @require_POST

@@ -11,15 +11,17 @@ from django.db import transaction
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, render
 
+from accounts.access.owners import owned_agent, still_owned
+from accounts.access.requests import PersonRequest, actor
 from accounts.agents import credential_version, keys
 from accounts.models import Agent
 from database.clock import database_now
 from inbox.agents.forms import NewKeyForm, OnceForm, RotationForm
 from inbox.agents.show_once import no_longer_visible, shown_once
-from inbox.pages.owners import owned_agent, still_owned
-from inbox.pages.page import PersonRequest, SeeOther, actor, form_page, page
 from inbox.people.settings.views import posted
 from inbox.people.sign_in.reauthentication import requires_password
+from pages.page import form_page, page
+from pages.redirects import SeeOther
 
 
 @form_page

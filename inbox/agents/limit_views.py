@@ -10,13 +10,15 @@ from django.core.exceptions import ValidationError
 from django.http import HttpResponse
 from django.shortcuts import render
 
+from accounts.access.owners import owned_agent, still_owned
+from accounts.access.requests import PersonRequest, actor
 from accounts.agents import hourly_limits, quota
 from accounts.models import Agent, ApiKey
 from database.clock import database_now
 from inbox.agents.forms import LimitForm
-from inbox.pages.owners import owned_agent, still_owned
-from inbox.pages.page import PersonRequest, SeeOther, actor, form_page, page
 from inbox.people.settings.views import posted
+from pages.page import form_page, page
+from pages.redirects import SeeOther
 
 
 @form_page

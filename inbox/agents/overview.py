@@ -20,10 +20,10 @@ from django.db.models import (
 )
 from django.shortcuts import get_object_or_404
 
-from accounts.access import agents_of
+from accounts.access.objects import agents_of
+from accounts.access.viewer import Viewer
 from accounts.models import Agent, ApiKey, ClaimedId, Membership, SigningSecret, User
 from inbox.callbacks import callbacks
-from inbox.pages.viewer import Viewer
 from inbox.statistics.figures import with_provider
 from wake.models import Delivery
 

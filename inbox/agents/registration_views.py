@@ -8,17 +8,18 @@ from django.core.exceptions import PermissionDenied, ValidationError
 from django.http import HttpResponse
 from django.shortcuts import render
 
-from accounts.access import teams_owned_by
+from accounts.access import team_filter
+from accounts.access.objects import teams_owned_by
+from accounts.access.owners import AGENTS_REFUSED, still_owned
+from accounts.access.requests import PersonRequest, actor
 from accounts.agents import registration
 from accounts.models import Agent
 from database.clock import database_now
 from inbox.agents.forms import NewAgentForm
 from inbox.agents.show_once import no_longer_visible, shown_once
-from inbox.pages import team_filter
-from inbox.pages.owners import AGENTS_REFUSED, still_owned
-from inbox.pages.page import PersonRequest, actor, form_page, page
 from inbox.people.settings.views import posted
 from inbox.people.sign_in.reauthentication import requires_password
+from pages.page import form_page, page
 
 
 @form_page

@@ -11,15 +11,17 @@ from django.http import HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_POST
 
+from accounts.access.owners import owned_agent
+from accounts.access.requests import PersonRequest, actor
 from accounts.agents import credential_version, signing_secrets
 from accounts.models import Agent
 from database.clock import database_now
 from inbox.agents.forms import OnceForm
 from inbox.agents.show_once import no_longer_visible, shown_once
-from inbox.pages.owners import owned_agent
-from inbox.pages.page import PersonRequest, SeeOther, actor, form_page, page
 from inbox.people.settings.views import posted
 from inbox.people.sign_in.reauthentication import requires_password
+from pages.page import form_page, page
+from pages.redirects import SeeOther
 
 
 @form_page

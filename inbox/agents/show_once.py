@@ -8,8 +8,8 @@ from typing import Any
 from django.http import HttpResponse
 from django.shortcuts import render
 
+from accounts.access.requests import PersonRequest
 from accounts.models import Agent
-from inbox.pages.page import PersonRequest
 
 
 def shown_once(

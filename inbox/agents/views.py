@@ -8,6 +8,8 @@ from django.http import HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
+from accounts.access.requests import PersonRequest
+from accounts.access.viewer import Viewer
 from accounts.agents import quota
 from accounts.models import ApiKey, Membership
 from database.clock import database_now
@@ -15,10 +17,9 @@ from inbox.agents import concerns, overview
 from inbox.agents.agent_list import PAGE, lines_of, notes_of, page_number
 from inbox.agents.health import health_of
 from inbox.agents.keys import key_lines
-from inbox.pages.page import PersonRequest, page
-from inbox.pages.viewer import Viewer
 from inbox.statistics import figures as agent_figures
 from inbox.statistics.bar_chart import bars
+from pages.page import page
 from pages.panels import panels
 from pages.times import amount, midnight
 

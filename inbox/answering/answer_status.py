@@ -9,8 +9,8 @@ from uuid import UUID
 
 from django.db.models import Q, QuerySet
 
+from accounts.access.viewer import Viewer
 from inbox.answering.outcome_words import outcome_words
-from inbox.pages.viewer import Viewer
 from pages.panels import status_of
 from pages.times import when
 from wake.models import Callback, Response

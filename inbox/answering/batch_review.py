@@ -12,6 +12,7 @@ from uuid import UUID
 from django.db.models import F
 from django.http import QueryDict
 
+from accounts.access.viewer import Viewer
 from database.encrypted_columns import length_of
 from database.encryption import Unreadable
 from inbox.answering.editing.choices import undecided
@@ -21,7 +22,6 @@ from inbox.delivery import attachments, in_sight
 from inbox.delivery.reading import with_reading
 from inbox.list.rows import UNUSED_COLUMNS, Row, row_of
 from inbox.pages.filter_state import read_ids
-from inbox.pages.viewer import Viewer
 from pages.characters.invisible import reveal
 from wake.models import Delivery, Response
 

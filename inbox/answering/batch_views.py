@@ -12,13 +12,15 @@ from django.http import Http404, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_POST, require_safe
 
+from accounts.access.requests import PersonRequest
+from accounts.access.viewer import Viewer
 from accounts.limits.throttles import client_address
 from database.clock import database_now
 from inbox.answering import batch_review, batches
 from inbox.answering.batches import Batch, Line
 from inbox.pages.filter_state import FilterState
-from inbox.pages.page import PersonRequest, SeeOther, page
-from inbox.pages.viewer import Viewer
+from pages.page import page
+from pages.redirects import SeeOther
 
 
 @require_safe

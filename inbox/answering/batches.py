@@ -13,7 +13,8 @@ from uuid import UUID, uuid4
 from django.contrib.sessions.backends.base import SessionBase
 from django.db import DatabaseError
 
-from accounts.access import NotAllowed
+from accounts.access.objects import NotAllowed
+from accounts.access.viewer import Viewer
 from accounts.models import User
 from database.clock import database_now
 from database.encrypted_columns import as_stored, opened
@@ -23,7 +24,6 @@ from inbox.answering.batch_review import Choice, is_undecided
 from inbox.answering.outcome_words import STATUS_LABELS
 from inbox.delivery.reading import mark_many_read
 from inbox.list.rows import UNUSED_COLUMNS
-from inbox.pages.viewer import Viewer
 from wake.assignment.taking import NotAssigned
 from wake.models import Delivery, Place, Response, Sight, Vote
 from wake.responses import (

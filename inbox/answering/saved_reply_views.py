@@ -8,11 +8,12 @@ from django.http import HttpResponse
 from django.shortcuts import get_object_or_404
 from django.views.decorators.http import require_POST
 
+from accounts.access.requests import PersonRequest
 from inbox.answering import saved_replies
 from inbox.models import SavedReply
-from inbox.pages.page import PersonRequest, form_page, page
 from inbox.people.settings.forms import SavedReplyForm
 from inbox.people.settings.views import posted, saved, settings_page
+from pages.page import form_page, page
 
 
 @form_page

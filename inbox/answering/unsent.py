@@ -7,11 +7,11 @@ from http import HTTPStatus
 from django.http import HttpResponse
 from django.shortcuts import render
 
-from accounts.access import NotAllowed
+from accounts.access.objects import NotAllowed
+from accounts.access.requests import PersonRequest
 from inbox.answering.editing.choices import clicked, questions
 from inbox.answering.forms import AnswerForm
 from inbox.answering.outcome_words import status_words
-from inbox.pages.page import PersonRequest
 from pages.characters.invisible import reveal
 from wake.assignment.taking import NotAssigned
 from wake.models import Delivery, Response

@@ -11,7 +11,9 @@ from django.http import HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_POST
 
-from accounts.access import NotAllowed, may_answer
+from accounts.access.objects import NotAllowed, may_answer
+from accounts.access.requests import PersonRequest
+from accounts.access.viewer import Viewer
 from accounts.limits.throttles import client_address
 from database.clock import database_now
 from inbox.answering.answer_status import answer_status
@@ -20,13 +22,14 @@ from inbox.answering.forms import AnswerForm
 from inbox.answering.saved_replies import by_answer, with_saved_reply
 from inbox.answering.unsent import own_answer, refused_page
 from inbox.delivery import in_sight, revisions
+from inbox.delivery.finding import find_delivery
 from inbox.delivery.neighbours import after_answer, next_to_open
 from inbox.delivery.views import delivery_page
 from inbox.models import SavedReply
 from inbox.pages.filter_state import FilterState
-from inbox.pages.page import PersonRequest, SeeOther, find_delivery, page
-from inbox.pages.viewer import Viewer
 from pages.characters.invisible import reveal
+from pages.page import page
+from pages.redirects import SeeOther
 from wake.models import Delivery, Place, Response, Sight, Vote
 from wake.responses import (
     AlreadyAnswered,

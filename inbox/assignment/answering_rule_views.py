@@ -15,15 +15,17 @@ from django.shortcuts import get_object_or_404
 from django.utils.timezone import is_aware
 from django.views.decorators.http import require_POST, require_safe
 
-from accounts.access import is_owner, teams_of
+from accounts.access.objects import is_owner, teams_of
+from accounts.access.owners import team_of_an_owner
+from accounts.access.requests import PersonRequest, actor
 from accounts.models import Team
 from database.clock import database_now
 from inbox.assignment.forms import AnsweringRuleForm, match_of
 from inbox.assignment.sentences import Names, matches
-from inbox.pages.owners import team_of_an_owner
-from inbox.pages.page import PersonRequest, SeeOther, actor, form_page, page, posted_text
 from inbox.people.settings.views import posted, settings_page
 from inbox.people.sign_in.reauthentication import ask_if_stale
+from pages.page import form_page, page, posted_text
+from pages.redirects import SeeOther
 from wake.answering import results, rules
 from wake.answering.refusals import refusals
 from wake.assignment.rules import BadRule, RulesChanged

@@ -11,9 +11,9 @@ from uuid import UUID
 from django.db import DatabaseError, transaction
 from django.db.models import Q, QuerySet
 
+from accounts.access.viewer import Viewer
 from accounts.models import User
 from inbox.models import Reading
-from inbox.pages.viewer import Viewer
 from wake.assignment.assigned import in_words
 from wake.models import Delivery
 

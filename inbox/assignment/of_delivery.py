@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from accounts.access.viewer import Viewer
 from accounts.models import User
-from inbox.pages.viewer import Viewer
 from wake.assignment.assigned import assignment_of
 from wake.assignment.votes import quorum_of
 from wake.models import Delivery, Response, Vote

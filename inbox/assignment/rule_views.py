@@ -12,16 +12,18 @@ from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404
 from django.views.decorators.http import require_POST, require_safe
 
-from accounts.access import is_owner, teams_of
+from accounts.access.objects import is_owner, teams_of
+from accounts.access.owners import team_of_an_owner
+from accounts.access.requests import PersonRequest, actor
 from accounts.models import Team
 from database.clock import database_now
 from inbox.assignment.answering_rule_views import answering_lines
 from inbox.assignment.forms import RuleForm, initial_of
 from inbox.assignment.sentences import Names, assigns, escalates, matches
-from inbox.pages.owners import team_of_an_owner
-from inbox.pages.page import PersonRequest, SeeOther, actor, form_page, page
 from inbox.people.settings.views import posted, settings_page
 from inbox.people.teams.teams import count_rules, own_teams
+from pages.page import form_page, page
+from pages.redirects import SeeOther
 from wake.answering.rules import MOST_RULES as MOST_ANSWERING
 from wake.assignment import rules
 from wake.models import Rule, RuleVersion

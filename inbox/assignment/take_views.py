@@ -8,11 +8,14 @@ from django.core.exceptions import PermissionDenied
 from django.http import HttpResponse
 from django.views.decorators.http import require_POST
 
-from accounts.access import NotAllowed
+from accounts.access.objects import NotAllowed
+from accounts.access.requests import PersonRequest
 from accounts.limits.throttles import client_address
 from database.clock import database_now
+from inbox.delivery.finding import find_delivery
 from inbox.pages.filter_state import FilterState
-from inbox.pages.page import PersonRequest, SeeOther, find_delivery, page
+from pages.page import page
+from pages.redirects import SeeOther
 from wake.assignment.taking import take
 
 

@@ -9,13 +9,14 @@ from django.http import HttpResponse
 from django.shortcuts import get_object_or_404
 from django.views.decorators.http import require_safe
 
-from accounts.access import teams_of
+from accounts.access.objects import teams_of
+from accounts.access.requests import PersonRequest
 from accounts.models import Team
 from database.clock import database_now
 from database.uuids import uuid_or_none
 from inbox.assignment.rule_views import rules_page
 from inbox.assignment.sentences import Names
-from inbox.pages.page import PersonRequest, page
+from pages.page import page
 from wake.assignment import trying
 from wake.assignment.trying import Matched
 from wake.models import Delivery, RuleVersion

@@ -6,8 +6,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
+from accounts.access.viewer import Viewer
 from accounts.models import AuditEntry, AuditTip, Team
-from inbox.pages.viewer import Viewer
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,9 +8,9 @@ from uuid import UUID
 
 from django.urls import reverse
 
+from accounts.access.viewer import Viewer
 from accounts.models import AuditEvent
 from inbox.audit.sentences import sentence, where
-from inbox.pages.viewer import Viewer
 from wake.models import Delivery
 
 KINDS = {

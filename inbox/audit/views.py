@@ -11,6 +11,9 @@ from django.http import HttpResponse, JsonResponse, StreamingHttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
 
+from accounts.access import team_filter
+from accounts.access.requests import PersonRequest
+from accounts.access.viewer import Viewer
 from database.clock import database_now
 from inbox.audit import events as audit_events
 from inbox.audit import export
@@ -19,10 +22,8 @@ from inbox.audit.folding import days_of
 from inbox.audit.lines import lines_of
 from inbox.audit.sentences import EVENTS
 from inbox.audit.streaming import streamed
-from inbox.pages import team_filter
-from inbox.pages.page import PersonRequest, page
-from inbox.pages.viewer import Viewer
 from inbox.people.teams.teams import people_of
+from pages.page import page
 
 FILTER_PARAMETERS = ("actor", "event", "from", "to")  # an agent is in one team
 EXPORT_REFUSED = "Only team owners can export the audit log"

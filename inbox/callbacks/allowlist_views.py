@@ -10,12 +10,14 @@ from django.http import HttpResponse
 from django.shortcuts import get_object_or_404
 from django.views.decorators.http import require_POST, require_safe
 
+from accounts.access.owners import still_owned, team_of_an_owner
+from accounts.access.requests import PersonRequest, actor
 from accounts.limits.throttles import TooMany, count_dns_lookup
-from inbox.pages.owners import still_owned, team_of_an_owner
-from inbox.pages.page import PersonRequest, SeeOther, actor, page, posted_text, too_many
 from inbox.people.settings.forms import HostForm
 from inbox.people.settings.views import saved, settings_page
 from inbox.people.teams.teams import own_teams_with_hosts
+from pages.page import page, posted_text, too_many
+from pages.redirects import SeeOther
 from wake.callbacks import addresses
 from wake.callbacks import allowlist as hosts
 from wake.models import CallbackHost

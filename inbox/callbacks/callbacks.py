@@ -9,8 +9,8 @@ from uuid import UUID
 
 from django.db.models import OuterRef, QuerySet, Subquery
 
+from accounts.access.viewer import Viewer
 from database.batched_queries import PAGE, Cursor, first_of_each, older_than
-from inbox.pages.viewer import Viewer
 from pages.times import when
 from wake.callbacks.allowlist import patterns_of
 from wake.callbacks.attempts import GONE

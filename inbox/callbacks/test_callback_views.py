@@ -9,13 +9,14 @@ from uuid import UUID
 from django.http import HttpResponse
 from django.shortcuts import render
 
+from accounts.access.owners import owned_agent
+from accounts.access.requests import PersonRequest, actor
 from accounts.limits.throttles import TooMany, count_test_callback
 from accounts.models import Agent
 from database.clock import database_now
 from inbox.agents.forms import TestCallbackForm
-from inbox.pages.owners import owned_agent
-from inbox.pages.page import PersonRequest, actor, form_page, page, too_many
 from inbox.people.settings.views import posted
+from pages.page import form_page, page, too_many
 from wake.callbacks.test_callback import send_test_callback
 
 

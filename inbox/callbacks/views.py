@@ -11,15 +11,17 @@ from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_POST, require_safe
 
-from accounts.access import NotAllowed, agents_of
+from accounts.access.objects import NotAllowed, agents_of
+from accounts.access.requests import PersonRequest
+from accounts.access.viewer import Viewer
 from accounts.limits.throttles import client_address
 from database.batched_queries import Cursor
 from database.clock import database_now
 from database.uuids import uuid_or_none
 from inbox.callbacks import attention, callbacks
 from inbox.callbacks.requests import attempts_of, number_of, request_of
-from inbox.pages.page import PersonRequest, SeeOther, page
-from inbox.pages.viewer import Viewer
+from pages.page import page
+from pages.redirects import SeeOther
 from wake.callbacks import circuit_breaker
 from wake.callbacks.kinds import title_of_others
 from wake.callbacks.outbox import AlreadyDelivered, NothingLeftToSend, send_again

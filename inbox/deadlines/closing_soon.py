@@ -9,11 +9,11 @@ from typing import Any
 
 from django.utils import timezone
 
+from accounts.access.viewer import Viewer
 from accounts.models import ApiKey, User
 from database.batched_queries import first_of_each
 from inbox.list.lists import TEAM, each_team
 from inbox.list.rows import Row, assumptions_of, row_of, with_assumption
-from inbox.pages.viewer import Viewer
 from pages.local_time import instant, zone_of
 from wake.models import Delivery, DeliveryQuerySet
 

@@ -8,12 +8,12 @@ from operator import attrgetter
 
 from django.db.models import prefetch_related_objects
 
+from accounts.access.viewer import Viewer
 from accounts.models import ApiKey
 from database.batched_queries import PAGE, Cursor, first_of_each, older_than
 from inbox.answering.outcome_words import ANSWERED, status_words
 from inbox.deadlines.wording import missed_text
 from inbox.list.rows import Row, assumptions_of, row_of, with_assumption
-from inbox.pages.viewer import Viewer
 from pages.times import when
 from wake.models import Delivery, Response
 

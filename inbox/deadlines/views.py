@@ -6,12 +6,13 @@ from django.http import HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
+from accounts.access import team_filter
+from accounts.access.requests import PersonRequest
+from accounts.access.viewer import Viewer
 from database.batched_queries import Cursor
 from database.clock import database_now
 from inbox.deadlines import closing_soon, missed
-from inbox.pages import team_filter
-from inbox.pages.page import PersonRequest, page
-from inbox.pages.viewer import Viewer
+from pages.page import page
 
 
 @require_safe

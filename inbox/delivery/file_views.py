@@ -10,12 +10,13 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404
 from django.views.decorators.http import require_safe
 
+from accounts.access.requests import PersonRequest
 from database.uuids import uuid_or_none
 from inbox.delivery.picture_response import picture_response
-from inbox.pages.page import PersonRequest, for_person, page
 from inbox.rendering.blocks import blocks_in
 from inbox.rendering.files import decoded, digest_of, inline_data
 from inbox.rendering.json_text import read
+from pages.page import for_person, page
 from wake.blobs.pictures import NotShowable
 from wake.models import Attachment, Delivery, File
 from wake.models.blobs import AttachmentQuerySet

@@ -10,14 +10,14 @@ from uuid import UUID
 from django.db.models import Q
 from django.http import HttpResponseRedirect, QueryDict
 
+from accounts.access.viewer import Viewer
 from accounts.models import User
 from database.batched_queries import PAGE, Cursor, first_of_each, older_than
 from inbox.list.lists import TEAM, TYPE, Lists, each_type
 from inbox.list.sections import TITLES, URGENCY
 from inbox.list.snoozing.snoozes import without_snoozed
 from inbox.pages.filter_state import FilterState
-from inbox.pages.page import SeeOther
-from inbox.pages.viewer import Viewer
+from pages.redirects import SeeOther
 from wake.assignment.assigned import with_is_mine
 from wake.models import Delivery, DeliveryQuerySet
 

@@ -10,6 +10,8 @@ from django.http import Http404, HttpResponse, QueryDict
 from django.shortcuts import render
 from django.views.decorators.http import require_POST, require_safe
 
+from accounts.access.requests import PersonRequest
+from accounts.access.viewer import Viewer
 from database.clock import database_now
 from database.uuids import uuid_or_none
 from inbox.answering.answer_status import answer_status
@@ -25,15 +27,16 @@ from inbox.deadlines import wording as deadline_wording
 from inbox.delivery import in_sight, neighbours, reading, revisions, timeline
 from inbox.delivery.discussion.comments import discussion_of
 from inbox.delivery.discussion.mentions import mark_seen_if_possible
+from inbox.delivery.finding import find_delivery
 from inbox.list import updates
 from inbox.list.just_done import just_done
 from inbox.list.snoozing import snoozes
 from inbox.pages.filter_state import FilterState
-from inbox.pages.page import PersonRequest, SeeOther, find_delivery, page
-from inbox.pages.viewer import Viewer
 from inbox.people.settings.preferences import opens_next
 from inbox.rendering.outlines import sides
+from pages.page import page
 from pages.panels import panels
+from pages.redirects import SeeOther
 from wake.models import Callback, Delivery, Response
 
 # An answer to these is a reply, and most of them need none.

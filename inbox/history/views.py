@@ -6,15 +6,17 @@ from django.http import HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
+from accounts.access import team_filter
+from accounts.access.requests import PersonRequest
+from accounts.access.viewer import Viewer
 from database.batched_queries import Cursor
 from database.clock import database_now
 from inbox.history import history
 from inbox.history.outcomes import PAST
-from inbox.pages import team_filter
-from inbox.pages.page import PersonRequest, SeeOther, page
-from inbox.pages.viewer import Viewer
 from inbox.search.query_language import read_form
 from inbox.search.search import Search
+from pages.page import page
+from pages.redirects import SeeOther
 
 CONTROLS = ("team", "status", "agent", "by", "from", "to")
 

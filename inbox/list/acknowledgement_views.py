@@ -6,12 +6,14 @@ from django.contrib import messages
 from django.http import HttpResponse
 from django.views.decorators.http import require_POST
 
+from accounts.access.requests import PersonRequest
 from accounts.limits.throttles import client_address
 from database.clock import database_now
 from inbox.delivery.neighbours import after_answer, next_to_open
 from inbox.list import acknowledged
 from inbox.pages.filter_state import FilterState, read_ids
-from inbox.pages.page import PersonRequest, SeeOther, page
+from pages.page import page
+from pages.redirects import SeeOther
 from wake.acknowledgements import acknowledge, bring_back
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from accounts.access.viewer import Viewer
 from accounts.models import ApiKey
 from database.batched_queries import count_each
-from inbox.pages.viewer import Viewer
 from pages.times import midnight
 from wake.models import Delivery
 

@@ -10,9 +10,9 @@ from uuid import UUID
 from django.contrib.sessions.backends.base import SessionBase
 from django.urls import reverse
 
+from accounts.access.viewer import Viewer
 from inbox.answering.answer_status import answer_status, just_answered
 from inbox.list.acknowledged import Acknowledged, button_value, remembered
-from inbox.pages.viewer import Viewer
 from wake.models import Delivery, Response
 
 SENT = "Sent. You can undo until the agent fetches it."

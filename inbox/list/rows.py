@@ -11,13 +11,13 @@ from uuid import UUID
 from django.db.models import Exists, OuterRef, Subquery
 from django.utils.safestring import SafeString
 
+from accounts.access.viewer import Viewer
 from accounts.models import Agent, ApiKey
 from database.encryption import Unreadable
 from inbox.deadlines.wording import closes_soon, deadline_text, time_left
 from inbox.delivery.in_sight import is_short, with_is_bare
 from inbox.delivery.reading import with_reading
 from inbox.list.just_done import Done
-from inbox.pages.viewer import Viewer
 from pages.paths import path_to
 from wake.assignment.assigned import Assigned, assigned_to, in_words
 from wake.models import Delivery, DeliveryQuerySet, Response, Vote

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from accounts.access.viewer import Viewer
 from accounts.models import ApiKey, AuditEvent
 from database.batched_queries import MICROSECOND, count_each, first_of_each
 from database.clock import EPOCH
 from inbox.list.lists import TEAM, TYPE, each_type
-from inbox.pages.viewer import Viewer
 from wake.models import Delivery
 
 COUNT_UP_TO = 99

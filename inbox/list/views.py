@@ -10,6 +10,9 @@ from django.http import HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_POST, require_safe
 
+from accounts.access import team_filter
+from accounts.access.requests import PersonRequest
+from accounts.access.viewer import Viewer
 from database.batched_queries import Cursor
 from database.clock import database_now
 from database.uuids import uuid_or_none
@@ -19,13 +22,12 @@ from inbox.history import history
 from inbox.history.history import HistoryRow
 from inbox.list import daily_summary, sections, updates
 from inbox.list.just_done import JustDone, just_done, recent_ids
-from inbox.pages import team_filter
 from inbox.pages.filter_state import FilterState
-from inbox.pages.page import PersonRequest, SeeOther, page
-from inbox.pages.viewer import Viewer
 from inbox.search import saved_views
 from inbox.search.query_language import read_form
 from inbox.search.search import Search
+from pages.page import page
+from pages.redirects import SeeOther
 
 SELECTION_PAGES = {"review": "batch", "later": "snooze-choices"}
 MOST_PAST = 10

@@ -16,6 +16,7 @@ from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils import timezone
 
+from accounts.access.viewer import Viewer
 from accounts.models import AddressChange, Invitation, PasskeyNotice, User
 from accounts.sign_in import second_factor
 from accounts.sign_in.address_changes import CONFIRM_WITHIN, UNDO_WITHIN
@@ -24,7 +25,6 @@ from inbox.audit.chain_tips import chain_tips
 from inbox.deadlines.wording import deadline_text
 from inbox.models import Preferences
 from inbox.notifications.waiting import COUNT_UP_TO, Group, Waiting
-from inbox.pages.viewer import Viewer
 from pages.characters.invisible import reveal
 from pages.local_time import zone_of
 from pages.times import when

@@ -10,12 +10,13 @@ from django.urls import reverse
 from django.utils.http import urlencode
 from django.views.decorators.http import require_safe
 
+from accounts.access.requests import PersonRequest
+from accounts.access.viewer import Viewer
 from accounts.models import Agent
 from inbox.list.sections import TITLES
-from inbox.pages.page import PersonRequest, page
-from inbox.pages.viewer import Viewer
 from inbox.search.query_language import LONGEST
 from inbox.search.saved_views import views_of
+from pages.page import page
 
 MOST_AGENTS = 100
 PAGES = {

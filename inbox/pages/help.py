@@ -6,8 +6,9 @@ from django.http import HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from inbox.pages.page import PersonRequest, page
+from accounts.access.requests import PersonRequest
 from inbox.people.settings.preferences import preferences_of
+from pages.page import page
 
 
 @require_safe

@@ -18,12 +18,12 @@ from django.db import connection
 from django.db.models import Exists, F, Max, OuterRef, Q
 from django.utils import timezone
 
+from accounts.access.viewer import Viewer
 from accounts.models import Agent, ApiKey, ClaimedId, User
 from database.batched_queries import PAGE, Cursor, first_of_each, older_than
 from inbox.deadlines.wording import SOON
 from inbox.history.outcomes import Outcome
 from inbox.models import Snooze
-from inbox.pages.viewer import Viewer
 from inbox.search import time_buckets
 from inbox.search.matching import WordQuery
 from inbox.search.query_language import Query

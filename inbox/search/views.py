@@ -8,10 +8,12 @@ from django.http import HttpResponse, QueryDict
 from django.utils.http import urlencode
 from django.views.decorators.http import require_POST
 
-from inbox.pages.page import PersonRequest, SeeOther, page
+from accounts.access.requests import PersonRequest
 from inbox.search import saved_views
 from inbox.search.query_language import LONGEST, read_form
 from pages.name_field import NameField
+from pages.page import page
+from pages.redirects import SeeOther
 
 INVALID = "Couldn't save the view. Enter a search and a name of up to 40 characters."
 

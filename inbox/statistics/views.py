@@ -10,13 +10,14 @@ from django.shortcuts import get_object_or_404, render
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
-from accounts.access import agents_of
+from accounts.access.objects import agents_of
+from accounts.access.requests import PersonRequest
+from accounts.access.viewer import Viewer
 from accounts.models import Agent
 from database.clock import database_now
-from inbox.pages.page import PersonRequest, page
-from inbox.pages.viewer import Viewer
 from inbox.statistics import export, sentences, statistics
 from inbox.statistics.answer_charts import answer_charts
+from pages.page import page
 
 
 @require_safe

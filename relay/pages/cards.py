@@ -12,13 +12,15 @@ from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_POST
 
-from accounts.access import agents_of, is_owner
+from accounts.access.objects import agents_of, is_owner
+from accounts.access.owners import owners_only, still_owned
+from accounts.access.requests import PersonRequest, actor
 from accounts.models import Agent
 from database.clock import database_now
-from inbox.pages.owners import owners_only, still_owned
-from inbox.pages.page import PersonRequest, SeeOther, actor, form_page, page
 from inbox.people.settings.views import posted
 from inbox.people.sign_in.reauthentication import ask_if_stale
+from pages.page import form_page, page
+from pages.redirects import SeeOther
 from relay.cards import cards, publishing
 from relay.models import Card
 from relay.pages.forms import CardForm, skill_forms

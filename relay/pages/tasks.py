@@ -11,14 +11,15 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
 
-from accounts.access import agents_of
+from accounts.access.objects import agents_of
+from accounts.access.requests import PersonRequest
 from database.batched_queries import PAGE, Cursor, older_than
 from database.clock import database_now
 from database.encrypted_columns import length_of
 from inbox.delivery.picture_response import picture_response
 from inbox.delivery.timeline import callback_line
-from inbox.pages.page import PersonRequest, for_person, page
 from inbox.rendering.files import digest_of
+from pages.page import for_person, page
 from relay.models import Context, Event, Message, Task, TaskQuerySet, TaskReference
 from relay.pages import turns
 from relay.tasks.blocks import text_of

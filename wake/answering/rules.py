@@ -13,7 +13,7 @@ from django.db import transaction
 
 from accounts.audit import Actor, record
 from accounts.models import Team
-from accounts.teams import members
+from accounts.people import members
 from wake.answering.results import results_of
 from wake.assignment.rules import BadRule, MatchTerms, RulesChanged, check_match
 from wake.models import AnsweringRule, AnsweringVersion, Delivery

@@ -14,7 +14,7 @@ from django.db import transaction
 
 from accounts.audit import Actor, record
 from accounts.models import Agent, Membership, Team
-from accounts.teams import members
+from accounts.people import members
 from database.clock import microseconds
 from wake.assignment.details import is_number, is_pointer
 from wake.models import Delivery, Rule, RuleVersion

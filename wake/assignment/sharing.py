@@ -16,7 +16,7 @@ from uuid import UUID
 from django.db import transaction
 
 from accounts.models import Absence
-from accounts.teams import members
+from accounts.people import members
 from wake.models import AssignedPerson, Assignment, Delivery, RuleVersion
 from wake.models.assigning import add_people
 

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from django.db import transaction
 
-from accounts.access import NotAllowed, is_owner, may_answer
+from accounts.access.objects import NotAllowed, is_owner, may_answer
 from accounts.audit import person, record
 from accounts.models import User
 from wake.assignment.assigned import Assigned, assignment_of

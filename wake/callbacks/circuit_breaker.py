@@ -18,7 +18,7 @@ from uuid import UUID
 from django.db import transaction
 from django.db.models import Q
 
-from accounts.access import NotAllowed, may_answer
+from accounts.access.objects import NotAllowed, may_answer
 from accounts.audit import SYSTEM, Actor, person, record
 from accounts.models import User
 from database.compiled_queries import CompiledQuery, list_parameter

@@ -12,7 +12,7 @@ from typing import Any
 
 from django.db import transaction
 
-from accounts.access import NotAllowed, may_answer
+from accounts.access.objects import NotAllowed, may_answer
 from accounts.audit import person, record
 from accounts.models import Agent, User
 from database import encryption

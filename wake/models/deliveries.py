@@ -11,7 +11,7 @@ from typing import Any
 from django.db import models
 from django.db.models import F, Q
 
-from accounts.access import teams_answered_by
+from accounts.access.objects import teams_answered_by
 from accounts.models import SINGLE_LINE, Agent, ApiKey, Team, User
 from database.encrypted_columns import ContentJSONField, ContentTextField
 

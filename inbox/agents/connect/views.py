@@ -10,14 +10,15 @@ from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
 
-from accounts.access import agents_of
+from accounts.access.objects import agents_of
+from accounts.access.requests import PersonRequest
+from accounts.access.viewer import Viewer
 from accounts.agents import quota
 from accounts.models import ApiKey
 from database.clock import database_now
 from inbox.agents.connect import welcome
 from inbox.agents.connect.snippets import snippets
-from inbox.pages.page import PersonRequest, page
-from inbox.pages.viewer import Viewer
+from pages.page import page
 from pages.panels import panels
 
 

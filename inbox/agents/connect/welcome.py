@@ -11,8 +11,8 @@ from typing import Any
 from django.conf import settings
 from django.db.models import Exists, OuterRef
 
+from accounts.access.viewer import Viewer
 from accounts.models import Agent, ApiKey
-from inbox.pages.viewer import Viewer
 from wake.models import Delivery
 from wake.server.run.greeting import FIRST_DELIVERY
 

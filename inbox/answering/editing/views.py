@@ -11,16 +11,19 @@ from django.http import HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_http_methods
 
-from accounts.access import NotAllowed
+from accounts.access.objects import NotAllowed
+from accounts.access.requests import PersonRequest
+from accounts.access.viewer import Viewer
 from database.clock import database_now
 from inbox.answering.drafts import draft_of
 from inbox.answering.editing import editor
 from inbox.answering.forms import AnswerForm, PreviewForm
 from inbox.answering.unsent import refused_page
 from inbox.delivery import in_sight
+from inbox.delivery.finding import find_delivery
 from inbox.pages.filter_state import FilterState
-from inbox.pages.page import PersonRequest, SeeOther, find_delivery, page
-from inbox.pages.viewer import Viewer
+from pages.page import page
+from pages.redirects import SeeOther
 from wake.models import Delivery
 
 

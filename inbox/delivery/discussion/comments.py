@@ -11,7 +11,7 @@ from uuid import UUID, uuid4
 from django.db import transaction
 from django.db.models import Exists, OuterRef
 
-from accounts.access import NotAllowed, is_owner
+from accounts.access.objects import NotAllowed, is_owner
 from accounts.audit import person, record
 from accounts.models import Membership, User
 from inbox.delivery.discussion.mentions import mentioned_in

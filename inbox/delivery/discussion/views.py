@@ -10,15 +10,18 @@ from django.http import Http404, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_POST, require_safe
 
-from accounts.access import NotAllowed
+from accounts.access.objects import NotAllowed
+from accounts.access.requests import PersonRequest
 from accounts.limits.throttles import client_address
 from database.clock import database_now
 from inbox.delivery.discussion import comments, mentions
 from inbox.delivery.discussion.forms import CommentForm
+from inbox.delivery.finding import find_delivery
 from inbox.delivery.views import delivery_page
 from inbox.models import Comment
 from inbox.pages.filter_state import FilterState
-from inbox.pages.page import PersonRequest, SeeOther, find_delivery, page
+from pages.page import page
+from pages.redirects import SeeOther
 from wake.models import Delivery
 
 

@@ -8,12 +8,12 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from accounts.access.viewer import Viewer
 from accounts.models import AuditEvent, Session, User
 from database import notifications
 from database.batched_queries import first_of_each
 from database.clock import database_now
 from inbox.list.updates import ENDINGS, REOPENINGS
-from inbox.pages.viewer import Viewer
 from wake.api.watches import Watch
 from wake.signals import inbox_topic
 

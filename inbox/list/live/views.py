@@ -7,12 +7,13 @@ from http import HTTPStatus
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.http import require_GET
 
+from accounts.access import team_filter
+from accounts.access.requests import PersonRequest
+from accounts.access.viewer import Viewer
 from inbox.list.live.changes import Follower
 from inbox.list.live.stream import ChangesStream, TooManyStreams, take_place
 from inbox.list.updates import read_mark
-from inbox.pages import team_filter
-from inbox.pages.page import PersonRequest, page
-from inbox.pages.viewer import Viewer
+from pages.page import page
 from wake.api import event_streams
 
 

@@ -9,11 +9,14 @@ from django.http import HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_POST, require_safe
 
+from accounts.access.requests import PersonRequest
 from database.clock import database_now
+from inbox.delivery.finding import find_delivery
 from inbox.list.snoozing import snoozes
 from inbox.list.snoozing.snoozes import NotLater, NotWaiting
 from inbox.pages.filter_state import FilterState
-from inbox.pages.page import PersonRequest, SeeOther, find_delivery, page
+from pages.page import page
+from pages.redirects import SeeOther
 
 
 @require_safe

@@ -12,6 +12,8 @@ from django.http import HttpResponse
 from django.shortcuts import get_object_or_404
 from django.views.decorators.http import require_POST
 
+from accounts.access.owners import owners_only, still_owned
+from accounts.access.requests import PersonRequest, actor
 from accounts.limits.throttles import TooMany, count_channel_message, count_link_code
 from database.clock import database_now
 from inbox.models import Channel
@@ -20,10 +22,10 @@ from inbox.notifications.channels.forms import ChoiceForm, CodeForm
 from inbox.notifications.channels.kinds.registry import KINDS
 from inbox.notifications.channels.listing import Line, agents_for
 from inbox.notifications.channels.transport import Busy
-from inbox.pages.owners import owners_only, still_owned
-from inbox.pages.page import PersonRequest, SeeOther, actor, form_page, page
 from inbox.people.settings.views import posted, settings_page
 from inbox.people.sign_in.reauthentication import ask_if_stale
+from pages.page import form_page, page
+from pages.redirects import SeeOther
 
 REFUSED = "Only team owners can change the channels of a team"
 TOO_MANY_CODES = "Too many codes today. Try again tomorrow."

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from django.db.models import Q
 
-from accounts.access import agents_of, teams_of
+from accounts.access.objects import agents_of, teams_of
 from accounts.models import Agent, Membership, Team, User
 from database.encryption import Unreadable
 from inbox.models import Channel, Event

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from accounts.access import teams_answered_by, teams_of
+from accounts.access.objects import teams_answered_by, teams_of
 from inbox.assignment.claims import CLAIM_LASTS
 from inbox.models import Channel, Event, Mention, Notification, Reading, Snooze
 from inbox.notifications.channels.audience import FOR_THOSE_WHO_ANSWER

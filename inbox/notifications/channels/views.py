@@ -9,6 +9,8 @@ from django.db import transaction
 from django.http import Http404, HttpResponse
 from django.views.decorators.http import require_safe
 
+from accounts.access.owners import still_owned, team_of_an_owner
+from accounts.access.requests import PersonRequest, actor
 from accounts.models import Team
 from database.clock import database_now
 from inbox.models import Channel
@@ -19,10 +21,10 @@ from inbox.notifications.channels.forms import ChannelForm
 from inbox.notifications.channels.kinds.kind import Kind
 from inbox.notifications.channels.kinds.registry import kinds_for
 from inbox.notifications.channels.listing import groups_of
-from inbox.pages.owners import still_owned, team_of_an_owner
-from inbox.pages.page import PersonRequest, SeeOther, actor, form_page, page
 from inbox.people.settings.views import posted, settings_page
 from inbox.people.sign_in.reauthentication import ask_if_stale
+from pages.page import form_page, page
+from pages.redirects import SeeOther
 
 REFUSED = "Only team owners can change the channels of a team"
 

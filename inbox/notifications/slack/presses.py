@@ -11,7 +11,7 @@ from uuid import UUID
 from django.conf import settings
 from django.db import IntegrityError, transaction
 
-from accounts.access import NotAllowed
+from accounts.access.objects import NotAllowed
 from accounts.models import User
 from accounts.sign_in import second_factor
 from database.uuids import NIL, uuid_or_none

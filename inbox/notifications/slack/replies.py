@@ -11,7 +11,7 @@ from django.conf import settings
 from django.db import transaction
 from django.urls import reverse
 
-from accounts.access import teams_of
+from accounts.access.objects import teams_of
 from database.clock import database_now
 from inbox.answering.outcome_words import status_words
 from inbox.models import Channel, SlackReply

@@ -9,6 +9,7 @@ from django.contrib import messages
 from django.http import HttpResponse, JsonResponse
 from django.middleware.csrf import get_token
 
+from accounts.access.requests import PersonRequest, actor
 from accounts.sign_in import user_agents
 from database.clock import database_now
 from database.encryption import Unreadable
@@ -16,8 +17,9 @@ from inbox.notifications.channels.channels import AlreadyThere, TooManyChannels
 from inbox.notifications.channels.kinds.kind import BadAddress
 from inbox.notifications.channels.kinds.web_push import KIND
 from inbox.notifications.web_push import browsers, vapid
-from inbox.pages.page import PersonRequest, SeeOther, actor, form_page, page
 from inbox.people.settings.views import posted, settings_page
+from pages.page import form_page, page
+from pages.redirects import SeeOther
 
 LONGEST_SUBSCRIPTION = 4_000
 

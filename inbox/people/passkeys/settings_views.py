@@ -11,6 +11,7 @@ from django.http import HttpResponse
 from django.shortcuts import get_object_or_404
 from django.views.decorators.http import require_POST
 
+from accounts.access.requests import PersonRequest, actor
 from accounts.models import Passkey
 from accounts.passkeys import registration
 from accounts.passkeys.challenges import Purpose
@@ -18,12 +19,12 @@ from accounts.passkeys.refusals import PasskeyRefused
 from accounts.passkeys.relying_parties import relying_party, where_they_work
 from accounts.sign_in import second_factor, user_agents
 from database.clock import database_now
-from inbox.pages.page import PersonRequest, actor, form_page, page
 from inbox.people.passkeys.ceremonies import audit_refusal, offer, taken
 from inbox.people.passkeys.forms import PasskeyForm
 from inbox.people.settings.views import posted, saved, settings_page
 from inbox.people.sign_in.reauthentication import requires_password
 from inbox.people.sign_in.security_views import show_codes
+from pages.page import form_page, page
 
 ADDED = "Passkey added. You can sign in with it."
 ADDED_WITHOUT_PASSWORDS = "Passkey added. It is two-step sign-in after your provider."

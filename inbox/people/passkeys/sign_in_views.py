@@ -4,27 +4,25 @@ Wake asks again before a sensitive change."""
 from __future__ import annotations
 
 from functools import partial
-from http import HTTPStatus
 from urllib.parse import urlencode
 
 from django.conf import settings
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
-from django.urls import reverse
-from django.utils.encoding import iri_to_uri
-from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST
 
+from accounts.access.requests import PersonRequest
 from accounts.limits.throttles import TooMany
 from accounts.passkeys.assertions import request_options
 from accounts.passkeys.challenges import Purpose
 from accounts.passkeys.refusals import PasskeyRefused
 from accounts.sign_in import pending_second_factor, sessions
 from database.clock import database_now
-from inbox.pages.page import PersonRequest, SeeOther, page
 from inbox.people.passkeys.ceremonies import offer, proved
 from inbox.people.sign_in.views import finish_sign_in, passwords_are_off, sign_in
+from pages.page import page
+from pages.redirects import SeeOther, next_path, see_path
 
 
 @require_POST
@@ -40,7 +38,7 @@ def sign_in_with_passkey(request: HttpRequest) -> HttpResponse:
     While WAKE_PASSWORDS is 0, only the provider does that: it knows who has left."""
     if not settings.WAKE_PASSWORDS:
         return passwords_are_off(request)
-    to = _to(request)
+    to = next_path(request)
     try:
         user = proved(request, Purpose.SIGN_IN, of=None, must_verify=True)
     except (PasskeyRefused, TooMany) as error:
@@ -84,13 +82,13 @@ def offer_confirmation(request: PersonRequest) -> HttpResponse:
 @page
 def confirm_with_passkey(request: PersonRequest) -> HttpResponse:
     """Takes a passkey instead of the password that is asked for again."""
-    to = _to(request)
+    to = next_path(request)
     try:
         proved(request, Purpose.CONFIRM, of=request.user, must_verify=True)
     except (PasskeyRefused, TooMany) as error:
         return _refused(request, error, "confirm-password")
     sessions.password_was_written(request.session, at=database_now())
-    return HttpResponse(status=HTTPStatus.SEE_OTHER, headers={"Location": iri_to_uri(to)})
+    return see_path(to)
 
 
 def _refused(request: HttpRequest, error: PasskeyRefused | TooMany, name: str) -> HttpResponse:
@@ -101,9 +99,3 @@ def _refused(request: HttpRequest, error: PasskeyRefused | TooMany, name: str) -
         messages.warning(request, str(error))
     to = request.POST.get("next", "")
     return SeeOther(name, query=urlencode({"next": to}) if to else "")
-
-
-def _to(request: HttpRequest) -> str:
-    """Returns the page to continue with, on this server only."""
-    to = request.POST.get("next", "")
-    return to if url_has_allowed_host_and_scheme(to, {request.get_host()}) else reverse("inbox")

@@ -9,13 +9,14 @@ from django import forms
 from django.http import HttpResponse
 from django.utils import timezone
 
+from accounts.access.requests import PersonRequest
 from accounts.limits.throttles import client_address
 from accounts.models import User
 from database.clock import database_now
-from inbox.pages.page import PersonRequest, form_page, page
 from inbox.people.settings.absence import absence_of, change_absence, possible_deputies
 from inbox.people.settings.forms import INPUT
 from inbox.people.settings.views import posted, saved, settings_page
+from pages.page import form_page, page
 
 LONGEST_DAYS = 365
 

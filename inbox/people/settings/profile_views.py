@@ -9,14 +9,15 @@ from django.http import HttpResponse
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_POST
 
+from accounts.access.requests import PersonRequest, actor
 from accounts.limits.throttles import TooMany, client_address, count_sign_in
 from accounts.sign_in.passwords import change_password, has_password, require_password
 from database.clock import database_now
 from inbox.notifications.web_push import browsers
-from inbox.pages.page import PersonRequest, actor, form_page, page, too_many
 from inbox.people.settings.forms import PasswordForm, ProfileForm
 from inbox.people.settings.profile import change_profile
 from inbox.people.settings.views import posted, saved, settings_page
+from pages.page import form_page, page, too_many
 
 CHANGED = "Password changed. You were signed out on every other device."
 

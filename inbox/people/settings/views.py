@@ -13,8 +13,8 @@ from django.http import HttpResponse, QueryDict
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
+from accounts.access.requests import PersonRequest
 from database.clock import database_now
-from inbox.pages.page import PersonRequest, SeeOther, form_page, page
 from inbox.people.settings.forms import (
     AnsweringForm,
     DigestForm,
@@ -24,6 +24,8 @@ from inbox.people.settings.forms import (
 )
 from inbox.people.settings.overview import overview_of
 from inbox.people.settings.preferences import change_preferences, preferences_of
+from pages.page import form_page, page
+from pages.redirects import SeeOther
 
 
 @require_safe

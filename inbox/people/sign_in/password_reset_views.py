@@ -23,10 +23,11 @@ from accounts.sign_in.passwords import change_password
 from database.clock import database_now
 from inbox.notifications.mail import is_printed
 from inbox.notifications.web_push import browsers
-from inbox.pages.page import SeeOther, form_page, too_many
 from inbox.people.sign_in import password_resets
 from inbox.people.sign_in.forms import NewPasswordForm, ResetForm
 from inbox.people.sign_in.views import passwords_are_off
+from pages.page import form_page, too_many
+from pages.redirects import SeeOther
 
 CHANGED = "Password changed. Sign in with your new password."
 

@@ -13,12 +13,11 @@ from django.contrib.auth import update_session_auth_hash
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
-from django.utils.encoding import iri_to_uri
-from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_POST, require_safe
 
+from accounts.access.requests import PersonRequest, actor
 from accounts.limits.throttles import TooMany, client_address, count_provider_sign_in
 from accounts.models import User
 from accounts.oidc import authorization, identities, problems, tokens
@@ -28,10 +27,11 @@ from accounts.oidc.tokens import Account
 from accounts.sign_in import pending_second_factor, second_factor, sessions
 from accounts.teams import invitations
 from database.clock import database_now
-from inbox.pages.page import PersonRequest, SeeOther, actor, page, too_many
 from inbox.people.settings.views import saved
 from inbox.people.sign_in.reauthentication import requires_password
 from inbox.people.sign_in.views import sign_in
+from pages.page import page, too_many
+from pages.redirects import SeeOther, next_path, see_path
 
 log = logging.getLogger(__name__)
 
@@ -63,7 +63,7 @@ def explains_problems(view: Callable[..., HttpResponse]) -> Callable[..., HttpRe
 @explains_problems
 def begin_sign_in(request: HttpRequest, provider: Provider) -> HttpResponse:
     """Takes a signed-out person to the provider, from the sign-in page or an invitation."""
-    to, invitation = _own_path(request), request.POST.get("invitation", "")
+    to, invitation = next_path(request), request.POST.get("invitation", "")
     if invitation:
         to = reverse("join", args=[invitation])
     return _leave(request, provider, authorization.SIGN_IN, to=to, invitation=invitation)
@@ -75,7 +75,7 @@ def begin_sign_in(request: HttpRequest, provider: Provider) -> HttpResponse:
 @explains_problems
 def ask_again(request: PersonRequest, provider: Provider) -> HttpResponse:
     """Takes a signed-in person to the provider, to sign in there once more."""
-    return _leave(request, provider, authorization.AGAIN, to=_own_path(request))
+    return _leave(request, provider, authorization.AGAIN, to=next_path(request))
 
 
 @require_POST
@@ -183,22 +183,12 @@ def _confirm(
     if provider.asks_again and account.authenticated_at < attempt.began_at - AT_MOST_EARLIER:
         raise problems.NotAskedAgain(problems.NotAskedAgain.__doc__)
     sessions.provider_asked_again(request.session, at=database_now())
-    return _go(attempt.to)
+    return see_path(attempt.to)
 
 
 def _how(provider: Provider, account: Account, *, at: float) -> sessions.ByProvider:
     asked_at = account.authenticated_at if provider.asks_again else at
     return sessions.ByProvider(asked_at, asked_for_factor=account.used_second_factor)
-
-
-def _go(to: str) -> HttpResponse:
-    return HttpResponse(status=303, headers={"Location": iri_to_uri(to)})
-
-
-def _own_path(request: HttpRequest) -> str:
-    """Returns the page to continue with, on this server only."""
-    to = request.POST.get("next", "")
-    return to if url_has_allowed_host_and_scheme(to, {request.get_host()}) else reverse("inbox")
 
 
 def _explain(request: HttpRequest, provider: Provider, problem: problems.Problem) -> HttpResponse:

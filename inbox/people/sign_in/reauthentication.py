@@ -10,11 +10,9 @@ from urllib.parse import urlencode
 
 from django.http import HttpResponse
 from django.shortcuts import render
-from django.urls import reverse
-from django.utils.encoding import iri_to_uri
-from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.debug import sensitive_post_parameters
 
+from accounts.access.requests import PersonRequest
 from accounts.audit import Actor, record
 from accounts.limits.throttles import TooMany, client_address, count_sign_in, may_record_failure
 from accounts.oidc.identities import identity_of
@@ -22,8 +20,9 @@ from accounts.oidc.provider import configured
 from accounts.sign_in import sessions
 from accounts.sign_in.passwords import has_password, require_password
 from database.clock import database_now
-from inbox.pages.page import PersonRequest, SeeOther, form_page, page, page_of_the_form, too_many
 from inbox.people.sign_in.forms import ConfirmPasswordForm
+from pages.page import form_page, page, too_many
+from pages.redirects import SeeOther, next_path, page_of_the_form, see_path
 
 P = ParamSpec("P")
 
@@ -69,8 +68,7 @@ def confirm_password(request: PersonRequest) -> HttpResponse:
         _audit(request, form)
         return _ask(request, form)
     sessions.password_was_written(request.session, at=database_now())
-    to = iri_to_uri(_to(request))
-    return HttpResponse(status=HTTPStatus.SEE_OTHER, headers={"Location": to})
+    return see_path(next_path(request))
 
 
 def _ask(request: PersonRequest, form: ConfirmPasswordForm, **context: Any) -> HttpResponse:
@@ -78,18 +76,12 @@ def _ask(request: PersonRequest, form: ConfirmPasswordForm, **context: Any) -> H
     provider = configured()
     context = {
         "form": form,
-        "next": _to(request),
+        "next": next_path(request),
         "has_password": has_password(request.user),
         "provider": provider if provider and identity_of(request.user, provider) else None,
         **context,
     }
     return render(request, "inbox/people/reauthentication.html", context, status=status)
-
-
-def _to(request: PersonRequest) -> str:
-    """Returns the page to continue with, on this server only."""
-    to = request.POST.get("next") or request.GET.get("next", "")
-    return to if url_has_allowed_host_and_scheme(to, {request.get_host()}) else reverse("inbox")
 
 
 def _audit(request: PersonRequest, form: ConfirmPasswordForm) -> None:

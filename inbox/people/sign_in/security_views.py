@@ -11,6 +11,7 @@ from django.http import HttpResponse
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_POST, require_safe
 
+from accounts.access.requests import PersonRequest, actor
 from accounts.models import Passkey, SecondFactor
 from accounts.oidc.identities import identity_of
 from accounts.oidc.provider import configured
@@ -19,11 +20,12 @@ from accounts.sign_in.passwords import has_password
 from database import encryption
 from database.clock import database_now
 from inbox.notifications.web_push import browsers
-from inbox.pages.page import PersonRequest, SeeOther, actor, form_page, page, too_many
 from inbox.people.settings.views import posted, saved, settings_page
 from inbox.people.sign_in.forms import CodeForm
 from inbox.people.sign_in.qr_codes import qr_code
 from inbox.people.sign_in.reauthentication import requires_password
+from pages.page import form_page, page, too_many
+from pages.redirects import SeeOther
 
 SECRET = "second_factor_secret"  # noqa: S105 - its name in the session, where it is encrypted
 SIGNED_OUT_THERE = "Signed out that browser."

@@ -12,7 +12,6 @@ from django.contrib.auth.forms import AuthenticationForm
 from django.contrib.auth.views import LoginView, LogoutView
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.utils.encoding import iri_to_uri
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 
@@ -23,9 +22,10 @@ from accounts.oidc import provider
 from accounts.sign_in import known_browsers, pending_second_factor, second_factor, sessions
 from database.clock import database_now
 from inbox.notifications.web_push import browsers
-from inbox.pages.page import SeeOther, form_page, too_many
 from inbox.people.settings.profile import adopt_time_zone
 from inbox.people.sign_in.forms import CodeForm, SignInForm
+from pages.page import form_page, too_many
+from pages.redirects import SeeOther, see_path
 
 
 class SignIn(LoginView):
@@ -139,7 +139,7 @@ def sign_in(
     zone = time_zone or request.POST.get("time_zone", "")
     if adopt_time_zone(user, zone, at=now, address=address):
         messages.success(request, f"Times are in {zone}, as in your browser.")
-    response = HttpResponse(status=HTTPStatus.SEE_OTHER, headers={"Location": iri_to_uri(to)})
+    response = see_path(to)
     known_browsers.remember(request, response, user.email)
     return response
 

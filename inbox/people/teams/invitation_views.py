@@ -18,19 +18,22 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_POST
 
+from accounts.access.owners import still_owned, team_of_an_owner
+from accounts.access.requests import PersonRequest, actor
 from accounts.limits.throttles import TooMany, client_address, count_sign_up, may_mail_an_invitation
 from accounts.models import Invitation, Membership, Team, User
 from accounts.oidc.provider import configured
-from accounts.teams import invitations, members
+from accounts.people import members
+from accounts.teams import invitations
 from database.clock import database_now
 from inbox.notifications.mail import reaches_people
-from inbox.pages.owners import still_owned, team_of_an_owner
-from inbox.pages.page import PersonRequest, SeeOther, actor, form_page, page, too_many
 from inbox.people.settings.views import saved, settings_page
 from inbox.people.sign_in.reauthentication import requires_password
 from inbox.people.sign_in.views import passwords_are_off, sign_in
 from inbox.people.teams.forms import InvitationForm, SignUpForm
 from inbox.people.teams.member_views import MEMBERS_REFUSED
+from pages.page import form_page, page, too_many
+from pages.redirects import SeeOther
 
 SIGN_IN_NOW = "Sign in to join, with the password of your account."
 

@@ -12,16 +12,18 @@ from django.http import HttpResponse
 from django.shortcuts import get_object_or_404
 from django.views.decorators.http import require_POST, require_safe
 
-from accounts.access import teams_of
+from accounts.access.objects import teams_of
+from accounts.access.owners import team_of_an_owner
+from accounts.access.requests import PersonRequest, actor
 from accounts.models import Membership
-from accounts.teams import members
+from accounts.people import members
 from database.clock import database_now
-from inbox.pages.owners import team_of_an_owner
-from inbox.pages.page import PersonRequest, SeeOther, actor, form_page, page
 from inbox.people.settings.views import saved, settings_page
 from inbox.people.sign_in.reauthentication import requires_password
 from inbox.people.teams.forms import RoleForm
 from inbox.people.teams.teams import own_teams_with_invitations
+from pages.page import form_page, page
+from pages.redirects import SeeOther
 
 MEMBERS_REFUSED = "Only team owners can manage members"
 

@@ -6,14 +6,15 @@ from django.conf import settings
 from django.http import HttpResponse
 from django.views.decorators.http import require_POST, require_safe
 
+from accounts.access.owners import still_owned, team_of_an_owner
+from accounts.access.requests import PersonRequest
 from accounts.limits.throttles import client_address
 from accounts.models import Team
 from database.clock import database_now
-from inbox.pages.owners import still_owned, team_of_an_owner
-from inbox.pages.page import PersonRequest, page
 from inbox.people.settings.forms import RetentionForm
 from inbox.people.settings.views import saved, settings_page
 from inbox.people.teams.teams import own_teams
+from pages.page import page
 from wake.models import UploadedBlob
 from wake.retention import COUNT_LIMIT, count_erasable, days_kept, keep_content
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import groupby
 
-from accounts.access import teams_of
+from accounts.access.objects import teams_of
 from accounts.models import Invitation, Membership, Team, User
 from accounts.sign_in import second_factor
 from wake.models import AnsweringRule, CallbackHost, Rule

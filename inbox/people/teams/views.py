@@ -6,14 +6,16 @@ from django.contrib import messages
 from django.http import HttpResponse
 from django.views.decorators.http import require_POST
 
+from accounts.access.owners import still_owned, team_of_an_owner
+from accounts.access.requests import PersonRequest, actor
 from accounts.limits.throttles import client_address
 from accounts.teams import teams
-from inbox.pages.owners import still_owned, team_of_an_owner
-from inbox.pages.page import PersonRequest, SeeOther, actor, form_page, page
 from inbox.people.settings.views import posted, saved, settings_page
 from inbox.people.sign_in.reauthentication import requires_password
 from inbox.people.teams.forms import TeamForm
 from inbox.people.teams.teams import own_teams
+from pages.page import form_page, page
+from pages.redirects import SeeOther
 
 SECOND_FACTOR_REFUSED = "Only team owners can require two-step sign-in"
 NAME_REFUSED = "Only team owners can rename the team"

@@ -10,7 +10,8 @@ from django.utils import timezone
 
 from accounts.audit import person
 from accounts.models import AuditEvent, Invitation, Membership, Team, User
-from accounts.teams import invitations, members
+from accounts.people import members
+from accounts.teams import invitations
 from tests.fixtures.people import PASSWORD
 
 AT = timezone.now()

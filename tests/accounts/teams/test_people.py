@@ -6,7 +6,7 @@ import pytest
 from django.contrib.auth.models import AnonymousUser
 from django.db import IntegrityError, transaction
 
-from accounts import access
+from accounts.access import objects as access
 from accounts.models import Agent, ClaimedId, Membership, Team, User
 
 

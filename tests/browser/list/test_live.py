@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from accounts.audit import person
 from accounts.models import Membership, User
-from accounts.teams import members
+from accounts.people import members
 from tests.browser.screen import Screen
 from tests.fixtures.served import Server
 from tests.types import MakeDelivery

@@ -9,11 +9,11 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
+from accounts.access.viewer import Viewer
 from inbox.assignment.claims import CLAIM_LASTS, RENEWED_EVERY, claim, readers, renew
 from inbox.delivery.reading import mark_read
 from inbox.list.updates import mark
 from inbox.models import Reading
-from inbox.pages.viewer import Viewer
 from tests.inbox.person import Person, text_of
 from tests.types import Answer, MakeDelivery, MakeRule
 from wake.models import Delivery, Response

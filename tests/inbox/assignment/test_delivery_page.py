@@ -6,7 +6,7 @@ from http import HTTPStatus
 
 from accounts.audit import SYSTEM
 from accounts.models import Membership
-from accounts.teams import members
+from accounts.people import members
 from tests.inbox.person import Person, text_of
 from tests.types import MakeDelivery, MakeRule
 from wake.models import AssignedPerson, Response

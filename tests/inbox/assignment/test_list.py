@@ -11,10 +11,10 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
+from accounts.access.viewer import Viewer
 from accounts.models import Team, User
 from database.batched_queries import PAGE
 from inbox.delivery.neighbours import neighbours
-from inbox.pages.viewer import Viewer
 from tests.inbox.person import Person, text_of
 from tests.types import Answer, MakeDelivery, MakeRule
 

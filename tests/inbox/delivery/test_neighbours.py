@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
+from accounts.access.viewer import Viewer
 from accounts.models import Team, User
 from inbox.delivery.neighbours import Neighbours, neighbours
 from inbox.list.snoozing import snoozes
-from inbox.pages.viewer import Viewer
 from tests.types import Answer, MakeDelivery
 from wake.models import Delivery
 

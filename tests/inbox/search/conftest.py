@@ -8,8 +8,8 @@ from datetime import datetime, timedelta
 import pytest
 from django.utils import timezone
 
+from accounts.access.viewer import Viewer
 from accounts.models import Agent, User
-from inbox.pages.viewer import Viewer
 from inbox.search.index import index_new
 from inbox.search.query_language import read
 from inbox.search.search import Search

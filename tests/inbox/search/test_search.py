@@ -10,9 +10,9 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
+from accounts.access.viewer import Viewer
 from accounts.models import Agent, ClaimedId, Membership, User
 from database.batched_queries import PAGE
-from inbox.pages.viewer import Viewer
 from inbox.search.query_language import read
 from inbox.search.search import Search
 from tests.fixtures.agent_client import AgentClient

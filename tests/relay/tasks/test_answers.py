@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from accounts.access import NotAllowed
+from accounts.access.objects import NotAllowed
 from accounts.audit import SYSTEM
 from accounts.models import ApiKey, AuditEvent, User
 from relay.models import CallerKey, Card, Message, Run, Task

@@ -11,7 +11,7 @@ import pytest
 from django.db import IntegrityError
 from django.utils import timezone
 
-from accounts.access import NotAllowed
+from accounts.access.objects import NotAllowed
 from accounts.models import AuditEvent, User
 from tests.fixtures.agent_client import AgentClient
 from tests.types import Age, Answer, MakeDelivery

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from accounts.access import NotAllowed
+from accounts.access.objects import NotAllowed
 from accounts.models import AuditEvent, User
 from tests.fixtures.agent_client import AgentClient
 from tests.types import Answer, MakeDelivery

@@ -13,7 +13,7 @@ from uuid import uuid4
 
 from django.utils import timezone
 
-from accounts.access import NotAllowed
+from accounts.access.objects import NotAllowed
 from accounts.audit import person
 from accounts.models import Agent, ApiKey, Membership, Team, User
 from wake import pickups

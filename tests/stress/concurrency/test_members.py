@@ -8,7 +8,8 @@ from django.utils import timezone
 
 from accounts.audit import person
 from accounts.models import AuditEvent, Membership, Team, User
-from accounts.teams import invitations, members, teams
+from accounts.people import members
+from accounts.teams import invitations, teams
 from tests.stress.concurrency.threads import at_once
 
 

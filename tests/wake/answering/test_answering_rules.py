@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from accounts.audit import person
 from accounts.models import AuditEvent, Team, User
-from accounts.teams.members import NoLongerOwner
+from accounts.people.members import NoLongerOwner
 from tests.fixtures.answering_rules import answering_terms
 from tests.types import Answer, MakeAnsweringRule, MakeDelivery
 from wake.answering import results, rules

@@ -10,7 +10,7 @@ from django.test.utils import CaptureQueriesContext
 
 from accounts.audit import SYSTEM
 from accounts.models import ApiKey, AuditEvent, Membership, User
-from accounts.teams import members
+from accounts.people import members
 from tests.fixtures.agent_client import AgentClient
 from tests.types import MakeDelivery, MakeRule
 from tests.wake.mcp.client import McpClient

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from accounts.audit import person
 from accounts.models import Agent, AuditEvent, Membership, Team, User
-from accounts.teams.members import NoLongerOwner
+from accounts.people.members import NoLongerOwner
 from tests.fixtures.rules import terms_with
 from tests.types import MakeRule
 from wake.assignment import rules

@@ -7,7 +7,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from accounts.access import NotAllowed
+from accounts.access.objects import NotAllowed
 from accounts.models import AuditEvent, User
 from tests.types import Answer, MakeDelivery, MakeRule
 from wake.assignment.assigned import assigned_to

@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 import pytest
 from django.db import transaction
 
-from accounts.access import NotAllowed
+from accounts.access.objects import NotAllowed
 from accounts.models import AuditEvent, User
 from tests.stress.concurrency.threads import at_once
 from tests.types import Answered

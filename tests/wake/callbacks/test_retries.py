@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from accounts.access import NotAllowed
+from accounts.access.objects import NotAllowed
 from accounts.models import AuditEvent, User
 from tests.types import Answered
 from tests.wake.callbacks.receiver import Receiver, answering

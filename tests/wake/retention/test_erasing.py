@@ -13,7 +13,7 @@ import pytest
 from django.db import connection, transaction
 from django.utils import timezone
 
-from accounts.access import NotAllowed
+from accounts.access.objects import NotAllowed
 from accounts.models import AuditEvent, Team, User
 from inbox.models import Searchable
 from inbox.search.index import index_new

@@ -9,7 +9,7 @@ from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from accounts import access
+from accounts.access import objects as access
 from accounts.models import Membership, Team, User
 from accounts.setup import first_run, operator
 from database.clock import database_now

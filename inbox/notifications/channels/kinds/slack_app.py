@@ -9,7 +9,7 @@ from http import HTTPStatus
 
 from django.conf import settings
 
-from accounts.access import may_answer
+from accounts.access.objects import may_answer
 from inbox.delivery import in_sight
 from inbox.models import Channel, Event
 from inbox.notifications.channels.kinds.kind import BadAddress, Kind, Post, Result, read_status

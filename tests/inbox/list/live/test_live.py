@@ -11,15 +11,15 @@ import pytest
 from asgiref.sync import async_to_sync, sync_to_async
 from django.utils import timezone
 
+from accounts.access.viewer import Viewer
 from accounts.audit import person
 from accounts.models import Agent, Membership, Session, Team, User
+from accounts.people import members
 from accounts.sign_in import sessions
-from accounts.teams import members
 from database import notifications
 from inbox.list.live import changes, stream
 from inbox.list.live.changes import Follower, look
 from inbox.list.updates import mark
-from inbox.pages.viewer import Viewer
 from tests.inbox.list.live.page import CHANGED, HEARTBEAT, OpenPage
 from tests.inbox.person import Person
 from tests.types import MakeDelivery

@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 
 from django.http import Http404, QueryDict
 
-from inbox.pages.viewer import Viewer
+from accounts.access.viewer import Viewer
 
 TEAM = "team"
 

@@ -10,10 +10,10 @@ from django.core.exceptions import PermissionDenied
 from django.db import transaction
 from django.shortcuts import get_object_or_404
 
-from accounts.access import agents_of, is_owner, teams_of
+from accounts.access.objects import agents_of, is_owner, teams_of
+from accounts.access.requests import PersonRequest, actor
 from accounts.models import Agent, Team
-from accounts.teams import members
-from inbox.pages.page import PersonRequest, actor
+from accounts.people import members
 
 AGENTS_REFUSED = "Only team owners can manage agents and their keys"
 

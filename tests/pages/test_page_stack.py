@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 from django.http import HttpResponse
 
-from inbox.pages.page import with_room
+from pages.page import with_room
 
 CALLS = 300
 LEAVES = 6  # frames

@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, reduce
 from typing import Self
+
+from django.db.models import QuerySet
 
 from accounts.models import Membership, User
 from database.compiled_queries import CompiledQuery, parameter
-from inbox.delivery.discussion.mentions import with_mention_count
+
+# Adds a number of this name to each membership.
+Count = Callable[[QuerySet[Membership]], QuerySet[Membership]]
+_counts: dict[str, Count] = {}
+
+
+def register_count(name: str, with_count: Count) -> None:
+    """Loads a number of things that wait for a viewer, such as mentions, with their memberships.
+    Apps call this when they start."""
+    _counts[name] = with_count
 
 
 @dataclass(frozen=True)
@@ -25,9 +37,10 @@ class Viewer:
         return cls(user, {membership.team_id: membership for membership in mine})
 
     @property
-    def mention_count(self) -> int:
-        """Counts the comments that mention the viewer, who has not seen them."""
-        return sum(row.mention_count for row in self.memberships.values())  # type: ignore[attr-defined]
+    def counts(self) -> dict[str, int]:
+        """Returns the registered numbers, each over all of the viewer's teams."""
+        rows = self.memberships.values()
+        return {name: sum(getattr(row, name) for row in rows) for name in _counts}
 
     @property
     def team_ids(self) -> list[int]:
@@ -79,5 +92,5 @@ class Viewer:
 @cache
 def _memberships() -> CompiledQuery:
     own_rows = Membership.objects.filter(user=parameter("user", Membership, "user"))
-    rows = with_mention_count(own_rows)
-    return CompiledQuery(lambda: rows.select_related("team").order_by("team__name", "team_id"))
+    rows = own_rows.select_related("team").order_by("team__name", "team_id")
+    return CompiledQuery(lambda: reduce(lambda each, add: add(each), _counts.values(), rows))

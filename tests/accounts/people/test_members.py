@@ -9,7 +9,8 @@ import pytest
 
 from accounts.audit import person
 from accounts.models import AuditEvent, Membership, Team, User
-from accounts.teams import members, teams
+from accounts.people import members
+from accounts.teams import teams
 
 
 def of(user: User, team: Team) -> Membership:
