@@ -29,7 +29,7 @@ from wake.models import Delivery, Response
 MOST_DETAILS = 10_000
 MOST_DETAILS_TOGETHER = 80_000
 # What an item shows beside the columns of a row.
-CONTENT = ("details_json", "assumption", "extensions")
+CONTENT = ("details_json", "assumption")
 ANSWERS = {Response.Status.APPROVED, Response.Status.REJECTED}
 
 
@@ -82,7 +82,7 @@ def review(
     """Returns what still waits, in the order of the selection. Two queries, the second for the
     content that fits, and a third if some of it has files."""
     rows = Delivery.objects.for_person(viewer.user).awaiting_response().filter(pk__in=ids)
-    with_size = with_reading(rows, viewer.user).annotate(
+    with_size = in_sight.with_can_be_shown_together(with_reading(rows, viewer.user)).annotate(
         agent_name=F("agent__agent_id"), size=length_of("details_json")
     )
     deliveries = {delivery.pk: delivery for delivery in with_size.defer(*UNUSED_COLUMNS)}
@@ -90,7 +90,8 @@ def review(
     outputs = [
         row for row in rows_in_order if row.delivery.type == Delivery.Type.OUTPUT and row.may_answer
     ]
-    loaded = _load_content([row.delivery for row in outputs if not row.delivery.irreversible])
+    fitting = [row.delivery for row in outputs if vars(row.delivery)["can_be_shown_together"]]
+    loaded = _load_content(fitting)
     outputs = [row for row in outputs if row.delivery.pk in loaded]
     attachments.load(row.delivery for row in outputs)
     outputs = [row for row in outputs if _is_whole(row.delivery)]
@@ -155,8 +156,7 @@ def is_undecided(delivery: Delivery) -> bool:
 def _is_whole(delivery: Delivery) -> bool:
     """Returns whether the page shows everything of a loaded delivery, so that it can be approved
     there as it is."""
-    is_shown = not delivery.extensions and not in_sight.left_out(delivery)
-    return is_shown and not is_undecided(delivery)
+    return not in_sight.left_out(delivery) and not is_undecided(delivery)
 
 
 def _load_content(deliveries: list[Delivery]) -> set[UUID]:

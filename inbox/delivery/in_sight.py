@@ -18,17 +18,24 @@ from wake.models import Delivery, DeliveryQuerySet
 # become a thousand.
 LONGEST_HEADLINE = 120
 LONGEST_SUMMARY = 160
-# Neither a row nor a message shows any of these. Nothing that may be large is loaded for it.
-IS_BARE = Q(
-    details_json__isnull=True,
-    assumption="",
+# A page of several deliveries shows none of the columns here, if they have another value. A row and
+# a message do not show those of IS_BARE either. Nothing that may be large is loaded for it.
+CAN_BE_SHOWN_TOGETHER = Q(
     callback_webhook="",
     extensions={},
+    thread="",
     supersedes__isnull=True,
-    quorum__isnull=True,
     irreversible=False,
     is_internal=False,
 )
+IS_BARE = CAN_BE_SHOWN_TOGETHER & Q(details_json__isnull=True, assumption="", quorum__isnull=True)
+
+
+def with_can_be_shown_together(rows: DeliveryQuerySet) -> DeliveryQuerySet:
+    """Adds `can_be_shown_together`: whether a page of several can show all but details."""
+    return rows.annotate(
+        can_be_shown_together=ExpressionWrapper(CAN_BE_SHOWN_TOGETHER, output_field=BooleanField())
+    )
 
 
 def with_is_bare(rows: DeliveryQuerySet) -> DeliveryQuerySet:

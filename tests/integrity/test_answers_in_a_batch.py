@@ -21,6 +21,8 @@ ROWS = [[number] for number in range(5_000)]
 MORE: dict[str, dict[str, Any]] = {
     "irreversible": {"irreversible": True},
     "other fields": {"extensions": {"command": "rm -rf /"}},
+    "thread": {"thread": "rm -rf /"},
+    "callback": {"callback_webhook": "https://hooks.example.com/x"},
     "long details": {"details_json": json.dumps("long words " * 2_000)},
     "rows that do not fit": {
         "details_json": json.dumps(
@@ -28,6 +30,11 @@ MORE: dict[str, dict[str, Any]] = {
         )
     },
 }
+
+
+@pytest.fixture(autouse=True)
+def _allowed(allowed_host: str) -> None:
+    """Lets callbacks go to hooks.example.com."""
 
 
 @pytest.mark.parametrize("name", MORE)
@@ -44,6 +51,22 @@ def test_what_the_page_does_not_show_whole_is_opened(
     assert MESSAGES[NOT_HERE] in result
     assert "Fine by me" in result
     assert Response.objects.get().delivery == other
+
+
+def test_a_new_version_is_read_on_its_page(alices: Person, make_delivery: MakeDelivery) -> None:
+    first = make_delivery(headline="Send 10 letters")
+    second = make_delivery(headline="Send 90,000 letters", supersedes=first.pk)
+
+    result = text_of(send(alices, choose(second), by_hand=True))
+
+    assert MESSAGES[NOT_HERE] in result
+    assert not Response.objects.exists()
+
+
+def test_the_page_names_the_provider(alices: Person, make_delivery: MakeDelivery) -> None:
+    delivery = make_delivery(provider="acme-models")
+
+    assert "acme-models" in text_of(review(alices, delivery))
 
 
 @pytest.mark.parametrize("status", ["approved", "rejected"])

@@ -21,6 +21,7 @@ MORE: dict[str, dict[str, Any]] = {
     "assumption": {"timeout_seconds": 600, "assumption": "I delete everything."},
     "callback": {"callback_webhook": "https://hooks.example.com/x"},
     "other fields": {"extensions": {"command": "rm -rf /"}},
+    "thread": {"thread": "rm -rf /"},
     "irreversible": {"irreversible": True},
     "a long summary": {"summary": f"{'Words ' * 40}and delete everything."},
     "a summary of invisible characters": {"summary": "a\u200b" * 40},
