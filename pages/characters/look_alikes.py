@@ -46,6 +46,13 @@ def look(text: str) -> str:
     return " ".join(text.split())  # a page shows many spaces as one
 
 
+def label_look(label: str) -> str:
+    """Returns the same text for labels and names that look the same where case does not count, and
+    where `amount_due` is written as `Amount due`."""
+    seen = look(look(label).casefold())  # a capital hides a pair: "RN" is not drawn like "M"
+    return " ".join(seen.replace("_", " ").replace("-", " ").split())
+
+
 def looks_like_ascii(text: str) -> bool:
     """Returns whether a reader may take all letters for those of ASCII."""
     return unicodedata.normalize("NFKC", text).translate(_LOOKS_LATIN).isascii()

@@ -41,10 +41,12 @@ def blocks(*given: Any, **beside: Any) -> dict[str, Any]:
     "details",
     [
         {"amount": 10, "to": "A. Example"},
-        {"amount": 10, "order": {"amount_paid": 90_000}},
+        {"amount": 10, "order": {"paid": 90_000}},
+        {"amount": 10, "by": "Paramount Ltd."},
         blocks({"type": "text", "text": "Lunch"}, amount=10),
         blocks({"type": "field", "name": "amount", "kind": "number", "value": 10}),
-        blocks({"type": "kv", "items": {"Amount": 10}}, amount=10),
+        blocks({"type": "field", "name": "amount", "label": "Amount", "value": 10}),
+        blocks({"type": "kv", "items": {"To": "A. Example"}}, amount=10),
         blocks({"type": "file", "blob": "0b9f3c1e", "name": "bill.pdf"}, amount=10),
     ],
     ids=json.dumps,
@@ -70,6 +72,34 @@ def test_a_value_that_is_shown_can_be_approved(
             {"type": "field", "name": "amount", "value": 10},
             {"type": "field", "name": "amount", "value": 90_000},
         ),
+        blocks({"type": "kv", "items": {"Amount": 10}}, amount=10),
+        blocks({"type": "kv", "items": {"order": {"amount": 90_000}}}, amount=10),
+        blocks({"type": "text", "text": "Amount: 90,000"}, amount=10),
+        blocks({"type": "markdown", "text": "**Amounts**: 90,000"}, amount=10),
+        blocks({"type": "markdown", "text": "|Amount|\n|-|\n|90,000|"}, amount=10),
+        blocks({"type": "text", "title": "Amount", "text": "90,000"}, amount=10),
+        blocks({"type": "text", "text": "AMOUNT90,000"}, amount=10),
+        blocks({"type": "text", "text": "a-mount: 90,000"}, amount=10),
+        blocks({"type": "text", "text": "a\u00admount: 90,000"}, amount=10),
+        blocks(
+            {"type": "chart", "kind": "bar", "labels": ["Amount"], "series": [[90_000]]}, amount=10
+        ),
+        blocks(
+            {"type": "table", "columns": ["", "", ""], "rows": [["Amount", 90_000, "EUR"]]},
+            amount=10,
+        ),
+        blocks({"type": "diff", "before": {"amount": 10}, "after": {"amount": 90_000}}, amount=10),
+        blocks({"type": "json", "value": [{"amount": 90_000}]}, amount=10),
+        blocks(
+            {"type": "choice", "name": "amount", "options": [{"id": "90000", "label": "90,000"}]},
+            amount=10,
+        ),
+        blocks({"type": "field", "name": "amount", "label": "Amount in thousands", "value": 10}),
+        {"amount": 10, "order": {"amount": 90_000}},
+        {"amount": 10, "order": {"amount_paid": 90_000}},
+        {"amount": 10, "totalAmount": 90_000},
+        {"amount": 10, "total\u0410mount": 90_000},
+        {"amount": 10, "note": "The amount is 90,000."},
         {"amount": 10, "Amount": 90_000},
         {"amount": 10, "\u0430mount": 90_000},
         {"amount": 10, "aMOUNT": 90_000},
@@ -85,6 +115,64 @@ def test_another_value_of_the_name_or_a_text_out_of_sight_goes_to_people(
     assert not approved(make_delivery(type="output", details_json=json.dumps(details)))
 
 
+@pytest.mark.parametrize("field", ["headline", "summary", "assumption"])
+def test_the_name_in_a_text_beside_the_details_goes_to_people(
+    small_amounts: None, make_delivery: MakeDelivery, field: str
+) -> None:
+    text: Any = {field: "Amount: 90,000"}
+
+    assert not approved(make_delivery(type="output", details_json='{"amount": 10}', **text))
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("id", "ID 17"),
+        ("id", "Id 17"),
+        ("return", "RETURN 17"),
+        ("return", "retum 17"),
+        ("newOrder", "new order"),
+        ("wire", "VVIRE"),
+        ("env", "\u0435nv: production"),
+    ],
+)
+def test_a_name_that_looks_the_same_goes_to_people(
+    make_answering_rule: MakeAnsweringRule, make_delivery: MakeDelivery, name: str, text: str
+) -> None:
+    make_answering_rule(on=True, pointer=f"/{name}", operator="at_most", value="100")
+
+    alone = make_delivery(type="output", details_json=json.dumps({name: 10}))
+    beside = make_delivery(type="output", details_json=json.dumps({name: 10, "x": text}))
+
+    assert approved(alone)
+    assert not approved(beside)
+
+
+@pytest.mark.parametrize(
+    ("pointer", "details"),
+    [("/lines/0/tip", {"lines": [{"tip": 10}]}), ("/tips/1", {"tips": [90_000, 10]})],
+)
+def test_a_value_in_a_list_is_known_by_the_name_above_it(
+    make_answering_rule: MakeAnsweringRule,
+    make_delivery: MakeDelivery,
+    pointer: str,
+    details: dict[str, Any],
+) -> None:
+    make_answering_rule(on=True, pointer=pointer, operator="at_most", value="100")
+    named = {**details, "note": "Tips: 90,000"}
+
+    assert approved(make_delivery(type="output", details_json=json.dumps(details)))
+    assert not approved(make_delivery(type="output", details_json=json.dumps(named)))
+
+
+def test_a_text_that_says_its_own_name_can_be_approved(
+    make_answering_rule: MakeAnsweringRule, make_delivery: MakeDelivery
+) -> None:
+    make_answering_rule(on=True, pointer="/branch", operator="is", value="branch-17")
+
+    assert approved(make_delivery(type="output", details_json='{"branch": "branch-17"}'))
+
+
 @pytest.mark.parametrize(
     ("pointer", "details"),
     [
@@ -92,13 +180,14 @@ def test_another_value_of_the_name_or_a_text_out_of_sight_goes_to_people(
         ("/blocks/0/items/amount", blocks({"type": "kv", "items": {"amount": 10}})),
         ("/wake_blocks", blocks()),
         ("/list/4999", {"list": [10] * 5_000}),
+        ("/0", [10, 90_000]),
     ],
 )
 def test_a_place_that_an_agent_chooses_or_no_page_shows_goes_to_people(
     make_answering_rule: MakeAnsweringRule,
     make_delivery: MakeDelivery,
     pointer: str,
-    details: dict[str, Any],
+    details: Any,
 ) -> None:
     make_answering_rule(on=True, pointer=pointer, operator="at_most", value="100")
 

@@ -1,30 +1,26 @@
-"""Says whether a value that a rule reads is what a person would read on the page of the delivery.
+"""Says whether a value that a rule reads is the only one that the page shows under its name.
 
-A rule approves by one value. The page must show all text of the details, and no other value under
-the same name: an agent that sends `"amount": 10` beside a block that says "Amount: 90,000" asks a
+A rule approves by one value. The page must show all text of the details, and the name of the value
+nowhere else: an agent that sends `"amount": 10` beside a text that says "Amount: 90,000" asks a
 person, not a rule (docs/teams.md, Answering rules).
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import Any
 
-from pages.characters.look_alikes import look
-from wake.assignment.details import Details, blocks_in, names_in
-
-LONGEST_LOOKED_AT = 200
-FIELD = "field"
-# Of a block: the page shows what these say, and not their names.
-OWN_NAMES = {
-    *("type", "text", "title", "language", "before", "after", "columns", "rows", "items", "value"),
-    *("url", "label", "options", "name", "kind", "multiple", "labels", "series", "unit", "alt"),
-    *("caption", "blob", "data"),
-}
+from pages.characters.look_alikes import label_look
+from wake.assignment.details import Details, Missing, blocks_in, field_in, names_in, value_at
 
 Path = tuple[str, ...]
 ShowsAllText = Callable[[str], bool]
+
+NO_LETTERS = re.compile(r"[\W_]+")
+# Of letters that look the same, also where a capital was beside them.
+ONE_FOR_OTHERS = str.maketrans({"i": "l", "m": "rn", "w": "vv"})
 
 _registered: list[ShowsAllText] = []
 
@@ -37,68 +33,68 @@ def register(shows_all_text: ShowsAllText) -> None:
 
 def is_shown(pointer: str, details: Details) -> bool:
     """Returns whether a rule may approve by the value there, which must exist."""
-    value, document = details.value(pointer), details.document
-    names = names_in(pointer)
+    names, document, text = names_in(pointer), details.document, details.text
     if blocks_in(document) is not None and names[:1] in (["blocks"], ["wake_blocks"]):
         return False  # the agent chooses which block is the first one
-    path = tuple(map(_look, names))
-    others = (other for where, other in _places(document) if where == path)
-    text = details.text
-    is_only_one = all(type(other) is type(value) and other == value for other in others)
-    return is_only_one and text is not None and any(shows(text) for shows in _registered)
+    if names and _is_named_elsewhere(pointer, document, beside=details.texts_beside):
+        return False
+    return text is not None and any(shows(text) for shows in _registered)
 
 
-def _places(document: Any) -> Iterator[tuple[Path, Any]]:
-    """Yields each value with the names under which the page shows it."""
-    blocks = blocks_in(document)
-    if blocks is None:
-        yield from _inside(document, ())
-        return
-    beside = {name: one for name, one in document.items() if name not in {"wake_blocks", "blocks"}}
-    yield from _inside(beside, ())
-    for block in blocks:
-        if isinstance(block, dict):
-            yield from _of_block(block)
+def _is_named_elsewhere(pointer: str, document: Any, *, beside: list[str]) -> bool:
+    """Returns whether the name of the value is also a name, or a word of a text, at another place
+    of the page. Without a name, as in a list, nothing tells the value from others."""
+    places, name = _own_places(pointer, document)
+    if (word := _word(name)) is None:
+        return True
+    texts = (text for place, text in _texts(document, ()) if place not in places)
+    return any(word.search(_letters(text)) for text in (*beside, *texts))
 
 
-def _of_block(block: dict[str, Any]) -> Iterator[tuple[Path, Any]]:
-    yield from _inside({name: one for name, one in block.items() if name not in OWN_NAMES}, ())
-    for name in ("items", "value"):
-        if isinstance(inner := block.get(name), dict):
-            yield from _inside(inner, ())
-    if block.get("type") == FIELD:
-        labels = {one for one in (block.get("name"), block.get("label")) if isinstance(one, str)}
-        yield from (((_look(label),), block.get("value")) for label in labels)
-    match block:
-        case {"columns": list(columns), "rows": list(rows)}:
-            yield from _of_table(columns, [row for row in rows if isinstance(row, list)])
+def _own_places(pointer: str, document: Any) -> tuple[set[Path], str]:
+    """Returns the places of the value and of its name, and the name."""
+    path = tuple(names_in(pointer))
+    try:
+        value_at(pointer, document)
+    except Missing:
+        index, field = field_in(pointer, document)
+        label, name = field.get("label"), path[-1]
+        has_label = isinstance(label, str) and _letters(label) == _letters(name)
+        members = ("name", "value", *(["label"] if has_label else []))
+        return {("blocks", str(index), member) for member in members}, name
+    value, named = document, 0
+    for step, name in enumerate(path, start=1):
+        if isinstance(value, dict):
+            named, value = step, value[name]
+        else:
+            value = value[int(name)]
+    return {path, path[:named]}, path[named - 1] if named else ""
 
 
-def _of_table(columns: list[Any], rows: list[list[Any]]) -> Iterator[tuple[Path, Any]]:
-    """Yields the cells under the name of their column, and those of a table of names and values."""
-    for row in rows:
-        for column, cell in zip(columns, row, strict=False):
-            if isinstance(column, str):
-                yield (_look(column),), cell
-        match row:
-            case [str(name), cell]:
-                yield (_look(name),), cell
-
-
-def _inside(value: Any, path: Path) -> Iterator[tuple[Path, Any]]:
-    if path:
-        yield path, value
-    if isinstance(value, dict):
+def _texts(value: Any, place: Path) -> Iterator[tuple[Path, str]]:
+    """Yields all names and all texts, each with its place."""
+    if isinstance(value, str):
+        yield place, value
+    elif isinstance(value, dict):
         for name, child in value.items():
-            yield from _inside(child, (*path, _look(name)))
+            yield (*place, name), name
+            yield from _texts(child, (*place, name))
     elif isinstance(value, list):
-        for place, child in enumerate(value):
-            yield from _inside(child, (*path, str(place)))
+        for index, child in enumerate(value):
+            yield from _texts(child, (*place, str(index)))
 
 
-@lru_cache(maxsize=4096)
-def _look(name: str) -> str:
-    """Returns the same for names that look the same on the page, where `amount_due` is written as
-    `Amount due`."""
-    seen = look(name) if len(name) <= LONGEST_LOOKED_AT else name
-    return " ".join(seen.casefold().replace("_", " ").replace("-", " ").split())
+@lru_cache(maxsize=4096)  # the names in the pointers of rules
+def _word(name: str) -> re.Pattern[str] | None:
+    """Returns a pattern that finds the name in letters, as a word or as the beginning of one; None
+    for a name without letters."""
+    letters = _letters(name).replace(" ", "")
+    return re.compile(r"\b" + " ?".join(letters)) if letters else None
+
+
+def _letters(text: str) -> str:
+    """Returns the same words for texts that look the same, where case and separators do not
+    count."""
+    # The word in `totalAmount` begins with its capital.
+    apart = "".join(f" {letter}" if letter.isupper() else letter for letter in text)
+    return NO_LETTERS.sub(" ", label_look(apart).translate(ONE_FOR_OTHERS)).strip()

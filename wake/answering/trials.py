@@ -50,6 +50,8 @@ COLUMNS = (
     *("team", "agent", "type", "thread", "created_at", "activity_at", "quorum", "irreversible"),
     *("supersedes", "is_internal", "assignment", "content_hash"),
 )
+# Read if a rule compares a value.
+COMPARED = ("details_json", "headline", "summary", "assumption")
 
 
 def note_and_answer(*, at: datetime) -> int:
@@ -103,7 +105,7 @@ def _read_on(agent_id: UUID, *, at: datetime) -> int:
         since = max(EPOCH + timedelta(microseconds=tried.activity_us), begun)
         deliveries = Delivery.objects.of_agent(agent_id, ApiKey.Mode.LIVE).after(since)
         deliveries = deliveries.filter(activity_at__lte=EPOCH + timedelta(microseconds=done_us))
-        compares = ["details_json"] if any(rule.version.operator for rule in rules) else []
+        compares = COMPARED if any(rule.version.operator for rule in rules) else ()
         rows = list(deliveries.only(*COLUMNS, *compares)[:ROWS_AT_ONCE])
         if len(rows) == ROWS_AT_ONCE:
             done_us = microseconds(rows[-1].activity_at)

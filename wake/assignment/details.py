@@ -50,13 +50,13 @@ def blocks_in(document: Any) -> list[Any] | None:
     return None
 
 
-def field_at(pointer: str, document: Any) -> Any:
-    """Returns the value of the one field block that the pointer names. Raises Missing, also if
+def field_in(pointer: str, document: Any) -> tuple[int, dict[str, Any]]:
+    """Returns the one field block that the pointer names, with its index. Raises Missing, also if
     several have that name."""
     names = names_in(pointer)
     fields = [
-        block["value"]
-        for block in blocks_in(document) or ()
+        (index, block)
+        for index, block in enumerate(blocks_in(document) or ())
         if isinstance(block, dict)
         and block.get("type") == "field"
         and [block.get("name")] == names
@@ -104,6 +104,12 @@ class Details:
         return self._delivery.details_json
 
     @property
+    def texts_beside(self) -> list[str]:
+        """Returns the texts that the page shows beside the details."""
+        delivery = self._delivery
+        return [delivery.headline, delivery.summary, delivery.assumption]
+
+    @property
     def document(self) -> Any:
         return None if self.text is None else self._parsed(self.text)
 
@@ -120,7 +126,7 @@ class Details:
         try:
             return value_at(pointer, document)
         except Missing:
-            return field_at(pointer, document)
+            return field_in(pointer, document)[1]["value"]
 
     def _parsed(self, text: str) -> Any:
         if self._details is None:
