@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import dataclass
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import Any
 
 from wake_client.hook.calls import ASK_USER, EXIT_PLAN, NAMES, Call, Unexpected
@@ -15,7 +16,13 @@ MOST_CHARACTERS = 20_000
 LONGEST_HEADLINE, LONGEST_SUMMARY = 120, 280
 LONGEST_LABEL, MOST_OPTIONS = 200, 12
 PLAN, GO, REVISE = "plan", "go", "revise"
-FILE_TOOLS = {"Edit", "Write", "MultiEdit", "NotebookEdit", "Read"}
+FILE_TOOLS = {
+    "Edit": "Edit",
+    "MultiEdit": "Edit",
+    "NotebookEdit": "Edit",
+    "Write": "Write",
+    "Read": "Read",
+}
 Block = dict[str, Any]
 
 
@@ -75,18 +82,33 @@ def questions_of(call: Call) -> list[dict[str, Any]]:
 
 
 def _action(call: Call) -> str:
-    command, path = call.arguments.get("command"), call.arguments.get("file_path")
+    command = call.arguments.get("command")
     if isinstance(command, str) and command.strip():
         return _quoted("Run", command, call)
-    if call.tool in FILE_TOOLS and isinstance(path, str) and path.strip():
-        return _quoted("Write" if call.tool == "Write" else "Edit", PurePath(path).name, call)
+    if path := _path(call):
+        where = (
+            "in" if _file(call).is_relative_to(Path(os.path.realpath(call.folder))) else "outside"
+        )
+        return _quoted(FILE_TOOLS[call.tool], PurePath(path).name, call, where)
     return f"Allow {call.tool} in {call.project}?"
 
 
-def _quoted(verb: str, words: str, call: Call) -> str:
+def _quoted(verb: str, words: str, call: Call, where: str = "in") -> str:
     """Cuts the words and not what follows them; the details have all of them."""
-    end = f"` in {_line(call.project, 40)}?"
+    end = f"` {where} {_line(call.project, 40)}?"
     return f"{verb} `{_line(words, LONGEST_HEADLINE - len(verb) - 2 - len(end))}{end}"
+
+
+def _path(call: Call) -> str:
+    """Returns the path that a tool for files names; empty if there is none."""
+    path = call.arguments.get("file_path", call.arguments.get("notebook_path"))
+    return path if call.tool in FILE_TOOLS and isinstance(path, str) and path.strip() else ""
+
+
+def _file(call: Call) -> Path:
+    """Returns the file that the path leads to, through links and out of folders. The hook runs on
+    the machine of the agent."""
+    return Path(os.path.realpath(Path(call.folder, _path(call))))
 
 
 def _blocks(call: Call) -> list[Block]:
@@ -108,6 +130,8 @@ def _blocks(call: Call) -> list[Block]:
 def _where(call: Call) -> Block:
     items = {"agent": NAMES[call.agent], "tool": call.tool}
     items |= {"MCP server": call.server} if call.server else {}
+    if (path := _path(call)) and str(_file(call)) != str(Path(call.folder, path)):
+        items["file"] = str(_file(call))
     return {"type": "kv", "title": "Where", "items": {**items, "folder": call.folder}}
 
 
