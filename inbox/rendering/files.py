@@ -32,6 +32,10 @@ MOST_FILES = 50  # of a page
 # Of the pictures that came in the delivery itself, together: opening the page decodes them.
 MOST_INLINE_PIXELS = pictures.MOST_PIXELS
 MOST_CACHED_BYTES = 500_000
+# The room for a picture, in pixels (static/css/details.css). Letters of one that is shrunk to less
+# than a quarter cannot be read.
+ROOM = (920, 544)
+MOST_SHRUNK = 4
 MAX_HEIGHT = 544  # in pixels, 34rem of static/css/details.css; the link opens all of it
 
 PICTURE = (
@@ -46,6 +50,8 @@ ROW = (
     '<code class="file__hash">SHA-256 {}</code></p>'
 )
 MISSING = '<p>{}</p><p class="agent-text" dir="auto">{}</p>'
+SHRUNK = "Shown smaller: it has {:,} × {:,} pixels. Open it to see it whole. "  # noqa: RUF001
+SHRUNK_PICTURE = "A picture of {:,} × {:,} pixels, which is shown smaller"  # noqa: RUF001
 FIRST_FRAME = "Only the first frame of this animation is shown. "
 NOT_SHOWN = "This picture cannot be shown: {}"
 NO_BLOB = "it was not uploaded by this agent, or is gone."
@@ -110,7 +116,10 @@ class FileBlocks:
         if is_animated:
             self.left_out.file("An animation, except its first frame")
         url = reverse("picture", args=[self.files.delivery_id, digest])
-        note = quiet(FIRST_FRAME) if is_animated else ""
+        note = quiet(FIRST_FRAME) if is_animated else SafeString()
+        if _is_shrunk(width, height):
+            self.left_out.file(SHRUNK_PICTURE.format(width, height))
+            note += quiet(SHRUNK.format(width, height))
         under = format_html(UNDER, note, _caption(block), ALT.format(reveal(alt)))
         shown_height = min(height, MAX_HEIGHT)
         shown_width = max(1, round(width * shown_height / height)) if height else width
@@ -221,6 +230,10 @@ def inline_picture(content: bytes, *, most_pixels: int = MOST_INLINE_PIXELS) -> 
     if picture.width * picture.height > most_pixels:
         raise NotShowable(TOO_MANY)
     return picture
+
+
+def _is_shrunk(width: int, height: int) -> bool:
+    return width > MOST_SHRUNK * ROOM[0] or height > MOST_SHRUNK * ROOM[1]
 
 
 def _has_source(block: dict[str, Any]) -> bool:
