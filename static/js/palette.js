@@ -39,8 +39,11 @@ function actions() {
   );
 }
 
+// An action is found by its own words. Those of an agent, which its label names, could be the name of the
+// place that a person types.
 function actionOf(control, dialog) {
   const item = document.createElement("li");
+  item.dataset.words = control.matches(".row a") ? "open" : control.textContent.trim().toLowerCase();
   const button = document.createElement("button");
   button.type = "button";
   button.textContent = control.getAttribute("aria-label") ?? control.textContent.trim();
@@ -54,7 +57,9 @@ function actionOf(control, dialog) {
 
 function narrow(list, text) {
   const wanted = text.trim().toLowerCase();
-  for (const item of list.children) item.hidden = !item.textContent.toLowerCase().includes(wanted);
+  for (const item of list.children) {
+    item.hidden = !(item.dataset.words ?? item.textContent.toLowerCase()).includes(wanted);
+  }
 }
 
 // Enter goes to the first place that matches, or searches the inbox if there is none.
