@@ -22,6 +22,7 @@ from inbox.notifications.digest_times import next_digest
 from inbox.notifications.quiet_hours import after_quiet
 from inbox.notifications.waiting import Waiting, waiting_for
 from pages.local_time import zone_of
+from pages.mail import NotTaken, ServerAway
 
 PLAN_AT_ONCE = 500
 DRAIN_SECONDS = 30.0
@@ -43,7 +44,7 @@ def send_due(*, clock: Callable[[], datetime] = database_now) -> int:
         lambda claimed: _send(claimed, at=clock()),
         what="digests",
         postpone=lambda claimed: _postpone(claimed, FAILED_HERE, at=clock()),
-        stop_on=(mail.ServerAway,),
+        stop_on=(ServerAway,),
         seconds=DRAIN_SECONDS,
     )
 
@@ -83,9 +84,9 @@ def _send(claimed: Preferences, *, at: datetime) -> bool:
     following = next_digest(claimed, zone, after=at)
     try:
         is_sent = _send_if_anything_waits(claimed, at=at, until=following or at + DAY)
-    except mail.NotTaken as error:
+    except NotTaken as error:
         _postpone(claimed, str(error), at=at)
-        if isinstance(error, mail.ServerAway):
+        if isinstance(error, ServerAway):
             raise
         return False
     sent_at = at if is_sent else claimed.digest_sent_at

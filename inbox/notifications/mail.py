@@ -1,60 +1,26 @@
-"""Writes the mails that people get: digests, reminders, invitations, and links about passwords and
-addresses."""
+"""Writes the mails about deliveries that wait: digests and reminders."""
 
 from __future__ import annotations
 
-import re
-import smtplib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from django.conf import settings
-from django.core.mail import EmailMultiAlternatives
-from django.template.loader import render_to_string
-from django.urls import reverse
 from django.utils import timezone
 
 from accounts.access.viewer import Viewer
-from accounts.models import AddressChange, Invitation, PasskeyNotice, User
-from accounts.sign_in import second_factor
-from accounts.sign_in.address_changes import CONFIRM_WITHIN, UNDO_WITHIN
-from accounts.teams.invitations import OPEN_FOR
+from accounts.models import User
 from inbox.audit.chain_tips import chain_tips
 from inbox.deadlines.wording import deadline_text
 from inbox.models import Preferences
 from inbox.notifications.waiting import COUNT_UP_TO, Group, Waiting
-from pages.characters.invisible import reveal
 from pages.local_time import zone_of
+from pages.mail import send, unlinked, url_of
 from pages.times import when
 from wake.models import Delivery
 
-# Mail programs turn anything that looks like an address into a link, and a headline that an agent
-# wrote must not link anywhere from our mail.
-LOOKS_LIKE_ADDRESS = re.compile(r"(?<=\w)(?::(?=//)|\.(?=[^\W\d_]{2})|@(?=\w))")
 MOST_CHAIN_TIPS = 10
-
-
-# The mail server refuses this mail, or us; every other error of smtplib means that it is away.
-REFUSALS = (smtplib.SMTPResponseException, smtplib.SMTPRecipientsRefused)
-
-
-def reaches_people() -> bool:
-    """Returns whether mail is sent; development prints it on the server's console."""
-    return bool(settings.WAKE_SENDS_MAIL) and not is_printed()
-
-
-def is_printed() -> bool:
-    return bool(settings.EMAIL_BACKEND == "django.core.mail.backends.console.EmailBackend")
-
-
-class NotTaken(Exception):
-    """The mail server did not take this mail."""
-
-
-class ServerAway(NotTaken):
-    """No mail server answers in good time; a sweep stops here."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +49,7 @@ def send_digest(preferences: Preferences, waiting: Waiting, *, at: datetime) -> 
             _count(waiting.informs, "update to read", "updates to read"),
         ]
         if waiting.mentions.count:
-            counts.append(f"{_mentions(waiting)}: {_url('mentions')}")
+            counts.append(f"{_mentions(waiting)}: {url_of('mentions')}")
         parts = [
             _part(f"Deadlines before {until}", waiting.closing, at),
             _part("Needs you", waiting.others, at),
@@ -103,119 +69,17 @@ def send_reminder(user: User, closing: Sequence[Delivery], *, at: datetime) -> N
         _send(user, subject=f"Wake: {title}", template="reminder", parts=[part])
 
 
-def send_reset(user: User, *, uid: str, token: str) -> None:
-    """Sends the link to a new password; raises NotTaken."""
-    context = {
-        "origin": settings.WAKE_ORIGIN,
-        "email": user.email,
-        "url": _url("reset-password", uid, token),
-        "minutes": settings.PASSWORD_RESET_TIMEOUT // 60,
-        "has_second_factor": second_factor.is_on(user),
-        "passkeys": user.passkeys.count(),
-    }
-    _deliver(
-        _compose(user.email, subject="Wake: reset your password", template="reset", context=context)
-    )
-
-
-def send_new_address(change: AddressChange, text: str) -> None:
-    """Sends the link that confirms a new address to that address; raises NotTaken."""
-    context = {
-        "origin": settings.WAKE_ORIGIN,
-        "old_email": unlinked(change.old_email),
-        "url": _url("confirm-address", text),
-        "minutes": CONFIRM_WITHIN.seconds // 60,
-    }
-    subject = "Wake: confirm your new address"
-    _deliver(_compose(change.new_email, subject=subject, template="new_address", context=context))
-
-
-def send_address_changed(change: AddressChange, text: str) -> None:
-    """Tells the old address, with the link that undoes the change; raises NotTaken."""
-    context = {
-        "origin": settings.WAKE_ORIGIN,
-        "old_email": change.old_email,
-        "new_email": unlinked(change.new_email),
-        "url": _url("restore-address", text),
-        "days": UNDO_WITHIN.days,
-    }
-    subject = "Wake: your address was changed"
-    _deliver(
-        _compose(change.old_email, subject=subject, template="address_changed", context=context)
-    )
-
-
-def send_passkey_notice(notice: PasskeyNotice) -> None:
-    """Tells a person that a passkey of theirs was added, removed or copied; raises NotTaken."""
-    subject = {
-        PasskeyNotice.Kind.ADDED: "Wake: a passkey was added",
-        PasskeyNotice.Kind.REMOVED: "Wake: a passkey was removed",
-        PasskeyNotice.Kind.COPIED: "Wake: a passkey was refused",
-    }[PasskeyNotice.Kind(notice.kind)]
-    context = {
-        "origin": settings.WAKE_ORIGIN,
-        "email": notice.email,
-        "passkey": unlinked(notice.passkey),
-        "kind": notice.kind,
-        "passwords": settings.WAKE_PASSWORDS,
-        "security_url": _url("settings-security"),
-        "reset_url": _url("reset"),
-    }
-    _deliver(_compose(notice.email, subject=subject, template="passkey", context=context))
-
-
-def send_invitation(invitation: Invitation, text: str) -> None:
-    """Sends the link into a team, to a person who may not know Wake yet; raises NotTaken."""
-    context = {
-        "origin": settings.WAKE_ORIGIN,
-        "inviter": unlinked(invitation.invited_by.display_name),
-        "team": unlinked(invitation.team.name),
-        "role": invitation.role,
-        "url": _url("join", text),
-        "days": OPEN_FOR.days,
-    }
-    _deliver(
-        _compose(
-            invitation.email, subject="Wake: invitation", template="invitation", context=context
-        )
-    )
-
-
-def unlinked(text: str) -> str:
-    """Returns `https[:]//evil[.]example`, which no mail program turns into a link."""
-    return LOOKS_LIKE_ADDRESS.sub(lambda match: f"[{match[0]}]", reveal(text))
-
-
 def _send(user: User, *, subject: str, template: str, **context: Any) -> None:
-    settings_url = _url("settings-digest")
-    context |= {"inbox_url": _url("inbox"), "settings_url": settings_url}
-    mail = _compose(user.email, subject=subject, template=template, context=context)
-    # Not RFC 8058's one click: a reader of the mail must not be able to change settings.
-    mail.extra_headers["List-Unsubscribe"] = f"<{settings_url}>"
-    _deliver(mail)
-
-
-def _compose(
-    to: str, *, subject: str, template: str, context: dict[str, Any]
-) -> EmailMultiAlternatives:
-    mail = EmailMultiAlternatives(
+    settings_url = url_of("settings-digest")
+    context |= {"inbox_url": url_of("inbox"), "settings_url": settings_url}
+    send(
+        user.email,
         subject=subject,
-        body=render_to_string(f"inbox/notifications/mail/{template}.txt", context),
-        to=[to],
-        headers={"Auto-Submitted": "auto-generated"},
+        template=f"inbox/notifications/mail/{template}",
+        context=context,
+        # Not RFC 8058's one click: a reader of the mail must not be able to change settings.
+        headers={"List-Unsubscribe": f"<{settings_url}>"},
     )
-    html = render_to_string(f"inbox/notifications/mail/{template}.html", context)
-    mail.attach_alternative(html, "text/html")
-    return mail
-
-
-def _deliver(mail: EmailMultiAlternatives) -> None:
-    try:
-        mail.send()
-    except REFUSALS as error:
-        raise NotTaken(str(error)) from error
-    except OSError as error:
-        raise ServerAway(str(error)) from error
 
 
 def _subject(waiting: Waiting) -> str:
@@ -248,7 +112,7 @@ def _part(title: str, group: Group, at: datetime) -> Part:
             headline=unlinked(delivery.headline),
             agent=unlinked(delivery.agent_name),  # type: ignore[attr-defined]  # listed() adds it
             deadline=deadline_text(delivery, at),
-            url=_url("delivery", delivery.pk),
+            url=url_of("delivery", delivery.pk),
         )
         for delivery in group.rows
     ]
@@ -264,7 +128,3 @@ def _chain_tips(user: User) -> list[str]:
 
 def _by(until: datetime, at: datetime) -> str:
     return when(until, now=at).removeprefix("at ").removeprefix("on ")
-
-
-def _url(name: str, *arguments: Any) -> str:
-    return settings.WAKE_ORIGIN + reverse(name, args=arguments)

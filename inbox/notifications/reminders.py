@@ -18,6 +18,7 @@ from database.clock import database_now
 from inbox.models import Preferences, Reminder
 from inbox.notifications import mail
 from inbox.notifications.waiting import due_reminders, people_to_remind
+from pages.mail import NotTaken, ServerAway
 from wake.models import Delivery
 
 log = logging.getLogger(__name__)
@@ -38,7 +39,7 @@ def send_due(*, clock: Callable[[], datetime] = database_now) -> int:
         User.objects.filter(pk__in=people_to_remind(at)).order_by("pk"),
         partial(_send_to, at=at),
         what="reminders",
-        stop_on=(mail.ServerAway,),
+        stop_on=(ServerAway,),
         seconds=DRAIN_SECONDS,
     )
 
@@ -49,9 +50,9 @@ def _send_to(user: User, *, at: datetime) -> bool:
         return False
     try:
         mail.send_reminder(user, closing, at=at)
-    except mail.NotTaken as error:
+    except NotTaken as error:
         log.warning("A reminder to person %s was not sent: %s", user.pk, error)
-        if isinstance(error, mail.ServerAway):
+        if isinstance(error, ServerAway):
             raise
         return False
     _remember(user, closing, at=at)

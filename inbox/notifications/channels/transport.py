@@ -15,7 +15,7 @@ from inbox.notifications.channels.kinds.addresses import trusted
 from inbox.notifications.channels.kinds.kind import CannotSend, Post, Result
 from inbox.notifications.channels.kinds.registry import KINDS, kind_of
 from inbox.notifications.channels.message import Message
-from inbox.notifications.mail import REFUSALS
+from pages.mail import REFUSALS
 from wake.callbacks.http_client import HttpClient, Outcome
 
 log = logging.getLogger(__name__)

@@ -10,7 +10,8 @@ from accounts.models import PasskeyNotice
 from accounts.passkeys import notices
 from database import sweeps
 from database.clock import database_now
-from inbox.notifications import mail
+from inbox.people.sign_in import mails
+from pages.mail import NotTaken, ServerAway
 
 LEASE = timedelta(minutes=2)  # longer than a mail server may take (EMAIL_TIMEOUT a step)
 AT_ONCE = 100
@@ -22,7 +23,7 @@ def send_due(*, clock: Callable[[], datetime] = database_now) -> int:
         islice(iter(lambda: notices.claim(lease=LEASE, at=clock()), None), AT_ONCE),
         _send,
         what="notices about passkeys",
-        stop_on=(mail.ServerAway,),
+        stop_on=(ServerAway,),
     )
 
 
@@ -30,10 +31,10 @@ def _send(notice: PasskeyNotice) -> bool:
     """Returns whether the mail was sent; raises ServerAway."""
     is_sent = True
     try:
-        mail.send_passkey_notice(notice)
-    except mail.ServerAway:
+        mails.send_passkey_notice(notice)
+    except ServerAway:
         raise
-    except mail.NotTaken:
+    except NotTaken:
         is_sent = False
     notice.delete()
     return is_sent

@@ -17,11 +17,11 @@ from accounts.access.requests import PersonRequest
 from accounts.limits.throttles import TooMany, client_address, count_reset_mail
 from accounts.sign_in import address_changes, known_browsers
 from database.clock import database_now
-from inbox.notifications.mail import is_printed
 from inbox.people.settings.forms import AddressForm
 from inbox.people.settings.views import posted, saved, settings_page
 from inbox.people.sign_in import password_resets
 from inbox.people.sign_in.reauthentication import requires_password
+from pages.mail import is_printed
 from pages.page import form_page, page, too_many
 from pages.redirects import SeeOther
 from pages.times import amount

@@ -14,7 +14,8 @@ from accounts.models import AddressChange
 from accounts.sign_in import address_changes
 from database import sweeps
 from database.clock import database_now
-from inbox.notifications import mail
+from inbox.people.sign_in import mails
+from pages.mail import NotTaken, ServerAway
 
 LEASE = timedelta(minutes=2)  # longer than a mail server may take (EMAIL_TIMEOUT a step)
 AT_ONCE = 100
@@ -26,7 +27,7 @@ def send_due(*, clock: Callable[[], datetime] = database_now) -> int:
         islice(iter(lambda: address_changes.claim_mail(lease=LEASE, at=clock()), None), AT_ONCE),
         _send,
         what="changes of address",
-        stop_on=(mail.ServerAway,),
+        stop_on=(ServerAway,),
     )
 
 
@@ -37,12 +38,12 @@ def _send(claimed: tuple[AddressChange, str]) -> bool:
     is_sent = True
     try:
         if change.confirmed_at:
-            mail.send_address_changed(change, text)
+            mails.send_address_changed(change, text)
         elif is_sent := not address_changes.is_taken(change):
-            mail.send_new_address(change, text)
-    except mail.ServerAway:
+            mails.send_new_address(change, text)
+    except ServerAway:
         raise
-    except mail.NotTaken:
+    except NotTaken:
         is_sent = False
     address_changes.settle_mail(change)
     return is_sent

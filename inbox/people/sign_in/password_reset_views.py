@@ -21,11 +21,11 @@ from accounts.models import User
 from accounts.sign_in import known_browsers
 from accounts.sign_in.passwords import change_password
 from database.clock import database_now
-from inbox.notifications.mail import is_printed
 from inbox.notifications.web_push import browsers
 from inbox.people.sign_in import password_resets
 from inbox.people.sign_in.forms import NewPasswordForm, ResetForm
 from inbox.people.sign_in.views import passwords_are_off
+from pages.mail import is_printed
 from pages.page import form_page, too_many
 from pages.redirects import SeeOther
 

@@ -20,7 +20,8 @@ from accounts.audit import Actor, record
 from accounts.models import ResetRequest, User
 from database import sweeps
 from database.clock import database_now
-from inbox.notifications import mail
+from inbox.people.sign_in import mails
+from pages.mail import NotTaken, ServerAway
 
 LEASE = timedelta(minutes=2)  # longer than a mail server may take (EMAIL_TIMEOUT a step)
 AT_ONCE = 100
@@ -55,7 +56,7 @@ def send_due(*, clock: Callable[[], datetime] = database_now) -> int:
         islice(iter(lambda: claim(at=clock()), None), AT_ONCE),
         _answer,
         what="password resets",
-        stop_on=(mail.ServerAway,),
+        stop_on=(ServerAway,),
     )
 
 
@@ -91,10 +92,10 @@ def _may_have_one(user: User) -> bool:
 def _send(user: User, claimed: ResetRequest) -> bool:
     uid = urlsafe_base64_encode(force_bytes(user.pk))
     try:
-        mail.send_reset(user, uid=uid, token=tokens.make_token(user))
-    except mail.ServerAway:
+        mails.send_reset(user, uid=uid, token=tokens.make_token(user))
+    except ServerAway:
         raise
-    except mail.NotTaken:
+    except NotTaken:
         return False
     _settle(claimed, user)
     return True

@@ -10,11 +10,14 @@ from datetime import datetime, timedelta
 from functools import partial
 from itertools import islice
 
+from django.conf import settings
+
 from accounts.models import Invitation
 from accounts.teams import invitations
+from accounts.teams.invitations import OPEN_FOR
 from database import sweeps
 from database.clock import database_now
-from inbox.notifications import mail
+from pages.mail import NotTaken, ServerAway, send, unlinked, url_of
 
 LEASE = timedelta(minutes=2)  # longer than a mail server may take (EMAIL_TIMEOUT a step)
 AT_ONCE = 100
@@ -27,7 +30,7 @@ def send_due(*, clock: Callable[[], datetime] = database_now) -> int:
         islice(iter(lambda: invitations.claim_mail(lease=LEASE, at=clock()), None), AT_ONCE),
         partial(_send, clock=clock),
         what="invitations",
-        stop_on=(mail.ServerAway,),
+        stop_on=(ServerAway,),
     )
 
 
@@ -35,11 +38,29 @@ def _send(claimed: tuple[Invitation, str], *, clock: Callable[[], datetime]) -> 
     """Returns whether the mail server took it; raises ServerAway."""
     invitation, text = claimed
     try:
-        mail.send_invitation(invitation, text)
-    except mail.ServerAway:
+        send_invitation(invitation, text)
+    except ServerAway:
         raise
-    except mail.NotTaken:
+    except NotTaken:
         invitations.settle_mail(invitation, mailed_at=None)
         return False
     invitations.settle_mail(invitation, mailed_at=clock())
     return True
+
+
+def send_invitation(invitation: Invitation, text: str) -> None:
+    """Sends the link into a team, to a person who may not know Wake yet; raises NotTaken."""
+    context = {
+        "origin": settings.WAKE_ORIGIN,
+        "inviter": unlinked(invitation.invited_by.display_name),
+        "team": unlinked(invitation.team.name),
+        "role": invitation.role,
+        "url": url_of("join", text),
+        "days": OPEN_FOR.days,
+    }
+    send(
+        invitation.email,
+        subject="Wake: invitation",
+        template="accounts/mails/invitation",
+        context=context,
+    )

@@ -26,12 +26,12 @@ from accounts.oidc.provider import configured
 from accounts.people import members
 from accounts.teams import invitations
 from database.clock import database_now
-from inbox.notifications.mail import reaches_people
 from inbox.people.settings.views import saved, settings_page
 from inbox.people.sign_in.reauthentication import requires_password
 from inbox.people.sign_in.views import passwords_are_off, sign_in
 from inbox.people.teams.forms import InvitationForm, SignUpForm
 from inbox.people.teams.member_views import MEMBERS_REFUSED
+from pages.mail import reaches_people
 from pages.page import form_page, page, too_many
 from pages.redirects import SeeOther
 

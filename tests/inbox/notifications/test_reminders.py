@@ -121,7 +121,7 @@ def test_a_mail_that_failed_is_tried_again_after_the_pause(
         raise ConnectionRefusedError
 
     with monkeypatch.context() as broken:
-        broken.setattr("inbox.notifications.mail.EmailMultiAlternatives.send", refuse)
+        broken.setattr("pages.mail.EmailMultiAlternatives.send", refuse)
         assert send(NINE) == 0
 
     assert Reminder.objects.count() == 0

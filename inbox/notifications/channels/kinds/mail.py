@@ -9,8 +9,8 @@ from django.urls import reverse
 from inbox.models import Channel
 from inbox.notifications.channels.kinds.kind import CannotSend, Kind
 from inbox.notifications.channels.message import Message
-from inbox.notifications.mail import unlinked
 from pages.characters.invisible import reveal
+from pages.mail import unlinked
 
 
 def _prepare(channel: Channel, message: Message) -> EmailMessage:
