@@ -17,6 +17,8 @@ class AccountsConfig(AppConfig):
         page = import_module("pages.page")
         owed_factor = import_module("accounts.sign_in.owed_factor")
         page.register_check(owed_factor.ask_to_set_up)
+        menu, settings = map(import_module, ("accounts.settings.menu", "pages.settings"))
+        settings.register(*menu.ENTRIES)
         append_only = import_module("accounts.audit.append_only")
         post_migrate.connect(
             append_only.guard_after_migrate,

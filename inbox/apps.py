@@ -16,6 +16,8 @@ class InboxConfig(AppConfig):
             import_module, ("wake.answering.shown_values", "inbox.rendering.details")
         )
         values.register(page.shows_all_text)
+        menu, settings = map(import_module, ("inbox.people.settings.menu", "pages.settings"))
+        settings.register(*menu.ENTRIES)
         viewer, mentions = map(
             import_module, ("accounts.access.viewer", "inbox.delivery.discussion.mentions")
         )

@@ -17,10 +17,10 @@ from accounts.agents import aliases
 from accounts.models import Agent
 from database.clock import database_now
 from inbox.agents.forms import AliasForm
-from inbox.people.settings.views import posted
 from inbox.people.sign_in.reauthentication import requires_password
 from pages.page import form_page, page
 from pages.redirects import SeeOther
+from pages.settings import posted
 
 
 @form_page

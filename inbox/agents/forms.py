@@ -10,8 +10,7 @@ from django.db.models import QuerySet
 from django.http import QueryDict
 
 from accounts.models import ApiKey, Team
-from inbox.people.settings.forms import INPUT
-from pages.name_field import NameField
+from pages.fields import INPUT, NameField
 
 if TYPE_CHECKING:
     TeamField = forms.ModelChoiceField[Team]

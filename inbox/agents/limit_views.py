@@ -16,9 +16,9 @@ from accounts.agents import hourly_limits, quota
 from accounts.models import Agent, ApiKey
 from database.clock import database_now
 from inbox.agents.forms import LimitForm
-from inbox.people.settings.views import posted
 from pages.page import form_page, page
 from pages.redirects import SeeOther
+from pages.settings import posted
 
 
 @form_page

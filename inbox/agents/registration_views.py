@@ -17,9 +17,9 @@ from accounts.models import Agent
 from database.clock import database_now
 from inbox.agents.forms import NewAgentForm
 from inbox.agents.show_once import no_longer_visible, shown_once
-from inbox.people.settings.views import posted
 from inbox.people.sign_in.reauthentication import requires_password
 from pages.page import form_page, page
+from pages.settings import posted
 
 
 @form_page

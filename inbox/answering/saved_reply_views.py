@@ -10,10 +10,10 @@ from django.views.decorators.http import require_POST
 
 from accounts.access.requests import PersonRequest
 from inbox.answering import saved_replies
+from inbox.answering.saved_reply_form import SavedReplyForm
 from inbox.models import SavedReply
-from inbox.people.settings.forms import SavedReplyForm
-from inbox.people.settings.views import posted, saved, settings_page
 from pages.page import form_page, page
+from pages.settings import posted, saved, settings_page
 
 
 @form_page
@@ -23,7 +23,9 @@ def saved_reply_list(request: PersonRequest) -> HttpResponse:
     if _is_saved(form):
         return saved(request, "settings-saved-replies")
     grouped = saved_replies.by_answer(SavedReply.objects.of(request.user))
-    return settings_page(request, "saved-replies/list", form=form, groups=grouped)
+    return settings_page(
+        request, "inbox/people/settings/saved_replies/list.html", form=form, groups=grouped
+    )
 
 
 @form_page
@@ -33,7 +35,12 @@ def saved_reply_detail(request: PersonRequest, pk: UUID) -> HttpResponse:
     form = SavedReplyForm(posted(request), instance=reply)
     if _is_saved(form):
         return saved(request, "settings-saved-replies")
-    return settings_page(request, "saved-replies/saved-reply", form=form, saved_reply=reply)
+    return settings_page(
+        request,
+        "inbox/people/settings/saved_replies/saved_reply.html",
+        form=form,
+        saved_reply=reply,
+    )
 
 
 @require_POST

@@ -22,10 +22,10 @@ from accounts.models import Team
 from database.clock import database_now
 from inbox.assignment.forms import AnsweringRuleForm, match_of
 from inbox.assignment.sentences import Names, matches
-from inbox.people.settings.views import posted, settings_page
 from inbox.people.sign_in.reauthentication import ask_if_stale
 from pages.page import form_page, page, posted_text
 from pages.redirects import SeeOther
+from pages.settings import posted, settings_page
 from wake.answering import results, rules
 from wake.answering.refusals import refusals
 from wake.assignment.rules import BadRule, RulesChanged
@@ -169,7 +169,7 @@ def _rule_page(
         "now": now,
         **context,
     }
-    response = settings_page(request, "rules/answering-rule", **context)
+    response = settings_page(request, "inbox/people/settings/rules/answering_rule.html", **context)
     if "problem" in context:
         response.status_code = 422
     return response
@@ -203,7 +203,11 @@ def _form_page(
             messages.success(request, "Saved. It's a dry run until an owner turns it on.")
             return SeeOther("settings-answering-rule", slug=team.slug, pk=rule.pk)
     return settings_page(
-        request, "rules/answering-rule-form", team=team, form=form, version=version
+        request,
+        "inbox/people/settings/rules/answering_rule_form.html",
+        team=team,
+        form=form,
+        version=version,
     )
 
 

@@ -10,7 +10,7 @@ from django import forms
 
 from accounts.models import Membership
 from inbox.assignment.sentences import TYPES, Names
-from pages.name_field import NameField
+from pages.fields import NameField
 from wake.answering.rules import MOST_A_DAY, MOST_DAYS_FOR_PEOPLE
 from wake.answering.rules import TYPES as ANSWERED
 from wake.answering.rules import Terms as AnsweringTerms

@@ -19,11 +19,12 @@ from accounts.models import Team
 from database.clock import database_now
 from inbox.assignment.answering_rule_views import answering_lines
 from inbox.assignment.forms import RuleForm, initial_of
+from inbox.assignment.rule_counts import count_rules
 from inbox.assignment.sentences import Names, assigns, escalates, matches
-from inbox.people.settings.views import posted, settings_page
-from inbox.people.teams.teams import count_rules, own_teams
+from inbox.people.teams.teams import own_teams
 from pages.page import form_page, page
 from pages.redirects import SeeOther
+from pages.settings import posted, settings_page
 from wake.answering.rules import MOST_RULES as MOST_ANSWERING
 from wake.assignment import rules
 from wake.models import Rule, RuleVersion
@@ -39,8 +40,9 @@ def rule_settings(request: PersonRequest) -> HttpResponse:
     teams = own_teams(request.user)
     if len(teams) == 1:
         return rules_page(request, teams[0].team)
-    count_rules(teams)
-    return settings_page(request, "rules/list", teams=teams)
+    counts = count_rules([own.team.pk for own in teams])
+    lines = [(own, counts[own.team.pk]) for own in teams]
+    return settings_page(request, "inbox/people/settings/rules/list.html", lines=lines)
 
 
 @require_safe
@@ -121,7 +123,9 @@ def rules_page(request: PersonRequest, team: Team, **context: Any) -> HttpRespon
     context["has_other_teams"] = has_other_teams
     context["answering"] = answering_lines(team, names, now=now)
     context["answering_is_full"] = len(context["answering"]) >= MOST_ANSWERING
-    return settings_page(request, "rules/of-a-team", can_change=can_change, **context)
+    return settings_page(
+        request, "inbox/people/settings/rules/of_a_team.html", can_change=can_change, **context
+    )
 
 
 def _form_page(
@@ -142,7 +146,9 @@ def _form_page(
         else:
             messages.success(request, "Saved.")
             return SeeOther("settings-team-rules", slug=team.slug)
-    return settings_page(request, "rules/rule", team=team, form=form, version=version)
+    return settings_page(
+        request, "inbox/people/settings/rules/rule.html", team=team, form=form, version=version
+    )
 
 
 def _changed(

@@ -13,11 +13,12 @@ from django.views.decorators.http import require_POST, require_safe
 from accounts.access.owners import still_owned, team_of_an_owner
 from accounts.access.requests import PersonRequest, actor
 from accounts.limits.throttles import TooMany, count_dns_lookup
-from inbox.people.settings.forms import HostForm
-from inbox.people.settings.views import saved, settings_page
-from inbox.people.teams.teams import own_teams_with_hosts
+from inbox.callbacks.host_form import HostForm
+from inbox.callbacks.team_hosts import hosts_by_team
+from inbox.people.teams.teams import own_teams
 from pages.page import page, posted_text, too_many
 from pages.redirects import SeeOther
+from pages.settings import saved, settings_page
 from wake.callbacks import addresses
 from wake.callbacks import allowlist as hosts
 from wake.models import CallbackHost
@@ -99,11 +100,19 @@ def _show(
     request: PersonRequest, form: HostForm, *, team_id: int | None, **context: Any
 ) -> HttpResponse:
     """Shows the page, with the form that was sent under its own team."""
+    teams = own_teams(request.user)
+    allowed = hosts_by_team([own.team.pk for own in teams])
     lines = [
-        (own, form if own.team.pk == team_id else HostForm(auto_id=f"team-{own.team.pk}-%s"))
-        for own in own_teams_with_hosts(request.user)
+        (
+            own,
+            allowed[own.team.pk],
+            form if own.team.pk == team_id else HostForm(auto_id=f"team-{own.team.pk}-%s"),
+        )
+        for own in teams
     ]
-    return settings_page(request, "allowlist", lines=lines, form=form, **context)
+    return settings_page(
+        request, "inbox/people/settings/allowlist.html", lines=lines, form=form, **context
+    )
 
 
 def _line_of_an_owner(request: PersonRequest, slug: str) -> CallbackHost:

@@ -15,8 +15,8 @@ from accounts.limits.throttles import TooMany, count_test_callback
 from accounts.models import Agent
 from database.clock import database_now
 from inbox.agents.forms import TestCallbackForm
-from inbox.people.settings.views import posted
 from pages.page import form_page, page, too_many
+from pages.settings import posted
 from wake.callbacks.test_callback import send_test_callback
 
 

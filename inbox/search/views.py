@@ -11,7 +11,7 @@ from django.views.decorators.http import require_POST
 from accounts.access.requests import PersonRequest
 from inbox.search import saved_views
 from inbox.search.query_language import LONGEST, read_form
-from pages.name_field import NameField
+from pages.fields import NameField
 from pages.page import page
 from pages.redirects import SeeOther
 

@@ -17,10 +17,10 @@ from accounts.access.owners import owners_only, still_owned
 from accounts.access.requests import PersonRequest, actor
 from accounts.models import Agent
 from database.clock import database_now
-from inbox.people.settings.views import posted
 from inbox.people.sign_in.reauthentication import ask_if_stale
 from pages.page import form_page, page
 from pages.redirects import SeeOther
+from pages.settings import posted
 from relay.cards import cards, publishing
 from relay.models import Card
 from relay.pages.forms import CardForm, skill_forms

@@ -15,8 +15,8 @@ from django.utils.text import slugify
 
 from accounts.models import SINGLE_LINE
 from inbox.agents.forms import ExpiryForm
-from inbox.people.settings.forms import INPUT
 from pages.characters.names import visible
+from pages.fields import INPUT
 from relay.cards.skills import SKILLS_AT_MOST
 from relay.models import CallerKey, Card
 from relay.models.cards import LONGEST_RUN, check_media_type

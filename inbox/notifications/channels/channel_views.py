@@ -22,10 +22,10 @@ from inbox.notifications.channels.forms import ChoiceForm, CodeForm
 from inbox.notifications.channels.kinds.registry import KINDS
 from inbox.notifications.channels.listing import Line, agents_for
 from inbox.notifications.channels.transport import Busy
-from inbox.people.settings.views import posted, settings_page
 from inbox.people.sign_in.reauthentication import ask_if_stale
 from pages.page import form_page, page
 from pages.redirects import SeeOther
+from pages.settings import posted, settings_page
 
 REFUSED = "Only team owners can change the channels of a team"
 TOO_MANY_CODES = "Too many codes today. Try again tomorrow."
@@ -144,7 +144,7 @@ def _page(request: PersonRequest, channel: Channel, *, form: ChoiceForm | CodeFo
     shows_secret = kind is not None and kind.make_secret is not None and channel.verified_at is None
     return settings_page(
         request,
-        "notifications/channel",
+        "inbox/people/settings/notifications/channel.html",
         channel=channel,
         line=Line(channel),
         form=form,

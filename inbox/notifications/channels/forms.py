@@ -13,8 +13,8 @@ from inbox.models import EVERY_DAY, Channel, Event
 from inbox.notifications.channels.batches import zone_for
 from inbox.notifications.channels.channels import Limits
 from inbox.notifications.channels.kinds.kind import BadAddress, Kind
-from inbox.people.settings.forms import ENDS_NEXT_DAY, ClockField, DaysField, check_quiet_hours
-from pages.name_field import NameField
+from inbox.people.settings.forms import ENDS_NEXT_DAY, DaysField, check_quiet_hours
+from pages.fields import ClockField, NameField
 
 INPUT = {"class": "input"}
 PLAIN = {**INPUT, "autocapitalize": "none", "autocomplete": "off", "spellcheck": "false"}

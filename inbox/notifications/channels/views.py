@@ -21,10 +21,10 @@ from inbox.notifications.channels.forms import ChannelForm
 from inbox.notifications.channels.kinds.kind import Kind
 from inbox.notifications.channels.kinds.registry import kinds_for
 from inbox.notifications.channels.listing import groups_of
-from inbox.people.settings.views import posted, settings_page
 from inbox.people.sign_in.reauthentication import ask_if_stale
 from pages.page import form_page, page
 from pages.redirects import SeeOther
+from pages.settings import posted, settings_page
 
 REFUSED = "Only team owners can change the channels of a team"
 
@@ -33,7 +33,9 @@ REFUSED = "Only team owners can change the channels of a team"
 @page
 def notification_settings(request: PersonRequest) -> HttpResponse:
     own, teams = groups_of(request.user)
-    return settings_page(request, "notifications/list", own=own, teams=teams)
+    return settings_page(
+        request, "inbox/people/settings/notifications/list.html", own=own, teams=teams
+    )
 
 
 @form_page
@@ -75,7 +77,13 @@ def _form_page(request: PersonRequest, kind: Kind, team: Team | None) -> HttpRes
             else:
                 messages.success(request, "Added. Choose what it tells you.")
             return SeeOther("settings-channel", pk=channel.pk)
-    return settings_page(request, "notifications/channel-new", form=form, kind=kind, team=team)
+    return settings_page(
+        request,
+        "inbox/people/settings/notifications/channel_new.html",
+        form=form,
+        kind=kind,
+        team=team,
+    )
 
 
 def _add(request: PersonRequest, kind: Kind, team: Team | None, form: ChannelForm) -> Channel:

@@ -17,9 +17,9 @@ from inbox.notifications.channels.channels import AlreadyThere, TooManyChannels
 from inbox.notifications.channels.kinds.kind import BadAddress
 from inbox.notifications.channels.kinds.web_push import KIND
 from inbox.notifications.web_push import browsers, vapid
-from inbox.people.settings.views import posted, settings_page
 from pages.page import form_page, page
 from pages.redirects import SeeOther
+from pages.settings import posted, settings_page
 
 LONGEST_SUBSCRIPTION = 4_000
 
@@ -63,7 +63,7 @@ def add_browser(request: PersonRequest) -> HttpResponse:
             return SeeOther("settings-channel", pk=channel.pk)
     return settings_page(
         request,
-        "notifications/browser-new",
+        "inbox/people/settings/notifications/browser_new.html",
         form=form,
         public_key=_public_key(),
         here=browsers.added_here(request.user, request.session),

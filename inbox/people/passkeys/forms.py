@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django import forms
 
-from pages.name_field import NameField
+from pages.fields import NameField
 
 
 class PasskeyForm(forms.Form):

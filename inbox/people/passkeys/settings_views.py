@@ -21,10 +21,10 @@ from accounts.sign_in import second_factor, user_agents
 from database.clock import database_now
 from inbox.people.passkeys.ceremonies import audit_refusal, offer, taken
 from inbox.people.passkeys.forms import PasskeyForm
-from inbox.people.settings.views import posted, saved, settings_page
 from inbox.people.sign_in.reauthentication import requires_password
 from inbox.people.sign_in.security_views import show_codes
 from pages.page import form_page, page
+from pages.settings import posted, saved, settings_page
 
 ADDED = "Passkey added. You can sign in with it."
 ADDED_WITHOUT_PASSWORDS = "Passkey added. It is two-step sign-in after your provider."
@@ -78,7 +78,13 @@ def passkey_detail(request: PersonRequest, pk: UUID) -> HttpResponse:
     form = PasskeyForm(posted(request), initial={"name": passkey.name})
     if not form.is_valid():
         now = database_now()
-        return settings_page(request, "security/passkey", form=form, passkey=passkey, now=now)
+        return settings_page(
+            request,
+            "inbox/people/settings/security/passkey.html",
+            form=form,
+            passkey=passkey,
+            now=now,
+        )
     registration.rename(passkey, form.cleaned_data["name"], by=actor(request))
     return saved(request, "settings-security")
 
@@ -104,7 +110,7 @@ def _ask(request: PersonRequest, form: PasskeyForm) -> HttpResponse:
     host = request.get_host()
     return settings_page(
         request,
-        "security/passkey-new",
+        "inbox/people/settings/security/passkey_new.html",
         form=form,
         works_here=relying_party(host) is not None,
         works_at=where_they_work(host),

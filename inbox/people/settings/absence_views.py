@@ -14,9 +14,9 @@ from accounts.limits.throttles import client_address
 from accounts.models import User
 from database.clock import database_now
 from inbox.people.settings.absence import absence_of, change_absence, possible_deputies
-from inbox.people.settings.forms import INPUT
-from inbox.people.settings.views import posted, saved, settings_page
+from pages.fields import INPUT
 from pages.page import form_page, page
+from pages.settings import posted, saved, settings_page
 
 LONGEST_DAYS = 365
 
@@ -78,7 +78,9 @@ def absence_settings(request: PersonRequest) -> HttpResponse:
         today=timezone.localtime(now),
     )
     if not form.is_valid():
-        return settings_page(request, "absence", form=form, absence=absence, now=now)
+        return settings_page(
+            request, "inbox/people/settings/absence.html", form=form, absence=absence, now=now
+        )
     deputy = form.people.get(form.cleaned_data["deputy"])
     address = client_address(request)
     change_absence(request.user, until=form.until, deputy=deputy, at=now, address=address)

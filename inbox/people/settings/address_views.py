@@ -17,13 +17,13 @@ from accounts.access.requests import PersonRequest
 from accounts.limits.throttles import TooMany, client_address, count_reset_mail
 from accounts.sign_in import address_changes, known_browsers
 from database.clock import database_now
-from inbox.people.settings.forms import AddressForm
-from inbox.people.settings.views import posted, saved, settings_page
+from inbox.people.settings.own_forms import AddressForm
 from inbox.people.sign_in import password_resets
 from inbox.people.sign_in.reauthentication import requires_password
 from pages.mail import is_printed
 from pages.page import form_page, page, too_many
 from pages.redirects import SeeOther
+from pages.settings import posted, saved, settings_page
 from pages.times import amount
 
 MAILED = "We e-mailed a link to {email}, if that address is free. Open it in this browser."
@@ -91,7 +91,13 @@ def restore_address(request: HttpRequest, token: str) -> HttpResponse:
 
 def _ask(request: PersonRequest, form: AddressForm) -> HttpResponse:
     sends, prints = settings.WAKE_SENDS_MAIL, is_printed()
-    return settings_page(request, "address", form=form, sends_mail=sends, prints_mail=prints)
+    return settings_page(
+        request,
+        "inbox/people/settings/address.html",
+        form=form,
+        sends_mail=sends,
+        prints_mail=prints,
+    )
 
 
 def _ended(request: HttpRequest) -> HttpResponse:

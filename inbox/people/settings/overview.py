@@ -11,11 +11,13 @@ from django.urls import reverse
 from accounts.models import User
 from accounts.sign_in import second_factor
 from database.clock import database_now
+from inbox.assignment.rule_counts import count_rules
+from inbox.callbacks.team_hosts import hosts_by_team
 from inbox.models import Channel, Preferences, SavedReply
 from inbox.notifications.channels.listing import failing_for
 from inbox.people.settings.absence import absence_of
 from inbox.people.settings.preferences import preferences_of
-from inbox.people.teams.teams import OwnTeam, count_rules, own_teams_with_hosts
+from inbox.people.teams.teams import OwnTeam, own_teams
 from pages.attention import Note
 from wake.retention import days_kept
 
@@ -51,8 +53,7 @@ class Overview:
 
 def overview_of(user: User) -> Overview:
     """Asks nine queries, however many teams there are."""
-    preferences, teams = preferences_of(user), own_teams_with_hosts(user)
-    count_rules(teams)
+    preferences, teams = preferences_of(user), own_teams(user)
     channels, failing = Channel.objects.filter(user=user).count(), failing_for(user)
     has_factor = second_factor.is_on(user)
     return Overview(
@@ -142,8 +143,9 @@ def _own_concerns(
 
 def _team_concerns(teams: Sequence[OwnTeam]) -> Iterator[Concern]:
     people = len({each.user_id for own in teams for each in own.people})
-    hosts = sum(len(own.hosts) for own in teams)
-    rules = sum(own.rule_count for own in teams)
+    team_ids = [own.team.pk for own in teams]
+    hosts = sum(map(len, hosts_by_team(team_ids).values()))
+    rules = count_rules(team_ids).total()
     limited_days = days_kept(own.team for own in teams)
     limited = f"{len(limited_days)} of {len(teams)} limited" if limited_days else "Kept forever"
     yield Concern(

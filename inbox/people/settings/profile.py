@@ -8,10 +8,10 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from django.db import transaction
 
+from accounts import signals
 from accounts.audit import person, record
 from accounts.models import User
-from inbox.people.settings.forms import CONTINENTS
-from inbox.people.settings.preferences import change_preferences
+from accounts.people.time_zones import CONTINENTS
 
 UTC = "UTC"
 LONGEST_NAME = 64
@@ -47,7 +47,7 @@ def _store(user: User, changed: dict[str, str], *, at: datetime, address: str) -
     for name, value in changed.items():
         setattr(user, name, value)
     if "time_zone" in changed:
-        change_preferences(user, at=at)
+        signals.time_zone_changed.send(sender=User, user=user, at=at)
 
 
 def _is_place(name: str) -> bool:

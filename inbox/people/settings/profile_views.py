@@ -9,15 +9,16 @@ from django.http import HttpResponse
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_POST
 
+from accounts import signals
 from accounts.access.requests import PersonRequest, actor
 from accounts.limits.throttles import TooMany, client_address, count_sign_in
+from accounts.models import User
 from accounts.sign_in.passwords import change_password, has_password, require_password
 from database.clock import database_now
-from inbox.notifications.web_push import browsers
-from inbox.people.settings.forms import PasswordForm, ProfileForm
+from inbox.people.settings.own_forms import PasswordForm, ProfileForm
 from inbox.people.settings.profile import change_profile
-from inbox.people.settings.views import posted, saved, settings_page
 from pages.page import form_page, page, too_many
+from pages.settings import posted, saved, settings_page
 
 CHANGED = "Password changed. You were signed out on every other device."
 
@@ -50,7 +51,9 @@ def password(request: PersonRequest) -> HttpResponse:
     new = form.cleaned_data["new_password1"]
     by, now = actor(request), database_now()
     change_password(request.user, new, by=by)
-    browsers.turn_off_others(request.user, request.session, by=by, at=now)
+    signals.other_browsers_signed_out.send(
+        sender=User, user=request.user, session=request.session, by=by, at=now
+    )
     update_session_auth_hash(request, request.user)
     return saved(request, "settings-profile", CHANGED)
 
@@ -59,7 +62,7 @@ def _show(request: PersonRequest, **context: Any) -> HttpResponse:
     if has_password(request.user):
         context = {"password_form": PasswordForm(request.user), **context}
     context = {"form": ProfileForm(initial=_own(request)), **context}
-    return settings_page(request, "profile", **context)
+    return settings_page(request, "inbox/people/settings/profile.html", **context)
 
 
 def _own(request: PersonRequest) -> dict[str, str]:

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from http import HTTPStatus
 from typing import Any
 
 from django import forms
 from django.conf import settings
-from django.contrib import messages
 from django.forms import model_to_dict
-from django.http import HttpResponse, QueryDict
-from django.shortcuts import render
+from django.http import HttpResponse
 from django.views.decorators.http import require_safe
 
 from accounts.access.requests import PersonRequest
@@ -25,13 +22,15 @@ from inbox.people.settings.forms import (
 from inbox.people.settings.overview import overview_of
 from inbox.people.settings.preferences import change_preferences, preferences_of
 from pages.page import form_page, page
-from pages.redirects import SeeOther
+from pages.settings import posted, saved, settings_page
 
 
 @require_safe
 @page
 def settings_start(request: PersonRequest) -> HttpResponse:
-    return settings_page(request, "overview", overview=overview_of(request.user))
+    return settings_page(
+        request, "inbox/people/settings/overview.html", overview=overview_of(request.user)
+    )
 
 
 @form_page
@@ -72,26 +71,7 @@ def _preferences_page(
     preferences = preferences_of(request.user)
     form = form_class(posted(request), initial=model_to_dict(preferences))
     if not form.is_valid():
-        return settings_page(request, tab, form=form, preferences=preferences, **context)
+        template = f"inbox/people/settings/{tab.replace('-', '_')}.html"
+        return settings_page(request, template, form=form, preferences=preferences, **context)
     change_preferences(request.user, at=database_now(), **form.cleaned_data)
     return saved(request, f"settings-{tab}")
-
-
-def posted(request: PersonRequest) -> QueryDict | None:
-    return request.POST if request.method == "POST" else None
-
-
-def settings_page(request: PersonRequest, tab: str, **context: Any) -> HttpResponse:
-    """Renders a settings page; with status 422 if one of its forms has errors."""
-    is_wrong = any(isinstance(each, forms.BaseForm) and each.errors for each in context.values())
-    return render(
-        request,
-        f"inbox/people/settings/{tab.replace('-', '_')}.html",
-        {"nav": "settings", "tab": tab, **context},
-        status=HTTPStatus.UNPROCESSABLE_ENTITY if is_wrong else HTTPStatus.OK,
-    )
-
-
-def saved(request: PersonRequest, name: str, message: str = "Saved.") -> HttpResponse:
-    messages.success(request, message)
-    return SeeOther(name)

@@ -8,26 +8,12 @@ from django import forms
 from django.contrib.auth.forms import AuthenticationForm, SetPasswordForm
 
 from accounts.models import User
-from pages.characters.addresses import read_address
+from pages.fields import INPUT, AddressField
 
 if TYPE_CHECKING:
     PasswordSetForm = SetPasswordForm[User]
 else:
     PasswordSetForm = SetPasswordForm
-
-INPUT = {"class": "input"}
-
-
-class AddressField(forms.EmailField):
-    """Reads an address as the sign-in does, in NFKC and small letters, or the person could not sign
-    in with it. It is checked afterwards, because it may be longer then. One that is too long before
-    is returned as it is, because NFKC takes the square of the length."""
-
-    def to_python(self, value: Any) -> str:
-        text: str = super().to_python(value) or ""
-        if self.max_length is not None and len(text) > self.max_length:
-            return text
-        return read_address(text)
 
 
 class SignInForm(AuthenticationForm):

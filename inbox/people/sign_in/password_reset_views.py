@@ -15,13 +15,13 @@ from django.shortcuts import render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
+from accounts import signals
 from accounts.audit import person
 from accounts.limits.throttles import TooMany, client_address, count_reset, may_mail_a_reset
 from accounts.models import User
 from accounts.sign_in import known_browsers
 from accounts.sign_in.passwords import change_password
 from database.clock import database_now
-from inbox.notifications.web_push import browsers
 from inbox.people.sign_in import password_resets
 from inbox.people.sign_in.forms import NewPasswordForm, ResetForm
 from inbox.people.sign_in.views import passwords_are_off
@@ -91,7 +91,9 @@ class NewPassword(PasswordResetConfirmView):
         new = form.cleaned_data["new_password1"]
         by = person(user, client_address(self.request))
         change_password(user, new, by=by)
-        browsers.turn_off_others(user, {}, by=by, at=database_now())
+        signals.other_browsers_signed_out.send(
+            sender=User, user=user, session={}, by=by, at=database_now()
+        )
         del self.request.session[INTERNAL_RESET_SESSION_TOKEN]
         messages.success(self.request, CHANGED)
         response = SeeOther("login")

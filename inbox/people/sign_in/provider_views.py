@@ -27,11 +27,11 @@ from accounts.oidc.tokens import Account
 from accounts.sign_in import pending_second_factor, second_factor, sessions
 from accounts.teams import invitations
 from database.clock import database_now
-from inbox.people.settings.views import saved
 from inbox.people.sign_in.reauthentication import requires_password
 from inbox.people.sign_in.views import sign_in
 from pages.page import page, too_many
 from pages.redirects import SeeOther, next_path, see_path
+from pages.settings import saved
 
 log = logging.getLogger(__name__)
 

@@ -11,21 +11,21 @@ from django.http import HttpResponse
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_POST, require_safe
 
+from accounts import signals
 from accounts.access.requests import PersonRequest, actor
-from accounts.models import Passkey, SecondFactor
+from accounts.models import Passkey, SecondFactor, User
 from accounts.oidc.identities import identity_of
 from accounts.oidc.provider import configured
 from accounts.sign_in import one_time_codes, second_factor, sessions
 from accounts.sign_in.passwords import has_password
 from database import encryption
 from database.clock import database_now
-from inbox.notifications.web_push import browsers
-from inbox.people.settings.views import posted, saved, settings_page
 from inbox.people.sign_in.forms import CodeForm
 from inbox.people.sign_in.qr_codes import qr_code
 from inbox.people.sign_in.reauthentication import requires_password
 from pages.page import form_page, page, too_many
 from pages.redirects import SeeOther
+from pages.settings import posted, saved, settings_page
 
 SECRET = "second_factor_secret"  # noqa: S105 - its name in the session, where it is encrypted
 SIGNED_OUT_THERE = "Signed out that browser."
@@ -41,7 +41,7 @@ def security_settings(request: PersonRequest) -> HttpResponse:
     now, provider = database_now(), configured()
     return settings_page(
         request,
-        "security/overview",
+        "inbox/people/settings/security/overview.html",
         now=now,
         provider=provider,
         identity=identity_of(request.user, provider) if provider else None,
@@ -65,7 +65,9 @@ def sign_out_elsewhere(request: PersonRequest) -> HttpResponse:
     mark, by, now = request.POST.get("browser", ""), actor(request), database_now()
     ended = sessions.sign_out(request.user, mark, here=request.session, by=by, at=now)
     if ended is not None:
-        browsers.turn_off(request.user, ended, by=by, at=now)
+        signals.browser_signed_out.send(
+            sender=User, user=request.user, session=ended, by=by, at=now
+        )
     message = SIGNED_OUT_THERE if ended is not None else ENDED_ALREADY
     return saved(request, "settings-security", message)
 
@@ -76,7 +78,9 @@ def sign_out_elsewhere(request: PersonRequest) -> HttpResponse:
 def sign_out_everywhere(request: PersonRequest) -> HttpResponse:
     by, now = actor(request), database_now()
     sessions.sign_out_everywhere(request.user, by=by)
-    browsers.turn_off_others(request.user, request.session, by=by, at=now)
+    signals.other_browsers_signed_out.send(
+        sender=User, user=request.user, session=request.session, by=by, at=now
+    )
     update_session_auth_hash(request, request.user)
     return saved(request, "settings-security", SIGNED_OUT)
 
@@ -142,7 +146,11 @@ def turn_off_second_factor(request: PersonRequest) -> HttpResponse:
 def _ask_to_turn_off(request: PersonRequest, form: CodeForm, **context: Any) -> HttpResponse:
     has_passkeys = Passkey.objects.of(request.user).exists()
     return settings_page(
-        request, "security/turn-off", form=form, has_passkeys=has_passkeys, **context
+        request,
+        "inbox/people/settings/security/turn_off.html",
+        form=form,
+        has_passkeys=has_passkeys,
+        **context,
     )
 
 
@@ -159,10 +167,12 @@ def _show_secret(request: PersonRequest, secret: str, form: CodeForm) -> HttpRes
     groups = " ".join(secret[start : start + 4] for start in range(0, len(secret), 4))
     context: dict[str, Any] = {"qr": qr_code(uri), "uri": uri, "secret": groups}
     context["required_by"] = second_factor.teams_requiring(request.user)
-    return settings_page(request, "security/set-up", form=form, **context)
+    return settings_page(
+        request, "inbox/people/settings/security/set_up.html", form=form, **context
+    )
 
 
 def show_codes(request: PersonRequest, codes: list[str]) -> HttpResponse:
     """Shows the recovery codes without a redirect: they are stored nowhere in clear and shown
     once."""
-    return settings_page(request, "security/recovery-codes", codes=codes)
+    return settings_page(request, "inbox/people/settings/security/recovery_codes.html", codes=codes)

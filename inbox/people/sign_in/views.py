@@ -15,13 +15,13 @@ from django.shortcuts import render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 
+from accounts import signals
 from accounts.audit import Actor, person, record
 from accounts.limits.throttles import TooMany, client_address, count_sign_in, may_record_failure
 from accounts.models import Passkey, User
 from accounts.oidc import provider
 from accounts.sign_in import known_browsers, pending_second_factor, second_factor, sessions
 from database.clock import database_now
-from inbox.notifications.web_push import browsers
 from inbox.people.settings.profile import adopt_time_zone
 from inbox.people.sign_in.forms import CodeForm, SignInForm
 from pages.page import form_page, too_many
@@ -105,7 +105,13 @@ class SignOut(LogoutView):
         if isinstance(request.user, User):
             actor = person(request.user, client_address(request))
             record("person.signed_out", by=actor, of=request.user, team=None)
-            browsers.turn_off(request.user, request.session, by=actor, at=database_now())
+            signals.browser_signed_out.send(
+                sender=User,
+                user=request.user,
+                session=request.session,
+                by=actor,
+                at=database_now(),
+            )
         response = super().post(request, *args, **kwargs)
         # Drafts are kept by the browser (static/js/draft.js), which the next person may use, too.
         response["Clear-Site-Data"] = '"storage"'

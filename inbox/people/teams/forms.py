@@ -7,8 +7,8 @@ from typing import Any
 from django import forms
 
 from accounts.models import Invitation, Membership, User
-from inbox.people.sign_in.forms import INPUT, AddressField, NewPasswordForm
-from pages.name_field import NameField
+from inbox.people.sign_in.forms import NewPasswordForm
+from pages.fields import INPUT, AddressField, NameField
 
 
 class TeamForm(forms.Form):

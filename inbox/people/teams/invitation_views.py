@@ -26,7 +26,6 @@ from accounts.oidc.provider import configured
 from accounts.people import members
 from accounts.teams import invitations
 from database.clock import database_now
-from inbox.people.settings.views import saved, settings_page
 from inbox.people.sign_in.reauthentication import requires_password
 from inbox.people.sign_in.views import passwords_are_off, sign_in
 from inbox.people.teams.forms import InvitationForm, SignUpForm
@@ -34,6 +33,7 @@ from inbox.people.teams.member_views import MEMBERS_REFUSED
 from pages.mail import reaches_people
 from pages.page import form_page, page, too_many
 from pages.redirects import SeeOther
+from pages.settings import saved, settings_page
 
 SIGN_IN_NOW = "Sign in to join, with the password of your account."
 
@@ -120,13 +120,21 @@ def _invited_already(request: PersonRequest, team: Team, form: InvitationForm) -
 
 def _form(request: PersonRequest, team: Team, form: InvitationForm) -> HttpResponse:
     sends = reaches_people()
-    return settings_page(request, "members/invite", team=team, form=form, sends_mail=sends)
+    return settings_page(
+        request, "inbox/people/settings/members/invite.html", team=team, form=form, sends_mail=sends
+    )
 
 
 def _invited_page(
     request: PersonRequest, team: Team, *, status: int = HTTPStatus.OK, **context: Any
 ) -> HttpResponse:
-    response = settings_page(request, "members/invited", team=team, now=database_now(), **context)
+    response = settings_page(
+        request,
+        "inbox/people/settings/members/invited.html",
+        team=team,
+        now=database_now(),
+        **context,
+    )
     response.status_code = status
     return response
 

@@ -18,12 +18,12 @@ from accounts.access.requests import PersonRequest, actor
 from accounts.models import Membership
 from accounts.people import members
 from database.clock import database_now
-from inbox.people.settings.views import saved, settings_page
 from inbox.people.sign_in.reauthentication import requires_password
 from inbox.people.teams.forms import RoleForm
 from inbox.people.teams.teams import own_teams_with_invitations
 from pages.page import form_page, page
 from pages.redirects import SeeOther
+from pages.settings import saved, settings_page
 
 MEMBERS_REFUSED = "Only team owners can manage members"
 
@@ -33,7 +33,7 @@ MEMBERS_REFUSED = "Only team owners can manage members"
 def member_list(request: PersonRequest) -> HttpResponse:
     now = database_now()
     teams = own_teams_with_invitations(request.user, at=now)
-    return settings_page(request, "members/list", teams=teams, now=now)
+    return settings_page(request, "inbox/people/settings/members/list.html", teams=teams, now=now)
 
 
 @require_safe
@@ -81,12 +81,14 @@ def transfer_ownership(request: PersonRequest, slug: str, pk: int) -> HttpRespon
 def leave_team(request: PersonRequest, slug: str) -> HttpResponse:
     team = get_object_or_404(teams_of(request.user), slug=slug)
     if request.method != "POST":
-        return settings_page(request, "members/leave", team=team)
+        return settings_page(request, "inbox/people/settings/members/leave.html", team=team)
     mine = get_object_or_404(team.memberships, user=request.user)
     try:
         members.leave(mine, by=actor(request))
     except members.LastOwner as reason:
-        refused = settings_page(request, "members/leave", team=team, reason=reason)
+        refused = settings_page(
+            request, "inbox/people/settings/members/leave.html", team=team, reason=reason
+        )
         refused.status_code = HTTPStatus.CONFLICT
         return refused
     except members.NoLongerMember as reason:
@@ -102,7 +104,13 @@ def _member(request: PersonRequest, slug: str, pk: int) -> Membership:
 def _page(
     request: PersonRequest, membership: Membership, form: RoleForm, **context: Any
 ) -> HttpResponse:
-    return settings_page(request, "members/member", membership=membership, form=form, **context)
+    return settings_page(
+        request,
+        "inbox/people/settings/members/member.html",
+        membership=membership,
+        form=form,
+        **context,
+    )
 
 
 def _save(

@@ -11,10 +11,10 @@ from accounts.access.requests import PersonRequest
 from accounts.limits.throttles import client_address
 from accounts.models import Team
 from database.clock import database_now
-from inbox.people.settings.forms import RetentionForm
-from inbox.people.settings.views import saved, settings_page
+from inbox.people.teams.retention_form import RetentionForm
 from inbox.people.teams.teams import own_teams
 from pages.page import page
+from pages.settings import saved, settings_page
 from wake.models import UploadedBlob
 from wake.retention import COUNT_LIMIT, count_erasable, days_kept, keep_content
 
@@ -65,7 +65,14 @@ def _show(
         for own in teams
     ]
     room = settings.WAKE_MAX_TEAM_BLOB_BYTES
-    return settings_page(request, "retention", lines=lines, form=form, erases=erases, room=room)
+    return settings_page(
+        request,
+        "inbox/people/settings/retention.html",
+        lines=lines,
+        form=form,
+        erases=erases,
+        room=room,
+    )
 
 
 def _form(team: Team, days_by_team: dict[int, int]) -> RetentionForm:

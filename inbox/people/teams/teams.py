@@ -1,8 +1,7 @@
-"""Loads a person's teams with their members, invitations and allowed hosts."""
+"""Loads a person's teams with their members and invitations."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -11,7 +10,6 @@ from itertools import groupby
 from accounts.access.objects import teams_of
 from accounts.models import Invitation, Membership, Team, User
 from accounts.sign_in import second_factor
-from wake.models import AnsweringRule, CallbackHost, Rule
 
 
 @dataclass(slots=True)
@@ -24,8 +22,6 @@ class OwnTeam:
     is_owner: bool
     people: list[Membership]
     invitations: list[Invitation] = field(default_factory=list)
-    hosts: list[CallbackHost] = field(default_factory=list)
-    rule_count: int = 0
 
     @property
     def without_second_factor(self) -> int:
@@ -64,22 +60,3 @@ def own_teams_with_invitations(user: User, *, at: datetime) -> list[OwnTeam]:
     for invitation in rows.order_by("created_at"):
         owned[invitation.team_id].invitations.append(invitation)
     return teams
-
-
-def own_teams_with_hosts(user: User) -> list[OwnTeam]:
-    """Adds the lines of the allowlists; two queries."""
-    teams = own_teams(user)
-    lines = CallbackHost.objects.filter(team__in=[own.team.pk for own in teams])
-    for line in lines.order_by("pattern"):
-        next(own for own in teams if own.team.pk == line.team_id).hosts.append(line)
-    return teams
-
-
-def count_rules(teams: Sequence[OwnTeam]) -> None:
-    """Counts the rules of each team, both those that assign and those that answer; one query."""
-    its_teams = {"team__in": [own.team.pk for own in teams], "removed_at__isnull": True}
-    assigning = Rule.objects.filter(**its_teams).values_list("team", flat=True)
-    answering = AnsweringRule.objects.filter(**its_teams).values_list("team", flat=True)
-    counts = Counter(assigning.union(answering, all=True))
-    for own in teams:
-        own.rule_count = counts[own.team.pk]

@@ -10,12 +10,12 @@ from accounts.access.owners import still_owned, team_of_an_owner
 from accounts.access.requests import PersonRequest, actor
 from accounts.limits.throttles import client_address
 from accounts.teams import teams
-from inbox.people.settings.views import posted, saved, settings_page
 from inbox.people.sign_in.reauthentication import requires_password
 from inbox.people.teams.forms import TeamForm
 from inbox.people.teams.teams import own_teams
 from pages.page import form_page, page
 from pages.redirects import SeeOther
+from pages.settings import posted, saved, settings_page
 
 SECOND_FACTOR_REFUSED = "Only team owners can require two-step sign-in"
 NAME_REFUSED = "Only team owners can rename the team"
@@ -80,4 +80,6 @@ def _show(request: PersonRequest, form: TeamForm, *, team_id: int | None) -> Htt
         for own in own_teams(request.user)
     ]
     new = form if team_id is None else TeamForm()
-    return settings_page(request, "teams", lines=lines, form=form, new=new)
+    return settings_page(
+        request, "inbox/people/settings/teams.html", lines=lines, form=form, new=new
+    )

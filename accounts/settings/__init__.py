@@ -1,0 +1,1 @@
+"""Shows and changes what a person sets about themselves: profile, password, address, absence."""

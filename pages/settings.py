@@ -1,0 +1,73 @@
+"""Shows settings pages beside their menu, in which each app registers its pages."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from http import HTTPStatus
+from itertools import groupby
+from operator import attrgetter
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse, QueryDict
+from django.shortcuts import render
+from django.urls import reverse
+
+from pages.redirects import SeeOther
+
+OWN, TEAMS = "You", "Your teams"
+SECTIONS = (OWN, TEAMS)
+
+
+@dataclass(frozen=True, slots=True)
+class SettingsPage:
+    """Links to a settings page; `name` is that of its URL. The menu is sorted by `place`, and marks
+    the page at its own path, below it, and at the paths named in `also`."""
+
+    section: str
+    place: int
+    title: str
+    name: str
+    also: tuple[str, ...] = ()
+
+
+_pages: list[SettingsPage] = []
+
+
+def register(*entries: SettingsPage) -> None:
+    """Adds pages to the menu. Apps call this when they start."""
+    _pages.extend(entries)
+    _pages.sort(key=lambda entry: (SECTIONS.index(entry.section), entry.place))
+
+
+def settings_page(request: HttpRequest, template: str, **context: Any) -> HttpResponse:
+    """Renders a settings page; with status 422 if one of its forms has errors."""
+    is_wrong = any(isinstance(each, forms.BaseForm) and each.errors for each in context.values())
+    return render(
+        request,
+        template,
+        {"nav": "settings", "menu": _menu(request.path), **context},
+        status=HTTPStatus.UNPROCESSABLE_ENTITY if is_wrong else HTTPStatus.OK,
+    )
+
+
+def saved(request: HttpRequest, name: str, message: str = "Saved.") -> HttpResponse:
+    messages.success(request, message)
+    return SeeOther(name)
+
+
+def posted(request: HttpRequest) -> QueryDict | None:
+    return request.POST if request.method == "POST" else None
+
+
+def _menu(path: str) -> list[tuple[str, list[tuple[str, str, bool]]]]:
+    """Returns the sections with their links: title, address, and whether `path` is there."""
+    return [
+        (section, [(entry.title, reverse(entry.name), _is_at(entry, path)) for entry in entries])
+        for section, entries in groupby(_pages, attrgetter("section"))
+    ]
+
+
+def _is_at(entry: SettingsPage, path: str) -> bool:
+    return any(path.startswith(reverse(name)) for name in (entry.name, *entry.also))
