@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from uuid import UUID
 
+from pages.characters.invisible import reveal
 from wake import wire
 
 INSTRUCTIONS = """\
@@ -104,7 +106,13 @@ def task(answer: wire.Answer, status: str) -> str:
 def plan(receipt: wire.Receipt, *, assumption: str, is_irreversible: bool) -> str:
     if receipt.on_timeout == "hold":
         return CANNOT_BE_UNDONE if is_irreversible else MUST_WAIT
-    return f"You said what you do after the deadline: {assumption}" if assumption else ""
+    return f"You said what you do after the deadline: {_quoted(assumption)}" if assumption else ""
+
+
+def _quoted(text: str) -> str:
+    """Returns the text in quotation marks and on one line, so that it says nothing of its own: the
+    model may have it from elsewhere."""
+    return json.dumps(reveal(text), ensure_ascii=False)
 
 
 def plan_of(on_timeout: str) -> str:

@@ -35,12 +35,20 @@ def _prepare(channel: Channel, message: Message) -> Post:
     content: dict[str, Any] = {
         "topic": _topic(channel.address),
         "title": message.title,
-        "message": text.encode()[:LONGEST_MESSAGE].decode(errors="ignore"),
+        "message": _cut(text),
         "click": message.url,
     }
     headers = {"Authorization": f"Bearer {channel.secret}"} if channel.secret else {}
     body = json.dumps(content, ensure_ascii=False).encode()
     return Post(channel.address.rpartition("/")[0] + "/", body, {**JSON, **headers})
+
+
+def _cut(text: str) -> str:
+    """Returns at most so many bytes; "…" at the end says that there are more."""
+    content = text.encode()
+    if len(content) <= LONGEST_MESSAGE:
+        return text
+    return content[: LONGEST_MESSAGE - len("…".encode())].decode(errors="ignore") + "…"
 
 
 def _topic(url: str) -> str:

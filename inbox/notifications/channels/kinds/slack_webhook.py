@@ -9,6 +9,7 @@ from inbox.models import Channel
 from inbox.notifications.channels.kinds.addresses import check_url, mask_url
 from inbox.notifications.channels.kinds.kind import Kind, Post
 from inbox.notifications.channels.message import Message
+from inbox.rendering.blocks import cut
 
 # As Slack asks for it: these three and nothing else (Formatting text for app surfaces).
 ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
@@ -25,7 +26,7 @@ def escape(text: str) -> str:
 def text_block(text: str, *, is_whole: bool = False) -> Block:
     """Returns plain text, in which Slack formats and links nothing. Slack folds a long text, unless
     it has to show the whole of it."""
-    shown = {"type": "plain_text", "text": text[:LONGEST_TEXT], "emoji": False}
+    shown = {"type": "plain_text", "text": cut(text, LONGEST_TEXT), "emoji": False}
     return {"type": "section", "text": shown, **({"expand": True} if is_whole else {})}
 
 

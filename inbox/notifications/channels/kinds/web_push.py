@@ -15,6 +15,7 @@ from inbox.notifications.channels.kinds.kind import BadAddress, CannotSend, Kind
 from inbox.notifications.channels.message import Message
 from inbox.notifications.web_push import vapid
 from inbox.notifications.web_push.subscriptions import BadSubscription, Subscription
+from inbox.rendering.blocks import cut
 from wake.callbacks.allowlist import Refused
 
 NAME = "web_push"
@@ -75,8 +76,8 @@ def _prepare(channel: Channel, message: Message) -> Post:
 def _content(message: Message) -> bytes:
     """Returns what the service worker shows (templates/inbox/pages/service_worker.js)."""
     content = {
-        "title": message.title[:LONGEST_TITLE],
-        "body": "\n".join(message.lines)[:LONGEST_BODY],
+        "title": cut(message.title, LONGEST_TITLE),
+        "body": cut("\n".join(message.lines), LONGEST_BODY),
         "path": urlsplit(message.url).path,
         "tag": _topic(message) or message.id,
     }
