@@ -75,6 +75,8 @@ def test_on_sqlite(caller: AgentClient, alice: User, full_sqlite: Callable[[bool
     pk = caller.deliver()
     form = {"status": "redirected", "feedback": WORDS}
     form["content_hash"] = Delivery.objects.get().content_hash
+    browser.get(f"/deliveries/{pk}/")
+    form["csrfmiddlewaretoken"] = browser.cookies[settings.CSRF_COOKIE_NAME].value
 
     full_sqlite(True)
     refused(caller.post(caller.payload(details=LONG)))
