@@ -215,7 +215,7 @@ def test_without_javascript_the_pages_say_that_it_is_needed(
     Passkey.objects.create(user=alice, name="Phone", credential_id=b"phone", public_key=b"key")
     screen = open_browser(scripts=False)
     page = screen.go("/login/")
-    assert "Passkeys need JavaScript. Your password works without it." in page.inner_text("main")
+    assert "Passkeys need JavaScript. You can still use your password." in page.inner_text("main")
     assert not page.get_by_role("button", name="Sign in with a passkey").is_visible()
 
     write_password(screen)

@@ -101,7 +101,7 @@ def test_a_person_says_on_the_page_that_they_are_away_and_back(
     assert [name for _, name in form.fields["deputy"].choices] == ["No one", "carla"]
     saved = bobs.client.post(ABSENCE, {"back_on": day, "deputy": carla.pk}, follow=True)
 
-    assert "You are away until" in text_of(saved)
+    assert "You're away until" in text_of(saved)
     assert "carla stands in for you." in text_of(saved)
     assert "Away" in text_of(bobs.get("/settings/"))
     absence = Absence.objects.get()

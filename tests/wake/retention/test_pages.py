@@ -155,7 +155,7 @@ def test_the_page_of_an_erased_delivery_shows_the_remaining_facts(
     page = text_of(alices.see(answered))
 
     assert headline in page
-    assert "The content was erased" in page
+    assert "Content erased under" in page
     assert "Rejected by alice" in page
     assert "saffron" not in page
     assert "paprika" not in page
@@ -201,7 +201,7 @@ def test_an_erased_open_delivery_cannot_be_answered(
     assert delivery.headline not in text_of(alices.get("/"))
     refused = alices.answer(delivery, "rejected", feedback="No.")
     assert refused.status_code == 422
-    assert "The content was erased" in text_of(refused)
+    assert "Content erased under" in text_of(refused)
     assert alices.get(f"/deliveries/{delivery.pk}/edit").status_code == 303
     assert not Response.objects.exists()
 
