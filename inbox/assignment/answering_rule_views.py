@@ -12,6 +12,7 @@ from django.contrib import messages
 from django.core.paginator import Paginator
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404
+from django.urls import reverse
 from django.utils.timezone import is_aware
 from django.views.decorators.http import require_POST, require_safe
 
@@ -23,6 +24,7 @@ from database.clock import database_now
 from inbox.assignment.forms import AnsweringRuleForm, match_of
 from inbox.assignment.sentences import Names, matches
 from inbox.people.sign_in.reauthentication import ask_if_stale
+from pages.confirmation import confirmation_page
 from pages.page import form_page, page, posted_text
 from pages.redirects import SeeOther
 from pages.settings import posted, settings_page
@@ -137,10 +139,20 @@ def answer_again(request: PersonRequest, slug: str, pk: UUID) -> HttpResponse:
     return SeeOther("settings-answering-rule", slug=team.slug, pk=pk)
 
 
-@require_POST
+@form_page
 @page
 def remove_answering_rule(request: PersonRequest, slug: str, pk: UUID) -> HttpResponse:
+    """Asks for confirmation on GET and removes on POST."""
     team = team_of_an_owner(request, slug, refusal=REFUSED)
+    if request.method != "POST":
+        rule = _version(team, pk).rule
+        return confirmation_page(
+            request,
+            title=f"Remove the rule “{rule.name}”",
+            text="It approves nothing more, and this can't be undone. Its answers are kept.",
+            action="Remove rule",
+            back=reverse("settings-answering-rule", args=[team.slug, pk]),
+        )
     try:
         rule = _version(team, pk).rule
         rules.remove(rule, version=_seen(request), by=actor(request), at=database_now())

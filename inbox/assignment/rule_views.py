@@ -10,6 +10,7 @@ from uuid import UUID
 from django.contrib import messages
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404
+from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
 from accounts.access.objects import is_owner, teams_of
@@ -22,6 +23,7 @@ from inbox.assignment.forms import RuleForm, initial_of
 from inbox.assignment.rule_counts import count_rules
 from inbox.assignment.sentences import Names, assigns, escalates, matches
 from inbox.people.teams.teams import own_teams
+from pages.confirmation import confirmation_page
 from pages.page import form_page, page
 from pages.redirects import SeeOther
 from pages.settings import posted, settings_page
@@ -96,9 +98,20 @@ def switch_rule(request: PersonRequest, slug: str, pk: UUID) -> HttpResponse:
     return _changed(request, slug, pk, lambda rule, **given: rules.switch(rule, on=on, **given))
 
 
-@require_POST
+@form_page
 @page
 def remove_rule(request: PersonRequest, slug: str, pk: UUID) -> HttpResponse:
+    """Asks for confirmation on GET and removes on POST."""
+    if request.method != "POST":
+        team = team_of_an_owner(request, slug, refusal=REFUSED)
+        return confirmation_page(
+            request,
+            title=f"Remove the rule “{_version(team, pk).rule.name}”",
+            text="It assigns no more deliveries, and this can't be undone. Deliveries that it "
+            "already assigned stay assigned.",
+            action="Remove rule",
+            back=reverse("settings-team-rules", args=[team.slug]),
+        )
     return _changed(request, slug, pk, rules.remove)
 
 

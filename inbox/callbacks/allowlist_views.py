@@ -8,15 +8,18 @@ from typing import Any
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404
+from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
 from accounts.access.owners import still_owned, team_of_an_owner
 from accounts.access.requests import PersonRequest, actor
 from accounts.limits.throttles import TooMany, count_dns_lookup
+from accounts.models import Team
 from inbox.callbacks.host_form import HostForm
 from inbox.callbacks.team_hosts import hosts_by_team
 from inbox.people.teams.teams import own_teams
-from pages.page import page, posted_text, too_many
+from pages.confirmation import confirmation_page
+from pages.page import form_page, page, too_many
 from pages.redirects import SeeOther
 from pages.settings import saved, settings_page
 from wake.callbacks import addresses
@@ -55,13 +58,25 @@ def allow_host(request: PersonRequest, slug: str) -> HttpResponse:
     return _show(request, form, team_id=team.pk)
 
 
-@require_POST
+@form_page
 @page
 def remove_host(request: PersonRequest, slug: str) -> HttpResponse:
-    line = _line_of_an_owner(request, slug)
+    """Asks for confirmation on GET and removes on POST."""
+    team = team_of_an_owner(request, slug, refusal=HOSTS_REFUSED)
+    if request.method != "POST" and "pattern" not in request.GET:
+        return SeeOther("settings-allowlist")
+    line = _line(request, team)
+    if request.method != "POST":
+        return confirmation_page(
+            request,
+            title=f"Remove {line.pattern}",
+            text="Callbacks to this host are no longer sent. Agents can still fetch their answers.",
+            action="Remove host",
+            back=reverse("settings-allowlist"),
+        )
     with still_owned(request, line.team_id):
         hosts.disallow(line, by=actor(request))
-    message = f"Callbacks to {line.pattern} are no longer allowed. Agents can still poll."
+    message = f"Callbacks to {line.pattern} are no longer allowed. Agents can still fetch answers."
     return saved(request, "settings-allowlist", message)
 
 
@@ -69,7 +84,7 @@ def remove_host(request: PersonRequest, slug: str) -> HttpResponse:
 @page
 def look_up_host(request: PersonRequest, slug: str) -> HttpResponse:
     """Checks whether the host's name resolves now to an address that callbacks may connect to."""
-    line = _line_of_an_owner(request, slug)
+    line = _line(request, team_of_an_owner(request, slug, refusal=HOSTS_REFUSED))
     try:
         count_dns_lookup(request)
     except TooMany as error:
@@ -115,6 +130,6 @@ def _show(
     )
 
 
-def _line_of_an_owner(request: PersonRequest, slug: str) -> CallbackHost:
-    team = team_of_an_owner(request, slug, refusal=HOSTS_REFUSED)
-    return get_object_or_404(team.callback_hosts, pattern=posted_text(request, "pattern"))
+def _line(request: PersonRequest, team: Team) -> CallbackHost:
+    pattern = (request.POST or request.GET).get("pattern", "")
+    return get_object_or_404(team.callback_hosts, pattern=pattern.replace("\0", ""))

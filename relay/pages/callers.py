@@ -10,7 +10,8 @@ from uuid import UUID
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, render
-from django.views.decorators.http import require_POST, require_safe
+from django.urls import reverse
+from django.views.decorators.http import require_safe
 
 from accounts.access.objects import is_owner
 from accounts.access.owners import owners_only, still_owned
@@ -18,6 +19,7 @@ from accounts.access.requests import PersonRequest, actor
 from accounts.models import Agent
 from database.clock import database_now
 from inbox.people.sign_in.reauthentication import requires_password
+from pages.confirmation import confirmation_page
 from pages.page import form_page, page
 from pages.redirects import SeeOther
 from relay.cards import callers, publishing
@@ -54,13 +56,24 @@ def new(request: PersonRequest, pk: UUID) -> HttpResponse:
         return _issue(request, agent, CallerKeyForm(request.POST))
 
 
-@require_POST
+@form_page
 @page
 @requires_password
 def revoke(request: PersonRequest, pk: UUID, key: UUID) -> HttpResponse:
+    """Asks for confirmation on GET and revokes on POST."""
     agent = find_agent(request, pk)
     caller_key = get_object_or_404(agent.team.caller_keys, pk=key)
     owners_only(request, agent.team_id, refusal=OWNERS_ONLY)
+    if request.method != "POST":
+        return confirmation_page(
+            request,
+            title=f"Revoke the key of {caller_key}",
+            text="The key stops working immediately, and this can't be undone. Programs that still "
+            "use it can no longer call your agents.",
+            action="Revoke key",
+            back=reverse("caller-keys", args=[pk]),
+            nav="agents",
+        )
     with still_owned(request, agent.team_id):
         callers.revoke(caller_key, by=actor(request), at=database_now())
     messages.success(request, f"The key of {caller_key} was revoked. It no longer works.")

@@ -10,7 +10,7 @@ from django.conf import settings
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, render
-from django.views.decorators.http import require_POST
+from django.urls import reverse
 
 from accounts.access.objects import agents_of, is_owner
 from accounts.access.owners import owners_only, still_owned
@@ -18,6 +18,7 @@ from accounts.access.requests import PersonRequest, actor
 from accounts.models import Agent
 from database.clock import database_now
 from inbox.people.sign_in.reauthentication import ask_if_stale
+from pages.confirmation import confirmation_page
 from pages.page import form_page, page
 from pages.redirects import SeeOther
 from pages.settings import posted
@@ -49,12 +50,23 @@ def agent_card(request: PersonRequest, pk: UUID) -> HttpResponse:
     return SeeOther("agent-card", pk=pk)
 
 
-@require_POST
+@form_page
 @page
 def unpublish(request: PersonRequest, pk: UUID) -> HttpResponse:
+    """Asks for confirmation on GET and unpublishes on POST."""
     agent = find_agent(request, pk)
     card = get_object_or_404(Card, agent=agent)
     owners_only(request, agent.team_id, refusal=OWNERS_ONLY)
+    if request.method != "POST":
+        return confirmation_page(
+            request,
+            title=f"Unpublish {agent}",
+            text="Callers can no longer reach it. Tasks and card are kept, and you can publish it "
+            "again.",
+            action="Unpublish",
+            back=reverse("agent-card", args=[pk]),
+            nav="agents",
+        )
     with still_owned(request, agent.team_id):
         publishing.unpublish(card, by=actor(request), at=database_now())
     messages.success(request, f"{agent} is no longer published. Its card is kept here.")

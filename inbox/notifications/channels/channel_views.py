@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 from uuid import UUID
 
 from django.contrib import messages
 from django.db import transaction
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404
+from django.urls import reverse
 from django.views.decorators.http import require_POST
 
 from accounts.access.owners import owners_only, still_owned
@@ -23,9 +25,11 @@ from inbox.notifications.channels.kinds.registry import KINDS
 from inbox.notifications.channels.listing import Line, agents_for
 from inbox.notifications.channels.transport import Busy
 from inbox.people.sign_in.reauthentication import ask_if_stale
+from pages.confirmation import confirmation_page
 from pages.page import form_page, page
 from pages.redirects import SeeOther
 from pages.settings import posted, settings_page
+from pages.times import amount
 
 REFUSED = "Only team owners can change the channels of a team"
 TOO_MANY_CODES = "Too many codes today. Try again tomorrow."
@@ -88,10 +92,19 @@ def send_test(request: PersonRequest, pk: UUID) -> HttpResponse:
     return SeeOther("settings-channel", pk=found.pk)
 
 
-@require_POST
+@form_page
 @page
 def remove_channel(request: PersonRequest, pk: UUID) -> HttpResponse:
+    """Asks for confirmation on GET and removes on POST."""
     found = _find(request, pk)
+    if request.method != "POST":
+        return confirmation_page(
+            request,
+            title=f"Remove the channel “{found.name}”",
+            text="Nothing is sent there any more. To use it again, add it again.",
+            action="Remove channel",
+            back=reverse("settings-channel", args=[pk]),
+        )
     with _still_theirs(request, found):
         channels.remove(found, by=actor(request), at=database_now())
     messages.success(request, "Removed.")
@@ -173,6 +186,7 @@ def _may_send(request: PersonRequest, what: str) -> bool:
     try:
         count_channel_message(request)
     except TooMany as reason:
-        messages.warning(request, f"Too many {what}. Try again in {reason.retry_after} s.")
+        wait = amount(timedelta(seconds=reason.retry_after))
+        messages.warning(request, f"Too many {what}. Try again in {wait}.")
         return False
     return True

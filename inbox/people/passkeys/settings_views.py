@@ -9,6 +9,7 @@ from django.conf import settings
 from django.contrib.auth import update_session_auth_hash
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404
+from django.urls import reverse
 from django.views.decorators.http import require_POST
 
 from accounts.access.requests import PersonRequest, actor
@@ -23,11 +24,17 @@ from inbox.people.passkeys.ceremonies import audit_refusal, offer, taken
 from inbox.people.passkeys.forms import PasskeyForm
 from inbox.people.sign_in.reauthentication import requires_password
 from inbox.people.sign_in.security_views import show_codes
+from pages.confirmation import confirmation_page
 from pages.page import form_page, page
 from pages.settings import posted, saved, settings_page
 
 ADDED = "Passkey added. You can sign in with it."
 ADDED_WITHOUT_PASSWORDS = "Passkey added. It is two-step sign-in after your provider."
+TURNS_OFF = "It is your last one, so this turns two-step sign-in off. "
+SIGNS_OUT = (
+    "It can no longer sign you in, and you are signed out on every other device. "
+    "Delete it on your device, too: Wake can't."
+)
 REMOVED = "Passkey removed. You were signed out on every other device."
 
 
@@ -89,17 +96,33 @@ def passkey_detail(request: PersonRequest, pk: UUID) -> HttpResponse:
     return saved(request, "settings-security")
 
 
-@require_POST
+@form_page
 @page
 @requires_password
 def remove_passkey(request: PersonRequest, pk: UUID) -> HttpResponse:
-    registration.remove(_find(request, pk), by=actor(request), at=database_now())
+    """Asks for confirmation on GET and removes on POST."""
+    passkey = _find(request, pk)
+    if request.method != "POST":
+        return confirmation_page(
+            request,
+            title=f"Remove the passkey “{passkey.name}”",
+            text=f"{TURNS_OFF if _is_last(request) else ''}{SIGNS_OUT}",
+            action="Remove passkey",
+            back=reverse("settings-security"),
+        )
+    registration.remove(passkey, by=actor(request), at=database_now())
     request.user.refresh_from_db(fields=["session_epoch"])
     update_session_auth_hash(request, request.user)
     is_on = second_factor.is_on(request.user)
     return saved(
         request, "settings-security", REMOVED if is_on else f"{REMOVED} Two-step sign-in is off."
     )
+
+
+def _is_last(request: PersonRequest) -> bool:
+    """Returns whether two-step sign-in is off without this passkey."""
+    has_one = Passkey.objects.of(request.user).count() == 1
+    return has_one and not second_factor.has_app(request.user)
 
 
 def _find(request: PersonRequest, pk: UUID) -> Passkey:

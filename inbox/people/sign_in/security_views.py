@@ -8,6 +8,7 @@ from typing import Any
 from django.conf import settings
 from django.contrib.auth import update_session_auth_hash
 from django.http import HttpResponse
+from django.urls import reverse
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_POST, require_safe
 
@@ -23,6 +24,7 @@ from database.clock import database_now
 from inbox.people.sign_in.forms import CodeForm
 from inbox.people.sign_in.qr_codes import qr_code
 from inbox.people.sign_in.reauthentication import requires_password
+from pages.confirmation import confirmation_page
 from pages.page import form_page, page, too_many
 from pages.redirects import SeeOther
 from pages.settings import posted, saved, settings_page
@@ -109,12 +111,22 @@ def set_up_second_factor(request: PersonRequest) -> HttpResponse:
     return show_codes(request, codes)
 
 
-@require_POST
+@form_page
 @page
 @requires_password
 def renew_recovery_codes(request: PersonRequest) -> HttpResponse:
+    """Asks for confirmation on GET and shows new codes on POST."""
     if not second_factor.is_on(request.user):
         return SeeOther("settings-security")
+    if request.method != "POST":
+        return confirmation_page(
+            request,
+            title="New recovery codes",
+            text="Your old recovery codes stop working immediately. You'll see the new ones only "
+            "once.",
+            action="Create new codes",
+            back=reverse("settings-security"),
+        )
     return show_codes(request, second_factor.renew_recovery_codes(request.user, by=actor(request)))
 
 

@@ -60,7 +60,12 @@ def test_an_owner_removes_a_host(
 ) -> None:
     client = signed_in(alice)
 
-    page = client.post(f"{GARDEN}/remove", {"pattern": allowed_host}, follow=True)
+    page = client.post(
+        f"{GARDEN}/remove",
+        {"pattern": allowed_host},
+        follow=True,
+        page=f"{GARDEN}/remove?pattern={allowed_host}",
+    )
 
     assert "Callbacks to hooks.example.com are no longer allowed." in page.content.decode()
     assert hosts(team) == set()

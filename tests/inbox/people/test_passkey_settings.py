@@ -181,8 +181,11 @@ def test_it_is_removed_with_every_session_but_this_one(browser: Client, alice: U
     thief = browser_at_localhost()
     use_passkey(thief, SIGN_IN, device)
 
-    answer = browser.post(f"{SECURITY}passkeys/{Passkey.objects.get().pk}/remove")
+    path = f"{SECURITY}passkeys/{Passkey.objects.get().pk}/remove"
+    asks = text_of(browser.get(path))
+    answer = browser.post(path)
 
+    assert "this turns two-step sign-in off" in asks
     assert answer["Location"] == SECURITY
     page = text_of(browser.get(SECURITY))
     assert "Passkey removed." in page

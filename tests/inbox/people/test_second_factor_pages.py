@@ -218,6 +218,15 @@ def test_attempts_to_turn_it_off_are_counted(alice: User, secret: str) -> None:
     assert SecondFactor.objects.exists()
 
 
+def test_a_page_asks_before_recovery_codes_end(alice: User, secret: str) -> None:
+    alices = Person(User.objects.get())
+
+    page = text_of(alices.get(f"{SETTINGS}recovery-codes"))
+
+    assert "Your old recovery codes stop working immediately." in page
+    assert "10 recovery codes left." in text_of(alices.get(SETTINGS))
+
+
 def test_new_recovery_codes_are_shown_once(alice: User, secret: str) -> None:
     alices = Person(User.objects.get())
 

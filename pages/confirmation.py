@@ -1,0 +1,22 @@
+"""Asks before an action that cannot be undone, or that stops what others use."""
+
+from __future__ import annotations
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+
+
+def confirmation_page(
+    request: HttpRequest, *, title: str, text: str, action: str, back: str, nav: str = "settings"
+) -> HttpResponse:
+    """Shows the page for GET; its button posts to the same address, with the values of the query.
+    `back` is the address that Cancel leads to."""
+    context = {
+        "nav": nav,
+        "title": title,
+        "text": text,
+        "action": action,
+        "back": back,
+        "values": request.GET.items(),
+    }
+    return render(request, "inbox/pages/confirmation.html", context)
