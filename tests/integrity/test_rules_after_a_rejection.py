@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from django.db import DatabaseError, connection
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from accounts.agents import registration
@@ -17,7 +18,7 @@ from tests.fixtures.agent_client import AgentClient
 from tests.fixtures.answering_rules import REASON, answering_terms
 from tests.types import Answer, MakeAnsweringRule, MakeDelivery
 from wake.answering import results, rules, trials
-from wake.answering.refusals import refusals
+from wake.answering.refusals import MAX_COMPARED, refusals
 from wake.answering.trials import note_and_answer
 from wake.deliveries import deliver
 from wake.models import AnsweringRule, AnsweringVersion, Delivery, Response, Trial
@@ -332,6 +333,62 @@ def test_an_owner_ends_it_and_a_later_rejection_counts(
     rules.answer_again(rule, seen=seen.at, version=1, by=by, at=timezone.now())
     make_delivery()
     assert work() == 0, "the owner did not see this one"
+
+
+def test_a_rule_reads_the_details_of_few_refusals_and_then_asks_people(
+    make_answering_rule: MakeAnsweringRule, make_delivery: MakeDelivery, answer: Answer
+) -> None:
+    """Each approval read the details of all that people had refused in up to 30 days, under the
+    lock of the rule."""
+    make_answering_rule(on=True, pointer="/total", operator="at_most", value="20")
+    for _ in range(MAX_COMPARED):
+        refuse(answer, make_delivery(details_json='{"total": 21}'))
+    make_delivery(details_json='{"total": 20}')
+    assert work() == 1
+
+    refuse(answer, make_delivery(details_json='{"total": 21}'))
+    make_delivery(details_json='{"total": 20}')
+
+    assert work() == 0
+
+
+def test_what_the_rule_is_not_for_is_not_read(
+    make_answering_rule: MakeAnsweringRule, make_delivery: MakeDelivery, answer: Answer
+) -> None:
+    rule = make_answering_rule(
+        on=True,
+        types=["output"],
+        thread_prefix="refunds/",
+        pointer="/total",
+        operator="at_most",
+        value="20",
+    )
+    fields: list[dict[str, Any]] = [
+        {"type": "question", "thread": "refunds/1"},
+        {"type": "output", "thread": "other"},
+    ]
+    for each in fields:
+        refuse(answer, make_delivery(details_json='{"total": 20}', **each))
+
+    with CaptureQueriesContext(connection) as queries:
+        assert refusals(newest(rule), at=timezone.now()) == []
+
+    assert not [each for each in queries if "details_json" in each["sql"]]
+
+
+def test_the_page_of_a_rule_reads_no_more_once_the_newest_of_an_agent_is_known(
+    make_answering_rule: MakeAnsweringRule, make_delivery: MakeDelivery, answer: Answer
+) -> None:
+    rule = make_answering_rule(on=True, pointer="/total", operator="at_most", value="20")
+    for total in (19, 18, 17):
+        refuse(answer, make_delivery(details_json=f'{{"total": {total}}}'))
+    expected = Delivery.objects.get(details_json='{"total": 17}')
+
+    with CaptureQueriesContext(connection) as queries:
+        [seen] = refusals(newest(rule), at=timezone.now())
+
+    assert seen.delivery == expected
+    assert len([each for each in queries if "details_json" in each["sql"]]) == 1
 
 
 @pytest.mark.django_db(transaction=True)

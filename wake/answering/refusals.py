@@ -6,13 +6,14 @@ the answer back, and it also holds for a version of the rule, or a rule, that wa
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from django.db.models import F
+from django.db.models import F, Q
 
 from accounts.models import ApiKey
 from wake.assignment.details import Details
@@ -22,7 +23,13 @@ from wake.models.deliveries import DeliveryQuerySet
 
 REFUSED = (Response.Status.REJECTED, Response.Status.REDIRECTED)
 COLUMNS = ("agent", "type", "thread", "headline", "activity_at", "answered_at", "erased_at")
-ROWS_AT_ONCE = 100
+# A rule reads the details of so many refused deliveries of an agent. One more counts as one that it
+# matches, so that an approval never reads without end.
+MAX_COMPARED = 50
+UNDONE = "undone"
+
+# When, what, and how.
+Refused = tuple[datetime, Delivery, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,45 +53,59 @@ def newest_refusal(version: AnsweringVersion, agent_id: UUID, *, at: datetime) -
     Call it under the lock of the rule, for which an answer that refuses waits. `version.rule` is
     as it is now."""
     deliveries = Delivery.objects.of_agent(agent_id, ApiKey.Mode.LIVE)
-    return next(_refusals(version, deliveries, at=at), None)
+    return next(_refusals(version, deliveries, at=at, most=MAX_COMPARED + 1), None)
 
 
 def refusals(version: AnsweringVersion, *, at: datetime) -> list[Refusal]:
     """Returns the newest of each agent, the newest first."""
     deliveries = Delivery.objects.for_team(version.rule.team_id).filter(mode=ApiKey.Mode.LIVE)
-    newest: dict[UUID, Refusal] = {}
-    for refusal in _refusals(version, deliveries, at=at):
-        known = newest.get(refusal.agent_id)
-        if known is None or known.at < refusal.at:
-            newest[refusal.agent_id] = refusal
-    return sorted(newest.values(), key=lambda refusal: refusal.at, reverse=True)
+    return list(_refusals(version, deliveries, at=at))
 
 
 def _refusals(
-    version: AnsweringVersion, deliveries: DeliveryQuerySet, *, at: datetime
+    version: AnsweringVersion,
+    deliveries: DeliveryQuerySet,
+    *,
+    at: datetime,
+    most: int | None = None,
 ) -> Iterator[Refusal]:
-    """Yields the refusals among these deliveries that count now. Those of one kind come the newest
-    first: undone approvals, then held answers, then released ones."""
+    """Yields the newest refusal of each agent that counts now, the newest first. It reads at most
+    so many of each kind, which are enough for one agent."""
     lasts = timedelta(days=version.ask_people_days)
     since = at - lasts
     if version.rule.counts_refusals_after is not None:
         since = max(since, version.rule.counts_refusals_after)
-    undone = Trial.objects.undone(version.rule_id, since=since).filter(
-        delivery__in=deliveries.values("pk")
-    )
-    for trial in undone.select_related("delivery").defer("delivery__details_json"):
-        undone_at: Any = trial.taken_back_at
-        yield Refusal(trial.delivery, "undone", undone_at, undone_at + lasts)
     rule = live(version)
-    for row, how in _refused(deliveries, since, with_details=bool(rule.operator)):
-        if _matches(rule, row, at=at):
-            answered_at: Any = row.answered_at
-            yield Refusal(row, how, answered_at, answered_at + lasts)
+    found = [
+        *_undone(version, deliveries, since, most),
+        *_refused(_matched(rule, deliveries), since, most),
+    ]
+    done: set[UUID] = set()
+    compared: Counter[UUID] = Counter()
+    for refused_at, row, how in sorted(found, key=lambda each: each[0], reverse=True):
+        agent_id = row.agent_id
+        if agent_id in done:
+            continue
+        is_unread = how != UNDONE and row.erased_at is None and compared[agent_id] < MAX_COMPARED
+        if rule.operator and is_unread:
+            compared[agent_id] += 1
+            if not _matches(rule, row, at=at):
+                continue
+        done.add(agent_id)
+        yield Refusal(row, how, refused_at, refused_at + lasts)
 
 
-def _refused(
-    deliveries: DeliveryQuerySet, since: datetime, *, with_details: bool
-) -> Iterator[tuple[Delivery, str]]:
+def _undone(
+    version: AnsweringVersion, deliveries: DeliveryQuerySet, since: datetime, most: int | None
+) -> Iterator[Refused]:
+    trials = Trial.objects.undone(version.rule_id, since=since)
+    trials = trials.filter(delivery__in=deliveries.values("pk")).select_related("delivery")
+    for trial in trials.defer("delivery__details_json")[:most]:
+        undone_at: Any = trial.taken_back_at
+        yield undone_at, trial.delivery, UNDONE
+
+
+def _refused(deliveries: DeliveryQuerySet, since: datetime, most: int | None) -> Iterator[Refused]:
     """Yields what people rejected or redirected after `since`, with its answer. Indexes:
     held_responses, answers_of_an_agent."""
     held = Response.objects.held().filter(status__in=REFUSED)
@@ -95,13 +116,25 @@ def _refused(
         released.order_by("-activity_at"),
     ):
         rows = rows.filter(answered_at__gt=since).annotate(answer=F("response__status"))
-        rows = rows.only(*COLUMNS, *(["details_json"] if with_details else []))
-        for row in rows.iterator(chunk_size=ROWS_AT_ONCE):
-            yield row, vars(row)["answer"]
+        for row in rows.only(*COLUMNS)[:most]:
+            answered_at: Any = row.answered_at
+            yield answered_at, row, vars(row)["answer"]
+
+
+def _matched(rule: LiveRule[AnsweringVersion], deliveries: DeliveryQuerySet) -> DeliveryQuerySet:
+    """Filters by all that the rule asks for besides a value. Of erased content, only agent and type
+    are known."""
+    if rule.agents:
+        deliveries = deliveries.filter(agent__in=rule.agents)
+    if rule.types:
+        deliveries = deliveries.filter(type__in=rule.types)
+    if rule.thread_prefix:
+        in_thread = Q(thread__startswith=rule.thread_prefix)
+        deliveries = deliveries.filter(in_thread | Q(erased_at__isnull=False))
+    return deliveries
 
 
 def _matches(rule: LiveRule[AnsweringVersion], row: Delivery, *, at: datetime) -> bool:
-    """Returns whether the rule matches it; of erased content, only agent and type are known."""
-    if row.erased_at is not None:
-        return rule.is_for(row.agent_id, row.type)
-    return rule.matches(row, Details(row), at=at)
+    """Returns whether the rule matches a delivery, whose details are read and not kept."""
+    whole = Delivery.objects.only(*COLUMNS, "details_json").get(pk=row.pk)
+    return whole.erased_at is not None or rule.matches(whole, Details(whole), at=at)
