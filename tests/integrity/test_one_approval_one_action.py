@@ -136,13 +136,25 @@ def test_an_answer_that_was_read_before_says_so(mcp: McpClient, answer: Answer) 
 def test_an_approval_is_not_for_an_amount_that_is_the_same_float(
     other: str, mcp: McpClient
 ) -> None:
-    ids = set()
-    for amount in ("0.3", "300000000000000000000.0", other):
-        call = {"name": "ask", "arguments": {**PAYMENT, "wait_seconds": 0, "details": "AMOUNT"}}
-        sent = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call}
-        body = json.dumps(sent).replace('"AMOUNT"', f'{{"amount": {amount}}}')
-        version = McpClient(mcp.key, version=HANDSHAKE)
-        answer = version.post(body, **{"Mcp-Protocol-Version": HANDSHAKE}).json()
-        ids.add(answer["result"]["structuredContent"]["delivery_id"])
+    amounts = ("0.3", "300000000000000000000.0", other)
 
-    assert len(ids) == 3
+    assert len({asked_about(amount, mcp) for amount in amounts}) == 3
+
+
+@pytest.mark.parametrize("amount", ["1180.00", "0.30000000000000000001", "300000000000000000001.5"])
+def test_an_amount_beside_options_keeps_its_digits(amount: str, mcp: McpClient) -> None:
+    """People approved 1180.0 and 300000000000000000000."""
+    delivery_id = asked_about(amount, mcp, options=["Yes", "No"])
+
+    assert f'"amount":{amount}' in str(Delivery.objects.get(pk=delivery_id).details_json)
+
+
+def asked_about(amount: str, mcp: McpClient, **arguments: Any) -> str:
+    """Returns the id of the question whose details have this number, as it is written."""
+    given = {**PAYMENT, "wait_seconds": 0, "details": "AMOUNT", **arguments}
+    call = {"name": "ask", "arguments": given}
+    sent = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call}
+    body = json.dumps(sent).replace('"AMOUNT"', f'{{"amount": {amount}}}')
+    version = McpClient(mcp.key, version=HANDSHAKE)
+    answer = version.post(body, **{"Mcp-Protocol-Version": HANDSHAKE}).json()
+    return str(answer["result"]["structuredContent"]["delivery_id"])

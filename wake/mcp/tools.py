@@ -8,6 +8,7 @@ import json
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from decimal import Decimal
 from typing import Any
 from uuid import UUID
 
@@ -35,6 +36,7 @@ from wake.withdrawals import withdraw_own
 # A model repeats a call that it believes to be lost. The same call within this time is the same
 # delivery.
 SAME_CALL = timedelta(minutes=10)
+ENCODER = msgspec.json.Encoder(decimal_format="number")
 ABOUT_THE_CALL = {"idempotency_key", "wait_seconds"}
 ANSWERED = ("approved", "rejected", "redirected")
 
@@ -98,8 +100,8 @@ def _ask(caller: Caller, arguments: JsonObject) -> Result | Task:
     texts = dict(arguments.texts)
     options, choices = members.pop("options", None), members.pop("choices", None)
     if options is not None or choices is not None:
-        members["details"] = with_choices(arguments.get("details"), options, choices)
-        texts["details"] = msgspec.Raw(msgspec.json.encode(members["details"]))
+        members["details"] = with_choices(_with_digits(arguments), options, choices)
+        texts["details"] = msgspec.Raw(ENCODER.encode(members["details"]))
     receipt, is_replayed = _store(caller, "ask", JsonObject(members, texts))
     answer = _wait_for(caller.key, receipt.delivery_id, seconds)
     if is_task and answer.status == "pending" and not answer.expired:
@@ -202,6 +204,12 @@ def _idempotency(tool: str, arguments: JsonObject, fields: dict[str, Any]) -> Id
         return Idempotency.of(key if isinstance(key, str) else "", fields)
     except BadIdempotencyKey as reason:
         raise ValidationError({"idempotency_key": [str(reason)]}) from None
+
+
+def _with_digits(arguments: JsonObject) -> Any:
+    """Returns the details with each number as it was sent: people see 1180.00 and not 1180.0."""
+    details = arguments.text("details")
+    return details and json.loads(details, parse_float=Decimal)
 
 
 def _exact(arguments: JsonObject) -> Any:
