@@ -11,7 +11,7 @@ from django import forms
 from accounts.models import Membership
 from inbox.assignment.sentences import TYPES, Names
 from pages.fields import NameField
-from wake.answering.rules import MOST_A_DAY, MOST_DAYS_FOR_PEOPLE
+from wake.answering.rules import MAX_DAYS_FOR_PEOPLE, MOST_A_DAY
 from wake.answering.rules import TYPES as ANSWERED
 from wake.answering.rules import Terms as AnsweringTerms
 from wake.assignment.rules import (
@@ -250,12 +250,12 @@ class AnsweringRuleForm(MatchForm):
     ask_people_days = forms.IntegerField(
         label="After a rejection, ask people for (days)",
         min_value=1,
-        max_value=MOST_DAYS_FOR_PEOPLE,
+        max_value=MAX_DAYS_FOR_PEOPLE,
         initial=1,
         widget=forms.NumberInput(attrs=INPUT),
         help_text=(
             "When people reject, request changes to, or undo a matching delivery, people answer "
-            f"that agent's deliveries for this long. At most {MOST_DAYS_FOR_PEOPLE}."
+            f"that agent's deliveries for this long. At most {MAX_DAYS_FOR_PEOPLE}."
         ),
     )
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from inbox.rendering.json_text import Number, read
 from inbox.rendering.shapes import words
-from pages.characters.look_alikes import look
+from pages.characters.look_alikes import label_look
 from wake.api.serializers import LONGEST_LABEL, LONGEST_NAME, MOST_OPTIONS
 from wake.blobs.references import may_have
 
@@ -166,10 +166,10 @@ def _option(entries: Any) -> Option | None:
 
 def _with_ids(options: tuple[Option, ...]) -> tuple[Option, ...]:
     """Shows the id of each option whose label is another word, or is that of another option."""
-    looks = Counter(_look(option.label) for option in options)
+    looks = Counter(label_look(option.label) for option in options)
     return tuple(
         option
-        if _says(option.label, option.id) and looks[_look(option.label)] == 1
+        if _says(option.label, option.id) and looks[label_look(option.label)] == 1
         else replace(option, shown_id=option.id)
         for option in options
     )
@@ -177,11 +177,7 @@ def _with_ids(options: tuple[Option, ...]) -> tuple[Option, ...]:
 
 def _says(label: str, name: str) -> bool:
     """Returns whether a label is the same word as a name."""
-    return _look(label) == _look(words(name))
-
-
-def _look(label: str) -> str:
-    return look(label).casefold() if len(label) <= LONGEST_LABEL else label
+    return label_look(label) == label_look(words(name))
 
 
 def _field(block: Any) -> FieldBlock | None:

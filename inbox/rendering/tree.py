@@ -19,7 +19,7 @@ from inbox.rendering.left_out import LeftOut
 from inbox.rendering.links import REL, hidden_host, is_url
 from inbox.rendering.unified_diffs import AFTER, BEFORE, compared, says_before_and_after, unified
 from pages.characters.invisible import reveal
-from pages.characters.look_alikes import foreign_scripts, look
+from pages.characters.look_alikes import foreign_scripts, label_look
 
 MOST_LINES = 400
 OPEN_WHEN_SHORT = 6
@@ -234,14 +234,9 @@ def _is_one_line(value: dict[str, Any] | list[Any]) -> bool:
 
 def _of_one_look(names: Iterable[str]) -> frozenset[str]:
     """Returns the names that would look like another one of the same object."""
-    looks = {name: _look(name) for name in names}
+    looks = {name: label_look(shapes.words(name)) for name in names}
     counts = Counter(looks.values())
     return frozenset(name for name, its_look in looks.items() if counts[its_look] > 1)
-
-
-def _look(name: str) -> str:
-    words = shapes.words(name)
-    return look(words).casefold() if len(words) <= LONGEST_LOOKED_AT else words
 
 
 def _name(name: str | int, *, as_sent: bool = False) -> SafeString:

@@ -11,10 +11,13 @@ import pytest
 from django.utils import timezone
 
 from accounts.models import User
+from inbox.rendering.blocks import blocks_in as blocks_on_page
+from inbox.rendering.json_text import read
 from tests.inbox.person import Person
 from tests.types import MakeAnsweringRule, MakeDelivery
 from wake.answering import trials
 from wake.answering.trials import note_and_answer
+from wake.assignment.details import Details, blocks_in
 from wake.models import Delivery, Trial
 
 
@@ -192,6 +195,24 @@ def test_a_place_that_an_agent_chooses_or_no_page_shows_goes_to_people(
     make_answering_rule(on=True, pointer=pointer, operator="at_most", value="100")
 
     assert not approved(make_delivery(type="output", details_json=json.dumps(details)))
+
+
+@pytest.mark.parametrize(
+    ("version", "has_blocks"),
+    [
+        ("1", True),
+        *[(text, False) for text in ("1.0", "1e0", "1E0", "10e-1", "-1", "2", "true", '"1"')],
+        *[(text, False) for text in ("null", "[1]", "{}", "0.99999999999999999999", "1e9999")],
+    ],
+)
+def test_rules_and_the_page_take_the_same_details_for_blocks(
+    version: str, has_blocks: bool
+) -> None:
+    text = f'{{"wake_blocks": {version}, "blocks": []}}'
+    by_rules = blocks_in(Details(Delivery(details_json=text)).document)
+
+    assert (by_rules is not None) is has_blocks
+    assert (blocks_on_page(read(text)) is not None) is has_blocks
 
 
 def test_the_thread_that_a_rule_compares_is_on_the_page(

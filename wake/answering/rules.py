@@ -20,7 +20,7 @@ from wake.models import AnsweringRule, AnsweringVersion, Delivery
 
 MOST_RULES = 20
 MOST_A_DAY = 500
-MOST_DAYS_FOR_PEOPLE = 30
+MAX_DAYS_FOR_PEOPLE = 30
 SHORTEST_REASON = 10
 # An update needs no answer, and an alert is for a person.
 TYPES = (Delivery.Type.QUESTION, Delivery.Type.OUTPUT)
@@ -150,8 +150,8 @@ def _check(team_id: int, terms: Terms, *, at: datetime) -> None:
         raise BadRule("Choose questions, outputs, or both.")
     if not 1 <= terms["most_a_day"] <= MOST_A_DAY:
         raise BadRule(f"A rule approves 1 to {MOST_A_DAY} deliveries a day.")
-    if not 1 <= terms["ask_people_days"] <= MOST_DAYS_FOR_PEOPLE:
-        raise BadRule(f"Ask people for 1 to {MOST_DAYS_FOR_PEOPLE} days.")
+    if not 1 <= terms["ask_people_days"] <= MAX_DAYS_FOR_PEOPLE:
+        raise BadRule(f"Ask people for 1 to {MAX_DAYS_FOR_PEOPLE} days.")
 
 
 def _store(rule: AnsweringRule, terms: Terms, *, by: Actor, at: datetime) -> None:

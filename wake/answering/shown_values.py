@@ -22,13 +22,14 @@ NO_LETTERS = re.compile(r"[\W_]+")
 # Of letters that look the same, also where a capital was beside them.
 ONE_FOR_OTHERS = str.maketrans({"i": "l", "m": "rn", "w": "vv"})
 
-_registered: list[ShowsAllText] = []
+_shows_all_text: ShowsAllText | None = None
 
 
 def register(shows_all_text: ShowsAllText) -> None:
     """Adds what says whether the page shows all text of some details, given as JSON. The app that
     has the page calls this once, when it is ready."""
-    _registered[:] = [shows_all_text]
+    global _shows_all_text
+    _shows_all_text = shows_all_text
 
 
 def is_shown(pointer: str, details: Details) -> bool:
@@ -38,7 +39,7 @@ def is_shown(pointer: str, details: Details) -> bool:
         return False  # the agent chooses which block is the first one
     if names and _is_named_elsewhere(pointer, document, beside=details.texts_beside):
         return False
-    return text is not None and any(shows(text) for shows in _registered)
+    return text is not None and _shows_all_text is not None and _shows_all_text(text)
 
 
 def _is_named_elsewhere(pointer: str, document: Any, *, beside: list[str]) -> bool:

@@ -21,6 +21,10 @@ POINTER = re.compile(r"(?:/(?:[^~/]|~[01])*)*")
 INDEX = re.compile(r"0|[1-9][0-9]{0,9}", re.ASCII)
 
 
+class Fraction(Decimal):
+    """Holds a number that was written with a point or an exponent."""
+
+
 class Missing(Exception):
     """The details have no value there."""
 
@@ -43,10 +47,11 @@ def value_at(pointer: str, details: Any) -> Any:
 
 
 def blocks_in(document: Any) -> list[Any] | None:
-    """Returns the typed blocks of some details (docs/protocol.md, Typed blocks); else None."""
+    """Returns the typed blocks of some details (docs/protocol.md, Typed blocks); else None. The
+    version is the integer 1, as it is for the page (inbox/rendering/blocks.py)."""
     match document:
-        case {"wake_blocks": 1, "blocks": list(blocks)}:
-            return blocks
+        case {"wake_blocks": version, "blocks": list(blocks)}:
+            return blocks if type(version) is Decimal and version == 1 else None
     return None
 
 
@@ -146,17 +151,17 @@ def _no_number(text: str) -> NoReturn:
     raise ValueError(text)
 
 
-def _decimal(text: str) -> Decimal:
+def _fraction(text: str) -> Fraction:
     """Reads a number exactly, or like other readers of JSON if its exponent is out of all bounds:
     one such number must not hide all others from the rules."""
     try:
-        return Decimal(text)
+        return Fraction(text)
     except InvalidOperation:
-        return Decimal(float(text))
+        return Fraction(float(text))
 
 
 # Made once: json.loads() with options makes one for each text.
-_decoder = json.JSONDecoder(parse_float=_decimal, parse_int=Decimal, parse_constant=_no_number)
+_decoder = json.JSONDecoder(parse_float=_fraction, parse_int=Decimal, parse_constant=_no_number)
 
 
 def _is(value: Any, text: str) -> bool:

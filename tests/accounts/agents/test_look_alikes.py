@@ -12,7 +12,7 @@ from django.core.management import CommandError, call_command
 from accounts.agents import aliases
 from accounts.audit import SYSTEM
 from accounts.models import Agent, Team, User
-from pages.characters.look_alikes import foreign_scripts, look, mixes_scripts
+from pages.characters.look_alikes import foreign_scripts, label_look, look, mixes_scripts
 from tests.fixtures.agent_client import AgentClient
 from wake.models import Delivery
 
@@ -172,3 +172,18 @@ def test_names_of_people_and_teams_are_composed(team: Team) -> None:
 
     assert zoe.display_name == f"Zo\u00eb {COMPOSED}"
     assert team.name == COMPOSED
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("amount_due", "Amount due"),
+        ("amount-due", "AMOUNT  DUE"),
+        ("return", "RETURN"),
+        ("RETURN", "retum"),
+        ("\u0410mount", "amount"),
+        ("x" * 300 + "\u0430", "X" * 300 + "A"),
+    ],
+)
+def test_labels_look_the_same_without_case_and_separators(one: str, other: str) -> None:
+    assert label_look(one) == label_look(other)
