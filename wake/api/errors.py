@@ -95,7 +95,7 @@ MESSAGES = {
     ),
     # A connection may break while the database commits.
     "unavailable": (
-        "The database is not available for the moment; try again. What was sent without an "
+        "The database is not available for the moment; try again. A request without an "
         "Idempotency-Key may then be stored twice."
     ),
     "busy": "The server is busy for the moment. Nothing was stored; try again.",
@@ -105,7 +105,7 @@ MESSAGES = {
     ),
     "https_required": "Use https: a key that travels over plain http must be taken for stolen.",
     "server_error": (
-        "Something on our side failed, and it was noted; try again later. What was sent without an "
+        "Something on our side failed, and we logged it; try again later. A request without an "
         "Idempotency-Key may then be stored twice."
     ),
 }

@@ -122,7 +122,7 @@ WITHDRAW: dict[str, Any] = {
 }
 CAPABILITIES: dict[str, Any] = {
     "operation_id": "capabilities",
-    "description": "What this server speaks; needs no key.",
+    "description": "Lists the protocols and limits of this server; needs no key.",
     "auth": [],
     "responses": {200: {"type": "object"}},
 }

@@ -152,7 +152,7 @@ class Watch(Generic[Key, F]):
             if outages.will_pass(error):
                 log.warning("The database failed: %s", error)
             else:
-                log.exception("What is streamed could not be looked at")
+                log.exception("The rows of a stream could not be read")
             return
         for follower in followers:
             follower.note(found)

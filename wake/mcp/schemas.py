@@ -32,8 +32,8 @@ def limited(name: str, description: str) -> dict[str, Any]:
     return text(LIMITS[name].max_length, description)
 
 
-HEADLINE = limited("headline", "What it is about, on one line.")
-SUMMARY = limited("summary", "What the person needs to know first, on one line.")
+HEADLINE = limited("headline", "The subject, on one line.")
+SUMMARY = limited("summary", "The first thing that the person needs to know, on one line.")
 DETAILS = {
     "type": ["string", "object"],
     "description": "All the rest: Markdown, or an object with values that the person may edit. "
@@ -103,7 +103,7 @@ TIMEOUT = {
     "maximum": LIMITS["timeout_seconds"].max_value,
     "description": "Seconds until you go on without an answer. Without it you wait for ever.",
 }
-ASSUMPTION = limited("assumption", "What you will do if no answer comes in time.")
+ASSUMPTION = limited("assumption", "Your plan if no answer comes in time.")
 
 
 def wait(usual: int) -> dict[str, Any]:

@@ -26,8 +26,8 @@ MUST_WAIT = (
 )
 WAITS = "You wait for the answer, also after the deadline: do not go on without it."
 CANNOT_BE_UNDONE = (
-    "What follows cannot be undone, so you wait for the answer, also after the deadline: do not go "
-    "on without it."
+    "This cannot be undone, so you wait for the answer, also after the deadline: do not go on "
+    "without it."
 )
 EARLIER_REQUEST = "This is your earlier request; people are not asked twice."
 EARLIER_ANSWER = "This is the answer to your earlier request."
