@@ -56,9 +56,11 @@ def sides(text: str, page: Changes) -> Iterator[tuple[Side, Side]]:
         elif line.kind == "file" and source.startswith("+++ "):
             after.name = source[4:].split("\t")[0].rstrip("\r")
         elif line.kind == "gap" and source.startswith("@@"):
-            begins, _, count = source.split()[1][1:].partition(",")
-            missing = int(begins) - (count != "0") - len(before.lines)
+            old, new = source.split()[1:3]
+            missing = lines_above(old) - len(before.lines)
             assume(0 <= missing < 100 * bool(before.path) + 1)
+            # git looks for the lines near the new place first. Both numbers are in sight.
+            assume(missing == lines_above(new) - len(after.lines))
             made_up = [f"line {number}\n" for number in range(missing)]
             before.lines += made_up
             after.lines += made_up
@@ -71,6 +73,12 @@ def sides(text: str, page: Changes) -> Iterator[tuple[Side, Side]]:
             after.lines += [f"{source[1:]}\n"] if line.kind in {"same", "added"} else []
         last = line.kind
     yield before, after
+
+
+def lines_above(place: str) -> int:
+    """Returns how many lines stand above a hunk at `-3,4`, or above what it adds at `-3,0`."""
+    begins, _, count = place[1:].partition(",")
+    return int(begins) - (count != "0")
 
 
 def apply(folder: Path, text: str) -> bool:
