@@ -59,8 +59,8 @@ def message_blocks(message: Message | None, *, proposal: Any = None) -> list[Jso
 
 
 def sent_with(message: Message, *, longest: int = LONGEST) -> list[Json]:
-    """Returns the blocks of what came with a message beside its parts: whoever runs the task gets
-    it, too. What an agent adds for the people whom it asks is shown as fields of the delivery."""
+    """Returns the blocks of what came with a message beside its parts. The agent that runs the task
+    gets it, too. An agent's additions for people are shown as fields of the delivery."""
     metadata = message.metadata
     if message.source == Message.Source.AGENT:
         metadata = {name: one for name, one in metadata.items() if name != FOR_PEOPLE}
@@ -129,7 +129,7 @@ def is_cut_off(part: Json) -> bool:
 
 
 def is_file(part: Json) -> bool:
-    """Returns whether the part carries a file, of which a block only has the name."""
+    """Returns whether the part carries a file, and a block has only its name."""
     return part.keys().isdisjoint({"text", "data", "url"})
 
 

@@ -24,7 +24,7 @@ def headline_and_where(project: Path, tool: str, **arguments: Any) -> tuple[str,
 
 
 @pytest.mark.parametrize("path", ["/etc/hosts", "../hosts", "a/../../hosts"])
-def test_a_file_outside_the_folder_is_said_to_be_outside(project: Path, path: str) -> None:
+def test_the_question_says_that_a_file_is_outside_the_folder(project: Path, path: str) -> None:
     """The headline said "Write `hosts` in shop?"."""
     headline, _ = headline_and_where(project, "Write", file_path=path, content="")
 
@@ -50,7 +50,7 @@ def test_a_link_names_the_file_that_it_leads_to(project: Path) -> None:
         ("NotebookEdit", "notebook_path", "Edit `a.py` in shop?"),
     ],
 )
-def test_a_file_in_the_folder_is_said_to_be_there(
+def test_the_question_says_where_a_file_in_the_folder_is(
     project: Path, tool: str, member: str, headline: str
 ) -> None:
     asked, where = headline_and_where(project, tool, **{member: str(project / "src" / "a.py")})

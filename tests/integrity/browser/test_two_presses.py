@@ -1,4 +1,4 @@
-"""A second press or click that comes a moment too late answers no delivery that nobody has read."""
+"""A second press or click that comes a moment too late answers no delivery that was not read."""
 
 from __future__ import annotations
 
