@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 from django.db import connection
 from django.db.models.expressions import RawSQL
@@ -14,6 +15,8 @@ from inbox.answering.editing.edits import Original
 from inbox.answering.editing.step_budget import STEPS, StepBudget
 from inbox.answering.editing.word_diffs import Changes, changes
 from inbox.answering.outcome_words import outcome_words
+from inbox.rendering.blocks import CHOICE
+from inbox.rendering.json_text import read
 from inbox.rendering.outlines import sides
 from wake.models import Delivery, DeliveryQuerySet, Response
 
@@ -56,6 +59,8 @@ class Revision:
     agent_change: Changes | None
     edit: Changes | None = None
     difference: Changes | None = None
+    # Whether the agent changed more than what the person edited.
+    has_other_changes: bool = False
 
     @property
     def outcome(self) -> str:
@@ -64,7 +69,7 @@ class Revision:
 
     @property
     def is_as_edited(self) -> bool:
-        return self.difference is not None and not self.difference
+        return self.difference is not None and not self.difference and not self.has_other_changes
 
 
 def thread_of(delivery: Delivery) -> Thread:
@@ -113,7 +118,36 @@ def compare(earlier: Delivery, delivery: Delivery, *, is_asked_for: bool) -> Rev
         agent_change,
         edit=_diff(before.json, edited),
         difference=_diff(edited, after.json) if is_alike else None,
+        has_other_changes=_besides(earlier, before) != _besides(delivery, after),
     )
+
+
+def _besides(delivery: Delivery, original: Original) -> Any:
+    """Returns what was sent besides what a person edits, in the agent's words. The conversation of
+    a task grows by itself, so an internal delivery has nothing to compare."""
+    if delivery.is_internal:
+        return None
+    sent = [delivery.assumption, delivery.on_timeout, delivery.irreversible, delivery.extensions]
+    if not original.is_proposal:
+        return sent
+    value = read(delivery.details_json or "null")
+    rest = {name: one for name, one in value.items() if name not in {"proposal", "blocks"}}
+    return [*sent, rest, [_without_value(block, original) for block in value["blocks"]]]
+
+
+def _without_value(block: Any, original: Original) -> Any:
+    """Returns a block without the value that it proposes."""
+    name = block.get("name", CHOICE) if isinstance(block, dict) else None
+    if not isinstance(name, str) or name not in original.controls:
+        return block
+    rest = {member: one for member, one in block.items() if member != "value"}
+    if isinstance(options := block.get("options"), list):
+        rest["options"] = [
+            {member: one for member, one in option.items() if member != "recommended"}
+            for option in options
+            if isinstance(option, dict)
+        ]
+    return rest
 
 
 def _versions(
