@@ -23,12 +23,13 @@ LONGEST_SUMMARY = 160
 CAN_BE_SHOWN_TOGETHER = Q(
     callback_webhook="",
     extensions={},
-    thread="",
     supersedes__isnull=True,
     irreversible=False,
     is_internal=False,
 )
-IS_BARE = CAN_BE_SHOWN_TOGETHER & Q(details_json__isnull=True, assumption="", quorum__isnull=True)
+IS_BARE = CAN_BE_SHOWN_TOGETHER & Q(
+    details_json__isnull=True, assumption="", thread="", quorum__isnull=True
+)
 
 
 def with_can_be_shown_together(rows: DeliveryQuerySet) -> DeliveryQuerySet:

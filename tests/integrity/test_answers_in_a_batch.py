@@ -21,7 +21,6 @@ ROWS = [[number] for number in range(5_000)]
 MORE: dict[str, dict[str, Any]] = {
     "irreversible": {"irreversible": True},
     "other fields": {"extensions": {"command": "rm -rf /"}},
-    "thread": {"thread": "rm -rf /"},
     "callback": {"callback_webhook": "https://hooks.example.com/x"},
     "long details": {"details_json": json.dumps("long words " * 2_000)},
     "rows that do not fit": {
@@ -63,10 +62,11 @@ def test_a_new_version_is_read_on_its_page(alices: Person, make_delivery: MakeDe
     assert not Response.objects.exists()
 
 
-def test_the_page_names_the_provider(alices: Person, make_delivery: MakeDelivery) -> None:
-    delivery = make_delivery(provider="acme-models")
+def test_the_page_names_provider_and_thread(alices: Person, make_delivery: MakeDelivery) -> None:
+    shown = text_of(review(alices, make_delivery(provider="acme-models", thread="refunds/17")))
 
-    assert "acme-models" in text_of(review(alices, delivery))
+    assert "(acme-models)" in shown
+    assert "Thread: refunds/17" in shown
 
 
 @pytest.mark.parametrize("status", ["approved", "rejected"])
