@@ -1,22 +1,26 @@
 """Parses markdown into tokens that are ready to be rendered: CommonMark with tables, task lists,
 bare links and footnotes, without HTML, images and references.
 
-Every letter and digit of the text is shown, because an agent or its tools may act upon it: also the
-address and the title of a link, the words behind a fence, and the cells of a table that are more
-than its columns. `[name]: address` stays as it was written.
+Every run of characters with a letter or a digit is shown whole, because an agent or its tools may
+act upon it: also the address and the title of a link, the words behind a fence, and the cells of a
+table that are more than its columns. `[name]: address` and backslashes stay as they were written.
+
+Only the marks that the page draws are not shown: bullets, `#` of headings, `>` of quotations,
+fences and backticks of code, pipes of tables, brackets of links, and `*`, `_` or `~~` of emphasis
+around words. Inside a word or a path these are no emphasis: `/tmp/__cache__/x` is another path than
+`/tmp/cache/x`.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from itertools import islice
+from collections.abc import Callable, Iterator, Sequence
 
 from markdown_it import MarkdownIt
 from markdown_it.common.utils import mdTrim
 from markdown_it.rules_block import StateBlock, table
-from markdown_it.rules_block.table import escapedSplit, getLine
-from markdown_it.rules_inline import StateInline
+from markdown_it.rules_block.table import getLine
+from markdown_it.rules_inline import StateInline, emphasis, strikethrough
 from markdown_it.token import Token
 
 from inbox.rendering.links import ABSOLUTE, REL, hidden_address
@@ -37,6 +41,21 @@ _HUNK = re.compile(r"^@@ -[0-9]", re.MULTILINE)
 # An entity is shown as its character, and the x of a task as a ticked box.
 _SHOWN_OTHERWISE = re.compile(r"&#?\w{1,32};|\[[xX]\]")
 _NEITHER_LETTER_NOR_DIGIT = re.compile(r"[\W_]+")
+
+_ESCAPED = re.compile(r"\\[!-/:-@\[-`{-~]")
+_END_OF_CELL = re.compile(r"(?<!\\)\|")
+# Outside of emphasis: blanks, dashes, curly quotes, and the punctuation of Chinese and Japanese. No
+# straight quotes, because a shell reads the stars between them.
+_WIDE = "，。：；！？、（）【】《》「」『』"  # noqa: RUF001
+_APART = rf"\s–—“”‘’«»{_WIDE}"  # noqa: RUF001
+_BEFORE_EMPHASIS = re.compile(rf"[{_APART}]\(*[*_~]*\Z")
+_AFTER_EMPHASIS = re.compile(rf"[*_~]{{0,8}}(?:[.,:;!?…)]{{0,8}}(?:\s|\Z)|[{_APART}])")
+_MAX_BEFORE = 12
+_NAMED = re.compile(r"⟨[^⟨⟩\n]*⟩")
+_FOOTNOTE_MARKS = re.compile(r"\[\^([^\]\s\[]{1,40})\]:?")
+_BETWEEN_RUNS = re.compile(rf"[{_APART}`|\[\]()<>!\"']+")
+_MARK_AROUND = re.compile(r"(?:[*_]|~~)+")
+_AFTER_RUN = "*_~.,:;?…"
 
 
 def _coloured(code: str, language: str, _rest_of_line: str) -> str:
@@ -76,17 +95,54 @@ def _footnote_mark(state: StateInline, silent: bool) -> bool:  # noqa: FBT001
     return True
 
 
+def _escape_as_written(state: StateInline, silent: bool) -> bool:  # noqa: FBT001
+    """Reads `\\*` as text, and keeps the backslash, which a shell reads."""
+    match = _ESCAPED.match(state.src, state.pos, state.posMax)
+    if match is None:
+        return False
+    if not silent:
+        state.append_pending(match[0])
+    state.pos = match.end()
+    return True
+
+
+def _around_words(
+    rule: Callable[[StateInline, bool], bool],
+) -> Callable[[StateInline, bool], bool]:
+    """Returns a rule of emphasis that does not read marks inside a word, a path or a pattern."""
+
+    def read(state: StateInline, silent: bool) -> bool:  # noqa: FBT001
+        start, first = state.pos, len(state.delimiters)
+        if not rule(state, silent):
+            return False
+        text, end = state.src, state.pos
+        before = text[max(0, start - _MAX_BEFORE) : start]
+        before = before if start > _MAX_BEFORE else f"\n{before}"
+        before = before.replace("[", "\n") if state.linkLevel else before
+        may_open = bool(_BEFORE_EMPHASIS.search(before)) and text[end : end + 1] not in {".", "/"}
+        may_close = bool(_AFTER_EMPHASIS.match(text, end, state.posMax)) and before[-1] != "/"
+        for delimiter in state.delimiters[first:]:
+            delimiter.open &= may_open
+            delimiter.close &= may_close
+        return True
+
+    return read
+
+
 def _whole_table(state: StateBlock, start: int, end: int, silent: bool) -> bool:  # noqa: FBT001
     """Reads a table, and adds the cells of a row that are more than its columns."""
     first = len(state.tokens)
     if not table(state, start, end, silent):
         return False
     tokens, state.tokens[first:] = state.tokens[first:], []
-    columns = sum(token.type == "th_open" for token in tokens)
+    cells: list[str] = []
     for place, token in enumerate(tokens):
-        if token.type == "tr_close" and token.map is None and tokens[place - 1].type == "td_close":
-            row = next(one for one in reversed(tokens[:place]) if one.type == "tr_open")
-            for cell in islice(_cells(state, row), columns, None):
+        if token.type == "tr_open":
+            cells = _cells(state, token)
+        elif token.type == "inline" and cells:
+            token.content = cells.pop(0)
+        elif token.type == "tr_close" and tokens[place - 1].type == "td_close":
+            for cell in cells:
                 opens, inline, closes = (one.copy() for one in tokens[place - 3 : place])
                 state.tokens += [opens, inline.copy(content=cell, children=[]), closes]
         state.tokens.append(token)
@@ -94,8 +150,9 @@ def _whole_table(state: StateBlock, start: int, end: int, silent: bool) -> bool:
 
 
 def _cells(state: StateBlock, row: Token) -> list[str]:
+    """Returns the cells of a row; `\\|` is no end of a cell, and keeps its backslash."""
     line = row.map[0] if row.map else 0
-    cells = escapedSplit(mdTrim(getLine(state, line)))
+    cells = _END_OF_CELL.split(mdTrim(getLine(state, line)))
     if cells and not cells[0]:
         cells.pop(0)
     if cells and not cells[-1]:
@@ -125,6 +182,9 @@ def _parser() -> _Parser:
     parser.block.ruler.at("table", _whole_table, {"alt": ["paragraph", "reference"]})
     parser.block.ruler.before("reference", "footnote_text", _footnote_text, {"alt": ["paragraph"]})
     parser.inline.ruler.before("link", "footnote_mark", _footnote_mark)
+    parser.inline.ruler.at("escape", _escape_as_written)
+    parser.inline.ruler.at("emphasis", _around_words(emphasis.tokenize))
+    parser.inline.ruler.at("strikethrough", _around_words(strikethrough.tokenize))
     return parser
 
 
@@ -138,24 +198,57 @@ def parsed(text: str) -> list[Token]:
 
 
 def shows_everything(text: str, tokens: list[Token]) -> bool:
-    """Returns whether the finished tokens have every letter and digit of the text, in its order.
-    They do not if the text is nested too deeply for the parser, which then skips the rest; and the
-    signs of a patch outside of code would become lists."""
+    """Returns whether the finished tokens have every letter and digit of the text, in its order,
+    and every run of characters whole, apart from drawn marks around it. They do not if the text is
+    nested too deeply for the parser, which then skips the rest; and the signs of a patch outside of
+    code would become lists."""
     if any(token.type == "inline" and _HUNK.search(token.content) for token in tokens):
         return False
-    shown = iter(_NEITHER_LETTER_NOR_DIGIT.sub("", "".join(_texts(tokens))))
-    source = _SHOWN_OTHERWISE.sub("", name_invisible(text))
-    return all(letter in shown for letter in _NEITHER_LETTER_NOR_DIGIT.sub("", source))
+    shown = "".join(_texts(tokens))
+    source = _SHOWN_OTHERWISE.sub(" ", name_invisible(text))
+    letters = iter(_NEITHER_LETTER_NOR_DIGIT.sub("", shown))
+    if not all(letter in letters for letter in _NEITHER_LETTER_NOR_DIGIT.sub("", source)):
+        return False
+    shown, place = _NAMED.sub("", shown), 0
+    for run in _runs(source):
+        place = shown.find(run, place)
+        if place < 0:
+            return False
+        place += len(run)
+    return True
+
+
+def _runs(source: str) -> Iterator[str]:
+    """Yields the runs with a letter or a digit, without the marks that the page draws."""
+    for run in _BETWEEN_RUNS.split(_FOOTNOTE_MARKS.sub(r" \1 ", _NAMED.sub("", source))):
+        if _NEITHER_LETTER_NOR_DIGIT.sub("", run):
+            yield _without_marks_around(run)
+
+
+def _without_marks_around(run: str) -> str:
+    """Returns the run without emphasis around it and the punctuation after that."""
+    mark = _MARK_AROUND.match(run)
+    run = run[mark.end() :] if mark else run
+    after = run[len(run.rstrip(_AFTER_RUN)) :]
+    mark = _MARK_AROUND.search(after)
+    return run[: len(run) - len(after) + mark.start()] if mark else run
 
 
 def _texts(tokens: list[Token]) -> Iterator[str]:
     for token in tokens:
         if token.type == "list_item_open" and token.info:
-            yield str(int(token.info))
+            yield f"{int(token.info)}{token.markup} "
         elif token.children is None:
-            yield token.content
+            yield f"{token.content}\n"
         else:
-            yield from (child.meta.get(TWICE, child.content) for child in token.children)
+            yield from (_text_of(child) for child in token.children)
+            yield "\n"
+
+
+def _text_of(child: Token) -> str:
+    if child.type in {"softbreak", "hardbreak"}:
+        return "\n"
+    return str(child.meta.get(TWICE, child.content))
 
 
 def finished(tokens: list[Token]) -> list[Token]:

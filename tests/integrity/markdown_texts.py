@@ -52,6 +52,28 @@ PIECES = st.one_of(
     st.builds("{}  \n{}".format, WORDS, WORDS),
     st.builds("{}\u200b{}\x0b{}".format, WORDS, WORDS, WORDS),
 )
+# Characters that a shell reads, and that Markdown would take for marks.
+SHELL_TEXTS = [
+    "/srv/__{}__/{}",
+    "__{}__.py",
+    "rm -rf ~/{}/*{}*/{}",
+    "{}*{}*{}",
+    "{}**{}**",
+    "'{}*{}*{}'",
+    "'*{}*'",
+    "*.{} /{}/*",
+    "{}~~{}~~{}",
+    "\\${} {}\\_{} \\*",
+    "{}_{}_{}",
+]
+
+
+@st.composite
+def shell_texts(draw: st.DrawFn) -> str:
+    return draw(st.sampled_from(SHELL_TEXTS)).format(draw(WORDS), draw(WORDS), draw(WORDS))
+
+
+PIECES |= shell_texts()
 LINES = st.lists(PIECES, min_size=1, max_size=4).map(" ".join)
 ONE_LINE = LINES.map(lambda line: " ".join(line.split()))
 
@@ -82,6 +104,8 @@ LEAVES = st.one_of(
     st.builds('``` python title="{}" {{{}}}\n{}\n```'.format, WORDS, WORDS, SOME_WORDS),
     st.builds("~~~{}\n{}".format, WORDS, SOME_WORDS),
     st.builds("    {}\n\t{}".format, SOME_WORDS, SOME_WORDS),
+    st.builds("| {} |\n|---|\n| {}\\|{} |".format, WORDS, WORDS, WORDS),
+    st.builds("{} \\\n  {}".format, WORDS, shell_texts()),
     st.builds(_table, CELLS, st.lists(CELLS, max_size=3), st.sampled_from(["---", ":-:", "-:"])),
     st.builds("[{}]: {}{}".format, WORDS, ADDRESSES, TITLES),
     st.builds("[{}]: {}\n  '{}\n{}'".format, WORDS, ADDRESSES, WORDS, WORDS),
@@ -118,6 +142,21 @@ def words_of(source: str) -> Counter[str]:
     for ignored in (_ENTITY, _TICK, _MARKERS):
         source = ignored.sub(" ", source)
     return Counter(_WORD.findall(source))
+
+
+# A page draws brackets, quotes, backticks and pipes, and marks of emphasis around a run.
+_BETWEEN_RUNS = re.compile(r"[\s`|\[\]()<>!\"']+")
+_AROUND = re.compile(r"^(?:[*_]|~~)+|(?:[*_]|~~)+[.,:;?]*$")
+_NAMED = re.compile("⟨[^⟨⟩]*⟩")
+
+
+def lost_runs(source: str, visible: str) -> set[str]:
+    """Returns the runs of characters with a letter or a digit that a page does not show whole."""
+    for ignored in (_ENTITY, _TICK, _MARKERS, _NAMED, re.compile(r"\[\^|\]:")):
+        source = ignored.sub(" " if ignored is not _NAMED else "", source)
+    visible = _NAMED.sub("", visible)
+    runs = (_AROUND.sub("", run) for run in _BETWEEN_RUNS.split(source))
+    return {run for run in runs if _WORD.search(run) and run not in visible}
 
 
 def words_in(visible_text: str) -> Counter[str]:

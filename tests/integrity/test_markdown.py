@@ -1,7 +1,8 @@
 """Every word of Markdown is in the visible text of the page.
 
 The definitions and titles of links, the words behind a fence, surplus cells, numbers of items and
-everything below the twentieth level vanished, while an agent or its tools could act upon them.
+everything below the twentieth level vanished, while an agent or its tools could act upon them. So
+did stars, underscores, tildes and backslashes inside words and paths.
 """
 
 from __future__ import annotations
@@ -11,8 +12,8 @@ from django.utils.html import format_html
 from hypothesis import example, given, settings
 
 from inbox.rendering.details import formatted
-from pages.characters.invisible import reveal
-from tests.integrity.markdown_texts import MARKDOWN, visible_text, words_in, words_of
+from pages.characters.invisible import name_invisible, reveal
+from tests.integrity.markdown_texts import MARKDOWN, lost_runs, visible_text, words_in, words_of
 
 pytestmark = pytest.mark.once
 
@@ -48,6 +49,62 @@ def test_what_vanished_is_in_sight(text: str) -> None:
 @example("[a](https://evil.example/x (title))")
 def test_every_word_is_in_sight(text: str) -> None:
     assert not words_of(text) - words_in(shown(text))
+    assert not lost_runs(name_invisible(text), shown(text))
+
+
+READ_BY_A_SHELL = [
+    "/srv/__cache__/x",
+    "rm __init__.py",
+    "rm -rf ~/a/*tmp*/b",
+    "2*3*4",
+    "2**3**4",
+    "a~~b~~c",
+    "echo \\$HOME",
+    "echo a\\\\b \\*",
+    "find -name '*tmp*' -o -name 'x*y*z'",
+    "rm *.py /a/b*",
+    "rm *a /b/*",
+    "rm **/node_modules /b/**",
+    "f(*args, **kwargs)",
+    "ls $(*a*) {*b*,c}",
+    "ls [*a*]",
+    "ls a*, *b",
+]
+
+
+@pytest.mark.parametrize("text", READ_BY_A_SHELL)
+def test_characters_that_a_shell_reads_are_in_sight(text: str) -> None:
+    """`/tmp/__cache__/x` was shown as `/tmp/cache/x`, which is another path."""
+    assert text in shown(text)
+    assert text in shown(f"- Words: {text}")
+    assert text in shown(f"| a |\n|---|\n| {text} |")
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [("rm a \\\n  b", "rm a \\\n"), ("| a |\n|---|\n| grep b\\|c |", "grep b\\|c")],
+)
+def test_backslashes_are_in_sight(text: str, line: str) -> None:
+    assert line in shown(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "html"),
+    [
+        ("**Note:** *a* b", "<strong>Note:</strong> <em>a</em> b"),
+        ("***a** b*, __c__.", "<em><strong>a</strong> b</em>, <strong>c</strong>."),
+        ("(*a*) **_b_**", "(<em>a</em>) <strong><em>b</em></strong>"),
+        ("~~a~~: b—*c*—d", "<s>a</s>: b—<em>c</em>—d"),
+        ("“*a*” *b*…", "“<em>a</em>” <em>b</em>…"),
+        ("重点：**部署**。", "重点：<strong>部署</strong>。"),  # noqa: RUF001
+        ("[**a**](https://b.example)", "<strong>a</strong></a>"),
+        ("**[a](https://b.example)**", '<strong><a href="https://b.example"'),
+        ("| **a** |\n|---|\n| _b_ |", "<td><em>b</em></td>"),
+        ("**`a`**", "<strong><code>a</code></strong>"),
+    ],
+)
+def test_emphasis_around_words_is_drawn(text: str, html: str) -> None:
+    assert html in formatted(text)
 
 
 def shown(text: str) -> str:
