@@ -13,7 +13,7 @@ from typing import TypeVar
 from django.core.cache import caches
 
 # Increase it with every change of the renderer's output.
-RENDERER_VERSION = 9
+RENDERER_VERSION = 10
 
 Rendered = TypeVar("Rendered")
 

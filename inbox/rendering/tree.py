@@ -19,6 +19,7 @@ from inbox.rendering.left_out import LeftOut
 from inbox.rendering.links import REL, hidden_host, is_url
 from inbox.rendering.unified_diffs import AFTER, BEFORE, compared, says_before_and_after, unified
 from pages.characters.invisible import reveal
+from pages.characters.look_alike_marks import mark_look_alikes
 from pages.characters.look_alikes import foreign_scripts, label_look
 
 MOST_LINES = 400
@@ -245,10 +246,13 @@ def _name(name: str | int, *, as_sent: bool = False) -> SafeString:
     text = str(name)
     if not text.strip():
         return quiet("no name" if not text else _blanks(text))
-    scripts = foreign_scripts(text) if len(text) <= LONGEST_LOOKED_AT else []
+    words = text if as_sent else shapes.words(text)
+    is_marked = mark_look_alikes(words) != words
+    is_looked_at = len(text) <= LONGEST_LOOKED_AT and not is_marked
+    scripts = foreign_scripts(text) if is_looked_at else []
     return format_html(
         '<bdi dir="auto">{}</bdi>{}',
-        reveal(text if as_sent else shapes.words(text)),
+        reveal(words),
         quiet(f" ({' and '.join(scripts)} letters)") if scripts else "",
     )
 

@@ -8,22 +8,25 @@ identifier also a word of foreign letters that all look Latin.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import lru_cache
 
 from pages.characters.hosts import UNREADABLE, ascii_host
-from pages.characters.look_alikes import MIXED_FREELY, looks_like_ascii, scripts
+from pages.characters.look_alikes import LATIN_LOOK_ALIKES, MIXED_FREELY, looks_like_ascii, scripts
 
 SHORTEST = 3  # formulas have words of two letters, a Latin and a Greek one
 SHORTEST_TOP = 2  # a top-level domain
 LONGEST = 253  # of a host; the scripts of longer words come from their beginning
 MAX_NAMED = 300  # in one text; later marks are short, because names make a page of megabytes
 SHORT_MARK = "⟨…⟩"
+MAX_REMEMBERED = 1000
 
-# Greek, Cyrillic, Armenian, Cherokee, Coptic and Lisu, and Latin letters that are not ASCII.
+# Greek, Cyrillic, Armenian, Cherokee, Coptic and Lisu, and letters that are known to look Latin.
 _FOREIGN = (
-    "\u0251\u0261\u0269\u028b\u1d04\u1d0f\u1d1c\u1d20-\u1d22\u0370-\u058f\u13a0-\u13ff"
-    "\u1c80-\u1c8f\u2c80-\u2cff\ua4d0-\ua4ff\ua640-\ua69f\uab70-\uabbf"
+    "\u0370-\u058f\u13a0-\u13ff\u1c80-\u1c8f\u2c80-\u2cff\ua4d0-\ua4ff\ua640-\ua69f\uab70-\uabbf"
+    + "".join(LATIN_LOOK_ALIKES)
 )
+_OF_TURKISH = "\u0131"  # the dotless i, which words of prose may have
 _NEVER_MIXED = {"Cherokee", "Coptic", "Lisu"}
 _LETTER = r"[^\W\d_]"
 # Words of foreign letters alone, with no mark before them, are prose.
@@ -52,25 +55,30 @@ def mark_look_alikes(text: str) -> str:
 
 
 def _marks(text: str) -> Iterator[tuple[int, str]]:
-    """Yields each mark with its place, unless it stands there already."""
+    """Yields each mark with its place, unless it stands there already. Marks are remembered for
+    this text only: a cache of the process would keep words that retention has erased."""
+    of_host = lru_cache(MAX_REMEMBERED)(_mark_of_host)
+    of_word = lru_cache(MAX_REMEMBERED)(_mark_of_word)
     for token in _TOKEN.finditer(text):
         if token[0].isascii():
             continue
         for match in _SUSPECT.finditer(text, *token.span()):
-            for end, mark in _marks_of(match):
+            for end, mark in _marks_of(match, of_host, of_word):
                 if mark and not text.startswith(mark, end):
                     yield end, mark
 
 
-def _marks_of(match: re.Match[str]) -> Iterator[tuple[int, str]]:
+def _marks_of(
+    match: re.Match[str], of_host: Callable[[str], str], of_word: Callable[..., str]
+) -> Iterator[tuple[int, str]]:
     if match[0].isascii():
         return
-    if match["host"] and (mark := _mark_of_host(match[0])):
+    if match["host"] and (mark := of_host(match[0])):
         yield match.end(), mark
         return
     is_name = not match["word"]
     for word in _WORD.finditer(match.string, *match.span()):
-        yield word.end(), _mark_of_word(word[0], is_name=is_name)
+        yield word.end(), of_word(word[0], is_name=is_name)
 
 
 def _mark_of_host(host: str) -> str:
@@ -91,6 +99,8 @@ def _mark_of_word(word: str, *, is_name: bool) -> str:
     used = [script for script in scripts(word[:LONGEST]) if script not in MIXED_FREELY]
     is_mixed = len(used) > 1
     if not (is_mixed or is_name or used == ["Latin"]):
+        return ""
+    if not is_name and word.replace(_OF_TURKISH, "i").isascii():
         return ""
     if looks_like_ascii(word) or (is_mixed and _NEVER_MIXED & set(used)):
         return f"⟨{_letters(word)}⟩"

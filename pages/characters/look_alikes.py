@@ -10,13 +10,14 @@ MIXED_FREELY = {"Cjk", "Hiragana", "Katakana", "Bopomofo", "Hangul", "Ideographi
 
 # Letters that most fonts draw like Latin ones, after UTS 39's table of confusables. Characters with
 # a compatibility mapping (full width, mathematical, Roman numerals) are folded by NFKC before.
-_LATIN = {
+LATIN_LOOK_ALIKES = {
     **dict(zip("аԁеһіјкӏорԛѕсуԝхѵ", "adehijklopqscywxv", strict=True)),
     **dict(zip("АВЕНІЈКМОРЅСТУԜХѴ", "ABEHIJKMOPSCTYWXV", strict=True)),  # noqa: RUF001 - Cyrillic
     **dict(zip("αγικνορςσυχ", "ayikvopcoux", strict=True)),
     **dict(zip("ΑΒΕΖΗΙΚΜΝΟΡΤΥΧϹϳ", "ABEZHIKMNOPTYXCj", strict=True)),  # noqa: RUF001 - Greek
     **dict(zip("ցհոօսզՏ", "ghnouqS", strict=True)),  # noqa: RUF001 - Armenian
     **dict(zip("ɑɡıɩʋᴏᴄᴜᴠᴡᴢ", "agiivocuvwz", strict=True)),  # noqa: RUF001 - Latin, but not ASCII
+    **dict(zip("ᴀʙᴅᴇꜰɢʜɪᴊᴋʟᴍɴᴘʀꜱᴛʏ", "ABDEFGHiJkLMNPRsTY", strict=True)),  # small capitals
 }
 # Marks that ids are made of, and others that look the same. Invisible variation selectors go.
 _MARKS = {
@@ -28,8 +29,8 @@ _MARKS = {
     **dict.fromkeys("\u223c\u02dc", "~"),
     **{"\u02cd": "_", "\u2800": " ", "\ufe0e": "", "\ufe0f": ""},
 }
-_LOOKS_LATIN = str.maketrans(_LATIN)
-_SAME_LOOK = str.maketrans({**_LATIN, **_MARKS, "I": "l", "1": "l", "|": "l", "0": "O"})
+_LOOKS_LATIN = str.maketrans(LATIN_LOOK_ALIKES)
+_SAME_LOOK = str.maketrans({**LATIN_LOOK_ALIKES, **_MARKS, "I": "l", "1": "l", "|": "l", "0": "O"})
 _ONE_FOR_TWO = (("rn", "m"), ("vv", "w"), ("VV", "W"))
 
 
@@ -40,7 +41,7 @@ def nfc(text: str) -> str:
 
 def look(text: str) -> str:
     """Returns the same text for texts that look the same. It is not for display."""
-    text = unicodedata.normalize("NFKC", text).translate(_SAME_LOOK)
+    text = _folded(text).translate(_SAME_LOOK)
     for pair, one in _ONE_FOR_TWO:
         text = text.replace(pair, one)
     return " ".join(text.split())  # a page shows many spaces as one
@@ -55,7 +56,12 @@ def label_look(label: str) -> str:
 
 def looks_like_ascii(text: str) -> bool:
     """Returns whether a reader may take all letters for those of ASCII."""
-    return unicodedata.normalize("NFKC", text).translate(_LOOKS_LATIN).isascii()
+    return _folded(text).translate(_LOOKS_LATIN).isascii()
+
+
+def _folded(text: str) -> str:
+    """Returns NFKC of the text, except that it makes a sigma of U+03F9, which looks like a C."""
+    return unicodedata.normalize("NFKC", text.replace("\u03f9", "C"))
 
 
 def scripts(text: str) -> list[str]:

@@ -6,6 +6,7 @@ with a Cyrillic letter had one only in links.
 
 from __future__ import annotations
 
+import cProfile
 import json
 import sys
 import unicodedata
@@ -15,6 +16,8 @@ import pytest
 from inbox.rendering.details import formatted, render
 from pages.characters import write_invisible_ranges as ranges
 from pages.characters.invisible import reveal
+from pages.characters.look_alike_marks import mark_look_alikes
+from pages.characters.look_alikes import LATIN_LOOK_ALIKES
 
 pytestmark = pytest.mark.once
 
@@ -133,8 +136,51 @@ def test_hosts_and_names_of_two_scripts_are_marked(text: str, marked: str) -> No
 
 
 @pytest.mark.parametrize(
+    ("text", "marked"),
+    [
+        ("clone g\u0131thub.com", "g\u0131thub.com⟨U+0131: xn--gthub-n4a.com⟩"),
+        ("curl https://g\u0131thub.com/x", "⟨U+0131: xn--gthub-n4a.com⟩/x"),
+        ("rm ./f\u0131les", "f\u0131les⟨U+0131⟩"),
+        ("visit p\u1d00ypal.com", "⟨U+1D00: "),
+        ("the word p\u1d00ypal", "p\u1d00ypal⟨U+1D00⟩"),
+    ],
+)
+def test_latin_letters_that_look_like_ascii_are_marked(text: str, marked: str) -> None:
+    """The table of look-alikes had them, but only other scripts were looked for."""
+    assert marked in reveal(text)
+
+
+@pytest.mark.parametrize("letter", LATIN_LOOK_ALIKES)
+def test_every_known_look_alike_is_marked_inside_a_host(letter: str) -> None:
+    assert f"xy{letter}z.com⟨" in reveal(f"see xy{letter}z.com")
+    assert f"xy{letter}z.com⟨" in reveal(f"https://xy{letter}z.com/x")
+
+
+def test_a_word_is_looked_at_once_in_a_text() -> None:
+    """200 kB of one name took a second."""
+    text = f"p{CYRILLIC_A}ypal.com and p{CYRILLIC_A}ypal " * 50
+    calls = cProfile.Profile()
+
+    marked = calls.runcall(mark_look_alikes, text)
+
+    assert marked.count("⟨") == 100
+    assert sum(call.callcount for call in calls.getstats() if "scripts" in str(call.code)) < 10
+
+
+@pytest.mark.parametrize(
+    "name", [f"{CYRILLIC_A}mount_due", f"{CYRILLIC_A}mount due", f"p{CYRILLIC_A}y"]
+)
+def test_a_name_is_marked_once(name: str) -> None:
+    rendered = render(json.dumps({name: 1}))
+
+    assert rendered is not None
+    assert rendered.html.count("Cyrillic") == 1
+
+
+@pytest.mark.parametrize(
     "text",
     [
+        "Kapı açıldı: Yıldız, ışık, sınır.",  # noqa: RUF001
         "Развёртывание версии ждёт: см. README.md, docs/a.txt и API-ключ; т.е. р/с, ха-ха.",  # noqa: RUF001
         "СМС/email, ОС/Linux, ТВ-box, pushнуть, iOSник, 3D-модель",  # noqa: RUF001
         "Η Μακεδονία, το API και το Linux: 5 μm, 3 kΩ, Δt, αx",  # noqa: RUF001
