@@ -4,7 +4,7 @@ from pages.settings import OWN, TEAMS, SettingsPage
 
 ENTRIES = [
     SettingsPage(OWN, 30, "Theme", "settings-theme"),
-    SettingsPage(OWN, 40, "Answering", "settings-answering"),
+    SettingsPage(OWN, 40, "After you answer", "settings-answering"),
     SettingsPage(OWN, 50, "Keyboard shortcuts", "settings-keyboard"),
     SettingsPage(OWN, 60, "Digest", "settings-digest"),
     SettingsPage(OWN, 70, "Quiet hours", "settings-quiet-hours"),

@@ -63,7 +63,7 @@ def test_a_reload_restores_the_text_with_a_notice(
     page.reload()
 
     expect(page.get_by_label("Message to the agent")).to_have_value(WORDS)
-    note = page.get_by_text("were kept on this device")
+    note = page.get_by_text("Restored what you typed")
     expect(note).to_be_visible()
     page.get_by_role("button", name="Discard").click()
     expect(page.get_by_label("Message to the agent")).to_have_value("")
@@ -159,7 +159,7 @@ def test_a_refused_answer_shows_the_text_once(
     screen.press("Send answer")
 
     expect(page.locator(".errors")).to_be_visible()
-    expect(page.get_by_text("were kept on this device")).to_have_count(0)
+    expect(page.get_by_text("Restored what you typed")).to_have_count(0)
 
 
 def test_the_note_of_a_batch_is_restored_for_the_same_selection_until_it_is_sent(

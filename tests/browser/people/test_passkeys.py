@@ -185,7 +185,7 @@ def test_a_cancelled_prompt_leaves_the_form_as_it_was(screen: Screen, device: De
     )
     page.get_by_role("button", name=CREATE).click()
 
-    expect(page.get_by_role("alert")).to_contain_text("you cancelled")
+    expect(page.get_by_role("alert")).to_contain_text("you canceled")
     assert page.get_by_label("Name").input_value() == "Second"
     assert Passkey.objects.count() == 1
 

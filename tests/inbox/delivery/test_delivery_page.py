@@ -179,7 +179,7 @@ def test_a_delivery_with_a_plan_says_what_follows_from_silence(
 
     page = text_of(alices.see(stops))
 
-    assert ", the agent stops. I stop." in page
+    assert ", the agent stops. Agent's plan: I stop." in page
 
 
 def test_what_is_decided_comes_before_the_evidence(
