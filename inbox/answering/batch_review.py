@@ -28,7 +28,7 @@ from wake.models import Delivery, Response
 # In characters: what one page formats in good time, and what one person reads in one sitting.
 MOST_DETAILS = 10_000
 MOST_DETAILS_TOGETHER = 80_000
-# What an item shows beside the columns of a row.
+# The columns that an item shows besides those of a row.
 CONTENT = ("details_json", "assumption")
 ANSWERS = {Response.Status.APPROVED, Response.Status.REJECTED}
 

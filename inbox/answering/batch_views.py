@@ -32,7 +32,7 @@ def batch_review_page(request: PersonRequest) -> HttpResponse:
 @require_POST
 @page
 def send_batch(request: PersonRequest) -> HttpResponse:
-    """Sends the choices if they are complete. One that fails does not stop the others. With `to`,
+    """Sends the choices if they are complete. A failure does not stop the other answers. With `to`,
     shows them again and sends nothing."""
     choices = batch_review.read_choices(request.POST)
     note = request.POST.get("note", "").replace("\r\n", "\n")

@@ -44,7 +44,7 @@ SENT, ANSWERED_FIRST, CHANGED, GONE, FAILED = "sent", "first", "changed", "gone"
 WITHDRAWN, NOT_ASSIGNED, VOTED = "withdrawn", "others", "voted"
 UNDECIDED, NOT_HERE = "undecided", "page"
 ACCEPTED = {SENT, VOTED}
-# What became of an accepted answer; the session does not store it.
+# The later fate of an accepted answer, which the session does not store.
 UNDONE = "undone"
 MESSAGES = {
     VOTED: "You approved it. Others still have to. You can undo this on its page.",

@@ -14,7 +14,7 @@ from inbox.rendering.json_text import indented
 from pages.characters.invisible import reveal
 from wake.models import Delivery, DeliveryQuerySet
 
-# What a row has room for at every width. Invisible characters are named, so that 120 characters can
+# A row has room for this at every width. Invisible characters are named, so that 120 characters can
 # become a thousand.
 LONGEST_HEADLINE = 120
 LONGEST_SUMMARY = 160

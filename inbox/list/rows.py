@@ -46,7 +46,7 @@ class Row:
     # The name of the person whose answer to it is held.
     held_by: str
     is_key_revoked: bool
-    # What this person did with it a moment ago.
+    # This person's own answer of a moment ago.
     done: Done | None = None
     # Those it is assigned to, who may still answer, and whether only they may.
     assigned_names: str = ""
@@ -54,7 +54,7 @@ class Row:
     is_mine: bool = False
     # Whether a rule lets only others answer.
     is_blocked: bool = False
-    # Who approved it, if more have to, and whether this person did.
+    # The people who approved it, if more have to, and whether this person did.
     approved_by: str = ""
     has_voted: bool = False
     # Where a search found its words, if the row does not show it otherwise.

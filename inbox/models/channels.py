@@ -49,7 +49,7 @@ class Channel(models.Model):
     name = models.CharField(max_length=40, validators=[SINGLE_LINE])
     # As its kind reads it: a URL, or a JSON text. Empty for a person's own e-mail address.
     address: models.TextField[str, str] = SecretTextField(blank=True)
-    # What its kind needs besides: a token, or the secret that signs.
+    # Another value that its kind needs: a token, or the secret that signs.
     secret: models.TextField[str, str] = SecretTextField(blank=True)
     added_by = models.ForeignKey(
         User, null=True, on_delete=models.SET_NULL, related_name="+", db_index=False

@@ -23,7 +23,7 @@ from inbox.notifications.channels.kinds.slack_app import NAME, can_answer_here
 from wake.models import Delivery, Place, Response, Sight
 from wake.responses import AlreadyAnswered, ContentChanged, PickedUp, respond, take_back
 
-# What a message with buttons prints whole.
+# The texts that a message with buttons prints whole.
 SHOWN = ("headline", "summary")
 HOSTS = ["hooks.slack.com", "hooks.slack-gov.com"]
 A_SECOND = timedelta(seconds=1)

@@ -78,7 +78,7 @@ def _settle(reply: SlackReply, *, arrived: bool, at: datetime) -> None:
 
 
 def _content(reply: SlackReply, *, at: datetime) -> dict[str, Any]:
-    """Returns what is true now. What is no longer theirs to read is not repeated."""
+    """Returns what is true now. A delivery that they can no longer read is not repeated."""
     channel, delivery = reply.channel, reply.delivery
     if channel is None or channel.user is None or delivery is None:
         text = escape(reply.note or UNLINKED)

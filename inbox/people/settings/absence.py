@@ -27,7 +27,7 @@ def possible_deputies(user: User) -> list[User]:
 def change_absence(
     user: User, *, until: datetime | None, deputy: User | None, at: datetime, address: str = ""
 ) -> None:
-    """Stores the absence, or ends it without `until`. What was assigned before stays as it is."""
+    """Stores the absence, or ends it without `until`. Earlier assignments stay as they are."""
     if until is None:
         ended, _ = Absence.objects.current(at).filter(user=user).delete()
         if not ended:

@@ -251,7 +251,7 @@ def test_revoking_asks_for_confirmation(alices: Person, key: ApiKey, caller: Age
     assert AuditEvent.objects.filter(event="key.revoked").count() == 1
 
 
-# Who may ------------------------------------------------------------------------------------------
+# Permissions -------------------------------------------------------------------------------------
 
 
 def test_showing_or_ending_a_secret_asks_for_the_password_again(

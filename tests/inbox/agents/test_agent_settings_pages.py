@@ -250,7 +250,7 @@ def test_many_more_deliveries_than_ever_before_are_reported_as_a_loop(
     assert (words in page) == is_said
 
 
-# Who may ------------------------------------------------------------------------------------------
+# Permissions -------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("role", ["bobs", "ritas"])

@@ -1,4 +1,4 @@
-"""What is assigned to a person stands above what is the team's, and everyone sees everything."""
+"""A person's own deliveries stand above the team's, and everyone sees everything."""
 
 from __future__ import annotations
 

@@ -100,7 +100,7 @@ class Kind:
     # Makes a secret, which is shown until the channel is verified.
     make_secret: Callable[[], str] | None = None
     added_at: str = ""
-    # What the link to that page says, if not the title.
+    # The text of the link to that page, if not the title.
     add_label: str = ""
     for_people: bool = True
     for_teams: bool = True

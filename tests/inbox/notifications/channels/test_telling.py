@@ -1,4 +1,4 @@
-"""What a channel tells, and what it leaves out."""
+"""A channel sends the chosen events, and leaves out all others."""
 
 from __future__ import annotations
 
