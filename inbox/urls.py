@@ -34,6 +34,7 @@ from inbox.notifications.channels import views as channel_list_views
 from inbox.notifications.slack import views as slack_views
 from inbox.notifications.web_push import views as web_push_views
 from inbox.pages import go, help, install
+from inbox.people.data import views as data_views
 from inbox.people.passkeys import settings_views as passkey_settings_views
 from inbox.people.passkeys import sign_in_views as passkey_views
 from inbox.people.settings import absence_views, address_views, profile_views
@@ -234,6 +235,9 @@ urlpatterns = [
         channel_views.remove_channel,
         name="settings-channel-remove",
     ),
+    path("settings/data/", data_views.data_settings, name="settings-data"),
+    path("settings/data/download", data_views.download_data, name="settings-data-download"),
+    path("settings/data/remove/", data_views.remove_account, name="settings-data-remove"),
     path("settings/absence/", absence_views.absence_settings, name="settings-absence"),
     path(
         "settings/saved-replies/", saved_reply_views.saved_reply_list, name="settings-saved-replies"

@@ -1,5 +1,5 @@
-"""Changes a task when its question is answered in the inbox, and erases it with its last delivery.
-Both happen inside the transaction that sends the signal."""
+"""Changes a task when its question is answered in the inbox, erases it with its last delivery, and
+replaces the name of a removed person, inside the transaction that sends the signal."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from uuid import UUID
 
 from django.dispatch import receiver
 
-from relay.models import TaskDelivery
+from relay.models import CallerKey, Message, TaskDelivery
 from relay.tasks import lifecycle, retention
 from wake import signals
 from wake.models import Response
@@ -30,3 +30,11 @@ def decide(response: Response, **_: Any) -> None:
 @receiver(signals.erased, dispatch_uid="relay.receivers.forget_task")
 def forget_task(delivery_ids: Collection[UUID], **_: Any) -> None:
     retention.erase_tasks_of(delivery_ids)
+
+
+@receiver(signals.person_removed, dispatch_uid="relay.receivers.replace_name")
+def replace_name(names: Collection[str], by: str, **_: Any) -> None:
+    """A message and a key store only the name."""
+    from_people = Message.objects.filter(source=Message.Source.OWNER, by_name__in=names)
+    from_people.update(by_name=by)
+    CallerKey.objects.filter(issued_by__in=names).update(issued_by=by)

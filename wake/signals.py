@@ -18,6 +18,7 @@ released = Signal()  # response, with its delivery
 taken_back = Signal()  # delivery, whose response is gone
 erased = Signal()  # delivery_ids
 assigned = Signal()  # delivery, user_ids and at: people were added to it after it was delivered
+person_removed = Signal()  # user, names that no one else has, and by: what stands for them now
 work_due = Signal()
 
 

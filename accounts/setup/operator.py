@@ -110,12 +110,18 @@ def add_superuser(email: str, *, password: str) -> User:
     return _new_person(read_address(email), password, is_superuser=True)
 
 
-@transaction.atomic
-def change_password(email: str, password: str) -> User:
-    """Sets another password. Raises NoSuchPerson and ValidationError."""
+def person_with(email: str) -> User:
+    """Raises NoSuchPerson."""
     user = User.objects.filter(email=read_address(email)).first()
     if user is None:
         raise NoSuchPerson(NoSuchPerson.__doc__)
+    return user
+
+
+@transaction.atomic
+def change_password(email: str, password: str) -> User:
+    """Sets another password. Raises NoSuchPerson and ValidationError."""
+    user = person_with(email)
     validate_password(password, user)
     passwords.change_password(user, password, by=OPERATOR)
     return user

@@ -40,6 +40,7 @@ PAGES = {
     "Notifications": "settings-notifications",
     "Absence": "settings-absence",
     "Saved replies": "settings-saved-replies",
+    "Your data": "settings-data",
     "Teams": "settings-teams",
     "Members": "settings-members",
     "Rules": "settings-rules",

@@ -122,8 +122,8 @@ def _refused(deliveries: DeliveryQuerySet, since: datetime, most: int | None) ->
 
 
 def _matched(rule: LiveRule[AnsweringVersion], deliveries: DeliveryQuerySet) -> DeliveryQuerySet:
-    """Filters by all that the rule asks for besides a value. Of erased content, only agent and type
-    are known."""
+    """Filters by all that the rule asks for besides a value. Erased content has only its agent
+    and its type left."""
     if rule.agents:
         deliveries = deliveries.filter(agent__in=rule.agents)
     if rule.types:

@@ -10,6 +10,7 @@ ENTRIES = [
     SettingsPage(OWN, 70, "Quiet hours", "settings-quiet-hours"),
     SettingsPage(OWN, 80, "Notifications", "settings-notifications"),
     SettingsPage(OWN, 100, "Saved replies", "settings-saved-replies"),
+    SettingsPage(OWN, 110, "Your data", "settings-data"),
     SettingsPage(TEAMS, 30, "Rules", "settings-rules"),
     SettingsPage(TEAMS, 40, "Callback hosts", "settings-allowlist"),
     SettingsPage(TEAMS, 50, "Retention", "settings-retention"),

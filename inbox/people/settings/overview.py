@@ -139,6 +139,14 @@ def _own_concerns(
         replies,
         "settings-saved-replies",
     )
+    yield Concern(
+        "data",
+        "Your data",
+        "Download what is stored about you, or remove your account.",
+        "",
+        "settings-data",
+        "Open",
+    )
 
 
 def _team_concerns(teams: Sequence[OwnTeam]) -> Iterator[Concern]:

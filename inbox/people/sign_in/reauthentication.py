@@ -9,6 +9,7 @@ from typing import Any, Concatenate, ParamSpec
 from urllib.parse import urlencode
 
 from django.http import HttpResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.views.decorators.debug import sensitive_post_parameters
 
@@ -28,13 +29,13 @@ P = ParamSpec("P")
 
 
 def requires_password(
-    view: Callable[Concatenate[PersonRequest, P], HttpResponse],
-) -> Callable[..., HttpResponse]:
+    view: Callable[Concatenate[PersonRequest, P], HttpResponseBase],
+) -> Callable[..., HttpResponseBase]:
     """Requires a fresh password; stands below `@page`. What was posted without it is not stored:
     the person returns to the page of the form."""
 
     @wraps(view)
-    def guarded(request: PersonRequest, *args: P.args, **kwargs: P.kwargs) -> HttpResponse:
+    def guarded(request: PersonRequest, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
         return ask_if_stale(request) or view(request, *args, **kwargs)
 
     return guarded

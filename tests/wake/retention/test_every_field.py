@@ -112,7 +112,7 @@ def test_what_is_listed_as_erased_is_empty_afterwards(done: None, team: Team) ->
 def test_the_page_and_the_documents_name_what_is_erased(alice: User, signed_in: SignedIn) -> None:
     page = signed_in(alice).get("/settings/retention/").content.decode()
     [table] = (ROOT / "docs/decisions").glob("0011-*.md")
-    erased, _, kept = page.partition("What is kept")
+    erased, _, kept = page.partition("<h2>Kept")
 
     for word in ("headline", "summary", "details", "assumption", "thread", "provider"):
         assert word in erased
