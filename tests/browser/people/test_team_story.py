@@ -89,8 +89,8 @@ def test_a_team_works_from_sign_up_to_answer(
     _joins(reviewer, _invitation(owner))
     agent = http(live_server.url, key)
     delivery_id = agent.post("/wake/v1/deliver", json=DELIVERY).json()["delivery_id"]
-    reviewer.go("/")
-    reviewer.press(f"Approve: {HEADLINE}")
+    reviewer.go(f"/deliveries/{delivery_id}/")
+    reviewer.press("Approve")
     age(delivery_id, seconds=11)
 
     with Polls(live_server.url, f"/wake/v1/response/{delivery_id}") as polls:
