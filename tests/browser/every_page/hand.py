@@ -10,11 +10,12 @@ from typing import Any
 
 from django.core.cache import cache
 from django.db import connection
-from playwright.sync_api import Error, Response
+from playwright.sync_api import Error, Response, expect
 
 from tests.browser.screen import Screen
 
 BUTTONS = (Path(__file__).parent / "buttons.js").read_text()
+WAITING = "[data-module~=first-moment] button[name=status]:disabled"
 REFUSED = {HTTPStatus.FORBIDDEN, HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED}
 ASKED_FOR = {"document", "fetch", "xhr"}
 ID = re.compile(r"[0-9a-f]{8}-[0-9a-f-]{27}|\d+")
@@ -83,6 +84,8 @@ class Hand:
         self.screen.context.clear_cookies()
         self.screen.context.add_cookies(self.cookies)
         self.screen.go(path)
+        # A page takes no answer in its first moment (static/js/app.js).
+        expect(self.screen.page.locator(WAITING)).to_have_count(0)
 
 
 def words(button: dict[str, Any]) -> str:
