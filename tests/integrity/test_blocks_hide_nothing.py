@@ -107,7 +107,7 @@ def test_names_that_look_the_same_are_shown_as_they_were_sent() -> None:
 
     assert "amount_due" in text
     assert "Amount due" in text
-    assert "(Cyrillic letters)" in text
+    assert "⟨Cyrillic and Latin letters⟩" in text
 
 
 def test_blank_texts_and_names_are_said_to_be_blank() -> None:
