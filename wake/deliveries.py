@@ -28,7 +28,8 @@ from wake.models import Delivery, RuleVersion
 from wake.models.delivering import delivering, values_of
 from wake.signals import notify_inbox
 
-MAX_READS = 5  # of what has changed while a delivery is stored
+# Of what has changed while a delivery is stored: a busy server may see several changes by people.
+MAX_READS = 20
 
 
 class AgentMismatch(Exception):
