@@ -24,7 +24,7 @@ ROWS = 50
 WORDS = COMMON.split()  # no two rows alike, as in a real inbox
 COLD_BYTES, WARM_BYTES, REQUESTS = 25_000, 10_000, 8
 HEADER_BYTES = 500
-PADDING_BYTES = 100  # Django adds up to so many random ones to a compressed page
+PADDING_BYTES = 120  # at most so many random ones are added (BrowserCompression)
 DELIVERY_BYTES = 25_000
 SCRIPT_BYTES, STYLE_BYTES = 20_000, 6_000
 
