@@ -28,8 +28,8 @@ class NameField(forms.CharField):
 
 class AddressField(forms.EmailField):
     """Reads an address as the sign-in does, in NFKC and small letters, or the person could not sign
-    in with it. It is checked afterwards, because it may be longer then. One that is too long before
-    is returned as it is, because NFKC takes the square of the length."""
+    in with it. It is checked afterwards, because it may be longer then. An address
+    that is too long is returned as it is, because NFKC takes the square of the length."""
 
     def to_python(self, value: Any) -> str:
         text: str = super().to_python(value) or ""

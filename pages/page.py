@@ -57,8 +57,8 @@ def page(view: Callable[Concatenate[R, P], HttpResponseBase]) -> Callable[..., A
 
 def for_person(view: Callable[Concatenate[R, P], HttpResponseBase]) -> Callable[..., Any]:
     """Requires sign-in, and what the registered checks do. Shows a page of its own if content
-    cannot be decrypted, and for the registered errors. What the view does not let browsers keep,
-    they do not keep (wake/server/http/middleware.py, BrowserHeaders)."""
+    cannot be decrypted, and for the registered errors. Browsers keep
+    nothing unless the view allows it (wake/server/http/middleware.py, BrowserHeaders)."""
     signed_in_view: Callable[..., HttpResponseBase] = login_required(cast(Any, view))
 
     @wraps(view)

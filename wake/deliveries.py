@@ -28,7 +28,7 @@ from wake.models import Delivery, RuleVersion
 from wake.models.delivering import delivering, values_of
 from wake.signals import notify_inbox
 
-# Of what has changed while a delivery is stored: a busy server may see several changes by people.
+# A delivery is built again if a rule or key changes meanwhile; people may make several changes.
 MAX_READS = 20
 
 

@@ -191,7 +191,7 @@ LOGIN_URL = "login"
 LOGIN_REDIRECT_URL = "inbox"
 LOGOUT_REDIRECT_URL = "login"
 PASSWORD_RESET_TIMEOUT = 3600
-# What the relay adds to the pages of the inbox, which knows nothing of it (pages/panels.py).
+# The relay adds these to the pages of the inbox, which knows nothing of it (pages/panels.py).
 WAKE_PANELS = {
     "answer": ["relay.pages.task_panels.answer_status"],
     "agent": ["relay.pages.panels.of_agent"],

@@ -10,7 +10,7 @@ from pages.redirects import SeeOther
 # In the session: whether the provider asked for a second factor at this sign-in, which counts.
 PROVIDERS_FACTOR = "provider_asked_for_a_second_factor"
 
-# What a person may open who has to set up a second factor first, by the name of the address.
+# The pages for a person who has to set up a second factor first, by the names of their addresses.
 OPEN_WITHOUT_SECOND_FACTOR = {
     *("confirm-password", "confirm-with-provider", "settings-leave", "settings-security"),
     *("confirm-with-passkey", "confirm-with-passkey-options", "settings-second-factor"),

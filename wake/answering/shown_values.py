@@ -19,7 +19,7 @@ Path = tuple[str, ...]
 ShowsAllText = Callable[[str], bool]
 
 NO_LETTERS = re.compile(r"[\W_]+")
-# Of letters that look the same, also where a capital was beside them.
+# Makes letters that look the same equal, also where a capital was beside them.
 ONE_FOR_OTHERS = str.maketrans({"i": "l", "m": "rn", "w": "vv"})
 
 _shows_all_text: ShowsAllText | None = None

@@ -1,8 +1,9 @@
 """Notes which new deliveries the answering rules would approve, and approves them.
 
 Delivering writes nothing and costs nothing for it. A sweep reads each agent's deliveries after the
-commit, in the order of their stamps, so it misses none (wake/models/cursor.py). What a rule may
-approve is a row with a due time (docs/decisions/0058-rules-answer-after-a-trial.md).
+commit, in the order of their stamps, so it misses none (wake/models/cursor.py). A delivery
+that a rule may approve is a row with a due time
+(docs/decisions/0058-rules-answer-after-a-trial.md).
 """
 
 from __future__ import annotations

@@ -170,7 +170,7 @@ def _answered(arguments: argparse.Namespace, answer: Answer) -> int:
 
 
 def in_words(answer: Answer) -> str:
-    """Returns the answer as lines. What a person wrote is two spaces in, so that no line of it can
+    """Returns the answer as lines. A person's words are two spaces in, so that no line of them can
     be taken for the status or the edit."""
     lines: list[str] = ["expired" if answer.expired and not answer.is_answered else answer.status]
     if answer.feedback:
