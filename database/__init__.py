@@ -1,1 +1,1 @@
-"""Gives other packages what they need of the database: queries, clock, sweeps, encryption."""
+"""Gives other packages the database tools that they need: queries, clock, sweeps, encryption."""

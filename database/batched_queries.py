@@ -1,9 +1,9 @@
 """Reads the newest rows of several lists in one statement.
 
 A list of one team and one type is read from its index and stops after 51 rows, while `team_id IN
-(...) ORDER BY ... LIMIT 51` would sort every waiting row. SQLite accepts a LIMIT inside a UNION
-only if it is wrapped, and Django does not wrap it. So Django builds the SELECTs, and this module
-the UNION ALL.
+(...) ORDER BY ... LIMIT 51` would sort every waiting row. SQLite accepts a SELECT with a LIMIT
+inside a UNION only if that SELECT is wrapped, and Django does not wrap it. So Django builds the
+SELECTs, and this module joins them with UNION ALL.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ from database.compiled_queries import bound
 
 M = TypeVar("M", bound=Model)
 L = TypeVar("L")
-SELECTS_AT_ONCE = 400  # SQLite takes 500 in a UNION ALL
+SELECTS_AT_ONCE = 400  # SQLite takes 500 SELECTs in a UNION ALL
 PAGE = 50
 MICROSECOND = timedelta(microseconds=1)
 
 
 class Cursor(tuple[datetime, Any]):
-    """Marks the position at which a page ended; in a URL it is `1763635321000000-<uuid>`."""
+    """Marks the position at which a page ended. In a URL it is `1763635321000000-<uuid>`."""
 
     @classmethod
     def read(cls, text: str) -> Self | None:
-        """Returns None, which is the first page, for a text that is no cursor."""
+        """Reads a cursor. Returns None, which means the first page, if the text is not a cursor."""
         number, _, key = text.partition("-")
         try:
             return cls((EPOCH + int(number[:17]) * MICROSECOND, cls.read_key(key)))
@@ -50,8 +50,8 @@ class Cursor(tuple[datetime, Any]):
 
 @dataclass(frozen=True, slots=True)
 class Variant(Generic[M]):
-    """Describes one of several lists that have the same query, with values of its own for the
-    query's Parameters (database/compiled_queries.py). Django compiles the query once for all."""
+    """Describes one of several lists that have the same query with different values for its
+    Parameters (database/compiled_queries.py). Django compiles the query once for all of them."""
 
     query: QuerySet[M]
     values: Mapping[str, Any] = field(default_factory=dict)
@@ -62,8 +62,8 @@ Select = Callable[[QuerySet[Any, Any]], QuerySet[Any, Any]]
 
 
 def older_than(rows: QuerySet[M], column: str, cursor: Cursor | None) -> QuerySet[M]:
-    """Returns the newest rows first by `column`, starting after the cursor. The index serves the
-    first condition; the second is for equal times."""
+    """Returns the rows after the cursor, newest first by `column`. The index serves the first
+    condition. The second condition is for rows with equal times."""
     if cursor is not None:
         at, pk = cursor
         rows = rows.filter(**{f"{column}__lte": at}).exclude(Q(**{column: at, "pk__gte": pk}))
@@ -82,8 +82,8 @@ def load_first_of_each(
     *,
     columns: Callable[[QuerySet[M]], QuerySet[M]],
 ) -> list[M]:
-    """Like `first_of_each`, for rows with many columns or subqueries, which `columns` adds. The
-    lists select ids only, so that Django builds those columns once and not for each list, and
+    """Works like `first_of_each`, for rows with many columns or subqueries, which `columns` adds.
+    The lists select ids only, so that Django builds those columns once and not for each list, and
     PostgreSQL plans them once."""
     rows: list[M] = []
     for batch in _batches(lists):
@@ -94,12 +94,13 @@ def load_first_of_each(
 
 
 def count_each(lists: Lists[Any], at_most: int) -> list[int]:
-    """Counts the rows of each list, up to `at_most`, which is more than people look through."""
+    """Counts the rows of each list up to `at_most`, because people do not look through more
+    rows."""
     return [number for batch in _batches(lists) for number in _count_each(batch, at_most)]
 
 
 def _batches(lists: Sequence[L]) -> Iterator[Sequence[L]]:
-    """Splits the lists of a person in very many teams; all other people have one batch."""
+    """Splits the lists of a person who belongs to very many teams. Everyone else has one batch."""
     for begin in range(0, len(lists), SELECTS_AT_ONCE):
         yield lists[begin : begin + SELECTS_AT_ONCE]
 
@@ -136,7 +137,7 @@ def _count_each(lists: Lists[Any], at_most: int) -> list[int]:
 
 
 def _statements(lists: Lists[Any], select: Select) -> tuple[list[str], list[Any]]:
-    """Returns the statement of each list, as `select` limits it, and the values of all."""
+    """Returns the statement of each list, limited by `select`, and the values of all statements."""
     compiled: dict[int, tuple[str, tuple[Any, ...]]] = {}
     parts: list[str] = []
     values: list[Any] = []

@@ -1,7 +1,8 @@
-"""Bounds how long a statement may wait for a PostgreSQL that accepted it and does not answer.
+"""Limits how long a statement may wait for a PostgreSQL that accepted it and does not answer.
 
-The server enforces `statement_timeout`, and a frozen or unreachable server cannot: each request
-waited until TCP timed out (docs/decisions/0024-connections-are-looked-at-not-asked.md).
+The server enforces `statement_timeout`, but a frozen or unreachable server cannot. Without this
+limit, each request would wait until TCP times out
+(docs/decisions/0024-connections-are-looked-at-not-asked.md).
 """
 
 from __future__ import annotations
@@ -15,8 +16,8 @@ from psycopg.abc import PQGen
 
 T = TypeVar("T")
 
-# How long a statement waits before the server is asked, over a connection of its own, whether it is
-# alive; and how long that may take.
+# A statement waits this long before the server is asked, over another connection, whether it is
+# alive. SIGN_OF_LIFE_SECONDS limits how long that question takes.
 PATIENCE_SECONDS = 1.5
 SIGN_OF_LIFE_SECONDS = 2
 # Longer than the server's own limit, so that the server ends a statement that is merely slow.
@@ -28,19 +29,20 @@ class BoundedConnection(psycopg.Connection[Any]):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         limits = _TIMEOUT.findall(self.info.get_parameters().get("options", ""))
-        milliseconds = int(limits[-1]) if limits else 0  # the last one counts; 0 is none
+        milliseconds = int(limits[-1]) if limits else 0  # the last setting counts; 0 means no limit
         self._seconds = milliseconds / 1000 + MARGIN_SECONDS if milliseconds else None
 
     def execute(self, query: Any, *args: Any, **kwargs: Any) -> psycopg.Cursor[Any]:
-        """Sends the empty statement, by which the pool checks a connection, only if the server has
-        sent something unasked: a server that goes away closes its connections."""
+        """The pool checks a connection with an empty statement. This method sends the empty
+        statement only if the server has sent something unasked. A server that stops closes its
+        connections, and the closed connection counts as something that the server has sent."""
         if not query and not self._has_something_to_read():
             return self.cursor()
         return super().execute(query, *args, **kwargs)
 
     def wait(self, gen: PQGen[T], interval: float = 0.1, timeout: float | None = None) -> T:
-        """Raises OperationalError and closes the connection, which cannot be used until its server
-        has answered."""
+        """Waits like psycopg. If the server does not answer, raises OperationalError and closes the
+        connection, which could not be used again."""
         if timeout is not None or self._seconds is None:
             return super().wait(gen, interval, timeout)
         waited = 0.0
@@ -60,8 +62,8 @@ class BoundedConnection(psycopg.Connection[Any]):
         return bool(poll.poll(0))
 
     def _server_is_alive(self) -> bool:
-        """Returns whether the server accepts a new connection. A refusal counts, too, because the
-        end of this connection will be seen on its socket."""
+        """Returns whether the server accepts a new connection. A refusal counts as alive. In that
+        case the socket of this connection will show that the connection has ended."""
         try:
             psycopg.connect(self.info.dsn, connect_timeout=SIGN_OF_LIFE_SECONDS).close()
         except psycopg.errors.ConnectionTimeout:

@@ -1,11 +1,11 @@
 """Reads the database's clock, the one clock that all processes of a server share.
 
-A web server whose own clock is wrong would write deadlines that have passed already, and would
-refuse keys that another web server accepts. SQLite has no clock other than this machine's.
+A web server with a wrong clock would write deadlines that have passed already, and would refuse
+keys that another web server accepts. SQLite has no clock other than this machine's.
 
-The database is not asked each time. A process remembers how far the database's clock is from its
-own monotonic one, which no administrator sets, and reads it again every few seconds
-(docs/decisions/0023-the-databases-clock-is-read-in-passing.md).
+The database is not asked each time. A process remembers the difference between the database's clock
+and its own monotonic clock, which no administrator can set. The process measures this difference
+again every few seconds (docs/decisions/0023-the-databases-clock-is-read-in-passing.md).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ FRESH_SECONDS = 10.0
 
 
 class _Reading(NamedTuple):
-    """Holds the database's clock minus the monotonic clock, and when that was measured, in
+    """Holds the database's clock minus the monotonic clock, and the time of that measurement, in
     microseconds."""
 
     offset: int
@@ -33,7 +33,7 @@ _last: _Reading | None = None
 
 
 def database_now() -> datetime:
-    """Returns the database's time, as exactly as a short query can tell it."""
+    """Returns the database's time, as exactly as a short query can measure it."""
     if connection.vendor != "postgresql":
         return timezone.now()
     reading = (_last if is_fresh() else None) or _read()
@@ -47,9 +47,9 @@ def is_fresh() -> bool:
     return _last is not None and ticks() - _last.read_at <= FRESH_SECONDS * 1_000_000
 
 
-def note(instant: datetime, *, asked_at: int) -> None:
-    """Takes a reading from a query that was sent anyway at `asked_at` (by `ticks`): `instant` is
-    what it returned as Django's `Now()`."""
+def record(instant: datetime, *, asked_at: int) -> None:
+    """Takes a reading from a query that was sent at `asked_at` (by `ticks`) for another purpose.
+    `instant` is the value that the query returned for Django's `Now()`."""
     if connection.vendor == "postgresql":
         _take(instant, asked_at=asked_at)
 
@@ -73,10 +73,10 @@ def _read() -> _Reading:
 
 
 def _take(instant: datetime, *, asked_at: int) -> _Reading:
-    """Stores a reading of the database's clock, which was taken between the question and the
-    answer, so it gives two bounds. The offset moves only as far as they demand: a slow query does
-    not set the clock."""
-    global _last  # one for each process, replaced as a whole
+    """Stores a reading of the database's clock. The database read its clock between the question
+    and the answer, so the reading gives two bounds. The offset moves only as far as the bounds
+    require, so a slow query does not move the clock."""
+    global _last  # each process has one reading, which is replaced as a whole
     read_at = ticks()
     lowest, highest = microseconds(instant) - read_at, microseconds(instant) - asked_at
     offset = lowest if _last is None else min(max(_last.offset, lowest), highest)

@@ -1,4 +1,5 @@
-"""Runs queries that Django compiles only once, for the few that agents run all day.
+"""Runs queries that Django compiles only once. They are the few queries that the requests of agents
+need all day.
 
 Building the SQL of a QuerySet costs several times what PostgreSQL needs to run it. Here the
 QuerySet is still the definition. It is compiled the first time, with a Parameter in place of each
@@ -21,7 +22,7 @@ from django.db.models.lookups import Lookup
 from django.db.models.sql import UpdateQuery
 from django.db.models.sql.compiler import SQLCompiler
 
-# By the exact type of a field, because another one may convert or encrypt the same value.
+# The exact type of a field decides, because a subclass may convert or encrypt the same value.
 TAKEN_AS_THEY_ARE: dict[type, type] = {
     models.CharField: str,
     models.TextField: str,
@@ -32,7 +33,7 @@ TAKEN_AS_THEY_ARE: dict[type, type] = {
 
 
 class Parameter(Expression):
-    """Stands for a value of this field's type, which is given when the query is run."""
+    """Stands for a value of this field's type, which is passed when the query runs."""
 
     def __init__(self, name: str, field: models.Field[Any, Any]) -> None:
         super().__init__(output_field=field)
@@ -42,7 +43,7 @@ class Parameter(Expression):
         return "%s", [self]
 
     def prepared(self, value: Any) -> Any:
-        """Returns the value as the database takes it."""
+        """Returns the value in the form that the database takes."""
         return self.output_field.get_db_prep_value(value, connection)
 
 
@@ -50,7 +51,7 @@ class ListParameter(Parameter):
     """Stands for any number of values, as the operand of the lookup `one_of`."""
 
     def prepared(self, values: Any) -> Any:
-        database = connections[DEFAULT_DB_ALIAS]  # `connection` finds it again for each attribute
+        database = connections[DEFAULT_DB_ALIAS]  # `connection` would look it up at each use
         field = self.output_field
         prepared = [field.get_db_prep_value(value, database) for value in values]
         if database.vendor != "postgresql":
@@ -61,8 +62,8 @@ class ListParameter(Parameter):
 def _array(
     values: Sequence[Any], *, of: models.Field[Any, Any], database: Any
 ) -> Sequence[Any] | str:
-    """Returns an array for PostgreSQL. Ids are written here: psycopg would look up how to write
-    each of them."""
+    """Returns an array for PostgreSQL. This function writes ids itself, because psycopg would look
+    up for each id how to write it."""
     if of.db_type(database) != "uuid":
         return values
     ids: Sequence[UUID | None] = values
@@ -70,8 +71,8 @@ def _array(
 
 
 class OneOf(Lookup):
-    """Does what `in` does, with all values in one ListParameter, so that the SQL is the same for
-    any number of them."""
+    """Works like `in`, with all values in one ListParameter, so that the SQL is the same for any
+    number of values."""
 
     lookup_name = "one_of"
 
@@ -87,7 +88,7 @@ models.Field.register_lookup(OneOf)
 
 
 class SameAs(Lookup):
-    """Does what `exact` does, where null is the same as null."""
+    """Works like `exact`, but null equals null."""
 
     lookup_name = "same_as"
 
@@ -112,8 +113,8 @@ def list_parameter(name: str, model: type[models.Model], field: str) -> Any:
 
 
 class CompiledQuery:
-    """Compiles the query from `build()` once; `build()` returns a QuerySet with Parameters. A query
-    of `values_list` has `rows()`, and one of model instances has `objects()`."""
+    """Compiles the query from `build()` once; `build()` returns a QuerySet with Parameters. Use
+    `rows()` for a query of `values_list`, and `objects()` for one of model instances."""
 
     def __init__(self, build: Callable[[], models.QuerySet[Any, Any]]) -> None:
         compiler = build().query.get_compiler(connection=connection)
@@ -147,7 +148,7 @@ class CompiledQuery:
         return _Maker(made_of, self.compiler.select)
 
     def count(self, **values: Any) -> int:
-        """Has the database count the rows."""
+        """Returns how many rows the query has, counted by the database."""
         counted = f"SELECT COUNT(*) FROM ({self.sql}) AS counted"  # noqa: S608 - Django's own SQL
         ((number,),) = self._fetch(counted, values)
         return int(number)
@@ -159,10 +160,10 @@ class CompiledQuery:
 
 
 class _Maker:
-    """Makes instances of a model, and of those that it refers to, from rows of a query.
+    """Makes instances of a model, and of the models that it refers to, from rows of a query.
 
-    It does what Django does without `__init__`, which calls a descriptor for each column and costs
-    ten times as much. A column that was not selected is loaded when it is read.
+    This class does Django's work without `__init__`, which calls a descriptor for each column and
+    costs ten times as much. A column that was not selected is loaded when it is read.
     """
 
     def __init__(self, made_of: Mapping[str, Any], select: Sequence[Any]) -> None:
@@ -179,12 +180,13 @@ class _Maker:
         ]
 
     def make(self, row: tuple[Any, ...]) -> models.Model | None:
-        """Returns None if the row has no such instance, as of an outer join."""
+        """Makes an instance from a row. Returns None if the row has no such instance, as after an
+        outer join."""
         if row[self.key] is None:
             return None
         instance = self.model.__new__(self.model)
         instance._state = ModelState()
-        note_stored(instance)
+        mark_stored(instance)
         vars(instance).update(zip(self.names, row[self.begin : self.end], strict=True))
         for maker, refer_to, refer_back in self.related:
             other = maker.make(row)
@@ -195,8 +197,8 @@ class _Maker:
 
 
 class CompiledUpdate:
-    """Compiles an UPDATE of the rows of a QuerySet with Parameters; `changes` may be Parameters,
-    too. `returns` are columns that `returned` reads after the change."""
+    """Compiles an UPDATE of the rows of a QuerySet with Parameters; the values of `changes` may be
+    Parameters, too. `returned` reads the columns in `returns` after the change."""
 
     def __init__(
         self, rows: models.QuerySet[Any], *, returns: Sequence[str] = (), **changes: Any
@@ -208,13 +210,13 @@ class CompiledUpdate:
         self.sql = sql + returning(rows.model, returns)
 
     def run(self, **values: Any) -> int:
-        """Returns how many rows it changed."""
+        """Runs the statement. Returns how many rows it changed."""
         with connection.cursor() as cursor:
             cursor.execute(self.sql, bound(self.params, values))
             return int(cursor.rowcount)
 
     def returned(self, **values: Any) -> list[tuple[Any, ...]]:
-        """Returns the columns of each row that it changed, as the database writes them."""
+        """Returns the columns of each changed row, as the database stores them."""
         with connection.cursor() as cursor:
             cursor.execute(self.sql, bound(self.params, values))
             return list(cursor.fetchall())
@@ -229,9 +231,9 @@ def bound(params: Iterable[Any], values: Mapping[str, Any]) -> list[Any]:
 
 
 def insert_columns(model: type[models.Model], given: Mapping[str, Sequence[Any]]) -> None:
-    """Inserts rows by their columns, which costs PostgreSQL no instance and no value of its own for
-    each row: `given` has the values of each attribute, one for each row."""
-    database = connections[DEFAULT_DB_ALIAS]  # `connection` finds it again for each attribute
+    """Inserts rows that are given as columns. PostgreSQL gets each column as one value or one
+    array, so no instances are made. `given` has the values of each attribute, one for each row."""
+    database = connections[DEFAULT_DB_ALIAS]  # `connection` would look it up at each use
     columns = [given[field.attname] for field in fields_of(model)]
     if not columns[0]:
         return
@@ -245,7 +247,7 @@ def insert_columns(model: type[models.Model], given: Mapping[str, Sequence[Any]]
 
 @cache
 def fields_of(model: type[models.Model]) -> list[models.Field[Any, Any]]:
-    """Returns the fields that an insert writes: all but a primary key that the database
+    """Returns the fields that an insert writes: all fields except a primary key that the database
     generates."""
     return [f for f in model._meta.concrete_fields if not isinstance(f, models.AutoField)]
 
@@ -253,13 +255,13 @@ def fields_of(model: type[models.Model]) -> list[models.Field[Any, Any]]:
 def _insert_arrays(
     model: type[models.Model], columns: Sequence[Sequence[Any]], database: Any
 ) -> tuple[str, list[Any]]:
-    """Returns an INSERT and its parameters: one value for a column in which all rows have the same,
-    as in most columns, and an array for each other one."""
+    """Returns an INSERT and its parameters. If all rows have the same value in a column, as in most
+    columns, the column has one value. Each other column has an array."""
     same: list[bool] = []
     values, arrays = [], []
     for field, column in zip(fields_of(model), columns, strict=True):
-        # The first one is an array always, because it says how many rows there are. In JSON, equal
-        # values may be written differently: 1 and true.
+        # The first column is always an array, because it says how many rows there are. In JSON,
+        # equal values may be written differently: 1 and true.
         may_be_same = bool(same) and not isinstance(field, models.JSONField)
         same.append(may_be_same and column.count(column[0]) == len(column))
         if same[-1]:
@@ -287,13 +289,13 @@ def _statement_of_arrays(model: type[models.Model], same: tuple[bool, ...]) -> s
     )
 
 
-def note_stored(row: models.Model) -> None:
+def mark_stored(row: models.Model) -> None:
     row._state.adding = False
     row._state.db = DEFAULT_DB_ALIAS
 
 
 def returning(model: type[models.Model], names: Sequence[str]) -> str:
-    """Returns the clause by which a statement returns these columns."""
+    """Returns the clause that makes a statement return these columns."""
     if not names:
         return ""
     quote = connection.ops.quote_name
@@ -302,21 +304,22 @@ def returning(model: type[models.Model], names: Sequence[str]) -> str:
 
 
 def insert_into(model: type[models.Model]) -> str:
-    """Returns an INSERT up to its columns, which are those of `fields_of(model)`."""
+    """Returns the beginning of an INSERT, up to and including the list of its columns. These are
+    the columns of `fields_of(model)`."""
     quote = connection.ops.quote_name
     columns = ", ".join(quote(str(field.column)) for field in fields_of(model))
     return f"INSERT INTO {quote(model._meta.db_table)} ({columns})"
 
 
 def type_in_statement(field: models.Field[Any, Any]) -> str:
-    """Returns the type of PostgreSQL without a length, so that a text that is too long is refused
-    and not cut."""
+    """Returns the type of PostgreSQL without a length. PostgreSQL then refuses a text that is too
+    long, instead of cutting it."""
     return str(field.db_type(connection)).partition("(")[0]
 
 
 def type_taken(field: models.Field[Any, Any]) -> type | None:
-    """Returns the type of values that the database takes as they are, so that Django has nothing to
-    convert; None if there is none."""
+    """Returns the type of the values that the database takes unchanged, so that Django has nothing
+    to convert, or None if there is no such type."""
     while isinstance(field, models.ForeignKey):
         field = field.target_field
     return TAKEN_AS_THEY_ARE.get(type(field)) if connection.vendor == "postgresql" else None

@@ -1,8 +1,8 @@
-"""Columns for what agents and people wrote, encrypted while WAKE_ENCRYPT_CONTENT is on, and for
-secrets, which always are.
+"""Encrypts columns: texts of agents and people while WAKE_ENCRYPT_CONTENT is on, and secrets
+always.
 
-A value is decrypted when its attribute is read, not when its row is loaded: lists load columns that
-they do not show, and one row whose key is gone must not make the others unreadable
+A value is decrypted when its attribute is read, not when its row is loaded. Lists load columns that
+they do not show, and a row whose key is gone must not make other rows unreadable
 (docs/decisions/0010-content-is-encrypted-by-the-column.md).
 """
 
@@ -25,14 +25,14 @@ from database import encryption
 MARK = "\x01"
 CIPHER = f"{MARK}fernet:"
 PLAIN = f"{MARK}plain:"
-# The bytes that a token has besides the content: version, time, initialisation vector, signature.
+# A token has these bytes besides the content: version, time, initialisation vector, signature.
 FRAME = 1 + 8 + 16 + 32
 
 
 @dataclass(frozen=True, slots=True)
 class Ciphertext:
-    """Holds the value of a row before it is read. It is no text, so that it cannot be taken for
-    one."""
+    """Holds the value of a row before it is read. It is not a str, so that no code takes it for a
+    text."""
 
     token: str
 
@@ -41,7 +41,7 @@ class Ciphertext:
         return cls(encryption.encrypt(plain).decode())
 
     def decrypted(self) -> bytes:
-        """Raises encryption.Unreadable."""
+        """Returns the plain bytes. Raises encryption.Unreadable."""
         return encryption.decrypt(self.token.encode())
 
     def __str__(self) -> str:
@@ -50,13 +50,14 @@ class Ciphertext:
 
 
 def stored(name: str) -> ExpressionWrapper[Any]:
-    """Selects the column as it is stored, for the few queries without Django's models; `opened()`
+    """Selects the column as it is stored, for the few queries without Django's models. `opened()`
     reads its value."""
     return ExpressionWrapper(models.F(name), output_field=models.TextField())
 
 
 def length_of(name: str) -> Case:
-    """Measures a plain value in characters, and an encrypted one in bytes, up to 16 too many."""
+    """Measures a plain value in characters. An encrypted value is measured in bytes, and the result
+    may be up to 16 bytes too large."""
     encrypted = (Length(name) - len(CIPHER)) * 3 / 4 - FRAME
     is_encrypted = When(**{f"{name}__startswith": CIPHER}, then=encrypted)
     return Case(is_encrypted, default=Coalesce(Length(name), 0))
@@ -64,18 +65,18 @@ def length_of(name: str) -> Case:
 
 class StoredBytes(models.Func):
     """Measures a value as it is stored, in bytes. PostgreSQL knows this size without loading the
-    value, which length_of() does."""
+    value. length_of() has to load it."""
 
     function = "OCTET_LENGTH"
     output_field = models.IntegerField()
 
     def as_sqlite(self, compiler: Any, connection: Any, **context: Any) -> Any:
-        template = "LENGTH(CAST(%(expressions)s AS BLOB))"  # older versions have no OCTET_LENGTH
+        template = "LENGTH(CAST(%(expressions)s AS BLOB))"  # older versions lack OCTET_LENGTH
         return super().as_sql(compiler, connection, template=template, **context)
 
 
 def opened(text: str | None) -> str | None:
-    """Raises encryption.Unreadable."""
+    """Returns the plain text of a stored column. Raises encryption.Unreadable."""
     if text is None or not text.startswith(MARK):
         return text
     value = _read(text)
@@ -110,7 +111,8 @@ class ContentAttribute(DeferredAttribute):
 
 
 class ContentField(models.Field):  # type: ignore[type-arg]  # no generic at run time
-    """Encrypts a column; each of the three fields adds how its plain content is read and stored."""
+    """Adds encryption to a column. Each of the three field classes defines how it reads and stores
+    plain content."""
 
     descriptor_class = ContentAttribute
 
@@ -118,7 +120,7 @@ class ContentField(models.Field):  # type: ignore[type-arg]  # no generic at run
         raise NotImplementedError
 
     def pre_save(self, model_instance: models.Model, add: bool) -> Any:  # noqa: FBT001 - Django's
-        """Writes a value that was never read back as it was loaded."""
+        """If a value was never read, writes it back in the form in which it was loaded."""
         return vars(model_instance)[self.attname]
 
 
@@ -136,8 +138,8 @@ class ContentTextField(ContentField, models.TextField):  # type: ignore[type-arg
 
 
 class SecretTextField(ContentTextField):
-    """Stores a secret, such as an address that anyone who knows it can post to: it is encrypted
-    whether or not content is."""
+    """Stores a secret that is encrypted even if content is not, such as an address that accepts
+    posts from anyone who knows it."""
 
     def get_db_prep_save(self, value: Any, connection: Any) -> Any:
         if isinstance(value, str) and value:
@@ -169,7 +171,8 @@ class ContentBinaryField(ContentField, models.BinaryField):  # type: ignore[type
 
 
 class ContentJSONField(ContentField, models.JSONField):
-    """Stores an object, or a JSON text in its place while it is encrypted."""
+    """Stores an object as JSON. An encrypted object is stored as a JSON text with its
+    ciphertext."""
 
     def from_plain(self, plain: bytes) -> Any:
         return json.loads(plain)

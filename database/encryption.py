@@ -1,7 +1,7 @@
 """Encrypts signing secrets, and content while WAKE_ENCRYPT_CONTENT is on.
 
-The newest of WAKE_ENCRYPTION_KEYS encrypts and each of them decrypts, so a key is rotated by
-putting a new one first (docs/decisions/0010-content-is-encrypted-by-the-column.md).
+The newest of WAKE_ENCRYPTION_KEYS encrypts, and each of them decrypts. To rotate a key, put a new
+one first (docs/decisions/0010-content-is-encrypted-by-the-column.md).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def encrypt(plain: bytes) -> bytes:
 
 
 def decrypt(token: bytes) -> bytes:
-    """Raises Unreadable."""
+    """Decrypts with the key that was used. Raises Unreadable if that key is missing."""
     try:
         return _ring(tuple(settings.WAKE_ENCRYPTION_KEYS)).decrypt(token)
     except InvalidToken as error:

@@ -1,5 +1,5 @@
-"""Makes a request with an Idempotency-Key safe to repeat: the same key and body within 24 hours get
-the row that the first one made."""
+"""Makes a request with an Idempotency-Key safe to repeat: the same key and body within 24 hours
+return the row that the first request made."""
 
 from __future__ import annotations
 
@@ -28,8 +28,9 @@ class BadIdempotencyKey(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Idempotency:
-    """Holds a client's key, the fingerprint of the parsed body that came with it, and how long the
-    same request gets the same row: until the window is over, or `is_over` says so of the row."""
+    """Holds a client's key and the fingerprint of the parsed body that came with it. The same
+    request returns the same row until the window ends, or until `is_over` returns True for the
+    row."""
 
     key: str
     fingerprint: str
@@ -38,7 +39,7 @@ class Idempotency:
 
     @classmethod
     def of(cls, key: str | None, body: Any) -> Self | None:
-        """Returns None for a request without a key. Raises BadIdempotencyKey."""
+        """Reads the key of a request. Returns None if there is none. Raises BadIdempotencyKey."""
         if key is None:
             return None
         if not (0 < len(key) <= LONGEST_KEY and key.isascii() and key.isprintable()):
@@ -47,8 +48,9 @@ class Idempotency:
         return cls(key, hashlib.sha256(text.encode()).hexdigest())
 
     def replay(self, rows: models.QuerySet[Row], *, at: datetime) -> Row | None:
-        """Returns the row that this key made within the window; frees the key of an older one.
-        Raises IdempotencyConflict. The caller holds the agent's lock."""
+        """Returns the row that this key made within the window. If the row is older than the
+        window, the key is removed from the row. Raises IdempotencyConflict. The caller holds the
+        agent's lock."""
         earlier = rows.filter(idempotency_key=self.key).first()
         if earlier is None:
             return None

@@ -1,8 +1,9 @@
-"""Wakes what waits in this process as soon as another process has committed what it waits for.
+"""Wakes waiting threads of this process as soon as another process has committed a change for them.
 
-PostgreSQL tells every process (NOTIFY), and SQLite says that its file has changed. One thread of a
-process hears it for all that waits there. A notification may be lost: only rows are certain, so a
-waiting request or connector also looks at its rows from time to time.
+On PostgreSQL, NOTIFY reaches every process; With SQLite, a process sees that the database's file
+has changed. One thread of each process listens for all of its waiting requests. A notification may
+be lost, because only rows are certain. So a waiting request or connector also looks at its rows
+from time to time.
 """
 
 from __future__ import annotations
@@ -26,9 +27,9 @@ log = logging.getLogger(__name__)
 CHANNEL = "wake"
 SQLITE_EVERY_SECONDS = 0.05
 SOON_SECONDS = 0.1
-TOPICS_AT_ONCE = 200  # PostgreSQL takes 8,000 bytes
+TOPICS_AT_ONCE = 200  # a notification of PostgreSQL has at most 8,000 bytes
 RECONNECT_SECONDS = 2.0
-# How often to look all the same, with and without notifications from other processes.
+# Waiting threads also look this often, with and without notifications from other processes.
 LOOK_EVERY_SECONDS, LOOK_OFTEN_SECONDS = 5.0, 0.5
 
 Wake = Callable[[], object]
@@ -37,21 +38,21 @@ _waiting: defaultdict[str, set[Wake]] = defaultdict(set)
 
 
 def notify(*topics: str) -> None:
-    """Wakes all that listens to one of these topics, once the transaction has committed."""
+    """Wakes all listeners of these topics, once the transaction has committed."""
     transaction.on_commit(partial(_send, topics), robust=True)
 
 
 def notify_soon(topic: str) -> None:
-    """Like `notify`, for transactions on a hot path, which must not pay for a statement more. What
-    listens in this process is woken at the commit, and other processes by a thread: at once, or
-    SOON_SECONDS after it notified them last."""
+    """Works like `notify`, but adds no statement to the transaction, for requests that must be
+    fast. Listeners in this process wake at the commit. A thread notifies other processes:
+    immediately, or SOON_SECONDS after it last notified them."""
     transaction.on_commit(partial(_send_soon, topic), robust=True)
 
 
 @contextmanager
 def listening(topic: str, wake: Wake) -> Iterator[None]:
-    """Calls `wake`, from any thread, at each notification of this topic, and perhaps at others. It
-    must return at once."""
+    """Calls `wake`, from any thread, at each notification of this topic, and perhaps at others.
+    `wake` must return immediately."""
     with _lock:
         _waiting[topic].add(wake)
     watcher.start()
@@ -65,13 +66,14 @@ def listening(topic: str, wake: Wake) -> Iterator[None]:
 
 
 def pause_seconds() -> float:
-    """Returns after how long to look without a notification."""
+    """Returns after how many seconds a waiting thread looks at its rows even without a
+    notification."""
     return LOOK_EVERY_SECONDS if watcher.hears.is_set() else LOOK_OFTEN_SECONDS
 
 
 class Watcher:
-    """Hears what other processes have committed, in a thread that begins with the first that
-    waits."""
+    """Listens for the commits of other processes, in a thread that starts with the first waiting
+    request."""
 
     def __init__(self) -> None:
         self.is_enabled = True
@@ -100,12 +102,13 @@ class Watcher:
 watcher = Watcher()
 
 
-class Sender:
-    """Notifies other processes at the first commit, and then of the commits of SOON_SECONDS
-    together, in a thread that begins with the first. Its connection goes back to the pool each
-    time."""
+class NotificationSender:
+    """Notifies other processes at the first commit, and then of all commits within `seconds`
+    together. Its thread starts with the first notification. Its connection goes back to the pool
+    each time."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, seconds: float = SOON_SECONDS) -> None:
+        self._seconds = seconds
         self._lock = threading.Lock()
         self._topics: set[str] = set()
         self._woken = threading.Event()
@@ -126,22 +129,22 @@ class Sender:
                 topics, self._topics = sorted(self._topics), set()
             try:
                 for start in range(0, len(topics), TOPICS_AT_ONCE):
-                    _tell_other_processes(topics[start : start + TOPICS_AT_ONCE])
+                    _notify_other_processes(topics[start : start + TOPICS_AT_ONCE])
             except DatabaseError as error:
                 log.warning("Notifications were not sent: %s", error)
             finally:
                 connection.close()
-            time.sleep(SOON_SECONDS)
+            time.sleep(self._seconds)
 
 
-sender = Sender()
+sender = NotificationSender()
 
 
 def _watch_for() -> Callable[[Watcher], None] | None:
-    """Returns how to watch this database; None if it cannot be watched."""
+    """Returns the function that watches this database, or None if it cannot be watched."""
     if connection.vendor == "postgresql":
         parameters = connection.get_connection_params()
-        # Behind a transaction pooler, which has no prepared statements, LISTEN hears nothing.
+        # LISTEN receives nothing behind a transaction pooler, which has no prepared statements.
         is_pooled = parameters.get("prepare_threshold") is None
         return None if is_pooled else partial(_watch_postgresql, parameters)
     path = Path(str(connection.settings_dict["NAME"]))
@@ -152,7 +155,7 @@ def _watch_postgresql(parameters: dict[str, Any], watcher: Watcher) -> None:
     with psycopg.connect(**parameters, autocommit=True) as listener:
         listener.execute(f"LISTEN {CHANNEL}")
         watcher.hears.set()
-        _wake_all()  # for what was committed before
+        _wake_all()  # no notification came for commits before this moment
         while watcher.is_enabled:
             for notification in listener.notifies(timeout=1):
                 _wake(notification.payload.split())
@@ -173,7 +176,7 @@ def _watch_sqlite(path: Path, watcher: Watcher) -> None:
 def _send(topics: Collection[str]) -> None:
     _wake(topics)
     if connection.vendor == "postgresql":
-        _tell_other_processes(topics)
+        _notify_other_processes(topics)
 
 
 def _send_soon(topic: str) -> None:
@@ -182,7 +185,7 @@ def _send_soon(topic: str) -> None:
         sender.add(topic)
 
 
-def _tell_other_processes(topics: Collection[str]) -> None:
+def _notify_other_processes(topics: Collection[str]) -> None:
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_notify(%s, %s)", [CHANNEL, " ".join(topics)])
 

@@ -1,5 +1,4 @@
-"""Distinguishes a database that is away from a statement that failed, and drops dead
-connections."""
+"""Distinguishes an outage of the database from a failed statement, and drops dead connections."""
 
 from __future__ import annotations
 
@@ -16,8 +15,8 @@ from database.postgresql.turns import NoTurn
 # (57P0x), no more connections (53300), a full disk (53100), a disk that fails (58030).
 DISK_FULL = "53100"
 AWAY = ("08", "57P0", "53300", DISK_FULL, "58030")
-# Serialization failure, deadlock, lock time-out, statement time-out: the same may succeed in a
-# moment.
+# Serialization failure, deadlock, lock time-out, statement time-out: the same statement may succeed
+# in a moment.
 BUSY = ("40001", "40P01", "55P03", "57014")
 # SQLite's primary result codes.
 SQLITE_AWAY = {
@@ -32,11 +31,11 @@ SQLITE_BUSY = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
 
 
 class Contended(OperationalError):
-    """Others changed what this change depends on, each time that it was tried."""
+    """Others changed the rows that this change depends on, each time that it was tried."""
 
 
 def is_away(error: BaseException | None) -> bool:
-    """Returns whether no statement would succeed now: the database is unreachable or cannot
+    """Returns whether every statement would fail now, because the database is unreachable or cannot
     write."""
     if not isinstance(error, OperationalError | InterfaceError | psycopg.OperationalError):
         return False
@@ -64,18 +63,19 @@ def is_busy(error: BaseException | None) -> bool:
 
 
 def is_disk_full(error: BaseException | None) -> bool:
-    """Returns whether PostgreSQL had no room to write. A request takes it for an outage."""
+    """Returns whether PostgreSQL had no room to write. For a request, this is an outage."""
     return error is not None and getattr(_driver_error(error), "sqlstate", None) == DISK_FULL
 
 
 def will_pass(error: BaseException | None) -> bool:
-    """Returns whether a request that failed with this can be repeated as it is."""
+    """Returns whether the client can repeat, unchanged, a request that failed with this error."""
     return is_away(error) or is_busy(error)
 
 
 def forget_dead(failure: BaseException | None) -> None:
-    """Empties a pool that timed out although it has connections: they are dead, and each pair of
-    them would delay another request by a second (psycopg_pool's pause between checks)."""
+    """Empties a pool that timed out although it has connections. These connections are dead, and
+    each pair of them would delay another request by a second (psycopg_pool's pause between
+    checks)."""
     if failure is not None and isinstance(_driver_error(failure), PoolTimeout):
         pool: Any = connection.pool  # type: ignore[attr-defined]
         if pool.get_stats()["pool_available"]:

@@ -1,7 +1,10 @@
-"""Works through due rows, so that a row that fails or is locked holds no other row back.
+"""Works through due rows, so that a failed or locked row does not delay the other rows.
 
-The row is the queue: what a sweep leaves, the next one finds. A sweep ends early only where the
-database is away, because then every other row would fail, too.
+The row is the queue: the next sweep finds the rows that this sweep leaves. A sweep ends early only
+if the database is away, because every other row would fail as well.
+
+Short work that only uses the database holds the lock of its row (`sweep`). Work that waits for
+another server takes a lease of its row instead (`sweep_leased`).
 """
 
 from __future__ import annotations
@@ -9,6 +12,9 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from itertools import islice
 from math import inf
 from typing import Any, TypeVar
 
@@ -33,13 +39,13 @@ def sweep(
     locks: Sequence[str] = ("self",),
     postpone: Callable[[Any], object] | None = None,
 ) -> int:
-    """Calls `work` with each of the first `at_once` rows of `due`, and returns the sum of what that
-    returned.
+    """Calls `work` with each of the first `at_once` rows of `due`, and returns the sum of the
+    results.
 
     `due` is ordered by its due time. Each row is claimed and worked on in a transaction of its own.
-    `locks` names the rows that a claim locks, as in `select_for_update(of=...)`. Name all that
-    `work` would wait for: while another transaction holds one of them, the row is left to the next
-    sweep. `postpone` gets the id of a row that failed, and moves its due time.
+    `locks` names the rows that a claim locks, as in `select_for_update(of=...)`. Name all rows that
+    `work` would wait for: if another transaction has locked one of them, the due row is left to the
+    next sweep. `postpone` gets the id of a failed row, and moves its due time.
     """
 
     @transaction.atomic
@@ -59,8 +65,8 @@ def sweep_together(
     locks: Sequence[str] = ("self",),
     postpone: Callable[[Any], object] | None = None,
 ) -> int:
-    """Works like `sweep`, for work that is cheaper for many rows at once: in one transaction if all
-    of it succeeds, otherwise each row in a transaction of its own."""
+    """Works like `sweep`, for work that is cheaper for many rows together. If the work on all rows
+    succeeds, it is one transaction. Otherwise each row has its own transaction."""
 
     @transaction.atomic
     def claim_and_work(pks: Sequence[Any]) -> int:
@@ -69,10 +75,65 @@ def sweep_together(
     return together(_ids(due, locks, at_once), claim_and_work, what=what, postpone=postpone)
 
 
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """Lets one worker have a row without holding a lock: the due time in `column` moves to the end
+    of the lease. If the worker dies, the row is due again when the lease ends. So the work may be
+    done twice, but is never lost."""
+
+    column: str
+    length: timedelta
+
+    def claim(self, due: models.QuerySet[Row], *, at: datetime, at_once: int = 1) -> list[Row]:
+        """Claims the first rows of `due` that no other transaction holds, and commits."""
+        if not due.exists():  # mostly no row is due, and SQLite would lock the file to look for one
+            return []
+        with transaction.atomic():
+            rows = list(_unlocked(due, ("self",))[:at_once])
+            for row in rows:
+                setattr(row, self.column, at + self.length)
+                row.save(update_fields=[self.column])
+        return rows
+
+    def held(self, row: Row) -> models.QuerySet[Row]:
+        """Selects the claimed row. Selects nothing if the lease is lost. A lease is lost if it
+        ended and another worker has the row, or if a person has chosen another time."""
+        rows: models.QuerySet[Row] = type(row)._default_manager.filter(pk=row.pk)
+        return rows.filter(**{self.column: getattr(row, self.column)})
+
+
+def sweep_leased(
+    due: Callable[[datetime], models.QuerySet[Row]],
+    work: Callable[[Row], int],
+    *,
+    lease: Lease,
+    what: str,
+    clock: Callable[[], datetime],
+    at_once: int | None = None,
+    postpone: Callable[[Row], object] | None = None,
+    stop_on: tuple[type[Exception], ...] = (),
+    seconds: float = inf,
+) -> int:
+    """Calls `work` with each row of `due`, outside any transaction, and returns the sum of the
+    results.
+
+    `due` gets the time and is ordered by its due time. Each row is claimed just before its work, so
+    a slow row delays no other worker. The other arguments are the same as in `each`.
+    """
+
+    def claim() -> Row | None:
+        at = clock()
+        return next(iter(lease.claim(due(at), at=at)), None)
+
+    rows = islice(iter(claim, None), at_once)
+    return each(rows, work, what=what, postpone=postpone, stop_on=stop_on, seconds=seconds)
+
+
 def give_way(*, since: float) -> None:
-    """Lets other writers of SQLite begin before the next of several long transactions; the last one
-    ran since that instant of `time.monotonic()`. SQLite has no queue of writers: each asks again at
-    the latest after ASKED_EVERY_SECONDS, and found the file locked again each time."""
+    """Lets other writers of SQLite begin before the next of several long transactions. `since` is
+    the instant of `time.monotonic()` at which the last transaction began. SQLite has no queue of
+    writers. A waiting writer asks again after ASKED_EVERY_SECONDS at most. Without this pause, it
+    would find the file locked each time."""
     if connection.vendor == "sqlite" and time.monotonic() - since > ASKED_EVERY_SECONDS:
         time.sleep(1.1 * ASKED_EVERY_SECONDS)
 
@@ -86,11 +147,11 @@ def each(
     stop_on: tuple[type[Exception], ...] = (),
     seconds: float = inf,
 ) -> int:
-    """Calls `work` with each item, and returns the sum of what that returned.
+    """Calls `work` with each item, and returns the sum of the results.
 
     An item that fails is postponed, and one line of the log reports all failures. An exception of
     `stop_on` ends the sweep without a line in the log, and after `seconds` no more items are taken.
-    Items may be claimed as they are asked for: `iter(claim, None)`.
+    `items` may claim each item when it is needed: `iter(claim, None)`.
     """
     stop_at = time.monotonic() + seconds
     remaining = iter(items)
@@ -118,7 +179,8 @@ def together(
     what: str,
     postpone: Callable[[Item], object] | None = None,
 ) -> int:
-    """Calls `work` with all of the items. If that fails, calls it with each of them alone."""
+    """Calls `work` with all items together. If that call fails, calls `work` with each item
+    separately."""
     if not items:
         return 0
     try:
@@ -131,7 +193,7 @@ def together(
 
 def _ids(due: models.QuerySet[Row], locks: Sequence[str], at_once: int) -> list[Any]:
     """Returns the ids of the first due rows that no other transaction has locked."""
-    if not due.exists():  # mostly there are none, and SQLite would lock the file to look
+    if not due.exists():  # usually no row is due, and SQLite would lock the file to look for one
         return []
     with transaction.atomic():
         return [row.pk for row in _unlocked(due, locks)[:at_once]]
@@ -163,6 +225,6 @@ def _log(failures: Sequence[tuple[object, Exception]], what: str) -> None:
 
 
 def _name(item: object) -> object:
-    """Returns only the id, because the rest of a row may be content, which is never logged."""
+    """Returns only the id, because other columns may be content, which is never logged."""
     row = item[0] if isinstance(item, tuple) else item
     return getattr(row, "pk", row)

@@ -1,8 +1,8 @@
-"""Stores a chain of writes that belong together: one statement on PostgreSQL, and steps in a
-transaction on SQLite, which has no round trips.
+"""Stores a chain of writes together: as one statement on PostgreSQL, and as steps in a transaction
+on SQLite, which has no round trips.
 
-A chain first locks rows and looks at its conditions. It writes only if all of them hold, and says
-which do not, so the verb that runs it knows why nothing was stored
+A chain first locks rows and checks its conditions. The chain writes only if all conditions hold. It
+returns the conditions that failed, so the calling verb knows why nothing was stored
 (docs/decisions/0066-a-verb-is-told-once.md). Both databases run the same definition: QuerySets with
 Parameters (database/compiled_queries.py), and new rows of models.
 """
@@ -26,7 +26,7 @@ from database.compiled_queries import (
     fields_of,
     insert_into,
     list_parameter,
-    note_stored,
+    mark_stored,
     returning,
     type_in_statement,
     type_taken,
@@ -36,14 +36,16 @@ ALLOWED = "allowed"
 NOW_US = Parameter("now_us", models.BigIntegerField())
 OWN_OR_NOW = re.compile(r"%\((own|now_us)\)")
 
-Columns = dict[tuple[str, str], Any]  # by the step and the name of the column
+Columns = dict[tuple[str, str], Any]  # the key is the step and the name of the column
 
 
 class Lock:
-    """Locks the rows of a QuerySet until the transaction ends, after the locks before it.
+    """Locks the rows of a QuerySet until the transaction ends. Locks are taken in the order of the
+    steps.
 
-    `returns` are columns to read. `conditions` are expressions that must hold under the lock. There
-    must be exactly one row, unless the lock is for `any_number`, which has no conditions.
+    `returns` lists columns to read. `conditions` are expressions that must hold under the lock. A
+    lock must find exactly one row, unless it is for `any_number`. A lock for any number has no
+    conditions.
     """
 
     def __init__(
@@ -69,7 +71,7 @@ class Lock:
 
 
 class Change:
-    """Updates the rows that a lock has locked. `returns` are columns to read afterwards."""
+    """Updates the rows that a lock has locked. `returns` lists columns to read afterwards."""
 
     def __init__(self, name: str, of: Lock, *, returns: Sequence[str] = (), **changes: Any) -> None:
         self.name, self.of, self.columns, self.changes = name, of, list(returns), changes
@@ -81,22 +83,22 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """Stands for a column that an earlier step returns, in a column of a new row."""
+    """Fills a column of a new row with a column that an earlier step returned."""
 
     step: str
     column: str
 
     def sql(self) -> str:
-        """Returns an expression of PostgreSQL. `%(own)` in it is the new row's own value."""
+        """Returns an expression of PostgreSQL. In it, `%(own)` is the new row's own value."""
         return f'"{self.step}"."{self.column}"'
 
     def value(self, own: Any, given: Any, values: Mapping[str, Any]) -> Any:
-        """Returns what `sql` means, from the value that the earlier step has returned."""
+        """Computes the result of `sql` in Python, from the value that the earlier step returned."""
         return given
 
 
 class GivenText(Given):
-    """Stands for a column of an earlier step, as a text."""
+    """Fills a column of a new row with a column of an earlier step, as text."""
 
     def sql(self) -> str:
         return f"{super().sql()}::text"
@@ -107,7 +109,7 @@ class GivenText(Given):
 
 @dataclass(frozen=True, slots=True)
 class GivenMember(Given):
-    """Stands for the new row's own JSON object with a column as the member `name`."""
+    """Adds a column of an earlier step to the new row's JSON object, as the member `name`."""
 
     name: str
 
@@ -119,8 +121,8 @@ class GivenMember(Given):
 
 
 class GivenDelay(Given):
-    """Stands for the new row's own instant, later by as much as the column is after the parameter
-    `now_us`; both are microseconds since 1970."""
+    """Delays an instant of the new row. The delay is the earlier step's column minus the parameter
+    `now_us`, both in microseconds since 1970."""
 
     def sql(self) -> str:
         return f"%(own) + ({super().sql()} - %(now_us)) * interval '1 microsecond'"
@@ -151,9 +153,8 @@ Step = Lock | Change | New
 
 
 class Stored(NamedTuple):
-    """Holds the names of the conditions that did not hold, the columns that the steps returned, and
-    how many rows the lock of any number of rows has found. If a condition failed, nothing was
-    stored."""
+    """Holds the names of the failed conditions, the columns that the steps returned, and the number
+    of rows that a lock with `any_number` found. If a condition failed, nothing was stored."""
 
     failed: frozenset[str]
     columns: Columns
@@ -161,8 +162,8 @@ class Stored(NamedTuple):
 
 
 class Chain:
-    """Compiles steps once: the locks, in the order in which every verb locks, then the changes and
-    the new rows."""
+    """Compiles steps once: first the locks, in the order in which every verb locks, then the
+    changes and the new rows."""
 
     def __init__(self, *steps: Step) -> None:
         self.steps = steps
@@ -177,12 +178,12 @@ class Chain:
 
     def store(self, *rows: models.Model, **values: Any) -> Stored:
         """Stores the new `rows`, in the order of the steps that insert them, and sets the columns
-        that they were given. `values` are those of the Parameters of all steps."""
+        that they were given. `values` has the values of all Parameters."""
         return self._run.store(rows, values)
 
     def failed(self, columns: Columns) -> frozenset[str]:
-        """Returns the names of the conditions that do not hold. If a lock has found no row, that is
-        its own name with those of its conditions."""
+        """Returns the names of the conditions that do not hold. If a lock found no row, its own
+        name and the names of its conditions are included."""
         return frozenset(
             lock if name == "pk" else name
             for lock, name in self.conditions
@@ -210,7 +211,7 @@ class _Steps:
         locked = {name: query.rows(**values) for name, query in self.queries.items()}
         for lock in self.chain.locks:
             found = locked[lock.name]
-            _note(columns, lock, found[0] if found else [None] * len(lock.columns))
+            _store_columns(columns, lock, found[0] if found else [None] * len(lock.columns))
         number = sum(len(locked[lock.name]) for lock in self.chain.locks if lock.any_number)
         if failed := self.chain.failed(columns):
             return Stored(failed, columns, number)
@@ -220,7 +221,7 @@ class _Steps:
                 pks = [pk for pk, *_ in locked[step.of.name]]
                 update = self.updates[step.name]
                 if step.columns:
-                    _note(columns, step, update.returned(**values, pks=pks)[0])
+                    _store_columns(columns, step, update.returned(**values, pks=pks)[0])
                 else:
                     update.run(**values, pks=pks)
             elif isinstance(step, New):
@@ -228,26 +229,26 @@ class _Steps:
                 if step.for_each is None:
                     step.fill(row, columns, values)
                     row.save(force_insert=True)
-                    _note(columns, step, [row.pk] * len(step.columns))
+                    _store_columns(columns, step, [row.pk] * len(step.columns))
                     continue
                 copies = []
                 for each in locked[step.for_each.name]:
-                    _note(columns, step.for_each, each)
+                    _store_columns(columns, step.for_each, each)
                     copies.append(copy(row))
                     step.fill(copies[-1], columns, values)
                 step.model._default_manager.bulk_create(copies)
         return Stored(failed, columns, number)
 
 
-def _note(columns: Columns, step: Step, row: Sequence[Any]) -> None:
+def _store_columns(columns: Columns, step: Step, row: Sequence[Any]) -> None:
     columns.update({(step.name, name): v for name, v in zip(step.columns, row, strict=True)})
 
 
 class _OneStatement:
-    """Runs a chain as one statement of PostgreSQL, each step a part of its WITH clause.
+    """Runs a chain as one statement of PostgreSQL, in which each step is a part of the WITH clause.
 
-    A lock reads its row, and looks at its conditions, as they are after any wait. The writes need
-    the one row of the part `allowed`, which is there if all conditions hold.
+    A lock reads its row and checks its conditions as they are after any wait. The writes need the
+    one row of the part `allowed`, which exists if all conditions hold.
     """
 
     def __init__(self, chain: Chain) -> None:
@@ -287,7 +288,7 @@ class _OneStatement:
                     step.fill(row, columns, values)
                     for name in step.columns:
                         setattr(row, name, columns[step.name, name])
-                    note_stored(row)
+                    mark_stored(row)
         return Stored(failed, columns, number)
 
     def _lock(self, lock: Lock, after: Sequence[Lock]) -> str:
@@ -335,7 +336,7 @@ class _OneStatement:
         return OWN_OR_NOW.sub(parameter, given.sql() if given else "%(own)")
 
     def _result(self) -> str:
-        """Returns a query of one row in any case, so that it says when a lock has found none."""
+        """Returns a query that always has one row, even if a lock found none."""
         many = [lock.name for lock in self.chain.locks if lock.any_number]
         read = [step for step in self.chain.steps if step.columns and step.name not in many]
         self.read = [(step.name, column) for step in read for column in step.columns]
@@ -346,7 +347,7 @@ class _OneStatement:
 
 
 class _Column(NamedTuple):
-    """Stands for a column of a new row, among the parameters of a statement."""
+    """Marks the place of a new row's column among the parameters of a statement."""
 
     place: int
     name: str

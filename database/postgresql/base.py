@@ -1,4 +1,4 @@
-"""Django imports this module of the backend (DATABASES, ENGINE) and takes its DatabaseWrapper."""
+"""Provides the DatabaseWrapper that Django imports from this module (DATABASES, ENGINE)."""
 
 from __future__ import annotations
 
@@ -18,15 +18,14 @@ _turns: dict[str, Turns] = {}
 
 
 class TimeLoader(TimestamptzLoader):
-    """Reads a time in a tenth of the time: Django's loader takes it apart with a regular
-    expression."""
+    """Reads a time ten times as fast as Django's loader, which uses a regular expression."""
 
-    timezone = UTC  # Django asks for it
+    timezone = UTC  # Django reads this attribute
 
     def load(self, data: Buffer) -> datetime:
         try:
             return datetime.fromisoformat(str(data, "ascii")).astimezone(UTC)
-        except (ValueError, OverflowError):  # psycopg has errors of its own, as for `infinity`
+        except (ValueError, OverflowError):  # psycopg raises its own errors, as for `infinity`
             return super().load(data)
 
 
@@ -40,16 +39,17 @@ class DatabaseOperations(operations.DatabaseOperations):
 class DatabaseWrapper(base.DatabaseWrapper):
     """Takes a connection from the pool when it is this thread's turn.
 
-    The pool alone waits a second, which is right for a server that is away and too short for a
-    hundred requests that come at once. With a turn, a connection is free or the server is away.
+    Without turns, the pool waits one second for a connection. One second is right when the server
+    is away, but too short for a hundred simultaneous requests. With turns, a thread waits until a
+    connection is free or the server is away.
     """
 
     ops_class = DatabaseOperations
 
     def raw_cursor(self) -> Any:
-        """Returns a cursor for statements with PostgreSQL's own placeholders ($1). psycopg looks
-        for `%s` in every other statement, each time that it is run if it has more than 50 of
-        them."""
+        """Returns a cursor for statements with PostgreSQL's own placeholders ($1). psycopg searches
+        every other statement for `%s`. If that statement has more than 50 parameters, psycopg
+        searches it again on every run."""
         self.close_if_health_check_failed()
         self.ensure_connection()
         return self._prepare_cursor(psycopg.RawCursor(self.connection))  # type: ignore[attr-defined]

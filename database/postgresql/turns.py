@@ -1,4 +1,4 @@
-"""Lets threads that want a connection wait for their turn, in the order in which they came."""
+"""Lets threads wait for a connection in order of arrival."""
 
 from __future__ import annotations
 
@@ -7,23 +7,23 @@ from collections import deque
 
 import psycopg
 
-WAITING_AT_MOST = 1_000
+MAX_WAITING = 1_000
 TURN_SECONDS = 10.0
 
 
 class NoTurn(psycopg.OperationalError):
-    """Every connection to the database is in use, and a turn is too far away."""
+    """Every connection to the database is in use, and the next turn is too far away."""
 
     def __init__(self) -> None:
         super().__init__("Every connection to the database is in use.")
 
 
 class Turns:
-    """Hands out as many turns as the pool has connections. A thread that takes one gives it
+    """Hands out as many turns as the pool has connections. A thread takes a turn and gives it
     back."""
 
     def __init__(
-        self, number: int, *, seconds: float = TURN_SECONDS, waiting_at_most: int = WAITING_AT_MOST
+        self, number: int, *, seconds: float = TURN_SECONDS, waiting_at_most: int = MAX_WAITING
     ) -> None:
         self._lock = threading.Lock()
         self._free = number
@@ -57,8 +57,8 @@ class Turns:
                 self._free += 1
 
     def fail_those_who_wait(self, message: str) -> None:
-        """Raises OperationalError in every thread that waits: when the database is away, each of
-        them would find out for itself, one after the other."""
+        """Raises OperationalError in every waiting thread. Otherwise, while the database is away,
+        each thread would find out for itself, one after the other."""
         with self._lock:
             while self._waiting:
                 waiter = self._waiting.popleft()

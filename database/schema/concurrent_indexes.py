@@ -8,7 +8,8 @@ from django.db.migrations import AddIndex, AlterField
 
 
 class AddIndexConcurrently(AddIndex):
-    """Needs a migration with `atomic = False`. It first removes what a failed attempt left."""
+    """Needs a migration with `atomic = False`. First removes the index that a failed attempt left
+    behind."""
 
     atomic = False
 
@@ -20,7 +21,7 @@ class AddIndexConcurrently(AddIndex):
         if not self.allow_migrate_model(schema_editor.connection.alias, model):
             return
         name = schema_editor.quote_name(self.index.name)
-        # It waits for transactions without blocking any, so it may wait as long as it takes.
+        # Building the index waits for transactions without blocking any, so there is no time limit.
         schema_editor.execute("SET lock_timeout = 0")
         schema_editor.execute(f"DROP INDEX CONCURRENTLY IF EXISTS {name}")
         schema_editor.add_index(model, self.index, concurrently=True)
@@ -28,7 +29,7 @@ class AddIndexConcurrently(AddIndex):
 
 
 class DropForeignKeyIndex(AlterField):
-    """Removes the index that Django adds for a foreign key, which gets `db_index=False`. Needs a
+    """Removes the index that Django adds for a foreign key, which now has `db_index=False`. Needs a
     migration with `atomic = False`."""
 
     atomic = False
@@ -51,7 +52,8 @@ class DropForeignKeyIndex(AlterField):
             schema_editor.execute(schema_editor._create_index_sql(model, fields=[field]))
 
     def _indexes(self, model: Any, schema_editor: Any) -> list[str]:
-        """Returns the names of the indexes of this column alone that the model does not name."""
+        """Returns the names of the indexes that cover only this column and that the model does not
+        define."""
         names: list[str] = schema_editor._constraint_names(
             model,
             [model._meta.get_field(self.name).column],
