@@ -1,1 +1,2 @@
-"""Holds what all pages share and no feature knows: forms, redirects, times, names and layouts."""
+"""Contains the parts that all pages share and no feature knows: forms, redirects, times, names and
+layouts."""

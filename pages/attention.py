@@ -1,4 +1,4 @@
-"""Holds what a page says at its top: what needs attention, and where to look after it."""
+"""Holds the notes at the top of a page: problems that need attention, and where to solve them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """One thing that needs attention; `href` leads to the section or page about it."""
+    """Describes one problem that needs attention; `href` leads to the section or page about it."""
 
     text: str
     href: str
+    is_risk: bool = False  # True shows the note before the others

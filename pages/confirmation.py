@@ -1,4 +1,4 @@
-"""Asks before an action that cannot be undone, or that stops what others use."""
+"""Asks before an action that cannot be undone, or that affects other people."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from django.shortcuts import render
 def confirmation_page(
     request: HttpRequest, *, title: str, text: str, action: str, back: str, nav: str = "settings"
 ) -> HttpResponse:
-    """Shows the page for GET; its button posts to the same address, with the values of the query.
-    `back` is the address that Cancel leads to."""
+    """Shows the page for GET. Its button posts to the same address, with the values of the query.
+    `back` is the address of Cancel."""
     context = {
         "nav": nav,
         "title": title,
@@ -19,4 +19,4 @@ def confirmation_page(
         "back": back,
         "values": request.GET.items(),
     }
-    return render(request, "inbox/pages/confirmation.html", context)
+    return render(request, "pages/confirmation.html", context)

@@ -11,11 +11,12 @@ from pages.characters.look_alikes import nfc
 from pages.characters.names import SINGLE_LINE, visible
 
 INPUT = {"class": "input"}
+ID_INPUT = {**INPUT, "autocapitalize": "none", "autocomplete": "off", "spellcheck": "false"}
 
 
 class NameField(forms.CharField):
-    """Takes a name or an id: on one line, visible, and in one form of Unicode (NFC). A text that is
-    too long is refused as it is, because NFC takes the square of the length."""
+    """Reads a name or an id: on one line, visible, and normalised to NFC. A text that is too long
+    is refused unchanged, because NFC takes quadratic time."""
 
     def __init__(self, *, max_length: int, **options: Any) -> None:
         super().__init__(max_length=max_length, validators=[SINGLE_LINE, visible], **options)
@@ -27,9 +28,10 @@ class NameField(forms.CharField):
 
 
 class AddressField(forms.EmailField):
-    """Reads an address as the sign-in does, in NFKC and small letters, or the person could not sign
-    in with it. It is checked afterwards, because it may be longer then. An address
-    that is too long is returned as it is, because NFKC takes the square of the length."""
+    """Reads an address as the sign-in does, in NFKC and lower case. Otherwise the person could not
+    sign in with the stored address. The address is normalised before it is checked, because NFKC
+    may make it longer. An address that is too long is returned unchanged, because NFKC takes
+    quadratic time."""
 
     def to_python(self, value: Any) -> str:
         text: str = super().to_python(value) or ""

@@ -1,4 +1,5 @@
-"""Converts between instants and a person's local time, also when clocks change."""
+"""Converts between instants and a person's local time, including changes to and from summer
+time."""
 
 from __future__ import annotations
 
@@ -8,14 +9,14 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 
 class HasTimeZone(Protocol):
-    """A person, who has chosen a time zone by its name."""
+    """Describes a person who has chosen a time zone by its name."""
 
     time_zone: str
 
 
 def zone_of(user: HasTimeZone) -> tzinfo:
-    """Returns the person's time zone; UTC if its name is invalid, so that one bad row does not stop
-    every digest."""
+    """Returns the person's time zone. Returns UTC if its name is invalid, so that one bad row does
+    not stop every digest."""
     try:
         return ZoneInfo(user.time_zone)
     except (ZoneInfoNotFoundError, ValueError, OSError):
@@ -23,6 +24,6 @@ def zone_of(user: HasTimeZone) -> tzinfo:
 
 
 def instant(day: date, clock: time, zone: tzinfo) -> datetime:
-    """Returns the instant in UTC. A time that spring skips moves on with the clock; of a time that
-    autumn repeats it takes the first (PEP 495)."""
+    """Returns the instant in UTC. A time that is skipped in spring moves on with the clock. For a
+    time that is repeated in autumn, the first one counts (PEP 495)."""
     return datetime.combine(day, clock, tzinfo=zone).astimezone(UTC)

@@ -1,27 +1,38 @@
-"""Sends mails, whose words each app writes."""
+"""Sends mails. Each app writes its own texts."""
 
 from __future__ import annotations
 
 import re
 import smtplib
-from typing import Any
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from typing import Any, TypeVar
 
 from django.conf import settings
 from django.core.mail import EmailMultiAlternatives
+from django.db.models import Model, QuerySet
 from django.template.loader import render_to_string
 from django.urls import reverse
 
-from pages.characters.invisible import reveal
+from database import sweeps
+from pages.characters.invisible import reveal_value
 
-# Mail programs turn anything that looks like an address into a link, and a headline that an agent
-# wrote must not link anywhere from our mail.
+# Mail programs turn anything that looks like an address into a link, and an agent's headline must
+# not become a link in our mail.
 LOOKS_LIKE_ADDRESS = re.compile(r"(?<=\w)(?::(?=//)|\.(?=[^\W\d_]{2})|@(?=\w))")
-# The mail server refuses this mail, or us; every other error of smtplib means that it is away.
+# The mail server refuses this mail, or us. Every other error of smtplib means that the mail server
+# is away.
 REFUSALS = (smtplib.SMTPResponseException, smtplib.SMTPRecipientsRefused)
+
+# A mail server may take this long (EMAIL_TIMEOUT for each step).
+MAX_SENDING = timedelta(minutes=2)
+MAX_MAILS_AT_ONCE = 100
+
+Row = TypeVar("Row", bound=Model)
 
 
 def reaches_people() -> bool:
-    """Returns whether mail is sent; development prints it on the server's console."""
+    """Returns whether mail is sent. Development prints it on the server's console."""
     return bool(settings.WAKE_SENDS_MAIL) and not is_printed()
 
 
@@ -34,7 +45,7 @@ class NotTaken(Exception):
 
 
 class ServerAway(NotTaken):
-    """No mail server answers in good time; a sweep stops here."""
+    """No mail server answers in time, so a sweep sends no more mails."""
 
 
 def send(
@@ -45,7 +56,7 @@ def send(
     context: dict[str, Any],
     headers: dict[str, str] | None = None,
 ) -> None:
-    """Sends a mail of two templates, `template` with the endings .txt and .html. Raises NotTaken,
+    """Sends a mail from two templates, `template` with the endings .txt and .html. Raises NotTaken,
     and ServerAway while no mail server answers."""
     mail = EmailMultiAlternatives(
         subject=subject,
@@ -62,11 +73,32 @@ def send(
         raise ServerAway(str(error)) from error
 
 
+def send_due(
+    due: Callable[[datetime], QuerySet[Row]],
+    send_mail: Callable[[Row], int],
+    *,
+    column: str,
+    what: str,
+    clock: Callable[[], datetime],
+) -> int:
+    """Calls `send_mail` with each row whose mail is due, and returns how many mails were sent.
+    While the mail server is away, the rows wait. `column` is the column of their due time."""
+    return sweeps.sweep_leased(
+        due,
+        send_mail,
+        lease=sweeps.Lease(column, MAX_SENDING),
+        what=what,
+        clock=clock,
+        at_once=MAX_MAILS_AT_ONCE,
+        stop_on=(ServerAway,),
+    )
+
+
 def url_of(name: str, *arguments: Any) -> str:
-    """Returns the whole address of a page."""
+    """Returns the full address of a page."""
     return settings.WAKE_ORIGIN + reverse(name, args=arguments)
 
 
 def unlinked(text: str) -> str:
     """Returns `https[:]//evil[.]example`, which no mail program turns into a link."""
-    return LOOKS_LIKE_ADDRESS.sub(lambda match: f"[{match[0]}]", reveal(text))
+    return LOOKS_LIKE_ADDRESS.sub(lambda match: f"[{match[0]}]", reveal_value(text))

@@ -1,4 +1,4 @@
-"""Wraps the views of pages: they need a person who is signed in, and no browser keeps them."""
+"""Wraps the views of pages: they require sign-in, and browsers do not store them."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ log = logging.getLogger(__name__)
 
 P = ParamSpec("P")
 R = TypeVar("R", bound=HttpRequest)
-# Returns a response in place of the page, or None if the page may be shown.
+# Returns a response instead of the page, or None if the page may be shown.
 Check = Callable[[HttpRequest], HttpResponse | None]
 ErrorPage = Callable[[HttpRequest], HttpResponse]
 
-# CPython adds 1,000 to the slots of a frame, and doubles 16 kB until they fit: the frame has a
-# chunk of 64 kB, and leaves 39 kB of it to those that it calls.
+# CPython adds 1,000 to the slots that a frame needs, and doubles the chunk of 16 kB until the slots
+# fit. So the frame has a chunk of 64 kB, and leaves 39 kB of it to the frames that it calls.
 ROOM_SLOTS = 3_100
 form_page = require_http_methods(["GET", "HEAD", "POST"])
 _checks: list[Check] = []
@@ -36,7 +36,7 @@ _error_pages: dict[type[Exception], ErrorPage] = {}
 
 
 def register_check(check: Check) -> None:
-    """Adds what every page asks before its view. Apps call this when they start."""
+    """Adds a check that every page makes before its view. Apps call this when they start."""
     _checks.append(check)
 
 
@@ -46,19 +46,19 @@ def register_error_page(error: type[Exception], error_page: ErrorPage) -> None:
 
 
 def posted_text(request: HttpRequest, name: str) -> str:
-    """Returns a text that no form checks, without U+0000, which PostgreSQL refuses."""
+    """Returns a text that no form validates, without U+0000, which PostgreSQL refuses."""
     return request.POST.get(name, "").replace("\0", "")
 
 
 def page(view: Callable[Concatenate[R, P], HttpResponseBase]) -> Callable[..., Any]:
-    """Forbids caching, and requires what for_person() does."""
+    """Decorates the view of a page: forbids caching, and adds the requirements of for_person()."""
     return never_cache(for_person(view))
 
 
 def for_person(view: Callable[Concatenate[R, P], HttpResponseBase]) -> Callable[..., Any]:
-    """Requires sign-in, and what the registered checks do. Shows a page of its own if content
-    cannot be decrypted, and for the registered errors. Browsers keep
-    nothing unless the view allows it (wake/server/http/middleware.py, BrowserHeaders)."""
+    """Requires sign-in, and makes the registered checks. Shows an error page if content cannot be
+    decrypted, and for the registered errors. Browsers cache nothing unless the view allows it
+    (wake/server/http/middleware.py, BrowserHeaders)."""
     signed_in_view: Callable[..., HttpResponseBase] = login_required(cast(Any, view))
 
     @wraps(view)
@@ -86,9 +86,9 @@ def _page_about(error: Exception) -> ErrorPage:
 def with_room(view: Callable[[], HttpResponseBase]) -> HttpResponseBase:
     """Calls the view with room for deep calls.
 
-    CPython keeps frames in chunks of 16 kB, and a call across the end of a chunk is two system
-    calls and a page fault. Templates call deeply and return often. This function says that it needs
-    more stack than a chunk has, so its frame gets a larger one
+    CPython keeps frames in chunks of 16 kB, and a call across the end of a chunk costs two system
+    calls and a page fault. Templates call deeply and return often. This function declares that it
+    needs more stack than a chunk has, so its frame gets a larger chunk
     (docs/decisions/0047-a-page-has-one-piece-of-stack.md).
     """
     return view()

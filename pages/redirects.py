@@ -1,4 +1,4 @@
-"""Redirects people: to a page by its name, to where they wanted to go, back to a form."""
+"""Redirects people: to a named page, to the page that they wanted, or back to a form."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from django.utils.http import url_has_allowed_host_and_scheme
 
 
 class SeeOther(HttpResponseRedirect):
-    """Redirects with 303, so that a reload of the next page sends nothing again."""
+    """Redirects with 303, so that reloading the next page sends nothing again."""
 
     status_code = HTTPStatus.SEE_OTHER
 
@@ -30,15 +30,15 @@ def see_path(path: str) -> HttpResponse:
 
 
 def next_path(request: HttpRequest) -> str:
-    """Returns the path to continue with, from the parameter `next` of the form or the address. An
-    address of another server is replaced by the first page."""
+    """Returns the path to continue with, from the parameter `next` of the form or the address. If
+    `path` leads to another server, redirects to the first page instead."""
     path = request.POST.get("next") or request.GET.get("next", "")
     return path if _is_ours(request, path) else _first_page()
 
 
 def page_of_the_form(request: HttpRequest) -> str:
-    """Returns the page of the form that was sent, where the person continues after signing in
-    again: the server stored nothing, and their browser kept what they typed."""
+    """Returns the page of the sent form, where the person continues after signing in again. The
+    server has not stored the form, but the person's browser has kept the typed text."""
     referer = request.headers.get("Referer", "")
     if not _is_ours(request, referer):
         return _first_page()

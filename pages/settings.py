@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from http import HTTPStatus
 from itertools import groupby
@@ -14,22 +15,54 @@ from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import render
 from django.urls import reverse
 
+from pages.attention import Note
 from pages.redirects import SeeOther
 
 OWN, TEAMS = "You", "Your teams"
 SECTIONS = (OWN, TEAMS)
 
 
+def _no_state(_: Any) -> str:
+    return ""
+
+
+def _no_notes(_: Any) -> Iterable[Note]:
+    return ()
+
+
 @dataclass(frozen=True, slots=True)
 class SettingsPage:
-    """Links to a settings page; `name` is that of its URL. The menu is sorted by `place`, and marks
-    the page at its own path, below it, and at the paths named in `also`."""
+    """Links to a settings page; `name` is the name of its URL. The menu is sorted by `place`, and
+    marks the page at its own path, below it, and at the paths in `also`.
+
+    On the overview, the page is a card with `text` and the state of one person's settings, below
+    the notes that need the person's attention. `state` and `notes` take what the overview knows of
+    the person (accounts/people/overview.py).
+    """
 
     section: str
     place: int
     title: str
     name: str
     also: tuple[str, ...] = ()
+    text: str = ""
+    state: Callable[[Any], str] = _no_state
+    notes: Callable[[Any], Iterable[Note]] = _no_notes
+    action: str = "Change"
+    is_in_menu: bool = True
+
+    @property
+    def id(self) -> str:
+        """Returns the anchor of the page's card on the overview."""
+        return self.name.removeprefix("settings-")
+
+    @property
+    def href(self) -> str:
+        return reverse(self.name)
+
+    @property
+    def label(self) -> str:
+        return f"{self.action}: {self.title}"
 
 
 _pages: list[SettingsPage] = []
@@ -41,8 +74,12 @@ def register(*entries: SettingsPage) -> None:
     _pages.sort(key=lambda entry: (SECTIONS.index(entry.section), entry.place))
 
 
+def registered_pages() -> list[SettingsPage]:
+    return list(_pages)
+
+
 def settings_page(request: HttpRequest, template: str, **context: Any) -> HttpResponse:
-    """Renders a settings page; with status 422 if one of its forms has errors."""
+    """Renders a settings page, with status 422 if one of its forms has errors."""
     is_wrong = any(isinstance(each, forms.BaseForm) and each.errors for each in context.values())
     return render(
         request,
@@ -62,10 +99,12 @@ def posted(request: HttpRequest) -> QueryDict | None:
 
 
 def _menu(path: str) -> list[tuple[str, list[tuple[str, str, bool]]]]:
-    """Returns the sections with their links: title, address, and whether `path` is there."""
+    """Returns the sections with their links: title, address, and whether `path` belongs to it."""
     return [
         (section, [(entry.title, reverse(entry.name), _is_at(entry, path)) for entry in entries])
-        for section, entries in groupby(_pages, attrgetter("section"))
+        for section, entries in groupby(
+            (each for each in _pages if each.is_in_menu), attrgetter("section")
+        )
     ]
 
 

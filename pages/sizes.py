@@ -1,4 +1,4 @@
-"""Writes sizes as people say them."""
+"""Formats sizes for people."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ UNITS = ("kB", "MB", "GB", "TB")
 
 
 def size(count: int) -> str:
-    """Returns `120 bytes`, `1.5 MB` or `1 GB`. A thousand bytes are a kB, as on a disk; a limit of
-    whole powers of 1,024, such as 1073741824, is written as it was meant: 1 GB."""
+    """Returns `120 bytes`, `1.5 MB` or `1 GB`. A kB is a thousand bytes, as on a disk. A limit in
+    whole powers of 1,024, such as 1073741824, is written in its intended form: 1 GB."""
     if count < 1000:
         return f"{count} byte{'' if count == 1 else 's'}"
     power = min((len(str(count)) - 1) // 3, len(UNITS))

@@ -1,4 +1,4 @@
-"""Writes times as people say them, in their own time zone."""
+"""Formats times for people, in their own time zone."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def moment(value: datetime, *, now: datetime) -> str:
 
 
 def in_short(local: datetime, *, now: datetime) -> str:
-    """Returns the moment of a time in the person's zone."""
+    """Returns the short form of a time in the person's time zone."""
     today = now.astimezone(local.tzinfo).date()
     day = DAYS.get((local.date() - today).days)
     if day is None:
@@ -32,7 +32,7 @@ def when(value: datetime, *, now: datetime) -> str:
 
 
 def in_full(local: datetime) -> str:
-    """Returns a time in the person's zone as `Tuesday 3 November 2026, 11:42:05 CET`."""
+    """Returns a time in the person's time zone as `Tuesday 3 November 2026, 11:42:05 CET`."""
     return f"{local:%A} {local.day} {local:%B %Y, %H:%M:%S %Z}"
 
 

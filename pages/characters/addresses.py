@@ -1,4 +1,5 @@
-"""Reads e-mail addresses: several spellings can name one mailbox, or look as if they did."""
+"""Reads e-mail addresses. Several spellings can name one mailbox, or can only seem to name the same
+one."""
 
 from __future__ import annotations
 
@@ -9,23 +10,22 @@ _SMALL = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
 
 
 def read_address(text: str) -> str:
-    """Returns the address as every form reads it: in NFKC and small letters, because one person may
-    type it in many ways. Cut or refuse a long text before, because NFKC takes the square of the
-    length."""
+    """Returns the address as every form reads it: in NFKC and lower case, because one person may
+    type it in many ways. Cut or refuse a long text first, because NFKC takes quadratic time."""
     return unicodedata.normalize("NFKC", text.strip()).strip().lower()
 
 
 def exact_address(text: str) -> str:
-    """Returns the address if the forms read nothing but capital letters differently; otherwise an
-    empty text. Another server verified the text as it is, and NFKC makes the address of another
-    person of it: the Roman numeral U+217D, for example, becomes a `c`."""
+    """Returns the address if the forms would change only its capital letters; otherwise an empty
+    text. Another server verified the exact text, and NFKC could turn this text into another
+    person's address. For example, the Roman numeral U+217D becomes a `c`."""
     address = text.strip().translate(_SMALL)
     return address if address == read_address(address) else ""
 
 
 def ascii_domain(domain: str) -> str:
-    """Returns the domain as DNS writes it, or an empty text if IDNA would read another letter
-    instead of one of its own, such as `ss` for `ß`."""
+    """Returns the domain in the form of DNS, or an empty text if IDNA would replace one of its
+    letters, such as `ß` by `ss`."""
     domain = domain.translate(_SMALL)
     if domain.isascii():
         return domain

@@ -1,7 +1,7 @@
-"""Makes visible what a reader cannot see in a text: characters without a picture, and letters that
-look like others.
+"""Makes invisible parts of a text visible: characters without a picture, and letters that look like
+others.
 
-Characters stay as they are where writing needs them, and where they cannot hide anything:
+Characters stay unchanged if writing needs them and they cannot hide anything:
 
 - Joiners stay between emoji, and between letters of scripts that join. A variation selector stays
   after an emoji.
@@ -10,6 +10,8 @@ Characters stay as they are where writing needs them, and where they cannot hide
 - Up to four marks of Latin, Greek and Cyrillic stay on a letter, and six of other scripts.
 - Up to ten empty lines stay.
 - One or two ideographic spaces stay beside Chinese, Japanese and Korean letters, but not in code.
+- Spaces and tabs stay inside a line. At its end they stay in prose only (`reveal`), not in a value
+  or code (`reveal_value`).
 """
 
 import re
@@ -24,11 +26,11 @@ JOINING = "\u0600-\u08ff\u0900-\u0dff\u1000-\u109f"
 TYPOGRAPHY = r"\w.,:;!?%‰°€£¥$«»„“”’()\[\]§№–—−…"  # noqa: RUF001 - real marks
 CJK = "\u3001-\u30ff\u3105-\u312f\u3400-\u9fff\uac00-\ud7a3\uff01-\uff60"
 STACKING = "\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f"
-LONG = 20  # a mixed run of so many is counted, because naming each made a page of megabytes
+LONG = 20  # longer mixed runs are counted, because naming each character made pages of megabytes
 KINDS_NAMED = 4
 TALLEST = 4  # more marks on one letter hide their neighbours
-TALLEST_ELSEWHERE = 6  # Burmese needs five, and Thai marks as many as these reach the next line
-EMPTY_LINES = 10  # what follows more of them is out of sight
+TALLEST_ELSEWHERE = 6  # Burmese needs five marks, and six Thai marks reach the next line
+EMPTY_LINES = 10  # text after more empty lines is out of sight
 
 _NEEDED = (
     rf"(?<=[{EMOJI}\ufe0f])\u200d(?=[{EMOJI}])"
@@ -50,22 +52,38 @@ _IN_TEXT = re.compile(rf"(?P<needed>{_NEEDED}|{_SPACING})|{_RUNS}")
 _IN_CODE = re.compile(rf"(?P<needed>{_NEEDED})|{_RUNS}")
 _CONTROL = re.compile(rf"[\x00-\x08\x0b-\x1f\x7f]|{_LINES}")
 _ANY = re.compile(rf"[\r{HIDDEN}{BLANKS}{STACKING}]|[{MARKS}]{{{TALLEST_ELSEWHERE + 1}}}|{_LINES}")
+_ENDS_OF_LINES = re.compile(r"(?<![ \t])[ \t]+(?=\r?\n|\Z)")
+_ENDS_OF_VALUE = re.compile(r"\A[ \t\r\n]+|(?<![ \t\r\n])[ \t\r\n]+\Z|\t+")
 _IS_HIDDEN = re.compile(f"[{HIDDEN}{BLANKS}]")
 
 
 def reveal(text: str, *, is_code: bool = False) -> str:
-    """Replaces each invisible character by `⟨U+202E⟩`, and a run of one by `⟨12 U+200B⟩`; adds
-    `⟨Latin and Cyrillic letters⟩` to a word that looks like another one.
+    """Replaces each invisible character by its code, such as `⟨U+202E⟩`, and twelve equal ones in a
+    row by `⟨12 U+200B⟩`. Adds `⟨Latin and Cyrillic letters⟩` to a word that looks like a different
+    word.
 
-    A long run of different ones becomes `⟨30 U+200B U+200C⟩`. To reveal a text twice changes
+    A long run of different characters becomes `⟨30 U+200B U+200C⟩`. Revealing a text twice changes
     nothing.
     """
     named = name_invisible(text, is_code=is_code)
     return named if named.isascii() else mark_look_alikes(named)
 
 
+def reveal_value(text: str, *, is_code: bool = False) -> str:
+    """Performs `reveal`, and also names the blanks that a page cannot show. These are the blanks at
+    the end of each line. In a value of one line they are also tabs, the blanks before it, and the
+    line break after it.
+
+    In a value of several lines, and in code, people see line breaks and the blanks before a line.
+    The one exception is a line break that ends the last line.
+    """
+    revealed = reveal(text, is_code=is_code)
+    is_one_line = not is_code and "\n" not in revealed.strip()
+    return (_ENDS_OF_VALUE if is_one_line else _ENDS_OF_LINES).sub(_name_run, revealed)
+
+
 def name_invisible(text: str, *, is_code: bool = False) -> str:
-    """Does the part of `reveal` that is about characters without a picture."""
+    """Performs the part of `reveal` for characters without a picture."""
     any_hidden = _CONTROL if text.isascii() else _ANY
     if not any_hidden.search(text):
         return text
@@ -81,6 +99,10 @@ def _name(match: re.Match[str]) -> str:
         return match[0]
     if match["lines"]:
         return f"\n⟨{match[0].count(chr(10)):,} line breaks⟩\n"
+    return _name_run(match)
+
+
+def _name_run(match: re.Match[str]) -> str:
     times = f"{len(match[0]):,} " if len(match[0]) > 1 else ""
     kinds = [f"U+{ord(character):04X}" for character in dict.fromkeys(match[0])]
     more = " …" if len(kinds) > KINDS_NAMED else ""

@@ -1,8 +1,8 @@
-"""Marks hosts, paths and words of a text whose letters look like those of another script.
+"""Marks hosts, paths and words of a text whose letters look like letters of another script.
 
-Only what a reader would take for ASCII is marked, so that Russian and Greek prose stays as it is:
-a host or a word of Latin letters with a Cyrillic one among them, and in a path, an option or an
-identifier also a word of foreign letters that all look Latin.
+Only words that a reader would take for ASCII are marked, so Russian and Greek prose stays
+unchanged. A host or a word of Latin letters is marked if it also has a Cyrillic letter. In a path,
+an option or an identifier, a word of foreign letters that all look Latin is also marked.
 """
 
 from __future__ import annotations
@@ -14,22 +14,22 @@ from functools import lru_cache
 from pages.characters.hosts import UNREADABLE, ascii_host
 from pages.characters.look_alikes import LATIN_LOOK_ALIKES, MIXED_FREELY, looks_like_ascii, scripts
 
-SHORTEST = 3  # formulas have words of two letters, a Latin and a Greek one
-SHORTEST_TOP = 2  # a top-level domain
-LONGEST = 253  # of a host; the scripts of longer words come from their beginning
-MAX_NAMED = 300  # in one text; later marks are short, because names make a page of megabytes
+SHORTEST = 3  # formulas have words of two letters: a Latin letter and a Greek one
+SHORTEST_TOP = 2  # letters of a top-level domain
+LONGEST = 253  # letters of a host name; only the beginning of a longer word is read
+MAX_NAMED = 300  # marks with names in one text; more names would need megabytes
 SHORT_MARK = "⟨…⟩"
 MAX_REMEMBERED = 1000
 
-# Greek, Cyrillic, Armenian, Cherokee, Coptic and Lisu, and letters that are known to look Latin.
+# Greek, Cyrillic, Armenian, Cherokee, Coptic and Lisu, and other letters that look Latin.
 _FOREIGN = (
     "\u0370-\u058f\u13a0-\u13ff\u1c80-\u1c8f\u2c80-\u2cff\ua4d0-\ua4ff\ua640-\ua69f\uab70-\uabbf"
     + "".join(LATIN_LOOK_ALIKES)
 )
-_OF_TURKISH = "\u0131"  # the dotless i, which words of prose may have
+_OF_TURKISH = "\u0131"  # the dotless i, which ordinary words may have
 _NEVER_MIXED = {"Cherokee", "Coptic", "Lisu"}
 _LETTER = r"[^\W\d_]"
-# Words of foreign letters alone, with no mark before them, are prose.
+# A word of only foreign letters is prose if none of these characters stands before it.
 _TOKEN = re.compile(r"(?<!\S)(?:[./~$\"'`(=-]|[^\sA-Za-z_]*+[A-Za-z_])\S*+")
 _NOT_ASCII_AHEAD = rf"(?=[!-~]{{0,{LONGEST}}}+[^\x00-\x7f])"
 _SUSPECT = re.compile(
@@ -40,7 +40,8 @@ _SUSPECT = re.compile(
 )
 _ANY = re.compile(f"[{_FOREIGN}]")
 _WORD = re.compile(rf"{_LETTER}+")
-# Letters of ASCII that look like Cyrillic or Greek ones, in a word that is mostly of that script.
+# ASCII letters that look like Cyrillic or Greek letters, in a word that is mostly Cyrillic or
+# Greek.
 _LIKE_FOREIGN = frozenset("aehijklopqscywxvABEHIJKMOPSCTYXZN")
 
 
@@ -55,8 +56,9 @@ def mark_look_alikes(text: str) -> str:
 
 
 def _marks(text: str) -> Iterator[tuple[int, str]]:
-    """Yields each mark with its place, unless it stands there already. Marks are remembered for
-    this text only: a cache of the process would keep words that retention has erased."""
+    """Yields each mark with its place, but leaves out a mark that the text already has in that
+    place. Marks are cached only for this text, because a cache of the process would keep words that
+    retention has erased."""
     of_host = lru_cache(MAX_REMEMBERED)(_mark_of_host)
     of_word = lru_cache(MAX_REMEMBERED)(_mark_of_word)
     for token in _TOKEN.finditer(text):
@@ -92,8 +94,8 @@ def _mark_of_host(host: str) -> str:
 
 
 def _mark_of_word(word: str, *, is_name: bool) -> str:
-    """Returns the mark of a word; in a path or an identifier also if it has only foreign letters,
-    which all look Latin."""
+    """Returns the mark of a word. In a path or an identifier, a word is also marked if it has only
+    foreign letters that all look Latin."""
     if word.isascii() or len(word) < (2 if is_name else SHORTEST):
         return ""
     used = [script for script in scripts(word[:LONGEST]) if script not in MIXED_FREELY]

@@ -5,11 +5,12 @@ from __future__ import annotations
 
 import unicodedata
 
-# Written together with other scripts in East Asia (UTS 39, "highly restrictive"), or everywhere.
+# Scripts that East Asian languages mix (UTS 39, "highly restrictive"), and characters that are used
+# everywhere.
 MIXED_FREELY = {"Cjk", "Hiragana", "Katakana", "Bopomofo", "Hangul", "Ideographic", "Modifier"}
 
-# Letters that most fonts draw like Latin ones, after UTS 39's table of confusables. Characters with
-# a compatibility mapping (full width, mathematical, Roman numerals) are folded by NFKC before.
+# Letters that most fonts draw like Latin ones, after UTS 39's table of confusables. NFKC first
+# folds characters with a compatibility mapping (full width, mathematical, Roman numerals).
 LATIN_LOOK_ALIKES = {
     **dict(zip("аԁеһіјкӏорԛѕсуԝхѵ", "adehijklopqscywxv", strict=True)),
     **dict(zip("АВЕНІЈКМОРЅСТУԜХѴ", "ABEHIJKMOPSCTYWXV", strict=True)),  # noqa: RUF001 - Cyrillic
@@ -19,7 +20,8 @@ LATIN_LOOK_ALIKES = {
     **dict(zip("ɑɡıɩʋᴏᴄᴜᴠᴡᴢ", "agiivocuvwz", strict=True)),  # noqa: RUF001 - Latin, but not ASCII
     **dict(zip("ᴀʙᴅᴇꜰɢʜɪᴊᴋʟᴍɴᴘʀꜱᴛʏ", "ABDEFGHiJkLMNPRsTY", strict=True)),  # small capitals
 }
-# Marks that ids are made of, and others that look the same. Invisible variation selectors go.
+# Punctuation marks that ids use, and the characters that look like them. Invisible variation
+# selectors are removed.
 _MARKS = {
     **dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2015\u2043\u2212\u02d7\u058a", "-"),
     **dict.fromkeys("\u2044\u2215\u29f8", "/"),
@@ -40,7 +42,7 @@ def nfc(text: str) -> str:
 
 
 def look(text: str) -> str:
-    """Returns the same text for texts that look the same. It is not for display."""
+    """Returns equal texts for texts that look the same. The result is not for display."""
     text = _folded(text).translate(_SAME_LOOK)
     for pair, one in _ONE_FOR_TWO:
         text = text.replace(pair, one)
@@ -48,19 +50,20 @@ def look(text: str) -> str:
 
 
 def label_look(label: str) -> str:
-    """Returns the same text for labels and names that look the same where case does not count, and
-    where `amount_due` is written as `Amount due`."""
-    seen = look(look(label).casefold())  # a capital hides a pair: "RN" is not drawn like "M"
+    """Returns equal texts for labels and names that look the same. Case does not count, and
+    `amount_due` counts as `Amount due`."""
+    # Compared in lower case: "rn" looks like "m", but "RN" does not look like "M".
+    seen = look(look(label).casefold())
     return " ".join(seen.replace("_", " ").replace("-", " ").split())
 
 
 def looks_like_ascii(text: str) -> bool:
-    """Returns whether a reader may take all letters for those of ASCII."""
+    """Returns whether a reader may mistake all letters for ASCII."""
     return _folded(text).translate(_LOOKS_LATIN).isascii()
 
 
 def _folded(text: str) -> str:
-    """Returns NFKC of the text, except that it makes a sigma of U+03F9, which looks like a C."""
+    """Returns the text in NFKC, but turns U+03F9, which looks like a C, into a sigma."""
     return unicodedata.normalize("NFKC", text.replace("\u03f9", "C"))
 
 
@@ -80,8 +83,8 @@ def mixes_scripts(text: str) -> bool:
 
 
 def foreign_scripts(text: str) -> list[str]:
-    """Returns the scripts besides Latin of a text that a reader may take for a Latin one: some of
-    its letters are Latin, or all of them look so."""
+    """Returns the scripts other than Latin in a text that a reader may take for Latin. A reader may
+    do so if some letters of the text are Latin, or if all of them look Latin."""
     if text.isascii():
         return []
     used = scripts(text)

@@ -20,8 +20,8 @@ SEEN = {"L", "N", "P", "S"}  # letters, numbers, punctuation and symbols
 
 
 def visible(name: str) -> None:
-    """Raises ValidationError for a name that a page would show as nothing, and for a name with
-    invisible characters, which could make it look like another one. An empty name passes."""
+    """Raises ValidationError for a name that a page would show as empty, and for a name with
+    invisible characters, which could make the name look like another name. An empty name passes."""
     if name and not is_visible(name):
         raise ValidationError("Use at least one character that people can see.", code="invisible")
     named = name_invisible(name)
@@ -30,8 +30,9 @@ def visible(name: str) -> None:
 
 
 def compose(row: models.Model, name: str) -> None:
-    """Puts the name in this field into NFC. Raises ValidationError if it is too long then, because
-    NFC makes two characters of some. One that was too long before has its error already."""
+    """Normalises the name in this field to NFC. Raises ValidationError if the normalised name is
+    too long, because NFC splits some characters in two. A name that was too long before has that
+    error already."""
     field: Any = row._meta.get_field(name)
     longest: int = field.max_length
     if len(getattr(row, name)) > longest:
@@ -42,7 +43,7 @@ def compose(row: models.Model, name: str) -> None:
 
 
 def is_visible(text: str) -> bool:
-    """Returns whether a text has a character that a page shows."""
+    """Returns whether a text has a visible character."""
     return any(_is_seen(character) for character in text)
 
 

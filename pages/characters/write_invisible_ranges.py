@@ -1,8 +1,10 @@
-"""Writes `invisible_ranges.py`, the table of characters that people cannot see or that stack.
+"""Writes `invisible_ranges.py`, the table of characters that people cannot see or that stack. The
+script writes one copy for the pages and one for the client, because the client imports nothing of
+the server.
 
-Run it from the root of the repository: `python -m pages.characters.write_invisible_ranges`.
-General categories come from Python's own Unicode data. The other facts are below, from Unicode
-17.0; a test compares them with the `regex` package, which knows the properties.
+Run it from the root of the repository: `python -m pages.characters.write_invisible_ranges`. General
+categories come from Python's own Unicode data. The other facts below come from Unicode 17.0. A test
+compares them with the `regex` package, which knows the properties.
 """
 
 from __future__ import annotations
@@ -14,12 +16,13 @@ from itertools import chain
 from pathlib import Path
 
 TABLE = Path(__file__).with_name("invisible_ranges.py")
+TABLE_OF_CLIENT = Path(__file__).parents[2] / "client" / "wake_client" / TABLE.name
 UNICODE = "17.0"
 HIDDEN_CATEGORIES = {"Cc", "Cf", "Zl", "Zp"}
 WIDTH = 90
 SPACE, TAB, LINE_FEED, CARRIAGE_RETURN = 0x20, 0x09, 0x0A, 0x0D
 
-# DerivedCoreProperties.txt, Default_Ignorable_Code_Point: also characters of later versions.
+# DerivedCoreProperties.txt, Default_Ignorable_Code_Point, including characters of later versions.
 DEFAULT_IGNORABLE = (
     *((0x00AD, 0x00AD), (0x034F, 0x034F), (0x061C, 0x061C), (0x115F, 0x1160), (0x17B4, 0x17B5)),
     *((0x180B, 0x180F), (0x200B, 0x200F), (0x202A, 0x202E), (0x2060, 0x206F), (0x3164, 0x3164)),
@@ -28,13 +31,13 @@ DEFAULT_IGNORABLE = (
 )
 # Format characters (Cf) that Python 3.11 does not know yet.
 LATER_FORMATS = ((0x13439, 0x1343F),)
-# PropList.txt, Prepended_Concatenation_Mark: format characters that fonts draw, as U+06DD.
+# PropList.txt, Prepended_Concatenation_Mark: format characters that fonts draw, such as U+06DD.
 DRAWN_FORMATS = (
     *((0x0600, 0x0605), (0x06DD, 0x06DD), (0x070F, 0x070F), (0x0890, 0x0891), (0x08E2, 0x08E2)),
     *((0x110BD, 0x110BD), (0x110CD, 0x110CD)),
 )
-# Letters, marks and symbols whose picture is blank: of Braille, hieroglyphs, Khitan and music; and
-# the place of an object that is not there.
+# Letters, marks and symbols with a blank picture: of Braille, hieroglyphs, Khitan and music. The
+# placeholder of a missing object is one of them, too.
 BLANK_PICTURES = (
     *((0x2800, 0x2800), (0xFFFC, 0xFFFC), (0x13441, 0x13442), (0x16FE4, 0x16FE4)),
     (0x1D159, 0x1D159),
@@ -49,7 +52,7 @@ Ranges = Iterable[tuple[int, int]]
 
 
 def hidden() -> set[int]:
-    """Returns the characters that a page names wherever they stand."""
+    """Returns the characters that a page always shows by their names."""
     by_category = {
         code
         for code in range(sys.maxunicode + 1)
@@ -61,13 +64,13 @@ def hidden() -> set[int]:
 
 
 def blanks() -> set[int]:
-    """Returns the blanks that look like a space and are none."""
+    """Returns the blanks that look like a space but are not one."""
     spaces = {code for code in range(sys.maxunicode + 1) if unicodedata.category(chr(code)) == "Zs"}
     return spaces - {SPACE}
 
 
 def marks() -> set[int]:
-    """Returns the marks that fonts draw above, below or through the letter before them."""
+    """Returns the marks that fonts draw above, below or through the preceding letter."""
     drawn = {
         code
         for code in range(sys.maxunicode + 1)
@@ -119,4 +122,5 @@ def _escaped(code: int) -> str:
 
 
 if __name__ == "__main__":
-    TABLE.write_text(table())
+    for path in (TABLE, TABLE_OF_CLIENT):
+        path.write_text(table())
